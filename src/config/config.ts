@@ -1,0 +1,96 @@
+/** The validated configuration: frozen, replaced as a whole by a reload. What the keys mean: README, reference. */
+import type { IpAddress } from "../net/address.ts";
+import type { Prefix } from "../net/prefix.ts";
+
+export interface Config {
+  readonly dryRun: boolean;
+  readonly networks: readonly Prefix[];
+  readonly protectedWhitelist: readonly Prefix[];
+  /** null: control plane only. */
+  readonly capture: CaptureConfig | null;
+  readonly detection: DetectionConfig;
+  /** Index 0 is the implicit group `global` with the top-level thresholds and no networks of its own. */
+  readonly hostgroups: readonly Hostgroup[];
+  readonly ban: BanPolicy;
+  readonly stateDir: string;
+  /** null: no announcer. */
+  readonly bgp: BgpConfig | null;
+  readonly samples: SamplesConfig;
+  readonly api: ApiConfig;
+}
+
+export interface CaptureConfig {
+  readonly interfaces: readonly CaptureInterface[];
+  readonly pcapFile: string | null;
+  readonly pace: "real" | "max";
+  readonly maxHosts: number;
+}
+
+export interface CaptureInterface {
+  readonly name: string;
+  readonly mode: "mirror" | "inline";
+  readonly backend: "af_xdp" | "pcap";
+  readonly xdpMode: "auto" | "native" | "generic";
+  /** null: all of them. */
+  readonly queues: readonly number[] | null;
+  readonly zeroCopy: "auto" | "on" | "off";
+  /** The CPU for each queue's worker in turn; empty: not pinned. */
+  readonly cpus: readonly number[];
+}
+
+export interface DetectionConfig {
+  readonly windowMs: number;
+  readonly tickMs: number;
+  readonly sustainMs: number;
+}
+
+/** One value a metric in the order of METRICS; 0 is off. */
+export type Thresholds = readonly number[];
+
+export interface Hostgroup {
+  readonly name: string;
+  readonly networks: readonly Prefix[];
+  readonly thresholds: Thresholds;
+}
+
+export interface BanPolicy {
+  readonly ttlSeconds: number;
+  readonly unbanHysteresisSeconds: number;
+  readonly maxActiveBans: number;
+}
+
+export interface BgpConfig {
+  readonly speaker: "managed" | "external";
+  /** Socket path or host:port of the external speaker; null when managed. */
+  readonly grpc: string | null;
+  readonly localAsn: number;
+  readonly routerId: IpAddress;
+  readonly nextHop: IpAddress;
+  readonly nextHop6: IpAddress;
+  /** As `65535:666`. */
+  readonly communities: readonly string[];
+  /** 0: not set. */
+  readonly localPref: number;
+  readonly neighbors: readonly BgpNeighbor[];
+}
+
+export interface BgpNeighbor {
+  readonly address: IpAddress;
+  readonly remoteAsn: number;
+  readonly port: number;
+  /** Name of the environment variable with the TCP MD5 password. */
+  readonly passwordEnv: string | null;
+  /** 0: directly connected. */
+  readonly multihopTtl: number;
+}
+
+export interface SamplesConfig {
+  readonly enabled: boolean;
+  readonly perAttackFlows: number;
+  readonly top: number;
+}
+
+export interface ApiConfig {
+  readonly host: string;
+  readonly port: number;
+}

@@ -1,0 +1,168 @@
+/**
+ * What the addon offers, in the order of addon/binding/. Addresses cross as 16 bytes each, IPv4 in its mapped form
+ * (::ffff:a.b.c.d); prefix lengths are of that 128-bit form (an IPv4 /24 is 120). Absent values are null.
+ * Every handle has close(): twice is fine, use after it throws `TypeError: <handle> is closed`.
+ */
+
+/** Rows of hosts, column by column, in arrays that the caller owns. `capacity` rows fit. */
+export interface HostRows {
+  readonly capacity: number;
+  /** 16 bytes a row. */
+  readonly addresses: Uint8Array;
+  /** Identifier of the hostgroup and of the network, as given to setNetworks. */
+  readonly groups: Uint32Array;
+  readonly networks: Uint32Array;
+  /** Age in milliseconds of the last packet, either direction. */
+  readonly idleMs: Float64Array;
+  /** 13 values a row in the order of METRICS, per second over the window. */
+  readonly incoming: Float64Array;
+  readonly outgoing: Float64Array;
+}
+
+/** The configured prefixes; the longest match wins. One network and one group for each. Replaced as a whole. */
+export interface NetworksTable {
+  /** 16 bytes a prefix. */
+  readonly addresses: Uint8Array;
+  readonly lengths: Uint8Array;
+  readonly networks: Uint32Array;
+  readonly groups: Uint32Array;
+  /** One more than the largest identifier used. */
+  readonly networkCount: number;
+  readonly groupCount: number;
+}
+
+export interface EngineOptions {
+  readonly maxHosts: number;
+  readonly windowMs: number;
+  /** Divides windowMs. */
+  readonly tickMs: number;
+  readonly countOutgoing: boolean;
+  /** `monotonic`: sources run in their own threads and tick() folds. `capture`: only openReplay, time is the capture's. */
+  readonly clock: "monotonic" | "capture";
+  /** A host without packets for this long leaves the table. */
+  readonly idleMs: number;
+}
+
+export type SourceOptions =
+  | {
+      readonly kind: "af_xdp";
+      readonly interface: string;
+      /** null: all RX queues of the interface. */
+      readonly queues: readonly number[] | null;
+      readonly xdpMode: "auto" | "native" | "generic";
+      readonly zeroCopy: "auto" | "on" | "off";
+      /** The CPU for each queue's worker in turn; empty: not pinned. */
+      readonly cpus: readonly number[];
+    }
+  | {
+      readonly kind: "xdp_inline";
+      readonly interface: string;
+      readonly xdpMode: "auto" | "native" | "generic";
+      /** One header in so many is copied out for samples. */
+      readonly sampleEvery: number;
+      readonly cpus: readonly number[];
+    }
+  | { readonly kind: "pcap_live"; readonly interface: string; readonly cpus: readonly number[] }
+  | { readonly kind: "pcap_file"; readonly path: string; readonly pace: "real" | "max" };
+
+export interface QueueStats {
+  readonly interface: string;
+  /** -1 where the source has no queues. */
+  readonly queue: number;
+  readonly receivedPackets: number;
+  readonly receivedBytes: number;
+  /** Counted to a host, or to a network because the host table was full (untracked). */
+  readonly countedPackets: number;
+  readonly untrackedPackets: number;
+  /** Neither address lies in the networks. */
+  readonly foreignPackets: number;
+  /** Frames that are not counted, by reason; the keys are PARSE_ERRORS. */
+  readonly parseErrors: Readonly<Record<string, number>>;
+  readonly droppedRingFull: number;
+  readonly droppedFillEmpty: number;
+  readonly droppedKernel: number;
+}
+
+export interface SourceStatus {
+  /** `ended`: a capture file was read to its end. `failed`: `error` says what and what to do; the source keeps trying. */
+  readonly state: "running" | "failed" | "ended";
+  /** What is in use, for example "native, copy mode, 4 queues". */
+  readonly mode: string;
+  readonly error: string | null;
+  readonly queues: readonly QueueStats[];
+}
+
+export interface Source {
+  status(): SourceStatus;
+  close(): void;
+}
+
+export interface Replay {
+  /**
+   * Counts packets up to the next tick of the capture's own time and folds.
+   * Returns that time in milliseconds since the epoch, or null once the capture and one window after it are over.
+   */
+  advance(): number | null;
+  status(): SourceStatus;
+  close(): void;
+}
+
+export interface TickSummary {
+  readonly trackedHosts: number;
+  /** Rows that the next readScreened() has for the caller. */
+  readonly screened: number;
+  /** Microseconds that the fold took, and rows it went through. */
+  readonly foldMicros: number;
+  readonly foldedRows: number;
+}
+
+export interface EngineStats {
+  readonly trackedHosts: number;
+  /** Hosts refused because the table was full, or because they had not yet earned a row while it was crowded. */
+  readonly refusedHosts: number;
+  /** Packets of such hosts, by network identifier. */
+  readonly untrackedPackets: Float64Array;
+  /** Rows whose fold was put off because the window's journal was full. */
+  readonly deferredRows: number;
+  readonly memoryBytes: number;
+}
+
+export interface Engine {
+  /** Takes effect within one tick, while traffic runs; hosts outside the new networks leave. */
+  setNetworks(table: NetworksTable): void;
+  /**
+   * For each group 26 values: 13 incoming, then 13 outgoing. A host with a rate at or above its group's value is handed
+   * over by readScreened; Infinity is off.
+   */
+  setScreens(screens: Float64Array): void;
+  /** Hosts that are handed over and sampled whatever their rates: 16 bytes each, at most 1024. */
+  setWatched(addresses: Uint8Array): void;
+  /** Throws an Error that names interface and remedy. */
+  openSource(options: SourceOptions): Source;
+  openReplay(path: string): Replay;
+  /** Folds all workers' counts into the windows on a thread of its own. One at a time. Not with the capture clock. */
+  tick(): Promise<TickSummary>;
+  /** Rows screened by the last fold. Returns how many there are; only the first `capacity` are written. */
+  readScreened(out: HostRows): number;
+  /** All hosts, chunk by chunk: start with 0, go on with what comes back, -1 is the end.. */
+  readHosts(cursor: number, out: HostRows): { readonly next: number; readonly count: number };
+  /** One host, or false. */
+  readHost(address: Uint8Array, out: HostRows): boolean;
+  /** Sums by group: row i is group i; addresses are zero. */
+  readGroups(out: HostRows): number;
+  /**
+   * Recent headers of packets to or from a host, newest last, unbiased. A record is 160 bytes: u32 wire length, u32
+   * captured length, f64 age in milliseconds, u8 direction (0 incoming), 7 bytes zero, 128 bytes from the start of the
+   * Ethernet frame; shorter frames end in zeros (linktypes without Ethernet get an Ethernet header of zeros and the type).
+   */
+  readSamples(address: Uint8Array, out: Uint8Array): number;
+  stats(): EngineStats;
+  close(): void;
+}
+
+export interface Native {
+  readonly PARSE_ERRORS: readonly string[];
+  readonly METRIC_COUNT: number;
+  /** Throws RangeError on options out of bounds. */
+  openEngine(options: EngineOptions): Engine;
+}

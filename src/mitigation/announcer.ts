@@ -1,0 +1,28 @@
+/** What the ban engine needs of a BGP speaker: one set of wanted routes, and what has become of it. */
+import type { IpAddress } from "../net/address.ts";
+import type { Prefix } from "../net/prefix.ts";
+
+/** A unicast route that draws traffic to a next hop: a blackhole. */
+export interface Route {
+  readonly prefix: Prefix;
+  readonly nextHop: IpAddress;
+  /** As `65535:666`. */
+  readonly communities: readonly string[];
+  /** 0: not set. */
+  readonly localPref: number;
+}
+
+/** What is known of one wanted route: `announced` only when a peer's session is up and the route is in its out-table. */
+export type RouteState =
+  | { readonly kind: "pending" }
+  | { readonly kind: "announced" }
+  | { readonly kind: "no_session" }
+  | { readonly kind: "failed"; readonly cause: string };
+
+export interface Announcer {
+  /** Replaces the wanted set. Returns at once; the speaker is brought to it, again and again until it is so. */
+  want(routes: readonly Route[]): void;
+  routeState(prefix: Prefix): RouteState;
+  /** Called after any change of a route's state; not from within want(). */
+  onChange(listener: () => void): void;
+}

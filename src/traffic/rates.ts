@@ -1,0 +1,42 @@
+/** The thirteen metrics of one host in one direction, their order, and their form on the wire (interface 2.3). */
+
+/** In the order in which thresholds are judged; the addon's `Metric` has the same order. */
+export const METRICS = [
+  "pps",
+  "mbps",
+  "flows_per_sec",
+  "tcp_pps",
+  "tcp_mbps",
+  "udp_pps",
+  "udp_mbps",
+  "icmp_pps",
+  "icmp_mbps",
+  "tcp_syn_pps",
+  "tcp_syn_mbps",
+  "frag_pps",
+  "frag_mbps",
+] as const;
+
+export type Metric = (typeof METRICS)[number];
+export type Direction = "incoming" | "outgoing";
+
+/** One value a metric, in the order of METRICS: packets, megabits (10^6) or new flows per second. */
+export type Rates = ArrayLike<number>;
+
+export const BASE_TRIO = 3;
+
+export type RatesWire = Partial<Record<Metric, number>> & Pick<Record<Metric, number>, "pps" | "mbps" | "flows_per_sec">;
+
+/** The base trio always, the others only when nonzero. Rounded to three decimals: a rate is a measurement. */
+export function ratesToWire(rates: Rates): RatesWire {
+  const wire: Record<string, number> = {};
+  for (let i = 0; i < METRICS.length; i++) {
+    const value = round(rates[i] ?? 0);
+    if (i < BASE_TRIO || value !== 0) wire[METRICS[i] as Metric] = value;
+  }
+  return wire as RatesWire;
+}
+
+export function round(rate: number): number {
+  return Math.round(rate * 1000) / 1000;
+}
