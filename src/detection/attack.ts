@@ -1,0 +1,94 @@
+/**
+ * One attack on one host, from the tick that crossed a threshold to the end of its hysteresis (interface 2.2, 3.2).
+ * Knows nothing of bans, storage or the wire.
+ */
+import type { Hostgroup, Thresholds } from "../config/config.ts";
+import type { IpAddress } from "../net/address.ts";
+import { type Direction, METRICS, type Metric, type Rates } from "../traffic/rates.ts";
+import type { Reason } from "./reason.ts";
+
+export interface Attack {
+  /** Stable over a restart. */
+  readonly id: string;
+  readonly scope: "host" | "group";
+  readonly target: IpAddress;
+  readonly group: string;
+  readonly direction: Direction;
+  /** The first metric in the order of METRICS that was crossed; frozen. */
+  readonly metric: Metric;
+  /** Its threshold; frozen. */
+  readonly threshold: number;
+  /** All thresholds at the start; the end is judged against these. */
+  readonly thresholds: Thresholds;
+  readonly reason: Reason;
+  /** Wall clock, ms. */
+  readonly startedAt: number;
+  /** Wall clock, ms; null while the attack lasts. */
+  readonly endedAt: number | null;
+  /** The last rates seen while it lasted. */
+  readonly rates: Rates;
+  /** Monotonic ms since when all rates are within the thresholds; null while one is over. */
+  readonly calmSinceMs: number | null;
+}
+
+/** Both clocks at one moment. */
+export interface Now {
+  readonly wallMs: number;
+  readonly monotonicMs: number;
+}
+
+export interface Detection {
+  readonly id: string;
+  readonly target: IpAddress;
+  readonly group: Hostgroup;
+  readonly direction: Direction;
+  /** Index in METRICS of the first metric that was crossed. */
+  readonly metric: number;
+  readonly rates: Rates;
+  readonly reason: Reason;
+}
+
+export function startAttack(detection: Detection, now: Now): Attack {
+  const { id, target, group, direction, metric, rates, reason } = detection;
+  return {
+    id,
+    scope: "host",
+    target,
+    group: group.name,
+    direction,
+    metric: METRICS[metric] as Metric,
+    threshold: group.thresholds[metric] as number,
+    thresholds: group.thresholds,
+    reason,
+    startedAt: now.wallMs,
+    endedAt: null,
+    rates,
+    calmSinceMs: null,
+  };
+}
+
+/** What one tick's rates make of an attack in progress: it goes on, or ends after `hysteresisMs` of calm. */
+export function observeAttack(attack: Attack, rates: Rates, hysteresisMs: number, now: Now): Attack {
+  if (firstCrossed(rates, attack.thresholds) >= 0) return { ...attack, rates, calmSinceMs: null };
+  const calmSinceMs = attack.calmSinceMs ?? now.monotonicMs;
+  if (now.monotonicMs - calmSinceMs < hysteresisMs) return { ...attack, rates, calmSinceMs };
+  return { ...attack, calmSinceMs, endedAt: now.wallMs };
+}
+
+export function isActive(attack: Attack): boolean {
+  return attack.endedAt === null;
+}
+
+/** The rate of the metric that tripped. */
+export function attackRate(attack: Attack): number {
+  return attack.rates[METRICS.indexOf(attack.metric)] ?? 0;
+}
+
+/** Index of the first metric strictly over its threshold, -1 when there is none. A threshold of 0 is off. */
+export function firstCrossed(rates: Rates, thresholds: Thresholds): number {
+  for (let i = 0; i < METRICS.length; i++) {
+    const threshold = thresholds[i] as number;
+    if (threshold > 0 && (rates[i] as number) > threshold) return i;
+  }
+  return -1;
+}

@@ -1,0 +1,30 @@
+/** Why detection fired (interface 2.4): where the threshold came from, and what the traffic was made of. */
+import { METRICS, type Metric, type Rates } from "../traffic/rates.ts";
+
+export interface Reason {
+  readonly thresholdSource: "static";
+  /** Fractions of all packets, 0 to 1; `syn` and `frag` overlap with the protocols. */
+  readonly shares: Readonly<Record<"udp" | "syn" | "tcp" | "icmp" | "frag", number>>;
+  /** The share that one protocol needs to name the attack. */
+  readonly dominantShareGate: number;
+}
+
+export const DOMINANT_SHARE_GATE = 0.5;
+
+const SHARES = { udp: "udp_pps", syn: "tcp_syn_pps", tcp: "tcp_pps", icmp: "icmp_pps", frag: "frag_pps" } as const;
+
+export function explain(rates: Rates): Reason {
+  const total = rates[0] as number;
+  const share = (metric: Metric) => (total > 0 ? Math.round(((rates[METRICS.indexOf(metric)] ?? 0) / total) * 1e4) / 1e4 : 0);
+  return {
+    thresholdSource: "static",
+    shares: {
+      udp: share(SHARES.udp),
+      syn: share(SHARES.syn),
+      tcp: share(SHARES.tcp),
+      icmp: share(SHARES.icmp),
+      frag: share(SHARES.frag),
+    },
+    dominantShareGate: DOMINANT_SHARE_GATE,
+  };
+}
