@@ -1,0 +1,16 @@
+/** The signals that the service answers: SIGTERM and SIGINT stop it, SIGHUP reloads its configuration. */
+import type { Cancel } from "./timers.ts";
+
+export type Signal = "SIGTERM" | "SIGINT" | "SIGHUP";
+
+export interface Signals {
+  /** Calls `handler` at each arrival; without one the signal keeps its default, which ends the process. */
+  on(signal: Signal, handler: () => void): Cancel;
+}
+
+export const processSignals: Signals = {
+  on(signal, handler) {
+    process.on(signal, handler);
+    return () => process.off(signal, handler);
+  },
+};
