@@ -1,0 +1,274 @@
+import { describe, expect, test } from "bun:test";
+import { address, thresholds } from "../../test/fixtures/host-rows.ts";
+import { type Attack, startAttack } from "../detection/attack.ts";
+import { explain } from "../detection/reason.ts";
+import { hostPrefix, parsePrefix, prefixContains, type Prefix } from "../net/prefix.ts";
+import { admit } from "./admission.ts";
+import type { Announcer, Route, RouteState } from "./announcer.ts";
+import type { Ban } from "./ban.ts";
+import { BanEngine, type MitigationPolicy } from "./ban-engine.ts";
+
+const prefix = (text: string) => parsePrefix(text) as Prefix;
+const NETWORK = prefix("192.0.2.0/24");
+const WHITELISTED = address("192.0.2.53");
+const victim = address("192.0.2.1");
+
+class RecordingAnnouncer implements Announcer {
+  wanted: readonly string[] = [];
+  want(routes: readonly Route[]): void {
+    this.wanted = routes.map((route) => route.prefix.text).sort();
+  }
+  routeState(): RouteState {
+    return { kind: "announced" };
+  }
+  onChange(): void {}
+}
+
+function policy(overrides: Partial<MitigationPolicy> = {}): MitigationPolicy {
+  return {
+    dryRun: false,
+    ttlSeconds: 600,
+    maxActiveBans: 2,
+    isInNetworks: (ip) => prefixContains(NETWORK, ip),
+    isWhitelisted: (ip) => ip === WHITELISTED,
+    routeFor: (target) => ({ prefix: target, nextHop: address("198.51.100.1"), communities: [], localPref: 0 }),
+    ...overrides,
+  };
+}
+
+function harness(overrides: Partial<MitigationPolicy> = {}, endedKept = 10) {
+  let ids = 0;
+  const announcer = new RecordingAnnouncer();
+  const disk = new Map<string, Ban>();
+  const broken = { isBroken: false, faults: 0 };
+  const guard = () => {
+    if (broken.isBroken) throw new Error("disk full");
+  };
+  const seen: string[] = [];
+  const engine = new BanEngine({
+    policy: policy(overrides),
+    announcer,
+    endedKept,
+    newId: () => `ban-${++ids}`,
+    store: {
+      saveBan: (ban) => (guard(), void disk.set(ban.id, ban)),
+      removeBan: (id) => (guard(), void disk.delete(id)),
+    },
+    onChange: (ban) => seen.push(`${ban.target} ${ban.state}`),
+    onStoreFault: () => broken.faults++,
+  });
+  return { engine, announcer, disk, broken, seen };
+}
+
+function attackOn(target = victim, id = `attack on ${target}`): Attack {
+  const rates = thresholds({ pps: 5000 });
+  const group = { name: "global", networks: [], thresholds: thresholds({ pps: 1000 }) };
+  const reason = explain(rates);
+  const detection = { id, target, group, direction: "incoming", metric: 0, rates, reason } as const;
+  return startAttack(detection, { wallMs: 0, monotonicMs: 0 });
+}
+
+const started = (attack: Attack) => ({ kind: "started", attack }) as const;
+const lasts = (attack: Attack) => ({ kind: "lasts", attack }) as const;
+const ended = (attack: Attack) => ({ kind: "ended", attack: { ...attack, endedAt: 1 } }) as const;
+
+describe("admission", () => {
+  const state = { isBanned: true, active: 99 };
+  test("checks the whitelist, the networks, an active ban and the cap in this order", () => {
+    expect(admit(WHITELISTED, policy({ isInNetworks: () => false }), state)).toMatchObject({ reason: "whitelisted" });
+    expect(admit(address("203.0.113.1"), policy(), state)).toMatchObject({ reason: "outside configured networks" });
+    expect(admit(victim, policy(), state)).toEqual({ kind: "refresh" });
+    expect(admit(victim, policy(), { isBanned: false, active: 2 })).toMatchObject({ reason: "max_active_bans reached" });
+    expect(admit(victim, policy(), { isBanned: false, active: 1 })).toEqual({ kind: "admitted" });
+  });
+});
+
+describe("an attack", () => {
+  test("bans its target, keeps the ban and lifts it at the end", () => {
+    const { engine, announcer, disk } = harness();
+    const attack = attackOn();
+    engine.attackChanged(started(attack), 1000);
+    expect(announcer.wanted).toEqual(["192.0.2.1/32"]);
+    expect(engine.banOf(attack)).toMatchObject({ state: "active", manual: false, metric: "pps", rate: 5000, threshold: 1000 });
+    engine.attackChanged(lasts(attack), 500_000);
+    expect(engine.banOf(attack)?.expiresAt).toBe(1_100_000);
+    engine.attackChanged(ended(attack), 500_100);
+    expect(announcer.wanted).toEqual([]);
+    expect(engine.banOf(ended(attack).attack)).toMatchObject({ state: "withdrawn", reason: "attack ended" });
+    expect([...disk.values()].map((ban) => ban.state)).toEqual(["withdrawn"]);
+  });
+
+  test("announces nothing in dry run", () => {
+    const { engine, announcer } = harness({ dryRun: true });
+    engine.attackChanged(started(attackOn()), 0);
+    expect(announcer.wanted).toEqual([]);
+    expect(engine.active.get(victim)).toMatchObject({ state: "active", dryRun: true });
+  });
+
+  test("whose ban is refused asks again while it lasts", () => {
+    const { engine, announcer } = harness({ maxActiveBans: 1 });
+    const [first, second] = [attackOn(), attackOn(address("192.0.2.2"))];
+    engine.attackChanged(started(first), 0);
+    engine.attackChanged(started(second), 0);
+    expect(engine.banOf(second)).toMatchObject({ state: "rejected", reason: "max_active_bans reached" });
+    engine.attackChanged(lasts(second), 100);
+    engine.attackChanged(ended(first), 200);
+    engine.attackChanged(lasts(second), 300);
+    expect(engine.banOf(second)?.state).toBe("active");
+    expect(announcer.wanted).toEqual(["192.0.2.2/32"]);
+  });
+
+  test("on a whitelisted host leaves one rejected ban behind, however long it lasted", () => {
+    const { engine, seen } = harness();
+    const attack = attackOn(WHITELISTED);
+    engine.attackChanged(started(attack), 0);
+    for (let i = 0; i < 5; i++) engine.attackChanged(lasts(attack), i * 100);
+    expect(seen).toEqual(["192.0.2.53 rejected"]);
+    engine.attackChanged(ended(attack), 1000);
+    expect(engine.banOf(ended(attack).attack)).toMatchObject({ state: "rejected", reason: "whitelisted" });
+    expect(engine.all()).toHaveLength(1);
+  });
+
+  test("gets no second ban after an operator lifted the first; the next attack does", () => {
+    const { engine } = harness();
+    const attack = attackOn();
+    engine.attackChanged(started(attack), 0);
+    engine.unban(victim, 100);
+    engine.attackChanged(lasts(attack), 200);
+    expect(engine.active.size).toBe(0);
+    engine.attackChanged(ended(attack), 300);
+    engine.attackChanged(started(attackOn(victim, "another")), 400);
+    expect(engine.active.size).toBe(1);
+  });
+
+  test("that hits a host with a manual ban shares it and does not end it", () => {
+    const { engine } = harness();
+    engine.ban(victim, 0);
+    const attack = attackOn();
+    engine.attackChanged(started(attack), 100);
+    expect(engine.banOf(attack)).toMatchObject({ manual: true, attackId: attack.id });
+    engine.attackChanged(ended(attack), 200);
+    expect(engine.active.get(victim)).toMatchObject({ state: "active", manual: true });
+  });
+});
+
+describe("an operator", () => {
+  test("bans, refreshes and lifts", () => {
+    const { engine, announcer, disk } = harness();
+    expect(engine.ban(victim, 1000)).toMatchObject({ state: "active", manual: true, rate: 0, startedAt: 1000 });
+    expect(engine.ban(victim, 61_000)).toMatchObject({ startedAt: 1000, expiresAt: 661_000 });
+    expect(announcer.wanted).toEqual(["192.0.2.1/32"]);
+    expect(engine.unban(victim, 62_000)).toMatchObject({ state: "withdrawn", reason: "manual unban" });
+    expect(announcer.wanted).toEqual([]);
+    expect(engine.unban(victim, 63_000)).toBeNull();
+    expect(disk.size).toBe(1);
+  });
+
+  test("is refused without a trace in the list", () => {
+    const { engine } = harness();
+    expect(engine.ban(WHITELISTED, 0)).toMatchObject({ state: "rejected", reason: "whitelisted" });
+    expect(engine.ban(address("203.0.113.9"), 0)).toMatchObject({ reason: "outside configured networks" });
+    expect(engine.all()).toEqual([]);
+  });
+
+  test("is told when the ban cannot be kept, and nothing is announced or withdrawn", () => {
+    const { engine, announcer, broken } = harness();
+    broken.isBroken = true;
+    expect(() => engine.ban(victim, 0)).toThrow("disk full");
+    expect(announcer.wanted).toEqual([]);
+    broken.isBroken = false;
+    engine.ban(victim, 0);
+    broken.isBroken = true;
+    expect(() => engine.unban(victim, 1)).toThrow("disk full");
+    expect(announcer.wanted).toEqual(["192.0.2.1/32"]);
+  });
+});
+
+describe("time and policy", () => {
+  test("a ban ends at its expiry", () => {
+    const { engine, announcer } = harness();
+    engine.ban(victim, 0);
+    engine.tick(599_999);
+    expect(engine.active.size).toBe(1);
+    engine.tick(600_000);
+    expect(announcer.wanted).toEqual([]);
+    expect(engine.all()[0]).toMatchObject({ state: "withdrawn", reason: "ttl expired" });
+  });
+
+  test("a reload converts existing bans to and from dry run", () => {
+    const { engine, announcer } = harness();
+    engine.ban(victim, 0);
+    engine.reconfigure(policy({ dryRun: true }), 1);
+    expect(announcer.wanted).toEqual([]);
+    engine.reconfigure(policy(), 2);
+    expect(announcer.wanted).toEqual(["192.0.2.1/32"]);
+  });
+
+  test("a reload that shrinks the networks ends the bans outside", () => {
+    const { engine, announcer } = harness();
+    engine.ban(victim, 0);
+    engine.reconfigure(policy({ isInNetworks: () => false }), 1);
+    expect(engine.all()[0]?.reason).toBe("target left configured networks");
+    expect(announcer.wanted).toEqual([]);
+  });
+
+  test("an automatic ban holds while the store fails, and is stored when it works again", () => {
+    const { engine, announcer, broken, disk } = harness();
+    broken.isBroken = true;
+    engine.attackChanged(started(attackOn()), 0);
+    expect(announcer.wanted).toEqual(["192.0.2.1/32"]);
+    expect(engine.unsaved).toBe(1);
+    engine.tick(100);
+    expect(broken.faults).toBe(2);
+    broken.isBroken = false;
+    engine.tick(200);
+    expect(engine.unsaved).toBe(0);
+    expect([...disk.values()].map((ban) => ban.target)).toEqual([victim]);
+  });
+
+  test("only so many ended bans are kept, here and on disk", () => {
+    const { engine, disk } = harness({}, 2);
+    for (let i = 0; i < 4; i++) {
+      engine.ban(victim, i);
+      engine.unban(victim, i);
+    }
+    expect(engine.all().map((ban) => ban.startedAt)).toEqual([3, 2]);
+    expect([...disk.values()].map((ban) => ban.startedAt)).toEqual([2, 3]);
+  });
+});
+
+describe("a restart", () => {
+  test("takes up active bans and wants their routes, ends what expired meanwhile", () => {
+    const before = harness();
+    before.engine.ban(victim, 0);
+    before.engine.ban(address("192.0.2.2"), 300_000);
+    const after = harness();
+    after.engine.restore([...before.disk.values()], 700_000);
+    expect(after.announcer.wanted).toEqual(["192.0.2.2/32"]);
+    expect(after.engine.all().map((ban) => ban.state).sort()).toEqual(["active", "withdrawn"]);
+  });
+
+  test("with a switched dry run or other networks converts what it takes up", () => {
+    const before = harness();
+    before.engine.ban(victim, 0);
+    const after = harness({ dryRun: true });
+    after.engine.restore([...before.disk.values()], 1);
+    expect(after.announcer.wanted).toEqual([]);
+    expect(after.engine.active.get(victim)?.dryRun).toBe(true);
+  });
+
+  test("in the middle of an attack whose ban an operator lifted does not ban again", () => {
+    const before = harness();
+    const attack = attackOn();
+    before.engine.attackChanged(started(attack), 0);
+    before.engine.unban(victim, 1);
+    const after = harness();
+    after.engine.restore([...before.disk.values()], 2);
+    after.engine.attackChanged(lasts(attack), 3);
+    expect(after.engine.active.size).toBe(0);
+  });
+});
+
+test("IPv6 targets are banned as /128", () => {
+  expect(hostPrefix(address("2001:db8::1")).text).toBe("2001:db8::1/128");
+});

@@ -1,0 +1,258 @@
+/**
+ * Owns the table of bans: attacks and operators ask for bans here, time and policy end them. Every change is stored
+ * before it is answered, and the routes wanted of the announcer are always those of the active bans.
+ */
+import { type Attack, attackRate } from "../detection/attack.ts";
+import type { AttackChange } from "../detection/detector.ts";
+import type { IpAddress } from "../net/address.ts";
+import { hostPrefix, type Prefix } from "../net/prefix.ts";
+import { type AdmissionPolicy, admit, type Refusal } from "./admission.ts";
+import type { Announcer, Route, RouteState } from "./announcer.ts";
+import { type Ban, type BanEvent, next } from "./ban.ts";
+
+export interface MitigationPolicy extends AdmissionPolicy {
+  readonly dryRun: boolean;
+  readonly ttlSeconds: number;
+  /** The blackhole route of a prefix; null without a BGP speaker. */
+  routeFor(prefix: Prefix): Route | null;
+}
+
+/** Where bans survive the process. Each call returns when the change is on disk, or throws. */
+export interface BanStore {
+  saveBan(ban: Ban): void;
+  removeBan(id: string): void;
+}
+
+export interface BanEngineOptions {
+  readonly policy: MitigationPolicy;
+  readonly store: BanStore;
+  readonly announcer: Announcer | null;
+  readonly newId: () => string;
+  /** Ended bans that stay in the table and the store. */
+  readonly endedKept: number;
+  /** After any change of a ban; `previous` is null for a new one. */
+  readonly onChange: (ban: Ban, previous: Ban | null) => void;
+  /** The store refused a change of an automatic ban: it holds all the same and is written again each tick. */
+  readonly onStoreFault: (cause: unknown) => void;
+}
+
+export class BanEngine {
+  readonly #options: BanEngineOptions;
+  #policy: MitigationPolicy;
+  readonly #active = new Map<IpAddress, Ban>();
+  /** Refused bans of attacks in progress, by attack. They are asked for again each tick. */
+  readonly #refused = new Map<string, Ban>();
+  /** Withdrawn and rejected, newest first. */
+  #ended: readonly Ban[] = [];
+  /** Attacks whose ban an operator lifted: they get no other. */
+  readonly #pardoned = new Set<string>();
+  readonly #unsaved = new Map<string, Ban>();
+
+  constructor(options: BanEngineOptions) {
+    this.#options = options;
+    this.#policy = options.policy;
+  }
+
+  /** What the store had, oldest first. Ends what expired or what policy no longer allows, and wants the rest. */
+  restore(bans: readonly Ban[], wallMs: number): void {
+    for (const ban of bans) {
+      if (ban.state === "active") this.#active.set(ban.target, ban);
+      else this.#ended = [ban, ...this.#ended];
+      if (ban.reason === "manual unban" && ban.attackId !== null) this.#pardoned.add(ban.attackId);
+    }
+    this.tick(wallMs);
+    this.reconfigure(this.#policy, wallMs);
+  }
+
+  attackChanged({ kind, attack }: AttackChange, wallMs: number): void {
+    const ban = this.#active.get(attack.target);
+    if (kind === "ended") {
+      this.#attackEnded(attack, wallMs);
+    } else if (ban !== undefined) {
+      this.#apply(ban, { kind: "attack_lasts", attackId: attack.id, ttlSeconds: this.#policy.ttlSeconds }, wallMs);
+    } else if (!this.#pardoned.has(attack.id)) {
+      this.#banAttacked(attack, wallMs);
+    }
+  }
+
+  /** By an operator. Throws when the store cannot keep it: then there is no ban. */
+  ban(target: IpAddress, wallMs: number): Ban {
+    const admission = this.#admit(target);
+    if (admission.kind === "refused") return { ...this.#newBan(target, null, wallMs), ...rejection(admission.reason) };
+    const existing = this.#active.get(target);
+    const ban =
+      existing === undefined
+        ? this.#newBan(target, null, wallMs)
+        : next(existing, { kind: "refreshed", ttlSeconds: this.#policy.ttlSeconds }, wallMs);
+    this.#options.store.saveBan(ban);
+    this.#put(ban, existing ?? null);
+    return ban;
+  }
+
+  /** By an operator. null: the address has no active ban. Throws when the store cannot keep it: then the ban stays. */
+  unban(target: IpAddress, wallMs: number): Ban | null {
+    const ban = this.#active.get(target);
+    if (ban === undefined) return null;
+    const withdrawn = next(ban, { kind: "unbanned" }, wallMs);
+    this.#options.store.saveBan(withdrawn);
+    if (ban.attackId !== null) this.#pardoned.add(ban.attackId);
+    this.#put(withdrawn, ban);
+    return withdrawn;
+  }
+
+  /** Ends what has expired and writes again what the store refused. */
+  tick(wallMs: number): void {
+    for (const ban of [...this.#active.values()]) this.#apply(ban, { kind: "clock" }, wallMs);
+    for (const ban of [...this.#unsaved.values()]) this.#save(ban);
+  }
+
+  reconfigure(policy: MitigationPolicy, wallMs: number): void {
+    this.#policy = policy;
+    for (const ban of [...this.#active.values()]) {
+      const isInNetworks = policy.isInNetworks(ban.target);
+      const isWhitelisted = policy.isWhitelisted(ban.target);
+      const route = policy.routeFor(ban.prefix);
+      this.#apply(ban, { kind: "policy", isInNetworks, isWhitelisted, dryRun: policy.dryRun, route }, wallMs);
+    }
+    this.#wantRoutes();
+  }
+
+  get active(): ReadonlyMap<IpAddress, Ban> {
+    return this.#active;
+  }
+
+  /** Active, refused and ended, in no order. */
+  all(): Ban[] {
+    return [...this.#active.values(), ...this.#refused.values(), ...this.#ended];
+  }
+
+  /** The ban that an attack has or had. */
+  banOf(attack: Attack): Ban | null {
+    const active = this.#active.get(attack.target);
+    if (active !== undefined && (attack.endedAt === null || active.attackId === attack.id)) return active;
+    return this.#refused.get(attack.id) ?? this.#ended.find((ban) => ban.attackId === attack.id) ?? null;
+  }
+
+  /** null where nothing is to be announced: not active, virtual, or no speaker. */
+  routeState(ban: Ban): RouteState | null {
+    const { announcer } = this.#options;
+    return announcer !== null && isAnnounced(ban) ? announcer.routeState(ban.prefix) : null;
+  }
+
+  get unsaved(): number {
+    return this.#unsaved.size;
+  }
+
+  #banAttacked(attack: Attack, wallMs: number): void {
+    const admission = this.#admit(attack.target);
+    const previous = this.#refused.get(attack.id) ?? null;
+    if (admission.kind === "refused") {
+      if (previous?.reason === admission.reason) return;
+      const rejected = { ...this.#newBan(attack.target, attack, wallMs), ...rejection(admission.reason) };
+      this.#refused.set(attack.id, rejected);
+      this.#options.onChange(rejected, previous);
+      return;
+    }
+    this.#refused.delete(attack.id);
+    const ban = this.#newBan(attack.target, attack, wallMs);
+    this.#save(ban);
+    this.#put(ban, null);
+  }
+
+  #attackEnded(attack: Attack, wallMs: number): void {
+    const ban = this.#active.get(attack.target);
+    if (ban?.attackId === attack.id) this.#apply(ban, { kind: "attack_ended" }, wallMs);
+    const refused = this.#refused.get(attack.id);
+    if (refused !== undefined) {
+      this.#refused.delete(attack.id);
+      this.#save(refused);
+      this.#keepEnded(refused);
+    }
+    this.#pardoned.delete(attack.id);
+  }
+
+  #apply(ban: Ban, event: BanEvent, wallMs: number): void {
+    const changed = next(ban, event, wallMs);
+    if (changed === ban) return;
+    this.#save(changed);
+    this.#put(changed, ban);
+  }
+
+  #put(ban: Ban, previous: Ban | null): void {
+    if (ban.state === "active") {
+      this.#active.set(ban.target, ban);
+    } else {
+      this.#active.delete(ban.target);
+      this.#keepEnded(ban);
+    }
+    if (previous === null || isAnnounced(ban) !== isAnnounced(previous) || ban.route !== previous.route) {
+      this.#wantRoutes();
+    }
+    this.#options.onChange(ban, previous);
+  }
+
+  #keepEnded(ban: Ban): void {
+    const all = [ban, ...this.#ended];
+    this.#ended = all.slice(0, this.#options.endedKept);
+    for (const forgotten of all.slice(this.#options.endedKept)) {
+      this.#unsaved.delete(forgotten.id);
+      try {
+        this.#options.store.removeBan(forgotten.id);
+      } catch (cause) {
+        this.#options.onStoreFault(cause);
+      }
+    }
+  }
+
+  /** For changes that must happen whether or not the store can keep them: the network is on fire. */
+  #save(ban: Ban): void {
+    try {
+      this.#options.store.saveBan(ban);
+      this.#unsaved.delete(ban.id);
+    } catch (cause) {
+      this.#unsaved.set(ban.id, ban);
+      this.#options.onStoreFault(cause);
+    }
+  }
+
+  #wantRoutes(): void {
+    const routes: Route[] = [];
+    for (const ban of this.#active.values()) if (isAnnounced(ban) && ban.route !== null) routes.push(ban.route);
+    this.#options.announcer?.want(routes);
+  }
+
+  #admit(target: IpAddress) {
+    return admit(target, this.#policy, { isBanned: this.#active.has(target), active: this.#active.size });
+  }
+
+  #newBan(target: IpAddress, attack: Attack | null, wallMs: number): Ban {
+    const prefix = hostPrefix(target);
+    return {
+      id: this.#options.newId(),
+      target,
+      prefix,
+      method: "blackhole",
+      state: "active",
+      dryRun: this.#policy.dryRun,
+      manual: attack === null,
+      attackId: attack?.id ?? null,
+      metric: attack?.metric ?? null,
+      rate: attack === null ? 0 : attackRate(attack),
+      threshold: attack?.threshold ?? 0,
+      route: this.#policy.routeFor(prefix),
+      startedAt: wallMs,
+      expiresAt: wallMs + this.#policy.ttlSeconds * 1000,
+      withdrawnAt: null,
+      reason: null,
+    };
+  }
+}
+
+function rejection(reason: Refusal): Pick<Ban, "state" | "reason"> {
+  return { state: "rejected", reason };
+}
+
+/** The one place where a virtual ban and a real one part. */
+export function isAnnounced(ban: Ban): boolean {
+  return ban.state === "active" && !ban.dryRun && ban.route !== null;
+}

@@ -1,0 +1,114 @@
+import { Database } from "bun:sqlite";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { address } from "../../test/fixtures/host-rows.ts";
+import { hostPrefix } from "../net/prefix.ts";
+import type { Ban } from "../mitigation/ban.ts";
+import { StateDatabase } from "./state-database.ts";
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "floodwall-state-"));
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+const target = address("2001:db8::1");
+const ban: Ban = {
+  id: "b1",
+  target,
+  prefix: hostPrefix(target),
+  method: "blackhole",
+  state: "active",
+  dryRun: false,
+  manual: true,
+  attackId: null,
+  metric: null,
+  rate: 0,
+  threshold: 0,
+  route: null,
+  startedAt: 1,
+  expiresAt: 2,
+  withdrawnAt: null,
+  reason: null,
+};
+
+test("a record comes back as it went in, changed and removed records as last left", () => {
+  const first = new StateDatabase(dir);
+  first.saveBan({ ...ban, id: "later", startedAt: 9 });
+  first.saveBan(ban);
+  first.saveBan({ ...ban, state: "withdrawn", reason: "manual unban" });
+  first.saveBan({ ...ban, id: "gone" });
+  first.removeBan("gone");
+  first.close();
+  const second = new StateDatabase(dir);
+  expect(second.bans()).toEqual([
+    { ...ban, state: "withdrawn", reason: "manual unban" },
+    { ...ban, id: "later", startedAt: 9 },
+  ]);
+  second.close();
+});
+
+test("what was acknowledged survives kill -9 of the process", async () => {
+  const script = `
+    const { StateDatabase } = await import(${JSON.stringify(join(import.meta.dir, "state-database.ts"))});
+    const db = new StateDatabase(${JSON.stringify(dir)});
+    const ban = ${JSON.stringify(ban)};
+    for (let i = 0; ; i++) { db.saveBan({ ...ban, id: "b" + i, startedAt: i }); process.stdout.write(i + "\\n"); }
+  `;
+  const child = Bun.spawn([process.execPath, "-e", script], { stdout: "pipe" });
+  let acknowledged = -1;
+  let text = "";
+  for await (const chunk of child.stdout) {
+    text += new TextDecoder().decode(chunk);
+    acknowledged = Number(text.trimEnd().split("\n").at(-1));
+    if (acknowledged >= 200) child.kill("SIGKILL");
+  }
+  const complete = text.slice(0, text.lastIndexOf("\n")).split("\n").length;
+  const db = new StateDatabase(dir);
+  expect(db.bans().length).toBeGreaterThanOrEqual(complete);
+  expect(complete).toBeGreaterThan(200);
+  db.close();
+});
+
+describe("opening", () => {
+  test("refuses a second owner and says what to do", () => {
+    const first = new StateDatabase(dir);
+    expect(() => new StateDatabase(dir)).toThrow("is in use by another floodwall: stop it, or set another state_dir");
+    first.close();
+    new StateDatabase(dir).close();
+  });
+
+  test("refuses a file that is no database, and leaves it as it was", () => {
+    const path = join(dir, "state.db");
+    writeFileSync(path, "these are not the pages you are looking for ".repeat(200));
+    expect(() => new StateDatabase(dir)).toThrow(`${path} is corrupt`);
+    expect(() => new StateDatabase(dir)).toThrow("move it aside");
+  });
+
+  test("refuses a database with damaged pages", () => {
+    const db = new StateDatabase(dir);
+    for (let i = 0; i < 500; i++) db.saveBan({ ...ban, id: `b${i}` });
+    db.close();
+    const path = join(dir, "state.db");
+    const bytes = new Uint8Array(require("node:fs").readFileSync(path));
+    bytes.fill(0xa5, 4096 * 2, 4096 * 12);
+    writeFileSync(path, bytes);
+    expect(() => new StateDatabase(dir)).toThrow("is corrupt");
+  });
+
+  test("refuses a newer schema", () => {
+    new StateDatabase(dir).close();
+    const raw = new Database(join(dir, "state.db"));
+    raw.run("PRAGMA user_version = 99");
+    raw.close();
+    expect(() => new StateDatabase(dir)).toThrow("has schema version 99, this build knows 1");
+  });
+
+  test("refuses a folder that cannot be written", () => {
+    expect(() => new StateDatabase("/proc/floodwall")).toThrow("check state_dir");
+    writeFileSync(join(dir, "file"), "");
+    expect(() => new StateDatabase(join(dir, "file"))).toThrow("check state_dir");
+  });
+});

@@ -1,0 +1,133 @@
+/**
+ * What a restart must not lose: bans and attacks in progress, in one SQLite file that one process owns. A call that has
+ * returned is on disk (`synchronous=FULL`): kill -9 loses nothing of it.
+ */
+import { Database } from "bun:sqlite";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Attack } from "../detection/attack.ts";
+import type { Ban } from "../mitigation/ban.ts";
+import type { BanStore } from "../mitigation/ban-engine.ts";
+
+const SCHEMA_VERSION = 1;
+const SCHEMA = `
+  CREATE TABLE bans (id TEXT PRIMARY KEY, started_at INTEGER NOT NULL, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE attacks (id TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  PRAGMA user_version = ${SCHEMA_VERSION};
+`;
+
+/** The state database cannot be opened, or a write failed. The message says what to do. */
+export class StateDatabaseError extends Error {
+  override readonly name = "StateDatabaseError";
+}
+
+export class StateDatabase implements BanStore {
+  readonly path: string;
+  readonly #db: Database;
+
+  /** Creates the folder and the file when they are missing. Throws StateDatabaseError. */
+  constructor(stateDir: string) {
+    this.path = join(stateDir, "state.db");
+    try {
+      mkdirSync(stateDir, { recursive: true, mode: 0o750 });
+      this.#db = new Database(this.path, { create: true, strict: true });
+    } catch (cause) {
+      throw unusable(this.path, cause);
+    }
+    try {
+      this.#prepare();
+    } catch (cause) {
+      this.#db.close();
+      throw cause instanceof StateDatabaseError ? cause : unusable(this.path, cause);
+    }
+  }
+
+  saveBan(ban: Ban): void {
+    this.#write("INSERT OR REPLACE INTO bans (id, started_at, record) VALUES (?, ?, ?)", [
+      ban.id,
+      ban.startedAt,
+      JSON.stringify(ban),
+    ]);
+  }
+
+  removeBan(id: string): void {
+    this.#write("DELETE FROM bans WHERE id = ?", [id]);
+  }
+
+  /** Oldest first. */
+  bans(): Ban[] {
+    return this.#records<Ban>("SELECT record FROM bans ORDER BY started_at, id");
+  }
+
+  saveAttack(attack: Attack): void {
+    this.#write("INSERT OR REPLACE INTO attacks (id, record) VALUES (?, ?)", [attack.id, JSON.stringify(attack)]);
+  }
+
+  removeAttack(id: string): void {
+    this.#write("DELETE FROM attacks WHERE id = ?", [id]);
+  }
+
+  attacks(): Attack[] {
+    return this.#records<Attack>("SELECT record FROM attacks ORDER BY id");
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  #prepare(): void {
+    this.#db.run("PRAGMA busy_timeout = 0");
+    // One owner: a second service on the same folder is told so instead of announcing the same bans.
+    this.#db.run("PRAGMA locking_mode = EXCLUSIVE");
+    this.#db.run("PRAGMA journal_mode = WAL");
+    this.#db.run("PRAGMA synchronous = FULL");
+    const check = this.#db.query("PRAGMA quick_check(1)").get() as { quick_check: string };
+    if (check.quick_check !== "ok") throw corrupt(this.path, check.quick_check);
+    const { user_version: version } = this.#db.query("PRAGMA user_version").get() as { user_version: number };
+    if (version === 0) this.#db.transaction(() => this.#db.run(SCHEMA))();
+    else if (version !== SCHEMA_VERSION) {
+      throw new StateDatabaseError(
+        `${this.path} has schema version ${version}, this build knows ${SCHEMA_VERSION}: run the build that wrote it, or move the file aside`,
+      );
+    }
+    // Proves now, not at the first ban, that the disk takes writes.
+    this.#db.run(`PRAGMA user_version = ${SCHEMA_VERSION}`);
+  }
+
+  #write(sql: string, values: (string | number)[]): void {
+    try {
+      this.#db.query(sql).run(...values);
+    } catch (cause) {
+      throw new StateDatabaseError(`cannot write ${this.path}: ${text(cause)}`, { cause });
+    }
+  }
+
+  #records<T>(sql: string): T[] {
+    try {
+      return (this.#db.query(sql).all() as { record: string }[]).map(({ record }) => JSON.parse(record) as T);
+    } catch (cause) {
+      throw corrupt(this.path, text(cause));
+    }
+  }
+}
+
+function unusable(path: string, cause: unknown): StateDatabaseError {
+  const message = text(cause);
+  if (/malformed|not a database|disk image/i.test(message)) return corrupt(path, message);
+  if (/locked|busy/i.test(message)) {
+    return new StateDatabaseError(`${path} is in use by another floodwall: stop it, or set another state_dir`, { cause });
+  }
+  return new StateDatabaseError(`cannot open ${path}: ${message}: check state_dir, its owner and the free space`, {
+    cause,
+  });
+}
+
+function corrupt(path: string, detail: string): StateDatabaseError {
+  return new StateDatabaseError(
+    `${path} is corrupt (${detail}): move it aside and start again; bans in force are then lost and their routes withdrawn`,
+  );
+}
+
+function text(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}
