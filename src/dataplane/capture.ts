@@ -1,0 +1,119 @@
+/**
+ * The sources of packets that the configuration names: opens them, goes on with those that open, tries the others again,
+ * and says how each one is. Knows nothing of what the packets are counted for.
+ */
+import type { CaptureConfig, CaptureInterface } from "../config/config.ts";
+import type { Engine, Source, SourceOptions, SourceStatus } from "./native.d.ts";
+
+/** Headers copied out of inline traffic: one in so many packets. */
+const INLINE_SAMPLE_EVERY = 256;
+const RETRY_MS = 2000;
+
+export interface CaptureLog {
+  info(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+export interface SourceView extends SourceStatus {
+  /** The interface's name, or the capture file's path. */
+  readonly name: string;
+  readonly kind: SourceOptions["kind"];
+}
+
+interface Slot {
+  readonly name: string;
+  readonly options: SourceOptions;
+  source: Source | null;
+  /** Why it is not open; said once in the log until it changes. */
+  error: string | null;
+}
+
+export class Capture {
+  readonly #engine: Engine;
+  readonly #slots: Slot[];
+  readonly #log: CaptureLog;
+  readonly #every: (ms: number, fn: () => void) => () => void;
+  #cancel: () => void = () => {};
+
+  constructor(
+    engine: Engine,
+    config: CaptureConfig | null,
+    log: CaptureLog,
+    every: (ms: number, fn: () => void) => () => void,
+  ) {
+    this.#engine = engine;
+    this.#log = log;
+    this.#every = every;
+    this.#slots = sourcesOf(config).map(({ name, options }) => ({ name, options, source: null, error: null }));
+  }
+
+  start(): void {
+    this.#openMissing();
+    this.#cancel = this.#every(RETRY_MS, () => this.#openMissing());
+  }
+
+  stop(): void {
+    this.#cancel();
+    for (const slot of this.#slots) {
+      slot.source?.close();
+      slot.source = null;
+    }
+  }
+
+  status(): SourceView[] {
+    return this.#slots.map((slot) => ({ name: slot.name, kind: slot.options.kind, ...statusOf(slot) }));
+  }
+
+  #openMissing(): void {
+    for (const slot of this.#slots) {
+      if (slot.source === null) this.#open(slot);
+      else this.#watch(slot, slot.source.status());
+    }
+  }
+
+  #open(slot: Slot): void {
+    try {
+      slot.source = this.#engine.openSource(slot.options);
+      slot.error = null;
+      this.#log.info({ source: slot.name, mode: slot.source.status().mode }, "capture started");
+    } catch (cause) {
+      this.#say(slot, cause instanceof Error ? cause.message : String(cause));
+    }
+  }
+
+  /** A source that failed while running recovers by itself; here it is only told of. */
+  #watch(slot: Slot, { state, error }: SourceStatus): void {
+    if (state === "failed") this.#say(slot, error ?? "unknown cause");
+    else if (slot.error !== null) {
+      slot.error = null;
+      this.#log.info({ source: slot.name }, "capture is back");
+    }
+  }
+
+  #say(slot: Slot, error: string): void {
+    if (slot.error === error) return;
+    slot.error = error;
+    this.#log.error({ source: slot.name, error }, "capture failed, the others go on; trying again");
+  }
+}
+
+function statusOf(slot: Slot): SourceStatus {
+  return slot.source?.status() ?? { state: "failed", mode: "not open", error: slot.error, queues: [] };
+}
+
+function sourcesOf(config: CaptureConfig | null): { name: string; options: SourceOptions }[] {
+  if (config === null) return [];
+  if (config.pcapFile !== null) {
+    return [{ name: config.pcapFile, options: { kind: "pcap_file", path: config.pcapFile, pace: config.pace } }];
+  }
+  return config.interfaces.map((wanted) => ({ name: wanted.name, options: sourceOf(wanted) }));
+}
+
+function sourceOf(wanted: CaptureInterface): SourceOptions {
+  const { name, cpus, xdpMode, queues, zeroCopy } = wanted;
+  if (wanted.backend === "pcap") return { kind: "pcap_live", interface: name, cpus };
+  if (wanted.mode === "inline") {
+    return { kind: "xdp_inline", interface: name, xdpMode, sampleEvery: INLINE_SAMPLE_EVERY, cpus };
+  }
+  return { kind: "af_xdp", interface: name, queues, xdpMode, zeroCopy, cpus };
+}

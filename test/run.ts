@@ -1,0 +1,91 @@
+/**
+ * Runs every kind of test one after the other, shows their output as it comes, and closes with one line of counts. What
+ * was skipped is named with its reason.
+ */
+import { availableParallelism } from "node:os";
+
+interface Step {
+  readonly name: string;
+  readonly command: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Reads passed, failed and skipped from the step's output; null when the output has no counts. */
+  readonly counts: (output: string) => Counts | null;
+}
+
+interface Counts {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: readonly string[];
+}
+
+const FUZZ_SECONDS = 30;
+const bun = process.execPath;
+const jobs = `-j${availableParallelism()}`;
+const failOnReport = { ASAN_OPTIONS: "detect_leaks=1", UBSAN_OPTIONS: "print_stacktrace=1:halt_on_error=1" };
+
+const STEPS: readonly Step[] = [
+  { name: "native unit tests (ASan, UBSan): build", command: ["make", "-C", "addon", jobs, "unit", "fuzz"], counts: one },
+  { name: "native unit tests (ASan, UBSan)", command: ["build/addon/unit"], environment: failOnReport, counts: doctest },
+  {
+    name: `packet parser, fuzzed for ${FUZZ_SECONDS} s`,
+    command: ["build/addon/fuzz_packet_parser", `-max_total_time=${FUZZ_SECONDS}`, "-max_len=512", "-verbosity=1"],
+    counts: one,
+  },
+  { name: "TypeScript tests", command: [bun, "test", "--isolate", "--timeout", "60000"], counts: bunTest },
+  { name: "the lab, once", command: [bun, "test/lab/demo.ts", "--once"], counts: one },
+  { name: "soak, short form", command: [bun, "test/lab/soak.ts", "--minutes", "0.5"], counts: one },
+];
+
+let passed = 0;
+let failed = 0;
+const skipped: string[] = [];
+for (const step of STEPS) {
+  console.log(`\n== ${step.name}`);
+  const { output, ok } = await run(step);
+  const counts = step.counts(output);
+  passed += counts?.passed ?? 0;
+  skipped.push(...(counts?.skipped ?? []));
+  if (!ok || counts === null) {
+    failed += Math.max(1, counts?.failed ?? 1);
+    console.log(`== FAILED: ${step.name}`);
+  }
+}
+if (skipped.length > 0) console.log(`\nskipped:\n${skipped.map((name) => `  ${name}`).join("\n")}`);
+console.log(`\n${passed} passed, ${failed} failed, ${skipped.length} skipped`);
+process.exit(failed === 0 ? 0 : 1);
+
+async function run({ command, environment }: Step): Promise<{ output: string; ok: boolean }> {
+  const env = { ...process.env, ...environment };
+  const child = Bun.spawn([...command], { env, stdin: "ignore", stdout: "pipe", stderr: "pipe" });
+  const texts = await Promise.all([echo(child.stdout), echo(child.stderr)]);
+  return { output: texts.join("\n"), ok: (await child.exited) === 0 };
+}
+
+async function echo(stream: ReadableStream<Uint8Array>): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of stream) {
+    const part = decoder.decode(chunk, { stream: true });
+    process.stdout.write(part);
+    text += part;
+  }
+  return text;
+}
+
+/** A step that is one test: its exit code is its result, and it names what it left out in lines `skipped: …`. */
+function one(output: string): Counts {
+  return { passed: 1, failed: 1, skipped: [...output.matchAll(/^skipped: (.+)$/gm)].map((match) => match[1] as string) };
+}
+
+function doctest(output: string): Counts | null {
+  const match = /test cases:\s*\d+ \|\s*(\d+) passed \|\s*(\d+) failed/.exec(output);
+  if (match === null) return null;
+  return { passed: Number(match[1]), failed: Number(match[2]), skipped: one(output).skipped };
+}
+
+function bunTest(output: string): Counts | null {
+  const passes = /^ (\d+) pass$/m.exec(output);
+  if (passes === null) return null;
+  const names = [...output.matchAll(/^\(skip\) (.+)$/gm)].map((match) => match[1] as string);
+  return { passed: Number(passes[1]), failed: Number(/^ (\d+) fail$/m.exec(output)?.[1] ?? 0), skipped: names };
+}
