@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { isIPv6 } from "node:net";
+import { seededRandom } from "../../test/fixtures/seeded-random.ts";
 import {
   addressFamily,
   addressFromBytes,
@@ -8,15 +9,6 @@ import {
   type IpAddress,
   parseAddress,
 } from "./address.ts";
-
-/** Seeded, so that a failure can be run again. */
-function random(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
 
 function ip(text: string): IpAddress {
   const parsed = parseAddress(text);
@@ -98,7 +90,7 @@ describe("the 16-byte form", () => {
 
   test("comes back as the same canonical text, for any address", () => {
     const seed = 20_260_101;
-    const next = random(seed);
+    const next = seededRandom(seed);
     for (let round = 0; round < 20_000; round++) {
       const bytes = new Uint8Array(16);
       // Many zero groups, so that every shape of `::` occurs.
@@ -117,7 +109,7 @@ describe("the 16-byte form", () => {
 
 test("agrees with node:net on what is IPv6, but for zones, dotted tails and mapped addresses", () => {
   const seed = 7;
-  const next = random(seed);
+  const next = seededRandom(seed);
   const alphabet = ["0", "1", "f", "A", ":", "::", ":", "ffff", "db8", "g"];
   for (let round = 0; round < 20_000; round++) {
     let text = "";

@@ -1,0 +1,57 @@
+import { expect, test } from "bun:test";
+import type { Hostgroup } from "../config/config.ts";
+import type { NetworksTable as NativeNetworksTable } from "../dataplane/native.d.ts";
+import { addressFromBytes } from "../net/address.ts";
+import { type Prefix, parsePrefix } from "../net/prefix.ts";
+import { type NetworksTable, networksTable } from "./networks-table.ts";
+
+function prefix(text: string): Prefix {
+  const parsed = parsePrefix(text);
+  if (parsed === null) throw new Error(`not a prefix: ${text}`);
+  return parsed;
+}
+
+function hostgroup(name: string, ...networks: string[]): Hostgroup {
+  return { name, networks: networks.map(prefix), thresholds: [] };
+}
+
+function rows(table: NetworksTable): [string, number, number, number][] {
+  return Array.from(table.lengths, (length, row) => [
+    addressFromBytes(table.addresses, row * 16),
+    length,
+    table.networks[row] ?? -1,
+    table.groups[row] ?? -1,
+  ]);
+}
+
+const GLOBAL = hostgroup("global");
+
+test("a network is of the global group, a hostgroup's prefix of the network that it lies in", () => {
+  const table: NativeNetworksTable = networksTable({
+    networks: ["198.51.100.0/24", "10.0.0.0/8", "2001:db8::/32"].map(prefix),
+    hostgroups: [GLOBAL, hostgroup("web", "10.1.0.0/16", "2001:db8:1::/48"), hostgroup("dns", "10.1.0.53/32")],
+  });
+  expect(rows(table)).toEqual([
+    ["198.51.100.0", 120, 0, 0],
+    ["10.0.0.0", 104, 1, 0],
+    ["2001:db8::", 32, 2, 0],
+    ["10.1.0.0", 112, 1, 1],
+    ["2001:db8:1::", 48, 2, 1],
+    ["10.1.0.53", 128, 1, 2],
+  ]);
+  expect(table.networkCount).toBe(3);
+  expect(table.groupCount).toBe(3);
+});
+
+test("a hostgroup that takes a whole network takes its row", () => {
+  const table = networksTable({
+    networks: [prefix("10.0.0.0/8")],
+    hostgroups: [GLOBAL, hostgroup("all", "10.0.0.0/8")],
+  });
+  expect(rows(table)).toEqual([["10.0.0.0", 104, 0, 1]]);
+});
+
+test("a hostgroup outside the networks is a bug, since the rules of the configuration exclude it", () => {
+  const config = { networks: [prefix("10.0.0.0/8")], hostgroups: [GLOBAL, hostgroup("far", "192.0.2.0/24")] };
+  expect(() => networksTable(config)).toThrow("hostgroup far: 192.0.2.0/24 lies in no network");
+});
