@@ -16,3 +16,19 @@ export const HOST_CHUNK_ROWS = 65_536;
 export const PREFIXES_MAX = 100_000;
 /** Bytes of a configuration file. */
 export const CONFIG_BYTES_MAX = 16 * 1024 * 1024;
+/** Values in it with its aliases resolved, and levels of nesting. */
+export const CONFIG_VALUES_MAX = 500_000;
+export const CONFIG_DEPTH_MAX = 32;
+/** Hostgroups, the implicit one not counted: the addon keeps a sum of rates for each. */
+export const HOSTGROUPS_MAX = 1024;
+/** Interfaces captured at once. */
+export const CAPTURE_INTERFACES_MAX = 64;
+/** BGP neighbors, and communities of one route. */
+export const BGP_NEIGHBORS_MAX = 64;
+export const COMMUNITIES_MAX = 32;
+/** Bans active at once: the most that `ban.max_active_bans` may say. */
+export const ACTIVE_BANS_MAX = 10_000;
+/** Rows of the host table: the most that `capture.max_hosts` may say. */
+export const HOSTS_MAX = 16_777_216;
+/** Kinds of a repeated warning that are told apart in the log; the rest share one place. */
+export const LIMITER_KEYS_MAX = 1024;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { type IpAddress, parseAddress } from "./address.ts";
 import {
+  coversMappedIpv4,
   enclosingPrefix,
   hostPrefix,
   mappedLength,
@@ -109,4 +110,16 @@ test.each([
 ])("%s overlaps %s, either way: %p", (a, b, expected) => {
   expect(prefixesOverlap(prefix(a), prefix(b))).toBe(expected);
   expect(prefixesOverlap(prefix(b), prefix(a))).toBe(expected);
+});
+
+test.each([
+  ["::/0", true],
+  ["::/80", true],
+  ["::/81", false],
+  ["::fffe:0:0/95", true],
+  ["::1/128", false],
+  ["2001:db8::/32", false],
+  ["0.0.0.0/0", false],
+])("%s covers the mapped form of IPv4: %p", (text, expected) => {
+  expect(coversMappedIpv4(prefix(text))).toBe(expected);
 });

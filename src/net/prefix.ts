@@ -78,6 +78,13 @@ export function prefixesOverlap(a: Prefix, b: Prefix): boolean {
   return a.length <= b.length ? prefixContains(a, b.address) : prefixContains(b, a.address);
 }
 
+/** Whether an IPv6 prefix holds ::ffff:0:0/96 or a part of it: a table of the 128-bit form would find IPv4 in it. */
+export function coversMappedIpv4(prefix: Prefix): boolean {
+  if (prefix.family === 4) return false;
+  const mapped = addressToBytes("0.0.0.0" as IpAddress);
+  return sameBits(addressToBytes(prefix.address), mapped, Math.min(prefix.length, MAPPED_BITS));
+}
+
 function sameBits(a: Uint8Array, b: Uint8Array, bits: number): boolean {
   const wholeBytes = bits >> 3;
   for (let i = 0; i < wholeBytes; i++) if (a[i] !== b[i]) return false;

@@ -1,0 +1,111 @@
+/** The domain form of a valid file. It only converts: what could be wrong was found before. */
+import { type IpAddress, parseAddress } from "../net/address.ts";
+import { type Prefix, parsePrefix } from "../net/prefix.ts";
+import { METRICS } from "../traffic/rates.ts";
+import type { BgpConfig, CaptureConfig, CaptureInterface, Config, Hostgroup, Thresholds } from "./config.ts";
+import type { ConfigFile } from "./schema.ts";
+import { parseAddressOrPrefix, parseCommunity, parseListen } from "./text-forms.ts";
+
+type CaptureFile = NonNullable<ConfigFile["capture"]>;
+type BgpFile = NonNullable<ConfigFile["bgp"]>;
+
+export function buildConfig(file: ConfigFile): Config {
+  const { host, port } = valid(parseListen, file.api.listen);
+  return deepFreeze({
+    dryRun: file.dry_run,
+    networks: file.networks.map(prefix),
+    protectedWhitelist: file.protected_whitelist.map((text) => valid(parseAddressOrPrefix, text)),
+    capture: file.capture === undefined ? null : buildCapture(file.capture),
+    detection: {
+      windowMs: file.detection.window_ms,
+      tickMs: file.detection.tick_ms,
+      sustainMs: file.detection.sustain_ms,
+    },
+    hostgroups: buildHostgroups(file),
+    ban: {
+      ttlSeconds: file.ban.ttl_seconds,
+      unbanHysteresisSeconds: file.ban.unban_hysteresis_seconds,
+      maxActiveBans: file.ban.max_active_bans,
+    },
+    stateDir: file.state_dir,
+    bgp: file.bgp === undefined ? null : buildBgp(file.bgp),
+    samples: {
+      enabled: file.samples.enabled,
+      perAttackFlows: file.samples.per_attack_flows,
+      top: file.samples.top,
+    },
+    api: { host, port },
+  });
+}
+
+/** `global` first; a group takes the thresholds that it does not set from there. */
+function buildHostgroups(file: ConfigFile): Hostgroup[] {
+  const global = METRICS.map((metric) => file.thresholds[metric] ?? 0);
+  const groups = file.hostgroups.map(({ name, networks, thresholds }) => ({
+    name,
+    networks: networks.map(prefix),
+    thresholds: METRICS.map((metric, i): number => thresholds[metric] ?? global[i] ?? 0) satisfies Thresholds,
+  }));
+  return [{ name: "global", networks: [], thresholds: global }, ...groups];
+}
+
+function buildCapture(file: CaptureFile): CaptureConfig {
+  return {
+    interfaces: (file.interfaces ?? []).map(buildInterface),
+    pcapFile: file.pcap_file ?? null,
+    pace: file.pace ?? "real",
+    maxHosts: file.max_hosts,
+  };
+}
+
+function buildInterface(file: NonNullable<CaptureFile["interfaces"]>[number]): CaptureInterface {
+  const { queues = "auto", zero_copy: zeroCopy = "auto" } = file;
+  return {
+    name: file.name,
+    mode: file.mode,
+    backend: file.backend ?? "af_xdp",
+    xdpMode: file.xdp_mode ?? "auto",
+    queues: queues === "auto" ? null : queues,
+    zeroCopy: zeroCopy === "auto" ? "auto" : zeroCopy ? "on" : "off",
+    cpus: file.cpus,
+  };
+}
+
+function buildBgp(file: BgpFile): BgpConfig {
+  return {
+    speaker: file.speaker,
+    grpc: file.grpc ?? null,
+    localAsn: file.local_asn,
+    routerId: address(file.router_id),
+    nextHop: address(file.next_hop),
+    nextHop6: address(file.next_hop6),
+    communities: file.communities.map((text) => valid(parseCommunity, text)),
+    localPref: file.local_pref,
+    neighbors: file.neighbors.map((neighbor) => ({
+      address: address(neighbor.address),
+      remoteAsn: neighbor.remote_asn,
+      port: neighbor.port,
+      passwordEnv: neighbor.password_env ?? null,
+      multihopTtl: neighbor.multihop_ttl,
+    })),
+  };
+}
+
+function address(text: string): IpAddress {
+  return valid(parseAddress, text);
+}
+
+function prefix(text: string): Prefix {
+  return valid(parsePrefix, text);
+}
+
+function valid<T>(parse: (text: string) => T | null, text: string): T {
+  const parsed = parse(text);
+  if (parsed === null) throw new Error(`bug: ${JSON.stringify(text)} was taken for valid`);
+  return parsed;
+}
+
+function deepFreeze<T extends object>(value: T): T {
+  for (const inner of Object.values(value)) if (typeof inner === "object" && inner !== null) deepFreeze(inner);
+  return Object.freeze(value);
+}

@@ -1,0 +1,226 @@
+import { describe, expect, test } from "bun:test";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { CONFIG_BYTES_MAX, CONFIG_VALUES_MAX, PREFIXES_MAX } from "../limits.ts";
+import { METRICS } from "../traffic/rates.ts";
+import type { Config } from "./config.ts";
+import { type LoadedConfig, loadConfig, loadConfigOrThrow, parseConfig } from "./load.ts";
+import { describeProblem } from "./problem.ts";
+
+const FIXTURES = join(import.meta.dir, "../../test/fixtures/config");
+const BASE = "networks: [192.0.2.0/24]\nthresholds: {pps: 100000, mbps: 1000, flows_per_sec: 20000}\n";
+
+function problemsIn(loaded: LoadedConfig): string[] {
+  return loaded.kind === "valid" ? [] : loaded.problems.map((problem) => describeProblem("", problem).slice(1));
+}
+
+function problemsOf(text: string): string[] {
+  return problemsIn(parseConfig(new TextEncoder().encode(text)));
+}
+
+function configOf(text: string): Config {
+  const loaded = parseConfig(new TextEncoder().encode(text));
+  expect(problemsIn(loaded)).toEqual([]);
+  if (loaded.kind === "invalid") throw new Error("unreachable");
+  return loaded.config;
+}
+
+describe("a file with a fault", () => {
+  const files = readdirSync(FIXTURES).filter((name) => name.startsWith("bad-"));
+
+  test("has a fixture for each rule", () => {
+    expect(files.length).toBeGreaterThan(70);
+  });
+
+  // The expected lines stand in the file itself, after `#=`.
+  test.each(files)("%s is refused, each fault with its line and the rule", (name) => {
+    const lines = readFileSync(join(FIXTURES, name), "latin1").split("\n");
+    const expected = lines.filter((line) => line.startsWith("#= ")).map((line) => line.slice(3));
+    expect(expected).not.toEqual([]);
+    expect(problemsIn(loadConfig(join(FIXTURES, name)))).toEqual(expected);
+  });
+});
+
+describe("defaults", () => {
+  const config = loadConfigOrThrow(join(FIXTURES, "good-minimal.yaml"));
+
+  test("are those of the reference, and announce nothing", () => {
+    const { networks, hostgroups, ...rest } = config;
+    expect(networks.map(({ text }) => text)).toEqual(["192.0.2.0/24"]);
+    expect(hostgroups).toEqual([
+      { name: "global", networks: [], thresholds: [100_000, 1000, 20_000, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0] },
+    ]);
+    expect<unknown>(rest).toEqual({
+      dryRun: true,
+      protectedWhitelist: [],
+      capture: null,
+      detection: { windowMs: 1000, tickMs: 100, sustainMs: 0 },
+      ban: { ttlSeconds: 600, unbanHysteresisSeconds: 120, maxActiveBans: 50 },
+      stateDir: "/var/lib/floodwall",
+      bgp: null,
+      samples: { enabled: true, perAttackFlows: 20, top: 10 },
+      api: { host: "127.0.0.1", port: 8080 },
+    });
+  });
+
+  test("of a bgp section blackhole by RFC 7999 and discard IPv6 at 100::1", () => {
+    const neighbor = "{address: 192.0.2.1, remote_asn: 64501}";
+    const bgp = `{local_asn: 64500, router_id: 192.0.2.10, next_hop: 192.0.2.66, neighbors: [${neighbor}]}`;
+    expect<unknown>(configOf(`${BASE}bgp: ${bgp}`).bgp).toEqual({
+      speaker: "managed",
+      grpc: null,
+      localAsn: 64_500,
+      routerId: "192.0.2.10",
+      nextHop: "192.0.2.66",
+      nextHop6: "100::1",
+      communities: ["65535:666"],
+      localPref: 0,
+      neighbors: [{ address: "192.0.2.1", remoteAsn: 64_501, port: 179, passwordEnv: null, multihopTtl: 0 }],
+    });
+  });
+
+  test("of an interface leave queues and copying to the driver", () => {
+    const config = configOf(`${BASE}capture: {interfaces: [{name: eth1, mode: mirror}]}`);
+    expect<unknown>(config.capture).toEqual({
+      interfaces: [
+        { name: "eth1", mode: "mirror", backend: "af_xdp", xdpMode: "auto", queues: null, zeroCopy: "auto", cpus: [] },
+      ],
+      pcapFile: null,
+      pace: "real",
+      maxHosts: 1_048_576,
+    });
+  });
+
+  test("are frozen, to the last value", () => {
+    const isFrozen = (value: unknown): boolean =>
+      typeof value !== "object" || value === null || (Object.isFrozen(value) && Object.values(value).every(isFrozen));
+    expect(isFrozen(config)).toBe(true);
+    expect(isFrozen(loadConfigOrThrow(join(FIXTURES, "good-full.yaml")))).toBe(true);
+  });
+});
+
+describe("a full file", () => {
+  const config = loadConfigOrThrow(join(FIXTURES, "good-full.yaml"));
+
+  test("is read in canonical form", () => {
+    expect(config.networks.map(({ text }) => text)).toEqual(["192.0.2.0/24", "198.51.100.0/24", "2001:db8::/32"]);
+    expect(config.protectedWhitelist.map(({ text }) => text)).toEqual(["192.0.2.1/32", "2001:db8:ffff::/48"]);
+    expect<unknown>(config.bgp?.neighbors[1]?.address).toBe("2001:db8::1");
+    expect(config.bgp?.communities).toEqual(["64500:666", "65535:666", "65535:65281"]);
+    expect(config.api).toEqual({ host: "::1", port: 9090 } as Config["api"]);
+    expect(config.capture?.interfaces.map(({ zeroCopy, queues }) => [zeroCopy, queues])).toEqual([
+      ["on", [0, 1]],
+      ["auto", null],
+      ["auto", null],
+    ]);
+  });
+
+  test("gives a hostgroup what it does not set from the global thresholds", () => {
+    const [global, web, dns] = config.hostgroups.map(({ thresholds }) => thresholds);
+    const at = (thresholds: readonly number[] | undefined, metric: (typeof METRICS)[number]) =>
+      thresholds?.[METRICS.indexOf(metric)];
+    expect(at(global, "udp_pps")).toBe(50_000);
+    expect(at(web, "udp_pps")).toBe(1000);
+    expect(at(web, "pps")).toBe(500_000);
+    expect(at(dns, "udp_pps")).toBe(0);
+    expect(at(dns, "mbps")).toBe(at(global, "mbps"));
+  });
+});
+
+describe("limits", () => {
+  const ips = (count: number): string =>
+    Array.from({ length: count }, (_, i) => `10.${i >> 16}.${(i >> 8) & 255}.${i & 255}/32`).join(",");
+  const thresholds = "thresholds: {pps: 1, mbps: 1, flows_per_sec: 1}";
+
+  test(`takes ${PREFIXES_MAX} networks, and not one more`, () => {
+    expect(configOf(`networks: [${ips(PREFIXES_MAX)}]\n${thresholds}`).networks.length).toBe(PREFIXES_MAX);
+    expect(problemsOf(`${thresholds}\nnetworks: [${ips(PREFIXES_MAX + 1)}]`)).toEqual([
+      `2: networks: must have at most ${PREFIXES_MAX} items`,
+    ]);
+  });
+
+  test("counts the networks of hostgroups with them", () => {
+    const file = (count: number) =>
+      `${thresholds}\nnetworks: [10.0.0.0/8]\nhostgroups:\n  - {name: all, networks: [${ips(count)}]}`;
+    expect(problemsOf(file(PREFIXES_MAX - 1))).toEqual([]);
+    expect(problemsOf(file(PREFIXES_MAX))).toEqual([
+      `3: hostgroups: ${PREFIXES_MAX + 1} prefixes with those of networks, but ${PREFIXES_MAX} is the most`,
+    ]);
+  });
+
+  test("refuses a file over the bound, and reads one at it", () => {
+    const atBound = BASE + "#".repeat(CONFIG_BYTES_MAX - BASE.length);
+    expect(problemsOf(atBound)).toEqual([]);
+    expect(problemsOf(`${atBound}#`)).toEqual([`1: larger than ${CONFIG_BYTES_MAX} bytes`]);
+  });
+
+  test("refuses aliases that multiply", () => {
+    const rows = ["a: &a [x, x, x, x, x, x, x, x, x, x]"];
+    for (let i = 0; i < 9; i++) {
+      const name = String.fromCharCode(98 + i);
+      const previous = String.fromCharCode(97 + i);
+      rows.push(`${name}: &${name} [${new Array(10).fill(`*${previous}`).join(", ")}]`);
+    }
+    const problems = problemsOf(`${BASE}${rows.join("\n")}`);
+    expect(problems.length).toBe(1);
+    expect(problems[0]).toEndWith(`: more than ${CONFIG_VALUES_MAX} values, aliases resolved: use fewer aliases`);
+  });
+
+  test("says what is nested too deeply for the parser itself", () => {
+    expect(problemsOf(`ban: ${"[".repeat(100_000)}`)).toEqual(["1: nested too deeply"]);
+  });
+});
+
+describe("aliases", () => {
+  test("stand for their anchor's value, each a copy", () => {
+    const config = configOf(
+      `${BASE}hostgroups:\n  - {name: a, networks: [192.0.2.0/25], thresholds: &t {pps: 7}}\n` +
+        "  - {name: b, networks: [192.0.2.128/25], thresholds: *t}",
+    );
+    expect(config.hostgroups.map(({ thresholds }) => thresholds[0])).toEqual([100_000, 7, 7]);
+  });
+
+  test("mean the anchor of their name that stands last before them", () => {
+    const config = configOf(`${BASE}detection: {tick_ms: &n 50, window_ms: &m 500}\nban: {ttl_seconds: *n}\n`);
+    expect(config.ban.ttlSeconds).toBe(50);
+  });
+});
+
+describe("a file that cannot be read", () => {
+  test.each([
+    ["/nonexistent/floodwall.yaml", "no such file"],
+    [FIXTURES, "EISDIR"],
+  ])("%s is said to be so, without a line", (path, cause) => {
+    const loaded = loadConfig(path);
+    if (loaded.kind === "valid") throw new Error("expected a refusal");
+    const [problem] = loaded.problems;
+    expect(loaded.problems.length).toBe(1);
+    expect(problem && describeProblem(path, problem)).toStartWith(`${path}: cannot be read: `);
+    expect(problem?.rule).toContain(cause);
+  });
+
+  test("throws all faults in one error, a line each, for callers that ask for that", () => {
+    const path = join(FIXTURES, "bad-many-faults.yaml");
+    expect(() => loadConfigOrThrow(path)).toThrow(`${path}:2: thresholds.flows_per_sec: is required`);
+  });
+
+  test("is read from a pipe as well", () => {
+    const directory = mkdtempSync(join(tmpdir(), `floodwall-${process.pid}-`));
+    try {
+      const path = join(directory, "pipe");
+      expect(Bun.spawnSync(["mkfifo", path]).exitCode).toBe(0);
+      const source = join(directory, "config");
+      writeFileSync(source, BASE);
+      const writer = Bun.spawn(["sh", "-c", 'cat "$1" > "$2"', "sh", source, path]);
+      expect(problemsIn(loadConfig(path))).toEqual([]);
+      writer.kill();
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  });
+});
+
+test("a byte order mark and Windows line ends are no fault", () => {
+  expect(problemsOf(`\uFEFF${BASE.replaceAll("\n", "\r\n")}`)).toEqual([]);
+});

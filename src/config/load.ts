@@ -1,0 +1,99 @@
+/**
+ * A configuration file in, a frozen Config or every fault in it out. Nothing else is touched: a reload can load first
+ * and swap after.
+ */
+import { isUtf8 } from "node:buffer";
+import { closeSync, openSync, readSync } from "node:fs";
+import { CONFIG_BYTES_MAX } from "../limits.ts";
+import { buildConfig } from "./build.ts";
+import type { Config } from "./config.ts";
+import { type ConfigPath, type ConfigProblem, describeProblem } from "./problem.ts";
+import { crossFieldFindings } from "./rules.ts";
+import type { ConfigFile } from "./schema.ts";
+import { type Finding, takeShape } from "./shape.ts";
+import { readYaml, type YamlDocument } from "./yaml-document.ts";
+
+export type LoadedConfig =
+  | { readonly kind: "valid"; readonly config: Config; lineOf(path: ConfigPath): number }
+  | { readonly kind: "invalid"; readonly problems: readonly ConfigProblem[] };
+
+/** For callers that have no better place for the faults than an error: the message has one line for each. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+}
+
+export function loadConfigOrThrow(path: string): Config {
+  const loaded = loadConfig(path);
+  if (loaded.kind === "valid") return loaded.config;
+  throw new ConfigError(loaded.problems.map((problem) => describeProblem(path, problem)).join("\n"));
+}
+
+export function loadConfig(path: string): LoadedConfig {
+  let bytes: Uint8Array;
+  try {
+    bytes = readBounded(path, CONFIG_BYTES_MAX + 1);
+  } catch (fault) {
+    const cause = fault instanceof Error ? fault.message : String(fault);
+    return { kind: "invalid", problems: [{ line: null, path: [], rule: `cannot be read: ${cause}` }] };
+  }
+  return parseConfig(bytes);
+}
+
+/** Reads to the end or to the bound, so that a device or a pipe will do and none can fill the memory. */
+function readBounded(path: string, bound: number): Uint8Array {
+  const file = openSync(path, "r");
+  try {
+    const chunks: Buffer[] = [];
+    for (let total = 0; total < bound; ) {
+      const chunk = Buffer.allocUnsafe(Math.min(1 << 20, bound - total));
+      const count = readSync(file, chunk);
+      if (count === 0) break;
+      chunks.push(chunk.subarray(0, count));
+      total += count;
+    }
+    return Buffer.concat(chunks);
+  } finally {
+    closeSync(file);
+  }
+}
+
+export function parseConfig(bytes: Uint8Array): LoadedConfig {
+  if (bytes.length > CONFIG_BYTES_MAX) return invalidAt(1, `larger than ${CONFIG_BYTES_MAX} bytes`);
+  const badLine = lineThatIsNotUtf8(bytes);
+  if (badLine !== null) return invalidAt(badLine, "not UTF-8: save the file in that encoding");
+
+  const document = readYaml(new TextDecoder().decode(bytes));
+  if (document.value === undefined) return { kind: "invalid", problems: document.problems };
+  if (document.value === null) return invalidAt(1, "is empty: at least networks and thresholds are required");
+  if (typeof document.value !== "object" || Array.isArray(document.value)) {
+    return invalidAt(document.lineOf([]), "must be a mapping of keys, such as `networks:`");
+  }
+
+  const { file, findings } = takeShape(document.value);
+  const problems = withLines(document, [...findings, ...crossFieldFindings(file)]);
+  if (problems.length > 0) return { kind: "invalid", problems };
+  // Without a finding nothing was pruned, so the file is whole.
+  return { kind: "valid", config: buildConfig(file as ConfigFile), lineOf: document.lineOf };
+}
+
+function invalidAt(line: number, rule: string): LoadedConfig {
+  return { kind: "invalid", problems: [{ line, path: [], rule }] };
+}
+
+function withLines(document: YamlDocument, findings: readonly Finding[]): ConfigProblem[] {
+  const found = findings.map(({ path, rule }) => ({ line: document.lineOf(path), path, rule }));
+  return [...document.problems, ...found].sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
+}
+
+/** null when all is well. A line break is one byte in UTF-8 and part of no other character. */
+function lineThatIsNotUtf8(bytes: Uint8Array): number | null {
+  if (isUtf8(bytes)) return null;
+  let line = 1;
+  for (let start = 0; start < bytes.length; line++) {
+    const newline = bytes.indexOf(0x0a, start);
+    const end = newline < 0 ? bytes.length : newline;
+    if (!isUtf8(bytes.subarray(start, end))) return line;
+    start = end + 1;
+  }
+  return line;
+}

@@ -1,0 +1,62 @@
+/**
+ * Rules between the keys of the configuration file, one function each. They run on what is left of a file with faults,
+ * so that all faults are reported at once: a rule that lacks a value says nothing.
+ */
+import {
+  communitiesAreUnique,
+  grpcGoesWithExternal,
+  managedSpeakerHasNeighbors,
+  neighborsAreUnique,
+} from "./bgp-rules.ts";
+import {
+  captureHasOneSource,
+  cpusAreUnique,
+  inlineUsesXdp,
+  interfaceKeysHaveAnEffect,
+  interfacesAreUnique,
+  paceGoesWithFile,
+  queuesAreUnique,
+} from "./capture-rules.ts";
+import {
+  groupNamesAreUnique,
+  groupNetworksAreTakenOnce,
+  groupNetworksLieInNetworks,
+  ipv6NetworksLeaveIpv4Alone,
+  networksDoNotOverlap,
+  prefixesAreBounded,
+} from "./network-rules.ts";
+import type { ConfigFile } from "./schema.ts";
+import type { Finding, Pruned } from "./shape.ts";
+
+export type Rule = (file: Pruned<ConfigFile>) => Iterable<Finding>;
+
+const RULES: readonly Rule[] = [
+  networksDoNotOverlap,
+  ipv6NetworksLeaveIpv4Alone,
+  prefixesAreBounded,
+  groupNamesAreUnique,
+  groupNetworksLieInNetworks,
+  groupNetworksAreTakenOnce,
+  tickDividesWindow,
+  captureHasOneSource,
+  paceGoesWithFile,
+  interfacesAreUnique,
+  inlineUsesXdp,
+  interfaceKeysHaveAnEffect,
+  queuesAreUnique,
+  cpusAreUnique,
+  grpcGoesWithExternal,
+  managedSpeakerHasNeighbors,
+  neighborsAreUnique,
+  communitiesAreUnique,
+];
+
+export function* crossFieldFindings(file: Pruned<ConfigFile>): Generator<Finding> {
+  for (const rule of RULES) yield* rule(file);
+}
+
+function* tickDividesWindow({ detection }: Pruned<ConfigFile>): Generator<Finding> {
+  const { window_ms: windowMs, tick_ms: tickMs } = detection ?? {};
+  if (windowMs === undefined || tickMs === undefined || windowMs % tickMs === 0) return;
+  yield { path: ["detection", "tick_ms"], rule: `must divide window_ms: ${windowMs} is no multiple of ${tickMs}` };
+}

@@ -1,0 +1,168 @@
+/** The shape of the configuration file: its keys, their types, ranges and defaults. What the keys mean: README. */
+import { type Static, type TSchema, Type } from "@sinclair/typebox";
+import {
+  ACTIVE_BANS_MAX,
+  BGP_NEIGHBORS_MAX,
+  CAPTURE_INTERFACES_MAX,
+  COMMUNITIES_MAX,
+  HOSTGROUPS_MAX,
+  HOSTS_MAX,
+  PREFIXES_MAX,
+} from "../limits.ts";
+import type { TextForm } from "./text-forms.ts";
+
+/** TypeBox keeps one registry of formats for the whole process, so ours have a name of their own. */
+export const FORMAT_PREFIX = "config/";
+
+function text(form: TextForm, options: { default?: string } = {}) {
+  return Type.String({ ...options, format: FORMAT_PREFIX + form });
+}
+
+function integer(minimum: number, maximum: number, fallback?: number) {
+  return Type.Integer({ minimum, maximum, ...(fallback === undefined ? {} : { default: fallback }) });
+}
+
+function boolean(fallback: boolean) {
+  return Type.Boolean({ default: fallback });
+}
+
+function oneOf<const Values extends readonly [string | boolean, ...(string | boolean)[]]>(...values: Values) {
+  return Type.Unsafe<Values[number]>(Type.Union(values.map((value) => Type.Literal(value))));
+}
+
+/** A list; `atLeastOne` where an empty one means nothing. */
+function list<Item extends TSchema>(item: Item, maxItems: number, options: { atLeastOne?: true } = {}) {
+  return Type.Array(item, { maxItems, ...(options.atLeastOne ? { minItems: 1 } : { default: [] }) });
+}
+
+const closed = { additionalProperties: false } as const;
+/** A section that is there with its defaults when the file leaves it out. */
+const withDefaults = { ...closed, default: {} } as const;
+
+/** A threshold. The base trio cannot be off. */
+const Limit = Type.Number({ exclusiveMinimum: 0 });
+/** A threshold; 0 is off. */
+const OptionalLimit = Type.Number({ minimum: 0 });
+const BASE = { pps: Limit, mbps: Limit, flows_per_sec: Limit };
+const OPTIONAL = {
+  tcp_pps: Type.Optional(OptionalLimit),
+  tcp_mbps: Type.Optional(OptionalLimit),
+  udp_pps: Type.Optional(OptionalLimit),
+  udp_mbps: Type.Optional(OptionalLimit),
+  icmp_pps: Type.Optional(OptionalLimit),
+  icmp_mbps: Type.Optional(OptionalLimit),
+  tcp_syn_pps: Type.Optional(OptionalLimit),
+  tcp_syn_mbps: Type.Optional(OptionalLimit),
+  frag_pps: Type.Optional(OptionalLimit),
+  frag_mbps: Type.Optional(OptionalLimit),
+};
+
+const Interface = Type.Object(
+  {
+    name: text("interfaceName"),
+    /** Required: mirror mode takes every frame off the interface, which nobody should get by default. */
+    mode: oneOf("mirror", "inline"),
+    backend: Type.Optional(oneOf("af_xdp", "pcap")),
+    xdp_mode: Type.Optional(oneOf("auto", "native", "generic")),
+    queues: Type.Optional(Type.Union([Type.Literal("auto"), list(integer(0, 4095), 4096, { atLeastOne: true })])),
+    zero_copy: Type.Optional(oneOf("auto", true, false)),
+    cpus: list(integer(0, 4095), 4096),
+  },
+  closed,
+);
+
+const Capture = Type.Object(
+  {
+    interfaces: Type.Optional(list(Interface, CAPTURE_INTERFACES_MAX, { atLeastOne: true })),
+    pcap_file: Type.Optional(text("path")),
+    pace: Type.Optional(oneOf("real", "max")),
+    max_hosts: integer(1, HOSTS_MAX, 1_048_576),
+  },
+  closed,
+);
+
+const Detection = Type.Object(
+  {
+    window_ms: integer(200, 60_000, 1000),
+    tick_ms: integer(20, 1000, 100),
+    sustain_ms: integer(0, 600_000, 0),
+  },
+  withDefaults,
+);
+
+const Group = Type.Object(
+  {
+    name: text("groupName"),
+    networks: list(text("prefix"), PREFIXES_MAX, { atLeastOne: true }),
+    /** Partial: what is absent is inherited. */
+    thresholds: Type.Partial(Type.Object({ ...BASE, ...OPTIONAL }), withDefaults),
+  },
+  closed,
+);
+
+const Ban = Type.Object(
+  {
+    ttl_seconds: integer(1, 2_592_000, 600),
+    unban_hysteresis_seconds: integer(0, 86_400, 120),
+    max_active_bans: integer(1, ACTIVE_BANS_MAX, 50),
+  },
+  withDefaults,
+);
+
+const Asn = integer(1, 0xffff_ffff);
+
+const Neighbor = Type.Object(
+  {
+    address: text("address"),
+    remote_asn: Asn,
+    port: integer(1, 0xffff, 179),
+    password_env: Type.Optional(text("variableName")),
+    multihop_ttl: integer(0, 255, 0),
+  },
+  closed,
+);
+
+const Bgp = Type.Object(
+  {
+    speaker: Type.Unsafe<"managed" | "external">({ ...oneOf("managed", "external"), default: "managed" }),
+    grpc: Type.Optional(text("grpcTarget")),
+    local_asn: Asn,
+    router_id: text("ipv4"),
+    next_hop: text("ipv4"),
+    next_hop6: text("ipv6", { default: "100::1" }),
+    communities: Type.Array(text("community"), { maxItems: COMMUNITIES_MAX, default: ["65535:666"] }),
+    local_pref: integer(0, 0xffff_ffff, 0),
+    neighbors: list(Neighbor, BGP_NEIGHBORS_MAX),
+  },
+  closed,
+);
+
+const Samples = Type.Object(
+  {
+    enabled: boolean(true),
+    per_attack_flows: integer(0, 1000, 20),
+    top: integer(1, 100, 10),
+  },
+  withDefaults,
+);
+
+export const ConfigFile = Type.Object(
+  {
+    dry_run: boolean(true),
+    networks: list(text("prefix"), PREFIXES_MAX, { atLeastOne: true }),
+    protected_whitelist: list(text("addressOrPrefix"), PREFIXES_MAX),
+    capture: Type.Optional(Capture),
+    detection: Detection,
+    thresholds: Type.Object({ ...BASE, ...OPTIONAL }, closed),
+    hostgroups: list(Group, HOSTGROUPS_MAX),
+    ban: Ban,
+    state_dir: text("absolutePath", { default: "/var/lib/floodwall" }),
+    bgp: Type.Optional(Bgp),
+    samples: Samples,
+    api: Type.Object({ listen: text("listen", { default: "127.0.0.1:8080" }) }, withDefaults),
+  },
+  closed,
+);
+
+/** A valid file, defaults filled in. */
+export type ConfigFile = Static<typeof ConfigFile>;

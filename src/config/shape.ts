@@ -1,0 +1,166 @@
+/** Holds a file against the schema, and says what is wrong in an operator's words. */
+import { FormatRegistry, type TSchema } from "@sinclair/typebox";
+import { Value, type ValueError, ValueErrorType } from "@sinclair/typebox/value";
+import type { ConfigPath } from "./problem.ts";
+import { ConfigFile, FORMAT_PREFIX } from "./schema.ts";
+import { TEXT_FORMS, type TextForm } from "./text-forms.ts";
+
+/** A broken rule and where, before its line is known. */
+export interface Finding {
+  readonly path: ConfigPath;
+  readonly rule: string;
+}
+
+/** What is left of a file when all that has the wrong shape is gone: an item of a list leaves a hole. */
+export type Pruned<T> = T extends readonly (infer Item)[]
+  ? readonly (Pruned<Item> | undefined)[]
+  : T extends object
+    ? { readonly [Key in keyof T]?: Pruned<T[Key]> | undefined }
+    : T;
+
+for (const [form, rule] of Object.entries(TEXT_FORMS)) {
+  FormatRegistry.Set(FORMAT_PREFIX + form, (text) => rule(text) === null);
+}
+
+/** Fills in defaults, takes out what has the wrong shape, and says why. `value` is changed. */
+export function takeShape(value: object): { readonly file: Pruned<ConfigFile>; readonly findings: readonly Finding[] } {
+  fillDefaults(ConfigFile, value);
+  const findings = [...shapeFindings(ConfigFile, value)];
+  for (const { path } of findings) prune(value, path);
+  return { file: value as Pruned<ConfigFile>, findings };
+}
+
+/** By hand, because TypeBox takes a list for a mapping here and a key named __proto__ for a prototype. */
+function fillDefaults(schema: TSchema, value: unknown): void {
+  if (Array.isArray(value)) {
+    const items = schema["items"] as TSchema | undefined;
+    if (items !== undefined) for (const item of value) fillDefaults(items, item);
+  } else if (typeof value === "object" && value !== null) {
+    const section = value as Record<string, unknown>;
+    for (const [key, property] of Object.entries((schema["properties"] ?? {}) as Record<string, TSchema>)) {
+      if (!(key in section) && "default" in property) section[key] = structuredClone(property["default"]);
+      fillDefaults(property, section[key]);
+    }
+  }
+}
+
+function* shapeFindings(schema: TSchema, value: unknown): Generator<Finding> {
+  let last = "";
+  for (const error of Value.Errors(schema, value)) {
+    const isMissing = error.type === ValueErrorType.ObjectRequiredProperty;
+    // A missing key is also reported as a value of the wrong type; what could not be read is a problem of the YAML.
+    if (error.path === last || (error.value === undefined && !isMissing)) continue;
+    const path = pathOf(error.path, value);
+    last = error.path;
+    const asList = error.type === ValueErrorType.Union && Array.isArray(error.value) ? listIn(error.schema) : undefined;
+    if (asList === undefined) yield { path, rule: ruleOf(error) };
+    else for (const inner of shapeFindings(asList, error.value)) yield { ...inner, path: [...path, ...inner.path] };
+  }
+}
+
+/** From a JSON pointer; a step into a list is a number. */
+function pathOf(pointer: string, root: unknown): ConfigPath {
+  const path: (string | number)[] = [];
+  let value = root;
+  for (const escaped of pointer.split("/").slice(1)) {
+    const key = escaped.replaceAll("~1", "/").replaceAll("~0", "~");
+    path.push(Array.isArray(value) ? Number(key) : key);
+    value = (value as Record<string, unknown> | undefined)?.[key];
+  }
+  return path;
+}
+
+function prune(root: object, path: ConfigPath): void {
+  let value = root as Record<string | number, unknown>;
+  for (const step of path.slice(0, -1)) {
+    const next = value[step];
+    if (typeof next !== "object" || next === null) return;
+    value = next as Record<string | number, unknown>;
+  }
+  const last = path.at(-1);
+  if (last !== undefined) value[last] = undefined;
+}
+
+function ruleOf({ type, schema, path, value }: ValueError): string {
+  switch (type) {
+    case ValueErrorType.ObjectAdditionalProperties:
+      return unknownKeyRule(path.slice(path.lastIndexOf("/") + 1), Object.keys(schema["properties"] as object));
+    case ValueErrorType.ObjectRequiredProperty:
+      return `is required: ${schema["format"] === undefined ? expectation(schema) : textRule(schema, "")}`;
+    case ValueErrorType.ArrayMinItems:
+      return "must have at least one item";
+    case ValueErrorType.ArrayMaxItems:
+      return `must have at most ${schema["maxItems"]} items`;
+    default:
+      return schema["format"] === undefined ? `${expectation(schema)}${butIs(schema, value)}` : textRule(schema, value);
+  }
+}
+
+function textRule(schema: TSchema, value: unknown): string {
+  const form = String(schema["format"]).slice(FORMAT_PREFIX.length) as TextForm;
+  const text = typeof value === "object" ? "" : String(value);
+  // A number or a boolean that would be good as text.
+  return TEXT_FORMS[form](text) ?? `must be text: write "${text}" in quotes`;
+}
+
+function expectation(schema: TSchema): string {
+  switch (schema["type"]) {
+    case "integer":
+      return `must be a whole number from ${schema["minimum"]} to ${schema["maximum"]}`;
+    case "number":
+      return schema["minimum"] === 0 ? "must be a number, 0 (off) or more" : "must be a number greater than 0";
+    case "boolean":
+      return "must be true or false";
+    case "array":
+      return "must be a list";
+    case "object":
+      return "must be a mapping of keys";
+    default:
+      return `must be ${literalsIn(schema).join(" or ")}${listIn(schema) === undefined ? "" : ", or a list"}`;
+  }
+}
+
+function butIs(schema: TSchema, value: unknown): string {
+  if (value === null) return ", but is empty: give it a value, or remove the key";
+  if (Array.isArray(value)) return ", not a list";
+  if (typeof value === "object") return ", not a mapping";
+  if (typeof value !== "string") return `, not ${value}`;
+  const isQuotedNumber = ["integer", "number"].includes(schema["type"]) && /^-?\d+(\.\d+)?$/.test(value);
+  return `, not the text ${JSON.stringify(value)}${isQuotedNumber ? ": remove the quotes" : ""}`;
+}
+
+function literalsIn(schema: TSchema): unknown[] {
+  return alternatives(schema).flatMap((alternative) => ("const" in alternative ? [alternative["const"]] : []));
+}
+
+function listIn(schema: TSchema): TSchema | undefined {
+  return alternatives(schema).find((alternative) => alternative["type"] === "array");
+}
+
+function alternatives(schema: TSchema): readonly TSchema[] {
+  return (schema["anyOf"] as readonly TSchema[] | undefined) ?? [];
+}
+
+function unknownKeyRule(key: string, known: readonly string[]): string {
+  const nearest = known
+    .map((candidate) => ({ candidate, edits: editDistance(key.toLowerCase(), candidate) }))
+    .sort((a, b) => a.edits - b.edits)[0];
+  if (nearest !== undefined && nearest.edits <= Math.max(2, nearest.candidate.length / 3)) {
+    return `unknown key: did you mean ${nearest.candidate}?`;
+  }
+  return `unknown key: here go ${known.join(", ")}`;
+}
+
+/** Letters to insert, delete or replace (Levenshtein). Long keys are cut: they are near to none of ours. */
+function editDistance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, i) => i);
+  for (const [i, letter] of [...from.slice(0, 64)].entries()) {
+    const next = [i + 1];
+    for (let j = 0; j < to.length; j++) {
+      const replaced = (row[j] ?? 0) + (letter === to[j] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[to.length] ?? 0;
+}

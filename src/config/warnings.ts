@@ -1,0 +1,81 @@
+/** What is valid in a configuration, but perhaps not meant. */
+
+import { prefixesOverlap } from "../net/prefix.ts";
+import { PrefixSet } from "../net/prefix-set.ts";
+import { METRICS } from "../traffic/rates.ts";
+import type { Config } from "./config.ts";
+import { type ReadVariable, unsetVariables } from "./secrets.ts";
+import type { Finding } from "./shape.ts";
+
+export function configWarnings(config: Config, read: ReadVariable): Finding[] {
+  return [
+    ...modeWarnings(config),
+    ...mirrorWarnings(config),
+    ...whitelistWarnings(config),
+    ...thresholdWarnings(config),
+    ...bgpWarnings(config),
+    ...unsetVariables(config, read).map(({ name, path }) => ({
+      path,
+      rule: `the variable ${name} is not set here: the service does not start without it`,
+    })),
+  ];
+}
+
+function* modeWarnings(config: Config): Generator<Finding> {
+  if (config.dryRun) {
+    yield { path: ["dry_run"], rule: "is true: bans are recorded, nothing is announced" };
+  } else if (config.bgp === null) {
+    yield { path: ["bgp"], rule: "is absent while dry_run is false: bans are recorded, nothing can be announced" };
+  }
+  if (config.capture === null) {
+    yield { path: ["capture"], rule: "is absent: no packets are seen, only manual bans work" };
+  }
+}
+
+function* mirrorWarnings({ capture }: Config): Generator<Finding> {
+  for (const [i, { name, mode, backend }] of (capture?.interfaces ?? []).entries()) {
+    if (mode !== "mirror" || backend !== "af_xdp") continue;
+    const rule = `takes every frame off ${name}: right for a SPAN or tap port, and the end of any other traffic on it`;
+    yield { path: ["capture", "interfaces", i, "mode"], rule };
+  }
+}
+
+function* whitelistWarnings({ networks, protectedWhitelist }: Config): Generator<Finding> {
+  const inside = new PrefixSet(networks);
+  for (const [i, entry] of protectedWhitelist.entries()) {
+    // A wide entry may hold networks, rather than lie in one.
+    if (inside.match(entry.address) !== null || networks.some((network) => prefixesOverlap(network, entry))) continue;
+    yield { path: ["protected_whitelist", i], rule: `${entry.text} is outside networks: it is never judged anyway` };
+  }
+}
+
+/** A part of the traffic that is allowed more than the whole: the whole trips first, always. */
+function* thresholdWarnings({ hostgroups }: Config): Generator<Finding> {
+  const inherited = hostgroups[0]?.thresholds ?? [];
+  for (const [group, { thresholds }] of hostgroups.entries()) {
+    const path = group === 0 ? ["thresholds"] : ["hostgroups", group - 1, "thresholds"];
+    for (const [part, whole] of PARTS) {
+      const [limit, ceiling] = [thresholds[part] ?? 0, thresholds[whole] ?? 0];
+      if (limit <= ceiling) continue;
+      if (group > 0 && limit === inherited[part] && ceiling === inherited[whole]) continue;
+      const rule = `${limit} is above ${METRICS[whole]} ${ceiling}, which always trips first`;
+      yield { path: [...path, METRICS[part] ?? ""], rule };
+    }
+  }
+}
+
+/** Pairs of metrics as positions in METRICS: tcp_pps is a part of pps, tcp_mbps of mbps. */
+const PARTS = METRICS.flatMap((metric, part) => {
+  const whole = METRICS.findIndex((unit) => metric.endsWith(`_${unit}`));
+  return whole < 0 ? [] : [[part, whole] as const];
+});
+
+function* bgpWarnings({ bgp }: Config): Generator<Finding> {
+  if (bgp === null) return;
+  if (bgp.communities.length === 0) {
+    yield { path: ["bgp", "communities"], rule: "is empty: neighbors must know a blackhole by its next hop alone" };
+  }
+  if (bgp.localPref !== 0 && bgp.neighbors.every(({ remoteAsn }) => remoteAsn !== bgp.localAsn)) {
+    yield { path: ["bgp", "local_pref"], rule: "goes to neighbors of the same AS only, and there is none" };
+  }
+}
