@@ -1,0 +1,52 @@
+/** Requests to the HTTP interface, by the name of their route. */
+import { Counter, Histogram, type Registry } from "prom-client";
+
+export interface RequestReading {
+  /** A route's name, or `unknown`. */
+  readonly route: string;
+  readonly method: string;
+  readonly status: number;
+  readonly seconds: number;
+}
+
+const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+const REQUEST_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 35];
+
+export class ApiMetrics {
+  readonly #requests: Counter<"route" | "method" | "status">;
+  readonly #seconds: Histogram<"route">;
+  readonly #faults: Counter<"route">;
+
+  constructor(registry: Registry) {
+    const registers = [registry];
+    this.#requests = new Counter({
+      name: "svc_api_requests_total",
+      help: "Requests answered.",
+      labelNames: ["route", "method", "status"],
+      registers,
+    });
+    this.#seconds = new Histogram({
+      name: "svc_api_request_duration_seconds",
+      help: "Time from a request's head until its answer was ready to be sent.",
+      labelNames: ["route"],
+      buckets: REQUEST_SECONDS,
+      registers,
+    });
+    this.#faults = new Counter({
+      name: "svc_api_faults_total",
+      help: "Requests that ended in an unforeseen error; the log has the story.",
+      labelNames: ["route"],
+      registers,
+    });
+  }
+
+  answered({ route, method, status, seconds }: RequestReading): void {
+    // The method is the client's word: only those of HTTP become label values.
+    this.#requests.inc({ route, method: METHODS.has(method) ? method : "other", status });
+    this.#seconds.observe({ route }, seconds);
+  }
+
+  failed(route: string): void {
+    this.#faults.inc({ route });
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * All metrics of the service in one registry, in groups that components are handed: they declare what they need of a
+ * group as an interface of their own. Names start with `svc_`, counters end in `_total`, labels are of closed sets.
+ */
+import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import { ApiMetrics } from "./api-metrics.ts";
+import { CaptureMetrics } from "./capture-metrics.ts";
+import { DetectionMetrics } from "./detection-metrics.ts";
+import { MitigationMetrics } from "./mitigation-metrics.ts";
+
+export class Metrics {
+  readonly capture: CaptureMetrics;
+  readonly detection: DetectionMetrics;
+  readonly mitigation: MitigationMetrics;
+  readonly api: ApiMetrics;
+  readonly #registry = new Registry();
+  readonly #readings: (() => void)[] = [];
+  readonly #dryRun: Gauge;
+
+  constructor(version: string) {
+    collectDefaultMetrics({ register: this.#registry });
+    const registers = [this.#registry];
+    const build = new Gauge({ name: "svc_build_info", help: "The running build.", labelNames: ["version"], registers });
+    build.set({ version }, 1);
+    this.#dryRun = new Gauge({ name: "svc_dry_run", help: "1 while no route is announced at all.", registers });
+    this.capture = new CaptureMetrics(this.#registry);
+    this.detection = new DetectionMetrics(this.#registry);
+    this.mitigation = new MitigationMetrics(this.#registry);
+    this.api = new ApiMetrics(this.#registry);
+  }
+
+  setDryRun(dryRun: boolean): void {
+    this.#dryRun.set(dryRun ? 1 : 0);
+  }
+
+  /** Runs `read` before each scrape: for values that their owner keeps, so that they are of one moment. */
+  beforeScrape(read: () => void): void {
+    this.#readings.push(read);
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+
+  /** The text exposition format. */
+  async text(): Promise<string> {
+    for (const read of this.#readings) read();
+    return this.#registry.metrics();
+  }
+}
