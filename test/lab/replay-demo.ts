@@ -1,0 +1,83 @@
+/**
+ * The demonstration without privileges: writes a capture with background traffic and a flood, has the service replay it
+ * through libpcap at its own pace, in dry run, and tells what it makes of it.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ethernet, ip, udp } from "../fixtures/frames.ts";
+import { type CapturedFrame, pcapBytes } from "../fixtures/pcap-writer.ts";
+import { eventually, ServiceProcess } from "../fixtures/service.ts";
+import type { Narrator } from "./narrator.ts";
+
+const VICTIM = "203.0.113.7";
+const THRESHOLD_PPS = 1000;
+const FLOOD_PPS = 10 * THRESHOLD_PPS;
+
+interface Attack {
+  readonly metric: string;
+  readonly rate: number;
+  readonly threshold: number;
+  readonly ban_state?: string;
+  readonly dry_run?: boolean;
+}
+interface Attacks {
+  readonly active: readonly Attack[];
+  readonly recent: readonly Attack[];
+}
+
+export async function showReplay(say: Narrator, { port, once }: { port: number; once: boolean }): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), `floodwall-replay-${process.pid}-`));
+  const capture = join(directory, "flood.pcap");
+  writeFileSync(capture, pcapBytes(floodCapture()));
+  say.step("capture", `written: 2 s of background, 3 s of flood to ${VICTIM}, 6 s of calm`);
+  const config = `
+networks: [203.0.113.0/24]
+capture: { pcap_file: ${capture}, pace: real }
+thresholds: { pps: ${THRESHOLD_PPS}, mbps: 1000, flows_per_sec: 50000 }
+ban: { ttl_seconds: 60, unban_hysteresis_seconds: 2 }
+`;
+  const service = await ServiceProcess.start({ config, port, directory });
+  const close = async () => {
+    await service.remove();
+    rmSync(directory, { recursive: true, force: true });
+  };
+  for (const signal of ["SIGINT", "SIGTERM"] as const)
+    process.on(signal, () => void close().then(() => process.exit(0)));
+  try {
+    await narrate(say, service, port);
+    if (!once) {
+      say.step("pause", "the API goes on answering; Ctrl-C ends");
+      await new Promise(() => {});
+    }
+  } catch (cause) {
+    say.fail(`${cause instanceof Error ? cause.message : cause}\n${service.output.slice(-4000)}`);
+    process.exitCode = 1;
+  } finally {
+    await close();
+  }
+}
+
+async function narrate(say: Narrator, service: ServiceProcess, port: number): Promise<void> {
+  say.step("ready", `replaying in dry run; API on http://127.0.0.1:${port}/api/v1/status`);
+  const attacks = async () => (await service.get<Attacks>("/api/v1/attacks")).body;
+  await eventually(async () => (await attacks()).active.length > 0, "no attack was detected");
+  const attack = (await attacks()).active[0] as Attack;
+  say.step("attack", `${VICTIM}: ${attack.metric} ${Math.round(attack.rate)} over ${attack.threshold}`);
+  say.step("ban", `${attack.ban_state}, dry run: ${attack.dry_run}; nothing is announced`);
+  await eventually(async () => (await attacks()).recent.length > 0, "the attack did not end", 20_000);
+  say.step("end", `the attack is over, its ban ${(await attacks()).recent[0]?.ban_state}`);
+}
+
+function floodCapture(): CapturedFrame[] {
+  const frames: CapturedFrame[] = [];
+  const startNs = 1_700_000_000_000_000_000n;
+  const add = (atMs: number, src: string, dst: string) => {
+    const frame = ethernet(ip({ src, dst }, udp({ sourcePort: 53, payload: new Uint8Array(400) })));
+    frames.push({ frame, atNs: startNs + BigInt(Math.round(atMs * 1e6)) });
+  };
+  for (let ms = 0; ms < 11_000; ms += 20) add(ms, "198.51.100.9", `203.0.113.${1 + ((ms / 20) % 50)}`);
+  const stepMs = 1000 / FLOOD_PPS;
+  for (let i = 0; i * stepMs < 3000; i++) add(2000 + i * stepMs, `198.18.${(i >> 8) & 3}.${i & 255}`, VICTIM);
+  return frames.sort((a, b) => (a.atNs < b.atNs ? -1 : 1));
+}

@@ -1,0 +1,160 @@
+/**
+ * The small world of the demonstration and of the soak: an attacker and a BGP peer, each in a network namespace of its
+ * own, and between them a box with Floodwall on a real AF_XDP capture and a real BGP session. Real packets, real routes.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Bird, startBird } from "../fixtures/bird.ts";
+import { eventually, ServiceProcess } from "../fixtures/service.ts";
+import { type Namespace, Namespaces } from "./namespaces.ts";
+import { Relay } from "./relay.ts";
+
+const TRAFFIC_SOURCE = join(import.meta.dir, "../../build/lab/traffic_source");
+const ASN = 64500;
+const BGP_PORT = 1790;
+
+export const NETWORK = "203.0.113.0/24";
+export const NEXT_HOP = "192.0.2.1";
+export const THRESHOLD_PPS = 20_000;
+
+export interface WorldOptions {
+  readonly apiPort: number;
+  /** How long an attack must be calm before it is over. */
+  readonly hysteresisSeconds: number;
+  readonly mode: "mirror" | "inline";
+}
+
+export interface TrafficOptions {
+  readonly profile: "udp" | "syn" | "dns" | "icmp" | "fragments" | "mixed";
+  readonly target: string;
+  readonly pps: number;
+  readonly seconds: number;
+  readonly sources?: number;
+  /** Addresses from `target` on, in turn. */
+  readonly hosts?: number;
+}
+
+/** What the traffic source says that it sent. */
+export interface Sent {
+  readonly packets: number;
+  readonly bytes: number;
+  readonly device_drops: number;
+  readonly first_packet_wall_ns: number;
+  readonly duration_ns: number;
+}
+
+interface Parts {
+  readonly bird: Bird;
+  readonly service: ServiceProcess;
+  readonly namespaces: Namespaces;
+  readonly attacker: Namespace;
+  readonly relay: Relay;
+  readonly directory: string;
+}
+
+export class World {
+  readonly bird: Bird;
+  readonly service: ServiceProcess;
+  readonly #namespaces: Namespaces;
+  readonly #attacker: Namespace;
+  readonly #relay: Relay;
+  readonly #directory: string;
+
+  private constructor(parts: Parts) {
+    this.bird = parts.bird;
+    this.service = parts.service;
+    this.#namespaces = parts.namespaces;
+    this.#attacker = parts.attacker;
+    this.#relay = parts.relay;
+    this.#directory = parts.directory;
+  }
+
+  /** Resolves when the service is ready and its BGP session is up. What was made is gone again when it rejects. */
+  static async create(options: WorldOptions): Promise<World> {
+    const undo: (() => void | Promise<void>)[] = [];
+    try {
+      return new World(await build(options, undo));
+    } catch (cause) {
+      for (const step of undo.reverse()) await step();
+      throw cause;
+    }
+  }
+
+  /** Resolves with what was sent, when all of it is. */
+  async send({ profile, target, pps, seconds, sources = 1, hosts = 1 }: TrafficOptions): Promise<Sent> {
+    const values = { dev: "wire0", profile, dst: target, pps, seconds, sources, hosts, cpu: 0 };
+    const flags = Object.entries(values).flatMap(([name, value]) => [`--${name}`, String(value)]);
+    const child = Bun.spawn(this.#attacker.command([TRAFFIC_SOURCE, ...flags]), { stdout: "pipe", stderr: "pipe" });
+    const [output, complaint] = await Promise.all([
+      new Response(child.stdout).text(),
+      new Response(child.stderr).text(),
+    ]);
+    if ((await child.exited) !== 0) throw new Error(`traffic source: ${complaint}`);
+    return JSON.parse(output) as Sent;
+  }
+
+  async close(): Promise<void> {
+    await this.service.remove();
+    this.#relay.close();
+    await this.bird.stop();
+    this.#namespaces.close();
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+}
+
+/** Each thing made puts its undoing on the list. */
+async function build(options: WorldOptions, undo: (() => void | Promise<void>)[]): Promise<Parts> {
+  const directory = mkdtempSync(join(tmpdir(), `floodwall-lab-${process.pid}-`));
+  undo.push(() => rmSync(directory, { recursive: true, force: true }));
+  const namespaces = new Namespaces();
+  undo.push(() => namespaces.close());
+  const [attacker, box, peer] = [namespaces.add("attacker"), namespaces.add("box"), namespaces.add("peer")];
+  namespaces.connect({ namespace: attacker, device: "wire0" }, { namespace: box, device: "mirror0" });
+  namespaces.connect(
+    { namespace: box, device: "bgp0", addresses: ["198.51.100.1/24"] },
+    { namespace: peer, device: "bgp0", addresses: ["198.51.100.2/24"] },
+  );
+  const session = { name: "floodwall", address: "198.51.100.1", asn: ASN, port: BGP_PORT };
+  const bird = await startBird({
+    address: "198.51.100.2",
+    port: BGP_PORT,
+    asn: ASN,
+    sessions: [session],
+    netns: peer.name,
+  });
+  undo.push(() => bird.stop());
+  const relay = await Relay.open(box, options.apiPort, directory);
+  undo.push(() => relay.close());
+  const config = boxConfig(options);
+  const service = await ServiceProcess.start({ config, netns: box.name, port: options.apiPort, directory });
+  undo.push(() => service.remove());
+  await eventually(
+    () => bird.isEstablished("floodwall"),
+    () => `the BGP session did not come up; the service says:\n${service.output}`,
+    20_000,
+  );
+  return { bird, service, namespaces, attacker, relay, directory };
+}
+
+function boxConfig({ hysteresisSeconds, mode }: WorldOptions): string {
+  return `
+dry_run: false
+networks: [${NETWORK}]
+protected_whitelist: [203.0.113.53]
+capture:
+  interfaces:
+    - { name: mirror0, mode: ${mode}, cpus: [1] }
+thresholds: { pps: ${THRESHOLD_PPS}, mbps: 1000, flows_per_sec: 50000 }
+ban: { ttl_seconds: 60, unban_hysteresis_seconds: ${hysteresisSeconds} }
+bgp:
+  local_asn: ${ASN}
+  router_id: 198.51.100.1
+  listen: "198.51.100.1:${BGP_PORT}"
+  next_hop: ${NEXT_HOP}
+  communities: ["65535:666"]
+  local_pref: 200
+  neighbors:
+    - { address: 198.51.100.2, remote_asn: ${ASN}, port: ${BGP_PORT} }
+`;
+}
