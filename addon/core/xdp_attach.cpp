@@ -1,0 +1,106 @@
+#include "xdp_attach.h"
+
+#include <linux/bpf.h>
+#include <linux/if_link.h>
+#include <sys/resource.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "capture_source.h"
+
+namespace floodwall {
+namespace {
+
+std::string programName(std::uint32_t id) {
+  const UniqueFd fd(bpf_prog_get_fd_by_id(id));
+  bpf_prog_info info{};
+  __u32 length = sizeof info;
+  if (!fd || bpf_obj_get_info_by_fd(fd.get(), &info, &length) != 0) return "unknown";
+  return info.name;
+}
+
+/// Empty when no program is attached.
+std::string holderText(const NetworkDevice& device) {
+  LIBBPF_OPTS(bpf_xdp_query_opts, query);
+  if (bpf_xdp_query(static_cast<int>(device.index), 0, &query) != 0 || query.attach_mode == XDP_ATTACHED_NONE)
+    return {};
+  const bool isGeneric = query.attach_mode == XDP_ATTACHED_SKB;
+  const std::uint32_t id = query.prog_id != 0 ? query.prog_id : isGeneric ? query.skb_prog_id : query.drv_prog_id;
+  return "XDP program " + std::to_string(id) + " (" + programName(id) + ") is attached to interface " + device.name +
+         " and is not replaced: stop its owner, or detach it with `ip link set " + device.name + " " +
+         (isGeneric ? "xdpgeneric" : "xdp") + " off`";
+}
+
+/// The link, or the errno as a negative descriptor.
+int createLink(int programFd, const NetworkDevice& device, XdpMode mode) {
+  LIBBPF_OPTS(bpf_link_create_opts, options);
+  options.flags = mode == XdpMode::native ? XDP_FLAGS_DRV_MODE : XDP_FLAGS_SKB_MODE;
+  return bpf_link_create(programFd, static_cast<int>(device.index), BPF_XDP, &options);
+}
+
+/// Throws what no other mode would cure.
+void refuseLasting(const NetworkDevice& device, int error) {
+  if (error == EPERM || error == EACCES) {
+    throw SourceError("no permission to attach an XDP program to interface " + device.name + ": " + kPermissionRemedy);
+  }
+  if (error == ENODEV) throw SourceError("interface " + device.name + " is gone: create it again");
+  if (error != EBUSY && error != EEXIST) return;
+  const std::string holder = holderText(device);
+  throw SourceError(holder.empty() ? "interface " + device.name + " is held by another XDP program: try again"
+                                   : holder);
+}
+
+std::string refusalText(const NetworkDevice& device, int error) {
+  if (error == EOPNOTSUPP) return "the driver has no native XDP";
+  return "the driver refused native XDP (" + std::string(strerror(error)) + "), often because of the MTU, now " +
+         std::to_string(device.mtu);
+}
+
+}  // namespace
+
+XdpLink XdpLink::attach(int programFd, const NetworkDevice& device, XdpMode wanted) {
+  std::string refusal;
+  if (wanted != XdpMode::generic) {
+    const int fd = createLink(programFd, device, XdpMode::native);
+    if (fd >= 0) return {UniqueFd(fd), XdpMode::native, {}};
+    refuseLasting(device, -fd);
+    refusal = refusalText(device, -fd);
+    if (wanted == XdpMode::native) {
+      throw SourceError("native XDP on interface " + device.name + " failed: " + refusal +
+                        "; lower the MTU, or set xdp_mode to auto or generic");
+    }
+  }
+  const int fd = createLink(programFd, device, XdpMode::generic);
+  if (fd >= 0) return {UniqueFd(fd), XdpMode::generic, refusal};
+  refuseLasting(device, -fd);
+  throw SourceError("generic XDP on interface " + device.name + " failed: " + strerror(-fd) +
+                    "; use the pcap backend on this interface");
+}
+
+std::string XdpLink::modeText() const {
+  if (mode_ == XdpMode::native) return "native";
+  return refusal_.empty() ? "generic" : "generic (" + refusal_ + ")";
+}
+
+bool XdpLink::isAttached() const noexcept {
+  bpf_link_info info{};
+  __u32 length = sizeof info;
+  return bpf_obj_get_info_by_fd(fd_.get(), &info, &length) == 0 && info.xdp.ifindex != 0;
+}
+
+void prepareBpf() {
+  libbpf_set_print(nullptr);
+  // UMEMs count against the limit unless the process has CAP_IPC_LOCK, maps did before Linux 5.11.
+  const rlimit unlimited{RLIM_INFINITY, RLIM_INFINITY};
+  if (setrlimit(RLIMIT_MEMLOCK, &unlimited) == 0) return;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_MEMLOCK, &limit);
+}
+
+}  // namespace floodwall

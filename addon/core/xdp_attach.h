@@ -1,0 +1,52 @@
+// Attaches an XDP program to an interface without ever replacing another one, and detaches it when its owner goes,
+// however it goes: the BPF link lives as long as its descriptor, so that a killed process leaves nothing attached.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "network_device.h"
+#include "unique_fd.h"
+
+namespace floodwall {
+
+enum class XdpMode : std::uint8_t {
+  /// Native where the driver can, else generic.
+  automatic,
+  /// In the driver.
+  native,
+  /// In the network stack, after the kernel built its own packet: any driver, several times slower.
+  generic,
+};
+
+class XdpLink {
+ public:
+  /// Throws SourceError that names interface, cause and remedy; of a program in the way its id and name.
+  /// `automatic` turns to generic only when the driver refuses, not when something else is in the way.
+  static XdpLink attach(int programFd, const NetworkDevice& device, XdpMode wanted);
+
+  [[nodiscard]] bool isNative() const noexcept { return mode_ == XdpMode::native; }
+  /// "native", "generic", or "generic (the driver has no native XDP)" where native was tried.
+  [[nodiscard]] std::string modeText() const;
+  /// False once the interface is gone: the link stays, attached to nothing.
+  [[nodiscard]] bool isAttached() const noexcept;
+
+ private:
+  XdpLink(UniqueFd fd, XdpMode mode, std::string refusal)
+      : fd_(std::move(fd)), mode_(mode), refusal_(std::move(refusal)) {}
+
+  UniqueFd fd_;
+  XdpMode mode_;
+  /// Why native was not possible, when it was tried.
+  std::string refusal_;
+};
+
+/// Prepares the process for BPF: libbpf's own messages are silenced (errors reach the caller), and the limit of locked
+/// memory is raised as far as it goes. Twice is fine.
+void prepareBpf();
+
+/// The remedy for EPERM, the same for everything that loads, binds or attaches.
+inline constexpr const char* kPermissionRemedy =
+    "run as root, or give the service CAP_NET_ADMIN, CAP_NET_RAW, CAP_BPF and CAP_PERFMON";
+
+}  // namespace floodwall
