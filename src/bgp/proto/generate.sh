@@ -20,4 +20,4 @@ protoc \
   -I google/protobuf/timestamp.proto=$known/timestamp/timestamp.proto \
   -I $gocode/osrg/gobgp/api \
   --plugin=protoc-gen-es="$plugin" --es_out=. --es_opt=target=ts,import_extension=ts \
-  gobgp.proto attribute.proto
+  gobgp.proto attribute.proto capability.proto

@@ -1,0 +1,239 @@
+/**
+ * The announcer port on GoBGP: owns the link to the speaker, managed or external, and answers for the state of routes
+ * and sessions. Nothing here waits for the speaker but stop().
+ */
+import type { BgpConfig, BgpNeighbor } from "../config/config.ts";
+import type { Announcer, Route, RouteState } from "../mitigation/announcer.ts";
+import type { Prefix } from "../net/prefix.ts";
+import type { Clock } from "../system/clock.ts";
+import type { Environment } from "../system/environment.ts";
+import type { Timers } from "../system/timers.ts";
+import type { ListenAddress } from "./gobgpd-config.ts";
+import { ManagedSpeaker, type SpeakerLog } from "./managed-speaker.ts";
+import type { Session, SessionState } from "./neighbor.ts";
+import { RouteReconciler } from "./route-reconciler.ts";
+import { ExternalSpeaker, type Speaker } from "./speaker.ts";
+import { faultReason, SpeakerFault } from "./speaker-fault.ts";
+import { type LinkTimes, SpeakerLink } from "./speaker-link.ts";
+
+export interface BgpMetrics {
+  /** The speaker failed us; the operation is of a closed set: gobgpd and the names of GoBGP's calls. */
+  fault(operation: string): void;
+  /** From want() until the route is in a neighbor's out-table. */
+  announced(latencyMs: number): void;
+}
+
+export interface GobgpAnnouncerOptions {
+  readonly config: BgpConfig;
+  readonly stateDir: string;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly environment: Environment;
+  readonly log: SpeakerLog;
+  readonly metrics: BgpMetrics;
+  /** Managed only. null: gobgpd dials its neighbors and does not listen. */
+  readonly listen: ListenAddress | null;
+  /** Of gobgpd, managed only; null: not installed. */
+  readonly executable: () => string | null;
+  readonly times: LinkTimes & { readonly deadlineMs: number };
+}
+
+export const DEFAULT_TIMES: GobgpAnnouncerOptions["times"] = {
+  pollMs: 1_000,
+  checkMs: 10_000,
+  retryMinMs: 50,
+  retryMaxMs: 5_000,
+  deadlineMs: 2_000,
+};
+
+/** How long stop() waits for withdrawals. */
+const WITHDRAW_DEADLINE_MS = 3_000;
+
+export interface NeighborStatus {
+  readonly address: string;
+  readonly remoteAsn: number;
+  readonly state: SessionState;
+  /** Wall time at which the session was last established or lost; without either, at which we first saw it. */
+  readonly sinceMs: number;
+  /** Our routes in its out-table. */
+  readonly advertised: number;
+}
+
+export interface BgpStatus {
+  readonly speaker: BgpConfig["speaker"];
+  /** Whether the speaker answers. */
+  readonly connected: boolean;
+  /** Why it does not, or which neighbors could not be set. */
+  readonly fault: string | null;
+  readonly neighbors: readonly NeighborStatus[];
+}
+
+export class GobgpAnnouncer implements Announcer {
+  readonly #options: GobgpAnnouncerOptions;
+  readonly #speaker: Speaker;
+  readonly #reconciler: RouteReconciler;
+  readonly #link: SpeakerLink;
+  readonly #listeners: (() => void)[] = [];
+  #config: BgpConfig;
+  #isConnected = false;
+  #fault: string | null = null;
+  #neighborFault: string | null = null;
+  #startedAtMs = 0;
+  #sessions: readonly Session[] = [];
+  /** Wall time by neighbor, for sessions of which the speaker knows no time. */
+  readonly #seenAtMs = new Map<string, number>();
+
+  constructor(options: GobgpAnnouncerOptions) {
+    const { config, clock, timers, times, metrics } = options;
+    this.#options = options;
+    this.#config = config;
+    this.#speaker =
+      config.grpc === null
+        ? new ManagedSpeaker({ ...options, deadlineMs: times.deadlineMs })
+        : new ExternalSpeaker({ grpc: config.grpc, deadlineMs: times.deadlineMs });
+    this.#reconciler = new RouteReconciler({
+      clock,
+      onAnnounced: (latencyMs) => metrics.announced(latencyMs),
+      onFault: (error) => this.#link.restart(error),
+      onChange: () => this.#notify(),
+    });
+    this.#link = new SpeakerLink({
+      speaker: this.#speaker,
+      reconciler: this.#reconciler,
+      clock,
+      timers,
+      times,
+      onUp: () => this.#up(),
+      onDown: (error) => this.#down(error),
+      onSessions: (sessions) => this.#sessionsAre(sessions),
+      onNeighborFaults: (faults) => this.#neighborFaultsAre(faults),
+    });
+  }
+
+  /** Returns at once; the speaker is looked for from now on, again and again. */
+  start(): void {
+    this.#startedAtMs = this.#options.clock.wallMs();
+    this.#link.start();
+  }
+
+  want(routes: readonly Route[]): void {
+    this.#reconciler.want(routes);
+  }
+
+  routeState(prefix: Prefix): RouteState {
+    return this.#reconciler.state(prefix.text);
+  }
+
+  /** Also called when a session or the link to the speaker changes. */
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  status(): BgpStatus {
+    return {
+      speaker: this.#config.speaker,
+      connected: this.#isConnected,
+      fault: this.#fault ?? this.#neighborFault,
+      neighbors: this.#knownSessions().map((session) => ({
+        address: session.address,
+        remoteAsn: session.remoteAsn,
+        state: this.#isConnected ? session.state : "unknown",
+        sinceMs: session.changedAtMs ?? this.#seenAtMs.get(session.address) ?? this.#startedAtMs,
+        advertised: this.#reconciler.advertised(session.address),
+      })),
+    };
+  }
+
+  /** Applies changed neighbors, without touching the others. Returns the keys that need a restart of the service. */
+  reload(config: BgpConfig): readonly string[] {
+    const keys: string[] = [];
+    if (config.speaker !== this.#config.speaker) keys.push("bgp.speaker");
+    if (config.grpc !== this.#config.grpc) keys.push("bgp.grpc");
+    if (keys.length > 0) return keys;
+    this.#config = config;
+    this.#speaker.reload(config);
+    this.#link.restart();
+    return [];
+  }
+
+  /**
+   * `withdraw` false: a managed speaker goes on without us, with all routes. true: the routes are taken out, and a
+   * managed speaker is ended.
+   */
+  async stop({ withdraw }: { withdraw: boolean }): Promise<void> {
+    if (withdraw) {
+      this.#reconciler.want([]);
+      const settled = this.#reconciler.settle().catch(() => {});
+      await Promise.race([settled, this.#after(WITHDRAW_DEADLINE_MS)]);
+    }
+    await this.#link.stop();
+    if (withdraw) await this.#speaker.end();
+  }
+
+  /** With those of a managed speaker's neighbors that it does not have yet. */
+  #knownSessions(): readonly Session[] {
+    if (this.#speaker.kind === "external") return this.#sessions;
+    const known = new Set(this.#sessions.map((session) => session.address));
+    const absent = this.#config.neighbors.filter((neighbor) => !known.has(neighbor.address));
+    return [...this.#sessions, ...absent.map(unknownSession)];
+  }
+
+  #after(ms: number): Promise<void> {
+    return new Promise((resolve) => this.#options.timers.after(ms, resolve));
+  }
+
+  #up(): void {
+    if (this.#fault !== null) this.#options.log.info({ speaker: this.#speaker.kind }, "bgp speaker answers again");
+    this.#isConnected = true;
+    this.#fault = null;
+    this.#notify();
+  }
+
+  /** A fault is logged when it begins or becomes another one, and counted each time. */
+  #down(error: unknown): void {
+    const { log, metrics } = this.#options;
+    const reason = faultReason(error);
+    metrics.fault(error instanceof SpeakerFault ? error.operation : "link");
+    if (reason !== this.#fault) log.warn({ speaker: this.#speaker.kind, cause: reason }, "bgp speaker failed");
+    this.#isConnected = false;
+    this.#fault = reason;
+    this.#reconciler.down(`bgp speaker: ${reason}`);
+    this.#notify();
+  }
+
+  /** Logged and counted when they change. */
+  #neighborFaultsAre(faults: readonly SpeakerFault[]): void {
+    const text = faults.length === 0 ? null : faults.map((fault) => fault.reason).join("; ");
+    if (text === this.#neighborFault) return;
+    this.#neighborFault = text;
+    for (const fault of faults) this.#options.metrics.fault(fault.operation);
+    if (text !== null) this.#options.log.warn({ cause: text }, "bgp neighbors could not be set");
+    this.#notify();
+  }
+
+  #sessionsAre(sessions: readonly Session[]): void {
+    const before = new Map(this.#sessions.map((session) => [session.address, session.state]));
+    this.#sessions = sessions;
+    for (const address of this.#seenAtMs.keys()) {
+      if (!sessions.some((session) => session.address === address)) this.#seenAtMs.delete(address);
+    }
+    let isChanged = before.size !== sessions.length;
+    for (const { address, state, remoteAsn } of sessions) {
+      if (!this.#seenAtMs.has(address)) this.#seenAtMs.set(address, this.#options.clock.wallMs());
+      const was = before.get(address);
+      if (was === state) continue;
+      isChanged = true;
+      const isNews = state === "established" || was === "established";
+      if (isNews) this.#options.log.info({ neighbor: address, remote_asn: remoteAsn, state }, "bgp session changed");
+    }
+    if (isChanged) this.#notify();
+  }
+
+  #notify(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+function unknownSession({ address, remoteAsn }: BgpNeighbor): Session {
+  return { address, remoteAsn, state: "unknown", changedAtMs: null, families: [] };
+}

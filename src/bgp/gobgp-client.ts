@@ -1,0 +1,213 @@
+/**
+ * Typed calls to GoBGP 3.x over gRPC, each with a deadline. One client is one connection: after a failure it is closed
+ * and another one made. Knows nothing of what the routes are for.
+ */
+import { connect as connectSocket } from "node:net";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { type Client, Code, ConnectError, createClient } from "@connectrpc/connect";
+import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
+import {
+  AddPathStreamRequestSchema,
+  type Family,
+  Family_Afi,
+  Family_Safi,
+  FamilySchema,
+  type Global,
+  GobgpApi,
+  type Path,
+  PathSchema,
+  type Peer,
+  TableLookupPrefix_Type,
+  TableType,
+} from "./proto/gobgp_pb.ts";
+import { SpeakerFault } from "./speaker-fault.ts";
+
+export type SpeakerTarget =
+  | { readonly kind: "unix"; readonly path: string }
+  | { readonly kind: "tcp"; readonly host: string; readonly port: number };
+
+export interface GobgpClientOptions {
+  readonly target: SpeakerTarget;
+  readonly deadlineMs: number;
+}
+
+export const IPV4_UNICAST = create(FamilySchema, { afi: Family_Afi.IP, safi: Family_Safi.UNICAST });
+export const IPV6_UNICAST = create(FamilySchema, { afi: Family_Afi.IP6, safi: Family_Safi.UNICAST });
+
+/** Bun's HTTP/2 stalls on client-stream messages much beyond this. */
+const STREAM_MESSAGE_BYTES_MAX = 48 * 1024;
+/** Deletions under way at once: each is a call of its own. */
+const DELETIONS_AT_ONCE = 32;
+
+/** As in the config: a socket path, or host:port. */
+export function parseSpeakerTarget(text: string): SpeakerTarget {
+  if (text.startsWith("/")) return { kind: "unix", path: text };
+  const colon = text.lastIndexOf(":");
+  return { kind: "tcp", host: text.slice(0, colon).replace(/^\[(.*)\]$/, "$1"), port: Number(text.slice(colon + 1)) };
+}
+
+export function targetText(target: SpeakerTarget): string {
+  return target.kind === "unix" ? target.path : `${target.host}:${target.port}`;
+}
+
+export class GobgpClient {
+  readonly #session: Http2SessionManager;
+  readonly #api: Client<typeof GobgpApi>;
+  readonly #target: SpeakerTarget;
+  /** Ends streams that have no deadline of their own. */
+  readonly #closed = new AbortController();
+
+  constructor({ target, deadlineMs }: GobgpClientOptions) {
+    this.#target = target;
+    // No pings: GoBGP's gRPC server closes a connection that pings more than it likes.
+    const baseUrl = "http://gobgp";
+    const createConnection = () =>
+      target.kind === "unix" ? connectSocket(target.path) : connectSocket(target.port, target.host);
+    this.#session = new Http2SessionManager(baseUrl, {}, { createConnection });
+    const transport = createGrpcTransport({ baseUrl, sessionManager: this.#session, defaultTimeoutMs: deadlineMs });
+    this.#api = createClient(GobgpApi, transport);
+  }
+
+  /** null while the speaker is up and not yet configured. */
+  async getGlobal(): Promise<Global | null> {
+    const { global } = await this.#call("GetBgp", this.#api.getBgp({}));
+    return global === undefined || global.asn === 0 ? null : global;
+  }
+
+  async listPeers(): Promise<readonly Peer[]> {
+    const peers: Peer[] = [];
+    const collect = async () => {
+      for await (const { peer } of this.#api.listPeer({})) if (peer !== undefined) peers.push(peer);
+    };
+    await this.#call("ListPeer", collect());
+    return peers;
+  }
+
+  async addPeer(peer: Peer): Promise<void> {
+    await this.#call("AddPeer", this.#api.addPeer({ peer }));
+  }
+
+  async deletePeer(address: string): Promise<void> {
+    await this.#call("DeletePeer", this.#api.deletePeer({ address }));
+  }
+
+  /** Adds, or replaces where a path of the same family, prefix and identifier is there. */
+  async addPaths(paths: readonly Path[]): Promise<void> {
+    for (const chunk of streamMessages(paths)) {
+      const request = create(AddPathStreamRequestSchema, { tableType: TableType.GLOBAL, paths: [...chunk] });
+      await this.#call("AddPath", this.#api.addPathStream(oneMessage(request)));
+    }
+  }
+
+  /** Each path needs its family, prefix and identifier. A path that is not there is no error. */
+  async deletePaths(paths: readonly Path[]): Promise<void> {
+    for (let at = 0; at < paths.length; at += DELETIONS_AT_ONCE) {
+      const group = paths.slice(at, at + DELETIONS_AT_ONCE);
+      await Promise.all(group.map((path) => this.#deletePath(path)));
+    }
+  }
+
+  async #deletePath(path: Path): Promise<void> {
+    // Without a path or a family GoBGP deletes every route of its own.
+    if (path.family === undefined || path.nlri === undefined) throw new Error("a path to delete has no family or NLRI");
+    const request = { tableType: TableType.GLOBAL, family: path.family, path: { ...path, isWithdraw: true } };
+    await this.#call("DeletePath", this.#api.deletePath(request));
+  }
+
+  /** All paths of the table that every peer's routes come together in. */
+  listGlobal(family: Family): Promise<readonly Path[]> {
+    return this.#listPaths({ tableType: TableType.GLOBAL, name: "", family, prefixes: [] });
+  }
+
+  /** What goes out to a neighbor; `prefixes` empty: all of it. */
+  listAdjOut(options: { neighbor: string; family: Family; prefixes: readonly string[] }): Promise<readonly Path[]> {
+    const { neighbor, family, prefixes } = options;
+    return this.#listPaths({ tableType: TableType.ADJ_OUT, name: neighbor, family, prefixes });
+  }
+
+  async #listPaths(options: {
+    tableType: TableType;
+    name: string;
+    family: Family;
+    prefixes: readonly string[];
+  }): Promise<readonly Path[]> {
+    const prefixes = options.prefixes.map((prefix) => ({ prefix, type: TableLookupPrefix_Type.EXACT }));
+    const paths: Path[] = [];
+    const collect = async () => {
+      for await (const { destination } of this.#api.listPath({ ...options, prefixes })) {
+        if (destination !== undefined) paths.push(...destination.paths);
+      }
+    };
+    await this.#call("ListPath", collect());
+    return paths;
+  }
+
+  /** Calls back at every change of a peer's session. Resolves or throws when the stream ends; the client is done then. */
+  async watchPeers(onChange: () => void): Promise<void> {
+    const watch = async () => {
+      const stream = this.#api.watchEvent({ peer: {} }, { timeoutMs: 0, signal: this.#closed.signal });
+      for await (const _event of stream) onChange();
+    };
+    await this.#call("WatchEvent", watch());
+  }
+
+  /** Calls under way fail. Twice is fine. */
+  close(): void {
+    this.#closed.abort();
+    this.#session.abort();
+  }
+
+  async #call<T>(operation: string, promise: Promise<T>): Promise<T> {
+    try {
+      return await promise;
+    } catch (cause) {
+      throw asFault({ operation, target: targetText(this.#target), cause });
+    }
+  }
+}
+
+async function* oneMessage<T>(message: T): AsyncIterable<T> {
+  yield message;
+}
+
+function* streamMessages(paths: readonly Path[]): Iterable<readonly Path[]> {
+  let start = 0;
+  let bytes = 0;
+  for (const [at, path] of paths.entries()) {
+    const size = encodedBytes(path);
+    if (at > start && bytes + size > STREAM_MESSAGE_BYTES_MAX) {
+      yield paths.slice(start, at);
+      start = at;
+      bytes = 0;
+    }
+    bytes += size;
+  }
+  if (start < paths.length) yield paths.slice(start);
+}
+
+/** With the tag and length that each path has in the message. */
+function encodedBytes(path: Path): number {
+  return toBinary(PathSchema, path).length + 4;
+}
+
+function asFault({ operation, target, cause }: { operation: string; target: string; cause: unknown }): SpeakerFault {
+  if (!(cause instanceof ConnectError)) {
+    return new SpeakerFault(operation, `${target}: ${cause instanceof Error ? cause.message : String(cause)}`);
+  }
+  switch (cause.code) {
+    case Code.Unimplemented:
+      return new SpeakerFault(
+        operation,
+        `${target} does not offer the API of GoBGP 3 (GoBGP 4 has another one): run gobgpd 3.x there, as in Debian 12`,
+      );
+    case Code.DeadlineExceeded:
+      return new SpeakerFault(operation, `${target} does not answer`, "silent");
+    case Code.Canceled:
+    case Code.Unavailable:
+    case Code.Aborted:
+    case Code.Internal:
+      return new SpeakerFault(operation, `${target} is not reachable`, "unreachable");
+    default:
+      return new SpeakerFault(operation, `${target} refused: ${cause.rawMessage}`);
+  }
+}

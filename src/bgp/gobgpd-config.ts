@@ -1,0 +1,74 @@
+/** The configuration file of a managed gobgpd. Neighbors are not in it: they are set over the API, passwords too. */
+import type { IpAddress } from "../net/address.ts";
+
+export interface GobgpdConfig {
+  readonly localAsn: number;
+  readonly routerId: IpAddress;
+  /** null: gobgpd only dials. */
+  readonly listen: ListenAddress | null;
+}
+
+export interface ListenAddress {
+  readonly port: number;
+  readonly addresses: readonly IpAddress[];
+}
+
+/** As gobgpd reports it back. */
+export function listenPort(config: GobgpdConfig): number {
+  return config.listen?.port ?? -1;
+}
+
+/**
+ * Nothing comes in and nothing but our own routes goes out: a route learned from one neighbor must never reach
+ * another through us.
+ */
+export function gobgpdToml(config: GobgpdConfig): string {
+  const addresses = (config.listen?.addresses ?? []).map((address) => `"${address}"`).join(", ");
+  return `# Written by floodwall whenever it starts gobgpd; changes are lost.
+[global.config]
+as = ${config.localAsn}
+router-id = "${config.routerId}"
+port = ${listenPort(config)}
+${addresses === "" ? "" : `local-address-list = [${addresses}]\n`}
+[global.apply-policy.config]
+import-policy-list = ["own-routes-only"]
+default-import-policy = "reject-route"
+export-policy-list = ["own-routes-only"]
+default-export-policy = "reject-route"
+
+[[policy-definitions]]
+name = "own-routes-only"
+[[policy-definitions.statements]]
+name = "own-routes"
+[policy-definitions.statements.conditions.bgp-conditions]
+route-type = "local"
+[policy-definitions.statements.actions]
+route-disposition = "accept-route"
+`;
+}
+
+/** Why gobgpd ended, from the end of its log; null: it does not say. */
+export function lastLogError(log: string): string | null {
+  for (const line of log.trimEnd().split("\n").reverse()) {
+    const entry = parseLogLine(line);
+    if (entry !== null && /^(fatal|panic|error|warning)$/.test(entry.level)) return entry.text;
+  }
+  return null;
+}
+
+function parseLogLine(line: string): { level: string; text: string } | null {
+  try {
+    const entry: unknown = JSON.parse(line);
+    if (typeof entry !== "object" || entry === null) return null;
+    const fields: Readonly<Record<string, unknown>> = { ...entry };
+    const { level, msg, Error: cause } = fields;
+    return { level: String(level), text: cause === undefined ? String(msg) : `${String(msg)}: ${errorText(cause)}` };
+  } catch {
+    return null;
+  }
+}
+
+/** Go's network errors come as objects. */
+function errorText(cause: unknown): string {
+  return typeof cause === "string" ? cause : JSON.stringify(cause);
+}

@@ -1,0 +1,68 @@
+import { expect, test } from "bun:test";
+import { blackhole, prefix } from "../../test/fixtures/bgp.ts";
+import { parseAddress } from "../net/address.ts";
+import { attributesOf, COMMUNITIES_MAX, routeProblem, toOwnPath, toPath, toWithdrawal } from "./route-path.ts";
+
+const V4 = "203.0.113.9/32";
+
+function nextHop(text: string) {
+  const parsed = parseAddress(text);
+  if (parsed === null) throw new Error(text);
+  return parsed;
+}
+
+test("takes routes of both families, with and without communities and local preference", () => {
+  for (const route of [
+    blackhole(V4),
+    blackhole("2001:db8::9/128"),
+    blackhole("0.0.0.0/0"),
+    blackhole("::/0"),
+    blackhole(V4, { communities: [] }),
+    blackhole(V4, { communities: ["0:0", "65535:65535"], localPref: 0xffff_ffff }),
+    blackhole(V4, { communities: Array.from({ length: COMMUNITIES_MAX }, (_, i) => `65001:${i}`) }),
+  ]) {
+    expect(routeProblem(route)).toBeNull();
+  }
+});
+
+test("refuses what the speaker would silently turn into something else", () => {
+  const problems: readonly [Parameters<typeof routeProblem>[0], string][] = [
+    [blackhole(V4, { prefix: { ...prefix(V4), text: "203.0.113.9/33" } }), "invalid prefix 203.0.113.9/33"],
+    [blackhole(V4, { prefix: { ...prefix(V4), text: "203.0.113.9/24" } }), "invalid prefix 203.0.113.9/24"],
+    [blackhole(V4, { prefix: { ...prefix(V4), text: "host/32" } }), "invalid prefix host/32"],
+    [blackhole(V4, { nextHop: nextHop("0.0.0.0") }), "invalid next hop 0.0.0.0"],
+    [blackhole("2001:db8::9/128", { nextHop: nextHop("::") }), "invalid next hop ::"],
+    [blackhole(V4, { nextHop: nextHop("100::1") }), `next hop 100::1 is not of the family of ${V4}`],
+    [blackhole(V4, { communities: ["65536:1"] }), "invalid community 65536:1"],
+    [blackhole(V4, { communities: ["1:65536"] }), "invalid community 1:65536"],
+    [blackhole(V4, { communities: ["no-export"] }), "invalid community no-export"],
+    [blackhole(V4, { communities: ["01:1"] }), "invalid community 01:1"],
+    [blackhole(V4, { communities: Array.from({ length: 65 }, () => "1:1") }), "more than 64 communities"],
+    [blackhole(V4, { localPref: -1 }), "invalid local_pref -1"],
+    [blackhole(V4, { localPref: 2 ** 32 }), "invalid local_pref 4294967296"],
+    [blackhole(V4, { localPref: 1.5 }), "invalid local_pref 1.5"],
+  ];
+  for (const [route, problem] of problems) expect(routeProblem(route)).toBe(problem);
+});
+
+test("compares communities as a set", () => {
+  const attributes = attributesOf(blackhole(V4, { communities: ["1:2", "65535:666"] }));
+  expect(attributesOf(blackhole(V4, { communities: ["65535:666", "1:2", "1:2"] }))).toBe(attributes);
+  expect(attributesOf(blackhole(V4, { communities: ["65535:666"] }))).not.toBe(attributes);
+  expect(attributesOf(blackhole(V4, { localPref: 1 }))).not.toBe(attributesOf(blackhole(V4)));
+});
+
+test("knows a path of ours by its identifier and by coming from no neighbor", () => {
+  const path = { ...toPath(blackhole(V4)), neighborIp: "<nil>" };
+  expect(toOwnPath(path)?.prefix).toBe(V4);
+  expect(toOwnPath({ ...path, neighborIp: "" })?.prefix).toBe(V4);
+  expect(toOwnPath({ ...path, neighborIp: "192.0.2.5" })).toBeNull();
+  expect(toOwnPath({ ...path, identifier: 0 })).toBeNull();
+});
+
+test("a withdrawal names one path and no other", () => {
+  const path = toWithdrawal("2001:db8::9/128");
+  expect(path.family).toBeDefined();
+  expect(path.nlri).toBeDefined();
+  expect(path.identifier).toBe(toPath(blackhole("2001:db8::9/128")).identifier);
+});

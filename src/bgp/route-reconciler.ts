@@ -1,0 +1,167 @@
+/**
+ * Brings the speaker's own routes to the wanted set: announces what is missing, withdraws what is surplus, looks up
+ * what goes out. Passes run one at a time; a change during a pass makes another one follow.
+ */
+import type { Route, RouteState } from "../mitigation/announcer.ts";
+import type { Clock } from "../system/clock.ts";
+import { type GobgpClient, IPV4_UNICAST, IPV6_UNICAST } from "./gobgp-client.ts";
+import type { Session } from "./neighbor.ts";
+import { RouteLedger, type SpeakerState } from "./route-ledger.ts";
+import { isOurs, type OwnPath, prefixOfPath, toOwnPath, toPath, toWithdrawal } from "./route-path.ts";
+
+export interface RouteReconcilerOptions {
+  readonly clock: Clock;
+  /** A route is out for the first time, this long after it was wanted. */
+  readonly onAnnounced: (latencyMs: number) => void;
+  /** A pass that want() set off failed: the client is to be given up. */
+  readonly onFault: (error: unknown) => void;
+  /** Route states may have changed. Never from within want(). */
+  readonly onChange: () => void;
+}
+
+/** Up to here prefixes are looked up one by one; a neighbor's whole out-table is cheaper beyond. */
+const SINGLE_LOOKUPS_MAX = 16;
+
+export class RouteReconciler {
+  readonly #options: RouteReconcilerOptions;
+  readonly #ledger = new RouteLedger();
+  #speaker: SpeakerState = { kind: "starting" };
+  /** null: no speaker to talk to. */
+  #client: GobgpClient | null = null;
+  #pass: Promise<void> | null = null;
+  #passAgain = false;
+
+  constructor(options: RouteReconcilerOptions) {
+    this.#options = options;
+  }
+
+  want(routes: readonly Route[]): void {
+    this.#ledger.want(routes, this.#options.clock.monotonicMs());
+    queueMicrotask(() => {
+      this.#options.onChange();
+      this.settle().catch((error: unknown) => {
+        // A client that was given up fails of itself.
+        if (this.#client !== null) this.#options.onFault(error);
+      });
+    });
+  }
+
+  state(prefix: string): RouteState {
+    return this.#ledger.state(prefix, this.#speaker);
+  }
+
+  advertised(neighbor: string): number {
+    return this.#ledger.advertised(neighbor);
+  }
+
+  /** A speaker is there, in any state: reads what it has of ours and settles. Throws when it fails. */
+  async attach(client: GobgpClient): Promise<void> {
+    await this.check(client);
+    this.#client = client;
+    await this.settle();
+  }
+
+  /** The client is given up. What it did is unknown until the next attach(); route states stay as they are. */
+  detach(): void {
+    this.#client = null;
+  }
+
+  /** After attach() and with the sessions known: route states tell what the speaker does. */
+  up(): void {
+    this.#speaker = { kind: "up" };
+    this.#options.onChange();
+  }
+
+  down(cause: string): void {
+    this.#ledger.sessionsAre([]);
+    const isNews = this.#speaker.kind !== "down" || this.#speaker.cause !== cause;
+    this.#speaker = { kind: "down", cause };
+    if (isNews) this.#options.onChange();
+  }
+
+  /** Forgets what the speaker has and reads it anew. To be followed by settle(). */
+  async check(client: GobgpClient): Promise<void> {
+    // A pass under way would mix what it did with what was read before; if it failed, its own caller knows.
+    await this.#pass?.catch(() => {});
+    this.#ledger.speakerHas(await listOwnPaths(client));
+  }
+
+  sessionsAre(sessions: readonly Session[]): void {
+    if (this.#ledger.sessionsAre(sessions)) this.#options.onChange();
+  }
+
+  /** Resolves when the wanted set is in the speaker, or at once without one. */
+  settle(): Promise<void> {
+    this.#passAgain = true;
+    this.#pass ??= this.#passUntilSettled().finally(() => {
+      this.#pass = null;
+    });
+    return this.#pass;
+  }
+
+  async #passUntilSettled(): Promise<void> {
+    while (this.#passAgain && this.#client !== null) {
+      this.#passAgain = false;
+      await this.#passOnce(this.#client);
+    }
+  }
+
+  /** Announcing goes first: it is what stops an attack. */
+  async #passOnce(client: GobgpClient): Promise<void> {
+    const missing = this.#ledger.missing();
+    if (missing.length > 0) {
+      await client.addPaths(missing.map(toPath));
+      this.#ledger.added(missing);
+    }
+    await this.#lookUpOut(client);
+    const surplus = this.#ledger.surplus();
+    if (surplus.length > 0) {
+      await client.deletePaths(surplus.map(toWithdrawal));
+      this.#ledger.withdrawn(surplus);
+      this.#options.onChange();
+    }
+  }
+
+  async #lookUpOut(client: GobgpClient): Promise<void> {
+    const prefixes = this.#ledger.unchecked();
+    if (prefixes.length === 0) return;
+    const sessions = this.#ledger.established();
+    await Promise.all(
+      sessions.map(async (session) => {
+        const found = await listOut({ client, session, prefixes });
+        this.#ledger.outTable({ neighbor: session.address, looked: prefixes, found });
+      }),
+    );
+    // Sessions that changed meanwhile have their own look to come.
+    if (this.#ledger.established() !== sessions) return;
+    const now = this.#options.clock.monotonicMs();
+    for (const wantedAtMs of this.#ledger.checked(prefixes)) this.#options.onAnnounced(now - wantedAtMs);
+    this.#options.onChange();
+  }
+}
+
+async function listOwnPaths(client: GobgpClient): Promise<readonly OwnPath[]> {
+  const tables = await Promise.all([client.listGlobal(IPV4_UNICAST), client.listGlobal(IPV6_UNICAST)]);
+  return tables.flat().flatMap((path) => toOwnPath(path) ?? []);
+}
+
+/** Our prefixes in a neighbor's out-table, at least those asked for. */
+async function listOut(options: {
+  client: GobgpClient;
+  session: Session;
+  prefixes: readonly string[];
+}): Promise<ReadonlySet<string>> {
+  const { client, session, prefixes } = options;
+  // The speaker lists a family also where the neighbor does not take it.
+  const lookups = session.families.map((family) => {
+    const ofFamily = prefixes.filter((prefix) => prefix.includes(":") === (family === 6));
+    if (ofFamily.length === 0) return [];
+    return client.listAdjOut({
+      neighbor: session.address,
+      family: family === 4 ? IPV4_UNICAST : IPV6_UNICAST,
+      prefixes: ofFamily.length > SINGLE_LOOKUPS_MAX ? [] : ofFamily,
+    });
+  });
+  const paths = (await Promise.all(lookups)).flat();
+  return new Set(paths.filter(isOurs).flatMap((path) => prefixOfPath(path) ?? []));
+}

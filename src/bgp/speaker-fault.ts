@@ -1,0 +1,29 @@
+/** Faults of the BGP speaker. */
+
+export type FaultKind =
+  /** Nothing listens, or the connection broke. */
+  | "unreachable"
+  /** Connected, and no answer within the deadline. */
+  | "silent"
+  | "failed";
+
+/** The speaker failed us: not there, not answering, or refusing. Expected at any time; a retry follows. */
+export class SpeakerFault extends Error {
+  readonly operation: string;
+  readonly kind: FaultKind;
+  /** Fit for an operator's eyes: what failed, and the remedy where one is known. */
+  readonly reason: string;
+
+  constructor(operation: string, reason: string, kind: FaultKind = "failed") {
+    super(`${operation}: ${reason}`);
+    this.name = "SpeakerFault";
+    this.operation = operation;
+    this.kind = kind;
+    this.reason = reason;
+  }
+}
+
+export function faultReason(error: unknown): string {
+  if (error instanceof SpeakerFault) return error.reason;
+  return error instanceof Error ? error.message : String(error);
+}

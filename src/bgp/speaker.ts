@@ -1,0 +1,55 @@
+/** The two ways to have a BGP speaker, as the link sees them. */
+import type { BgpConfig } from "../config/config.ts";
+import { GobgpClient, parseSpeakerTarget, targetText } from "./gobgp-client.ts";
+import { SpeakerFault } from "./speaker-fault.ts";
+
+export interface Speaker {
+  readonly kind: BgpConfig["speaker"];
+  /** A client of a speaker that is up and configured. Throws a SpeakerFault when there is none; then to be tried again. */
+  connect(): Promise<GobgpClient>;
+  /**
+   * Brings its neighbors to the configured ones; after the routes are in, so that a new session finds them. Returns
+   * what was wrong with single neighbors; the others are set all the same.
+   */
+  configure(client: GobgpClient): Promise<readonly SpeakerFault[]>;
+  /** Takes effect with the next connect() and configure(). */
+  reload(config: BgpConfig): void;
+  /** Ends what the speaker itself started. */
+  end(): Promise<void>;
+}
+
+export interface ExternalSpeakerOptions {
+  /** As in the config. */
+  readonly grpc: string;
+  readonly deadlineMs: number;
+}
+
+/** A speaker that someone else runs and configures: we put routes in and take ours out, nothing else. */
+export class ExternalSpeaker implements Speaker {
+  readonly kind = "external";
+  readonly #options: ExternalSpeakerOptions;
+
+  constructor(options: ExternalSpeakerOptions) {
+    this.#options = options;
+  }
+
+  async connect(): Promise<GobgpClient> {
+    const target = parseSpeakerTarget(this.#options.grpc);
+    const client = new GobgpClient({ target, deadlineMs: this.#options.deadlineMs });
+    try {
+      if ((await client.getGlobal()) !== null) return client;
+      throw new SpeakerFault("GetBgp", `${targetText(target)} is up, but not configured yet`);
+    } catch (fault) {
+      client.close();
+      throw fault;
+    }
+  }
+
+  async configure(): Promise<readonly SpeakerFault[]> {
+    return [];
+  }
+
+  reload(): void {}
+
+  async end(): Promise<void> {}
+}
