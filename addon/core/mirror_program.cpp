@@ -1,0 +1,46 @@
+#include "mirror_program.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include <cerrno>
+#include <cstring>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "capture_source.h"
+#include "xdp_attach.h"
+#include "xdp_mirror.skel.h"
+
+namespace floodwall {
+
+void MirrorProgram::Close::operator()(xdp_mirror_bpf* skeleton) const { xdp_mirror_bpf__destroy(skeleton); }
+
+MirrorProgram::MirrorProgram(std::uint32_t queues) {
+  prepareBpf();
+  skeleton_.reset(xdp_mirror_bpf__open());
+  if (!skeleton_) throw SourceError(std::string("cannot open the XDP mirror program: ") + strerror(errno));
+  bpf_map__set_max_entries(skeleton_->maps.sockets, queues);
+  bpf_map__set_max_entries(skeleton_->maps.passed, queues);
+  const int error = -xdp_mirror_bpf__load(skeleton_.get());
+  if (error == EPERM || error == EACCES) {
+    throw SourceError(std::string("no permission to load an XDP program: ") + kPermissionRemedy);
+  }
+  if (error != 0) {
+    throw SourceError(std::string("the kernel refused the XDP mirror program: ") + strerror(error) +
+                      "; it needs Linux 5.18 or later, use the pcap backend otherwise");
+  }
+}
+
+int MirrorProgram::programFd() const { return bpf_program__fd(skeleton_->progs.xdp_mirror); }
+
+int MirrorProgram::socketsFd() const { return bpf_map__fd(skeleton_->maps.sockets); }
+
+std::uint64_t MirrorProgram::passed(std::uint32_t queue) const {
+  std::vector<std::uint64_t> counts(static_cast<std::size_t>(libbpf_num_possible_cpus()));
+  if (bpf_map_lookup_elem(bpf_map__fd(skeleton_->maps.passed), &queue, counts.data()) != 0) return 0;
+  return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+}
+
+}  // namespace floodwall

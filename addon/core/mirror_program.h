@@ -1,0 +1,28 @@
+// The loaded XDP program of a mirror port with its maps. Steers nothing until it is attached (xdp_attach.h).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+struct xdp_mirror_bpf;
+
+namespace floodwall {
+
+class MirrorProgram {
+ public:
+  /// For RX queues 0 to `queues` - 1. Throws SourceError.
+  explicit MirrorProgram(std::uint32_t queues);
+
+  [[nodiscard]] int programFd() const;
+  [[nodiscard]] int socketsFd() const;
+  /// Frames of a queue that no socket took.
+  [[nodiscard]] std::uint64_t passed(std::uint32_t queue) const;
+
+ private:
+  struct Close {
+    void operator()(xdp_mirror_bpf* skeleton) const;
+  };
+  std::unique_ptr<xdp_mirror_bpf, Close> skeleton_;
+};
+
+}  // namespace floodwall
