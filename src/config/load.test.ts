@@ -160,7 +160,7 @@ describe("limits", () => {
     for (let i = 0; i < 9; i++) {
       const name = String.fromCharCode(98 + i);
       const previous = String.fromCharCode(97 + i);
-      rows.push(`${name}: &${name} [${new Array(10).fill(`*${previous}`).join(", ")}]`);
+      rows.push(`${name}: &${name} [${Array.from({ length: 10 }, () => `*${previous}`).join(", ")}]`);
     }
     const problems = problemsOf(`${BASE}${rows.join("\n")}`);
     expect(problems.length).toBe(1);

@@ -73,7 +73,7 @@ export function parseConfig(bytes: Uint8Array): LoadedConfig {
   const problems = withLines(document, [...findings, ...crossFieldFindings(file)]);
   if (problems.length > 0) return { kind: "invalid", problems };
   // Without a finding nothing was pruned, so the file is whole.
-  return { kind: "valid", config: buildConfig(file as ConfigFile), lineOf: document.lineOf };
+  return { kind: "valid", config: buildConfig(file as ConfigFile), lineOf: (path) => document.lineOf(path) };
 }
 
 function invalidAt(line: number, rule: string): LoadedConfig {

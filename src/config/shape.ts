@@ -18,6 +18,20 @@ export type Pruned<T> = T extends readonly (infer Item)[]
     ? { readonly [Key in keyof T]?: Pruned<T[Key]> | undefined }
     : T;
 
+/** The words of JSON Schema that our schema uses. */
+interface Shape {
+  readonly type?: string;
+  readonly format?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly maxItems?: number;
+  readonly items?: Shape & TSchema;
+  readonly properties?: Readonly<Record<string, Shape>>;
+  readonly anyOf?: readonly (Shape & TSchema)[];
+  readonly const?: string | boolean;
+  readonly default?: unknown;
+}
+
 for (const [form, rule] of Object.entries(TEXT_FORMS)) {
   FormatRegistry.Set(FORMAT_PREFIX + form, (text) => rule(text) === null);
 }
@@ -27,18 +41,17 @@ export function takeShape(value: object): { readonly file: Pruned<ConfigFile>; r
   fillDefaults(ConfigFile, value);
   const findings = [...shapeFindings(ConfigFile, value)];
   for (const { path } of findings) prune(value, path);
-  return { file: value as Pruned<ConfigFile>, findings };
+  return { file: value, findings };
 }
 
 /** By hand, because TypeBox takes a list for a mapping here and a key named __proto__ for a prototype. */
-function fillDefaults(schema: TSchema, value: unknown): void {
+function fillDefaults(shape: Shape, value: unknown): void {
   if (Array.isArray(value)) {
-    const items = schema["items"] as TSchema | undefined;
-    if (items !== undefined) for (const item of value) fillDefaults(items, item);
+    if (shape.items !== undefined) for (const item of value) fillDefaults(shape.items, item);
   } else if (typeof value === "object" && value !== null) {
     const section = value as Record<string, unknown>;
-    for (const [key, property] of Object.entries((schema["properties"] ?? {}) as Record<string, TSchema>)) {
-      if (!(key in section) && "default" in property) section[key] = structuredClone(property["default"]);
+    for (const [key, property] of Object.entries(shape.properties ?? {})) {
+      if (!(key in section) && "default" in property) section[key] = structuredClone(property.default);
       fillDefaults(property, section[key]);
     }
   }
@@ -81,34 +94,36 @@ function prune(root: object, path: ConfigPath): void {
   if (last !== undefined) value[last] = undefined;
 }
 
-function ruleOf({ type, schema, path, value }: ValueError): string {
-  switch (type) {
+function ruleOf(error: ValueError): string {
+  const shape: Shape = error.schema;
+  switch (error.type) {
     case ValueErrorType.ObjectAdditionalProperties:
-      return unknownKeyRule(path.slice(path.lastIndexOf("/") + 1), Object.keys(schema["properties"] as object));
+      return unknownKeyRule(error.path.slice(error.path.lastIndexOf("/") + 1), Object.keys(shape.properties ?? {}));
     case ValueErrorType.ObjectRequiredProperty:
-      return `is required: ${schema["format"] === undefined ? expectation(schema) : textRule(schema, "")}`;
+      return `is required: ${shape.format === undefined ? expectation(shape) : textRule(shape.format, "")}`;
     case ValueErrorType.ArrayMinItems:
       return "must have at least one item";
     case ValueErrorType.ArrayMaxItems:
-      return `must have at most ${schema["maxItems"]} items`;
+      return `must have at most ${shape.maxItems} items`;
     default:
-      return schema["format"] === undefined ? `${expectation(schema)}${butIs(schema, value)}` : textRule(schema, value);
+      if (shape.format !== undefined) return textRule(shape.format, error.value);
+      return `${expectation(shape)}${butIs(shape, error.value)}`;
   }
 }
 
-function textRule(schema: TSchema, value: unknown): string {
-  const form = String(schema["format"]).slice(FORMAT_PREFIX.length) as TextForm;
-  const text = typeof value === "object" ? "" : String(value);
-  // A number or a boolean that would be good as text.
+function textRule(format: string, value: unknown): string {
+  const form = format.slice(FORMAT_PREFIX.length) as TextForm;
+  const text = isScalar(value) ? String(value) : "";
+  // Good as text: it is a number or a boolean.
   return TEXT_FORMS[form](text) ?? `must be text: write "${text}" in quotes`;
 }
 
-function expectation(schema: TSchema): string {
-  switch (schema["type"]) {
+function expectation(shape: Shape): string {
+  switch (shape.type) {
     case "integer":
-      return `must be a whole number from ${schema["minimum"]} to ${schema["maximum"]}`;
+      return `must be a whole number from ${shape.minimum} to ${shape.maximum}`;
     case "number":
-      return schema["minimum"] === 0 ? "must be a number, 0 (off) or more" : "must be a number greater than 0";
+      return shape.minimum === 0 ? "must be a number, 0 (off) or more" : "must be a number greater than 0";
     case "boolean":
       return "must be true or false";
     case "array":
@@ -116,29 +131,29 @@ function expectation(schema: TSchema): string {
     case "object":
       return "must be a mapping of keys";
     default:
-      return `must be ${literalsIn(schema).join(" or ")}${listIn(schema) === undefined ? "" : ", or a list"}`;
+      return `must be ${literalsIn(shape).join(" or ")}${listIn(shape) === undefined ? "" : ", or a list"}`;
   }
 }
 
-function butIs(schema: TSchema, value: unknown): string {
+function butIs(shape: Shape, value: unknown): string {
   if (value === null) return ", but is empty: give it a value, or remove the key";
   if (Array.isArray(value)) return ", not a list";
-  if (typeof value === "object") return ", not a mapping";
+  if (!isScalar(value)) return ", not a mapping";
   if (typeof value !== "string") return `, not ${value}`;
-  const isQuotedNumber = ["integer", "number"].includes(schema["type"]) && /^-?\d+(\.\d+)?$/.test(value);
+  const isQuotedNumber = (shape.type === "integer" || shape.type === "number") && /^-?\d+(\.\d+)?$/.test(value);
   return `, not the text ${JSON.stringify(value)}${isQuotedNumber ? ": remove the quotes" : ""}`;
 }
 
-function literalsIn(schema: TSchema): unknown[] {
-  return alternatives(schema).flatMap((alternative) => ("const" in alternative ? [alternative["const"]] : []));
+function isScalar(value: unknown): value is string | number | boolean {
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
 }
 
-function listIn(schema: TSchema): TSchema | undefined {
-  return alternatives(schema).find((alternative) => alternative["type"] === "array");
+function literalsIn(shape: Shape): (string | boolean)[] {
+  return (shape.anyOf ?? []).flatMap((alternative) => alternative.const ?? []);
 }
 
-function alternatives(schema: TSchema): readonly TSchema[] {
-  return (schema["anyOf"] as readonly TSchema[] | undefined) ?? [];
+function listIn(shape: Shape): TSchema | undefined {
+  return shape.anyOf?.find((alternative) => alternative.type === "array");
 }
 
 function unknownKeyRule(key: string, known: readonly string[]): string {
@@ -154,7 +169,7 @@ function unknownKeyRule(key: string, known: readonly string[]): string {
 /** Letters to insert, delete or replace (Levenshtein). Long keys are cut: they are near to none of ours. */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, i) => i);
-  for (const [i, letter] of [...from.slice(0, 64)].entries()) {
+  for (const [i, letter] of from.slice(0, 64).split("").entries()) {
     const next = [i + 1];
     for (let j = 0; j < to.length; j++) {
       const replaced = (row[j] ?? 0) + (letter === to[j] ? 0 : 1);

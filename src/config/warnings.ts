@@ -1,6 +1,6 @@
 /** What is valid in a configuration, but perhaps not meant. */
 
-import { prefixesOverlap } from "../net/prefix.ts";
+import { enclosingPrefix, type Prefix } from "../net/prefix.ts";
 import { PrefixSet } from "../net/prefix-set.ts";
 import { METRICS } from "../traffic/rates.ts";
 import type { Config } from "./config.ts";
@@ -42,11 +42,24 @@ function* mirrorWarnings({ capture }: Config): Generator<Finding> {
 
 function* whitelistWarnings({ networks, protectedWhitelist }: Config): Generator<Finding> {
   const inside = new PrefixSet(networks);
+  const holders = prefixesAround(networks, protectedWhitelist);
   for (const [i, entry] of protectedWhitelist.entries()) {
-    // A wide entry may hold networks, rather than lie in one.
-    if (inside.match(entry.address) !== null || networks.some((network) => prefixesOverlap(network, entry))) continue;
-    yield { path: ["protected_whitelist", i], rule: `${entry.text} is outside networks: it is never judged anyway` };
+    if (inside.match(entry.address) !== null || holders.has(entry.text)) continue;
+    yield {
+      path: ["protected_whitelist", i],
+      rule: `${entry.text} is outside networks, where nothing is banned anyway`,
+    };
   }
+}
+
+/** Texts of all prefixes of the candidates' lengths that hold a network: a whitelist entry may be wider than one. */
+function prefixesAround(networks: readonly Prefix[], candidates: readonly Prefix[]): ReadonlySet<string> {
+  const lengths = { 4: new Set<number>(), 6: new Set<number>() };
+  for (const { family, length } of candidates) lengths[family].add(length);
+  const texts = networks.flatMap(({ family, address, length: longest }) =>
+    [...lengths[family]].flatMap((length) => (length > longest ? [] : enclosingPrefix(address, length).text)),
+  );
+  return new Set(texts);
 }
 
 /** A part of the traffic that is allowed more than the whole: the whole trips first, always. */

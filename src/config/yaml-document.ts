@@ -2,7 +2,7 @@
  * YAML text as plain values, each of which can be found again by line. Knows YAML, not what the keys mean. Stricter
  * than YAML itself: one document, no duplicate or compound keys, no tags of one's own, and a bound on what aliases make.
  */
-import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, visit } from "yaml";
+import { type Document, isAlias, isMap, isNode, isScalar, isSeq, LineCounter, type Node, parseDocument } from "yaml";
 import { CONFIG_DEPTH_MAX, CONFIG_VALUES_MAX } from "../limits.ts";
 import type { ConfigPath, ConfigProblem } from "./problem.ts";
 
@@ -29,7 +29,7 @@ export function readYaml(text: string): YamlDocument {
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false, schema: "core" });
   const unreadable = syntaxProblem(document, lines);
   if (unreadable !== null) return { value: undefined, problems: [unreadable], lineOf: () => 1 };
-  const reader = new NodeReader(document, lines);
+  const reader = new NodeReader(document.contents, lines);
   const value = reader.read(document.contents, [], 0);
   return {
     value: reader.isExhausted ? undefined : value,
@@ -78,9 +78,9 @@ class NodeReader {
   /** Anchored nodes that are being read by way of an alias. */
   readonly #openTargets = new Set<Node>();
 
-  constructor(document: Document.Parsed, lines: LineCounter) {
+  constructor(root: MaybeNode, lines: LineCounter) {
     this.#lines = lines;
-    this.#targets = aliasTargets(document);
+    this.#targets = aliasTargets(root);
   }
 
   /** undefined where the node cannot be read; that is in `problems` then. */
@@ -111,7 +111,7 @@ class NodeReader {
 
   #readMap(node: Node, path: ConfigPath, depth: number): Record<string, unknown> {
     // Without a prototype, so that a key named __proto__ is a key like any other.
-    const value: Record<string, unknown> = Object.create(null);
+    const value = Object.create(null) as Record<string, unknown>;
     for (const [key, entry] of this.#entriesOf(node, path)) {
       value[key] = this.read(entry.value, [...path, key], depth + 1);
     }
@@ -164,16 +164,25 @@ class NodeReader {
 }
 
 /** An alias means the anchor of its name that stands last before it. */
-function aliasTargets(document: Document.Parsed): ReadonlyMap<Node, Node> {
+function aliasTargets(root: MaybeNode): ReadonlyMap<Node, Node> {
   const anchors = new Map<string, Node>();
   const targets = new Map<Node, Node>();
-  visit(document, {
-    Node(_key, node) {
-      if (isAlias(node)) {
-        const target = anchors.get(node.source);
-        if (target !== undefined) targets.set(node, target);
-      } else if (node.anchor !== undefined) anchors.set(node.anchor, node);
-    },
-  });
+  const walk = (node: unknown, depth: number): void => {
+    // What lies deeper is refused when it is read.
+    if (!isNode(node) || depth > CONFIG_DEPTH_MAX) return;
+    if (isAlias(node)) {
+      const target = anchors.get(node.source);
+      if (target !== undefined) targets.set(node, target);
+      return;
+    }
+    if (node.anchor !== undefined) anchors.set(node.anchor, node);
+    if (isSeq(node)) for (const item of node.items) walk(item, depth + 1);
+    if (!isMap(node)) return;
+    for (const { key, value } of node.items) {
+      walk(key, depth + 1);
+      walk(value, depth + 1);
+    }
+  };
+  walk(root, 0);
   return targets;
 }

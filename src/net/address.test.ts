@@ -76,7 +76,7 @@ describe("the 16-byte form", () => {
   test("holds IPv6 as it is", () => {
     const expected = [0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x12, 0x34];
     expect([...addressToBytes(ip("2001:db8::1234"))]).toEqual(expected);
-    expect([...addressToBytes(ip("::"))]).toEqual(new Array(16).fill(0));
+    expect([...addressToBytes(ip("::"))]).toEqual(Array.from({ length: 16 }, () => 0));
   });
 
   test("is read at an offset", () => {

@@ -1,0 +1,120 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { checkConfig } from "./check.ts";
+
+const directory = mkdtempSync(join(tmpdir(), `floodwall-check-${process.pid}-`));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+const NETWORKS = "networks: [192.0.2.0/24]\n";
+const THRESHOLDS = "thresholds: {pps: 100000, mbps: 1000, flows_per_sec: 20000}\n";
+const CAPTURE = "capture: {interfaces: [{name: eth1, mode: inline}]}\n";
+const NEIGHBOR = "{address: 192.0.2.254, remote_asn: 64501}";
+
+function bgp(extra: string, neighbor = NEIGHBOR): string {
+  return `bgp: {local_asn: 64500, router_id: 192.0.2.1, next_hop: 192.0.2.66, neighbors: [${neighbor}]${extra}}\n`;
+}
+
+/** The report's lines without the file's name. */
+function check(text: string, environment: Record<string, string> = {}): { lines: string[]; exitCode: number } {
+  const path = join(directory, "floodwall.yaml");
+  writeFileSync(path, text);
+  const { lines, exitCode } = checkConfig(path, (name) => environment[name] ?? null);
+  return { lines: lines.map((line) => line.slice(path.length + 1)), exitCode };
+}
+
+const QUIET = `dry_run: false\n${NETWORKS}${THRESHOLDS}${CAPTURE}`;
+
+test("a file that does what it says gets no warning", () => {
+  expect(check(QUIET + bgp(""))).toEqual({ lines: [" valid"], exitCode: 0 });
+});
+
+test("errors are all shown and counted, and the exit code is 1", () => {
+  expect(check("networks: [192.0.2.1/24]\ndry_run: 1\n")).toEqual({
+    lines: [
+      "1: thresholds: is required: must be a mapping of keys",
+      "1: networks[0]: 192.0.2.1/24 has host bits set: write 192.0.2.0/24",
+      "2: dry_run: must be true or false, not 1",
+      " 3 errors",
+    ],
+    exitCode: 1,
+  });
+  expect(check(`${NETWORKS}${THRESHOLDS}ban: 1\n`).lines.at(-1)).toBe(" 1 error");
+});
+
+test("a file that is not there is an error", () => {
+  const { lines, exitCode } = checkConfig(join(directory, "absent.yaml"), () => null);
+  expect(lines[0]).toContain("absent.yaml: cannot be read: ");
+  expect(exitCode).toBe(1);
+});
+
+describe("warnings leave the exit code 0 and name their line:", () => {
+  test.each([
+    [
+      "dry run",
+      NETWORKS + THRESHOLDS + CAPTURE,
+      ["1: dry_run: warning: is true: bans are recorded, nothing is announced"],
+    ],
+    [
+      "no speaker",
+      QUIET,
+      ["1: bgp: warning: is absent while dry_run is false: bans are recorded, nothing can be announced"],
+    ],
+    [
+      "no capture",
+      `dry_run: false\n${NETWORKS}${THRESHOLDS}${bgp("")}`,
+      ["1: capture: warning: is absent: no packets are seen, only manual bans work"],
+    ],
+    [
+      "a mirror port",
+      `${QUIET.replace("inline", "mirror")}${bgp("")}`,
+      [
+        "4: capture.interfaces[0].mode: warning: takes every frame off eth1: right for a SPAN or tap port, and the end of any other traffic on it",
+      ],
+    ],
+    [
+      "a whitelist entry outside the networks",
+      `${QUIET}${bgp("")}protected_whitelist:\n  - 192.0.2.1\n  - 192.0.0.0/16\n  - 198.51.100.1\n`,
+      ["9: protected_whitelist[2]: warning: 198.51.100.1/32 is outside networks, where nothing is banned anyway"],
+    ],
+    [
+      "a part with a higher threshold than the whole",
+      QUIET.replace("20000}", "20000, tcp_pps: 100001, udp_mbps: 1000, tcp_syn_pps: 0}") + bgp(""),
+      ["3: thresholds.tcp_pps: warning: 100001 is above pps 100000, which always trips first"],
+    ],
+    [
+      "the same in a hostgroup, but not what it inherits whole",
+      `${QUIET.replace("20000}", "20000, udp_pps: 50000, tcp_mbps: 1001}")}${bgp("")}hostgroups:
+  - name: web
+    networks: [192.0.2.0/25]
+    thresholds: {pps: 1000}
+`,
+      [
+        "3: thresholds.tcp_mbps: warning: 1001 is above mbps 1000, which always trips first",
+        "9: hostgroups[0].thresholds.udp_pps: warning: 50000 is above pps 1000, which always trips first",
+      ],
+    ],
+    [
+      "no community",
+      QUIET + bgp(", communities: []"),
+      ["5: bgp.communities: warning: is empty: neighbors must know a blackhole by its next hop alone"],
+    ],
+    [
+      "a local preference that reaches nobody",
+      QUIET + bgp(", local_pref: 200"),
+      ["5: bgp.local_pref: warning: goes to neighbors of the same AS only, and there is none"],
+    ],
+  ])("%s", (_name, text, warnings) => {
+    expect(check(text)).toEqual({ lines: [...warnings, " valid"], exitCode: 0 });
+  });
+
+  test("a password that is not in the environment, or empty there", () => {
+    const text = QUIET + bgp("", NEIGHBOR.replace("}", ", password_env: EDGE1_MD5}"));
+    const warning =
+      "5: bgp.neighbors[0].password_env: warning: the variable EDGE1_MD5 is not set here: the service does not start without it";
+    expect(check(text).lines).toEqual([warning, " valid"]);
+    expect(check(text, { EDGE1_MD5: "" }).lines).toEqual([warning, " valid"]);
+    expect(check(text, { EDGE1_MD5: "secret" }).lines).toEqual([" valid"]);
+  });
+});

@@ -1,0 +1,73 @@
+import { describe, expect, test } from "bun:test";
+import type { Config } from "./config.ts";
+import { parseConfig } from "./load.ts";
+import { restartKeys } from "./reload.ts";
+
+const BASE = `networks: [192.0.2.0/24]
+thresholds: {pps: 100000, mbps: 1000, flows_per_sec: 20000}
+capture: {interfaces: [{name: eth1, mode: mirror}]}
+bgp:
+  local_asn: 64500
+  router_id: 192.0.2.10
+  next_hop: 192.0.2.66
+  neighbors: [{address: 192.0.2.1, remote_asn: 64501}]
+`;
+
+function config(text: string): Config {
+  const loaded = parseConfig(new TextEncoder().encode(text));
+  if (loaded.kind === "invalid") throw new Error(loaded.problems.map(({ rule }) => rule).join("; "));
+  return loaded.config;
+}
+
+function keysAfter(from: string, to: string): string[] {
+  const changed = BASE.replace(from, to);
+  if (changed === BASE) throw new Error(`${from} is not in the base`);
+  return restartKeys(config(BASE), config(changed));
+}
+
+test("the same file again needs no restart", () => {
+  expect(restartKeys(config(BASE), config(BASE))).toEqual([]);
+});
+
+describe("a restart is needed for", () => {
+  test.each([
+    ["name: eth1", "name: eth2", ["capture.interfaces"]],
+    ["{name: eth1, mode: mirror}", "{name: eth1, mode: mirror, cpus: [1]}", ["capture.interfaces"]],
+    ["capture: {", "capture: {max_hosts: 1000, ", ["capture.max_hosts"]],
+    ["interfaces: [{name: eth1, mode: mirror}]", "pcap_file: a.pcap", ["capture.interfaces", "capture.pcap_file"]],
+    ["capture: {interfaces: [{name: eth1, mode: mirror}]}", "", ["capture"]],
+    ["capture", "detection: {window_ms: 2000}\ncapture", ["detection.window_ms"]],
+    ["capture", "detection: {tick_ms: 50}\ncapture", ["detection.tick_ms"]],
+    ["capture", "state_dir: /srv/floodwall\ncapture", ["state_dir"]],
+    ["capture", 'api: {listen: "[::1]:8080"}\ncapture', ["api.listen"]],
+    ["capture", "api: {listen: 127.0.0.1:8081}\ncapture", ["api.listen"]],
+    ["bgp:", "bgp:\n  speaker: external\n  grpc: /run/gobgp.sock", ["bgp.speaker", "bgp.grpc"]],
+    ["local_asn: 64500", "local_asn: 64499", ["bgp.local_asn"]],
+    ["router_id: 192.0.2.10", "router_id: 192.0.2.11", ["bgp.router_id"]],
+  ])("%s → %s", (from, to, keys) => {
+    expect(keysAfter(from, to)).toEqual(keys);
+  });
+
+  test("a section that comes or goes, named once", () => {
+    const without = config(BASE.slice(0, BASE.indexOf("bgp:")));
+    expect(restartKeys(config(BASE), without)).toEqual(["bgp"]);
+    expect(restartKeys(without, config(BASE))).toEqual(["bgp"]);
+  });
+});
+
+describe("a reload applies", () => {
+  test.each([
+    ["192.0.2.0/24", "192.0.2.0/24, 198.51.100.0/24"],
+    ["pps: 100000", "pps: 5"],
+    ["capture", "dry_run: false\ncapture"],
+    ["capture", "protected_whitelist: [192.0.2.1]\ncapture"],
+    ["capture", "hostgroups: [{name: web, networks: [192.0.2.0/25]}]\ncapture"],
+    ["capture", "ban: {ttl_seconds: 1, unban_hysteresis_seconds: 1, max_active_bans: 1}\ncapture"],
+    ["capture", "detection: {sustain_ms: 100}\ncapture"],
+    ["capture", "samples: {enabled: false}\ncapture"],
+    ["next_hop: 192.0.2.66", "next_hop: 192.0.2.67\n  communities: [no-export]\n  local_pref: 1"],
+    ["remote_asn: 64501", "remote_asn: 64502, port: 1790"],
+  ])("%s → %s", (from, to) => {
+    expect(keysAfter(from, to)).toEqual([]);
+  });
+});
