@@ -1,0 +1,18 @@
+import { textAnswer } from "../answer.ts";
+import type { OpenRoute } from "../route.ts";
+
+/** The text exposition format. */
+export interface MetricsText {
+  readonly contentType: string;
+  text(): Promise<string>;
+}
+
+export function metricsRoute(metrics: MetricsText): OpenRoute {
+  return {
+    name: "metrics",
+    method: "GET",
+    path: "/metrics",
+    access: "open",
+    handle: async () => textAnswer(200, await metrics.text(), metrics.contentType),
+  };
+}

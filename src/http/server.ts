@@ -1,0 +1,124 @@
+/** The listener: every route behind the one pipeline, from start to a stop that lets answers in progress finish. */
+import { Elysia } from "elysia";
+import type { Metrics } from "../observability/metrics.ts";
+import type { Clock } from "../system/clock.ts";
+import { nextTurn, type Timers } from "../system/timers.ts";
+import { HostsSnapshot } from "./hosts-snapshot.ts";
+import { ListenError } from "./listen-error.ts";
+import { type FailureOptions, failed, register } from "./pipeline.ts";
+import { openGate } from "./principal.ts";
+import type { Route } from "./route.ts";
+import { attacksRoute } from "./routes/attacks.ts";
+import { banRoute, bansRoute, unbanRoute } from "./routes/bans.ts";
+import { healthzRoute } from "./routes/healthz.ts";
+import { hostsRoute } from "./routes/hosts.ts";
+import { metricsRoute } from "./routes/metrics.ts";
+import { statusRoute } from "./routes/status.ts";
+import type { Service } from "./service.ts";
+
+export interface HttpServerOptions {
+  readonly host: string;
+  /** 0: any that is free; `port` tells which. */
+  readonly port: number;
+  readonly service: Service;
+  readonly metrics: Pick<Metrics, "api" | "text" | "contentType">;
+  readonly log: { error(fields: object, message: string): void };
+  /** Repeated failures of one route are told once a minute. */
+  readonly limiter: { pass(key: string, say: (suppressed: number) => void): void };
+  readonly clock: Clock;
+  readonly timers: Timers;
+}
+
+/** Longer than the longest hold of a parked poll, which sends nothing meanwhile. */
+const IDLE_SECONDS = 60;
+/** How long a stop waits for answers in progress. */
+const STOP_MS = 3000;
+
+export class HttpServer {
+  readonly #options: HttpServerOptions;
+  readonly #snapshot: HostsSnapshot;
+  readonly #failures: FailureOptions;
+  readonly #app: ReturnType<typeof createApp>;
+
+  constructor(options: HttpServerOptions) {
+    const { service, metrics, timers, clock } = options;
+    this.#options = options;
+    this.#snapshot = new HostsSnapshot({ hosts: () => service.hosts(), timers, nextTurn });
+    this.#failures = { metrics: metrics.api, onFailure: (route, cause) => this.#tell(route, cause) };
+    this.#app = createApp();
+    register(this.#app, routesOf(service, this.#snapshot, metrics), {
+      gate: openGate,
+      isReady: () => service.isReady(),
+      clock,
+      ...this.#failures,
+    });
+  }
+
+  /** Throws ListenError. */
+  start(): void {
+    const { host, port } = this.#options;
+    try {
+      // Reached only when something breaks around the pipeline, in the library itself.
+      const error = (cause: unknown) => failed("unknown", cause, this.#failures);
+      this.#app.listen({ hostname: host, port, error });
+    } catch (cause) {
+      throw new ListenError(host, port, cause);
+    }
+  }
+
+  /** Of a started server. */
+  get port(): number {
+    return this.#app.server?.port ?? 0;
+  }
+
+  /** Takes no more requests, lets those in progress end for STOP_MS, then cuts them. */
+  async stop(): Promise<void> {
+    const { server } = this.#app;
+    if (server === null) return;
+    const cancel = this.#options.timers.after(STOP_MS, () => void server.stop(true));
+    await server.stop();
+    cancel();
+    this.#app.server = null;
+    this.#snapshot.close();
+  }
+
+  #tell(route: string, cause: unknown): void {
+    this.#options.limiter.pass(`request failed: ${route}`, (suppressed) =>
+      this.#options.log.error({ route, cause, suppressed }, "request failed"),
+    );
+  }
+}
+
+/** Options that the library would choose otherwise: its idle timeout cuts holds, a shared port hides a second service. */
+function createApp() {
+  return new Elysia({
+    aot: true,
+    normalize: false,
+    strictPath: true,
+    handler: { standardHostname: false },
+    serve: {
+      idleTimeout: IDLE_SECONDS,
+      reusePort: false,
+      development: false,
+      // The pipeline bounds bodies, with an answer of our own.
+      maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+    },
+  });
+}
+
+export function routesOf(
+  service: Service,
+  snapshot: HostsSnapshot,
+  metrics: Pick<Metrics, "text" | "contentType">,
+): readonly Route[] {
+  return [
+    statusRoute(service),
+    attacksRoute(service),
+    hostsRoute(snapshot),
+    bansRoute(service),
+    banRoute(service),
+    unbanRoute(service),
+    metricsRoute(metrics),
+    healthzRoute(service),
+  ];
+}

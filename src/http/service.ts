@@ -1,0 +1,128 @@
+/** What the routes need of the service, in the words of the domain. The composition root implements it. */
+import type { BgpConfig, Thresholds } from "../config/config.ts";
+import type { Attack } from "../detection/attack.ts";
+import type { RouteState } from "../mitigation/announcer.ts";
+import type { Ban } from "../mitigation/ban.ts";
+import type { IpAddress } from "../net/address.ts";
+import type { Rates } from "../traffic/rates.ts";
+
+export interface Service {
+  /** False until all components have started: until then only the open routes answer. */
+  isReady(): boolean;
+  status(): StatusView;
+  attacks(): AttacksView;
+  /** Read row by row, with the event loop running on in between: hosts may come and go meanwhile. */
+  hosts(): Iterable<HostView>;
+  /** Active, refused and ended, in no order. */
+  bans(): readonly BanView[];
+  /** Returns a rejected ban when policy refuses. Throws ServiceFault when the ban cannot be kept. */
+  ban(target: IpAddress, operator: string): BanView;
+  /** The withdrawn ban; null: the address has no active one. Throws ServiceFault when that cannot be kept. */
+  unban(target: IpAddress, operator: string): BanView | null;
+}
+
+/** The world failed the service, not the caller: answered 503 with this message, which must suit a caller's eyes. */
+export class ServiceFault extends Error {
+  override readonly name = "ServiceFault";
+}
+
+export interface StatusView {
+  readonly version: string;
+  readonly uptimeSeconds: number;
+  readonly dryRun: boolean;
+  readonly networks: readonly string[];
+  readonly activeAttacks: number;
+  readonly activeBans: number;
+  /** Of the group `global`. */
+  readonly thresholds: Thresholds;
+  readonly hostgroups: readonly HostgroupView[];
+  /** null: no announcer is configured. */
+  readonly bgp: BgpView | null;
+  readonly capture: CaptureView;
+}
+
+export interface HostgroupView {
+  readonly name: string;
+  readonly calculation: "per_host" | "total";
+  readonly mitigation: "blackhole" | "flowspec" | "divert";
+  /** Whether its hosts are banned at all. */
+  readonly ban: boolean;
+}
+
+export interface BgpView {
+  readonly config: BgpConfig;
+  /** Whether the speaker answers. */
+  readonly connected: boolean;
+  /** Why it does not. */
+  readonly fault: string | null;
+  readonly neighbors: readonly BgpNeighborView[];
+}
+
+export interface BgpNeighborView {
+  readonly address: string;
+  readonly remoteAsn: number;
+  readonly state: string;
+  /** Wall clock, ms; 0: not known. */
+  readonly sinceMs: number;
+  /** Our routes in its out-table. */
+  readonly advertised: number;
+}
+
+export interface CaptureView {
+  readonly trackedHosts: number;
+  readonly maxHosts: number;
+  /** Empty: control plane only. */
+  readonly sources: readonly SourceView[];
+}
+
+export interface SourceView {
+  /** The interface's name, or the capture file's path. */
+  readonly name: string;
+  readonly kind: string;
+  readonly state: "running" | "failed" | "ended";
+  readonly mode: string;
+  readonly error: string | null;
+  readonly queues: readonly QueueView[];
+}
+
+export interface QueueView {
+  /** -1 where the source has no queues. */
+  readonly queue: number;
+  readonly receivedPackets: number;
+  readonly receivedBytes: number;
+  readonly countedPackets: number;
+  readonly untrackedPackets: number;
+  readonly foreignPackets: number;
+  readonly parseErrors: Readonly<Record<string, number>>;
+  readonly droppedRingFull: number;
+  readonly droppedFillEmpty: number;
+  readonly droppedKernel: number;
+}
+
+export interface AttacksView {
+  readonly active: readonly AttackView[];
+  /** Ended, newest first. */
+  readonly recent: readonly AttackView[];
+}
+
+export interface AttackView {
+  /** While it is active its rates are those of now. */
+  readonly attack: Attack;
+  /** The ban that it has or had. */
+  readonly ban: Ban | null;
+}
+
+export interface HostView {
+  readonly target: IpAddress;
+  readonly group: string;
+  readonly rates: Rates;
+  readonly ratesOut: Rates;
+  /** The attack in progress. */
+  readonly attack: Pick<Attack, "metric" | "direction"> | null;
+}
+
+export interface BanView {
+  readonly ban: Ban;
+  /** null: nothing is to be announced, or there is no announcer. */
+  readonly routeState: RouteState | null;
+}

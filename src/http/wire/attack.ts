@@ -1,0 +1,85 @@
+/** The attack (interface 2.2, 2.4). A field whose source does not exist yet is left out: sample, classification. */
+import { type Static, Type } from "@sinclair/typebox";
+import { attackRate, isActive } from "../../detection/attack.ts";
+import type { Reason } from "../../detection/reason.ts";
+import { routeText } from "../../mitigation/ban.ts";
+import { ratesToWire, round } from "../../traffic/rates.ts";
+import type { AttacksView, AttackView } from "../service.ts";
+import { BanState, Method } from "./ban.ts";
+import { omitNulls } from "./omit-nulls.ts";
+import { RatesWire } from "./rates.ts";
+import { Timestamp, timestamp } from "./timestamp.ts";
+
+const ReasonWire = Type.Object(
+  {
+    threshold_source: Type.Literal("static"),
+    shares: Type.Record(Type.String(), Type.Number({ minimum: 0, maximum: 1 })),
+    dominant_share_gate: Type.Number(),
+  },
+  { additionalProperties: false },
+);
+
+export const AttackWire = Type.Object(
+  {
+    /** Beyond the interface: stable over a restart. */
+    id: Type.String(),
+    scope: Type.Union([Type.Literal("host"), Type.Literal("group")]),
+    target: Type.String(),
+    group: Type.String(),
+    direction: Type.Union([Type.Literal("incoming"), Type.Literal("outgoing")]),
+    metric: Type.String(),
+    rate: Type.Number(),
+    threshold: Type.Number(),
+    rates: RatesWire,
+    active: Type.Boolean(),
+    ban_state: Type.Optional(BanState),
+    method: Type.Optional(Method),
+    route: Type.Optional(Type.String()),
+    dry_run: Type.Boolean(),
+    started_at: Timestamp,
+    ended_at: Type.Optional(Timestamp),
+    reason: ReasonWire,
+  },
+  { additionalProperties: false },
+);
+export type AttackWire = Static<typeof AttackWire>;
+
+export const AttacksWire = Type.Object(
+  { active: Type.Array(AttackWire), recent: Type.Array(AttackWire) },
+  { additionalProperties: false },
+);
+export type AttacksWire = Static<typeof AttacksWire>;
+
+export function attacksToWire({ active, recent }: AttacksView): AttacksWire {
+  return { active: active.map(attackToWire), recent: recent.map(attackToWire) };
+}
+
+export function attackToWire({ attack, ban }: AttackView): AttackWire {
+  return omitNulls({
+    id: attack.id,
+    scope: attack.scope,
+    target: attack.target,
+    group: attack.group,
+    direction: attack.direction,
+    metric: attack.metric,
+    rate: round(attackRate(attack)),
+    threshold: attack.threshold,
+    rates: ratesToWire(attack.rates),
+    active: isActive(attack),
+    ban_state: ban?.state ?? null,
+    method: ban?.method ?? null,
+    route: routeText(ban?.route ?? null) || null,
+    dry_run: ban?.dryRun ?? false,
+    started_at: timestamp(attack.startedAt),
+    ended_at: attack.endedAt === null ? null : timestamp(attack.endedAt),
+    reason: reasonToWire(attack.reason),
+  });
+}
+
+function reasonToWire(reason: Reason): Static<typeof ReasonWire> {
+  return {
+    threshold_source: reason.thresholdSource,
+    shares: reason.shares,
+    dominant_share_gate: reason.dominantShareGate,
+  };
+}

@@ -1,0 +1,79 @@
+/** The ban (interface 2.6), and what a caller sends for one (4.2). */
+import { type Static, Type } from "@sinclair/typebox";
+import { type Ban, routeText } from "../../mitigation/ban.ts";
+import { addressFamily, addressToBytes } from "../../net/address.ts";
+import { round } from "../../traffic/rates.ts";
+import type { BanView } from "../service.ts";
+import { omitNulls } from "./omit-nulls.ts";
+import { Timestamp, timestamp } from "./timestamp.ts";
+
+export const BanRequest = Type.Object({ ip: Type.String() }, { additionalProperties: false });
+
+export const BanState = Type.Union([Type.Literal("active"), Type.Literal("withdrawn"), Type.Literal("rejected")]);
+export const Method = Type.Union([Type.Literal("blackhole"), Type.Literal("flowspec"), Type.Literal("divert")]);
+
+export const BanWire = Type.Object(
+  {
+    target: Type.String(),
+    prefix: Type.String(),
+    metric: Type.Optional(Type.String()),
+    rate: Type.Optional(Type.Number()),
+    threshold: Type.Optional(Type.Number()),
+    next_hop: Type.Optional(Type.String()),
+    community: Type.Optional(Type.String()),
+    local_pref: Type.Optional(Type.Number()),
+    route: Type.Optional(Type.String()),
+    state: BanState,
+    dry_run: Type.Boolean(),
+    manual: Type.Boolean(),
+    started_at: Timestamp,
+    expires_at: Timestamp,
+    withdrawn_at: Type.Optional(Timestamp),
+    reason: Type.Optional(Type.String()),
+    method: Method,
+    /** Beyond the interface: whether a neighbor has the route. Of bans in force that are not virtual. */
+    announced: Type.Optional(Type.Boolean()),
+    /** Beyond the interface: why the speaker would not take it. */
+    announce_error: Type.Optional(Type.String()),
+  },
+  { additionalProperties: false },
+);
+export type BanWire = Static<typeof BanWire>;
+
+export function banToWire({ ban, routeState }: BanView): BanWire {
+  const { route } = ban;
+  const isInForce = ban.state === "active" && !ban.dryRun;
+  return omitNulls({
+    target: ban.target,
+    prefix: ban.prefix.text,
+    metric: ban.metric,
+    rate: round(ban.rate) || null,
+    threshold: ban.threshold || null,
+    next_hop: route?.nextHop ?? null,
+    community: route?.communities.join(" ") || null,
+    local_pref: route?.localPref || null,
+    route: routeText(route) || null,
+    state: ban.state,
+    dry_run: ban.dryRun,
+    manual: ban.manual,
+    started_at: timestamp(ban.startedAt),
+    expires_at: timestamp(ban.expiresAt),
+    withdrawn_at: ban.withdrawnAt === null ? null : timestamp(ban.withdrawnAt),
+    reason: ban.reason,
+    method: ban.method,
+    announced: isInForce ? routeState?.kind === "announced" : null,
+    announce_error: isInForce && routeState?.kind === "failed" ? routeState.cause : null,
+  });
+}
+
+/** By address, IPv4 first, then by number; of one address the newest ban first. */
+export function sortBans(bans: readonly BanView[]): BanView[] {
+  const keyed = bans.map((view) => ({ view, key: sortKey(view.ban) }));
+  keyed.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : b.view.ban.startedAt - a.view.ban.startedAt));
+  return keyed.map(({ view }) => view);
+}
+
+/** Made once a ban, not once a comparison. */
+function sortKey({ target }: Ban): string {
+  return `${addressFamily(target)}${Buffer.from(addressToBytes(target)).toString("hex")}`;
+}

@@ -1,0 +1,189 @@
+/**
+ * The status object (interface 2.1; choices, section 3). What is not configured is absent: `bgp` without an announcer,
+ * `scrubbing`, of which there is none yet. `notify` always names every channel.
+ */
+import { type Static, Type } from "@sinclair/typebox";
+import type { Principal } from "../principal.ts";
+import type { BgpView, CaptureView, QueueView, StatusView } from "../service.ts";
+import { Method } from "./ban.ts";
+import { omitNulls } from "./omit-nulls.ts";
+import { Timestamp, timestamp } from "./timestamp.ts";
+
+const closed = { additionalProperties: false } as const;
+const count = Type.Integer({ minimum: 0 });
+
+const BgpWire = Type.Object(
+  {
+    local_asn: count,
+    router_id: Type.String(),
+    next_hop: Type.String(),
+    next_hop6: Type.String(),
+    community: Type.String(),
+    local_pref: count,
+    speaker: Type.Union([Type.Literal("managed"), Type.Literal("external")]),
+    connected: Type.Boolean(),
+    /** Beyond the interface: why the speaker does not answer. */
+    error: Type.Optional(Type.String()),
+    neighbors: Type.Array(
+      Type.Object(
+        {
+          address: Type.String(),
+          remote_asn: count,
+          state: Type.String(),
+          since: Type.Optional(Timestamp),
+          advertised: count,
+        },
+        closed,
+      ),
+    ),
+  },
+  closed,
+);
+
+const QueueWire = Type.Object(
+  {
+    /** Absent where the source has no queues. */
+    queue: Type.Optional(count),
+    received_packets: count,
+    received_bytes: count,
+    counted_packets: count,
+    untracked_packets: count,
+    foreign_packets: count,
+    /** By reason, only those above zero. */
+    parse_errors: Type.Record(Type.String(), count),
+    dropped_packets: count,
+    dropped_ring_full: count,
+    dropped_fill_empty: count,
+    dropped_kernel: count,
+  },
+  closed,
+);
+
+const CaptureWire = Type.Object(
+  {
+    tracked_hosts: count,
+    max_hosts: count,
+    /** Empty: control plane only. */
+    interfaces: Type.Array(
+      Type.Object(
+        {
+          name: Type.String(),
+          kind: Type.String(),
+          state: Type.Union([Type.Literal("running"), Type.Literal("failed"), Type.Literal("ended")]),
+          mode: Type.String(),
+          error: Type.Optional(Type.String()),
+          queues: Type.Array(QueueWire),
+        },
+        closed,
+      ),
+    ),
+  },
+  closed,
+);
+
+const NotifyWire = Type.Object(
+  {
+    telegram: Type.Boolean(),
+    webhook: Type.Boolean(),
+    slack: Type.Boolean(),
+    email: Type.Boolean(),
+    exec: Type.Boolean(),
+  },
+  closed,
+);
+
+export const StatusWire = Type.Object(
+  {
+    dry_run: Type.Boolean(),
+    uptime_seconds: Type.Number({ minimum: 0 }),
+    version: Type.String(),
+    update_available: Type.Boolean(),
+    role: Type.String(),
+    unscoped: Type.Boolean(),
+    networks: Type.Array(Type.String()),
+    active_attacks: count,
+    active_bans: count,
+    thresholds: Type.Object({ pps: Type.Number(), mbps: Type.Number(), flows_per_sec: Type.Number() }, closed),
+    hostgroups: Type.Array(
+      Type.Object({ name: Type.String(), calculation: Type.String(), mitigation: Method, ban: Type.Boolean() }, closed),
+    ),
+    bgp: Type.Optional(BgpWire),
+    notify: NotifyWire,
+    nodes_total: count,
+    edge_nodes_total: count,
+    capture: CaptureWire,
+  },
+  closed,
+);
+export type StatusWire = Static<typeof StatusWire>;
+
+export function statusToWire(status: StatusView, { role, tenant }: Principal): StatusWire {
+  const [pps = 0, mbps = 0, flows_per_sec = 0] = status.thresholds;
+  return omitNulls({
+    dry_run: status.dryRun,
+    uptime_seconds: Math.floor(status.uptimeSeconds),
+    version: status.version,
+    update_available: false,
+    role,
+    unscoped: tenant === null,
+    networks: [...status.networks],
+    active_attacks: status.activeAttacks,
+    active_bans: status.activeBans,
+    thresholds: { pps, mbps, flows_per_sec },
+    hostgroups: [...status.hostgroups],
+    bgp: status.bgp === null ? null : bgpToWire(status.bgp),
+    notify: { telegram: false, webhook: false, slack: false, email: false, exec: false },
+    nodes_total: 0,
+    edge_nodes_total: 0,
+    capture: captureToWire(status.capture),
+  });
+}
+
+function bgpToWire({ config, connected, fault, neighbors }: BgpView): Static<typeof BgpWire> {
+  return omitNulls({
+    local_asn: config.localAsn,
+    router_id: config.routerId,
+    next_hop: config.nextHop,
+    next_hop6: config.nextHop6,
+    community: config.communities.join(" "),
+    local_pref: config.localPref,
+    speaker: config.speaker,
+    connected,
+    error: fault,
+    neighbors: neighbors.map(({ address, remoteAsn, state, sinceMs, advertised }) =>
+      omitNulls({
+        address,
+        remote_asn: remoteAsn,
+        state,
+        since: sinceMs === 0 ? null : timestamp(sinceMs),
+        advertised,
+      }),
+    ),
+  });
+}
+
+function captureToWire({ trackedHosts, maxHosts, sources }: CaptureView): Static<typeof CaptureWire> {
+  return {
+    tracked_hosts: trackedHosts,
+    max_hosts: maxHosts,
+    interfaces: sources.map(({ name, kind, state, mode, error, queues }) =>
+      omitNulls({ name, kind, state, mode, error, queues: queues.map(queueToWire) }),
+    ),
+  };
+}
+
+function queueToWire(queue: QueueView): Static<typeof QueueWire> {
+  return omitNulls({
+    queue: queue.queue < 0 ? null : queue.queue,
+    received_packets: queue.receivedPackets,
+    received_bytes: queue.receivedBytes,
+    counted_packets: queue.countedPackets,
+    untracked_packets: queue.untrackedPackets,
+    foreign_packets: queue.foreignPackets,
+    parse_errors: Object.fromEntries(Object.entries(queue.parseErrors).filter(([, errors]) => errors > 0)),
+    dropped_packets: queue.droppedRingFull + queue.droppedFillEmpty + queue.droppedKernel,
+    dropped_ring_full: queue.droppedRingFull,
+    dropped_fill_empty: queue.droppedFillEmpty,
+    dropped_kernel: queue.droppedKernel,
+  });
+}
