@@ -15,6 +15,12 @@ export function* grpcGoesWithExternal({ bgp }: File): Generator<Finding> {
   }
 }
 
+export function* listenGoesWithManaged({ bgp }: File): Generator<Finding> {
+  if (bgp?.speaker === "external" && "listen" in bgp) {
+    yield { path: ["bgp", "listen"], rule: "goes with speaker managed only: an external speaker listens where it likes" };
+  }
+}
+
 export function* managedSpeakerHasNeighbors({ bgp }: File): Generator<Finding> {
   if (bgp?.speaker === "managed" && bgp.neighbors?.length === 0) {
     yield { path: ["bgp", "neighbors"], rule: "must have at least one neighbor with speaker managed" };

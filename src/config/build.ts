@@ -2,7 +2,7 @@
 import { type IpAddress, parseAddress } from "../net/address.ts";
 import { type Prefix, parsePrefix } from "../net/prefix.ts";
 import { METRICS } from "../traffic/rates.ts";
-import type { BgpConfig, CaptureConfig, CaptureInterface, Config, Hostgroup, Thresholds } from "./config.ts";
+import type { BgpConfig, CaptureConfig, CaptureInterface, Config, Hostgroup, SocketAddress, Thresholds } from "./config.ts";
 import type { ConfigFile } from "./schema.ts";
 import { parseAddressOrPrefix, parseCommunity, parseListen } from "./text-forms.ts";
 
@@ -77,6 +77,7 @@ function buildBgp(file: BgpFile): BgpConfig {
     grpc: file.grpc ?? null,
     localAsn: file.local_asn,
     routerId: address(file.router_id),
+    listen: file.listen === undefined ? null : buildSocketAddress(file.listen),
     nextHop: address(file.next_hop),
     nextHop6: address(file.next_hop6),
     communities: file.communities.map((text) => valid(parseCommunity, text)),
@@ -89,6 +90,11 @@ function buildBgp(file: BgpFile): BgpConfig {
       multihopTtl: neighbor.multihop_ttl,
     })),
   };
+}
+
+function buildSocketAddress(text: string): SocketAddress {
+  const { host, port } = valid(parseListen, text);
+  return { address: host, port };
 }
 
 function address(text: string): IpAddress {

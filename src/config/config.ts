@@ -65,6 +65,8 @@ export interface BgpConfig {
   readonly grpc: string | null;
   readonly localAsn: number;
   readonly routerId: IpAddress;
+  /** Where the managed speaker takes connections; null: it only dials its neighbors. */
+  readonly listen: SocketAddress | null;
   readonly nextHop: IpAddress;
   readonly nextHop6: IpAddress;
   /** As `65535:666`. */
@@ -72,6 +74,11 @@ export interface BgpConfig {
   /** 0: not set. */
   readonly localPref: number;
   readonly neighbors: readonly BgpNeighbor[];
+}
+
+export interface SocketAddress {
+  readonly address: IpAddress;
+  readonly port: number;
 }
 
 export interface BgpNeighbor {

@@ -72,6 +72,7 @@ describe("defaults", () => {
       grpc: null,
       localAsn: 64_500,
       routerId: "192.0.2.10",
+      listen: null,
       nextHop: "192.0.2.66",
       nextHop6: "100::1",
       communities: ["65535:666"],

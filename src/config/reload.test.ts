@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Config } from "./config.ts";
 import { parseConfig } from "./load.ts";
-import { restartKeys } from "./reload.ts";
+import { keepRestartKeys, restartKeys } from "./reload.ts";
 
 const BASE = `networks: [192.0.2.0/24]
 thresholds: {pps: 100000, mbps: 1000, flows_per_sec: 20000}
@@ -70,4 +70,16 @@ describe("a reload applies", () => {
   ])("%s → %s", (from, to) => {
     expect(keysAfter(from, to)).toEqual([]);
   });
+});
+
+test("keys that need a restart keep their running values, all others are taken over", () => {
+  const running = config(`${BASE}state_dir: /var/lib/one\ndetection: {tick_ms: 50}`);
+  const next = config(
+    `${BASE.replace("asn: 64500", "asn: 64600\n  local_pref: 5")}state_dir: /var/lib/two\ndetection: {sustain_ms: 7}`,
+  );
+  const kept = keepRestartKeys(running, next);
+  expect(restartKeys(running, next)).toEqual(["detection.tick_ms", "state_dir", "bgp.local_asn"]);
+  expect(kept).toMatchObject({ stateDir: "/var/lib/one", detection: { tickMs: 50, sustainMs: 7 } });
+  expect(kept.bgp).toMatchObject({ localAsn: 64500, localPref: 5 });
+  expect(restartKeys(running, kept)).toEqual([]);
 });

@@ -1,5 +1,5 @@
 /** Which keys of a new configuration a running service cannot take over. All others apply at once. */
-import type { Config } from "./config.ts";
+import type { BgpConfig, Config } from "./config.ts";
 
 /** By the key's name in the file. A section that comes or goes is named as such. */
 const RESTART_KEYS: readonly (readonly [key: string, read: (config: Config) => unknown])[] = [
@@ -16,6 +16,7 @@ const RESTART_KEYS: readonly (readonly [key: string, read: (config: Config) => u
   ["bgp.grpc", ({ bgp }) => bgp?.grpc],
   ["bgp.local_asn", ({ bgp }) => bgp?.localAsn],
   ["bgp.router_id", ({ bgp }) => bgp?.routerId],
+  ["bgp.listen", ({ bgp }) => bgp?.listen],
   ["api.listen", ({ api }) => api],
 ];
 
@@ -24,6 +25,25 @@ export function restartKeys(running: Config, next: Config): string[] {
   const changed = RESTART_KEYS.filter(([, read]) => !isSame(read(running), read(next))).map(([key]) => key);
   // When a whole section comes or goes, its keys say nothing more.
   return changed.filter((key) => !changed.includes(key.split(".")[0] ?? "") || !key.includes("."));
+}
+
+/** `next` with the running values of the keys that need a restart. */
+export function keepRestartKeys(running: Config, next: Config): Config {
+  const { windowMs, tickMs } = running.detection;
+  return Object.freeze({
+    ...next,
+    capture: running.capture,
+    detection: { ...next.detection, windowMs, tickMs },
+    stateDir: running.stateDir,
+    bgp: keepBgp(running.bgp, next.bgp),
+    api: running.api,
+  });
+}
+
+function keepBgp(running: BgpConfig | null, next: BgpConfig | null): BgpConfig | null {
+  if (running === null || next === null) return running;
+  const { speaker, grpc, localAsn, routerId, listen } = running;
+  return { ...next, speaker, grpc, localAsn, routerId, listen };
 }
 
 /** Both are plain values made by the same code, so their keys come in the same order. */

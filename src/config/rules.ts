@@ -5,6 +5,7 @@
 import {
   communitiesAreUnique,
   grpcGoesWithExternal,
+  listenGoesWithManaged,
   managedSpeakerHasNeighbors,
   neighborsAreUnique,
 } from "./bgp-rules.ts";
@@ -46,6 +47,7 @@ const RULES: readonly Rule[] = [
   queuesAreUnique,
   cpusAreUnique,
   grpcGoesWithExternal,
+  listenGoesWithManaged,
   managedSpeakerHasNeighbors,
   neighborsAreUnique,
   communitiesAreUnique,

@@ -128,6 +128,7 @@ const Bgp = Type.Object(
     grpc: Type.Optional(text("grpcTarget")),
     local_asn: Asn,
     router_id: text("ipv4"),
+    listen: Type.Optional(text("socketAddress")),
     next_hop: text("ipv4"),
     next_hop6: text("ipv6", { default: "100::1" }),
     communities: Type.Array(text("community"), { maxItems: COMMUNITIES_MAX, default: ["65535:666"] }),

@@ -15,6 +15,8 @@ export const TEXT_FORMS = {
       ? null
       : "must be the path of a socket, or host:port: /run/gobgpd/gobgp.sock",
   listen: listenRule,
+  socketAddress: (text: string) =>
+    parseListen(text) === null ? "must be an address and a port: 192.0.2.1:179, or [2001:db8::1]:179 for IPv6" : null,
   interfaceName: (text: string) =>
     /^[^\s/:]{1,15}$/.test(text) && text !== "." && text !== ".."
       ? null
@@ -97,7 +99,7 @@ export function parseHostPort(text: string): { readonly host: string; readonly p
   return address !== null && addressFamily(address) === 6 ? { host: address, port: Number(match[3]) } : null;
 }
 
-/** Where the API listens. `localhost` is taken as 127.0.0.1: what a name resolves to may change. */
+/** An address to listen on. `localhost` is taken as 127.0.0.1: what a name resolves to may change. */
 export function parseListen(text: string): { readonly host: IpAddress; readonly port: number } | null {
   const target = parseHostPort(text);
   const host = target && parseAddress(target.host === "localhost" ? "127.0.0.1" : target.host);
