@@ -8,6 +8,8 @@ import type { ScreenedRates, TickJudge } from "./tick-judge.ts";
 
 export interface FoldSummary {
   readonly trackedHosts: number;
+  /** Rows that readScreened() has. */
+  readonly screened: number;
   readonly foldMicros: number;
 }
 

@@ -1,0 +1,258 @@
+/**
+ * The running service: attacks come down from the packet path, bans and routes follow, operators and reloads come in from
+ * the side. Owns the configuration in force; all else is owned by the parts that it connects.
+ */
+import { randomUUIDv7 } from "bun";
+import { type BgpStatus, DEFAULT_TIMES, GobgpAnnouncer } from "./bgp/gobgp-announcer.ts";
+import { gobgpdExecutable } from "./bgp/gobgpd-process.ts";
+import type { Config } from "./config/config.ts";
+import { ConfigError, loadConfigOrThrow } from "./config/load.ts";
+import { keepRestartKeys, restartKeys } from "./config/reload.ts";
+import type { Native } from "./dataplane/native.d.ts";
+import type { Attack, Now } from "./detection/attack.ts";
+import { AttackLog } from "./detection/attack-log.ts";
+import { type AttackChange, Detector } from "./detection/detector.ts";
+import { detectionPolicy } from "./detection/policy.ts";
+import { ENDED_ATTACKS_KEPT, ENDED_BANS_KEPT } from "./limits.ts";
+import type { Ban } from "./mitigation/ban.ts";
+import { BanEngine } from "./mitigation/ban-engine.ts";
+import { mitigationPolicy } from "./mitigation/policy.ts";
+import { Limiter } from "./observability/limiter.ts";
+import type { Log } from "./observability/log.ts";
+import type { Metrics } from "./observability/metrics.ts";
+import { PacketPath } from "./packet-path.ts";
+import type { StateDatabase } from "./storage/state-database.ts";
+import type { Clock } from "./system/clock.ts";
+import type { Environment } from "./system/environment.ts";
+import type { Timers } from "./system/timers.ts";
+
+export interface FloodwallOptions {
+  readonly config: Config;
+  readonly configPath: string;
+  readonly state: StateDatabase;
+  /** null without a capture: then the service is a control plane only. */
+  readonly native: Native | null;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly environment: Environment;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+/** How often bans are looked through for expiry, ms. */
+const BAN_TICK_MS = 250;
+
+export class Floodwall {
+  readonly detector: Detector;
+  readonly attackLog = new AttackLog(ENDED_ATTACKS_KEPT);
+  readonly bans: BanEngine;
+  readonly announcer: GobgpAnnouncer | null;
+  readonly packetPath: PacketPath | null;
+  readonly startedMs: number;
+  config: Config;
+  readonly #options: FloodwallOptions;
+  readonly #limiter: Limiter;
+  /** Attacks whose record the state database refused, to be written or removed again. */
+  readonly #unsavedAttacks = new Map<string, Attack>();
+  /** Monotonic ms of detection, by target, until the route is out. */
+  readonly #unannounced = new Map<string, number>();
+  #cancelBanTick: () => void = () => {};
+
+  constructor(options: FloodwallOptions) {
+    const { config, state, log, metrics, clock } = options;
+    this.#options = options;
+    this.config = config;
+    this.startedMs = clock.monotonicMs();
+    this.#limiter = new Limiter(clock);
+    this.announcer = config.bgp === null ? null : this.#makeAnnouncer(config.bgp);
+    this.detector = new Detector(detectionPolicy(config), randomUUIDv7);
+    this.bans = new BanEngine({
+      policy: mitigationPolicy(config),
+      store: state,
+      announcer: this.announcer,
+      newId: randomUUIDv7,
+      endedKept: ENDED_BANS_KEPT,
+      onChange: (ban, previous) => logBan(log, ban, previous),
+      onStoreFault: (cause) => this.#stateWriteFailed(cause),
+    });
+    this.packetPath = this.#makePacketPath();
+    metrics.beforeScrape(() => this.#fillMetrics());
+  }
+
+  /** Takes up what an earlier process left, then begins to count, judge and announce. */
+  start(): void {
+    const { state, timers, clock, log } = this.#options;
+    this.detector.restore(state.attacks());
+    this.bans.restore(state.bans(), clock.wallMs());
+    if (this.detector.active.size > 0 || this.bans.active.size > 0) {
+      log.info({ attacks: this.detector.active.size, bans: this.bans.active.size }, "taken up from the state database");
+    }
+    this.announcer?.onChange(() => this.#measureAnnouncements());
+    this.announcer?.start();
+    this.packetPath?.start();
+    if (this.packetPath === null) log.warn({}, "no capture is configured: control plane only, nothing is detected");
+    this.#cancelBanTick = timers.every(BAN_TICK_MS, () => this.#tickBans());
+  }
+
+  /** Bans stay in force: a managed speaker keeps their routes, and the next start takes them up. */
+  async stop(): Promise<void> {
+    this.#cancelBanTick();
+    await this.packetPath?.stop();
+    await this.announcer?.stop({ withdraw: this.bans.active.size === 0 });
+    this.#options.state.close();
+  }
+
+  /** Returns the keys that need a restart; throws ConfigError, with the running configuration untouched. */
+  reload(): readonly string[] {
+    const { configPath, clock, log } = this.#options;
+    const loaded = loadConfigOrThrow(configPath);
+    const keys = restartKeys(this.config, loaded);
+    const next = keepRestartKeys(this.config, loaded);
+    // All that can fail is behind us.
+    this.config = next;
+    this.packetPath?.reconfigure(next);
+    this.detector.reconfigure(detectionPolicy(next));
+    this.bans.reconfigure(mitigationPolicy(next), clock.wallMs());
+    if (next.bgp !== null) this.announcer?.reload(next.bgp);
+    log.info({ dry_run: next.dryRun, needs_restart: keys }, "configuration reloaded");
+    return keys;
+  }
+
+  /** For SIGHUP: a file that cannot be used is told of, and that is all. */
+  reloadOrComplain(): void {
+    try {
+      this.reload();
+    } catch (cause) {
+      if (!(cause instanceof ConfigError)) throw cause;
+      this.#options.log.error({ problems: cause.message.split("\n") }, "reload refused, the running configuration stays");
+    }
+  }
+
+  uptimeSeconds(): number {
+    return (this.#options.clock.monotonicMs() - this.startedMs) / 1000;
+  }
+
+  #makeAnnouncer(config: NonNullable<Config["bgp"]>): GobgpAnnouncer {
+    const { clock, timers, environment, log, metrics } = this.#options;
+    const { stateDir } = this.config;
+    return new GobgpAnnouncer({
+      config,
+      stateDir,
+      clock,
+      timers,
+      environment,
+      log,
+      executable: gobgpdExecutable,
+      metrics: metrics.mitigation,
+      listen: config.listen && { port: config.listen.port, addresses: [config.listen.address] },
+      times: DEFAULT_TIMES,
+    });
+  }
+
+  #makePacketPath(): PacketPath | null {
+    const { native, log, timers, clock, metrics } = this.#options;
+    const { capture } = this.config;
+    if (native === null || capture === null) return null;
+    return new PacketPath({
+      native,
+      config: this.config,
+      capture,
+      detector: this.detector,
+      log,
+      timers,
+      now: () => ({ wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() }),
+      onChanges: (changes, now) => this.#attacksChanged(changes, now),
+      onBeat: ({ summary, busyMs }) =>
+        metrics.detection.tick({
+          foldSeconds: summary.foldMicros / 1e6,
+          busySeconds: busyMs / 1000,
+          screenedRows: summary.screened,
+        }),
+      onFault: (cause) => {
+        metrics.detection.tickFailed();
+        this.#limiter.pass("tick", (suppressed) => log.error({ cause, suppressed }, "a detection tick failed"));
+      },
+    });
+  }
+
+  #attacksChanged(changes: readonly AttackChange[], now: Now): void {
+    for (const change of changes) {
+      const { kind, attack } = change;
+      if (kind === "started") this.#unannounced.set(attack.target, now.monotonicMs);
+      this.bans.attackChanged(change, now.wallMs);
+      if (kind === "lasts") continue;
+      if (kind === "ended") this.attackLog.add(attack);
+      this.#tellAttack(kind, attack);
+      this.#saveAttack(attack);
+    }
+  }
+
+  #tellAttack(kind: "started" | "ended", attack: Attack): void {
+    const { log, metrics } = this.#options;
+    const { id, target, group, metric, threshold, rates } = attack;
+    log.info({ id, target, group, metric, threshold, rates: [...Array.from(rates)] }, `attack ${kind}`);
+    if (kind === "started") metrics.detection.attackStarted(metric);
+    else this.#unannounced.delete(target);
+  }
+
+  /** An attack in progress must survive the process, so that its ban ends with it; one that is over leaves. */
+  #saveAttack(attack: Attack): void {
+    const { state } = this.#options;
+    try {
+      if (attack.endedAt === null) state.saveAttack(attack);
+      else state.removeAttack(attack.id);
+      this.#unsavedAttacks.delete(attack.id);
+    } catch (cause) {
+      this.#unsavedAttacks.set(attack.id, attack);
+      this.#stateWriteFailed(cause);
+    }
+  }
+
+  #tickBans(): void {
+    this.bans.tick(this.#options.clock.wallMs());
+    for (const attack of [...this.#unsavedAttacks.values()]) this.#saveAttack(attack);
+  }
+
+  #stateWriteFailed(cause: unknown): void {
+    const { log, metrics } = this.#options;
+    metrics.mitigation.stateWriteFailed();
+    this.#limiter.pass("state", (suppressed) =>
+      log.error({ cause, suppressed }, "the state database takes no writes: bans hold, but would not survive a restart"),
+    );
+  }
+
+  #measureAnnouncements(): void {
+    for (const [target, detectedMs] of this.#unannounced) {
+      const ban = [...this.bans.active.values()].find((active) => active.target === target);
+      if (ban === undefined || this.bans.routeState(ban)?.kind !== "announced") continue;
+      this.#unannounced.delete(target);
+      this.#options.metrics.mitigation.announcedAfterDetection((this.#options.clock.monotonicMs() - detectedMs) / 1000);
+    }
+  }
+
+  #fillMetrics(): void {
+    const { metrics } = this.#options;
+    metrics.setDryRun(this.config.dryRun);
+    metrics.detection.setActive(this.detector.active.values());
+    metrics.mitigation.setBans(this.bans.all());
+    metrics.mitigation.setUnsaved(this.bans.unsaved);
+    if (this.packetPath !== null) {
+      metrics.capture.setSources(this.packetPath.sources());
+      metrics.capture.setHostTable(this.packetPath.stats());
+      metrics.detection.setRefused({ attacks: this.detector.refused, rows: this.packetPath.judge.overflow });
+    }
+    if (this.announcer !== null) {
+      const states = [...this.bans.active.values()].map((ban) => this.bans.routeState(ban)).filter((s) => s !== null);
+      const routesAnnounced = states.filter(({ kind }) => kind === "announced").length;
+      const { connected, neighbors }: BgpStatus = this.announcer.status();
+      metrics.mitigation.setBgp({ connected, neighbors, routesWanted: states.length, routesAnnounced });
+    }
+  }
+}
+
+function logBan(log: Log, ban: Ban, previous: Ban | null): void {
+  // Being pushed on is no news.
+  if (ban.state === previous?.state && ban.dryRun === previous.dryRun) return;
+  const { id, target, state, reason, manual, dryRun } = ban;
+  log.info({ id, target, state, reason, manual, dry_run: dryRun }, `ban ${state}`);
+}

@@ -1,0 +1,88 @@
+#!/usr/bin/env bun
+/** The command line: which role the process takes. */
+import { parseArgs } from "node:util";
+import { checkConfig } from "./config/check.ts";
+import { ConfigError, loadConfigOrThrow } from "./config/load.ts";
+import { loadAddon } from "./dataplane/addon.ts";
+import { replay } from "./replay.ts";
+import { serve } from "./serve.ts";
+import { processEnvironment } from "./system/environment.ts";
+import { VERSION } from "./version.ts";
+
+const DEFAULT_CONFIG = "/etc/floodwall/floodwall.yaml";
+const USAGE = `usage:
+  floodwall serve [--config FILE]            run the service (default ${DEFAULT_CONFIG})
+  floodwall check FILE                       every error of a configuration with its line, then warnings
+  floodwall replay CAPTURE [--config FILE]   what would have happened, from a capture file
+  floodwall version`;
+
+/** The command line cannot be obeyed. */
+class UsageError extends Error {}
+
+process.exitCode = await main(Bun.argv.slice(2));
+
+async function main(argv: readonly string[]): Promise<number> {
+  try {
+    return await run(argv);
+  } catch (cause) {
+    if (cause instanceof UsageError) {
+      console.error(`floodwall: ${cause.message}\n${USAGE}`);
+      return 2;
+    }
+    throw cause;
+  }
+}
+
+async function run(argv: readonly string[]): Promise<number> {
+  const { role, operands, config } = parse(argv);
+  switch (role) {
+    case "serve":
+      expectOperands(operands, []);
+      return serve(config);
+    case "check":
+      return check(expectOperands(operands, ["FILE"]));
+    case "replay":
+      return replayCapture(expectOperands(operands, ["CAPTURE"]), config);
+    case "version":
+      expectOperands(operands, []);
+      console.log(`floodwall ${VERSION}`);
+      return 0;
+    default:
+      throw new UsageError(role === undefined ? "a command is missing" : `unknown command ${role}`);
+  }
+}
+
+function check(path: string): number {
+  const { lines, exitCode } = checkConfig(path, (name) => processEnvironment.read(name));
+  for (const line of lines) console.log(line);
+  return exitCode;
+}
+
+function replayCapture(capture: string, configPath: string): number {
+  try {
+    const config = loadConfigOrThrow(configPath);
+    replay({ native: loadAddon(), config, capture, print: (line) => console.log(line) });
+    return 0;
+  } catch (cause) {
+    console.error(cause instanceof ConfigError ? cause.message : `floodwall: ${cause instanceof Error ? cause.message : cause}`);
+    return 1;
+  }
+}
+
+function parse(argv: readonly string[]) {
+  try {
+    const options = { config: { type: "string", default: DEFAULT_CONFIG } } as const;
+    const { values, positionals } = parseArgs({ args: [...argv], options, allowPositionals: true });
+    const [role, ...operands] = positionals;
+    return { role, operands, config: values.config };
+  } catch (cause) {
+    throw new UsageError(cause instanceof Error ? cause.message : String(cause));
+  }
+}
+
+/** Returns the first operand, or the empty string where none is expected. */
+function expectOperands(operands: readonly string[], names: readonly string[]): string {
+  if (operands.length < names.length) throw new UsageError(`${names[operands.length]} is missing`);
+  if (operands.length > names.length) throw new UsageError(`unexpected ${operands[names.length]}`);
+  return operands[0] ?? "";
+}

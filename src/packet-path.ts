@@ -1,0 +1,84 @@
+/**
+ * From the wire to the judgement: the packet counter, the sources that feed it, and the loop that judges each tick. Built
+ * once for a process; a reload changes what is judged, not how it is counted.
+ */
+import type { CaptureConfig, Config } from "./config/config.ts";
+import { Capture, type SourceView } from "./dataplane/capture.ts";
+import type { Engine, EngineStats, Native } from "./dataplane/native.d.ts";
+import type { Now } from "./detection/attack.ts";
+import { type Beat, DetectionLoop } from "./detection/detection-loop.ts";
+import type { AttackChange, Detector } from "./detection/detector.ts";
+import { screensFor } from "./detection/screens.ts";
+import { TickJudge } from "./detection/tick-judge.ts";
+import { HOST_IDLE_MS, SCREENED_ROWS_MAX } from "./limits.ts";
+import type { Log } from "./observability/log.ts";
+import type { Timers } from "./system/timers.ts";
+import { networksTable } from "./traffic/networks-table.ts";
+
+export interface PacketPathOptions {
+  readonly native: Native;
+  readonly config: Config;
+  readonly capture: CaptureConfig;
+  readonly detector: Detector;
+  readonly log: Log;
+  readonly timers: Timers;
+  readonly now: () => Now;
+  readonly onChanges: (changes: readonly AttackChange[], now: Now) => void;
+  readonly onBeat: (beat: Beat) => void;
+  readonly onFault: (cause: unknown) => void;
+}
+
+export class PacketPath {
+  readonly engine: Engine;
+  readonly judge: TickJudge;
+  readonly #capture: Capture;
+  readonly #loop: DetectionLoop;
+
+  constructor(options: PacketPathOptions) {
+    const { native, config, capture, detector, log, timers, now } = options;
+    const { windowMs, tickMs } = config.detection;
+    const { maxHosts } = capture;
+    const fixed = { countOutgoing: false, clock: "monotonic", idleMs: HOST_IDLE_MS } as const;
+    this.engine = native.openEngine({ maxHosts, windowMs, tickMs, ...fixed });
+    this.#capture = new Capture(this.engine, capture, log, (ms, fn) => timers.every(ms, fn));
+    this.judge = new TickJudge(this.engine, detector, SCREENED_ROWS_MAX);
+    const { onChanges, onBeat, onFault } = options;
+    const after = (ms: number, fn: () => void) => timers.after(ms, fn);
+    this.#loop = new DetectionLoop({
+      counter: this.engine,
+      judge: this.judge,
+      tickMs,
+      now,
+      after,
+      onChanges,
+      onBeat,
+      onFault,
+    });
+    this.reconfigure(config);
+  }
+
+  start(): void {
+    this.judge.watchAttacked();
+    this.#loop.start();
+    this.#capture.start();
+  }
+
+  reconfigure(config: Config): void {
+    this.engine.setNetworks(networksTable(config));
+    this.engine.setScreens(screensFor(config.hostgroups));
+  }
+
+  sources(): SourceView[] {
+    return this.#capture.status();
+  }
+
+  stats(): EngineStats {
+    return this.engine.stats();
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop.stop();
+    this.#capture.stop();
+    this.engine.close();
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * `floodwall replay`: runs a capture through the real packet path, detection and ban engine, on the capture's own time,
+ * and tells what would have happened. Announces and stores nothing.
+ */
+import type { Config } from "./config/config.ts";
+import type { Engine, Native, Replay } from "./dataplane/native.d.ts";
+import { type Attack, attackRate } from "./detection/attack.ts";
+import { type AttackChange, Detector } from "./detection/detector.ts";
+import { detectionPolicy } from "./detection/policy.ts";
+import { screensFor } from "./detection/screens.ts";
+import { TickJudge } from "./detection/tick-judge.ts";
+import { ENDED_BANS_KEPT, HOST_IDLE_MS, SCREENED_ROWS_MAX } from "./limits.ts";
+import { type Ban, routeText } from "./mitigation/ban.ts";
+import { BanEngine } from "./mitigation/ban-engine.ts";
+import { mitigationPolicy } from "./mitigation/policy.ts";
+import { networksTable } from "./traffic/networks-table.ts";
+import { type Metric, round } from "./traffic/rates.ts";
+
+export interface ReplayOptions {
+  readonly native: Native;
+  readonly config: Config;
+  readonly capture: string;
+  readonly print: (line: string) => void;
+}
+
+/** Throws when the capture cannot be opened; the message names it and the remedy. */
+export function replay({ native, config, capture, print }: ReplayOptions): void {
+  const engine = native.openEngine({
+    maxHosts: config.capture?.maxHosts ?? 1_048_576,
+    windowMs: config.detection.windowMs,
+    tickMs: config.detection.tickMs,
+    countOutgoing: false,
+    clock: "capture",
+    idleMs: HOST_IDLE_MS,
+  });
+  try {
+    engine.setNetworks(networksTable(config));
+    engine.setScreens(screensFor(config.hostgroups));
+    const source = engine.openReplay(capture);
+    const attacks = run(engine, source, config, print);
+    summarize(source, attacks, print);
+  } finally {
+    engine.close();
+  }
+}
+
+function run(engine: Engine, source: Replay, config: Config, print: (line: string) => void): Map<string, Attack> {
+  let ids = 0;
+  let timeMs = 0;
+  const newId = () => String(++ids);
+  const detector = new Detector(detectionPolicy(config), newId);
+  const judge = new TickJudge(engine, detector, SCREENED_ROWS_MAX);
+  const bans = new BanEngine({
+    policy: { ...mitigationPolicy(config), dryRun: true },
+    store: { saveBan: () => {}, removeBan: () => {} },
+    announcer: null,
+    newId,
+    endedKept: ENDED_BANS_KEPT,
+    onChange: (ban, previous) => {
+      if (ban.state !== previous?.state) print(`${time(timeMs)}  ${banLine(ban)}`);
+    },
+    onStoreFault: () => {},
+  });
+  const attacks = new Map<string, Attack>();
+  for (let next = source.advance(); next !== null; next = source.advance()) {
+    timeMs = next;
+    for (const change of judge.judge({ wallMs: timeMs, monotonicMs: timeMs })) {
+      attacks.set(change.attack.id, change.attack);
+      if (change.kind !== "lasts") print(`${time(timeMs)}  ${attackLine(change)}`);
+      bans.attackChanged(change, timeMs);
+    }
+    bans.tick(timeMs);
+  }
+  return attacks;
+}
+
+function summarize(source: Replay, attacks: ReadonlyMap<string, Attack>, print: (line: string) => void): void {
+  const lasting = [...attacks.values()].filter((attack) => attack.endedAt === null).length;
+  const { queues, error } = source.status();
+  const sum = (field: "receivedPackets" | "countedPackets" | "foreignPackets" | "untrackedPackets") =>
+    queues.reduce((total, queue) => total + queue[field], 0);
+  print(
+    `${sum("receivedPackets")} packets: ${sum("countedPackets")} counted, ${sum("untrackedPackets")} untracked, ` +
+      `${sum("foreignPackets")} of no configured network`,
+  );
+  for (const { parseErrors } of queues) {
+    for (const [reason, count] of Object.entries(parseErrors)) if (count > 0) print(`${count} not counted: ${reason}`);
+  }
+  if (error !== null) print(`the capture ends early: ${error}`);
+  print(`${attacks.size} attacks, ${lasting} of them still going on at the end`);
+}
+
+function attackLine({ kind, attack }: AttackChange): string {
+  if (kind === "ended") return `attack ended    ${attack.target}  after ${seconds(attack)} s`;
+  const { metric } = attack;
+  return `attack started  ${attack.target}  ${metric} ${rateText(metric, attackRate(attack))} > ${attack.threshold}`;
+}
+
+function banLine(ban: Ban): string {
+  if (ban.state === "active") return `ban             ${routeText(ban.route) || `${ban.prefix.text} ${ban.method}`}`;
+  if (ban.state === "withdrawn") return `ban withdrawn   ${ban.prefix.text}  ${ban.reason}`;
+  return `ban refused     ${ban.prefix.text}  ${ban.reason}`;
+}
+
+function rateText(metric: Metric, rate: number): string {
+  return metric.endsWith("mbps") ? String(round(rate)) : String(Math.round(rate));
+}
+
+function seconds(attack: Attack): string {
+  return (((attack.endedAt ?? attack.startedAt) - attack.startedAt) / 1000).toFixed(1);
+}
+
+function time(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,92 @@
+/**
+ * `floodwall serve`: the composition root. Builds all parts, starts them in order and stops them in reverse; what can fail
+ * for a plain reason fails here, before anything outside is touched, with a message that says what to do.
+ */
+import { describeProblem } from "./config/problem.ts";
+import { type LoadedConfig, loadConfig } from "./config/load.ts";
+import { unsetVariables } from "./config/secrets.ts";
+import type { Config } from "./config/config.ts";
+import { AddonError, loadAddon } from "./dataplane/addon.ts";
+import { Floodwall } from "./floodwall.ts";
+import { hostPort, ListenError } from "./http/listen-error.ts";
+import { HttpServer } from "./http/server.ts";
+import { Limiter } from "./observability/limiter.ts";
+import { type Log, openLog } from "./observability/log.ts";
+import { Metrics } from "./observability/metrics.ts";
+import { RunningService } from "./service.ts";
+import { StateDatabase, StateDatabaseError } from "./storage/state-database.ts";
+import { systemClock } from "./system/clock.ts";
+import { processEnvironment } from "./system/environment.ts";
+import { processSignals } from "./system/signals.ts";
+import { systemTimers } from "./system/timers.ts";
+import { VERSION } from "./version.ts";
+
+/** Resolves with the exit code, once a signal has stopped the service or it could not start. */
+export async function serve(configPath: string): Promise<number> {
+  const log = openLog({ level: "info", clock: systemClock });
+  const loaded = loadConfig(configPath);
+  const problems = startProblems(configPath, loaded);
+  if (loaded.kind === "invalid" || problems.length > 0) {
+    for (const problem of problems) console.error(problem);
+    return 1;
+  }
+  try {
+    const running = start(loaded.config, configPath, log);
+    await stopSignal();
+    log.info({}, "stopping");
+    await running.stop();
+    log.info({}, "stopped; bans in force are kept and taken up by the next start");
+    return 0;
+  } catch (cause) {
+    if (!isPlainFault(cause)) throw cause;
+    console.error(`floodwall: ${cause.message}`);
+    return 1;
+  }
+}
+
+interface Running {
+  stop(): Promise<void>;
+}
+
+function start(config: Config, configPath: string, log: Log): Running {
+  const metrics = new Metrics(VERSION);
+  const native = config.capture === null ? null : loadAddon();
+  const state = new StateDatabase(config.stateDir);
+  const parts = { clock: systemClock, timers: systemTimers, log, metrics };
+  const floodwall = new Floodwall({ config, configPath, state, native, environment: processEnvironment, ...parts });
+  const service = new RunningService(floodwall, systemClock, VERSION);
+  const limiter = new Limiter(systemClock);
+  const http = new HttpServer({ ...config.api, service, limiter, ...parts });
+  // The port first: a second service on this machine is refused before it announces anything.
+  http.start();
+  floodwall.start();
+  service.ready = true;
+  const forgetReload = processSignals.on("SIGHUP", () => floodwall.reloadOrComplain());
+  const listen = hostPort(config.api.host, http.port);
+  log.info({ version: VERSION, listen, dry_run: config.dryRun }, "floodwall is up");
+  return {
+    stop: async () => {
+      forgetReload();
+      await http.stop();
+      await floodwall.stop();
+    },
+  };
+}
+
+function startProblems(configPath: string, loaded: LoadedConfig): string[] {
+  if (loaded.kind === "invalid") return loaded.problems.map((problem) => describeProblem(configPath, problem));
+  return unsetVariables(loaded.config, (name) => processEnvironment.read(name)).map(({ name, path }) =>
+    describeProblem(configPath, { line: loaded.lineOf(path), path, rule: `the environment variable ${name} is not set` }),
+  );
+}
+
+function isPlainFault(cause: unknown): cause is Error {
+  return cause instanceof ListenError || cause instanceof StateDatabaseError || cause instanceof AddonError;
+}
+
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    processSignals.on("SIGTERM", resolve);
+    processSignals.on("SIGINT", resolve);
+  });
+}

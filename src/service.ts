@@ -1,0 +1,127 @@
+/** Answers what the API asks and carries out what it orders, from the tables of the running service. */
+import type { Floodwall } from "./floodwall.ts";
+import {
+  type AttackView,
+  type BanView,
+  type BgpView,
+  type HostView,
+  type Service,
+  ServiceFault,
+  type StatusView,
+} from "./http/service.ts";
+import { HOST_CHUNK_ROWS } from "./limits.ts";
+import type { Ban } from "./mitigation/ban.ts";
+import type { IpAddress } from "./net/address.ts";
+import { StateDatabaseError } from "./storage/state-database.ts";
+import type { Clock } from "./system/clock.ts";
+import { allocateHostRows, type HostRows, rowAddress } from "./traffic/host-rows.ts";
+import { METRICS } from "./traffic/rates.ts";
+
+export class RunningService implements Service {
+  readonly #floodwall: Floodwall;
+  readonly #clock: Clock;
+  readonly #version: string;
+  /** Allocated with the first reading of hosts. */
+  #rows: HostRows | null = null;
+  ready = false;
+
+  constructor(floodwall: Floodwall, clock: Clock, version: string) {
+    this.#floodwall = floodwall;
+    this.#clock = clock;
+    this.#version = version;
+  }
+
+  isReady(): boolean {
+    return this.ready;
+  }
+
+  status(): StatusView {
+    const { config, detector, bans, packetPath } = this.#floodwall;
+    return {
+      version: this.#version,
+      uptimeSeconds: this.#floodwall.uptimeSeconds(),
+      dryRun: config.dryRun,
+      networks: config.networks.map(({ text }) => text),
+      activeAttacks: detector.active.size,
+      activeBans: bans.active.size,
+      thresholds: config.hostgroups[0]?.thresholds ?? [],
+      hostgroups: config.hostgroups.map(({ name }) => ({
+        name,
+        calculation: "per_host",
+        mitigation: "blackhole",
+        ban: true,
+      })),
+      bgp: this.#bgp(),
+      capture: {
+        trackedHosts: packetPath?.stats().trackedHosts ?? 0,
+        maxHosts: config.capture?.maxHosts ?? 0,
+        sources: packetPath?.sources() ?? [],
+      },
+    };
+  }
+
+  attacks() {
+    const view = (attack: AttackView["attack"]): AttackView => ({ attack, ban: this.#floodwall.bans.banOf(attack) });
+    return {
+      active: [...this.#floodwall.detector.active.values()].map(view),
+      recent: this.#floodwall.attackLog.ended.map(view),
+    };
+  }
+
+  *hosts(): Iterable<HostView> {
+    const { packetPath } = this.#floodwall;
+    if (packetPath === null) return;
+    this.#rows ??= allocateHostRows(HOST_CHUNK_ROWS);
+    const rows = this.#rows;
+    for (let cursor = 0; cursor >= 0; ) {
+      const { next, count } = packetPath.engine.readHosts(cursor, rows);
+      for (let row = 0; row < count; row++) yield this.#hostView(rows, row);
+      cursor = next;
+    }
+  }
+
+  bans(): BanView[] {
+    return this.#floodwall.bans.all().map((ban) => this.#banView(ban));
+  }
+
+  ban(target: IpAddress): BanView {
+    return this.#banView(orFault(() => this.#floodwall.bans.ban(target, this.#clock.wallMs())));
+  }
+
+  unban(target: IpAddress): BanView | null {
+    const ban = orFault(() => this.#floodwall.bans.unban(target, this.#clock.wallMs()));
+    return ban === null ? null : this.#banView(ban);
+  }
+
+  #bgp(): BgpView | null {
+    const { config, announcer } = this.#floodwall;
+    return config.bgp === null || announcer === null ? null : { config: config.bgp, ...announcer.status() };
+  }
+
+  #banView(ban: Ban): BanView {
+    return { ban, routeState: this.#floodwall.bans.routeState(ban) };
+  }
+
+  #hostView(rows: HostRows, row: number): HostView {
+    const { config, detector } = this.#floodwall;
+    const target = rowAddress(rows, row);
+    const from = row * METRICS.length;
+    return {
+      target,
+      group: config.hostgroups[rows.groups[row] as number]?.name ?? "global",
+      rates: rows.incoming.subarray(from, from + METRICS.length),
+      ratesOut: rows.outgoing.subarray(from, from + METRICS.length),
+      attack: detector.active.get(target) ?? null,
+    };
+  }
+}
+
+/** What the disk refused did not happen; the caller is told so and may ask again. */
+function orFault<T>(operation: () => T): T {
+  try {
+    return operation();
+  } catch (cause) {
+    if (cause instanceof StateDatabaseError) throw new ServiceFault(`${cause.message}; nothing was changed`);
+    throw cause;
+  }
+}
