@@ -1,0 +1,240 @@
+/** Holds the arrows of the design, and what a reviewer would otherwise have to say again and again. */
+import { describe, expect, test } from "bun:test";
+import { basename, extname } from "node:path";
+import {
+  importsOf,
+  includesOf,
+  isTest,
+  placesOf,
+  ROOT,
+  type SourceFile,
+  sourceFiles,
+  withoutComments,
+} from "./source-tree.ts";
+
+/** Rules of the domain: pure, and ignorant of the rims. */
+const NOUNS = [
+  "config",
+  "net",
+  "traffic",
+  "detection",
+  "mitigation",
+  "sourceblock",
+  "scrub",
+  "edge",
+  "access",
+  "audit",
+];
+/** Where the world begins. */
+const RIMS = ["http", "bgp", "dataplane", "storage", "observability", "system"];
+
+/** Packages, and the one folder that knows each. */
+const PACKAGE_HOMES: Readonly<Record<string, string>> = {
+  elysia: "http",
+  "@elysiajs": "http",
+  pino: "observability",
+  "prom-client": "observability",
+  "@connectrpc": "bgp",
+  "@bufbuild": "bgp",
+  "bun:sqlite": "storage",
+  yaml: "config",
+  "ipaddr.js": "net",
+};
+
+/** The native side: what each folder may include of ours. */
+const NATIVE_ARROWS: Readonly<Record<string, readonly string[]>> = {
+  abi: ["abi"],
+  bpf: ["bpf", "abi"],
+  core: ["core", "abi"],
+  binding: ["binding", "core", "abi"],
+};
+
+const source = sourceFiles("src");
+const production = source.filter((file) => !isTest(file) && file.path.endsWith(".ts"));
+const native = sourceFiles("addon").filter(({ path }) => /\.(h|c|cpp)$/.test(path));
+const written = [...source, ...native, ...sourceFiles("test", "bench")].filter(({ path }) =>
+  [".ts", ".h", ".c", ".cpp"].includes(extname(path)),
+);
+
+/** `src/config/load.ts` is in `config`; a file of `src` itself is in none. */
+function folderOf(path: string): string | undefined {
+  const steps = path.split("/");
+  return steps.length > 2 ? steps[1] : undefined;
+}
+
+function packageOf(name: string): string {
+  return name.startsWith("@")
+    ? (name.split("/")[0] ?? name)
+    : name.startsWith("node:")
+      ? name
+      : (name.split("/")[0] ?? name);
+}
+
+test("the tree is read: imports and includes are seen", () => {
+  const load = source.find(({ path }) => path === "src/config/load.ts");
+  expect(load && importsOf(load)).toContain("src/config/yaml-document.ts");
+  expect(load && importsOf(load)).toContain("node:fs");
+  const parser = native.find(({ path }) => path === "addon/core/packet_parser.cpp");
+  expect(parser && includesOf(parser)).toContain("packet_parser.h");
+});
+
+describe("TypeScript", () => {
+  test("every folder of src is a noun or a rim", () => {
+    const folders = new Set(source.map(({ path }) => folderOf(path)).filter((folder) => folder !== undefined));
+    expect([...folders].filter((folder) => !NOUNS.includes(folder) && !RIMS.includes(folder))).toEqual([]);
+  });
+
+  test("a noun imports nouns and limits, never a rim or a root", () => {
+    const faults = production
+      .filter(({ path }) => NOUNS.includes(folderOf(path) ?? ""))
+      .flatMap((file) =>
+        importsOf(file)
+          .filter(
+            (name) => name.startsWith("src/") && name !== "src/limits.ts" && !NOUNS.includes(folderOf(name) ?? ""),
+          )
+          .map((name) => `${file.path} imports ${name}`),
+      );
+    expect(faults).toEqual([]);
+  });
+
+  test("a rim imports no root either", () => {
+    const faults = production
+      .filter(({ path }) => RIMS.includes(folderOf(path) ?? ""))
+      .flatMap((file) =>
+        importsOf(file)
+          .filter((name) => name.startsWith("src/") && name !== "src/limits.ts" && folderOf(name) === undefined)
+          .map((name) => `${file.path} imports ${name}`),
+      );
+    expect(faults).toEqual([]);
+  });
+
+  test("each package is known to one folder", () => {
+    const faults = production.flatMap((file) =>
+      importsOf(file)
+        .filter((name) => (PACKAGE_HOMES[packageOf(name)] ?? folderOf(file.path)) !== folderOf(file.path))
+        .map((name) => `${file.path} imports ${name}`),
+    );
+    expect(faults).toEqual([]);
+  });
+
+  test("nothing in src imports from tests or benches", () => {
+    const faults = production.flatMap((file) =>
+      importsOf(file)
+        .filter((name) => /^(test|bench)\//.test(name) || name.endsWith(".test.ts"))
+        .map((name) => `${file.path} imports ${name}`),
+    );
+    expect(faults).toEqual([]);
+  });
+
+  test("only dataplane loads the addon", () => {
+    const faults = production
+      .filter(({ path }) => folderOf(path) !== "dataplane")
+      .flatMap((file) => placesOf(/\.node["'`]|\bdlopen\(|\bcreateRequire\(/, file));
+    expect(faults).toEqual([]);
+  });
+
+  test("only system reads a clock, sets a timer, reads the environment or takes a signal", () => {
+    const world =
+      /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(|\bhrtime\b|\bnanoseconds\(|\bset(Timeout|Interval|Immediate)\(|\bBun\.sleep|\bprocess\.env\b|\bBun\.env\b|\bimport\.meta\.env\b|\bprocess\.on\(/;
+    const faults = production
+      .filter(({ path }) => folderOf(path) !== "system")
+      .flatMap(({ path, text }) => placesOf(world, { path, text: withoutComments(text) }));
+    expect(faults).toEqual([]);
+  });
+
+  test("no any", () => {
+    const any = /[:<,|&(]\s*any\b\s*[^\w\s:]|\bas any\b|:\s*any$/;
+    const faults = written
+      .filter(({ path }) => path.endsWith(".ts") && path !== "test/architecture.test.ts")
+      .flatMap(({ path, text }) => placesOf(any, { path, text: withoutComments(text) }));
+    expect(faults).toEqual([]);
+  });
+});
+
+describe("the native side", () => {
+  /** The folders that have a file of this name: a quoted include takes the one beside it first. */
+  const homes = Map.groupBy(
+    native.map(({ path }) => ({ name: basename(path), folder: folderOf(path) ?? "" })),
+    ({ name }) => name,
+  );
+
+  test("includes along binding → core → abi ← bpf", () => {
+    const faults = native.flatMap((file) => {
+      const allowed = NATIVE_ARROWS[folderOf(file.path) ?? ""];
+      if (allowed === undefined) return [];
+      return includesOf(file)
+        .filter((name) => homes.get(name)?.some(({ folder }) => allowed.includes(folder)) === false)
+        .map((name) => `${file.path} includes ${name}`);
+    });
+    expect(faults).toEqual([]);
+  });
+
+  test("knows Node-API in binding only", () => {
+    const faults = native
+      .filter(({ path }) => folderOf(path) !== "binding")
+      .flatMap((file) =>
+        includesOf(file)
+          .filter((name) => /napi|node_api/.test(name))
+          .map((name) => `${file.path}: ${name}`),
+      );
+    expect(faults).toEqual([]);
+  });
+
+  test("builds skeletons of BPF programs into core only", () => {
+    const faults = native
+      .filter(({ path }) => !["core", "test"].includes(folderOf(path) ?? ""))
+      .flatMap((file) =>
+        includesOf(file)
+          .filter((name) => name.endsWith(".skel.h"))
+          .map((name) => `${file.path}: ${name}`),
+      );
+    expect(faults).toEqual([]);
+  });
+});
+
+describe("every file", () => {
+  test("has at most 400 lines", () => {
+    const faults = written
+      .map(({ path, text }) => ({ path, lines: text.trimEnd().split("\n").length }))
+      .filter(({ lines }) => lines > 400);
+    expect(faults).toEqual([]);
+  });
+
+  test("is named for what it is", () => {
+    const vague = /(^|[-_./])(utils?|helpers?|common|managers?|misc|shared)([-_./]|$)|(^|\/)index\.ts$/;
+    expect(written.map(({ path }) => path).filter((path) => vague.test(path))).toEqual([]);
+  });
+
+  test("opens by saying what it is, unless its header or its route says so", () => {
+    const paths = new Set(written.map(({ path }) => path));
+    const faults = written
+      .filter((file) => !isTest(file) && !/^(#!.*\n)?\s*(\/\*|\/\/)/.test(file.text))
+      .filter(({ path }) => !path.startsWith("src/http/routes/"))
+      .filter(({ path }) => !(path.endsWith(".cpp") && paths.has(path.replace(/cpp$/, "h"))));
+    expect(faults.map(({ path }) => path)).toEqual([]);
+  });
+
+  test("names no machine and no package registry", () => {
+    const registry = /https?:\/\/[^\s/"']*(registry|artifactory|nexus|verdaccio|mirror|proxy)[^\s"']*/i;
+    const machine = new RegExp(`${RegExp.escape(ROOT)}|/(root|home/\\w+)/`);
+    const faults = sourceFiles()
+      .filter(({ path }) => path !== "test/architecture.test.ts")
+      .flatMap((file) => [...placesOf(registry, file), ...placesOf(machine, file)]);
+    expect(faults).toEqual([]);
+  });
+});
+
+/** A rule that finds nothing may be blind: each pattern is shown one thing that it must find. */
+test("the rules see what they forbid", () => {
+  const file = (text: string): SourceFile => ({ path: "src/net/x.ts", text });
+  expect(importsOf(file('import { a } from "../http/server.ts";\nimport type { B } from "elysia";'))).toEqual([
+    "src/http/server.ts",
+    "elysia",
+  ]);
+  expect(importsOf(file('const a = await import("../bgp/a.ts");\nimport "./b.ts";'))).toEqual([
+    "src/bgp/a.ts",
+    "src/net/b.ts",
+  ]);
+  expect(includesOf(file('#include <napi.h>\n  #include "core/shard.h"'))).toEqual(["napi.h", "shard.h"]);
+  expect(withoutComments("a(); // Date.now()\n/* setTimeout( */ b();")).toBe("a(); \n b();");
+});
