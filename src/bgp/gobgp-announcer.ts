@@ -8,7 +8,6 @@ import type { Prefix } from "../net/prefix.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Environment } from "../system/environment.ts";
 import type { Timers } from "../system/timers.ts";
-import type { ListenAddress } from "./gobgpd-config.ts";
 import { ManagedSpeaker, type SpeakerLog } from "./managed-speaker.ts";
 import type { Session, SessionState } from "./neighbor.ts";
 import { RouteReconciler } from "./route-reconciler.ts";
@@ -31,8 +30,6 @@ export interface GobgpAnnouncerOptions {
   readonly environment: Environment;
   readonly log: SpeakerLog;
   readonly metrics: BgpMetrics;
-  /** Managed only. null: gobgpd dials its neighbors and does not listen. */
-  readonly listen: ListenAddress | null;
   /** Of gobgpd, managed only; null: not installed. */
   readonly executable: () => string | null;
   readonly times: LinkTimes & { readonly deadlineMs: number };
@@ -46,8 +43,8 @@ export const DEFAULT_TIMES: GobgpAnnouncerOptions["times"] = {
   deadlineMs: 2_000,
 };
 
-/** How long stop() waits for withdrawals. */
-const WITHDRAW_DEADLINE_MS = 3_000;
+/** How long stop() waits for what was wanted last. */
+const SETTLE_DEADLINE_MS = 3_000;
 
 export interface NeighborStatus {
   readonly address: string;
@@ -144,28 +141,24 @@ export class GobgpAnnouncer implements Announcer {
     };
   }
 
-  /** Applies changed neighbors, without touching the others. Returns the keys that need a restart of the service. */
-  reload(config: BgpConfig): readonly string[] {
-    const keys: string[] = [];
-    if (config.speaker !== this.#config.speaker) keys.push("bgp.speaker");
-    if (config.grpc !== this.#config.grpc) keys.push("bgp.grpc");
-    if (keys.length > 0) return keys;
+  /** Applies changed neighbors, without touching the others. Which speaker it is cannot change but by a restart. */
+  reload(config: BgpConfig): void {
+    if (config.speaker !== this.#config.speaker || config.grpc !== this.#config.grpc) {
+      throw new Error("bug: a reload changes the BGP speaker");
+    }
     this.#config = config;
     this.#speaker.reload(config);
     this.#link.restart();
-    return [];
   }
 
   /**
-   * `withdraw` false: a managed speaker goes on without us, with all routes. true: the routes are taken out, and a
-   * managed speaker is ended.
+   * `withdraw` false: the routes stay in the speaker, which goes on without us also when it is a managed one. true: the
+   * routes are taken out, and a managed speaker is ended. Either way what was wanted last is done first, if it can be.
    */
   async stop({ withdraw }: { withdraw: boolean }): Promise<void> {
-    if (withdraw) {
-      this.#reconciler.want([]);
-      const settled = this.#reconciler.settle().catch(() => {});
-      await Promise.race([settled, this.#after(WITHDRAW_DEADLINE_MS)]);
-    }
+    if (withdraw) this.#reconciler.want([]);
+    const settled = this.#reconciler.settle().catch(() => {});
+    await Promise.race([settled, this.#after(SETTLE_DEADLINE_MS)]);
     await this.#link.stop();
     if (withdraw) await this.#speaker.end();
   }

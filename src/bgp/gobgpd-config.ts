@@ -1,17 +1,7 @@
 /** The configuration file of a managed gobgpd. Neighbors are not in it: they are set over the API, passwords too. */
-import type { IpAddress } from "../net/address.ts";
+import type { BgpConfig } from "../config/config.ts";
 
-export interface GobgpdConfig {
-  readonly localAsn: number;
-  readonly routerId: IpAddress;
-  /** null: gobgpd only dials. */
-  readonly listen: ListenAddress | null;
-}
-
-export interface ListenAddress {
-  readonly port: number;
-  readonly addresses: readonly IpAddress[];
-}
+export type GobgpdConfig = Pick<BgpConfig, "localAsn" | "routerId" | "listen">;
 
 /** As gobgpd reports it back. */
 export function listenPort(config: GobgpdConfig): number {
@@ -23,13 +13,12 @@ export function listenPort(config: GobgpdConfig): number {
  * another through us.
  */
 export function gobgpdToml(config: GobgpdConfig): string {
-  const addresses = (config.listen?.addresses ?? []).map((address) => `"${address}"`).join(", ");
   return `# Written by floodwall whenever it starts gobgpd; changes are lost.
 [global.config]
 as = ${config.localAsn}
 router-id = "${config.routerId}"
 port = ${listenPort(config)}
-${addresses === "" ? "" : `local-address-list = [${addresses}]\n`}
+${config.listen === null ? "" : `local-address-list = ["${config.listen.address}"]\n`}
 [global.apply-policy.config]
 import-policy-list = ["own-routes-only"]
 default-import-policy = "reject-route"

@@ -2,35 +2,24 @@
  * A gobgpd of our own: started detached, adopted when it already runs, replaced when it runs with another
  * configuration or stopped answering for good. Its routes outlive the service's process.
  */
-import {
-  chownSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { BgpConfig, BgpNeighbor } from "../config/config.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Environment } from "../system/environment.ts";
 import type { Timers } from "../system/timers.ts";
 import { GobgpClient } from "./gobgp-client.ts";
-import { type GobgpdConfig, gobgpdToml, type ListenAddress, lastLogError, listenPort } from "./gobgpd-config.ts";
+import { gobgpdToml, lastLogError, listenPort } from "./gobgpd-config.ts";
 import { endGobgpd, findGobgpd, isGobgpd, startGobgpd, unprivilegedUser } from "./gobgpd-process.ts";
 import { isSamePeer, peerAddress, toPeer } from "./neighbor.ts";
 import type { Global, Peer } from "./proto/gobgp_pb.ts";
 import type { Speaker } from "./speaker.ts";
+import { CONFIG_FROM_RUN, SOCKET_FROM_RUN, SpeakerDirectory } from "./speaker-directory.ts";
 import { SpeakerFault } from "./speaker-fault.ts";
 
 export interface ManagedSpeakerOptions {
   readonly config: BgpConfig;
   readonly stateDir: string;
-  /** null: gobgpd only dials its neighbors, which takes it 5 to 10 s. */
-  readonly listen: ListenAddress | null;
   /** null: not installed. Asked at each start, so that installing it is enough. */
   readonly executable: () => string | null;
   readonly deadlineMs: number;
@@ -49,28 +38,19 @@ const START_DEADLINE_MS = 5_000;
 const START_POLL_MS = 5;
 /** A gobgpd that does not answer for so long is killed. Its sessions are as good as dead: peers wait 90 s. */
 const SILENCE_MAX_MS = 30_000;
-const LOG_BYTES_MAX = 4 * 1024 * 1024;
-const LOG_TAIL_BYTES = 16 * 1024;
-/** What a unix socket's path may have. */
-const SOCKET_PATH_BYTES_MAX = 107;
-const SOCKET_NAME = "gobgpd.sock";
 
 export class ManagedSpeaker implements Speaker {
   readonly kind = "managed";
   readonly #options: ManagedSpeakerOptions;
   #config: BgpConfig;
-  /** Holds the configuration and the log; ours alone. */
-  readonly #directory: string;
-  /** Holds the socket; gobgpd's user writes here, so that nothing we write may lie in it. */
-  readonly #runDirectory: string;
+  readonly #directory: SpeakerDirectory;
   /** Monotonic; null while it answers. */
   #silentSinceMs: number | null = null;
 
   constructor(options: ManagedSpeakerOptions) {
     this.#options = options;
     this.#config = options.config;
-    this.#directory = join(options.stateDir, "gobgpd");
-    this.#runDirectory = join(this.#directory, "run");
+    this.#directory = new SpeakerDirectory(options.stateDir);
   }
 
   reload(config: BgpConfig): void {
@@ -78,65 +58,62 @@ export class ManagedSpeaker implements Speaker {
   }
 
   async connect(): Promise<GobgpClient> {
-    const directory = this.#prepareDirectories();
-    const running = findGobgpd(directory);
-    if (running === null) return this.#start(directory);
-    const client = this.#newClient();
-    const isRight = await this.#adopt({ client, pid: running, directory });
-    if (isRight) return client;
+    const run = this.#directory.prepare(unprivilegedUser());
+    const pid = findGobgpd(run);
+    if (pid === null) return this.#start(run);
+    const client = this.#newClient(run);
+    if (await this.#adopt({ client, pid, run })) return client;
     client.close();
-    this.#options.log.info({ pid: running }, "gobgpd runs with another configuration, replacing it");
-    await endGobgpd({ pid: running, workingDirectory: directory, gracefully: true, timers: this.#options.timers });
-    return this.#start(directory);
+    this.#options.log.info({ pid }, "gobgpd runs with another configuration, replacing it");
+    await endGobgpd({ pid, workingDirectory: run, gracefully: true, timers: this.#options.timers });
+    return this.#start(run);
   }
 
   /** Whether the running gobgpd is as configured. Throws when it does not answer. */
-  async #adopt(options: { client: GobgpClient; pid: number; directory: string }): Promise<boolean> {
-    const { client, pid, directory } = options;
+  async #adopt({ client, pid, run }: { client: GobgpClient; pid: number; run: string }): Promise<boolean> {
     this.#silentSinceMs ??= this.#options.clock.monotonicMs();
     try {
-      const global = await this.#ready(client, { directory, hasEnded: () => !isGobgpd(pid, directory) });
+      const global = await this.#ready(client, { run, hasEnded: () => !isGobgpd(pid, run) });
       this.#silentSinceMs = null;
-      this.#trimLog();
+      this.#directory.trimLog();
       return this.#isConfigured(global);
     } catch (fault) {
       client.close();
-      await this.#endIfSilentForLong(pid, directory);
+      await this.#endIfSilentForLong(pid, run);
       throw fault;
     }
   }
 
-  async #start(directory: string): Promise<GobgpClient> {
+  async #start(run: string): Promise<GobgpClient> {
     const executable = this.#options.executable();
     if (executable === null) throw new SpeakerFault("gobgpd", "gobgpd is not installed: apt-get install gobgpd");
-    // Left behind by a kill; gobgpd would refuse to start.
-    rmSync(join(directory, SOCKET_NAME), { force: true });
+    const port = listenPort(this.#config);
     this.#silentSinceMs = null;
-    writeFileSync(join(this.#directory, "gobgpd.toml"), gobgpdToml(this.#gobgpdConfig()), { mode: 0o644 });
-    this.#trimLog();
-    const logStart = this.#logBytes();
-    const port = listenPort(this.#gobgpdConfig());
+    this.#directory.removeSocket(run);
+    this.#directory.writeConfig(gobgpdToml(this.#config));
+    this.#directory.trimLog();
+    const logStart = this.#directory.logBytes();
     const hasEnded = startGobgpd({
       executable,
-      workingDirectory: directory,
-      logFile: this.#logFile(),
+      workingDirectory: run,
+      logFile: this.#directory.logFile(),
       user: unprivilegedUser(),
-      args: ["-f", "../gobgpd.toml", "--api-hosts", `unix://${SOCKET_NAME}`, "--pprof-disable"],
+      args: ["-f", CONFIG_FROM_RUN, "--api-hosts", `unix://${SOCKET_FROM_RUN}`, "--pprof-disable"],
       bindsLowPort: port > 0 && port < 1024,
     });
-    const client = this.#newClient();
+    const client = this.#newClient(run);
     try {
-      await this.#ready(client, { directory, hasEnded });
+      await this.#ready(client, { run, hasEnded });
     } catch (fault) {
       client.close();
-      const cause = hasEnded() ? lastLogError(this.#logSince(logStart)) : null;
+      const cause = hasEnded() ? lastLogError(this.#directory.logSince(logStart)) : null;
       throw cause === null ? fault : new SpeakerFault("gobgpd", `gobgpd does not start: ${cause}`);
     }
-    this.#options.log.info({ pid: findGobgpd(directory), port }, "gobgpd started");
+    this.#options.log.info({ pid: findGobgpd(run), port }, "gobgpd started");
     return client;
   }
 
-  async #ready(client: GobgpClient, options: { directory: string; hasEnded: () => boolean }): Promise<Global> {
+  async #ready(client: GobgpClient, options: { run: string; hasEnded: () => boolean }): Promise<Global> {
     const { clock, timers } = this.#options;
     const startedMs = clock.monotonicMs();
     for (;;) {
@@ -144,7 +121,7 @@ export class ManagedSpeaker implements Speaker {
       if (clock.monotonicMs() - startedMs > START_DEADLINE_MS) {
         throw new SpeakerFault("gobgpd", "gobgpd does not become ready");
       }
-      if (existsSync(join(options.directory, SOCKET_NAME))) {
+      if (existsSync(join(options.run, SOCKET_FROM_RUN))) {
         const global = await askGlobal(client);
         if (global !== null) return global;
       }
@@ -152,20 +129,20 @@ export class ManagedSpeaker implements Speaker {
     }
   }
 
-  async #endIfSilentForLong(pid: number, directory: string): Promise<void> {
+  async #endIfSilentForLong(pid: number, run: string): Promise<void> {
     const { clock, timers, log } = this.#options;
     if (this.#silentSinceMs === null || clock.monotonicMs() - this.#silentSinceMs < SILENCE_MAX_MS) return;
     log.warn({ pid, silence_ms: SILENCE_MAX_MS }, "gobgpd does not answer, killing it");
-    await endGobgpd({ pid, workingDirectory: directory, gracefully: false, timers });
+    await endGobgpd({ pid, workingDirectory: run, gracefully: false, timers });
   }
 
   #isConfigured(global: Global): boolean {
-    const wanted = this.#gobgpdConfig();
+    const { localAsn, routerId, listen } = this.#config;
     return (
-      global.asn === wanted.localAsn &&
-      global.routerId === wanted.routerId &&
-      global.listenPort === listenPort(wanted) &&
-      (wanted.listen === null || String(global.listenAddresses) === String(wanted.listen.addresses))
+      global.asn === localAsn &&
+      global.routerId === routerId &&
+      global.listenPort === listenPort(this.#config) &&
+      (listen === null || String(global.listenAddresses) === listen.address)
     );
   }
 
@@ -197,59 +174,15 @@ export class ManagedSpeaker implements Speaker {
   }
 
   async end(): Promise<void> {
-    if (!existsSync(this.#runDirectory)) return;
-    const workingDirectory = realpathSync(this.#runDirectory);
-    const pid = findGobgpd(workingDirectory);
-    if (pid !== null) await endGobgpd({ pid, workingDirectory, gracefully: true, timers: this.#options.timers });
-    rmSync(join(workingDirectory, SOCKET_NAME), { force: true });
+    const run = this.#directory.run();
+    const pid = run === null ? null : findGobgpd(run);
+    if (run === null || pid === null) return;
+    await endGobgpd({ pid, workingDirectory: run, gracefully: true, timers: this.#options.timers });
   }
 
-  /** Returns the run directory's canonical path, as /proc shows it. */
-  #prepareDirectories(): string {
-    try {
-      mkdirSync(this.#directory, { recursive: true, mode: 0o755 });
-      mkdirSync(this.#runDirectory, { recursive: true, mode: 0o700 });
-      const user = unprivilegedUser();
-      if (user !== null) chownSync(this.#runDirectory, user.uid, user.gid);
-      return this.#checkedDirectory();
-    } catch (error) {
-      if (error instanceof SpeakerFault) throw error;
-      throw new SpeakerFault("gobgpd", `state directory: ${error instanceof Error ? error.message : String(error)}`);
-    }
-  }
-
-  #checkedDirectory(): string {
-    const directory = realpathSync(this.#runDirectory);
-    if (Buffer.byteLength(join(directory, SOCKET_NAME)) <= SOCKET_PATH_BYTES_MAX) return directory;
-    throw new SpeakerFault("gobgpd", `${directory} is too long for a socket's path: choose a shorter state_dir`);
-  }
-
-  #newClient(): GobgpClient {
-    const path = join(realpathSync(this.#runDirectory), SOCKET_NAME);
-    return new GobgpClient({ target: { kind: "unix", path }, deadlineMs: this.#options.deadlineMs });
-  }
-
-  #gobgpdConfig(): GobgpdConfig {
-    const { localAsn, routerId } = this.#config;
-    return { localAsn, routerId, listen: this.#options.listen };
-  }
-
-  #logFile(): string {
-    return join(this.#directory, "gobgpd.log");
-  }
-
-  #logBytes(): number {
-    return existsSync(this.#logFile()) ? statSync(this.#logFile()).size : 0;
-  }
-
-  /** gobgpd appends, so that it goes on at the start of a log that was cut. */
-  #trimLog(): void {
-    if (this.#logBytes() > LOG_BYTES_MAX) truncateSync(this.#logFile());
-  }
-
-  #logSince(byte: number): string {
-    const bytes = existsSync(this.#logFile()) ? readFileSync(this.#logFile()).subarray(byte) : Buffer.alloc(0);
-    return bytes.subarray(-LOG_TAIL_BYTES).toString("utf8");
+  #newClient(run: string): GobgpClient {
+    const target = { kind: "unix", path: join(run, SOCKET_FROM_RUN) } as const;
+    return new GobgpClient({ target, deadlineMs: this.#options.deadlineMs });
   }
 }
 

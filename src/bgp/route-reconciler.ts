@@ -8,13 +8,14 @@ import { type GobgpClient, IPV4_UNICAST, IPV6_UNICAST } from "./gobgp-client.ts"
 import type { Session } from "./neighbor.ts";
 import { RouteLedger, type SpeakerState } from "./route-ledger.ts";
 import { isOurs, type OwnPath, prefixOfPath, toOwnPath, toPath, toWithdrawal } from "./route-path.ts";
+import { asError, SpeakerFault } from "./speaker-fault.ts";
 
 export interface RouteReconcilerOptions {
   readonly clock: Clock;
   /** A route is out for the first time, this long after it was wanted. */
   readonly onAnnounced: (latencyMs: number) => void;
   /** A pass that want() set off failed: the client is to be given up. */
-  readonly onFault: (error: unknown) => void;
+  readonly onFault: (fault: Error) => void;
   /** Route states may have changed. Never from within want(). */
   readonly onChange: () => void;
 }
@@ -41,7 +42,7 @@ export class RouteReconciler {
       this.#options.onChange();
       this.settle().catch((error: unknown) => {
         // A client that was given up fails of itself.
-        if (this.#client !== null) this.#options.onFault(error);
+        if (this.#client !== null) this.#options.onFault(asError(error));
       });
     });
   }
@@ -128,7 +129,7 @@ export class RouteReconciler {
     const sessions = this.#ledger.established();
     await Promise.all(
       sessions.map(async (session) => {
-        const found = await listOut({ client, session, prefixes });
+        const found = await listOut({ client, session, prefixes }).catch(emptyIfRefused);
         this.#ledger.outTable({ neighbor: session.address, looked: prefixes, found });
       }),
     );
@@ -145,6 +146,12 @@ async function listOwnPaths(client: GobgpClient): Promise<readonly OwnPath[]> {
   return tables.flat().flatMap((path) => toOwnPath(path) ?? []);
 }
 
+/** A neighbor that was just removed; that its session is gone is told by the next look at the sessions. */
+function emptyIfRefused(fault: unknown): ReadonlySet<string> {
+  if (fault instanceof SpeakerFault && fault.kind === "failed") return new Set();
+  throw fault;
+}
+
 /** Our prefixes in a neighbor's out-table, at least those asked for. */
 async function listOut(options: {
   client: GobgpClient;
@@ -153,7 +160,7 @@ async function listOut(options: {
 }): Promise<ReadonlySet<string>> {
   const { client, session, prefixes } = options;
   // The speaker lists a family also where the neighbor does not take it.
-  const lookups = session.families.map((family) => {
+  const lookups = session.families.map(async (family) => {
     const ofFamily = prefixes.filter((prefix) => prefix.includes(":") === (family === 6));
     if (ofFamily.length === 0) return [];
     return client.listAdjOut({

@@ -27,3 +27,7 @@ export function faultReason(error: unknown): string {
   if (error instanceof SpeakerFault) return error.reason;
   return error instanceof Error ? error.message : String(error);
 }
+
+export function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}

@@ -9,7 +9,7 @@ import type { GobgpClient } from "./gobgp-client.ts";
 import { type Session, toSession } from "./neighbor.ts";
 import type { RouteReconciler } from "./route-reconciler.ts";
 import type { Speaker } from "./speaker.ts";
-import { SpeakerFault } from "./speaker-fault.ts";
+import { asError, SpeakerFault } from "./speaker-fault.ts";
 
 export interface LinkTimes {
   /** Between looks at the sessions, which are also how a frozen speaker is noticed. Changes are seen at once besides. */
@@ -41,8 +41,8 @@ export class SpeakerLink {
   #running: Promise<void> | null = null;
   #isStopping = false;
   #client: GobgpClient | null = null;
-  /** Set by restart(): ends the present connection, as failed where there is a cause. */
-  #startOver: { readonly cause: unknown } | null = null;
+  /** Set by restart(): ends the present connection, as failed where there is a fault. */
+  #startOver: { readonly fault: Error | null } | null = null;
 
   constructor(options: SpeakerLinkOptions) {
     this.#options = options;
@@ -54,8 +54,8 @@ export class SpeakerLink {
   }
 
   /** Connects anew, for example to apply another configuration: sessions and routes stay as they are. */
-  restart(cause: unknown = null): void {
-    this.#startOver = { cause };
+  restart(fault: Error | null = null): void {
+    this.#startOver = { fault };
     this.#doorbell.ring();
   }
 
@@ -112,15 +112,15 @@ export class SpeakerLink {
       .watchPeers(() => this.#doorbell.ring())
       .then(
         () => this.#watchEnded(client, new SpeakerFault("WatchEvent", "the speaker went away", "unreachable")),
-        (fault: unknown) => this.#watchEnded(client, fault),
+        (fault: unknown) => this.#watchEnded(client, asError(fault)),
       );
     let checkedMs = clock.monotonicMs();
     for (;;) {
       await this.#doorbell.wait(times.pollMs);
       if (this.#isStopping) return;
       if (this.#startOver !== null) {
-        if (this.#startOver.cause === null) return;
-        throw this.#startOver.cause;
+        if (this.#startOver.fault === null) return;
+        throw this.#startOver.fault;
       }
       await this.#refreshSessions(client);
       if (clock.monotonicMs() - checkedMs < times.checkMs) continue;
@@ -129,7 +129,7 @@ export class SpeakerLink {
     }
   }
 
-  #watchEnded(client: GobgpClient, fault: unknown): void {
+  #watchEnded(client: GobgpClient, fault: Error): void {
     // The stream of a client that was given up ends of itself.
     if (this.#client === client) this.restart(fault);
   }

@@ -1,0 +1,132 @@
+import { expect, test } from "bun:test";
+import { blackhole, loopback } from "../../test/fixtures/bgp.ts";
+import type { Session } from "./neighbor.ts";
+import { RouteLedger, type SpeakerState } from "./route-ledger.ts";
+import { attributesOf } from "./route-path.ts";
+
+const UP: SpeakerState = { kind: "up" };
+const A = "203.0.113.1/32";
+const B = "203.0.113.2/32";
+
+function session(changes: Partial<Session> = {}): Session {
+  return {
+    address: loopback(2),
+    remoteAsn: 65002,
+    state: "established",
+    changedAtMs: 1_000,
+    families: [4, 6],
+    ...changes,
+  };
+}
+
+/** A wants to be out and is, through one neighbor. */
+function announced(): RouteLedger {
+  const ledger = new RouteLedger();
+  ledger.want([blackhole(A)], 10);
+  ledger.sessionsAre([session()]);
+  ledger.added([blackhole(A)]);
+  ledger.outTable({ neighbor: loopback(2), looked: [A], found: new Set([A]) });
+  ledger.checked([A]);
+  return ledger;
+}
+
+test("a route's state follows it from wanted to announced", () => {
+  const ledger = new RouteLedger();
+  expect(ledger.state(A, UP)).toEqual({ kind: "pending" });
+  ledger.want([blackhole(A)], 0);
+  expect(ledger.state(A, { kind: "starting" })).toEqual({ kind: "pending" });
+  expect(ledger.state(A, { kind: "down", cause: "gone" })).toEqual({ kind: "failed", cause: "gone" });
+  expect(ledger.state(A, UP)).toEqual({ kind: "no_session" });
+  ledger.sessionsAre([session({ state: "active" })]);
+  expect(ledger.state(A, UP)).toEqual({ kind: "no_session" });
+  ledger.sessionsAre([session()]);
+  expect(ledger.state(A, UP)).toEqual({ kind: "pending" });
+  ledger.added([blackhole(A)]);
+  expect(ledger.state(A, UP)).toEqual({ kind: "pending" });
+  expect(ledger.unchecked()).toEqual([A]);
+  ledger.outTable({ neighbor: loopback(2), looked: [A], found: new Set([A]) });
+  expect(ledger.checked([A])).toEqual([0]);
+  expect(ledger.state(A, UP)).toEqual({ kind: "announced" });
+  expect(ledger.advertised(loopback(2))).toBe(1);
+});
+
+test("a route that is looked up and not out says what keeps it back", () => {
+  const ledger = new RouteLedger();
+  ledger.want([blackhole(A)], 0);
+  ledger.sessionsAre([session()]);
+  ledger.added([blackhole(A)]);
+  ledger.outTable({ neighbor: loopback(2), looked: [A], found: new Set() });
+  expect(ledger.checked([A])).toEqual([]);
+  expect(JSON.stringify(ledger.state(A, UP))).toContain("export policy");
+  ledger.sessionsAre([session({ families: [6] })]);
+  ledger.checked([A]);
+  expect(ledger.state(A, UP)).toEqual({ kind: "failed", cause: "no established neighbor takes IPv4 unicast routes" });
+});
+
+test("is out as long as one neighbor has it", () => {
+  const ledger = announced();
+  ledger.sessionsAre([session(), session({ address: loopback(3) })]);
+  ledger.outTable({ neighbor: loopback(3), looked: [A], found: new Set([A]) });
+  ledger.checked([A]);
+  ledger.sessionsAre([session({ address: loopback(3) })]);
+  expect(ledger.state(A, UP)).toEqual({ kind: "announced" });
+  expect(ledger.advertised(loopback(2))).toBe(0);
+  ledger.sessionsAre([]);
+  expect(ledger.state(A, UP)).toEqual({ kind: "no_session" });
+});
+
+test("a session that broke and came back is looked at again", () => {
+  const ledger = announced();
+  expect(ledger.sessionsAre([session()])).toBe(false);
+  expect(ledger.unchecked()).toEqual([]);
+  expect(ledger.sessionsAre([session({ changedAtMs: 2_000 })])).toBe(true);
+  expect(ledger.unchecked()).toEqual([A]);
+});
+
+test("what the speaker has decides what is missing and what is surplus", () => {
+  const ledger = new RouteLedger();
+  ledger.want([blackhole(A)], 0);
+  ledger.speakerHas([
+    { prefix: A, attributes: attributesOf(blackhole(A, { localPref: 9 })) },
+    { prefix: B, attributes: attributesOf(blackhole(B)) },
+  ]);
+  expect(ledger.missing().map((route) => route.prefix.text)).toEqual([A]);
+  expect(ledger.surplus()).toEqual([B]);
+  ledger.added(ledger.missing());
+  ledger.withdrawn([B]);
+  expect(ledger.missing()).toEqual([]);
+  expect(ledger.surplus()).toEqual([]);
+  ledger.speakerHas([]);
+  expect(ledger.missing().map((route) => route.prefix.text)).toEqual([A]);
+});
+
+test("a route that cannot be sent is not missing, and an older one of its prefix is surplus", () => {
+  const ledger = announced();
+  ledger.want([blackhole(A, { communities: ["x"] })], 0);
+  expect(ledger.missing()).toEqual([]);
+  expect(ledger.surplus()).toEqual([A]);
+  expect(ledger.state(A, { kind: "down", cause: "gone" })).toEqual({ kind: "failed", cause: "invalid community x" });
+});
+
+test("of two routes of one prefix the last counts", () => {
+  const ledger = new RouteLedger();
+  ledger.want([blackhole(A), blackhole(A, { localPref: 9 })], 0);
+  expect(ledger.missing().map((route) => route.localPref)).toEqual([9]);
+});
+
+test("measures a route once from the time it was first wanted", () => {
+  const ledger = new RouteLedger();
+  ledger.want([blackhole(A)], 10);
+  ledger.want([blackhole(A), blackhole(B)], 20);
+  ledger.sessionsAre([session()]);
+  ledger.added([blackhole(A), blackhole(B)]);
+  ledger.outTable({ neighbor: loopback(2), looked: [A, B], found: new Set([A, B]) });
+  expect(ledger.checked([A, B])).toEqual([10, 20]);
+  expect(ledger.checked([A, B])).toEqual([]);
+  ledger.want([], 30);
+  ledger.withdrawn([A, B]);
+  ledger.want([blackhole(A)], 40);
+  ledger.added([blackhole(A)]);
+  ledger.outTable({ neighbor: loopback(2), looked: [A], found: new Set([A]) });
+  expect(ledger.checked([A])).toEqual([40]);
+});
