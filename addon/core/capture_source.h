@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "networks.h"
 #include "packet_parser.h"
 #include "shard.h"
 
@@ -21,6 +22,8 @@ struct QueueStats {
   std::uint64_t droppedRingFull = 0;
   std::uint64_t droppedFillEmpty = 0;
   std::uint64_t droppedKernel = 0;
+  /// Headers chosen as samples that found no room; their packets were counted.
+  std::uint64_t lostSamples = 0;
 };
 
 enum class SourceState : std::uint8_t { running, failed, ended };
@@ -43,6 +46,9 @@ class CaptureSource {
   virtual ~CaptureSource() = default;
   /// May be called from any thread while the workers run.
   [[nodiscard]] virtual SourceStatus status() const = 0;
+  /// For a source that counts in the kernel: the networks that its engine has, at first and after each change. Returns
+  /// at once; the source takes them up within a tick. Others leave the networks to their shards.
+  virtual void setNetworks(const NetworksColumns&) {}
 };
 
 /// Opening a source failed; what() names the interface or file, the cause and the remedy.

@@ -19,6 +19,7 @@ void addDrops(std::vector<QueueStats>& totals, const std::vector<QueueStats>& dr
     total->droppedRingFull += drop.droppedRingFull;
     total->droppedFillEmpty += drop.droppedFillEmpty;
     total->droppedKernel += drop.droppedKernel;
+    total->lostSamples += drop.lostSamples;
   }
 }
 

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Counts packets of the configured networks where they pass, and passes every one of them on unchanged. It judges
+// nothing: the reader takes the counts away, and samples of headers, about once a tick.
+#include <linux/bpf.h>
+
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#include "flow_filter.h"
+#include "inline_abi.h"
+#include "packet.h"
+
+const volatile struct inline_settings settings = {.flow_sets = 1};
+
+// The reader writes these two while the program runs.
+struct inline_filter network_filter;
+__u32 flow_epoch;
+
+// Rows are allocated as hosts appear: the bound is max_hosts, the memory follows what is used.
+struct host_map {
+  __uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __uint(max_entries, 1);
+  __type(key, struct inline_address);
+  __type(value, struct inline_counts);
+};
+struct host_map incoming_hosts SEC(".maps");
+struct host_map outgoing_hosts SEC(".maps");
+
+// The networks are replaced as a whole: the reader fills new inner maps and puts them into the one slot of these.
+// Inner maps are given by sizes, since the compiler describes types that only they use by name alone.
+struct network_trie4 {
+  __uint(type, BPF_MAP_TYPE_LPM_TRIE);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __uint(max_entries, 1);
+  __uint(key_size, sizeof(struct inline_prefix4));
+  __uint(value_size, sizeof(__u32));
+};
+struct network_trie6 {
+  __uint(type, BPF_MAP_TYPE_LPM_TRIE);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __uint(max_entries, 1);
+  __uint(key_size, sizeof(struct inline_prefix6));
+  __uint(value_size, sizeof(__u32));
+};
+struct network_counts {
+  __uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+  __uint(max_entries, 1);
+  __uint(key_size, sizeof(__u32));
+  __uint(value_size, sizeof(struct inline_counts));
+};
+#define SLOT_OF(inner)                        \
+  struct {                                    \
+    __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS); \
+    __uint(max_entries, 1);                   \
+    __type(key, __u32);                       \
+    __array(values, struct inner);            \
+  }
+SLOT_OF(network_trie4) networks4 SEC(".maps");
+SLOT_OF(network_trie6) networks6 SEC(".maps");
+SLOT_OF(network_counts) incoming_networks SEC(".maps");
+SLOT_OF(network_counts) outgoing_networks SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, __u32);
+  __type(value, struct inline_flow_set);
+} flow_sets SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, __u32);
+  __type(value, struct inline_stats);
+} stats SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_RINGBUF);
+  __uint(max_entries, 256 * 1024);
+} samples SEC(".maps");
+
+static __always_inline int is_ipv4(const struct inline_address* address) {
+  return address->halves[0] == 0 && address->words[2] == bpf_htonl(0xffff);
+}
+
+static __always_inline int may_be_in_network(const struct inline_address* address) {
+  if (is_ipv4(address)) {
+    __u32 bits = bpf_ntohl(address->words[3]) >> 16;
+    return network_filter.ipv4[bits >> 6] >> (bits & 63) & 1;
+  }
+  __u32 bits = bpf_ntohl(address->words[0]) >> 16;
+  return network_filter.ipv6[bits >> 6] >> (bits & 63) & 1;
+}
+
+static __always_inline const __u32* find_network(const struct inline_address* address) {
+  __u32 slot = 0;
+  if (is_ipv4(address)) {
+    void* trie = bpf_map_lookup_elem(&networks4, &slot);
+    struct inline_prefix4 key = {.length = 32, .address = address->words[3]};
+    return trie ? bpf_map_lookup_elem(trie, &key) : 0;
+  }
+  void* trie = bpf_map_lookup_elem(&networks6, &slot);
+  struct inline_prefix6 key = {.length = 128, .address = *address};
+  return trie ? bpf_map_lookup_elem(trie, &key) : 0;
+}
+
+// Where the packets of an address are counted.
+struct place {
+  // The row of the host, or of its network; 0 with is_foreign unset: of a network that has just been replaced.
+  struct inline_counts* counts;
+  __u8 is_host;
+  __u8 is_foreign;
+};
+
+static __always_inline struct place locate(void* hosts, void* networks, const struct inline_address* address) {
+  struct place place = {.is_host = 1};
+  if (!may_be_in_network(address)) return (struct place){.is_foreign = 1};
+  place.counts = bpf_map_lookup_elem(hosts, address);
+  if (place.counts) return place;
+  const __u32* network = find_network(address);
+  if (!network) return (struct place){.is_foreign = 1};
+  const struct inline_counts none = {};
+  // Fails when the map is full, and when another CPU was first: looking the row up again tells which.
+  bpf_map_update_elem(hosts, address, &none, BPF_NOEXIST);
+  place.counts = bpf_map_lookup_elem(hosts, address);
+  if (place.counts) return place;
+  place.is_host = 0;
+  __u32 slot = 0;
+  void* of_networks = bpf_map_lookup_elem(networks, &slot);
+  if (of_networks) place.counts = bpf_map_lookup_elem(of_networks, network);
+  return place;
+}
+
+static __always_inline int is_new_flow(const struct packet* packet) {
+  // A later fragment belongs to the flow of the first, which its own headers do not name.
+  if (packet->is_later_fragment) return 0;
+  __u64 hash = flow_hash(packet, &settings);
+  __u32 sets = settings.flow_sets;
+  __u32 index = bpf_get_smp_processor_id() * sets + ((__u32)(hash >> 32) & (sets - 1));
+  struct inline_flow_set* set = bpf_map_lookup_elem(&flow_sets, &index);
+  return set ? flow_is_new(set, hash, flow_epoch) : 0;
+}
+
+static __always_inline void add(struct inline_count* count, __u64 wire) {
+  count->packets++;
+  count->bytes += wire;
+}
+
+static __always_inline void count(struct inline_counts* counts, const struct packet* packet, __u64 wire, int is_new) {
+  add(&counts->classes[packet->transport & 3], wire);
+  if (packet->is_syn) add(&counts->classes[INLINE_TCP_SYN], wire);
+  if (packet->is_fragment) add(&counts->classes[INLINE_FRAGMENT], wire);
+  if (is_new) counts->new_flows++;
+}
+
+// One packet in settings.sample_every on average; the gaps are random, so that no regular traffic hides between them.
+static __always_inline void sample(struct xdp_md* ctx, struct inline_stats* own, __u64 wire) {
+  if (settings.sample_every == 0) return;
+  if (own->sample_in > 1) {
+    own->sample_in--;
+    return;
+  }
+  own->sample_in = 1 + bpf_get_prandom_u32() % (2 * settings.sample_every - 1);
+  struct inline_sample* taken = bpf_ringbuf_reserve(&samples, sizeof(*taken), 0);
+  if (!taken) {
+    own->lost_samples++;
+    return;
+  }
+  __u32 captured = wire < INLINE_SAMPLE_BYTES ? wire : INLINE_SAMPLE_BYTES;
+  taken->wire = wire;
+  taken->captured = captured;
+  // The verifier wants the length's bounds beside the call: an Ethernet header is the least that a frame has.
+  if (captured < 14 || bpf_xdp_load_bytes(ctx, 0, taken->data, captured) != 0) taken->captured = 0;
+  // The reader comes by itself.
+  bpf_ringbuf_submit(taken, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline void count_frame(struct xdp_md* ctx, struct inline_stats* own) {
+  __u64 wire = settings.has_fragments ? bpf_xdp_get_buff_len(ctx) : ctx->data_end - ctx->data;
+  own->received_packets++;
+  own->received_bytes += wire;
+
+  struct packet packet = {};
+  int error = parse_packet(ctx, &packet);
+  if (error != INLINE_NO_ERROR) {
+    if (error >= 0 && error < INLINE_ERRORS) own->errors[error]++;
+    return;
+  }
+  struct place to = locate(&incoming_hosts, &incoming_networks, &packet.destination);
+  struct place from = {.is_foreign = 1};
+  if (settings.counts_outgoing) from = locate(&outgoing_hosts, &outgoing_networks, &packet.source);
+  if (to.is_foreign && from.is_foreign) {
+    own->foreign_packets++;
+    return;
+  }
+  if (to.is_host || from.is_host) {
+    own->counted_packets++;
+  } else {
+    own->untracked_packets++;
+  }
+  if (!to.is_host && to.counts) own->network_packets++;
+  if (!from.is_host && from.counts) own->network_packets++;
+  int is_new = is_new_flow(&packet);
+  if (to.counts) count(to.counts, &packet, wire, is_new);
+  if (from.counts) count(from.counts, &packet, wire, is_new);
+  sample(ctx, own, wire);
+}
+
+SEC("xdp")
+int xdp_inline(struct xdp_md* ctx) {
+  __u32 slot = 0;
+  struct inline_stats* own = bpf_map_lookup_elem(&stats, &slot);
+  if (own) count_frame(ctx, own);
+  return XDP_PASS;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

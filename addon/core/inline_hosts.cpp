@@ -1,0 +1,119 @@
+#include "inline_hosts.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace floodwall {
+namespace {
+
+constexpr std::size_t kChunkBytes = 1U << 20;
+/// Removed in one reading at most: each costs a system call.
+constexpr std::size_t kLeavingMost = 65'536;
+/// The kernel compares its count of hosts with the bound roughly while several CPUs add hosts.
+constexpr std::uint32_t kOvershoot = 1024;
+/// In a table that is three quarters full a host that is quiet for so long makes room.
+constexpr std::uint32_t kCrowdedIdleMs = 2'000;
+
+Address addressOf(const inline_address& key) {
+  Address address;
+  std::copy(std::begin(key.bytes), std::end(key.bytes), address.bytes.begin());
+  return address;
+}
+
+}  // namespace
+
+InlineHosts::InlineHosts(int mapFd, Direction direction, std::uint32_t maxHosts, std::uint32_t idleMs)
+    : mapFd_(mapFd),
+      direction_(direction),
+      maxHosts_(maxHosts),
+      idleMs_(idleMs),
+      cpus_(static_cast<std::size_t>(std::max(1, libbpf_num_possible_cpus()))),
+      index_(maxHosts + kOvershoot),
+      rows_(maxHosts + kOvershoot),
+      keys_(std::max<std::size_t>(256, kChunkBytes / (cpus_ * sizeof(inline_counts)))),
+      values_(keys_.size() * cpus_) {}
+
+void InlineHosts::read(Shard& shard, std::uint64_t nowMs, const PrefixTable* networks) {
+  nowMs_ = static_cast<std::uint32_t>(nowMs);
+  isCrowded_ = found_ > maxHosts_ / 4 * 3;
+  found_ = 0;
+  leaving_.clear();
+  std::uint32_t position = 0, next = 0;
+  for (;;) {
+    auto count = static_cast<std::uint32_t>(keys_.size());
+    const int error = bpf_map_lookup_batch(mapFd_, &position, &next, keys_.data(), values_.data(), &count, nullptr);
+    if (error == -ENOSPC) {
+      // More hosts in one of the kernel's buckets than fit: the same place again, with more room.
+      keys_.resize(keys_.size() * 2);
+      values_.resize(keys_.size() * cpus_);
+      continue;
+    }
+    if (error < 0 && error != -ENOENT) break;
+    for (std::uint32_t i = 0; i < count; i++) readHost(shard, keys_[i], &values_[i * cpus_], networks);
+    found_ += count;
+    if (error == -ENOENT) break;
+    position = next;
+  }
+  for (const std::uint32_t row : leaving_) remove(shard, row);
+}
+
+void InlineHosts::readHost(Shard& shard, const inline_address& key, const inline_counts* ofCpus,
+                           const PrefixTable* networks) {
+  const Address address = addressOf(key);
+  const std::uint64_t hash = hash_.of(address);
+  std::uint32_t at = index_.find(hash, [&](std::uint32_t row) { return rows_[row].key == address; });
+  if (at == kNoRow) at = takeRow(address, hash);
+  if (at == kNoRow) return;
+  Row& row = rows_[at];
+  const InlineTotals now = sum(ofCpus);
+  if (now != row.last) {
+    handOver(row.last, now, [&](const Counters& delta) { shard.addHostCounts(address, direction_, delta); });
+    row.last = now;
+    row.changedMs = nowMs_;
+  }
+  const bool isForeign = networks != nullptr && networks->match(address) == PrefixTable::kNone;
+  if ((isForeign || isIdle(row)) && leaving_.size() < kLeavingMost) leaving_.push_back(at);
+}
+
+/// The kernel may have counted a last packet since the row was read: removing it tells.
+void InlineHosts::remove(Shard& shard, std::uint32_t at) {
+  Row& row = rows_[at];
+  if (bpf_map_lookup_and_delete_elem(mapFd_, row.key.bytes.data(), values_.data()) == 0) {
+    const InlineTotals now = sum(values_.data());
+    if (now != row.last) {
+      handOver(row.last, now, [&](const Counters& delta) { shard.addHostCounts(row.key, direction_, delta); });
+    }
+  }
+  index_.erase(hash_.of(row.key), at);
+  freeRows_.push_back(at);
+}
+
+bool InlineHosts::isIdle(const Row& row) const noexcept {
+  return nowMs_ - row.changedMs >= (isCrowded_ ? std::min(idleMs_, kCrowdedIdleMs) : idleMs_);
+}
+
+std::uint32_t InlineHosts::takeRow(const Address& key, std::uint64_t hash) {
+  std::uint32_t at = kNoRow;
+  if (!freeRows_.empty()) {
+    at = freeRows_.back();
+    freeRows_.pop_back();
+  } else if (usedRows_ < rows_.size()) {
+    at = usedRows_++;
+  } else {
+    return kNoRow;
+  }
+  rows_[at] = {.key = key, .last = {}, .changedMs = nowMs_};
+  index_.insert(hash, at);
+  return at;
+}
+
+InlineTotals InlineHosts::sum(const inline_counts* ofCpus) const noexcept {
+  InlineTotals totals;
+  for (std::size_t cpu = 0; cpu < cpus_; cpu++) totals.add(ofCpus[cpu]);
+  return totals;
+}
+
+}  // namespace floodwall

@@ -1,0 +1,29 @@
+// The configured networks in the form that the kernel reads: tries, a filter of first bits, and counters for packets of
+// hosts without a row. Made whole, then put in place by InlineProgram.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "inline_abi.h"
+#include "prefix_table.h"
+#include "unique_fd.h"
+
+namespace floodwall {
+
+struct InlineNetworks {
+  /// Throws SourceError.
+  InlineNetworks(std::span<const PrefixValue> prefixes, std::uint32_t networkCount, bool countOutgoing);
+
+  /// Lets through what these networks hold, besides what already gets through.
+  void addTo(inline_filter& live) const noexcept;
+  void writeTo(inline_filter& live) const noexcept;
+
+  UniqueFd trie4;
+  UniqueFd trie6;
+  /// By direction; the second is absent when outgoing traffic is not counted.
+  UniqueFd counts[2];
+  inline_filter filter{};
+};
+
+}  // namespace floodwall

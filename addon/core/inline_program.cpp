@@ -1,0 +1,119 @@
+#include "inline_program.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/bpf.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "capture_source.h"
+#include "inline_networks.h"
+#include "xdp_attach.h"
+// The skeleton needs the structs of inline_abi.h.
+#include "xdp_inline.skel.h"
+
+namespace floodwall {
+namespace {
+
+/// Flow sets of all CPUs together, 32 MiB: receive-side scaling gives each CPU its share of the flows.
+constexpr std::uint32_t kFlowSetsTotal = 1U << 20;
+constexpr std::uint32_t kFlowSetsMost = 1U << 19, kFlowSetsLeast = 1U << 14;
+
+std::uint32_t possibleCpus() { return static_cast<std::uint32_t>(std::max(1, libbpf_num_possible_cpus())); }
+
+void check(int error, const char* what) {
+  if (error >= 0) return;
+  throw SourceError(std::string("cannot ") + what + ": " + strerror(-error));
+}
+
+}  // namespace
+
+void InlineProgram::Close::operator()(xdp_inline_bpf* skeleton) const { xdp_inline_bpf__destroy(skeleton); }
+
+InlineProgram::InlineProgram(const InlineProgramOptions& options) : options_(options) {
+  prepareBpf();
+  skeleton_.reset(xdp_inline_bpf__open());
+  if (!skeleton_) throw SourceError(std::string("cannot open the XDP counter: ") + strerror(errno));
+  configure();
+  const int error = -xdp_inline_bpf__load(skeleton_.get());
+  if (error == EPERM || error == EACCES) {
+    throw SourceError(std::string("no permission to load an XDP program: ") + kPermissionRemedy);
+  }
+  if (error != 0) {
+    throw SourceError(std::string("the kernel refused the XDP counter: ") + strerror(error) +
+                      "; it needs Linux 5.18 or later and memory for its maps");
+  }
+}
+
+void InlineProgram::configure() {
+  const std::uint32_t sets = std::clamp(std::bit_floor(kFlowSetsTotal / possibleCpus()), kFlowSetsLeast, kFlowSetsMost);
+  inline_settings& settings = const_cast<inline_settings&>(skeleton_->rodata->settings);
+  std::random_device random;
+  for (__u32& word : settings.seed) word = random();
+  settings.flow_sets = sets;
+  settings.sample_every = options_.sampleEvery;
+  settings.counts_outgoing = options_.countOutgoing ? 1 : 0;
+  settings.has_fragments = options_.hasFragments ? 1 : 0;
+  if (options_.hasFragments) bpf_program__set_flags(skeleton_->progs.xdp_inline, BPF_F_XDP_HAS_FRAGS);
+  bpf_map__set_max_entries(skeleton_->maps.flow_sets, sets * possibleCpus());
+  bpf_map__set_max_entries(skeleton_->maps.incoming_hosts, options_.maxHosts);
+  if (options_.countOutgoing) bpf_map__set_max_entries(skeleton_->maps.outgoing_hosts, options_.maxHosts);
+}
+
+void InlineProgram::setNetworks(std::span<const PrefixValue> prefixes, std::uint32_t networkCount) {
+  InlineNetworks made(prefixes, networkCount, options_.countOutgoing);
+  inline_filter& live = skeleton_->bss->network_filter;
+  // While the tries change over, what either of them may hold gets through the filter.
+  made.addTo(live);
+  const __u32 slot = 0;
+  auto put = [&](bpf_map* outer, const UniqueFd& inner) {
+    const int fd = inner.get();
+    check(bpf_map_update_elem(bpf_map__fd(outer), &slot, &fd, BPF_ANY), "replace the networks in the kernel");
+  };
+  put(skeleton_->maps.incoming_networks, made.counts[0]);
+  if (options_.countOutgoing) put(skeleton_->maps.outgoing_networks, made.counts[1]);
+  put(skeleton_->maps.networks4, made.trie4);
+  put(skeleton_->maps.networks6, made.trie6);
+  made.writeTo(live);
+  networkCounts_[0] = std::move(made.counts[0]);
+  networkCounts_[1] = std::move(made.counts[1]);
+}
+
+void InlineProgram::setFlowEpoch(std::uint32_t epoch) noexcept {
+  __atomic_store_n(&skeleton_->bss->flow_epoch, epoch, __ATOMIC_RELAXED);
+}
+
+int InlineProgram::programFd() const { return bpf_program__fd(skeleton_->progs.xdp_inline); }
+
+int InlineProgram::hostsFd(Direction direction) const {
+  return bpf_map__fd(direction == Direction::incoming ? skeleton_->maps.incoming_hosts
+                                                      : skeleton_->maps.outgoing_hosts);
+}
+
+int InlineProgram::networksFd(Direction direction) const {
+  return networkCounts_[static_cast<std::size_t>(direction)].get();
+}
+
+int InlineProgram::samplesFd() const { return bpf_map__fd(skeleton_->maps.samples); }
+
+inline_stats InlineProgram::stats() const {
+  constexpr std::size_t kWords = sizeof(inline_stats) / sizeof(__u64);
+  std::vector<inline_stats> ofCpus(possibleCpus());
+  const __u32 slot = 0;
+  inline_stats sum{};
+  if (bpf_map_lookup_elem(bpf_map__fd(skeleton_->maps.stats), &slot, ofCpus.data()) != 0) return sum;
+  auto* to = reinterpret_cast<__u64*>(&sum);
+  for (const inline_stats& one : ofCpus) {
+    const auto* from = reinterpret_cast<const __u64*>(&one);
+    for (std::size_t i = 0; i < kWords; i++) to[i] += from[i];
+  }
+  return sum;
+}
+
+}  // namespace floodwall

@@ -1,0 +1,59 @@
+// The loaded XDP program of an inline interface with its maps. Counts nothing until it is attached (xdp_attach.h), and
+// finds every packet foreign until it is given networks.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "counters.h"
+#include "inline_abi.h"
+#include "prefix_table.h"
+#include "unique_fd.h"
+
+struct xdp_inline_bpf;
+
+namespace floodwall {
+
+struct InlineProgramOptions {
+  std::uint32_t maxHosts = 1;
+  bool countOutgoing = false;
+  /// One packet in so many is sampled; 0: none.
+  std::uint32_t sampleEvery = 0;
+  /// The interface's frames may be longer than one buffer.
+  bool hasFragments = false;
+};
+
+class InlineProgram {
+ public:
+  /// Throws SourceError.
+  explicit InlineProgram(const InlineProgramOptions& options);
+
+  /// Replaces the networks as a whole, while the program runs: values are network identifiers below `networkCount`.
+  /// Throws SourceError and leaves the networks as they were when the kernel has no memory for them.
+  void setNetworks(std::span<const PrefixValue> prefixes, std::uint32_t networkCount);
+  /// Ages the flows that were seen. Call several times a second.
+  void setFlowEpoch(std::uint32_t epoch) noexcept;
+
+  [[nodiscard]] int programFd() const;
+  [[nodiscard]] int hostsFd(Direction direction) const;
+  /// Counts by network identifier; another map after setNetworks. Negative before the first.
+  [[nodiscard]] int networksFd(Direction direction) const;
+  [[nodiscard]] int samplesFd() const;
+  /// Of all CPUs together.
+  [[nodiscard]] inline_stats stats() const;
+  [[nodiscard]] std::uint32_t maxHosts() const noexcept { return options_.maxHosts; }
+  [[nodiscard]] bool countsOutgoing() const noexcept { return options_.countOutgoing; }
+
+ private:
+  struct Close {
+    void operator()(xdp_inline_bpf* skeleton) const;
+  };
+  void configure();
+
+  InlineProgramOptions options_;
+  std::unique_ptr<xdp_inline_bpf, Close> skeleton_;
+  UniqueFd networkCounts_[2];
+};
+
+}  // namespace floodwall
