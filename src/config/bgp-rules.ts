@@ -17,7 +17,10 @@ export function* grpcGoesWithExternal({ bgp }: File): Generator<Finding> {
 
 export function* listenGoesWithManaged({ bgp }: File): Generator<Finding> {
   if (bgp?.speaker === "external" && "listen" in bgp) {
-    yield { path: ["bgp", "listen"], rule: "goes with speaker managed only: an external speaker listens where it likes" };
+    yield {
+      path: ["bgp", "listen"],
+      rule: "goes with speaker managed only: an external speaker listens where it likes",
+    };
   }
 }
 

@@ -2,7 +2,15 @@
 import { type IpAddress, parseAddress } from "../net/address.ts";
 import { type Prefix, parsePrefix } from "../net/prefix.ts";
 import { METRICS } from "../traffic/rates.ts";
-import type { BgpConfig, CaptureConfig, CaptureInterface, Config, Hostgroup, SocketAddress, Thresholds } from "./config.ts";
+import type {
+  BgpConfig,
+  CaptureConfig,
+  CaptureInterface,
+  Config,
+  Hostgroup,
+  SocketAddress,
+  Thresholds,
+} from "./config.ts";
 import type { ConfigFile } from "./schema.ts";
 import { parseAddressOrPrefix, parseCommunity, parseListen } from "./text-forms.ts";
 

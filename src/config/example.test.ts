@@ -33,6 +33,7 @@ capture: {interfaces: [{name: eth1, mode: mirror}]}
 bgp:
   local_asn: 64500
   router_id: 192.0.2.10
+  listen: 192.0.2.10:179
   next_hop: 192.0.2.66
   neighbors: [{address: 192.0.2.254, remote_asn: 64501}]`);
   expect({ capture, bgp }).toEqual({ capture: minimal.capture, bgp: minimal.bgp });

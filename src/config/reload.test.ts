@@ -44,6 +44,7 @@ describe("a restart is needed for", () => {
     ["bgp:", "bgp:\n  speaker: external\n  grpc: /run/gobgp.sock", ["bgp.speaker", "bgp.grpc"]],
     ["local_asn: 64500", "local_asn: 64499", ["bgp.local_asn"]],
     ["router_id: 192.0.2.10", "router_id: 192.0.2.11", ["bgp.router_id"]],
+    ["router_id: 192.0.2.10", "router_id: 192.0.2.10\n  listen: 192.0.2.10:179", ["bgp.listen"]],
   ])("%s → %s", (from, to, keys) => {
     expect(keysAfter(from, to)).toEqual(keys);
   });
