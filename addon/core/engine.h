@@ -1,5 +1,5 @@
 // All that is known of hosts: takes the shards' counts over at each tick, keeps sliding windows, and answers reads.
-// It reads no clock, starts no thread and judges nothing; time is an argument.
+// It starts no thread and judges nothing, and the windows know only the time that the caller gives.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "counters.h"
+#include "networks.h"
 #include "shard.h"
+#include "watched_hosts.h"
 
 namespace floodwall {
 
@@ -24,9 +26,8 @@ struct EngineOptions {
   std::uint32_t idleMs = 60'000;
 };
 inline constexpr std::uint32_t kMaxHostsLimit = 1U << 24;
-inline constexpr std::uint32_t kMaxWatched = 1024;
 /// Rows that readScreened has at most.
-inline constexpr std::uint32_t kMaxScreened = 8192;
+inline constexpr std::uint32_t kScreenedMax = 8192;
 
 /// Columns of host rows, owned by the caller; groups.size() rows fit. The shapes of HostRows in native.d.ts.
 struct HostColumns {
@@ -36,16 +37,6 @@ struct HostColumns {
   std::span<double> idleMs;
   std::span<double> incoming;
   std::span<double> outgoing;
-};
-
-/// The configured prefixes, column by column: 16 bytes an address, lengths of the 128-bit form.
-struct NetworksColumns {
-  std::span<const std::uint8_t> addresses;
-  std::span<const std::uint8_t> lengths;
-  std::span<const std::uint32_t> networks;
-  std::span<const std::uint32_t> groups;
-  std::uint32_t networkCount = 0;
-  std::uint32_t groupCount = 0;
 };
 
 struct TickSummary {
@@ -64,13 +55,17 @@ struct EngineStats {
   std::uint64_t memoryBytes = 0;
 };
 
+/// Bytes of a record of readSamples.
+inline constexpr std::size_t kSampleRecord = 160;
+
 struct HostChunk {
   /// Where to go on; -1 at the end.
   std::int64_t next = -1;
   std::uint32_t count = 0;
 };
 
-/// fold() may run on one thread while another calls the rest; everything else is for one thread at a time.
+/// fold() may run on one thread while another calls the rest; everything else is for one thread at a time. Reads wait
+/// for a fold a millisecond at most; while one runs, a host's rates may lack the bucket that is being folded.
 class Engine {
  public:
   /// Throws std::out_of_range that names the option.
@@ -79,21 +74,25 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// A shard for one worker, idle at first. Dropping the last handle ends it; its counts are taken over by the next fold.
+  /// A shard for one worker, idle at first. Dropping the last handle ends it; the next fold takes its counts over. All
+  /// handles must be dropped before the engine is.
   [[nodiscard]] std::shared_ptr<Shard> addShard();
 
-  /// Throws std::invalid_argument on columns that do not fit together. Takes effect with the next fold.
+  /// Throws std::invalid_argument on columns that do not fit together. Takes effect at once while there is no shard,
+  /// else with the next fold; counts of packets without a row start anew. Groups keep their screens by number.
   void setNetworks(const NetworksColumns& networks);
-  /// 26 values a group: 13 incoming, then 13 outgoing; infinity is off.
+  /// 26 values a group: 13 incoming, then 13 outgoing; infinity is off. Groups beyond the last are off.
   void setScreens(std::span<const double> screens);
-  /// 16 bytes a host, at most kMaxWatched; throws std::invalid_argument over it.
+  /// 16 bytes a host, at most kWatchedMax; throws std::invalid_argument over it.
   void setWatched(std::span<const std::uint8_t> addresses);
 
   /// Takes the shards' counts over into the windows. `nowNs` never goes back. Waits a few milliseconds at most for
   /// workers that are busy; what they have not handed over by then is taken by the next fold.
   TickSummary fold(std::uint64_t nowNs);
 
-  /// Rows of hosts that the last fold screened, watched hosts first. Returns how many there are, also beyond capacity.
+  /// Rows of hosts that the last fold screened: watched hosts first (with zeros where nothing is known of a watched
+  /// host that lies in the networks), then those that go beyond their screens the furthest. Returns how many there are;
+  /// only the first min(capacity, kScreenedMax) are written.
   std::uint32_t readScreened(const HostColumns& out) const;
   /// Hosts chunk by chunk, from cursor 0. A host that comes or goes between two chunks may be left out.
   HostChunk readHosts(std::int64_t cursor, const HostColumns& out) const;
@@ -105,10 +104,7 @@ class Engine {
   [[nodiscard]] EngineStats stats() const;
 
  private:
-  class State;
-  std::unique_ptr<State> state_;
+  std::unique_ptr<class EngineState> state_;
 };
-
-inline constexpr std::size_t kSampleRecord = 160;
 
 }  // namespace floodwall

@@ -1,0 +1,51 @@
+// An array of zeros of fixed size whose pages the kernel commits at first use: the bound is reserved at once, the
+// memory follows what is used.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace floodwall {
+
+/// One anonymous mapping. Large ones ask for huge pages, which is worth more than anything else in tables that are
+/// read at random.
+class LazyMemory {
+ public:
+  explicit LazyMemory(std::size_t bytes);
+  ~LazyMemory();
+  LazyMemory(LazyMemory&& other) noexcept
+      : mapping_(std::exchange(other.mapping_, nullptr)), mapped_(other.mapped_), start_(other.start_) {}
+  LazyMemory& operator=(LazyMemory&&) = delete;
+
+  [[nodiscard]] std::byte* data() const noexcept { return start_; }
+  /// Bytes that the kernel has committed.
+  [[nodiscard]] std::size_t residentBytes() const;
+
+ private:
+  void* mapping_;
+  std::size_t mapped_;
+  std::byte* start_;
+};
+
+template <typename T>
+class LazyArray {
+  static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= 4096);
+
+ public:
+  explicit LazyArray(std::size_t count) : memory_(count * sizeof(T)), size_(count) {}
+  [[nodiscard]] T& operator[](std::size_t i) const noexcept { return data()[i]; }
+  [[nodiscard]] T* data() const noexcept { return std::launder(reinterpret_cast<T*>(memory_.data())); }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] std::size_t residentBytes() const { return size_ == 0 ? 0 : memory_.residentBytes(); }
+
+ private:
+  LazyMemory memory_;
+  std::size_t size_;
+};
+
+}  // namespace floodwall
