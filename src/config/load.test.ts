@@ -9,6 +9,8 @@ import { type LoadedConfig, loadConfig, loadConfigOrThrow, parseConfig } from ".
 import { describeProblem } from "./problem.ts";
 
 const FIXTURES = join(import.meta.dir, "../../test/fixtures/config");
+/** Only against a hang: files at the bounds take seconds on a busy machine. */
+const TIMEOUT_MS = 60_000;
 const BASE = "networks: [192.0.2.0/24]\nthresholds: {pps: 100000, mbps: 1000, flows_per_sec: 20000}\n";
 
 function problemsIn(loaded: LoadedConfig): string[] {
@@ -134,43 +136,63 @@ describe("limits", () => {
     Array.from({ length: count }, (_, i) => `10.${i >> 16}.${(i >> 8) & 255}.${i & 255}/32`).join(",");
   const thresholds = "thresholds: {pps: 1, mbps: 1, flows_per_sec: 1}";
 
-  test(`takes ${PREFIXES_MAX} networks, and not one more`, () => {
-    expect(configOf(`networks: [${ips(PREFIXES_MAX)}]\n${thresholds}`).networks.length).toBe(PREFIXES_MAX);
-    expect(problemsOf(`${thresholds}\nnetworks: [${ips(PREFIXES_MAX + 1)}]`)).toEqual([
-      `2: networks: must have at most ${PREFIXES_MAX} items`,
-    ]);
-  });
+  test(
+    `takes ${PREFIXES_MAX} networks, and not one more`,
+    () => {
+      expect(configOf(`networks: [${ips(PREFIXES_MAX)}]\n${thresholds}`).networks.length).toBe(PREFIXES_MAX);
+      expect(problemsOf(`${thresholds}\nnetworks: [${ips(PREFIXES_MAX + 1)}]`)).toEqual([
+        `2: networks: must have at most ${PREFIXES_MAX} items`,
+      ]);
+    },
+    TIMEOUT_MS,
+  );
 
-  test("counts the networks of hostgroups with them", () => {
-    const file = (count: number) =>
-      `${thresholds}\nnetworks: [10.0.0.0/8]\nhostgroups:\n  - {name: all, networks: [${ips(count)}]}`;
-    expect(problemsOf(file(PREFIXES_MAX - 1))).toEqual([]);
-    expect(problemsOf(file(PREFIXES_MAX))).toEqual([
-      `3: hostgroups: ${PREFIXES_MAX + 1} prefixes with those of networks, but ${PREFIXES_MAX} is the most`,
-    ]);
-  });
+  test(
+    "counts the networks of hostgroups with them",
+    () => {
+      const file = (count: number) =>
+        `${thresholds}\nnetworks: [10.0.0.0/8]\nhostgroups:\n  - {name: all, networks: [${ips(count)}]}`;
+      expect(problemsOf(file(PREFIXES_MAX - 1))).toEqual([]);
+      expect(problemsOf(file(PREFIXES_MAX))).toEqual([
+        `3: hostgroups: ${PREFIXES_MAX + 1} prefixes with those of networks, but ${PREFIXES_MAX} is the most`,
+      ]);
+    },
+    TIMEOUT_MS,
+  );
 
-  test("refuses a file over the bound, and reads one at it", () => {
-    const atBound = BASE + "#".repeat(CONFIG_BYTES_MAX - BASE.length);
-    expect(problemsOf(atBound)).toEqual([]);
-    expect(problemsOf(`${atBound}#`)).toEqual([`1: larger than ${CONFIG_BYTES_MAX} bytes`]);
-  });
+  test(
+    "refuses a file over the bound, and reads one at it",
+    () => {
+      const atBound = BASE + "#".repeat(CONFIG_BYTES_MAX - BASE.length);
+      expect(problemsOf(atBound)).toEqual([]);
+      expect(problemsOf(`${atBound}#`)).toEqual([`1: larger than ${CONFIG_BYTES_MAX} bytes`]);
+    },
+    TIMEOUT_MS,
+  );
 
-  test("refuses aliases that multiply", () => {
-    const rows = ["a: &a [x, x, x, x, x, x, x, x, x, x]"];
-    for (let i = 0; i < 9; i++) {
-      const name = String.fromCharCode(98 + i);
-      const previous = String.fromCharCode(97 + i);
-      rows.push(`${name}: &${name} [${Array.from({ length: 10 }, () => `*${previous}`).join(", ")}]`);
-    }
-    const problems = problemsOf(`${BASE}${rows.join("\n")}`);
-    expect(problems.length).toBe(1);
-    expect(problems[0]).toEndWith(`: more than ${CONFIG_VALUES_MAX} values, aliases resolved: use fewer aliases`);
-  });
+  test(
+    "refuses aliases that multiply",
+    () => {
+      const rows = ["a: &a [x, x, x, x, x, x, x, x, x, x]"];
+      for (let i = 0; i < 9; i++) {
+        const name = String.fromCharCode(98 + i);
+        const previous = String.fromCharCode(97 + i);
+        rows.push(`${name}: &${name} [${Array.from({ length: 10 }, () => `*${previous}`).join(", ")}]`);
+      }
+      const problems = problemsOf(`${BASE}${rows.join("\n")}`);
+      expect(problems.length).toBe(1);
+      expect(problems[0]).toEndWith(`: more than ${CONFIG_VALUES_MAX} values, aliases resolved: use fewer aliases`);
+    },
+    TIMEOUT_MS,
+  );
 
-  test("says what is nested too deeply for the parser itself", () => {
-    expect(problemsOf(`ban: ${"[".repeat(100_000)}`)).toEqual(["1: nested too deeply"]);
-  });
+  test(
+    "says what is nested too deeply for the parser itself",
+    () => {
+      expect(problemsOf(`ban: ${"[".repeat(100_000)}`)).toEqual(["1: nested too deeply"]);
+    },
+    TIMEOUT_MS,
+  );
 });
 
 describe("aliases", () => {
