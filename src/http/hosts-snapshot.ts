@@ -31,11 +31,10 @@ export class HostsSnapshot {
   /** `{hosts: [HostStat]}` as of at most a second ago. Who asks while it is being written waits for the same one. */
   read(): Promise<Blob> {
     if (this.#current === null) {
-      this.#current = this.#write();
-      this.#current.then(
-        () => {
-          this.#cancelForget = this.#options.timers.after(SNAPSHOT_MS, () => this.#forget());
-        },
+      const written = this.#write();
+      this.#current = written;
+      written.then(
+        () => this.#keep(written),
         () => this.#forget(),
       );
     }
@@ -55,6 +54,12 @@ export class HostsSnapshot {
     }
     parts.push(utf8.encode("]}"));
     return new Blob(parts);
+  }
+
+  #keep(written: Promise<Blob>): void {
+    // Closed while it was being written.
+    if (this.#current !== written) return;
+    this.#cancelForget = this.#options.timers.after(SNAPSHOT_MS, () => this.#forget());
   }
 
   #forget(): void {

@@ -1,19 +1,13 @@
 /** The listener: every route behind the one pipeline, from start to a stop that lets answers in progress finish. */
-import { Elysia } from "elysia";
 import type { Metrics } from "../observability/metrics.ts";
 import type { Clock } from "../system/clock.ts";
 import { nextTurn, type Timers } from "../system/timers.ts";
+import { createApp } from "./app.ts";
 import { HostsSnapshot } from "./hosts-snapshot.ts";
 import { ListenError } from "./listen-error.ts";
 import { type FailureOptions, failed, register } from "./pipeline.ts";
 import { openGate } from "./principal.ts";
-import type { Route } from "./route.ts";
-import { attacksRoute } from "./routes/attacks.ts";
-import { banRoute, bansRoute, unbanRoute } from "./routes/bans.ts";
-import { healthzRoute } from "./routes/healthz.ts";
-import { hostsRoute } from "./routes/hosts.ts";
-import { metricsRoute } from "./routes/metrics.ts";
-import { statusRoute } from "./routes/status.ts";
+import { routesOf } from "./routes.ts";
 import type { Service } from "./service.ts";
 
 export interface HttpServerOptions {
@@ -29,8 +23,6 @@ export interface HttpServerOptions {
   readonly timers: Timers;
 }
 
-/** Longer than the longest hold of a parked poll, which sends nothing meanwhile. */
-const IDLE_SECONDS = 60;
 /** How long a stop waits for answers in progress. */
 const STOP_MS = 3000;
 
@@ -87,38 +79,4 @@ export class HttpServer {
       this.#options.log.error({ route, cause, suppressed }, "request failed"),
     );
   }
-}
-
-/** Options that the library would choose otherwise: its idle timeout cuts holds, a shared port hides a second service. */
-function createApp() {
-  return new Elysia({
-    aot: true,
-    normalize: false,
-    strictPath: true,
-    handler: { standardHostname: false },
-    serve: {
-      idleTimeout: IDLE_SECONDS,
-      reusePort: false,
-      development: false,
-      // The pipeline bounds bodies, with an answer of our own.
-      maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    },
-  });
-}
-
-export function routesOf(
-  service: Service,
-  snapshot: HostsSnapshot,
-  metrics: Pick<Metrics, "text" | "contentType">,
-): readonly Route[] {
-  return [
-    statusRoute(service),
-    attacksRoute(service),
-    hostsRoute(snapshot),
-    bansRoute(service),
-    banRoute(service),
-    unbanRoute(service),
-    metricsRoute(metrics),
-    healthzRoute(service),
-  ];
 }

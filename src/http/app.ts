@@ -1,0 +1,23 @@
+/** An empty application of the library with all its choices made, since several of its own would hurt us. */
+import { Elysia } from "elysia";
+
+/** Longer than the longest hold of a parked poll, which sends nothing meanwhile. */
+const IDLE_SECONDS = 60;
+
+export function createApp() {
+  return new Elysia({
+    aot: true,
+    // Unknown fields are refused, not dropped.
+    normalize: false,
+    strictPath: true,
+    handler: { standardHostname: false },
+    serve: {
+      idleTimeout: IDLE_SECONDS,
+      // A second service on the same port must fail, not share it.
+      reusePort: false,
+      development: false,
+      // The pipeline bounds bodies, with an answer of our own.
+      maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+    },
+  });
+}

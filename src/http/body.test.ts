@@ -1,0 +1,127 @@
+import { describe, expect, test } from "bun:test";
+import { isJson, parseJson, readBody } from "./body.ts";
+
+const utf8 = new TextEncoder();
+
+/** A request whose body comes in pieces and without a length. */
+function chunked(pieces: Iterable<Uint8Array>, onCancel: () => void = () => {}): Request {
+  const iterator = pieces[Symbol.iterator]();
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        const { done, value } = iterator.next();
+        if (done === true) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel: onCancel,
+    },
+    // Nothing is fetched ahead, so that a test sees what was asked for.
+    { highWaterMark: 0 },
+  );
+  return new Request("http://h/", { method: "POST", body });
+}
+
+describe("the media type", () => {
+  test.each([
+    "application/json",
+    "Application/JSON",
+    "application/json; charset=utf-8",
+    "application/json;charset=UTF-8;x=y",
+    " application/json ",
+  ])("%p is JSON", (value) => expect(isJson(value)).toBe(true));
+
+  test.each([
+    null,
+    "",
+    "text/plain",
+    "application/jsonp",
+    "application/json-patch+json",
+    "application/problem+json",
+    "application/json, text/plain",
+    "text/plain; application/json",
+    "multipart/form-data",
+  ])("%p is not", (value) => expect(isJson(value)).toBe(false));
+});
+
+describe("a body", () => {
+  test.each([0, 15, 16])("of %d bytes of 16 is read whole", async (size) => {
+    const bytes = new Uint8Array(size).fill(7);
+    expect(await readBody(chunked([bytes.slice(0, 5), bytes.slice(5)]), 16)).toMatchObject({ kind: "bytes" });
+    const read = await readBody(new Request("http://h/", { method: "POST", body: bytes }), 16);
+    expect(read.kind === "bytes" && Array.from(read.bytes)).toEqual(Array.from(bytes));
+  });
+
+  test("one byte above the limit is refused, and the rest is not asked for", async () => {
+    let pieces = 0;
+    let isCancelled = false;
+    function* endless() {
+      for (;;) {
+        pieces++;
+        yield new Uint8Array(4);
+      }
+    }
+    const request = chunked(endless(), () => {
+      isCancelled = true;
+    });
+    expect(await readBody(request, 16)).toEqual({ kind: "body_too_large", limitBytes: 16 });
+    expect(isCancelled).toBe(true);
+    expect(pieces).toBeLessThan(10);
+  });
+
+  test("that declares more than the limit is refused before a byte is read", async () => {
+    let pieces = 0;
+    function* counted() {
+      pieces++;
+      yield new Uint8Array(1);
+    }
+    const request = chunked(counted());
+    request.headers.set("content-length", "17");
+    expect(await readBody(request, 16)).toEqual({ kind: "body_too_large", limitBytes: 16 });
+    expect(pieces).toBe(0);
+  });
+
+  test("that breaks off is a refusal, not an error of ours", async () => {
+    const body = new ReadableStream({
+      pull(controller) {
+        controller.error(new Error("reset by peer"));
+      },
+    });
+    expect(await readBody(new Request("http://h/", { method: "POST", body }), 16)).toEqual({ kind: "body_cut_short" });
+  });
+
+  test("may be missing", async () => {
+    const read = await readBody(new Request("http://h/", { method: "POST" }), 16);
+    expect(read.kind === "bytes" && read.bytes.length).toBe(0);
+  });
+});
+
+describe("JSON", () => {
+  test("is parsed from UTF-8", () => {
+    expect(parseJson(utf8.encode('{"a":"ü€😀"}'))).toEqual({ kind: "json", value: { a: "ü€😀" } });
+  });
+
+  test.each([
+    ["a byte that UTF-8 does not have", [0x22, 0xff, 0x22]],
+    ["an overlong slash", [0x22, 0xc0, 0xaf, 0x22]],
+    ["half a surrogate pair", [0x22, 0xed, 0xa0, 0x80, 0x22]],
+    ["a character cut short", [0x22, 0xe2, 0x82]],
+  ])("with %s is refused, not repaired", (_, bytes) => {
+    expect(parseJson(new Uint8Array(bytes))).toEqual({ kind: "invalid_body", detail: "not UTF-8" });
+  });
+
+  test.each(["{", '{"a":1}x', "{a:1}", "undefined", "NaN", "'a'", '\ufeff{"a":1}', "[".repeat(60_000)])(
+    "is not %.20p",
+    (text) => expect(parseJson(utf8.encode(text)).kind).toBe("invalid_body"),
+  );
+
+  test.each(["", "  \n"])("is not %p: nothing was sent", (text) => {
+    expect(parseJson(utf8.encode(text))).toEqual({ kind: "invalid_body", detail: "empty" });
+  });
+
+  test("of equal keys takes the last", () => {
+    expect(parseJson(utf8.encode('{"ip":"192.0.2.1","ip":"192.0.2.2"}'))).toEqual({
+      kind: "json",
+      value: { ip: "192.0.2.2" },
+    });
+  });
+});

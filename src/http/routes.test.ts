@@ -1,0 +1,234 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import type { TSchema } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
+import { TestServer } from "../../test/fixtures/http.ts";
+import { attack, ban, host, NOON } from "../../test/fixtures/views.ts";
+import { ServiceFault } from "./service.ts";
+import { AttacksWire } from "./wire/attack.ts";
+import { BanWire } from "./wire/ban.ts";
+import { HostsWire } from "./wire/host.ts";
+import { StatusWire } from "./wire/status.ts";
+
+let server: TestServer;
+
+beforeEach(() => {
+  server = TestServer.started();
+});
+afterEach(() => server.http.stop());
+
+async function expectError(answer: Response, status: number, error: string): Promise<void> {
+  expect(await answer.json()).toEqual({ error });
+  expect(answer.status).toBe(status);
+  expect(answer.headers.get("content-type")).toBe("application/json");
+}
+
+/** Nothing of such a request reaches the service. */
+async function expectRefusal(answer: Response, status: number, error: string): Promise<void> {
+  await expectError(answer, status, error);
+  expect(server.service.calls).toEqual([]);
+}
+
+async function checked(answer: Response, schema: TSchema): Promise<Record<string, unknown>> {
+  const value: unknown = await answer.json();
+  expect([...Value.Errors(schema, value)]).toEqual([]);
+  expect(answer.headers.get("content-type")).toBe("application/json");
+  return value as Record<string, unknown>;
+}
+
+describe("reads", () => {
+  test("status is of an unscoped operator on an open API", async () => {
+    const answer = await server.get("/api/v1/status");
+    expect(await checked(answer, StatusWire)).toMatchObject({ role: "operator", unscoped: true, version: "1.2.3" });
+  });
+
+  test("attacks are those in progress and those that are over", async () => {
+    const over = attack({ id: "a0", endedAt: NOON + 1000 });
+    server.service.attacksView = { active: [{ attack: attack(), ban: ban() }], recent: [{ attack: over, ban: null }] };
+    const value = await checked(await server.get("/api/v1/attacks"), AttacksWire);
+    expect(value).toMatchObject({ active: [{ id: "a1", ban_state: "active" }], recent: [{ id: "a0", active: false }] });
+  });
+
+  test("hosts are those that the service tracks", async () => {
+    server.service.hostViews = [host(), host({ target: "2001:db8::1" })];
+    const value = await checked(await server.get("/api/v1/hosts"), HostsWire);
+    expect(value).toMatchObject({ hosts: [{ target: "192.0.2.1" }, { target: "2001:db8::1" }] });
+  });
+
+  test("bans are in order of address", async () => {
+    server.service.banViews = ["192.0.2.9", "192.0.2.10", "10.0.0.1"].map((target) => ({
+      ban: ban({ target }),
+      routeState: null,
+    }));
+    const answer = await server.get("/api/v1/bans");
+    const { bans } = (await answer.json()) as { bans: { target: string }[] };
+    expect(bans.map(({ target }) => target)).toEqual(["10.0.0.1", "192.0.2.9", "192.0.2.10"]);
+    for (const wire of bans) expect([...Value.Errors(BanWire, wire)]).toEqual([]);
+  });
+
+  test.each([
+    ["attacks", '{"active":[],"recent":[]}'],
+    ["hosts", '{"hosts":[]}'],
+    ["bans", '{"bans":[]}'],
+  ])("%s are empty lists where there is nothing", async (name, text) => {
+    expect(await (await server.get(`/api/v1/${name}`)).text()).toBe(text);
+  });
+
+  test("a query that no route knows changes nothing", async () => {
+    expect((await server.get("/api/v1/bans?x=1&x=2")).status).toBe(200);
+  });
+
+  test("are not for caches", async () => {
+    expect((await server.get("/api/v1/status")).headers.get("cache-control")).toBe("no-store");
+  });
+});
+
+describe("ban", () => {
+  test("answers with the ban, for the address in its one spelling", async () => {
+    const answer = await server.post("/api/v1/ban", '{"ip":"2001:DB8:0:0::1"}');
+    expect(answer.status).toBe(200);
+    expect(await checked(answer, BanWire)).toMatchObject({ target: "2001:db8::1", state: "active", announced: true });
+    expect(server.service.calls).toEqual(['ban 2001:db8::1 by ""']);
+  });
+
+  test.each(["whitelisted", "outside configured networks", "max_active_bans reached"])(
+    "that policy refuses as %s is 409 with the rejected ban",
+    async (reason) => {
+      server.service.onBan = (target) => ({ ban: ban({ target, state: "rejected", reason }), routeState: null });
+      const answer = await server.post("/api/v1/ban", '{"ip":"192.0.2.1"}');
+      expect(answer.status).toBe(409);
+      expect(await checked(answer, BanWire)).toMatchObject({ state: "rejected", reason, target: "192.0.2.1" });
+    },
+  );
+
+  test("that cannot be kept is 503 and says so", async () => {
+    server.service.fault = new ServiceFault("the ban could not be stored; nothing was changed");
+    const answer = await server.post("/api/v1/ban", '{"ip":"192.0.2.1"}');
+    await expectError(answer, 503, "the ban could not be stored; nothing was changed");
+    expect(server.logged).toMatchObject([{ route: "ban", cause: server.service.fault }]);
+  });
+
+  test("that meets a bug of ours is a bland 500, told once a minute in the log", async () => {
+    server.service.fault = new Error("undefined is not a function");
+    for (let i = 0; i < 3; i++)
+      await expectError(await server.post("/api/v1/ban", '{"ip":"192.0.2.1"}'), 500, "internal error");
+    expect(server.logged).toHaveLength(1);
+    server.clock.advance(60_000);
+    await server.post("/api/v1/ban", '{"ip":"192.0.2.1"}');
+    expect(server.logged).toMatchObject([{ suppressed: 0 }, { suppressed: 2, cause: server.service.fault }]);
+  });
+});
+
+describe("unban", () => {
+  test("answers with the withdrawn ban", async () => {
+    server.service.onUnban = (target) => ({
+      ban: ban({ target, state: "withdrawn", withdrawnAt: NOON, reason: "manual unban" }),
+      routeState: null,
+    });
+    const answer = await server.post("/api/v1/unban", '{"ip":"192.0.2.1"}');
+    expect(answer.status).toBe(200);
+    expect(await checked(answer, BanWire)).toMatchObject({ state: "withdrawn", reason: "manual unban" });
+    expect(server.service.calls).toEqual(['unban 192.0.2.1 by ""']);
+  });
+
+  test("without an active ban is 404 and names the address", async () => {
+    await expectError(await server.post("/api/v1/unban", '{"ip":"2001:DB8::1"}'), 404, "no active ban for 2001:db8::1");
+  });
+});
+
+describe.each(["/api/v1/ban", "/api/v1/unban"])("%s refuses", (path) => {
+  test.each([
+    "",
+    "192.0.2",
+    "192.0.2.01",
+    "192.0.2.1/32",
+    " 192.0.2.1",
+    "::ffff:192.0.2.1",
+    "fe80::1%eth0",
+    "example.net",
+    "192.0.2.1\u0000",
+  ])("the address %p", async (ip) => {
+    await expectRefusal(await server.post(path, JSON.stringify({ ip })), 400, `invalid ip: ${ip}`);
+  });
+
+  test("a long text for an address, and gives back its beginning only", async () => {
+    await expectRefusal(
+      await server.post(path, JSON.stringify({ ip: "x".repeat(5000) })),
+      400,
+      `invalid ip: ${"x".repeat(100)}…`,
+    );
+  });
+
+  test.each([
+    ["", "empty"],
+    ["{}", "ip is required"],
+    ['{"ip":7}', "ip must be a string"],
+    ['{"ip":"192.0.2.1","ttl":5}', 'unknown field "ttl"'],
+    ["[]", "not an object"],
+    ["null", "not an object"],
+    [new Uint8Array([0x7b, 0x22, 0xff]), "not UTF-8"],
+  ])("the body %p", async (body, detail) => {
+    await expectRefusal(await server.post(path, body), 400, `invalid JSON body: ${detail}`);
+  });
+
+  test("what is not JSON", async () => {
+    const answer = await server.post(path, '{"ip":');
+    expect(answer.status).toBe(400);
+    expect(server.service.calls).toEqual([]);
+    expect(((await answer.json()) as { error: string }).error).toStartWith("invalid JSON body: ");
+  });
+
+  test.each(["text/plain", "application/x-www-form-urlencoded", "application/json, text/plain"])(
+    "the media type %s",
+    async (type) => {
+      await expectRefusal(
+        await server.post(path, '{"ip":"192.0.2.1"}', type),
+        415,
+        "Content-Type must be application/json",
+      );
+    },
+  );
+
+  test("a request without a media type", async () => {
+    const answer = await fetch(server.base + path, { method: "POST" });
+    await expectRefusal(answer, 415, "Content-Type must be application/json");
+  });
+});
+
+describe("the open routes", () => {
+  test("healthz says starting, then ok, as plain text without a newline", async () => {
+    server.service.ready = false;
+    const starting = await server.get("/healthz");
+    expect([starting.status, await starting.text()]).toEqual([503, "starting"]);
+    server.service.ready = true;
+    const ready = await server.get("/healthz");
+    expect([ready.status, await ready.text()]).toEqual([200, "ok"]);
+    expect(ready.headers.get("content-type")).toBe("text/plain; charset=utf-8");
+  });
+
+  test("metrics answer in the text exposition format, also while the service starts", async () => {
+    server.service.ready = false;
+    const answer = await server.get("/metrics");
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
+    expect(await answer.text()).toContain("# TYPE svc_api_requests_total counter");
+  });
+
+  test("metrics count requests by route, method and status", async () => {
+    await server.get("/api/v1/status");
+    await server.get("/nowhere");
+    const text = await (await server.get("/metrics")).text();
+    expect(text).toMatch(/^svc_api_requests_total\{route="status",method="GET",status="200"\} \d+$/m);
+    expect(text).toMatch(/^svc_api_requests_total\{route="unknown",method="GET",status="404"\} \d+$/m);
+    expect(text).toMatch(/^svc_api_request_duration_seconds_count\{route="status"\} \d+$/m);
+    expect(text).not.toContain("nowhere");
+  });
+
+  test("all else waits for the service to be ready", async () => {
+    server.service.ready = false;
+    for (const path of ["status", "attacks", "hosts", "bans"]) {
+      await expectError(await server.get(`/api/v1/${path}`), 503, "the service is starting");
+    }
+    await expectError(await server.post("/api/v1/ban", '{"ip":"192.0.2.1"}'), 503, "the service is starting");
+    expect(server.service.calls).toEqual([]);
+  });
+});

@@ -1,0 +1,54 @@
+import { describe, expect, test } from "bun:test";
+import { Value } from "@sinclair/typebox/value";
+import { attack, ban, NOON } from "../../../test/fixtures/views.ts";
+import { AttackWire, attackToWire } from "./attack.ts";
+
+describe("an attack on the wire", () => {
+  test("that goes on has its live rate and no end", () => {
+    const wire = attackToWire({ attack: attack(), ban: null });
+    expect(wire).toEqual({
+      id: "a1",
+      scope: "host",
+      target: "192.0.2.1",
+      group: "global",
+      direction: "incoming",
+      metric: "pps",
+      rate: 1500.123,
+      threshold: 1000,
+      rates: { pps: 1500.123, mbps: 20, flows_per_sec: 0, udp_pps: 1200 },
+      active: true,
+      dry_run: false,
+      started_at: "2026-03-01T12:00:00.000Z",
+      reason: {
+        threshold_source: "static",
+        shares: { udp: 0.7999, syn: 0, tcp: 0, icmp: 0, frag: 0 },
+        dominant_share_gate: 0.5,
+      },
+    });
+    expect(Value.Check(AttackWire, wire)).toBe(true);
+  });
+
+  test("that is over names its end", () => {
+    const wire = attackToWire({ attack: attack({ endedAt: NOON + 61_500 }), ban: null });
+    expect(wire).toMatchObject({ active: false, ended_at: "2026-03-01T12:01:01.500Z", rate: 1500.123 });
+    expect(Value.Check(AttackWire, wire)).toBe(true);
+  });
+
+  test("shows its ban's state, method, route and whether it is virtual", () => {
+    const wire = attackToWire({ attack: attack(), ban: ban({ dryRun: true }) });
+    expect(wire).toMatchObject({
+      ban_state: "active",
+      method: "blackhole",
+      route: "192.0.2.1/32 next-hop 192.0.2.254 community 65535:666",
+      dry_run: true,
+    });
+    expect(Value.Check(AttackWire, wire)).toBe(true);
+  });
+
+  test("shows a refused ban, without a route where there is no speaker", () => {
+    const rejected = ban({ state: "rejected", reason: "whitelisted", route: null });
+    const wire = attackToWire({ attack: attack(), ban: rejected });
+    expect(wire).toMatchObject({ ban_state: "rejected", method: "blackhole" });
+    expect(wire).not.toHaveProperty("route");
+  });
+});

@@ -1,0 +1,106 @@
+import { describe, expect, test } from "bun:test";
+import { Value } from "@sinclair/typebox/value";
+import { address } from "../../../test/fixtures/host-rows.ts";
+import { ban, NOON, route } from "../../../test/fixtures/views.ts";
+import { BanWire, banToWire, sortBans } from "./ban.ts";
+
+const announced = { kind: "announced" } as const;
+
+describe("a ban on the wire", () => {
+  test("of an attack has its metric, rate, threshold and route", () => {
+    const wire = banToWire({ ban: ban(), routeState: announced });
+    expect(wire).toEqual({
+      target: "192.0.2.1",
+      prefix: "192.0.2.1/32",
+      metric: "pps",
+      rate: 1500.123,
+      threshold: 1000,
+      next_hop: "192.0.2.254",
+      community: "65535:666",
+      route: "192.0.2.1/32 next-hop 192.0.2.254 community 65535:666",
+      state: "active",
+      dry_run: false,
+      manual: false,
+      started_at: "2026-03-01T12:00:00.000Z",
+      expires_at: "2026-03-01T12:10:00.000Z",
+      method: "blackhole",
+      announced: true,
+    });
+    expect(Value.Check(BanWire, wire)).toBe(true);
+  });
+
+  test("by hand leaves out metric, rate and threshold", () => {
+    const manual = ban({ manual: true, attackId: null, metric: null, rate: 0, threshold: 0 });
+    const wire = banToWire({ ban: manual, routeState: announced });
+    expect(wire).toMatchObject({ manual: true });
+    for (const field of ["metric", "rate", "threshold", "local_pref"]) expect(wire).not.toHaveProperty(field);
+  });
+
+  test("joins communities by spaces and names a local preference that is set", () => {
+    const withBoth = route("192.0.2.1", { communities: ["65535:666", "64500:1"], localPref: 200 });
+    expect(banToWire({ ban: ban({ route: withBoth }), routeState: announced })).toMatchObject({
+      community: "65535:666 64500:1",
+      local_pref: 200,
+    });
+  });
+
+  test("without a speaker has no route, next hop or community, and says that it is not announced", () => {
+    const wire = banToWire({ ban: ban({ route: null }), routeState: null });
+    expect(wire).toMatchObject({ state: "active", announced: false });
+    for (const field of ["route", "next_hop", "community"]) expect(wire).not.toHaveProperty(field);
+  });
+
+  test.each([
+    [{ kind: "pending" }, false],
+    [{ kind: "no_session" }, false],
+    [{ kind: "announced" }, true],
+  ] as const)("whose route is %j is announced: %p", (routeState, expected) => {
+    const wire = banToWire({ ban: ban(), routeState });
+    expect(wire).toMatchObject({ announced: expected });
+    expect(wire).not.toHaveProperty("announce_error");
+  });
+
+  test("that the speaker refused says why", () => {
+    const routeState = { kind: "failed", cause: "bgp announce failed: bad next hop" } as const;
+    expect(banToWire({ ban: ban(), routeState })).toMatchObject({
+      announced: false,
+      announce_error: "bgp announce failed: bad next hop",
+    });
+  });
+
+  test("that is virtual or over says nothing of announcement", () => {
+    const withdrawn = ban({ state: "withdrawn", withdrawnAt: NOON + 1, reason: "manual unban" });
+    expect(banToWire({ ban: withdrawn, routeState: null })).not.toHaveProperty("announced");
+    expect(banToWire({ ban: withdrawn, routeState: null })).toMatchObject({
+      state: "withdrawn",
+      withdrawn_at: "2026-03-01T12:00:00.001Z",
+      reason: "manual unban",
+    });
+    expect(banToWire({ ban: ban({ dryRun: true }), routeState: null })).not.toHaveProperty("announced");
+  });
+
+  test("of IPv6 has a /128", () => {
+    const v6 = ban({ target: "2001:db8::1", route: route("2001:db8::1", { nextHop: address("100::1") }) });
+    expect(banToWire({ ban: v6, routeState: announced })).toMatchObject({
+      target: "2001:db8::1",
+      prefix: "2001:db8::1/128",
+      next_hop: "100::1",
+    });
+  });
+});
+
+test("bans are in order of address, IPv4 first, then by number, of one address the newest first", () => {
+  const targets = ["2001:db8::1", "10.0.0.10", "192.0.2.1", "10.0.0.9", "2001:db8::", "9.0.0.1"];
+  const views = targets.map((target) => ({ ban: ban({ target }), routeState: null }));
+  views.push({ ban: ban({ target: "10.0.0.9", id: "newer", startedAt: NOON + 1 }), routeState: null });
+  const sorted = sortBans(views).map((view) => `${view.ban.target} ${view.ban.id}`);
+  expect(sorted).toEqual([
+    "9.0.0.1 b1",
+    "10.0.0.9 newer",
+    "10.0.0.9 b1",
+    "10.0.0.10 b1",
+    "192.0.2.1 b1",
+    "2001:db8:: b1",
+    "2001:db8::1 b1",
+  ]);
+});

@@ -1,0 +1,128 @@
+import { describe, expect, test } from "bun:test";
+import { Value } from "@sinclair/typebox/value";
+import { address } from "../../../test/fixtures/host-rows.ts";
+import { NOON, queue, source, status } from "../../../test/fixtures/views.ts";
+import type { Principal } from "../principal.ts";
+import { StatusWire, statusToWire } from "./status.ts";
+
+const operator: Principal = { kind: "principal", operator: "", role: "operator", tenant: null };
+
+const config = {
+  speaker: "managed",
+  grpc: null,
+  localAsn: 64500,
+  routerId: address("192.0.2.250"),
+  listen: null,
+  nextHop: address("192.0.2.254"),
+  nextHop6: address("100::1"),
+  communities: ["65535:666", "64500:1"],
+  localPref: 200,
+  neighbors: [],
+} as const;
+
+describe("status on the wire", () => {
+  test("has every field of a service without an announcer, and no others", () => {
+    const wire = statusToWire(status(), operator);
+    const { capture: _, ...others } = wire;
+    expect(others).toEqual({
+      dry_run: true,
+      uptime_seconds: 12,
+      version: "1.2.3",
+      update_available: false,
+      role: "operator",
+      unscoped: true,
+      networks: ["192.0.2.0/24", "2001:db8::/32"],
+      active_attacks: 1,
+      active_bans: 2,
+      thresholds: { pps: 1000, mbps: 10, flows_per_sec: 100 },
+      hostgroups: [{ name: "global", calculation: "per_host", mitigation: "blackhole", ban: true }],
+      notify: { telegram: false, webhook: false, slack: false, email: false, exec: false },
+      nodes_total: 0,
+      edge_nodes_total: 0,
+    });
+    expect(Value.Check(StatusWire, wire)).toBe(true);
+  });
+
+  test("shows each neighbor's session as it is now", () => {
+    const neighbors = [
+      { address: "192.0.2.2", remoteAsn: 64501, state: "established", sinceMs: NOON, advertised: 3 },
+      { address: "192.0.2.3", remoteAsn: 64502, state: "idle", sinceMs: 0, advertised: 0 },
+    ];
+    const wire = statusToWire(status({ bgp: { config, connected: true, fault: null, neighbors } }), operator);
+    expect(wire.bgp).toEqual({
+      local_asn: 64500,
+      router_id: "192.0.2.250",
+      next_hop: "192.0.2.254",
+      next_hop6: "100::1",
+      community: "65535:666 64500:1",
+      local_pref: 200,
+      speaker: "managed",
+      connected: true,
+      neighbors: [
+        {
+          address: "192.0.2.2",
+          remote_asn: 64501,
+          state: "established",
+          since: "2026-03-01T12:00:00.000Z",
+          advertised: 3,
+        },
+        { address: "192.0.2.3", remote_asn: 64502, state: "idle", advertised: 0 },
+      ],
+    });
+    expect(Value.Check(StatusWire, wire)).toBe(true);
+  });
+
+  test("says why the speaker does not answer", () => {
+    const bgp = { config, connected: false, fault: "gobgpd is not installed", neighbors: [] };
+    expect(statusToWire(status({ bgp }), operator).bgp).toMatchObject({
+      connected: false,
+      error: "gobgpd is not installed",
+    });
+  });
+
+  test("shows captured, lost and failed by interface and queue", () => {
+    const first = queue({
+      receivedPackets: 10,
+      receivedBytes: 640,
+      countedPackets: 7,
+      untrackedPackets: 1,
+      foreignPackets: 2,
+      parseErrors: { truncated: 1, not_ip: 0 },
+      droppedRingFull: 1,
+      droppedFillEmpty: 2,
+      droppedKernel: 3,
+    });
+    const failed = source({
+      name: "eth1",
+      state: "failed",
+      error: "no such interface",
+      queues: [queue({ queue: -1 })],
+    });
+    const sources = [source({ queues: [first] }), failed];
+    const wire = statusToWire(status({ capture: { trackedHosts: 3, maxHosts: 8, sources } }), operator);
+    expect(wire.capture).toMatchObject({ tracked_hosts: 3, max_hosts: 8 });
+    expect(wire.capture.interfaces[0]?.queues).toEqual([
+      {
+        queue: 0,
+        received_packets: 10,
+        received_bytes: 640,
+        counted_packets: 7,
+        untracked_packets: 1,
+        foreign_packets: 2,
+        parse_errors: { truncated: 1 },
+        dropped_packets: 6,
+        dropped_ring_full: 1,
+        dropped_fill_empty: 2,
+        dropped_kernel: 3,
+      },
+    ]);
+    expect(wire.capture.interfaces[1]).toMatchObject({ name: "eth1", state: "failed", error: "no such interface" });
+    expect(wire.capture.interfaces[1]?.queues[0]).not.toHaveProperty("queue");
+    expect(Value.Check(StatusWire, wire)).toBe(true);
+  });
+
+  test("names the caller's role and whether it is bound to a tenant", () => {
+    const tenant: Principal = { kind: "principal", operator: "t", role: "viewer", tenant: "acme" };
+    expect(statusToWire(status(), tenant)).toMatchObject({ role: "viewer", unscoped: false });
+  });
+});
