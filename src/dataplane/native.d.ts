@@ -81,6 +81,8 @@ export interface QueueStats {
   readonly droppedRingFull: number;
   readonly droppedFillEmpty: number;
   readonly droppedKernel: number;
+  /** Headers chosen as samples that found no room; their packets were counted. */
+  readonly lostSamples: number;
 }
 
 export interface SourceStatus {

@@ -1,0 +1,145 @@
+#include "arguments.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace floodwall::binding {
+namespace {
+
+constexpr std::size_t kAddressBytes = 16;
+
+[[noreturn]] void throwType(const Napi::Env& env, const std::string& name, const std::string& expected) {
+  throw Napi::TypeError::New(env, name + " must be " + expected);
+}
+
+[[noreturn]] void throwRange(const Napi::Env& env, const std::string& name, const std::string& expected) {
+  throw Napi::RangeError::New(env, name + " must be " + expected);
+}
+
+std::uint32_t uint32From(const Napi::Value& value, const std::string& name, std::uint32_t max) {
+  const std::string expected = "a whole number from 0 to " + std::to_string(max);
+  if (!value.IsNumber()) throwType(value.Env(), name, expected);
+  const double number = value.As<Napi::Number>().DoubleValue();
+  // Written so that NaN fails.
+  if (!(number >= 0 && number <= max) || std::floor(number) != number) throwRange(value.Env(), name, expected);
+  return static_cast<std::uint32_t>(number);
+}
+
+template <typename Element>
+constexpr napi_typedarray_type kArrayType = napi_uint8_array;
+template <>
+constexpr napi_typedarray_type kArrayType<std::uint32_t> = napi_uint32_array;
+template <>
+constexpr napi_typedarray_type kArrayType<double> = napi_float64_array;
+
+template <typename Element>
+constexpr const char* kArrayName = "a Uint8Array";
+template <>
+constexpr const char* kArrayName<std::uint32_t> = "a Uint32Array";
+template <>
+constexpr const char* kArrayName<double> = "a Float64Array";
+
+template <typename Element>
+std::span<Element> elementsOf(const Napi::Value& value, const std::string& name) {
+  if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != kArrayType<Element>) {
+    throwType(value.Env(), name, kArrayName<Element>);
+  }
+  auto array = value.As<Napi::TypedArrayOf<Element>>();
+  return {array.Data(), array.ElementLength()};
+}
+
+template <typename Element>
+std::span<Element> columnOf(const Napi::Object& rows, const char* key, std::size_t elements) {
+  const auto column = elementsOf<Element>(rows.Get(key), key);
+  if (column.size() < elements) throwRange(rows.Env(), key, "of at least " + std::to_string(elements) + " elements");
+  return column.first(elements);
+}
+
+}  // namespace
+
+Napi::Object objectArgument(const Napi::CallbackInfo& info, std::size_t index, const char* name) {
+  if (!info[index].IsObject()) throwType(info.Env(), name, "an object");
+  return info[index].As<Napi::Object>();
+}
+
+std::string stringOf(const Napi::Object& object, const char* key) {
+  const Napi::Value value = object.Get(key);
+  if (!value.IsString()) throwType(object.Env(), key, "a string");
+  std::string text = value.As<Napi::String>().Utf8Value();
+  // Names end at the first zero byte for the kernel: another interface or file than the one that was named.
+  if (text.find('\0') != std::string::npos) throwType(object.Env(), key, "a string without zero bytes");
+  return text;
+}
+
+bool booleanOf(const Napi::Object& object, const char* key) {
+  const Napi::Value value = object.Get(key);
+  if (!value.IsBoolean()) throwType(object.Env(), key, "a boolean");
+  return value.As<Napi::Boolean>().Value();
+}
+
+std::uint32_t uint32Of(const Napi::Object& object, const char* key) {
+  return uint32From(object.Get(key), key, UINT32_MAX);
+}
+
+std::vector<std::uint32_t> uint32sOf(const Napi::Object& object, const char* key, std::uint32_t max) {
+  const Napi::Value value = object.Get(key);
+  if (!value.IsArray()) throwType(object.Env(), key, "an array");
+  const auto array = value.As<Napi::Array>();
+  std::vector<std::uint32_t> numbers;
+  for (std::uint32_t i = 0; i < array.Length(); i++) {
+    const Napi::Value element = array[i];
+    numbers.push_back(uint32From(element, std::string(key) + "[" + std::to_string(i) + "]", max));
+  }
+  return numbers;
+}
+
+std::size_t choiceOf(const Napi::Object& object, const char* key, std::span<const char* const> names) {
+  const Napi::Value value = object.Get(key);
+  const std::string text = value.IsString() ? value.As<Napi::String>().Utf8Value() : std::string();
+  const auto found = std::find(names.begin(), names.end(), text);
+  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+  std::string expected = "one of";
+  for (const char* name : names) expected += std::string(" ") + name;
+  throwType(object.Env(), key, expected);
+}
+
+std::span<std::uint8_t> bytesArgument(const Napi::CallbackInfo& info, std::size_t index, const char* name) {
+  return elementsOf<std::uint8_t>(info[index], name);
+}
+
+std::span<double> doublesArgument(const Napi::CallbackInfo& info, std::size_t index, const char* name) {
+  return elementsOf<double>(info[index], name);
+}
+
+Address addressArgument(const Napi::CallbackInfo& info, std::size_t index) {
+  const auto bytes = bytesArgument(info, index, "address");
+  if (bytes.size() != kAddressBytes) throwRange(info.Env(), "address", "of 16 bytes");
+  Address address;
+  std::copy(bytes.begin(), bytes.end(), address.bytes.begin());
+  return address;
+}
+
+HostColumns hostRowsArgument(const Napi::CallbackInfo& info, std::size_t index) {
+  const Napi::Object rows = objectArgument(info, index, "out");
+  // As many as an array of addresses could hold; the columns' own lengths decide.
+  const std::size_t capacity = uint32From(rows.Get("capacity"), "capacity", UINT32_MAX / kAddressBytes);
+  return {.addresses = columnOf<std::uint8_t>(rows, "addresses", capacity * kAddressBytes),
+          .groups = columnOf<std::uint32_t>(rows, "groups", capacity),
+          .networks = columnOf<std::uint32_t>(rows, "networks", capacity),
+          .idleMs = columnOf<double>(rows, "idleMs", capacity),
+          .incoming = columnOf<double>(rows, "incoming", capacity * kMetrics),
+          .outgoing = columnOf<double>(rows, "outgoing", capacity * kMetrics)};
+}
+
+NetworksColumns networksArgument(const Napi::CallbackInfo& info, std::size_t index) {
+  const Napi::Object table = objectArgument(info, index, "table");
+  return {.addresses = elementsOf<std::uint8_t>(table.Get("addresses"), "addresses"),
+          .lengths = elementsOf<std::uint8_t>(table.Get("lengths"), "lengths"),
+          .networks = elementsOf<std::uint32_t>(table.Get("networks"), "networks"),
+          .groups = elementsOf<std::uint32_t>(table.Get("groups"), "groups"),
+          .networkCount = uint32Of(table, "networkCount"),
+          .groupCount = uint32Of(table, "groupCount")};
+}
+
+}  // namespace floodwall::binding

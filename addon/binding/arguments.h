@@ -1,0 +1,40 @@
+// Reads JavaScript arguments into the core's types; what does not fit throws a TypeError or RangeError that names it.
+#pragma once
+
+#include <napi.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine.h"
+
+namespace floodwall::binding {
+
+/// The argument at `index` as an object; `name` is what the error calls it.
+[[nodiscard]] Napi::Object objectArgument(const Napi::CallbackInfo& info, std::size_t index, const char* name);
+
+[[nodiscard]] std::string stringOf(const Napi::Object& object, const char* key);
+[[nodiscard]] bool booleanOf(const Napi::Object& object, const char* key);
+/// A whole number from 0 to 2^32 - 1.
+[[nodiscard]] std::uint32_t uint32Of(const Napi::Object& object, const char* key);
+/// An array of whole numbers from 0 to `max`.
+[[nodiscard]] std::vector<std::uint32_t> uint32sOf(const Napi::Object& object, const char* key, std::uint32_t max);
+
+/// The index of the string in `names`.
+[[nodiscard]] std::size_t choiceOf(const Napi::Object& object, const char* key, std::span<const char* const> names);
+
+/// What a typed array holds, valid while the call lasts. The element type is given by the caller's pointer type.
+[[nodiscard]] std::span<std::uint8_t> bytesArgument(const Napi::CallbackInfo& info, std::size_t index,
+                                                    const char* name);
+[[nodiscard]] std::span<double> doublesArgument(const Napi::CallbackInfo& info, std::size_t index, const char* name);
+/// Exactly 16 bytes.
+[[nodiscard]] Address addressArgument(const Napi::CallbackInfo& info, std::size_t index);
+
+/// A HostRows whose arrays all hold `capacity` rows.
+[[nodiscard]] HostColumns hostRowsArgument(const Napi::CallbackInfo& info, std::size_t index);
+/// A NetworksTable; the core checks that its columns fit together.
+[[nodiscard]] NetworksColumns networksArgument(const Napi::CallbackInfo& info, std::size_t index);
+
+}  // namespace floodwall::binding

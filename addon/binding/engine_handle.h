@@ -1,0 +1,68 @@
+// The Engine of native.d.ts. Owns the sources and replays that were opened on it: they go before it does.
+#pragma once
+
+#include <napi.h>
+
+#include <memory>
+#include <vector>
+
+#include "engine.h"
+#include "source_handle.h"
+
+namespace floodwall::binding {
+
+class EngineHandle : public Napi::ObjectWrap<EngineHandle> {
+ public:
+  static Napi::Function define(const Napi::Env& env);
+  /// Takes the EngineOptions of native.d.ts.
+  explicit EngineHandle(const Napi::CallbackInfo& info);
+
+ private:
+  // In the order of native.d.ts.
+  void setNetworks(const Napi::CallbackInfo& info);
+  void setScreens(const Napi::CallbackInfo& info);
+  void setWatched(const Napi::CallbackInfo& info);
+  Napi::Value openSource(const Napi::CallbackInfo& info);
+  Napi::Value openReplay(const Napi::CallbackInfo& info);
+  Napi::Value tick(const Napi::CallbackInfo& info);
+  Napi::Value readScreened(const Napi::CallbackInfo& info);
+  Napi::Value readHosts(const Napi::CallbackInfo& info);
+  Napi::Value readHost(const Napi::CallbackInfo& info);
+  Napi::Value readGroups(const Napi::CallbackInfo& info);
+  Napi::Value readSamples(const Napi::CallbackInfo& info);
+  Napi::Value stats(const Napi::CallbackInfo& info);
+  void close(const Napi::CallbackInfo& info);
+
+  /// The present networks; sources that open later need them too.
+  struct Networks {
+    std::vector<std::uint8_t> addresses;
+    std::vector<std::uint8_t> lengths;
+    std::vector<std::uint32_t> networks;
+    std::vector<std::uint32_t> groups;
+    std::uint32_t networkCount = 0;
+    std::uint32_t groupCount = 0;
+
+    explicit Networks(const NetworksColumns& columns);
+    [[nodiscard]] NetworksColumns columns() const;
+  };
+
+  Engine& engine(const Napi::Env& env) const;
+  void dropClosed();
+
+  EngineOptions options_;
+  bool hasCaptureClock_ = false;
+  std::shared_ptr<Engine> engine_;
+  std::unique_ptr<Networks> networks_;
+  std::shared_ptr<bool> isTicking_ = std::make_shared<bool>(false);
+  std::vector<std::shared_ptr<SourceSlot>> sources_;
+  std::vector<std::shared_ptr<ReplaySlot>> replays_;
+};
+
+/// The constructors of the handles, kept for the addon's instance.
+struct Constructors {
+  Napi::FunctionReference engine;
+  Napi::FunctionReference source;
+  Napi::FunctionReference replay;
+};
+
+}  // namespace floodwall::binding

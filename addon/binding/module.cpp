@@ -1,0 +1,38 @@
+// What `require("floodwall.node")` gives: the Native of native.d.ts.
+#include <napi.h>
+
+#include "counters.h"
+#include "engine_handle.h"
+#include "packet_parser.h"
+
+namespace floodwall::binding {
+namespace {
+
+Napi::Value openEngine(const Napi::CallbackInfo& info) {
+  return info.Env().GetInstanceData<Constructors>()->engine.New({info[0]});
+}
+
+Napi::Array parseErrors(const Napi::Env& env) {
+  Napi::Array names = Napi::Array::New(env, kParseErrors);
+  for (std::uint32_t i = 0; i < kParseErrors; i++) names.Set(i, kParseErrorNames[i]);
+  return names;
+}
+
+Napi::Object initialize(Napi::Env env, Napi::Object exports) {
+  auto constructors = std::make_unique<Constructors>();
+  constructors->engine = Napi::Persistent(EngineHandle::define(env));
+  constructors->source = Napi::Persistent(SourceHandle::define(env));
+  constructors->replay = Napi::Persistent(ReplayHandle::define(env));
+  // Node-API deletes it with the addon's instance.
+  env.SetInstanceData(constructors.release());
+  exports.Set("PARSE_ERRORS", parseErrors(env));
+  exports.Set("METRIC_COUNT", static_cast<double>(kMetrics));
+  exports.Set("openEngine", Napi::Function::New(env, openEngine, "openEngine"));
+  return exports;
+}
+
+}  // namespace
+
+NODE_API_MODULE(floodwall, initialize)
+
+}  // namespace floodwall::binding

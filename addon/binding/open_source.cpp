@@ -1,0 +1,72 @@
+#include "open_source.h"
+
+#include <sched.h>
+
+#include <array>
+
+#include "af_xdp_source.h"
+#include "arguments.h"
+#include "pcap_file_source.h"
+#include "pcap_live_source.h"
+#include "xdp_inline_source.h"
+
+namespace floodwall::binding {
+namespace {
+
+// Names in the order of the core's enumerations.
+constexpr std::array<const char*, 4> kKinds = {"af_xdp", "xdp_inline", "pcap_live", "pcap_file"};
+constexpr std::array<const char*, 3> kXdpModes = {"auto", "native", "generic"};
+constexpr std::array<const char*, 3> kZeroCopies = {"auto", "on", "off"};
+constexpr std::array<const char*, 2> kPaces = {"real", "max"};
+
+constexpr std::uint32_t kQueueMax = 4095;
+
+XdpMode xdpModeOf(const Napi::Object& options) { return static_cast<XdpMode>(choiceOf(options, "xdpMode", kXdpModes)); }
+
+std::vector<int> cpusOf(const Napi::Object& options) {
+  const auto cpus = uint32sOf(options, "cpus", CPU_SETSIZE - 1);
+  return {cpus.begin(), cpus.end()};
+}
+
+AfXdpOptions afXdpOptions(const Napi::Object& options) {
+  AfXdpOptions parsed{.interface = stringOf(options, "interface"),
+                      .queues = std::nullopt,
+                      .xdpMode = xdpModeOf(options),
+                      .zeroCopy = static_cast<ZeroCopy>(choiceOf(options, "zeroCopy", kZeroCopies)),
+                      .cpus = cpusOf(options)};
+  if (options.Get("queues").IsNull()) return parsed;
+  parsed.queues = uint32sOf(options, "queues", kQueueMax);
+  if (parsed.queues->empty()) throw Napi::RangeError::New(options.Env(), "queues must be null or name a queue");
+  return parsed;
+}
+
+XdpInlineOptions inlineOptions(const Napi::Object& options, const EngineOptions& engine) {
+  return {.interface = stringOf(options, "interface"),
+          .xdpMode = xdpModeOf(options),
+          .sampleEvery = uint32Of(options, "sampleEvery"),
+          .cpus = cpusOf(options),
+          .maxHosts = engine.maxHosts,
+          .countOutgoing = engine.countOutgoing,
+          .idleMs = engine.idleMs,
+          .tickMs = engine.tickMs};
+}
+
+}  // namespace
+
+std::unique_ptr<CaptureSource> openSource(const Napi::Object& options, const EngineOptions& engine,
+                                          const AddShard& addShard) {
+  switch (choiceOf(options, "kind", kKinds)) {
+    case 0:
+      return openAfXdp(afXdpOptions(options), addShard);
+    case 1:
+      return openXdpInline(inlineOptions(options, engine), addShard);
+    case 2:
+      return openPcapLive({.interface = stringOf(options, "interface"), .cpus = cpusOf(options)}, addShard);
+    default: {
+      const auto pace = static_cast<Pace>(choiceOf(options, "pace", kPaces));
+      return openPcapFile(stringOf(options, "path"), pace, addShard);
+    }
+  }
+}
+
+}  // namespace floodwall::binding

@@ -1,0 +1,57 @@
+#include "source_status.h"
+
+namespace floodwall::binding {
+namespace {
+
+/// Exact up to 2^53: 285 years at a billion packets a second.
+double number(std::uint64_t count) { return static_cast<double>(count); }
+
+Napi::Object parseErrorsObject(const Napi::Env& env, const ShardStats& shard) {
+  Napi::Object object = Napi::Object::New(env);
+  for (std::size_t i = 0; i < kParseErrors; i++) object.Set(kParseErrorNames[i], number(shard.parseErrors[i]));
+  return object;
+}
+
+Napi::Object queueObject(const Napi::Env& env, const QueueStats& queue) {
+  Napi::Object object = Napi::Object::New(env);
+  object.Set("interface", queue.interface);
+  object.Set("queue", queue.queue);
+  object.Set("receivedPackets", number(queue.shard.receivedPackets));
+  object.Set("receivedBytes", number(queue.shard.receivedBytes));
+  object.Set("countedPackets", number(queue.shard.countedPackets));
+  object.Set("untrackedPackets", number(queue.shard.untrackedPackets));
+  object.Set("foreignPackets", number(queue.shard.foreignPackets));
+  object.Set("parseErrors", parseErrorsObject(env, queue.shard));
+  object.Set("droppedRingFull", number(queue.droppedRingFull));
+  object.Set("droppedFillEmpty", number(queue.droppedFillEmpty));
+  object.Set("droppedKernel", number(queue.droppedKernel));
+  object.Set("lostSamples", number(queue.lostSamples));
+  return object;
+}
+
+const char* stateName(SourceState state) {
+  switch (state) {
+    case SourceState::running:
+      return "running";
+    case SourceState::failed:
+      return "failed";
+    case SourceState::ended:
+      return "ended";
+  }
+  return "failed";
+}
+
+}  // namespace
+
+Napi::Object statusObject(const Napi::Env& env, const SourceStatus& status) {
+  Napi::Array queues = Napi::Array::New(env, status.queues.size());
+  for (std::uint32_t i = 0; i < status.queues.size(); i++) queues.Set(i, queueObject(env, status.queues[i]));
+  Napi::Object object = Napi::Object::New(env);
+  object.Set("state", stateName(status.state));
+  object.Set("mode", status.mode);
+  object.Set("error", status.error.empty() ? env.Null() : Napi::String::New(env, status.error).As<Napi::Value>());
+  object.Set("queues", queues);
+  return object;
+}
+
+}  // namespace floodwall::binding
