@@ -1,0 +1,78 @@
+// The inline counter with networks of its own, run over single frames in the kernel (BPF_PROG_TEST_RUN).
+#pragma once
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <doctest/doctest.h>
+#include <linux/bpf.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <vector>
+
+#include "inline_program.h"
+#include "inline_totals.h"
+#include "packets.h"
+
+namespace floodwall::test {
+
+/// Says so when the test cannot run here: `if (cannotRunXdp("…")) return;`
+inline bool cannotRunXdp(const char* test) {
+  if (geteuid() == 0) return false;
+  std::printf("skipped: %s (needs root to load an XDP program)\n", test);
+  return true;
+}
+
+inline constexpr std::uint32_t kIpv4Network = 0, kIpv6Network = 1;
+/// 10.1.0.0/16 and 2001:db8:1::/48.
+inline std::vector<PrefixValue> protectedNetworks() {
+  return {{.address = ipv4(kProtected), .length = 112, .value = kIpv4Network},
+          {.address = ipv6(1, 0), .length = 48, .value = kIpv6Network}};
+}
+
+class InlineBox {
+ public:
+  explicit InlineBox(const InlineProgramOptions& options = {.maxHosts = 1U << 16}) : program(options) {
+    program.setNetworks(protectedNetworks(), 2);
+  }
+
+  /// The verdict; checks that the frame comes out as it went in.
+  std::uint32_t run(const Bytes& frame, int repeat = 1) const {
+    Bytes out(frame.size() + 512);
+    LIBBPF_OPTS(bpf_test_run_opts, options);
+    options.data_in = frame.data();
+    options.data_size_in = static_cast<std::uint32_t>(frame.size());
+    options.data_out = out.data();
+    options.data_size_out = static_cast<std::uint32_t>(out.size());
+    options.repeat = repeat;
+    REQUIRE(bpf_prog_test_run_opts(program.programFd(), &options) == 0);
+    out.resize(options.data_size_out);
+    CHECK(out == frame);
+    return options.retval;
+  }
+
+  [[nodiscard]] InlineTotals host(const Address& address, Direction direction = Direction::incoming) const {
+    return read(program.hostsFd(direction), address.bytes.data());
+  }
+  [[nodiscard]] bool hasHost(const Address& address, Direction direction = Direction::incoming) const {
+    std::vector<inline_counts> ofCpus(cpus());
+    return bpf_map_lookup_elem(program.hostsFd(direction), address.bytes.data(), ofCpus.data()) == 0;
+  }
+  [[nodiscard]] InlineTotals network(std::uint32_t network, Direction direction = Direction::incoming) const {
+    return read(program.networksFd(direction), &network);
+  }
+
+  InlineProgram program;
+
+ private:
+  static std::size_t cpus() { return static_cast<std::size_t>(libbpf_num_possible_cpus()); }
+  static InlineTotals read(int map, const void* key) {
+    std::vector<inline_counts> ofCpus(cpus());
+    InlineTotals totals;
+    if (bpf_map_lookup_elem(map, key, ofCpus.data()) != 0) return totals;
+    for (const inline_counts& one : ofCpus) totals.add(one);
+    return totals;
+  }
+};
+
+}  // namespace floodwall::test
