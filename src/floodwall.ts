@@ -124,7 +124,10 @@ export class Floodwall {
       this.reload();
     } catch (cause) {
       if (!(cause instanceof ConfigError)) throw cause;
-      this.#options.log.error({ problems: cause.message.split("\n") }, "reload refused, the running configuration stays");
+      this.#options.log.error(
+        { problems: cause.message.split("\n") },
+        "reload refused, the running configuration stays",
+      );
     }
   }
 
@@ -144,7 +147,6 @@ export class Floodwall {
       log,
       executable: gobgpdExecutable,
       metrics: metrics.mitigation,
-      listen: config.listen && { port: config.listen.port, addresses: [config.listen.address] },
       times: DEFAULT_TIMES,
     });
   }
@@ -217,7 +219,10 @@ export class Floodwall {
     const { log, metrics } = this.#options;
     metrics.mitigation.stateWriteFailed();
     this.#limiter.pass("state", (suppressed) =>
-      log.error({ cause, suppressed }, "the state database takes no writes: bans hold, but would not survive a restart"),
+      log.error(
+        { cause, suppressed },
+        "the state database takes no writes: bans hold, but would not survive a restart",
+      ),
     );
   }
 

@@ -32,3 +32,5 @@ export const ACTIVE_BANS_MAX = 10_000;
 export const HOSTS_MAX = 16_777_216;
 /** Kinds of a repeated warning that are told apart in the log; the rest share one place. */
 export const LIMITER_KEYS_MAX = 1024;
+/** A host without packets for this long leaves the host table, ms. */
+export const HOST_IDLE_MS = 60_000;

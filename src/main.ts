@@ -64,7 +64,9 @@ function replayCapture(capture: string, configPath: string): number {
     replay({ native: loadAddon(), config, capture, print: (line) => console.log(line) });
     return 0;
   } catch (cause) {
-    console.error(cause instanceof ConfigError ? cause.message : `floodwall: ${cause instanceof Error ? cause.message : cause}`);
+    console.error(
+      cause instanceof ConfigError ? cause.message : `floodwall: ${cause instanceof Error ? cause.message : cause}`,
+    );
     return 1;
   }
 }

@@ -2,10 +2,11 @@
  * `floodwall serve`: the composition root. Builds all parts, starts them in order and stops them in reverse; what can fail
  * for a plain reason fails here, before anything outside is touched, with a message that says what to do.
  */
-import { describeProblem } from "./config/problem.ts";
-import { type LoadedConfig, loadConfig } from "./config/load.ts";
-import { unsetVariables } from "./config/secrets.ts";
+
 import type { Config } from "./config/config.ts";
+import { type LoadedConfig, loadConfig } from "./config/load.ts";
+import { describeProblem } from "./config/problem.ts";
+import { unsetVariables } from "./config/secrets.ts";
 import { AddonError, loadAddon } from "./dataplane/addon.ts";
 import { Floodwall } from "./floodwall.ts";
 import { hostPort, ListenError } from "./http/listen-error.ts";
@@ -76,7 +77,11 @@ function start(config: Config, configPath: string, log: Log): Running {
 function startProblems(configPath: string, loaded: LoadedConfig): string[] {
   if (loaded.kind === "invalid") return loaded.problems.map((problem) => describeProblem(configPath, problem));
   return unsetVariables(loaded.config, (name) => processEnvironment.read(name)).map(({ name, path }) =>
-    describeProblem(configPath, { line: loaded.lineOf(path), path, rule: `the environment variable ${name} is not set` }),
+    describeProblem(configPath, {
+      line: loaded.lineOf(path),
+      path,
+      rule: `the environment variable ${name} is not set`,
+    }),
   );
 }
 

@@ -24,8 +24,17 @@ const jobs = `-j${availableParallelism()}`;
 const failOnReport = { ASAN_OPTIONS: "detect_leaks=1", UBSAN_OPTIONS: "print_stacktrace=1:halt_on_error=1" };
 
 const STEPS: readonly Step[] = [
-  { name: "native unit tests (ASan, UBSan): build", command: ["make", "-C", "addon", jobs, "unit", "fuzz"], counts: one },
-  { name: "native unit tests (ASan, UBSan)", command: ["build/addon/unit"], environment: failOnReport, counts: doctest },
+  {
+    name: "native unit tests (ASan, UBSan): build",
+    command: ["make", "-C", "addon", jobs, "unit", "fuzz"],
+    counts: one,
+  },
+  {
+    name: "native unit tests (ASan, UBSan)",
+    command: ["build/addon/unit"],
+    environment: failOnReport,
+    counts: doctest,
+  },
   {
     name: `packet parser, fuzzed for ${FUZZ_SECONDS} s`,
     command: ["build/addon/fuzz_packet_parser", `-max_total_time=${FUZZ_SECONDS}`, "-max_len=512", "-verbosity=1"],
@@ -74,7 +83,11 @@ async function echo(stream: ReadableStream<Uint8Array>): Promise<string> {
 
 /** A step that is one test: its exit code is its result, and it names what it left out in lines `skipped: …`. */
 function one(output: string): Counts {
-  return { passed: 1, failed: 1, skipped: [...output.matchAll(/^skipped: (.+)$/gm)].map((match) => match[1] as string) };
+  return {
+    passed: 1,
+    failed: 1,
+    skipped: [...output.matchAll(/^skipped: (.+)$/gm)].map((match) => match[1] as string),
+  };
 }
 
 function doctest(output: string): Counts | null {

@@ -15,11 +15,14 @@ function attackAt(monotonicMs: number) {
 }
 
 describe("thresholds", () => {
-  test.each(METRICS.map((metric, index) => [metric, index] as const))("%s trips when strictly over", (metric, index) => {
-    const only = thresholds({ [metric]: 10 });
-    expect(firstCrossed(rates({ [metric]: 10 }), only)).toBe(-1);
-    expect(firstCrossed(rates({ [metric]: 10.001 }), only)).toBe(index);
-  });
+  test.each(METRICS.map((metric, index) => [metric, index] as const))(
+    "%s trips when strictly over",
+    (metric, index) => {
+      const only = thresholds({ [metric]: 10 });
+      expect(firstCrossed(rates({ [metric]: 10 }), only)).toBe(-1);
+      expect(firstCrossed(rates({ [metric]: 10.001 }), only)).toBe(index);
+    },
+  );
 
   test("a threshold of 0 is off", () => {
     expect(firstCrossed(rates({ udp_pps: 1e9 }), limits)).toBe(-1);

@@ -53,7 +53,10 @@ describe("detection", () => {
   test("judges the end by the thresholds of the start, whatever a reload made of them", () => {
     const { made, tick, policy } = detector();
     tick(0, flood("192.0.2.1", 1500));
-    made.reconfigure({ ...policy, hostgroups: [{ ...GLOBAL, thresholds: thresholds({ pps: 1e6, mbps: 1, flows_per_sec: 1 }) }] });
+    made.reconfigure({
+      ...policy,
+      hostgroups: [{ ...GLOBAL, thresholds: thresholds({ pps: 1e6, mbps: 1, flows_per_sec: 1 }) }],
+    });
     expect(tick(1000, flood("192.0.2.1", 1500))).toEqual(["lasts 192.0.2.1 pps"]);
     expect(tick(2000, flood("192.0.2.9", 1500))).toEqual(["lasts 192.0.2.1 pps"]);
   });

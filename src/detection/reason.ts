@@ -15,7 +15,8 @@ const SHARES = { udp: "udp_pps", syn: "tcp_syn_pps", tcp: "tcp_pps", icmp: "icmp
 
 export function explain(rates: Rates): Reason {
   const total = rates[0] as number;
-  const share = (metric: Metric) => (total > 0 ? Math.round(((rates[METRICS.indexOf(metric)] ?? 0) / total) * 1e4) / 1e4 : 0);
+  const share = (metric: Metric) =>
+    total > 0 ? Math.round(((rates[METRICS.indexOf(metric)] ?? 0) / total) * 1e4) / 1e4 : 0;
   return {
     thresholdSource: "static",
     shares: {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { address, thresholds } from "../../test/fixtures/host-rows.ts";
 import { type Attack, startAttack } from "../detection/attack.ts";
 import { explain } from "../detection/reason.ts";
-import { hostPrefix, parsePrefix, prefixContains, type Prefix } from "../net/prefix.ts";
+import { hostPrefix, type Prefix, parsePrefix, prefixContains } from "../net/prefix.ts";
 import { admit } from "./admission.ts";
 import type { Announcer, Route, RouteState } from "./announcer.ts";
 import type { Ban } from "./ban.ts";
@@ -51,8 +51,14 @@ function harness(overrides: Partial<MitigationPolicy> = {}, endedKept = 10) {
     endedKept,
     newId: () => `ban-${++ids}`,
     store: {
-      saveBan: (ban) => (guard(), void disk.set(ban.id, ban)),
-      removeBan: (id) => (guard(), void disk.delete(id)),
+      saveBan: (ban) => {
+        guard();
+        disk.set(ban.id, ban);
+      },
+      removeBan: (id) => {
+        guard();
+        disk.delete(id);
+      },
     },
     onChange: (ban) => seen.push(`${ban.target} ${ban.state}`),
     onStoreFault: () => broken.faults++,
@@ -78,7 +84,9 @@ describe("admission", () => {
     expect(admit(WHITELISTED, policy({ isInNetworks: () => false }), state)).toMatchObject({ reason: "whitelisted" });
     expect(admit(address("203.0.113.1"), policy(), state)).toMatchObject({ reason: "outside configured networks" });
     expect(admit(victim, policy(), state)).toEqual({ kind: "refresh" });
-    expect(admit(victim, policy(), { isBanned: false, active: 2 })).toMatchObject({ reason: "max_active_bans reached" });
+    expect(admit(victim, policy(), { isBanned: false, active: 2 })).toMatchObject({
+      reason: "max_active_bans reached",
+    });
     expect(admit(victim, policy(), { isBanned: false, active: 1 })).toEqual({ kind: "admitted" });
   });
 });
@@ -89,7 +97,13 @@ describe("an attack", () => {
     const attack = attackOn();
     engine.attackChanged(started(attack), 1000);
     expect(announcer.wanted).toEqual(["192.0.2.1/32"]);
-    expect(engine.banOf(attack)).toMatchObject({ state: "active", manual: false, metric: "pps", rate: 5000, threshold: 1000 });
+    expect(engine.banOf(attack)).toMatchObject({
+      state: "active",
+      manual: false,
+      metric: "pps",
+      rate: 5000,
+      threshold: 1000,
+    });
     engine.attackChanged(lasts(attack), 500_000);
     expect(engine.banOf(attack)?.expiresAt).toBe(1_100_000);
     engine.attackChanged(ended(attack), 500_100);
@@ -245,7 +259,12 @@ describe("a restart", () => {
     const after = harness();
     after.engine.restore([...before.disk.values()], 700_000);
     expect(after.announcer.wanted).toEqual(["192.0.2.2/32"]);
-    expect(after.engine.all().map((ban) => ban.state).sort()).toEqual(["active", "withdrawn"]);
+    expect(
+      after.engine
+        .all()
+        .map((ban) => ban.state)
+        .sort(),
+    ).toEqual(["active", "withdrawn"]);
   });
 
   test("with a switched dry run or other networks converts what it takes up", () => {

@@ -83,7 +83,10 @@ describe("an active ban", () => {
   });
 
   test("outlasts the attack when an operator asked for it", () => {
-    expect(next(ban({ manual: true }), { kind: "attack_ended" }, 7000)).toMatchObject({ state: "active", attackId: null });
+    expect(next(ban({ manual: true }), { kind: "attack_ended" }, 7000)).toMatchObject({
+      state: "active",
+      attackId: null,
+    });
   });
 
   test("keeps its start and becomes the operator's when refreshed", () => {

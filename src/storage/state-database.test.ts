@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { address } from "../../test/fixtures/host-rows.ts";
-import { hostPrefix } from "../net/prefix.ts";
 import type { Ban } from "../mitigation/ban.ts";
+import { hostPrefix } from "../net/prefix.ts";
 import { StateDatabase } from "./state-database.ts";
 
 let dir: string;

@@ -115,7 +115,9 @@ function unusable(path: string, cause: unknown): StateDatabaseError {
   const message = text(cause);
   if (/malformed|not a database|disk image/i.test(message)) return corrupt(path, message);
   if (/locked|busy/i.test(message)) {
-    return new StateDatabaseError(`${path} is in use by another floodwall: stop it, or set another state_dir`, { cause });
+    return new StateDatabaseError(`${path} is in use by another floodwall: stop it, or set another state_dir`, {
+      cause,
+    });
   }
   return new StateDatabaseError(`cannot open ${path}: ${message}: check state_dir, its owner and the free space`, {
     cause,

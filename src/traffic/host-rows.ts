@@ -1,5 +1,5 @@
 /** Rates of many hosts in columns, as the packet counter hands them over: one crossing a tick, no object a host. */
-import { type IpAddress, addressFromBytes } from "../net/address.ts";
+import { addressFromBytes, type IpAddress } from "../net/address.ts";
 import { METRICS } from "./rates.ts";
 
 export interface HostRows {

@@ -25,7 +25,8 @@ export type Rates = ArrayLike<number>;
 
 export const BASE_TRIO = 3;
 
-export type RatesWire = Partial<Record<Metric, number>> & Pick<Record<Metric, number>, "pps" | "mbps" | "flows_per_sec">;
+export type RatesWire = Partial<Record<Metric, number>> &
+  Pick<Record<Metric, number>, "pps" | "mbps" | "flows_per_sec">;
 
 /** The base trio always, the others only when nonzero. Rounded to three decimals: a rate is a measurement. */
 export function ratesToWire(rates: Rates): RatesWire {

@@ -1,0 +1,119 @@
+/**
+ * Floods and bans, again and again, with manual bans and reloads in between: every route must come and go, and memory
+ * must stay flat. `--minutes N`; memory is judged from MINUTES_FOR_MEMORY on, before that it is only shown.
+ */
+import { readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { eventually } from "../fixtures/service.ts";
+import { namespacesUnavailable } from "./namespaces.ts";
+import { Narrator } from "./narrator.ts";
+import { THRESHOLD_PPS, World } from "./world.ts";
+
+const MINUTES_FOR_MEMORY = 5;
+/** The last quarter's median may exceed the second quarter's by so much. */
+const GROWTH_MAX = 1.1;
+const SHOW_EVERY_MS = 30_000;
+const API_PORT = 18_080;
+
+const { values } = parseArgs({ options: { minutes: { type: "string", default: "15" } } });
+const minutes = Number(values.minutes);
+if (!(minutes > 0 && minutes <= 24 * 60)) throw new Error(`--minutes: not a number of minutes: ${values.minutes}`);
+const unavailable = namespacesUnavailable();
+if (unavailable === null) process.exitCode = await soak();
+else console.log(`skipped: soak: ${unavailable}`);
+
+interface Tally {
+  cycles: number;
+  manualBans: number;
+  reloads: number;
+  readonly rssMb: number[];
+}
+
+async function soak(): Promise<number> {
+  const say = new Narrator();
+  const world = await World.create({ apiPort: API_PORT, hysteresisSeconds: 1, mode: "mirror" });
+  const tally: Tally = { cycles: 0, manualBans: 0, reloads: 0, rssMb: [] };
+  try {
+    const end = performance.now() + minutes * 60_000;
+    let shown = 0;
+    while (performance.now() < end) {
+      await cycle(world, tally);
+      if (performance.now() - shown < SHOW_EVERY_MS) continue;
+      shown = performance.now();
+      say.step("soak", `${tally.cycles} floods, each banned and lifted; service ${tally.rssMb.at(-1)?.toFixed(0)} MB`);
+    }
+    await expectNothingLeft(world, tally);
+    say.step(
+      "soak",
+      `${tally.cycles} floods, ${tally.manualBans} manual bans, ${tally.reloads} reloads; no route is left`,
+    );
+    return judgeMemory(say, tally.rssMb) ? 0 : 1;
+  } catch (cause) {
+    say.fail(`after ${tally.cycles} cycles: ${cause instanceof Error ? cause.message : cause}`);
+    console.error(world.service.output.slice(-4000));
+    return 1;
+  } finally {
+    await world.close();
+  }
+}
+
+async function cycle(world: World, tally: Tally): Promise<void> {
+  const victim = `203.0.113.${60 + (tally.cycles % 100)}`;
+  const route = `${victim}/32`;
+  const flood = world.send({ profile: "udp", target: victim, sources: 500, pps: 10 * THRESHOLD_PPS, seconds: 0.5 });
+  await eventually(() => world.bird.hasRoute(route), `${route} was not announced`, 5_000);
+  await flood;
+  if (tally.cycles % 5 === 0) await manualBan(world, tally);
+  if (tally.cycles % 10 === 0) {
+    world.service.signal("SIGHUP");
+    tally.reloads++;
+  }
+  await eventually(async () => !(await world.bird.hasRoute(route)), `${route} was not withdrawn`, 15_000);
+  tally.cycles++;
+  tally.rssMb.push(rssMb(world.service.pid));
+}
+
+async function manualBan(world: World, tally: Tally): Promise<void> {
+  const ip = `203.0.113.${200 + (tally.manualBans % 50)}`;
+  const ban = await world.service.post("/api/v1/ban", { ip });
+  if (ban.status !== 200) throw new Error(`ban ${ip}: ${ban.status} ${JSON.stringify(ban.body)}`);
+  await eventually(() => world.bird.hasRoute(`${ip}/32`), `${ip}/32 was not announced`, 5_000);
+  const unban = await world.service.post("/api/v1/unban", { ip });
+  if (unban.status !== 200) throw new Error(`unban ${ip}: ${unban.status} ${JSON.stringify(unban.body)}`);
+  await eventually(async () => !(await world.bird.hasRoute(`${ip}/32`)), `${ip}/32 was not withdrawn`, 5_000);
+  tally.manualBans++;
+}
+
+async function expectNothingLeft(world: World, tally: Tally): Promise<void> {
+  const left = await world.bird.routes();
+  if (left.length > 0) throw new Error(`routes left: ${left.map(({ prefix }) => prefix).join(", ")}`);
+  const { bans } = (await world.service.get<{ bans: { state: string; reason?: string }[] }>("/api/v1/bans")).body;
+  const withdrawn = bans.filter(({ state }) => state === "withdrawn").length;
+  const expected = Math.min(1000, tally.cycles + tally.manualBans);
+  if (withdrawn !== expected || bans.length !== withdrawn) {
+    throw new Error(`${expected} bans should be on record as withdrawn, ${withdrawn} of ${bans.length} are`);
+  }
+}
+
+function judgeMemory(say: Narrator, rss: readonly number[]): boolean {
+  const quarter = Math.floor(rss.length / 4);
+  const [early, late] = [median(rss.slice(quarter, 2 * quarter)), median(rss.slice(-quarter))];
+  const verdict = `memory: ${early.toFixed(0)} MB in the second quarter, ${late.toFixed(0)} MB in the last`;
+  if (minutes < MINUTES_FOR_MEMORY) {
+    say.step("soak", `${verdict} (not judged in less than ${MINUTES_FOR_MEMORY} minutes)`);
+    return true;
+  }
+  const isFlat = late <= early * GROWTH_MAX;
+  if (isFlat) say.step("soak", verdict);
+  else say.fail(`${verdict}: it grows`);
+  return isFlat;
+}
+
+function median(numbers: readonly number[]): number {
+  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
+}
+
+function rssMb(pid: number): number {
+  const match = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
+  return Number(match?.[1] ?? 0) / 1024;
+}

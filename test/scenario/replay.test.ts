@@ -1,0 +1,143 @@
+/** Captures through the whole packet path, by the command line and by the running service. */
+import { afterEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ethernet, ip, TCP_FLAGS, tcp, udp } from "../fixtures/frames.ts";
+import { evenly, pcapBytes } from "../fixtures/pcap-writer.ts";
+import { eventually, ServiceProcess } from "../fixtures/service.ts";
+
+const MAIN = join(import.meta.dir, "../../src/main.ts");
+const VICTIM = "203.0.113.7";
+const CONFIG = `
+networks: [203.0.113.0/24, 2001:db8::/32]
+thresholds: { pps: 1000, mbps: 100, flows_per_sec: 100000, tcp_syn_pps: 500 }
+ban: { unban_hysteresis_seconds: 1 }
+bgp: { local_asn: 64500, router_id: 192.0.2.1, next_hop: 192.0.2.9, neighbors: [{ address: 192.0.2.2, remote_asn: 64500 }] }
+`;
+
+const undo: (() => void | Promise<void>)[] = [];
+afterEach(async () => {
+  for (const step of undo.splice(0).reverse()) await step();
+});
+
+function folder(): string {
+  const directory = mkdtempSync(join(tmpdir(), `floodwall-replay-${process.pid}-`));
+  undo.push(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+const datagram = (dst: string) => ethernet(ip({ src: "198.51.100.9", dst }, udp({ payload: new Uint8Array(100) })));
+const syn = (dst: string) => ethernet(ip({ src: "198.51.100.9", dst }, tcp({ flags: TCP_FLAGS.syn })));
+
+/** `pps` of one frame for `seconds`, then a calm with a packet every 100 ms for two seconds more. */
+function flood(frame: Uint8Array, pps: number, seconds: number): Uint8Array {
+  const packets = evenly(new Array(Math.round(pps * seconds)).fill(frame), { stepMs: 1000 / pps });
+  const calm = evenly(new Array(20).fill(datagram("203.0.113.200")), {
+    startMs: 1_700_000_000_000 + seconds * 1000,
+    stepMs: 100,
+  });
+  return pcapBytes([...packets, ...calm]);
+}
+
+function replay(capture: Uint8Array, config = CONFIG): { exitCode: number; lines: string[]; errors: string } {
+  const directory = folder();
+  writeFileSync(join(directory, "capture.pcap"), capture);
+  writeFileSync(join(directory, "floodwall.yaml"), config);
+  const command = [
+    process.execPath,
+    MAIN,
+    "replay",
+    join(directory, "capture.pcap"),
+    "--config",
+    join(directory, "floodwall.yaml"),
+  ];
+  const { exitCode, stdout, stderr } = Bun.spawnSync(command);
+  return { exitCode, lines: stdout.toString().trimEnd().split("\n"), errors: stderr.toString() };
+}
+
+describe("floodwall replay", () => {
+  test("tells attack, ban and end with the capture's times", () => {
+    const { exitCode, lines, errors } = replay(flood(datagram(VICTIM), 10_000, 3));
+    expect(errors).toBe("");
+    expect(exitCode).toBe(0);
+    const text = lines.join("\n");
+    // 10,000 packets a second cross 1,000 in a window after a tenth of a second.
+    expect(text).toMatch(/2023-11-14T22:13:20\.[12]\d\dZ {2}attack started {2}203\.0\.113\.7 {2}pps \d+ > 1000/);
+    expect(text).toContain("ban             203.0.113.7/32 next-hop 192.0.2.9 community 65535:666");
+    expect(text).toMatch(/attack ended {4}203\.0\.113\.7/);
+    expect(text).toContain("ban withdrawn   203.0.113.7/32  attack ended");
+    expect(text).toContain("30020 packets: 30020 counted, 0 untracked, 0 of no configured network");
+    expect(text).toContain("1 attacks, 0 of them still going on at the end");
+  });
+
+  test("names the metric that was crossed first in the configured order", () => {
+    const { lines } = replay(flood(syn(VICTIM), 800, 2));
+    expect(lines.join("\n")).toMatch(/attack started {2}203\.0\.113\.7 {2}tcp_syn_pps \d+ > 500/);
+  });
+
+  test("sees nothing in traffic at the threshold", () => {
+    const { lines } = replay(flood(datagram(VICTIM), 1000, 3));
+    expect(lines.at(-1)).toBe("0 attacks, 0 of them still going on at the end");
+  });
+
+  test("counts what is cut off at the end of a broken capture, and says so", () => {
+    const whole = flood(datagram(VICTIM), 1000, 1);
+    const { lines } = replay(whole.slice(0, whole.length - 50));
+    expect(lines.join("\n")).toContain("1019 packets");
+    expect(lines.join("\n")).toContain("the capture ends early");
+  });
+
+  test.each([
+    ["is no capture", new TextEncoder().encode("hello, I am a text file, not a capture")],
+    ["is empty", new Uint8Array(0)],
+  ])("says so when the file %s", (_, bytes) => {
+    const { exitCode, errors } = replay(bytes);
+    expect(exitCode).toBe(1);
+    expect(errors).toContain("capture.pcap");
+  });
+
+  test("says so when the file is missing or the configuration is wrong", () => {
+    const directory = folder();
+    writeFileSync(join(directory, "floodwall.yaml"), CONFIG);
+    const missing = Bun.spawnSync([
+      process.execPath,
+      MAIN,
+      "replay",
+      "/nowhere.pcap",
+      "--config",
+      join(directory, "floodwall.yaml"),
+    ]);
+    expect(missing.exitCode).toBe(1);
+    expect(missing.stderr.toString()).toContain("/nowhere.pcap");
+    expect(replay(flood(datagram(VICTIM), 10, 1), "nonsense: 1")).toMatchObject({
+      exitCode: 1,
+      errors: expect.stringContaining("floodwall.yaml:1: nonsense: "),
+    });
+  });
+});
+
+test("the service on a capture file detects, bans in dry run and ends, with wall time in its records", async () => {
+  const directory = folder();
+  writeFileSync(join(directory, "flood.pcap"), flood(datagram(VICTIM), 10_000, 2));
+  const capture = `capture: { pcap_file: ${join(directory, "flood.pcap")}, pace: real }\n`;
+  const startMs = Date.now();
+  const service = await ServiceProcess.start({ config: CONFIG + capture });
+  undo.push(() => service.remove());
+  const attacks = async () =>
+    (await service.get<Record<"active" | "recent", Record<string, unknown>[]>>("/api/v1/attacks")).body;
+  await eventually(
+    async () => (await attacks()).active.length === 1,
+    () => `no attack:\n${service.output}`,
+  );
+  const [attack] = (await attacks()).active;
+  expect(attack).toMatchObject({ target: VICTIM, metric: "pps", threshold: 1000, ban_state: "active", dry_run: true });
+  expect(Date.parse(attack?.["started_at"] as string)).toBeGreaterThan(startMs);
+  const { hosts } = (await service.get<{ hosts: Record<string, unknown>[] }>("/api/v1/hosts")).body;
+  expect(hosts.find(({ target }) => target === VICTIM)).toMatchObject({ in_attack: true, metric: "pps" });
+  await eventually(
+    async () => (await attacks()).recent.length === 1,
+    () => `no end:\n${service.output}`,
+  );
+  expect((await attacks()).recent[0]).toMatchObject({ active: false, ban_state: "withdrawn" });
+});
