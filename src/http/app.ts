@@ -7,8 +7,6 @@ const IDLE_SECONDS = 60;
 export function createApp() {
   return new Elysia({
     aot: true,
-    // Unknown fields are refused, not dropped.
-    normalize: false,
     strictPath: true,
     handler: { standardHostname: false },
     serve: {

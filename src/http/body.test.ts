@@ -38,6 +38,7 @@ describe("the media type", () => {
     "application/json-patch+json",
     "application/problem+json",
     "application/json, text/plain",
+    "application/json; charset=utf-8, text/plain",
     "text/plain; application/json",
     "multipart/form-data",
   ])("%p is not", (value) => expect(isJson(value)).toBe(false));

@@ -80,4 +80,12 @@ describe("the snapshot of hosts", () => {
     snapshot.close();
     expect(clock.pending).toBe(0);
   });
+
+  test("leaves none either when it is closed while it is being written", async () => {
+    const { clock, snapshot } = snapshotOf(() => manyHosts(1));
+    const reading = snapshot.read();
+    snapshot.close();
+    expect(await targets(await reading)).toHaveLength(1);
+    expect(clock.pending).toBe(0);
+  });
 });

@@ -77,8 +77,9 @@ describe("reads", () => {
     expect((await server.get("/api/v1/bans?x=1&x=2")).status).toBe(200);
   });
 
-  test("are not for caches", async () => {
-    expect((await server.get("/api/v1/status")).headers.get("cache-control")).toBe("no-store");
+  test("are not for caches, and no other type than they say", async () => {
+    const { headers } = await server.get("/api/v1/status");
+    expect([headers.get("cache-control"), headers.get("x-content-type-options")]).toEqual(["no-store", "nosniff"]);
   });
 });
 
@@ -156,6 +157,11 @@ describe.each(["/api/v1/ban", "/api/v1/unban"])("%s refuses", (path) => {
       400,
       `invalid ip: ${"x".repeat(100)}…`,
     );
+  });
+
+  test("a long text whose hundredth character would be cut in two", async () => {
+    const ip = `${"x".repeat(99)}😀😀`;
+    await expectRefusal(await server.post(path, JSON.stringify({ ip })), 400, `invalid ip: ${"x".repeat(99)}\ufffd…`);
   });
 
   test.each([
