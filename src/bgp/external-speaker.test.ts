@@ -10,7 +10,7 @@ import { gobgpdToml } from "./gobgpd-config.ts";
 import { gobgpdExecutable } from "./gobgpd-process.ts";
 import { toPeer } from "./neighbor.ts";
 import { PathSchema } from "./proto/gobgp_pb.ts";
-import { attributesOf, isOurs, prefixOfPath, toOwnPath, toPath } from "./route-path.ts";
+import { attributesOf, isOurs, prefixOfPath, toOwnPath, toPath, toWithdrawal } from "./route-path.ts";
 
 const DEADLINE_MS = 60_000;
 
@@ -47,7 +47,7 @@ class Operator {
   /** As `gobgp global rib add` puts it in: without our identifier. */
   async addRoute(text: string, nextHop = "192.0.2.77"): Promise<void> {
     const path = toPath({ ...blackhole(text), nextHop: blackhole(`${nextHop}/32`).prefix.address });
-    await this.client.addPaths([create(PathSchema, { ...path, identifier: 0 })]);
+    await this.client.sendPaths([create(PathSchema, { ...path, identifier: 0 })]);
   }
 
   /** Prefix and next hop of all paths, ours marked. */
@@ -109,7 +109,7 @@ test(
     const operator = await startOperator();
     await operator.addRoute("198.51.100.1/32");
     // What a service had announced when it was killed.
-    await operator.client.addPaths([toPath(blackhole("203.0.113.1/32")), toPath(blackhole("203.0.113.2/32"))]);
+    await operator.client.sendPaths([toPath(blackhole("203.0.113.1/32")), toPath(blackhole("203.0.113.2/32"))]);
 
     const { announcer } = lab.announcer(bgpConfig({ speaker: "external", grpc: operator.socket }));
     announcer.want([blackhole("203.0.113.2/32"), blackhole("203.0.113.3/32")]);
@@ -128,8 +128,8 @@ test(
     announcer.want([blackhole("203.0.113.1/32")]);
     await until("ours is there", async () => String(await operator.routes()) === "203.0.113.1/32 ours");
 
-    await operator.client.deletePaths([toPath(blackhole("203.0.113.1/32"))]);
-    await operator.client.addPaths([toPath(blackhole("203.0.113.9/32"))]);
+    await operator.client.sendPaths([toWithdrawal("203.0.113.1/32")]);
+    await operator.client.sendPaths([toPath(blackhole("203.0.113.9/32"))]);
     await until("set right", async () => String(await operator.routes()) === "203.0.113.1/32 ours");
 
     await operator.kill();
@@ -144,7 +144,7 @@ test(
 test("a path comes back from the speaker with the attributes it was sent with", async () => {
   const operator = await startOperator();
   const route = blackhole("203.0.113.1/32", { communities: ["65535:666", "1:2", "65535:666"], localPref: 7 });
-  await operator.client.addPaths([toPath(route)]);
+  await operator.client.sendPaths([toPath(route)]);
   const [path] = await operator.client.listGlobal(IPV4_UNICAST);
   expect(path === undefined ? null : toOwnPath(path)).toEqual({
     prefix: "203.0.113.1/32",

@@ -36,8 +36,6 @@ export const IPV6_UNICAST = create(FamilySchema, { afi: Family_Afi.IP6, safi: Fa
 
 /** Bun's HTTP/2 stalls on client-stream messages much beyond this. */
 const STREAM_MESSAGE_BYTES_MAX = 48 * 1024;
-/** Deletions under way at once: each is a call of its own. */
-const DELETIONS_AT_ONCE = 32;
 
 /** As in the config: a socket path, or host:port. */
 export function parseSpeakerTarget(text: string): SpeakerTarget {
@@ -91,27 +89,16 @@ export class GobgpClient {
     await this.#call("DeletePeer", this.#api.deletePeer({ address }));
   }
 
-  /** Adds, or replaces where a path of the same family, prefix and identifier is there. */
-  async addPaths(paths: readonly Path[]): Promise<void> {
+  /**
+   * Adds each path, or replaces the one of the same family, prefix and identifier; withdraws that one where isWithdraw
+   * is set, and one that is not there is no error. The API's own deletion is not used: with a field left out it deletes
+   * every route of the speaker.
+   */
+  async sendPaths(paths: readonly Path[]): Promise<void> {
     for (const chunk of streamMessages(paths)) {
       const request = create(AddPathStreamRequestSchema, { tableType: TableType.GLOBAL, paths: [...chunk] });
       await this.#call("AddPath", this.#api.addPathStream(oneMessage(request)));
     }
-  }
-
-  /** Each path needs its family, prefix and identifier. A path that is not there is no error. */
-  async deletePaths(paths: readonly Path[]): Promise<void> {
-    for (let at = 0; at < paths.length; at += DELETIONS_AT_ONCE) {
-      const group = paths.slice(at, at + DELETIONS_AT_ONCE);
-      await Promise.all(group.map((path) => this.#deletePath(path)));
-    }
-  }
-
-  async #deletePath(path: Path): Promise<void> {
-    // Without a path or a family GoBGP deletes every route of its own.
-    if (path.family === undefined || path.nlri === undefined) throw new Error("a path to delete has no family or NLRI");
-    const request = { tableType: TableType.GLOBAL, family: path.family, path: { ...path, isWithdraw: true } };
-    await this.#call("DeletePath", this.#api.deletePath(request));
   }
 
   /** All paths of the table that every peer's routes come together in. */

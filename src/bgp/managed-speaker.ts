@@ -75,7 +75,6 @@ export class ManagedSpeaker implements Speaker {
     try {
       const global = await this.#ready(client, { run, hasEnded: () => !isGobgpd(pid, run) });
       this.#silentSinceMs = null;
-      this.#directory.trimLog();
       return this.#isConfigured(global);
     } catch (fault) {
       client.close();
@@ -148,6 +147,8 @@ export class ManagedSpeaker implements Speaker {
 
   /** Touches only neighbors that differ: the sessions of the others stay up. */
   async configure(client: GobgpClient): Promise<readonly SpeakerFault[]> {
+    // Comes by every few seconds, as the log's bound needs.
+    this.#directory.trimLog();
     const faults: SpeakerFault[] = [];
     const running = new Map((await client.listPeers()).map((peer) => [peerAddress(peer), peer]));
     const configured = new Set<string>(this.#config.neighbors.map((neighbor) => neighbor.address));

@@ -64,5 +64,6 @@ test("a withdrawal names one path and no other", () => {
   const path = toWithdrawal("2001:db8::9/128");
   expect(path.family).toBeDefined();
   expect(path.nlri).toBeDefined();
+  expect(path.isWithdraw).toBe(true);
   expect(path.identifier).toBe(toPath(blackhole("2001:db8::9/128")).identifier);
 });

@@ -70,9 +70,9 @@ export function toPath(route: Route): Path {
   return create(PathSchema, { ...pathKey(route.prefix.text), pattrs: attributes });
 }
 
-/** Enough of a path to delete ours, and ours alone. */
+/** Takes away our path of this prefix, and ours alone. */
 export function toWithdrawal(prefix: string): Path {
-  return create(PathSchema, pathKey(prefix));
+  return create(PathSchema, { ...pathKey(prefix), isWithdraw: true });
 }
 
 function pathKey(prefix: string) {

@@ -31,6 +31,8 @@ export class RouteReconciler {
   #client: GobgpClient | null = null;
   #pass: Promise<void> | null = null;
   #passAgain = false;
+  /** Read within a pass, so that no change of ours falls between the reading and its use. */
+  #isListDue = false;
 
   constructor(options: RouteReconcilerOptions) {
     this.#options = options;
@@ -57,9 +59,10 @@ export class RouteReconciler {
 
   /** A speaker is there, in any state: reads what it has of ours and settles. Throws when it fails. */
   async attach(client: GobgpClient): Promise<void> {
-    await this.check(client);
+    // What a pass of an earlier client did and did not do shows in what the speaker has; its failure is known.
+    await this.#pass?.catch(() => {});
     this.#client = client;
-    await this.settle();
+    await this.check();
   }
 
   /** The client is given up. What it did is unknown until the next attach(); route states stay as they are. */
@@ -80,11 +83,10 @@ export class RouteReconciler {
     if (isNews) this.#options.onChange();
   }
 
-  /** Forgets what the speaker has and reads it anew. To be followed by settle(). */
-  async check(client: GobgpClient): Promise<void> {
-    // A pass under way would mix what it did with what was read before; if it failed, its own caller knows.
-    await this.#pass?.catch(() => {});
-    this.#ledger.speakerHas(await listOwnPaths(client));
+  /** Settles after reading anew what the speaker has, which nobody but us should have changed. */
+  check(): Promise<void> {
+    this.#isListDue = true;
+    return this.settle();
   }
 
   sessionsAre(sessions: readonly Session[]): void {
@@ -109,15 +111,19 @@ export class RouteReconciler {
 
   /** Announcing goes first: it is what stops an attack. */
   async #passOnce(client: GobgpClient): Promise<void> {
+    if (this.#isListDue) {
+      this.#isListDue = false;
+      this.#ledger.speakerHas(await listOwnPaths(client));
+    }
     const missing = this.#ledger.missing();
     if (missing.length > 0) {
-      await client.addPaths(missing.map(toPath));
+      await client.sendPaths(missing.map(toPath));
       this.#ledger.added(missing);
     }
     await this.#lookUpOut(client);
     const surplus = this.#ledger.surplus();
     if (surplus.length > 0) {
-      await client.deletePaths(surplus.map(toWithdrawal));
+      await client.sendPaths(surplus.map(toWithdrawal));
       this.#ledger.withdrawn(surplus);
       this.#options.onChange();
     }

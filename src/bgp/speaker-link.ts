@@ -134,11 +134,9 @@ export class SpeakerLink {
     if (this.#client === client) this.restart(fault);
   }
 
-  /** What nobody but us should have changed in the speaker, set right. */
+  /** Sets right what somebody else changed. */
   async #check(client: GobgpClient): Promise<void> {
-    const { reconciler } = this.#options;
-    await reconciler.check(client);
-    await reconciler.settle();
+    await this.#options.reconciler.check();
     await this.#configure(client);
   }
 

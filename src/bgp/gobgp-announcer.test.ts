@@ -1,0 +1,287 @@
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  BgpLab,
+  bgpConfig,
+  blackhole,
+  established,
+  loopback,
+  neighbor,
+  PEER_ASN,
+  SPEAKER_ASN,
+  until,
+} from "../../test/fixtures/bgp.ts";
+import { GobgpClient } from "./gobgp-client.ts";
+import { findGobgpd } from "./gobgpd-process.ts";
+import { peerAddress } from "./neighbor.ts";
+
+const DEADLINE_MS = 60_000;
+
+let lab: BgpLab;
+beforeEach(() => {
+  lab = new BgpLab();
+});
+afterEach(() => lab.end());
+
+function runDirectory(): string {
+  return join(lab.stateDir, "gobgpd/run");
+}
+
+test(
+  "announces and withdraws IPv4 and IPv6 exactly as wanted",
+  async () => {
+    const bird = await lab.bird();
+    const { announcer, latenciesMs } = lab.announcer(bgpConfig());
+    await established(announcer);
+    const v4 = blackhole("203.0.113.9/32", { communities: ["65535:666", "65001:1"] });
+    const v6 = blackhole("2001:db8::9/128");
+
+    announcer.want([v4, v6]);
+    await until("announced", () => [v4, v6].every((route) => announcer.routeState(route.prefix).kind === "announced"));
+    await until("in BIRD", async () => (await bird.routes()).length === 2);
+    expect(await bird.routes()).toEqual([
+      {
+        prefix: "203.0.113.9/32",
+        session: "speaker",
+        nextHop: "192.0.2.1",
+        asPath: String(SPEAKER_ASN),
+        communities: ["65001:1", "65535:666"],
+        localPref: 100,
+      },
+      {
+        prefix: "2001:db8::9/128",
+        session: "speaker",
+        nextHop: "100::1",
+        asPath: String(SPEAKER_ASN),
+        communities: ["65535:666"],
+        localPref: 100,
+      },
+    ]);
+    expect(announcer.status().neighbors[0]?.advertised).toBe(2);
+    expect(latenciesMs.length).toBe(2);
+
+    announcer.want([v6]);
+    await until("v4 withdrawn", async () => String(await bird.prefixes()) === "2001:db8::9/128");
+    announcer.want([]);
+    await until("v6 withdrawn", async () => (await bird.prefixes()).length === 0);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "sends the local preference to an iBGP peer and replaces a route whose attributes change",
+  async () => {
+    const bird = await lab.bird({ asn: SPEAKER_ASN });
+    const { announcer } = lab.announcer(bgpConfig({ neighbors: [neighbor({ remoteAsn: SPEAKER_ASN })] }));
+    await established(announcer);
+
+    announcer.want([blackhole("203.0.113.9/32", { localPref: 250 })]);
+    await until("in BIRD", () => bird.hasRoute("203.0.113.9/32"));
+    expect((await bird.routes()).map((route) => route.localPref)).toEqual([250]);
+
+    announcer.want([blackhole("203.0.113.9/32", { localPref: 300, communities: ["65001:7"] })]);
+    await until("replaced", async () => (await bird.routes())[0]?.localPref === 300);
+    expect((await bird.routes()).map((route) => route.communities)).toEqual([["65001:7"]]);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "stop with withdrawal leaves neither routes nor gobgpd",
+  async () => {
+    const bird = await lab.bird();
+    const { announcer } = lab.announcer(bgpConfig());
+    await established(announcer);
+    announcer.want([blackhole("203.0.113.1/32")]);
+    await until("in BIRD", () => bird.hasRoute("203.0.113.1/32"));
+
+    await announcer.stop({ withdraw: true });
+    expect(findGobgpd(runDirectory())).toBeNull();
+    await until("withdrawn", async () => (await bird.prefixes()).length === 0);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "without a session a route says so, and is announced when one comes up",
+  async () => {
+    const { announcer } = lab.announcer(bgpConfig());
+    const route = blackhole("203.0.113.1/32");
+    announcer.want([route]);
+    await until("no session", () => announcer.routeState(route.prefix).kind === "no_session");
+
+    let calls = 0;
+    announcer.onChange(() => calls++);
+    const bird = await lab.bird();
+    await until("announced", () => announcer.routeState(route.prefix).kind === "announced");
+    expect(await bird.prefixes()).toEqual(["203.0.113.1/32"]);
+    expect(calls).toBeGreaterThan(0);
+
+    await bird.ask("disable speaker");
+    await until("no session again", () => announcer.routeState(route.prefix).kind === "no_session");
+    expect(announcer.status().neighbors.map((n) => [n.state === "established", n.advertised])).toEqual([[false, 0]]);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "a route of a family that no neighbor takes is not called announced",
+  async () => {
+    const bird = await lab.bird({ session: { families: [4] } });
+    const { announcer } = lab.announcer(bgpConfig());
+    await established(announcer);
+    const v6 = blackhole("2001:db8::1/128");
+    announcer.want([v6, blackhole("203.0.113.1/32")]);
+    await until("failed", () => announcer.routeState(v6.prefix).kind === "failed");
+    expect(announcer.routeState(v6.prefix)).toEqual({
+      kind: "failed",
+      cause: "no established neighbor takes IPv6 unicast routes",
+    });
+    await until("the other in BIRD", () => bird.hasRoute("203.0.113.1/32"));
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "a route that cannot be sent fails alone",
+  async () => {
+    const bird = await lab.bird();
+    const { announcer } = lab.announcer(bgpConfig());
+    await established(announcer);
+    const wrong = blackhole("203.0.113.1/32", { communities: ["65536:1"] });
+    announcer.want([wrong, blackhole("203.0.113.2/32")]);
+    await until("the other in BIRD", () => bird.hasRoute("203.0.113.2/32"));
+    expect(announcer.routeState(wrong.prefix)).toEqual({ kind: "failed", cause: "invalid community 65536:1" });
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "passes no route of one neighbor on to another",
+  async () => {
+    const source = await lab.bird({ announces: ["198.51.100.0/24"] });
+    const other = await lab.bird({ host: 3, asn: PEER_ASN + 1 });
+    const neighbors = [neighbor(), neighbor({ address: loopback(3), remoteAsn: PEER_ASN + 1 })];
+    const { announcer } = lab.announcer(bgpConfig({ neighbors }));
+    await established(announcer, 2);
+    await established(announcer, 3);
+    await until("the neighbor's route is there to be passed on", async () => (await receivedRoutes(loopback(2))) === 1);
+    announcer.want([blackhole("203.0.113.1/32")]);
+    for (const bird of [source, other]) {
+      await until("the own route in BIRD", () => bird.hasRoute("203.0.113.1/32"));
+      expect(await bird.prefixes()).toEqual(["203.0.113.1/32"]);
+    }
+  },
+  DEADLINE_MS,
+);
+
+/** What the neighbor sent, whether accepted or not. */
+async function receivedRoutes(address: string): Promise<number> {
+  const target = { kind: "unix", path: join(runDirectory(), "gobgpd.sock") } as const;
+  const client = new GobgpClient({ target, deadlineMs: 1_000 });
+  const peers = await client.listPeers();
+  client.close();
+  const families = peers.find((peer) => peerAddress(peer) === address)?.afiSafis ?? [];
+  return families.reduce((sum, family) => sum + Number(family.state?.received ?? 0n), 0);
+}
+
+test(
+  "2,000 routes are all announced and all withdrawn",
+  async () => {
+    const bird = await lab.bird();
+    const { announcer } = lab.announcer(bgpConfig());
+    await established(announcer);
+    const routes = Array.from({ length: 2_000 }, (_, i) => blackhole(`198.18.${i >> 8}.${i & 255}/32`));
+    announcer.want(routes);
+    await until("all announced", () => routes.every((r) => announcer.routeState(r.prefix).kind === "announced"));
+    await until("all in BIRD", async () => (await bird.routes()).length === 2_000);
+    expect(announcer.status().neighbors[0]?.advertised).toBe(2_000);
+    announcer.want([]);
+    await until("none in BIRD", async () => (await bird.routes()).length === 0);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "a reload sets changed neighbors and leaves the session of the others alone",
+  async () => {
+    const kept = await lab.bird();
+    const { announcer } = lab.announcer(bgpConfig());
+    await established(announcer);
+    announcer.want([blackhole("203.0.113.1/32")]);
+    const { prefix } = blackhole("203.0.113.1/32");
+    await until("announced", () => announcer.routeState(prefix).kind === "announced");
+    const before = await kept.ask("show protocols speaker");
+
+    const added = await lab.bird({ host: 3, asn: PEER_ASN + 1 });
+    const third = neighbor({ address: loopback(3), remoteAsn: PEER_ASN + 9 });
+    announcer.reload(bgpConfig({ neighbors: [neighbor(), third] }));
+    await until("added", () => announcer.status().neighbors.some((n) => n.remoteAsn === PEER_ASN + 9));
+    expect(announcer.routeState(prefix).kind).toBe("announced");
+
+    announcer.reload(bgpConfig({ neighbors: [neighbor(), { ...third, remoteAsn: PEER_ASN + 1 }] }));
+    await established(announcer, 3);
+    await until("in the added BIRD", () => added.hasRoute("203.0.113.1/32"));
+
+    announcer.reload(bgpConfig());
+    await until("removed", () => announcer.status().neighbors.length === 1);
+    expect(await kept.ask("show protocols speaker")).toEqual(before);
+    expect(() => announcer.reload(bgpConfig({ speaker: "external", grpc: "/x" }))).toThrow("bug");
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "an MD5 password is taken from the environment and written nowhere",
+  async () => {
+    const password = "only-for-this-test";
+    const bird = await lab.bird({ session: { password } });
+    const environment = { read: (name: string) => (name === "PEER_PASSWORD" ? password : null) };
+    const config = bgpConfig({ neighbors: [neighbor({ passwordEnv: "PEER_PASSWORD" })] });
+    const { announcer, warnings } = lab.announcer(config, { environment });
+    announcer.want([blackhole("203.0.113.1/32")]);
+    await until("in BIRD", () => bird.hasRoute("203.0.113.1/32"));
+    for (const file of ["gobgpd.toml", "gobgpd.log"]) {
+      expect(readFileSync(join(lab.stateDir, "gobgpd", file), "utf8")).not.toContain(password);
+    }
+    expect(warnings.join()).not.toContain(password);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "looking at the neighbors again leaves them as they are",
+  async () => {
+    const bird = await lab.bird({ asn: SPEAKER_ASN, session: { password: "one" } });
+    const ibgp = neighbor({ remoteAsn: SPEAKER_ASN, passwordEnv: "PEER_PASSWORD" });
+    const direct = neighbor({ address: loopback(3), multihopTtl: 0 });
+    const { announcer } = lab.announcer(bgpConfig({ neighbors: [ibgp, direct] }), {
+      environment: { read: () => "one" },
+      times: { pollMs: 20, checkMs: 20, retryMinMs: 20, retryMaxMs: 100, deadlineMs: 1_000 },
+    });
+    await established(announcer);
+    const before = await bird.ask("show protocols speaker");
+    const addedPeers = () => readFileSync(join(lab.stateDir, "gobgpd/gobgpd.log"), "utf8").split("Add a peer").length;
+    const added = addedPeers();
+    const seenMs = performance.now();
+    await until("many looks", () => performance.now() - seenMs > 500);
+    expect(addedPeers()).toBe(added);
+    expect(await bird.ask("show protocols speaker")).toEqual(before);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "a neighbor whose password is not set is named and the others are set",
+  async () => {
+    const bird = await lab.bird();
+    const locked = neighbor({ address: loopback(3), passwordEnv: "ABSENT" });
+    const { announcer, warnings } = lab.announcer(bgpConfig({ neighbors: [locked, neighbor()] }));
+    announcer.want([blackhole("203.0.113.1/32")]);
+    await until("in BIRD", () => bird.hasRoute("203.0.113.1/32"));
+    expect(announcer.status().fault).toBe(`neighbor ${loopback(3)}: environment variable ABSENT is not set`);
+    expect(warnings.length).toBe(1);
+  },
+  DEADLINE_MS,
+);
