@@ -19,7 +19,8 @@ const USAGE = `usage:
 /** The command line cannot be obeyed. */
 class UsageError extends Error {}
 
-process.exitCode = await main(Bun.argv.slice(2));
+// Not by running out of work: a timer that someone left behind must not keep a stopped service alive.
+process.exit(await main(Bun.argv.slice(2)));
 
 async function main(argv: readonly string[]): Promise<number> {
   try {

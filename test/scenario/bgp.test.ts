@@ -72,8 +72,8 @@ describe("a ban", () => {
       routes.map(({ prefix, nextHop, communities, localPref }) => ({ prefix, nextHop, communities, localPref })),
     ).toEqual(
       expect.arrayContaining([
-        { prefix: "203.0.113.7/32", nextHop: "192.0.2.1", communities: ["65535:666", "64500:1"], localPref: 250 },
-        { prefix: "2001:db8::7/128", nextHop: "100::1", communities: ["65535:666", "64500:1"], localPref: 250 },
+        { prefix: "203.0.113.7/32", nextHop: "192.0.2.1", communities: ["64500:1", "65535:666"], localPref: 250 },
+        { prefix: "2001:db8::7/128", nextHop: "100::1", communities: ["64500:1", "65535:666"], localPref: 250 },
       ]),
     );
     await service.post("/api/v1/unban", { ip: "203.0.113.7" });
