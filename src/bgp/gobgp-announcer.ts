@@ -157,8 +157,7 @@ export class GobgpAnnouncer implements Announcer {
    */
   async stop({ withdraw }: { withdraw: boolean }): Promise<void> {
     if (withdraw) this.#reconciler.want([]);
-    const settled = this.#reconciler.settle().catch(() => {});
-    await Promise.race([settled, this.#after(SETTLE_DEADLINE_MS)]);
+    await this.#settleInTime();
     await this.#link.stop();
     if (withdraw) await this.#speaker.end();
   }
@@ -171,8 +170,15 @@ export class GobgpAnnouncer implements Announcer {
     return [...this.#sessions, ...absent.map(unknownSession)];
   }
 
-  #after(ms: number): Promise<void> {
-    return new Promise((resolve) => this.#options.timers.after(ms, resolve));
+  async #settleInTime(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const cancel = this.#options.timers.after(SETTLE_DEADLINE_MS, resolve);
+      const end = () => {
+        cancel();
+        resolve();
+      };
+      this.#reconciler.settle().then(end, end);
+    });
   }
 
   #up(): void {
