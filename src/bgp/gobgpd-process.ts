@@ -52,7 +52,9 @@ export function isGobgpd(pid: number, workingDirectory: string): boolean {
   try {
     if (readFileSync(`/proc/${pid}/comm`, "utf8") !== "gobgpd\n") return false;
     // A dead process that nobody waited for yet has no working directory.
-    return readlinkSync(`/proc/${pid}/cwd`) === workingDirectory;
+    const directory = readlinkSync(`/proc/${pid}/cwd`);
+    // Its directory may have been removed, and made anew since: it is out of reach and still ours to end.
+    return directory === workingDirectory || directory === `${workingDirectory} (deleted)`;
   } catch {
     // Gone, or of another user and so not ours.
     return false;

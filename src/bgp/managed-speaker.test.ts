@@ -301,6 +301,26 @@ test(
 );
 
 test(
+  "replaces a gobgpd whose directory was removed under it",
+  async () => {
+    let aheadMs = 0;
+    const clock = { wallMs: () => Date.now(), monotonicMs: () => performance.now() + aheadMs };
+    const first = lab.announcer(bgpConfig()).announcer;
+    await until("connected", () => first.status().connected);
+    await first.stop({ withdraw: false });
+    const lost = gobgpdPid();
+    rmSync(join(lab.stateDir, "gobgpd"), { recursive: true });
+
+    const second = lab.announcer(bgpConfig(), { clock });
+    await until("looked for", () => second.faults.includes("gobgpd"));
+    aheadMs = 31_000;
+    await until("replaced", () => second.announcer.status().connected);
+    expect(gobgpdPid()).not.toBe(lost);
+  },
+  DEADLINE_MS,
+);
+
+test(
   "an unusable state directory is a fault, not a crash",
   async () => {
     const file = join(lab.stateDir, "file");

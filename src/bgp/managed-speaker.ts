@@ -35,6 +35,8 @@ export interface SpeakerLog {
 }
 
 const START_DEADLINE_MS = 5_000;
+/** For one that already runs; it is tried again and again until SILENCE_MAX_MS. */
+const ADOPT_DEADLINE_MS = 1_000;
 const START_POLL_MS = 5;
 /** A gobgpd that does not answer for so long is killed. Its sessions are as good as dead: peers wait 90 s. */
 const SILENCE_MAX_MS = 30_000;
@@ -73,7 +75,11 @@ export class ManagedSpeaker implements Speaker {
   async #adopt({ client, pid, run }: { client: GobgpClient; pid: number; run: string }): Promise<boolean> {
     this.#silentSinceMs ??= this.#options.clock.monotonicMs();
     try {
-      const global = await this.#ready(client, { run, hasEnded: () => !isGobgpd(pid, run) });
+      const global = await this.#ready(client, {
+        run,
+        hasEnded: () => !isGobgpd(pid, run),
+        withinMs: ADOPT_DEADLINE_MS,
+      });
       this.#silentSinceMs = null;
       return this.#isConfigured(global);
     } catch (fault) {
@@ -102,7 +108,7 @@ export class ManagedSpeaker implements Speaker {
     });
     const client = this.#newClient(run);
     try {
-      await this.#ready(client, { run, hasEnded });
+      await this.#ready(client, { run, hasEnded, withinMs: START_DEADLINE_MS });
     } catch (fault) {
       client.close();
       const cause = hasEnded() ? lastLogError(this.#directory.logSince(logStart)) : null;
@@ -112,12 +118,15 @@ export class ManagedSpeaker implements Speaker {
     return client;
   }
 
-  async #ready(client: GobgpClient, options: { run: string; hasEnded: () => boolean }): Promise<Global> {
+  async #ready(
+    client: GobgpClient,
+    options: { run: string; hasEnded: () => boolean; withinMs: number },
+  ): Promise<Global> {
     const { clock, timers } = this.#options;
     const startedMs = clock.monotonicMs();
     for (;;) {
       if (options.hasEnded()) throw new SpeakerFault("gobgpd", "gobgpd ended");
-      if (clock.monotonicMs() - startedMs > START_DEADLINE_MS) {
+      if (clock.monotonicMs() - startedMs > options.withinMs) {
         throw new SpeakerFault("gobgpd", "gobgpd does not become ready");
       }
       if (existsSync(join(options.run, SOCKET_FROM_RUN))) {
