@@ -23,6 +23,7 @@ constexpr std::uint32_t kLinkHeaderMax = 22;
 
 /// Hands over what arrives until it must stop, then what is still there.
 void receiveAll(XskSocket& socket, Shard& shard, int stopFd) {
+  raisePriority();
   shard.leaveIdle();
   for (;;) {
     if (socket.receive(shard)) continue;

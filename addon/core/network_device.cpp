@@ -34,6 +34,14 @@ std::uint32_t rxQueues(int fd, ifreq& request, const std::string& name) {
   return std::max(channels.rx_count + channels.combined_count, 1U);
 }
 
+/// The driver's own word: IFF_RUNNING follows it up to a second later.
+bool hasCarrier(int fd, ifreq& request, bool isRunning) {
+  ethtool_value link{};
+  link.cmd = ETHTOOL_GLINK;
+  request.ifr_data = reinterpret_cast<char*>(&link);
+  return ioctl(fd, SIOCETHTOOL, &request) == 0 ? link.data != 0 : isRunning;
+}
+
 }  // namespace
 
 std::optional<NetworkDevice> findNetworkDevice(const std::string& name) {
@@ -45,9 +53,10 @@ std::optional<NetworkDevice> findNetworkDevice(const std::string& name) {
   NetworkDevice device{.name = name, .index = static_cast<unsigned>(request.ifr_ifindex)};
   if (ioctl(fd.get(), SIOCGIFFLAGS, &request) != 0) return std::nullopt;
   device.isUp = (request.ifr_flags & IFF_UP) != 0;
-  device.hasCarrier = (request.ifr_flags & IFF_RUNNING) != 0;
+  const bool isRunning = (request.ifr_flags & IFF_RUNNING) != 0;
   if (ioctl(fd.get(), SIOCGIFMTU, &request) != 0) return std::nullopt;
   device.mtu = static_cast<std::uint32_t>(request.ifr_mtu);
+  device.hasCarrier = hasCarrier(fd.get(), request, isRunning);
   device.rxQueues = rxQueues(fd.get(), request, name);
   return device;
 }

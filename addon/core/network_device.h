@@ -10,7 +10,7 @@ namespace floodwall {
 struct NetworkDevice {
   std::string name;
   unsigned index = 0;
-  /// Set up by the administrator (IFF_UP), and the other end is there (IFF_RUNNING).
+  /// Set up by the administrator (IFF_UP), and the other end is there.
   bool isUp = false;
   bool hasCarrier = false;
   std::uint32_t mtu = 0;

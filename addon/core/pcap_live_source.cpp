@@ -94,6 +94,7 @@ PcapLiveSession::PcapLiveSession(const PcapLiveOptions& options, QueueShards& sh
 }
 
 void PcapLiveSession::receiveAll(int stopFd) {
+  raisePriority();
   const int fd = pcap_get_selectable_fd(handle_.get());
   while (waitReadable(fd, stopFd, static_cast<int>(kStatsInterval.count())) == Wakeup::data) {
     if (!receiveBatch()) return;

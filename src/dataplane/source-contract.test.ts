@@ -1,0 +1,97 @@
+/** What every kind of source must do alike: the same frames give the same counts. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { accountedFor, CaptureProcess } from "../../test/fixtures/captured.ts";
+import { ethernet, FRAME_BYTES_MIN, ip, udp } from "../../test/fixtures/frames.ts";
+import { MIXED_FRAMES, MIXED_TOTALS, mixedHosts, NETWORKS } from "../../test/fixtures/mixed-traffic.ts";
+import { evenly, pcapBytes } from "../../test/fixtures/pcap-writer.ts";
+import { DEVICE, Veth, vethUnavailable } from "../../test/fixtures/veth.ts";
+import type { SourceOptions, SourceStatus } from "./native.d.ts";
+
+const afXdp = { kind: "af_xdp", interface: DEVICE, queues: null, zeroCopy: "auto", cpus: [] } as const;
+const inline = { kind: "xdp_inline", interface: DEVICE, sampleEvery: 0, cpus: [] } as const;
+const LIVE: readonly (readonly [string, SourceOptions])[] = [
+  ["AF_XDP, native", { ...afXdp, xdpMode: "native" }],
+  ["AF_XDP, generic", { ...afXdp, xdpMode: "generic" }],
+  ["XDP inline, native", { ...inline, xdpMode: "native" }],
+  ["XDP inline, generic", { ...inline, xdpMode: "generic" }],
+  ["libpcap, live", { kind: "pcap_live", interface: DEVICE, cpus: [] }],
+];
+
+const WARM_UP_HOST = "203.0.113.200";
+
+/** Sends until something is counted: a source that counts in the kernel takes the networks up within a tick. */
+async function warmUp(veth: Veth, capture: CaptureProcess): Promise<SourceStatus> {
+  const frame = ethernet(ip({ src: "198.51.100.7", dst: WARM_UP_HOST }, udp()), { padTo: FRAME_BYTES_MIN });
+  for (let sent = 1; ; sent++) {
+    await veth.send([frame]);
+    const status = await capture.until((now) => accountedFor(now) === sent);
+    if (sumOf(status, "countedPackets") > 0) return status;
+  }
+}
+
+function sumOf(
+  { queues }: SourceStatus,
+  key: "receivedPackets" | "receivedBytes" | "countedPackets" | "foreignPackets",
+) {
+  return queues.reduce((sum, queue) => sum + queue[key], 0);
+}
+
+async function expectSameCounts(capture: CaptureProcess, before?: SourceStatus): Promise<void> {
+  const already = before === undefined ? 0 : accountedFor(before);
+  const status = await capture.until((now) => accountedFor(now) >= already + MIXED_TOTALS.receivedPackets);
+  for (const key of ["receivedPackets", "receivedBytes", "countedPackets", "foreignPackets"] as const) {
+    const counted = sumOf(status, key) - (before === undefined ? 0 : sumOf(before, key));
+    expect([key, counted]).toEqual([key, MIXED_TOTALS[key]]);
+  }
+  expect(status.queues).toHaveLength(1);
+  expect(status.queues[0]?.parseErrors).toMatchObject(MIXED_TOTALS.parseErrors);
+  const { [WARM_UP_HOST]: _, ...hosts } = await capture.hosts();
+  for (const totals of Object.values(hosts)) {
+    expect(totals.flows_per_sec).toBeGreaterThan(0);
+    delete totals.flows_per_sec;
+  }
+  expect(hosts).toEqual(mixedHosts());
+}
+
+describe.each(["real", "max"] as const)("capture file, pace %s", (pace) => {
+  test("counts every frame to its host and class", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "floodwall-contract-"));
+    const capture = new CaptureProcess();
+    try {
+      const path = join(directory, "mixed.pcap");
+      await Bun.write(path, pcapBytes(evenly(MIXED_FRAMES)));
+      await capture.ask({ op: "setNetworks", networks: NETWORKS });
+      await capture.open({ kind: "pcap_file", path, pace });
+      await expectSameCounts(capture);
+      await capture.until(({ state }) => state === "ended");
+    } finally {
+      await capture.kill();
+      rmSync(directory, { recursive: true });
+    }
+  });
+});
+
+const skipped = vethUnavailable === null ? "" : ` (skipped: ${vethUnavailable})`;
+describe.skipIf(vethUnavailable !== null).each(LIVE)(`%s${skipped}`, (_, options) => {
+  let veth: Veth;
+  let capture: CaptureProcess;
+  beforeAll(async () => {
+    veth = new Veth();
+    capture = new CaptureProcess(veth.far);
+    await capture.ask({ op: "setNetworks", networks: NETWORKS });
+    await capture.open(options);
+  });
+  afterAll(async () => {
+    await capture.kill();
+    veth.close();
+  });
+
+  test("counts every frame to its host and class", async () => {
+    const before = await warmUp(veth, capture);
+    await veth.send(MIXED_FRAMES);
+    await expectSameCounts(capture, before);
+  });
+});
