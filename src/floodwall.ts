@@ -17,6 +17,7 @@ import { ENDED_ATTACKS_KEPT, ENDED_BANS_KEPT } from "./limits.ts";
 import type { Ban } from "./mitigation/ban.ts";
 import { BanEngine } from "./mitigation/ban-engine.ts";
 import { mitigationPolicy } from "./mitigation/policy.ts";
+import type { IpAddress } from "./net/address.ts";
 import { Limiter } from "./observability/limiter.ts";
 import type { Log } from "./observability/log.ts";
 import type { Metrics } from "./observability/metrics.ts";
@@ -41,6 +42,10 @@ export interface FloodwallOptions {
 
 /** How often bans are looked through for expiry, ms. */
 const BAN_TICK_MS = 250;
+/** From a change to its place on disk, ms: by then its announcement has left the process. */
+const FLUSH_MS = 20;
+/** After a write that failed. */
+const FLUSH_AGAIN_MS = 1000;
 
 export class Floodwall {
   readonly detector: Detector;
@@ -52,11 +57,12 @@ export class Floodwall {
   config: Config;
   readonly #options: FloodwallOptions;
   readonly #limiter: Limiter;
-  /** Attacks whose record the state database refused, to be written or removed again. */
+  /** Attacks whose record is to be written, or removed when they are over. */
   readonly #unsavedAttacks = new Map<string, Attack>();
   /** Monotonic ms of detection, by target, until the route is out. */
-  readonly #unannounced = new Map<string, number>();
+  readonly #unannounced = new Map<IpAddress, number>();
   #cancelBanTick: () => void = () => {};
+  #cancelFlush: (() => void) | null = null;
 
   constructor(options: FloodwallOptions) {
     const { config, state, log, metrics, clock } = options;
@@ -73,6 +79,7 @@ export class Floodwall {
       newId: randomUUIDv7,
       endedKept: ENDED_BANS_KEPT,
       onChange: (ban, previous) => logBan(log, ban, previous),
+      onUnsaved: () => this.#flushSoon(),
       onStoreFault: (cause) => this.#stateWriteFailed(cause),
     });
     this.packetPath = this.#makePacketPath();
@@ -91,13 +98,16 @@ export class Floodwall {
     this.announcer?.start();
     this.packetPath?.start();
     if (this.packetPath === null) log.warn({}, "no capture is configured: control plane only, nothing is detected");
-    this.#cancelBanTick = timers.every(BAN_TICK_MS, () => this.#tickBans());
+    this.#cancelBanTick = timers.every(BAN_TICK_MS, () => this.bans.tick(clock.wallMs()));
   }
 
   /** Bans stay in force: a managed speaker keeps their routes, and the next start takes them up. */
   async stop(): Promise<void> {
     this.#cancelBanTick();
     await this.packetPath?.stop();
+    this.#cancelFlush?.();
+    this.bans.flush();
+    this.#flushAttacks();
     await this.announcer?.stop({ withdraw: this.bans.active.size === 0 });
     this.#options.state.close();
   }
@@ -185,7 +195,8 @@ export class Floodwall {
       if (kind === "lasts") continue;
       if (kind === "ended") this.attackLog.add(attack);
       this.#tellAttack(kind, attack);
-      this.#saveAttack(attack);
+      this.#unsavedAttacks.set(attack.id, attack);
+      this.#flushSoon();
     }
   }
 
@@ -197,22 +208,30 @@ export class Floodwall {
     else this.#unannounced.delete(target);
   }
 
-  /** An attack in progress must survive the process, so that its ban ends with it; one that is over leaves. */
-  #saveAttack(attack: Attack): void {
-    const { state } = this.#options;
-    try {
-      if (attack.endedAt === null) state.saveAttack(attack);
-      else state.removeAttack(attack.id);
-      this.#unsavedAttacks.delete(attack.id);
-    } catch (cause) {
-      this.#unsavedAttacks.set(attack.id, attack);
-      this.#stateWriteFailed(cause);
-    }
+  #flushSoon(): void {
+    this.#cancelFlush ??= this.#options.timers.after(FLUSH_MS, () => this.#flush());
   }
 
-  #tickBans(): void {
-    this.bans.tick(this.#options.clock.wallMs());
-    for (const attack of [...this.#unsavedAttacks.values()]) this.#saveAttack(attack);
+  #flush(): void {
+    this.#cancelFlush = null;
+    this.bans.flush();
+    this.#flushAttacks();
+    if (this.bans.unsaved + this.#unsavedAttacks.size === 0) return;
+    this.#cancelFlush = this.#options.timers.after(FLUSH_AGAIN_MS, () => this.#flush());
+  }
+
+  /** An attack in progress must survive the process, so that its ban ends with it; one that is over leaves. */
+  #flushAttacks(): void {
+    const { state } = this.#options;
+    try {
+      for (const attack of [...this.#unsavedAttacks.values()]) {
+        if (attack.endedAt === null) state.saveAttack(attack);
+        else state.removeAttack(attack.id);
+        this.#unsavedAttacks.delete(attack.id);
+      }
+    } catch (cause) {
+      this.#stateWriteFailed(cause);
+    }
   }
 
   #stateWriteFailed(cause: unknown): void {
@@ -228,7 +247,7 @@ export class Floodwall {
 
   #measureAnnouncements(): void {
     for (const [target, detectedMs] of this.#unannounced) {
-      const ban = [...this.bans.active.values()].find((active) => active.target === target);
+      const ban = this.bans.active.get(target);
       if (ban === undefined || this.bans.routeState(ban)?.kind !== "announced") continue;
       this.#unannounced.delete(target);
       this.#options.metrics.mitigation.announcedAfterDetection((this.#options.clock.monotonicMs() - detectedMs) / 1000);

@@ -59,6 +59,7 @@ function run(engine: Engine, source: Replay, config: Config, print: (line: strin
     onChange: (ban, previous) => {
       if (ban.state !== previous?.state) print(`${time(timeMs)}  ${banLine(ban)}`);
     },
+    onUnsaved: () => {},
     onStoreFault: () => {},
   });
   const attacks = new Map<string, Attack>();

@@ -1,6 +1,8 @@
 /**
- * Owns the table of bans: attacks and operators ask for bans here, time and policy end them. Every change is stored
- * before it is answered, and the routes wanted of the announcer are always those of the active bans.
+ * Owns the table of bans: attacks and operators ask for bans here, time and policy end them. The routes wanted of the
+ * announcer are always those of the active bans. What an operator orders is stored before it is answered. What happens by
+ * itself is stored by the next flush(), so that no disk stands between an attack and its route: a process killed in
+ * between finds a route that it does not want at its next start, withdraws it, and detects the attack anew.
  */
 import { type Attack, attackRate } from "../detection/attack.ts";
 import type { AttackChange } from "../detection/detector.ts";
@@ -32,7 +34,9 @@ export interface BanEngineOptions {
   readonly endedKept: number;
   /** After any change of a ban; `previous` is null for a new one. */
   readonly onChange: (ban: Ban, previous: Ban | null) => void;
-  /** The store refused a change of an automatic ban: it holds all the same and is written again each tick. */
+  /** A change waits for flush(), which is due in some milliseconds. */
+  readonly onUnsaved: () => void;
+  /** flush() failed: the change holds all the same and is written again with the next one. */
   readonly onStoreFault: (cause: unknown) => void;
 }
 
@@ -57,7 +61,7 @@ export class BanEngine {
   restore(bans: readonly Ban[], wallMs: number): void {
     for (const ban of bans) {
       if (ban.state === "active") this.#active.set(ban.target, ban);
-      else this.#ended = [ban, ...this.#ended];
+      else this.#keepEnded(ban);
       if (ban.reason === "manual unban" && ban.attackId !== null) this.#pardoned.add(ban.attackId);
     }
     this.tick(wallMs);
@@ -84,7 +88,7 @@ export class BanEngine {
       existing === undefined
         ? this.#newBan(target, null, wallMs)
         : next(existing, { kind: "refreshed", ttlSeconds: this.#policy.ttlSeconds }, wallMs);
-    this.#options.store.saveBan(ban);
+    this.#saveNow(ban);
     this.#put(ban, existing ?? null);
     return ban;
   }
@@ -94,16 +98,24 @@ export class BanEngine {
     const ban = this.#active.get(target);
     if (ban === undefined) return null;
     const withdrawn = next(ban, { kind: "unbanned" }, wallMs);
-    this.#options.store.saveBan(withdrawn);
+    this.#saveNow(withdrawn);
     if (ban.attackId !== null) this.#pardoned.add(ban.attackId);
     this.#put(withdrawn, ban);
     return withdrawn;
   }
 
-  /** Ends what has expired and writes again what the store refused. */
+  /** Ends what has expired. */
   tick(wallMs: number): void {
     for (const ban of [...this.#active.values()]) this.#apply(ban, { kind: "clock" }, wallMs);
-    for (const ban of [...this.#unsaved.values()]) this.#save(ban);
+  }
+
+  /** Stores what happened by itself since the last time. Stops at the first write that fails. */
+  flush(): void {
+    try {
+      for (const ban of [...this.#unsaved.values()]) this.#saveNow(ban);
+    } catch (cause) {
+      this.#options.onStoreFault(cause);
+    }
   }
 
   reconfigure(policy: MitigationPolicy, wallMs: number): void {
@@ -155,8 +167,8 @@ export class BanEngine {
     }
     this.#refused.delete(attack.id);
     const ban = this.#newBan(attack.target, attack, wallMs);
-    this.#save(ban);
     this.#put(ban, null);
+    this.#saveSoon(ban);
   }
 
   #attackEnded(attack: Attack, wallMs: number): void {
@@ -165,8 +177,8 @@ export class BanEngine {
     const refused = this.#refused.get(attack.id);
     if (refused !== undefined) {
       this.#refused.delete(attack.id);
-      this.#save(refused);
       this.#keepEnded(refused);
+      this.#saveSoon(refused);
     }
     this.#pardoned.delete(attack.id);
   }
@@ -174,8 +186,8 @@ export class BanEngine {
   #apply(ban: Ban, event: BanEvent, wallMs: number): void {
     const changed = next(ban, event, wallMs);
     if (changed === ban) return;
-    this.#save(changed);
     this.#put(changed, ban);
+    this.#saveSoon(changed);
   }
 
   #put(ban: Ban, previous: Ban | null): void {
@@ -204,15 +216,14 @@ export class BanEngine {
     }
   }
 
-  /** For changes that must happen whether or not the store can keep them: the network is on fire. */
-  #save(ban: Ban): void {
-    try {
-      this.#options.store.saveBan(ban);
-      this.#unsaved.delete(ban.id);
-    } catch (cause) {
-      this.#unsaved.set(ban.id, ban);
-      this.#options.onStoreFault(cause);
-    }
+  #saveSoon(ban: Ban): void {
+    this.#unsaved.set(ban.id, ban);
+    this.#options.onUnsaved();
+  }
+
+  #saveNow(ban: Ban): void {
+    this.#options.store.saveBan(ban);
+    this.#unsaved.delete(ban.id);
   }
 
   #wantRoutes(): void {
