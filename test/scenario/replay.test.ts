@@ -13,7 +13,9 @@ const CONFIG = `
 networks: [203.0.113.0/24, 2001:db8::/32]
 thresholds: { pps: 1000, mbps: 100, flows_per_sec: 100000, tcp_syn_pps: 500 }
 ban: { unban_hysteresis_seconds: 1 }
-bgp: { local_asn: 64500, router_id: 192.0.2.1, next_hop: 192.0.2.9, neighbors: [{ address: 192.0.2.2, remote_asn: 64500 }] }
+`;
+/** For replays only: the running service would dial the neighbor. */
+const BGP = `bgp: { local_asn: 64500, router_id: 192.0.2.1, next_hop: 192.0.2.9, neighbors: [{ address: 192.0.2.2, remote_asn: 64500 }] }
 `;
 
 const undo: (() => void | Promise<void>)[] = [];
@@ -40,7 +42,7 @@ function flood(frame: Uint8Array, pps: number, seconds: number): Uint8Array {
   return pcapBytes([...packets, ...calm]);
 }
 
-function replay(capture: Uint8Array, config = CONFIG): { exitCode: number; lines: string[]; errors: string } {
+function replay(capture: Uint8Array, config = CONFIG + BGP): { exitCode: number; lines: string[]; errors: string } {
   const directory = folder();
   writeFileSync(join(directory, "capture.pcap"), capture);
   writeFileSync(join(directory, "floodwall.yaml"), config);
