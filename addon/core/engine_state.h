@@ -43,7 +43,7 @@ class EngineState {
   void takeNetworks(std::shared_ptr<const Networks> networks);
   void leaveBuckets(std::uint64_t nowNs);
   void awaitShards(std::uint32_t epoch);
-  void foldShard(ShardLedger& ledger);
+  void foldShard(ShardLedger& ledger, std::uint32_t epoch);
   void foldRow(ShardLedger& ledger, std::uint32_t row);
   std::uint32_t hostOfRow(const ShardLedger& ledger, std::uint32_t row);
   std::uint32_t untrackedHost(std::uint32_t place);

@@ -38,7 +38,7 @@ TickSummary EngineState::fold(std::uint64_t nowNs) {
   control_->epoch.store(epoch, std::memory_order_seq_cst);
   leaveBuckets(nowNs);
   awaitShards(epoch);
-  for (const auto& ledger : ledgers_) foldShard(*ledger);
+  for (const auto& ledger : ledgers_) foldShard(*ledger, epoch);
   dropClosedShards();
   screenHosts();
   sweepHosts();
@@ -114,26 +114,25 @@ void EngineState::leaveBuckets(std::uint64_t nowNs) {
 
 void EngineState::awaitShards(std::uint32_t epoch) {
   const auto isReady = [&](const std::unique_ptr<ShardLedger>& ledger) {
-    const Handover::Progress progress = ledger->state().handover.progress();
-    return progress.isIdle || progress.epoch == epoch;
+    return ledger->state().handover.isReady(epoch);
   };
   for (int step = 0; step < kAwaitSteps && !std::all_of(ledgers_.begin(), ledgers_.end(), isReady); step++) {
     std::this_thread::sleep_for(kAwaitStep);
   }
 }
 
-void EngineState::foldShard(ShardLedger& ledger) {
+void EngineState::foldShard(ShardLedger& ledger, std::uint32_t epoch) {
   // Asked before the ring is read: a handle that is dropped after that leaves something for the next fold.
   const bool isClosed = ledger.isClosed->load(std::memory_order_acquire);
   Handover& handover = ledger.state().handover;
-  const Handover::Progress progress = handover.progress();
-  ledger.reclaim(progress.epoch);
+  const Handover::Readable readable = handover.readable(epoch);
+  ledger.reclaim(readable.adopted);
   std::array<std::uint32_t, kAhead> rows;
   for (bool isMore = true; isMore;) {
     const std::scoped_lock held(lock_);
     for (std::uint32_t folded = 0; isMore && folded < kSliceRows; folded += kAhead) {
       std::size_t count = 0;
-      while (count < kAhead && handover.pop(progress.tail, rows[count])) ledger.prefetchRow(rows[count++]);
+      while (count < kAhead && handover.pop(readable.tail, rows[count])) ledger.prefetchRow(rows[count++]);
       for (std::size_t i = 0; i < count; i++) {
         const std::uint32_t host = ledger.hostOf(rows[i]);
         if (host == 0) continue;
@@ -144,12 +143,11 @@ void EngineState::foldShard(ShardLedger& ledger) {
       isMore = count == kAhead;
     }
   }
-  // An idle worker's present epoch is in the ring too; it goes on with a later one.
-  handover.setFolded(progress.isIdle ? nextEpoch(progress.epoch) : progress.epoch);
+  handover.finish(readable);
   const std::scoped_lock held(lock_);
   ledger.takeUntracked(
       [this](std::uint32_t place, Direction direction, const Totals& delta) { addUntracked(place, direction, delta); });
-  ledger.isDone = isClosed;
+  ledger.isDone = isClosed && readable.isAll;
 }
 
 void EngineState::foldRow(ShardLedger& ledger, std::uint32_t row) {

@@ -28,18 +28,17 @@ void ShardState::adopt(std::uint32_t epoch) noexcept {
   networks_ = view_->networks.get();
   const WatchedHosts* now = watched.load(std::memory_order_acquire);
   if (now != watchedHosts_) applyWatched(now);
-  handover.acknowledge(epoch);
+  handover.adopt(epoch);
   sampler_.adapt(control_.epochsPerSecond);
   for (const WatchedHost& host : watchedHosts_->hosts()) watchedSamplers_[host.slot].adapt(control_.epochsPerSecond);
   doorkeeper_.age(control_.epochsPerSecond);
   sweepLeft_ = usedRows_ / kSweepEpochs + 1;
 }
 
-void ShardState::enterIdle() noexcept { handover.setIdle(epoch_, true); }
+void ShardState::enterIdle() noexcept { handover.enterIdle(epoch_); }
 
 void ShardState::leaveIdle() noexcept {
-  handover.setIdle(epoch_, false);
-  // Sequentially consistent, as the fold's raising of the epoch and its look at our word are: see Handover.
+  handover.leaveIdle(epoch_);
   const std::uint32_t epoch = control_.epoch.load(std::memory_order_seq_cst);
   if (epoch != epoch_) adopt(epoch);
   if (sweepLeft_ != 0) sweep(kSweepIdle);

@@ -1,0 +1,95 @@
+#include "flow_filter.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <unordered_set>
+#include <vector>
+
+#include "address_hash.h"
+#include "packets.h"
+#include "random.h"
+
+using namespace floodwall;
+using namespace floodwall::test;
+
+namespace {
+
+constexpr std::uint32_t kEpochsPerSecond = 10;
+
+}  // namespace
+
+TEST_CASE("a flow is new once") {
+  FlowFilter filter;
+  CHECK(filter.isNew(42, 1));
+  CHECK_FALSE(filter.isNew(42, 1));
+  CHECK_FALSE(filter.isNew(42, 5));
+  CHECK(filter.isNew(43, 5));
+}
+
+TEST_CASE("a million new flows a second are counted within two percent, beside long-lived flows that send on") {
+  SHOW_SEED();
+  Random random;
+  FlowFilter filter;
+  // Each long-lived flow sends once a second for five seconds; a million others come once, or twice in a row.
+  std::vector<std::uint64_t> longLived(100'000);
+  for (auto& flow : longLived) flow = random.bits();
+  std::unordered_set<std::uint64_t> seen;
+  std::uint64_t counted = 0;
+  const auto send = [&](std::uint64_t flow, std::uint32_t epoch) {
+    seen.insert(flow);
+    counted += filter.isNew(flow, epoch) ? 1U : 0U;
+  };
+  std::uint32_t epoch = 0;
+  for (int second = 0; second < 5; second++) {
+    std::uint64_t before = counted;
+    std::size_t seenBefore = seen.size();
+    for (std::uint32_t tick = 0; tick < kEpochsPerSecond; tick++, epoch++) {
+      for (std::size_t i = tick; i < longLived.size(); i += kEpochsPerSecond) send(longLived[i], epoch);
+      for (std::uint32_t i = 0; i < 1'000'000 / kEpochsPerSecond; i++) {
+        const std::uint64_t flow = random.bits();
+        send(flow, epoch);
+        if (i % 4 == 0) send(flow, epoch);
+      }
+    }
+    const auto exact = static_cast<double>(seen.size() - seenBefore);
+    CAPTURE(second);
+    CHECK(static_cast<double>(counted - before) == doctest::Approx(exact).epsilon(0.02));
+  }
+}
+
+TEST_CASE("a long-lived flow is not counted again while few flows are new") {
+  SHOW_SEED();
+  Random random;
+  FlowFilter filter;
+  std::vector<std::uint64_t> flows(10'000);
+  for (auto& flow : flows) flow = random.bits();
+  std::uint64_t counted = 0;
+  for (std::uint32_t second = 0; second < 30; second++) {
+    for (const std::uint64_t flow : flows) counted += filter.isNew(flow, second * kEpochsPerSecond) ? 1U : 0U;
+    for (int i = 0; i < 10'000; i++) (void)filter.isNew(random.bits(), second * kEpochsPerSecond);
+  }
+  CHECK(counted == flows.size());
+}
+
+TEST_CASE("every part of the five-tuple makes another flow, and its direction does too") {
+  const AddressHash hash;
+  Packet packet;
+  packet.source = ipv4(kForeign);
+  packet.destination = ipv4(kProtected);
+  packet.protocol = 6;
+  packet.sourcePort = 1000;
+  packet.destinationPort = 2000;
+  std::vector<Packet> packets(7, packet);
+  packets[1].source = ipv4(kForeign + 1);
+  packets[2].destination = ipv4(kProtected + 1);
+  packets[3].protocol = 17;
+  packets[4].sourcePort++;
+  packets[5].destinationPort++;
+  std::swap(packets[6].source, packets[6].destination);
+  std::swap(packets[6].sourcePort, packets[6].destinationPort);
+  std::unordered_set<std::uint64_t> hashes;
+  for (const Packet& each : packets) hashes.insert(hash.ofFlow(each, hash.of(each.destination)));
+  CHECK(hashes.size() == packets.size());
+  CHECK(hash.of(packet.source) != AddressHash().of(packet.source));
+}

@@ -1,0 +1,216 @@
+// What a fold hands over, and the samples that are kept.
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <set>
+
+#include "engine_fixture.h"
+#include "random.h"
+#include "samples.h"
+
+using namespace floodwall;
+using namespace floodwall::test;
+
+namespace {
+
+const Address kHost = ipv4(kProtected + 1);
+const Bytes kFrame = udpFrame(kForeign + 1, kProtected + 1);
+
+std::vector<double> screensOff(std::size_t groups) {
+  return std::vector<double>(groups * 2 * kMetrics, std::numeric_limits<double>::infinity());
+}
+std::vector<std::uint8_t> bytesOf(const std::vector<Address>& addresses) {
+  std::vector<std::uint8_t> bytes;
+  for (const Address& address : addresses) bytes.insert(bytes.end(), address.bytes.begin(), address.bytes.end());
+  return bytes;
+}
+
+struct SampleRecord {
+  std::uint32_t wire;
+  std::uint32_t captured;
+  double ageMs;
+  std::uint8_t direction;
+  std::vector<std::uint8_t> data;
+};
+std::vector<SampleRecord> samples(const Engine& engine, const Address& address, std::size_t most = 10'000) {
+  std::vector<std::uint8_t> bytes(most * kSampleRecord);
+  const std::uint32_t count = engine.readSamples(address, bytes);
+  std::vector<SampleRecord> records;
+  for (std::size_t i = 0; i < count; i++) {
+    const std::uint8_t* const at = &bytes[i * kSampleRecord];
+    SampleRecord record{0, 0, 0, at[16], {at + 24, at + 24 + kHeaderBytes}};
+    std::memcpy(&record.wire, at, 4);
+    std::memcpy(&record.captured, at + 4, 4);
+    std::memcpy(&record.ageMs, at + 8, 8);
+    records.push_back(std::move(record));
+  }
+  return records;
+}
+/// The UDP source port in an Ethernet and IPv4 frame, by which these tests number packets.
+unsigned portOf(const SampleRecord& record) { return record.data[34] * 256U + record.data[35]; }
+
+}  // namespace
+
+TEST_CASE("a host is handed over at its group's screen, not below, and as long as it stays there") {
+  EngineFixture fixture;
+  std::vector<double> screens = screensOff(2);
+  screens[0] = 100;
+  fixture.engine.setScreens(screens);
+  fixture.count(kFrame, 99);
+  fixture.tick();
+  CHECK(fixture.screened().empty());
+  fixture.count(kFrame, 1);
+  fixture.tick();
+  CHECK(fixture.screened().size() == 1);
+  // No packet comes any more: it is still above for eight ticks, then its first 99 packets leave.
+  fixture.tick(8);
+  CHECK(fixture.screened().size() == 1);
+  fixture.tick();
+  CHECK(fixture.screened().empty());
+}
+
+TEST_CASE("each of the 26 screens hands over, and of its own group only") {
+  const Bytes syn = ethernet(0x0800) + ipv4Packet({.protocol = 6, .fragment = 0x2000}, tcp(1, 80, tcp_flag::kSyn));
+  const Bytes udp4 = udpFrame(kForeign, kProtected + 1);
+  const Bytes icmp = ethernet(0x0800) + ipv4Packet({.protocol = 1}, Bytes(8));
+  const Bytes out = ethernet(0x0800) +
+                    ipv4Packet({.source = kProtected + 1, .destination = kForeign, .protocol = 6, .fragment = 0x2000},
+                               tcp(1, 80, tcp_flag::kSyn));
+  const Bytes udpOut = udpFrame(kProtected + 1, kForeign);
+  const Bytes icmpOut =
+      ethernet(0x0800) + ipv4Packet({.source = kProtected + 1, .destination = kForeign, .protocol = 1}, Bytes(8));
+  EngineFixture fixture({.countOutgoing = true});
+  for (const Bytes& frame : {syn, udp4, icmp, out, udpOut, icmpOut}) fixture.count(frame, 10);
+  fixture.tick();
+  for (std::size_t metric = 0; metric < 2 * kMetrics; metric++) {
+    CAPTURE(metric);
+    std::vector<double> screens = screensOff(2);
+    screens[metric] = 1e-4;
+    fixture.engine.setScreens(screens);
+    fixture.tick(0);
+    fixture.engine.fold(fixture.nowNs);
+    CHECK(fixture.screened().size() == 1);
+    screens = screensOff(2);
+    screens[2 * kMetrics + metric] = 1e-4;
+    fixture.engine.setScreens(screens);
+    fixture.engine.fold(fixture.nowNs);
+    CHECK(fixture.screened().empty());
+  }
+}
+
+TEST_CASE("over the bound, watched hosts come first and then those furthest beyond their screen") {
+  constexpr std::uint32_t kOver = kScreenedMax + 100;
+  EngineFixture fixture;
+  std::vector<double> screens = screensOff(2);
+  screens[0] = 1;
+  fixture.engine.setScreens(screens);
+  fixture.engine.setWatched(bytesOf({kHost}));
+  for (std::uint32_t i = 1; i <= kOver; i++) fixture.count(udpFrame(kForeign, kProtected + i), i > 100 ? 3 : 2);
+  CHECK(fixture.tick().screened == kOver);
+  const std::vector<HostRow> rows = fixture.screened();
+  // The reader's buffer has room for more; what is handed over ends at the bound.
+  Columns columns(kOver);
+  CHECK(fixture.engine.readScreened(columns.spans()) == kOver);
+  CHECK(rows[0].address == kHost);
+  for (std::size_t i = 1; i < kScreenedMax; i++) REQUIRE(rows[i].incoming(Metric::pps) == doctest::Approx(3));
+}
+
+TEST_CASE("a watched host is handed over whatever its rates, with zeros once it has left") {
+  EngineFixture fixture({.idleMs = 1000});
+  fixture.engine.setWatched(bytesOf({kHost, ipv4(kForeign)}));
+  fixture.count(kFrame, 5);
+  fixture.tick();
+  REQUIRE(fixture.screened().size() == 1);
+  CHECK(fixture.screened()[0].incoming(Metric::pps) == doctest::Approx(5));
+  fixture.tick(100);
+  CHECK_FALSE(fixture.host(kHost));
+  REQUIRE(fixture.screened().size() == 1);
+  CHECK(fixture.screened()[0].address == kHost);
+  CHECK(fixture.screened()[0].incoming(Metric::pps) == 0);
+  fixture.engine.setWatched({});
+  fixture.tick();
+  CHECK(fixture.screened().empty());
+}
+
+TEST_CASE("samples hold the header as it came, newest last") {
+  EngineFixture fixture;
+  const Bytes out = udpFrame(kProtected + 1, kForeign, 9);
+  fixture.count(udpFrame(kForeign, kProtected + 1, 1));
+  fixture.count(udpFrame(kForeign, kProtected + 2, 2));
+  fixture.tick();
+  fixture.count(ipv4Packet({}, udp(3, 53, 200)), 1, Link::rawIp);
+  fixture.tick();
+  const auto records = samples(fixture.engine, kHost);
+  REQUIRE(records.size() == 2);
+  CHECK(portOf(records[0]) == 1);
+  CHECK(records[0].direction == 0);
+  CHECK(records[0].wire == kFrame.size());
+  CHECK(records[0].captured == kFrame.size());
+  CHECK(records[0].ageMs == 200);
+  CHECK(portOf(records[1]) == 3);
+  CHECK(records[1].captured == kHeaderBytes);
+  CHECK(records[1].wire == 228);
+  CHECK(records[1].ageMs == 100);
+  CHECK(records[1].data[12] == 0x08);
+  // Only the newest fit.
+  CHECK(portOf(samples(fixture.engine, kHost, 1).at(0)) == 3);
+  CHECK(samples(fixture.engine, ipv4(kProtected + 3)).empty());
+}
+
+TEST_CASE("samples of a host tell outgoing packets from incoming ones") {
+  EngineFixture fixture({.countOutgoing = true});
+  fixture.count(udpFrame(kProtected + 1, kForeign, 9));
+  fixture.tick();
+  REQUIRE(samples(fixture.engine, kHost).size() == 1);
+  CHECK(samples(fixture.engine, kHost)[0].direction == 1);
+}
+
+TEST_CASE("a watched host is sampled even where another host has nearly all the packets") {
+  EngineFixture fixture;
+  const auto flood = [&](int ticks) {
+    for (int tick = 0; tick < ticks; tick++) {
+      for (int i = 0; i < 20; i++) {
+        fixture.count(udpFrame(kForeign, kProtected + 2), 2000);
+        fixture.count(kFrame, 1);
+      }
+      fixture.tick();
+    }
+  };
+  flood(10);
+  const std::size_t unwatched = samples(fixture.engine, kHost).size();
+  fixture.engine.setWatched(bytesOf({kHost}));
+  fixture.tick();
+  flood(10);
+  CHECK(unwatched < 50);
+  CHECK(samples(fixture.engine, kHost).size() >= 100);
+}
+
+TEST_CASE("a flood's samples are spread evenly over its packets") {
+  SHOW_SEED();
+  EngineFixture fixture;
+  Random random;
+  fixture.engine.setWatched(bytesOf({kHost}));
+  fixture.tick();
+  // Every port comes equally often, in a rhythm that a fixed "one in N" would follow.
+  std::vector<unsigned> seen(4);
+  for (int tick = 0; tick < 60; tick++) {
+    for (int i = 0; i < 2000; i++) fixture.count(udpFrame(kForeign, kProtected + 1, static_cast<std::uint16_t>(i % 4)));
+    fixture.tick();
+    if (tick % 12 != 11) continue;
+    for (const SampleRecord& record : samples(fixture.engine, kHost)) seen[portOf(record)]++;
+  }
+  const unsigned all = seen[0] + seen[1] + seen[2] + seen[3];
+  for (const unsigned each : seen) CHECK(each == doctest::Approx(all / 4.0).epsilon(0.15));
+}
+
+TEST_CASE("keeps headers that the kernel sampled without counting them") {
+  EngineFixture fixture;
+  fixture.shard->leaveIdle();
+  fixture.shard->addSample(frameOf(kFrame), Link::ethernet);
+  fixture.shard->addSample(frameOf(Bytes(3)), Link::ethernet);
+  fixture.shard->enterIdle();
+  fixture.tick();
+  CHECK(samples(fixture.engine, kHost).size() == 1);
+  CHECK(fixture.shard->stats().receivedPackets == 0);
+  CHECK_FALSE(fixture.host(kHost));
+}

@@ -1,0 +1,151 @@
+// Workers, fold and readers at the same time: nothing is lost and nothing counted twice.
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "engine_fixture.h"
+#include "random.h"
+
+using namespace floodwall;
+using namespace floodwall::test;
+
+namespace {
+
+constexpr std::uint32_t kHosts = 3000;
+constexpr std::uint64_t kMs = 1'000'000;
+
+/// Counts frames to random hosts until told to stop, idle now and then; returns how many went to each host.
+std::vector<std::uint64_t> work(Shard& shard, std::uint64_t seed, const std::atomic<bool>& isOver) {
+  std::mt19937_64 random(seed);
+  std::vector<Bytes> bytes;
+  for (std::uint32_t i = 0; i < kHosts; i++) bytes.push_back(udpFrame(kForeign, kProtected + i));
+  std::vector<std::uint64_t> sent(kHosts);
+  std::vector<Frame> frames;
+  shard.leaveIdle();
+  while (!isOver.load(std::memory_order_relaxed)) {
+    frames.clear();
+    for (std::size_t i = random() % 200; i != 0; i--) {
+      // Few hosts often, many seldom.
+      const std::size_t host = random() % (random() % 2 == 0 ? 10 : kHosts);
+      frames.push_back(frameOf(bytes[host]));
+      sent[host]++;
+    }
+    shard.countFrames(frames, Link::ethernet);
+    if (random() % 16 != 0) continue;
+    shard.enterIdle();
+    std::this_thread::yield();
+    shard.leaveIdle();
+  }
+  shard.enterIdle();
+  return sent;
+}
+
+}  // namespace
+
+TEST_CASE("counts of two workers add up exactly while folds, readers and changes of networks go on") {
+  SHOW_SEED();
+  Random random;
+  constexpr int kFolds = 300;
+  // A window that holds all of it, so that the sums at the end are the whole.
+  Engine engine({.maxHosts = 10'000, .windowMs = 60'000, .tickMs = 100, .countOutgoing = false, .idleMs = 3'600'000});
+  setNetworks(engine, usualNetworks());
+  std::vector<std::shared_ptr<Shard>> shards = {engine.addShard(), engine.addShard()};
+  std::atomic<bool> isOver = false;
+  std::vector<std::vector<std::uint64_t>> sent(shards.size());
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < shards.size(); i++) {
+    threads.emplace_back([&, i, seed = random.bits()] { sent[i] = work(*shards[i], seed, isOver); });
+  }
+  threads.emplace_back([&] {
+    Columns columns(500);
+    std::vector<std::uint8_t> records(100 * kSampleRecord);
+    while (!isOver.load(std::memory_order_relaxed)) {
+      for (std::int64_t cursor = 0; cursor >= 0;) cursor = engine.readHosts(cursor, columns.spans()).next;
+      engine.readScreened(columns.spans());
+      engine.readGroups(columns.spans());
+      engine.readSamples(ipv4(kProtected + 1), records);
+      engine.setWatched(ipv4(kProtected + 1).bytes);
+      engine.setWatched({});
+      (void)shards[0]->stats();
+    }
+  });
+  std::uint64_t nowNs = kMs;
+  for (int fold = 0; fold < kFolds; fold++) {
+    // The same networks under new identifiers: rows are matched again, counts stay.
+    if (fold % 10 == 5) setNetworks(engine, {{ipv4(kProtected), 112, 1, 1}, {ipv6(1, 0), 48, 0, 0}});
+    if (fold % 10 == 0) setNetworks(engine, usualNetworks());
+    engine.fold(nowNs += 100 * kMs);
+    std::this_thread::yield();
+  }
+  isOver = true;
+  for (std::thread& thread : threads) thread.join();
+  // What was handed over while the last fold ran.
+  engine.fold(nowNs += 100 * kMs);
+
+  Columns columns(1);
+  std::uint64_t all = 0;
+  for (std::uint32_t host = 0; host < kHosts; host++) {
+    const std::uint64_t expected = sent[0][host] + sent[1][host];
+    all += expected;
+    if (expected == 0) continue;
+    CAPTURE(host);
+    REQUIRE(engine.readHost(ipv4(kProtected + host), columns.spans()));
+    REQUIRE(columns.row(0).incoming(Metric::pps) * 60 == doctest::Approx(static_cast<double>(expected)).epsilon(1e-9));
+  }
+  std::uint64_t counted = 0;
+  for (const auto& shard : shards) {
+    const ShardStats stats = shard->stats();
+    CHECK(stats.receivedPackets == stats.countedPackets);
+    counted += stats.countedPackets;
+  }
+  CHECK(counted == all);
+  CHECK(all > 0);
+}
+
+TEST_CASE("rows that come and go under folds lose no packet") {
+  SHOW_SEED();
+  Random random;
+  // Few rows and a short life: rows are freed and given to other hosts all the time.
+  Engine engine({.maxHosts = 600, .windowMs = 200, .tickMs = 20, .countOutgoing = false, .idleMs = 200});
+  setNetworks(engine, usualNetworks());
+  std::shared_ptr<Shard> shard = engine.addShard();
+  std::atomic<bool> isOver = false;
+  std::atomic<std::uint64_t> sent = 0;
+  std::thread worker([&, seed = random.bits()] {
+    std::mt19937_64 numbers(seed);
+    shard->leaveIdle();
+    for (std::uint32_t first = 0; !isOver.load(std::memory_order_relaxed); first += 40) {
+      for (int i = 0; i < 400; i++) {
+        const Bytes bytes =
+            udpFrame(kForeign, kProtected + (first + static_cast<std::uint32_t>(numbers() % 40)) % 65536);
+        const Frame frame = frameOf(bytes);
+        shard->countFrames(std::span(&frame, 1), Link::ethernet);
+        sent++;
+      }
+      shard->enterIdle();
+      std::this_thread::yield();
+      shard->leaveIdle();
+    }
+    shard->enterIdle();
+  });
+  // Every host's packets are seen in the sums of their group, each for one window: ten folds.
+  double seen = 0;
+  std::uint64_t nowNs = 0;
+  Columns columns(2);
+  const auto foldOnce = [&] {
+    engine.fold(nowNs += 20 * kMs);
+    engine.readGroups(columns.spans());
+    seen += columns.row(0).incoming(Metric::pps) * 0.2;
+  };
+  for (int fold = 0; fold < 400; fold++) {
+    foldOnce();
+    std::this_thread::yield();
+  }
+  isOver = true;
+  worker.join();
+  for (int fold = 0; fold < 12; fold++) foldOnce();
+  CHECK(seen / 10 == doctest::Approx(static_cast<double>(sent)).epsilon(1e-6));
+  CHECK(engine.stats().trackedHosts <= 600);
+  CHECK(shard->stats().receivedPackets == sent);
+}
