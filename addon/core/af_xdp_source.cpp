@@ -117,6 +117,8 @@ AfXdpSession::AfXdpSession(const AfXdpOptions& options, QueueShards& shards)
       takesAllQueues_(!options.queues),
       queues_(chooseQueues(device_, options)),
       program_(*std::max_element(queues_.begin(), queues_.end()) + 1) {
+  // Before the sockets: an owner of a program often holds its queues too, and the program has a name.
+  requireNoProgram(device_);
   openSockets(options);
   startWorkers(options.cpus, shards);
   // Last, so that no frame is steered to a socket that nobody serves.

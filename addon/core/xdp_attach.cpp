@@ -81,6 +81,10 @@ XdpLink XdpLink::attach(int programFd, const NetworkDevice& device, XdpMode want
                     "; use the pcap backend on this interface");
 }
 
+XdpLink::~XdpLink() {
+  if (fd_) bpf_link_detach(fd_.get());
+}
+
 std::string XdpLink::modeText() const {
   if (mode_ == XdpMode::native) return "native";
   return refusal_.empty() ? "generic" : "generic (" + refusal_ + ")";
@@ -90,6 +94,11 @@ bool XdpLink::isAttached() const noexcept {
   bpf_link_info info{};
   __u32 length = sizeof info;
   return bpf_obj_get_info_by_fd(fd_.get(), &info, &length) == 0 && info.xdp.ifindex != 0;
+}
+
+void requireNoProgram(const NetworkDevice& device) {
+  const std::string holder = holderText(device);
+  if (!holder.empty()) throw SourceError(holder);
 }
 
 void prepareBpf() {

@@ -24,6 +24,10 @@ class XdpLink {
   /// Throws SourceError that names interface, cause and remedy; of a program in the way its id and name.
   /// `automatic` turns to generic only when the driver refuses, not when something else is in the way.
   static XdpLink attach(int programFd, const NetworkDevice& device, XdpMode wanted);
+  XdpLink(XdpLink&&) noexcept = default;
+  XdpLink& operator=(XdpLink&&) noexcept = default;
+  /// Detached when this returns; some kernels would do it a moment after the descriptor is closed.
+  ~XdpLink();
 
   [[nodiscard]] bool isNative() const noexcept { return mode_ == XdpMode::native; }
   /// "native", "generic", or "generic (the driver has no native XDP)" where native was tried.
@@ -40,6 +44,9 @@ class XdpLink {
   /// Why native was not possible, when it was tried.
   std::string refusal_;
 };
+
+/// Throws SourceError when a program is attached to the interface. For an early word: attach() has the last one.
+void requireNoProgram(const NetworkDevice& device);
 
 /// Prepares the process for BPF: libbpf's own messages are silenced (errors reach the caller), and the limit of locked
 /// memory is raised as far as it goes. Twice is fine.

@@ -1,0 +1,227 @@
+/** What live sources do when the world goes wrong: they say what and what to do, and come back by themselves. */
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { accountedFor, CaptureProcess } from "../../test/fixtures/captured.ts";
+import { ethernet, FRAME_BYTES_MIN, ip, TCP_FLAGS, tcp } from "../../test/fixtures/frames.ts";
+import { DEVICE, Veth, vethUnavailable } from "../../test/fixtures/veth.ts";
+import type { SourceOptions } from "./native.d.ts";
+
+const afXdp = { kind: "af_xdp", interface: DEVICE, queues: null, xdpMode: "auto", zeroCopy: "auto", cpus: [] } as const;
+const pcapLive = { kind: "pcap_live", interface: DEVICE, cpus: [] } as const;
+const KINDS: readonly (readonly [string, SourceOptions])[] = [
+  ["AF_XDP", afXdp],
+  ["libpcap", pcapLive],
+];
+
+const FOREIGN_PROGRAM = `${import.meta.dir}/../../build/addon/bpf/xdp_mirror.bpf.o`;
+
+const frame = (payload = 0) =>
+  ethernet(
+    ip({ src: "198.51.100.7", dst: "203.0.113.9" }, tcp({ flags: TCP_FLAGS.syn, payload: new Uint8Array(payload) })),
+    { padTo: FRAME_BYTES_MIN },
+  );
+const FRAMES = Array.from({ length: 100 }, () => frame());
+
+let veth: Veth;
+let capture: CaptureProcess;
+
+async function startCapture(): Promise<void> {
+  capture = new CaptureProcess(veth.far);
+  await capture.ask({ op: "setNetworks", networks: ["203.0.113.0/24"] });
+}
+
+/** The program attached to the device, as `ip` names it; null for none. */
+function attachedProgram(device = DEVICE): string | null {
+  const link = veth.far.run(["ip", "-details", "link", "show", device]);
+  return /prog\/xdp(?:generic)? id \d+(?: name (\S+))?/.exec(link)?.[0] ?? null;
+}
+
+describe.skipIf(vethUnavailable !== null)(`faults${vethUnavailable === null ? "" : ` (${vethUnavailable})`}`, () => {
+  beforeEach(async () => {
+    veth = new Veth();
+    await startCapture();
+  });
+  afterEach(async () => {
+    await capture.kill();
+    veth.close();
+  });
+
+  describe.each(KINDS)("%s", (_, options) => {
+    test("accounts for every frame that was sent, counted or dropped", async () => {
+      await capture.open(options);
+      const sent = await veth.send(FRAMES, { times: 300 });
+      const status = await capture.until((now) => accountedFor(now) >= sent);
+      expect(accountedFor(status)).toBe(sent);
+    });
+
+    test("reports what it lost while its process stood still", async () => {
+      const source = await capture.open(options);
+      let sent = 0;
+      await capture.stalled(async () => {
+        sent = await veth.send(FRAMES, { times: 2000 });
+      });
+      const status = await capture.until((now) => accountedFor(now) >= sent, source);
+      const [queue] = status.queues;
+      expect(accountedFor(status)).toBe(sent);
+      expect(queue?.receivedPackets).toBeGreaterThan(0);
+      expect(sent - (queue?.receivedPackets ?? 0)).toBeGreaterThan(0);
+    });
+
+    test("without permission names what it needs", async () => {
+      const unprivileged = new CaptureProcess(veth.far, [
+        "setpriv",
+        "--reuid=65534",
+        "--regid=65534",
+        "--clear-groups",
+      ]);
+      try {
+        await expect(unprivileged.open(options)).rejects.toThrow(
+          /^no permission to .*: run as root, or give the service CAP_/,
+        );
+      } finally {
+        await unprivileged.kill();
+      }
+    });
+
+    test("reports a link that is down with its remedy, and goes on when it is up", async () => {
+      await capture.open(options);
+      veth.far.run(["ip", "link", "set", DEVICE, "down"]);
+      const down = await capture.until(({ state }) => state === "failed");
+      expect(down.error).toBe(`interface ${DEVICE} is down: set it up with \`ip link set ${DEVICE} up\``);
+      veth.far.run(["ip", "link", "set", DEVICE, "up"]);
+      await capture.until(({ state }) => state === "running");
+      const before = accountedFor(await capture.status());
+      await veth.send(FRAMES);
+      await capture.until((now) => accountedFor(now) === before + FRAMES.length);
+    });
+
+    test("reports a far end that is gone", async () => {
+      await capture.open(options);
+      veth.near.run(["ip", "link", "set", DEVICE, "down"]);
+      const down = await capture.until(({ state }) => state === "failed");
+      expect(down.error).toBe(`interface ${DEVICE} has no carrier: check the cable and the far end`);
+    });
+
+    test("comes back when its interface is deleted and made again, and keeps its counts", async () => {
+      await capture.open(options);
+      await veth.send(FRAMES);
+      await capture.until((now) => accountedFor(now) === FRAMES.length);
+      veth.far.run(["ip", "link", "delete", DEVICE]);
+      const gone = await capture.until(({ state }) => state === "failed");
+      expect(gone.error).toContain(`interface ${DEVICE} `);
+      expect(gone.queues[0]?.countedPackets).toBe(FRAMES.length);
+      veth.connect();
+      await capture.until(({ state }) => state === "running");
+      await veth.send(FRAMES);
+      const back = await capture.until((now) => accountedFor(now) === 2 * FRAMES.length);
+      expect(back.queues[0]?.countedPackets).toBe(2 * FRAMES.length);
+    });
+
+    test("refuses an interface that does not exist and names it", async () => {
+      await expect(capture.open({ ...options, interface: "nosuch" } as SourceOptions)).rejects.toThrow(
+        "interface nosuch does not exist: create it, or correct its name in capture.interfaces",
+      );
+    });
+
+    test("refuses a CPU that is not there and says where to correct it", async () => {
+      await expect(capture.open({ ...options, cpus: [1000] } as SourceOptions)).rejects.toThrow(
+        "CPU 1000 is not available to this process: correct capture.interfaces[].cpus",
+      );
+    });
+
+    test("leaves nothing attached when it is closed, and opens again at once", async () => {
+      const source = await capture.open(options);
+      await capture.ask({ op: "closeSource", source });
+      expect(attachedProgram()).toBeNull();
+      const again = await capture.open(options);
+      await veth.send(FRAMES);
+      await capture.until((now) => accountedFor(now) === FRAMES.length, again);
+    });
+  });
+
+  test("kill -9 leaves no program attached", async () => {
+    await capture.open(afXdp);
+    expect(attachedProgram()).toContain("xdp_mirror");
+    await capture.kill();
+    expect(attachedProgram()).toBeNull();
+    await startCapture();
+    await capture.open(afXdp);
+  });
+
+  test("counts two interfaces at once, each on its own", async () => {
+    veth.connect("second");
+    const first = await capture.open(afXdp);
+    const second = await capture.open({ ...afXdp, interface: "second", xdpMode: "generic" });
+    await veth.send(FRAMES);
+    await veth.send(FRAMES.slice(0, 30), { device: "second" });
+    const one = await capture.until((now) => accountedFor(now) === 100, first);
+    const two = await capture.until((now) => accountedFor(now) === 30, second);
+    expect([one.mode, two.mode]).toEqual(["native, copy mode, 1 queue", "generic, copy mode, 1 queue"]);
+    expect((await capture.hosts())["203.0.113.9"]?.pps).toBe(130);
+  });
+
+  test.each([
+    ["xdpdrv", "xdp"],
+    ["xdpgeneric", "xdpgeneric"],
+  ])("never replaces another program (%s) and names it", async (how, name) => {
+    veth.far.run(["ip", "link", "set", DEVICE, how, "obj", FOREIGN_PROGRAM, "sec", "xdp.frags"]);
+    const holder = attachedProgram();
+    expect(holder).not.toBeNull();
+    for (const xdpMode of ["auto", "native", "generic"] as const) {
+      await expect(capture.open({ ...afXdp, xdpMode })).rejects.toThrow(
+        /^XDP program \d+ \(xdp_mirror\) is attached to interface veth and is not replaced: stop its owner/,
+      );
+    }
+    expect(attachedProgram()).toBe(holder);
+    veth.far.run(["ip", "link", "set", DEVICE, name, "off"]);
+    await capture.open(afXdp);
+  });
+
+  test("opens an interface that is down, says so, and captures once it is up", async () => {
+    veth.far.run(["ip", "link", "set", DEVICE, "down"]);
+    const status = await capture.status(await capture.open(afXdp));
+    expect(status).toMatchObject({ state: "failed", error: expect.stringContaining(`interface ${DEVICE} is down`) });
+    veth.far.run(["ip", "link", "set", DEVICE, "up"]);
+    await capture.until(({ state }) => state === "running");
+    await veth.send(FRAMES);
+    await capture.until((now) => accountedFor(now) === FRAMES.length);
+  });
+
+  test("libpcap refuses an interface that is down and says how to set it up", async () => {
+    veth.far.run(["ip", "link", "set", DEVICE, "down"]);
+    await expect(capture.open(pcapLive)).rejects.toThrow(`interface ${DEVICE} is down: set it up with`);
+  });
+
+  test("refuses a queue that the interface does not have", async () => {
+    await expect(capture.open({ ...afXdp, queues: [0, 1] })).rejects.toThrow(
+      `interface ${DEVICE} has no RX queue 1, it has 1: correct its queues`,
+    );
+  });
+
+  test("refuses zero copy where the driver has none, and where the mode rules it out", async () => {
+    await expect(capture.open({ ...afXdp, zeroCopy: "on" })).rejects.toThrow("set zero_copy to auto or off");
+    await expect(capture.open({ ...afXdp, xdpMode: "generic", zeroCopy: "on" })).rejects.toThrow(
+      `zero copy on interface ${DEVICE} needs native XDP`,
+    );
+  });
+
+  test("falls back to generic XDP where the driver has no native, and says so", async () => {
+    const lo = { ...afXdp, interface: "lo" } as const;
+    await expect(capture.open({ ...lo, xdpMode: "native" })).rejects.toThrow(
+      "native XDP on interface lo failed: the driver has no native XDP",
+    );
+    const status = await capture.status(await capture.open(lo));
+    expect(status.mode).toBe("generic (the driver has no native XDP), copy mode, 1 queue");
+  });
+
+  test.each(["native", "generic"] as const)("counts jumbo frames whole, %s", async (xdpMode) => {
+    for (const end of [veth.near, veth.far]) end.run(["ip", "link", "set", DEVICE, "mtu", "9000"]);
+    await capture.open({ ...afXdp, xdpMode });
+    const jumbo = frame(8900);
+    await veth.send([jumbo, frame(), jumbo], { times: 50 });
+    const status = await capture.until((now) => accountedFor(now) >= 150);
+    expect(status.queues[0]).toMatchObject({
+      countedPackets: 150,
+      receivedBytes: 50 * (2 * jumbo.length + FRAME_BYTES_MIN),
+    });
+  });
+});
