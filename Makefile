@@ -46,7 +46,7 @@ check: setup
 	node_modules/.bin/oxlint --type-aware --deny-warnings .
 	node_modules/.bin/tsc --noEmit
 	clang-format --dry-run --Werror $$(git ls-files 'addon/*.cpp' 'addon/*.h' 'addon/*.c' 'test/*.cpp' 'test/*.c' 'test/*.h' 'bench/*.cpp' 'bench/*.c')
-	@$(MAKE) -C addon --no-print-directory tidy
+	@$(MAKE) -C addon --no-print-directory -j$(JOBS) tidy
 	$(BUN) test test/architecture.test.ts
 
 format: setup
