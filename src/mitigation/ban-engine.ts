@@ -36,7 +36,7 @@ export interface BanEngineOptions {
   readonly onChange: (ban: Ban, previous: Ban | null) => void;
   /** A change waits for flush(), which is due in some milliseconds. */
   readonly onUnsaved: () => void;
-  /** flush() failed: the change holds all the same and is written again with the next one. */
+  /** A write failed. What happened by itself holds all the same and is written again with the next flush(). */
   readonly onStoreFault: (cause: unknown) => void;
 }
 
@@ -88,7 +88,7 @@ export class BanEngine {
       existing === undefined
         ? this.#newBan(target, null, wallMs)
         : next(existing, { kind: "refreshed", ttlSeconds: this.#policy.ttlSeconds }, wallMs);
-    this.#saveNow(ban);
+    this.#saveOrThrow(ban);
     this.#put(ban, existing ?? null);
     return ban;
   }
@@ -98,7 +98,7 @@ export class BanEngine {
     const ban = this.#active.get(target);
     if (ban === undefined) return null;
     const withdrawn = next(ban, { kind: "unbanned" }, wallMs);
-    this.#saveNow(withdrawn);
+    this.#saveOrThrow(withdrawn);
     if (ban.attackId !== null) this.#pardoned.add(ban.attackId);
     this.#put(withdrawn, ban);
     return withdrawn;
@@ -219,6 +219,15 @@ export class BanEngine {
   #saveSoon(ban: Ban): void {
     this.#unsaved.set(ban.id, ban);
     this.#options.onUnsaved();
+  }
+
+  #saveOrThrow(ban: Ban): void {
+    try {
+      this.#saveNow(ban);
+    } catch (cause) {
+      this.#options.onStoreFault(cause);
+      throw cause;
+    }
   }
 
   #saveNow(ban: Ban): void {
