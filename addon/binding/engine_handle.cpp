@@ -10,6 +10,7 @@
 namespace floodwall::binding {
 namespace {
 
+constexpr napi_type_tag kEngineTag = {0x6b5a1f0e9d3c4782, 0x9e21c7f4a8d05b36};
 constexpr std::array<const char*, 2> kClocks = {"monotonic", "capture"};
 
 /// Hands a slot to a new handle.
@@ -59,15 +60,17 @@ EngineHandle::EngineHandle(const Napi::CallbackInfo& info) : Napi::ObjectWrap<En
               .idleMs = uint32Of(options, "idleMs")};
   hasCaptureClock_ = choiceOf(options, "clock", kClocks) == 1;
   engine_ = guarded(info.Env(), [&] { return std::make_shared<Engine>(options_); });
+  Value().TypeTag(&kEngineTag);
 }
 
-Engine& EngineHandle::engine(const Napi::Env& env) const {
-  if (!engine_) throwClosed(env, "engine");
+Engine& EngineHandle::engine(const Napi::CallbackInfo& info) const {
+  requireTag(info, kEngineTag, "engine");
+  if (!engine_) throwClosed(info.Env(), "engine");
   return *engine_;
 }
 
 void EngineHandle::setNetworks(const Napi::CallbackInfo& info) {
-  Engine& core = engine(info.Env());
+  Engine& core = engine(info);
   const NetworksColumns columns = networksArgument(info, 0);
   guarded(info.Env(), [&] {
     auto networks = std::make_unique<Networks>(columns);
@@ -79,19 +82,19 @@ void EngineHandle::setNetworks(const Napi::CallbackInfo& info) {
 }
 
 void EngineHandle::setScreens(const Napi::CallbackInfo& info) {
-  Engine& core = engine(info.Env());
+  Engine& core = engine(info);
   const auto screens = doublesArgument(info, 0, "screens");
   guarded(info.Env(), [&] { core.setScreens(screens); });
 }
 
 void EngineHandle::setWatched(const Napi::CallbackInfo& info) {
-  Engine& core = engine(info.Env());
+  Engine& core = engine(info);
   const auto addresses = bytesArgument(info, 0, "addresses");
   guarded(info.Env(), [&] { core.setWatched(addresses); });
 }
 
 Napi::Value EngineHandle::openSource(const Napi::CallbackInfo& info) {
-  engine(info.Env());
+  engine(info);
   const Napi::Object options = objectArgument(info, 0, "options");
   if (hasCaptureClock_) throw Napi::TypeError::New(info.Env(), "an engine with the capture clock takes only a replay");
   return guarded(info.Env(), [&] {
@@ -106,7 +109,7 @@ Napi::Value EngineHandle::openSource(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value EngineHandle::openReplay(const Napi::CallbackInfo& info) {
-  engine(info.Env());
+  engine(info);
   if (!hasCaptureClock_) throw Napi::TypeError::New(info.Env(), "a replay needs an engine with the capture clock");
   if (!info[0].IsString()) throw Napi::TypeError::New(info.Env(), "path must be a string");
   return guarded(info.Env(), [&] {
@@ -119,7 +122,7 @@ Napi::Value EngineHandle::openReplay(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value EngineHandle::tick(const Napi::CallbackInfo& info) {
-  engine(info.Env());
+  engine(info);
   if (hasCaptureClock_) throw Napi::TypeError::New(info.Env(), "with the capture clock, replay.advance() ticks");
   if (*isTicking_) throw Napi::Error::New(info.Env(), "the tick before has not ended");
   // An AsyncWorker deletes itself once it is done.
@@ -131,13 +134,13 @@ Napi::Value EngineHandle::tick(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value EngineHandle::readScreened(const Napi::CallbackInfo& info) {
-  const Engine& core = engine(info.Env());
+  const Engine& core = engine(info);
   const HostColumns out = hostRowsArgument(info, 0);
   return Napi::Number::New(info.Env(), guarded(info.Env(), [&] { return core.readScreened(out); }));
 }
 
 Napi::Value EngineHandle::readHosts(const Napi::CallbackInfo& info) {
-  const Engine& core = engine(info.Env());
+  const Engine& core = engine(info);
   if (!info[0].IsNumber()) throw Napi::TypeError::New(info.Env(), "cursor must be a number");
   const HostColumns out = hostRowsArgument(info, 1);
   const std::int64_t cursor = info[0].As<Napi::Number>().Int64Value();
@@ -149,27 +152,27 @@ Napi::Value EngineHandle::readHosts(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value EngineHandle::readHost(const Napi::CallbackInfo& info) {
-  const Engine& core = engine(info.Env());
+  const Engine& core = engine(info);
   const Address address = addressArgument(info, 0);
   const HostColumns out = hostRowsArgument(info, 1);
   return Napi::Boolean::New(info.Env(), guarded(info.Env(), [&] { return core.readHost(address, out); }));
 }
 
 Napi::Value EngineHandle::readGroups(const Napi::CallbackInfo& info) {
-  const Engine& core = engine(info.Env());
+  const Engine& core = engine(info);
   const HostColumns out = hostRowsArgument(info, 0);
   return Napi::Number::New(info.Env(), guarded(info.Env(), [&] { return core.readGroups(out); }));
 }
 
 Napi::Value EngineHandle::readSamples(const Napi::CallbackInfo& info) {
-  const Engine& core = engine(info.Env());
+  const Engine& core = engine(info);
   const Address address = addressArgument(info, 0);
   const auto out = bytesArgument(info, 1, "out");
   return Napi::Number::New(info.Env(), guarded(info.Env(), [&] { return core.readSamples(address, out); }));
 }
 
 Napi::Value EngineHandle::stats(const Napi::CallbackInfo& info) {
-  const Engine& core = engine(info.Env());
+  const Engine& core = engine(info);
   const EngineStats stats = guarded(info.Env(), [&] { return core.stats(); });
   auto untracked = Napi::Float64Array::New(info.Env(), stats.untrackedPackets.size());
   for (std::size_t i = 0; i < stats.untrackedPackets.size(); i++) {
@@ -185,7 +188,8 @@ Napi::Value EngineHandle::stats(const Napi::CallbackInfo& info) {
 }
 
 /// A tick under way keeps the core alive until its promise is settled.
-void EngineHandle::close(const Napi::CallbackInfo&) {
+void EngineHandle::close(const Napi::CallbackInfo& info) {
+  requireTag(info, kEngineTag, "engine");
   for (const auto& slot : sources_) slot->source.reset();
   for (const auto& slot : replays_) slot->replay.reset();
   sources_.clear();

@@ -46,7 +46,8 @@ class EngineHandle : public Napi::ObjectWrap<EngineHandle> {
     [[nodiscard]] NetworksColumns columns() const;
   };
 
-  Engine& engine(const Napi::Env& env) const;
+  /// Throws unless `this` is an open engine.
+  Engine& engine(const Napi::CallbackInfo& info) const;
   void dropClosed();
 
   EngineOptions options_;

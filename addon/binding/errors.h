@@ -1,4 +1,5 @@
-// Every exception of the core becomes a JavaScript error; none may leave a callback as itself, which ends the process.
+// What goes wrong becomes a JavaScript error: an exception that leaves a callback as itself ends the process, and so
+// does a method that is called on a foreign object.
 #pragma once
 
 #include <napi.h>
@@ -21,6 +22,12 @@ auto guarded(const Napi::Env& env, Call&& call) -> decltype(call()) {
   } catch (const std::exception& error) {
     throw Napi::Error::New(env, error.what());
   }
+}
+
+/// `engine.stats.call(source)` reaches the wrong class's method with the wrong object: ask before touching it.
+inline void requireTag(const Napi::CallbackInfo& info, const napi_type_tag& tag, const char* handle) {
+  if (info.This().IsObject() && info.This().As<Napi::Object>().CheckTypeTag(&tag)) return;
+  throw Napi::TypeError::New(info.Env(), std::string("this is not the addon's ") + handle);
 }
 
 [[noreturn]] inline void throwClosed(const Napi::Env& env, const char* handle) {

@@ -25,6 +25,9 @@ class SourceHandle : public Napi::ObjectWrap<SourceHandle> {
   Napi::Value status(const Napi::CallbackInfo& info);
   void close(const Napi::CallbackInfo& info);
 
+  /// Throws unless `this` is an open source.
+  CaptureSource& source(const Napi::CallbackInfo& info) const;
+
   std::shared_ptr<SourceSlot> slot_;
 };
 
@@ -42,6 +45,9 @@ class ReplayHandle : public Napi::ObjectWrap<ReplayHandle> {
   Napi::Value advance(const Napi::CallbackInfo& info);
   Napi::Value status(const Napi::CallbackInfo& info);
   void close(const Napi::CallbackInfo& info);
+
+  /// Throws unless `this` is an open replay.
+  CaptureReplay& replay(const Napi::CallbackInfo& info) const;
 
   std::shared_ptr<ReplaySlot> slot_;
 };
