@@ -5,8 +5,6 @@
 namespace floodwall {
 namespace {
 
-constexpr std::chrono::seconds kCheckInterval{1};
-
 void addDrops(std::vector<QueueStats>& totals, const std::vector<QueueStats>& drops) {
   for (const QueueStats& drop : drops) {
     auto total = std::find_if(totals.begin(), totals.end(), [&](const QueueStats& candidate) {
@@ -43,10 +41,11 @@ std::vector<QueueStats> QueueShards::stats() const {
   return stats;
 }
 
-SupervisedSource::SupervisedSource(AddShard addShard, OpenSession open)
-    : shards_(std::move(addShard)), open_(std::move(open)), session_(open_(shards_)), mode_(session_->mode()) {
-  const SessionHealth health = session_->health();
-  error_ = health.error;
+SupervisedSource::SupervisedSource(AddShard addShard, OpenSession open, std::chrono::milliseconds checkInterval)
+    : shards_(std::move(addShard)), open_(std::move(open)), checkInterval_(checkInterval) {
+  session_ = open_(shards_);
+  mode_ = session_->mode();
+  error_ = session_->health().error;
   supervisor_ = std::thread([this] { supervise(); });
 }
 
@@ -72,7 +71,7 @@ SourceStatus SupervisedSource::status() const {
 
 void SupervisedSource::supervise() {
   std::unique_lock lock(mutex_);
-  while (!wake_.wait_for(lock, kCheckInterval, [this] { return isStopping_; })) {
+  while (!wake_.wait_for(lock, checkInterval_, [this] { return isStopping_; })) {
     lock.unlock();
     check();
     lock.lock();

@@ -45,7 +45,8 @@ using OpenSession = std::function<std::unique_ptr<CaptureSession>(QueueShards&)>
 class SupervisedSource final : public CaptureSource {
  public:
   /// Opens the first session in the caller's thread; throws SourceError when that fails.
-  SupervisedSource(AddShard addShard, OpenSession open);
+  SupervisedSource(AddShard addShard, OpenSession open,
+                   std::chrono::milliseconds checkInterval = std::chrono::seconds(1));
   ~SupervisedSource() override;
 
   [[nodiscard]] SourceStatus status() const override;
@@ -59,6 +60,7 @@ class SupervisedSource final : public CaptureSource {
 
   QueueShards shards_;
   OpenSession open_;
+  std::chrono::milliseconds checkInterval_;
   /// Guards all below; no worker ever takes it.
   mutable std::mutex mutex_;
   std::condition_variable wake_;
