@@ -66,7 +66,9 @@ function replayCapture(capture: string, configPath: string): number {
     return 0;
   } catch (cause) {
     console.error(
-      cause instanceof ConfigError ? cause.message : `floodwall: ${cause instanceof Error ? cause.message : cause}`,
+      cause instanceof ConfigError
+        ? cause.message
+        : `floodwall: ${cause instanceof Error ? cause.message : String(cause)}`,
     );
     return 1;
   }

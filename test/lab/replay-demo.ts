@@ -51,7 +51,7 @@ ban: { ttl_seconds: 60, unban_hysteresis_seconds: 2 }
       await new Promise(() => {});
     }
   } catch (cause) {
-    say.fail(`${cause instanceof Error ? cause.message : cause}\n${service.output.slice(-4000)}`);
+    say.fail(`${String(cause)}\n${service.output.slice(-4000)}`);
     process.exitCode = 1;
   } finally {
     await close();

@@ -49,7 +49,7 @@ async function soak(): Promise<number> {
     );
     return judgeMemory(say, tally.rssMb) ? 0 : 1;
   } catch (cause) {
-    say.fail(`after ${tally.cycles} cycles: ${cause instanceof Error ? cause.message : cause}`);
+    say.fail(`after ${tally.cycles} cycles: ${String(cause)}`);
     console.error(world.service.output.slice(-4000));
     return 1;
   } finally {

@@ -18,7 +18,7 @@ afterEach(async () => {
 
 function run(...argv: string[]): void {
   const { success, stderr } = Bun.spawnSync(argv);
-  if (!success) throw new Error(`${argv.join(" ")}: ${stderr}`);
+  if (!success) throw new Error(`${argv.join(" ")}: ${stderr.toString()}`);
 }
 
 test.skipIf(!isRoot)(
