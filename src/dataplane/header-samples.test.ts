@@ -1,0 +1,94 @@
+/** The headers that the counter samples, as TypeScript reads them: every packet that is counted to a host is one. */
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { address } from "../../test/fixtures/host-rows.ts";
+import { MIXED_FRAMES, mixedHosts, NETWORKS } from "../../test/fixtures/mixed-traffic.ts";
+import { networksOf } from "../../test/fixtures/networks.ts";
+import { evenly, LINKTYPE, pcapBytes } from "../../test/fixtures/pcap-writer.ts";
+import { seededRandom } from "../../test/fixtures/seeded-random.ts";
+import { addressToBytes } from "../net/address.ts";
+import { HEADER_RECORD_BYTES, type HeaderRecord, headerRecord } from "../traffic/header-record.ts";
+import { decodeHeader } from "../traffic/packet-header.ts";
+import { loadAddon } from "./addon.ts";
+
+const SEED = Number(process.env["SEED"] ?? Date.now() % 1_000_000);
+const HOSTS = Object.keys(mixedHosts());
+
+const directory = mkdtempSync(join(tmpdir(), `floodwall-headers-${process.pid}-`));
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+/** What is sampled of each host when so few packets are counted that all of them are. */
+function sampled(frames: readonly Uint8Array[], linktype = LINKTYPE.ethernet): ReadonlyMap<string, HeaderRecord[]> {
+  const path = join(directory, "frames.pcap");
+  writeFileSync(path, pcapBytes(evenly(frames, { stepMs: 0.01 }), { linktype }));
+  const windows = { windowMs: 1000, tickMs: 100, idleMs: 60_000 };
+  const engine = loadAddon().openEngine({ maxHosts: 64, countOutgoing: false, clock: "capture", ...windows });
+  try {
+    engine.setNetworks(networksOf(NETWORKS));
+    const replay = engine.openReplay(path);
+    while (replay.advance() !== null);
+    const out = new Uint8Array(frames.length * HEADER_RECORD_BYTES);
+    const records = HOSTS.map((host) => {
+      const count = engine.readSamples(addressToBytes(address(host)), out);
+      const copy = out.slice(0, count * HEADER_RECORD_BYTES);
+      return [host, Array.from({ length: count }, (_, i) => headerRecord(copy, i))] as const;
+    });
+    return new Map(records);
+  } finally {
+    engine.close();
+  }
+}
+
+describe("sampled headers", () => {
+  test("are of the host that was asked for, with the lengths and classes that were counted", () => {
+    const records = sampled(MIXED_FRAMES);
+    for (const [host, totals] of Object.entries(mixedHosts())) {
+      const packets = (records.get(host) ?? []).map(({ frame, wireBytes }) => ({
+        wireBytes,
+        header: decodeHeader(frame),
+      }));
+      const of = (...protocols: number[]) => packets.filter(({ header }) => protocols.includes(header?.protocol ?? -1));
+      expect(packets.every(({ header }) => header?.destination === address(host))).toBe(true);
+      expect(packets).toHaveLength(totals.pps ?? 0);
+      expect(packets.reduce((sum, { wireBytes }) => sum + wireBytes, 0)).toBe(totals.mbps ?? 0);
+      expect(of(6)).toHaveLength(totals.tcp_pps ?? 0);
+      expect(of(17)).toHaveLength(totals.udp_pps ?? 0);
+      expect(of(1, 58)).toHaveLength(totals.icmp_pps ?? 0);
+      const syns = of(6).filter(({ header }) => ((header?.tcpFlags ?? 0) & 0x12) === 2);
+      expect(syns).toHaveLength(totals.tcp_syn_pps ?? 0);
+    }
+  });
+
+  test("of a capture without Ethernet have a header in its place", () => {
+    const packet = (MIXED_FRAMES[0] as Uint8Array).subarray(14);
+    const records = sampled([packet], LINKTYPE.raw);
+    const [record] = [...records.values()].flat();
+    expect(decodeHeader((record as HeaderRecord).frame)).toMatchObject({ protocol: 6, tcpFlags: 2 });
+  });
+
+  test(`of mangled packets are read wherever they were counted (SEED=${SEED})`, () => {
+    const random = seededRandom(SEED);
+    const below = (bound: number) => Math.floor(random() * bound);
+    const frames = Array.from({ length: 3000 }, () => {
+      const frame = Uint8Array.from(MIXED_FRAMES[below(MIXED_FRAMES.length)] as Uint8Array);
+      for (let spoiled = below(4); spoiled > 0; spoiled--) frame[below(70) % frame.length] = below(256);
+      return random() < 0.2 ? frame.subarray(0, 14 + below(frame.length - 13)) : frame;
+    });
+    const records = sampled(frames);
+    let ours = 0;
+    for (const frame of frames) if (HOSTS.includes(decodeHeader(frame)?.destination ?? "")) ours++;
+    let theirs = 0;
+    for (const [host, list] of records) {
+      const incoming = list.filter(({ frame }) => decodeHeader(frame)?.destination === address(host));
+      theirs += incoming.length;
+      for (const { frame } of list) {
+        const header = decodeHeader(frame);
+        expect([header?.source, header?.destination]).toContain(address(host));
+      }
+    }
+    expect(ours).toBeGreaterThan(1000);
+    expect(theirs).toBe(ours);
+  });
+});

@@ -1,0 +1,165 @@
+/**
+ * What the headers of one frame say, for people to read. The frame is an attacker's: no length in it is believed, and
+ * whatever the packet counter counts to a host (addon/core/packet_parser.h) is read here the same way.
+ */
+import { ADDRESS_BYTES, addressFamily, addressFromBytes, type IpAddress, MAPPED_BITS } from "../net/address.ts";
+import { IP_PROTOCOL } from "./ip-protocol.ts";
+
+export interface PacketHeader {
+  /** `::` for an IPv6 packet that claims an IPv4-mapped source: it is not that IPv4 host. */
+  readonly source: IpAddress;
+  readonly destination: IpAddress;
+  /** The last protocol number that could be read, after all extension headers. */
+  readonly protocol: number;
+  /** null where the protocol has none, in later fragments, and where the frame ends before them. */
+  readonly ports: { readonly source: number; readonly destination: number } | null;
+  /** The low eight, FIN being 1; null as with ports. */
+  readonly tcpFlags: number | null;
+}
+
+const ETHERNET_BYTES = 14;
+const IPV4_BYTES = 20;
+const IPV6_BYTES = 40;
+const FRAGMENT_BYTES = 8;
+const TAG_BYTES = 4;
+const TAGS_MAX = 2;
+const EXTENSIONS_MAX = 8;
+
+const ETHER_TYPE = { ipv4: 0x0800, ipv6: 0x86dd } as const;
+/** 802.1Q, 802.1ad, and what came before it. */
+const TAG_TYPES: readonly number[] = [0x8100, 0x88a8, 0x9100];
+/** IPv6 extension headers that give their length in units of eight bytes, without the first (RFC 8200, 6275, 7401, 5533). */
+const PLAIN_EXTENSIONS: readonly number[] = [0, 43, 60, 135, 139, 140];
+const FRAGMENT_EXTENSION = 44;
+const PROTOCOLS_WITH_PORTS: readonly number[] = [
+  IP_PROTOCOL.tcp,
+  IP_PROTOCOL.udp,
+  IP_PROTOCOL.dccp,
+  IP_PROTOCOL.sctp,
+  IP_PROTOCOL.udplite,
+];
+const UNSPECIFIED = addressFromBytes(new Uint8Array(ADDRESS_BYTES));
+
+/** Bytes that are left to read. Ask `has` before each read. */
+class Cursor {
+  readonly #bytes: Uint8Array;
+  #at = 0;
+  #end: number;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+    this.#end = bytes.length;
+  }
+
+  has(count: number): boolean {
+    return this.#end - this.#at >= count;
+  }
+
+  u8(offset: number): number {
+    return this.#bytes[this.#at + offset] as number;
+  }
+
+  u16(offset: number): number {
+    return (this.u8(offset) << 8) | this.u8(offset + 1);
+  }
+
+  slice(offset: number, count: number): Uint8Array {
+    return this.#bytes.subarray(this.#at + offset, this.#at + offset + count);
+  }
+
+  skip(count: number): void {
+    this.#at = Math.min(this.#at + count, this.#end);
+  }
+
+  /** Ends the packet where its IP header says; never makes it longer. */
+  limit(count: number): void {
+    this.#end = Math.min(this.#end, this.#at + count);
+  }
+}
+
+/** @param frame from the start of the Ethernet header. null: no IP header that names a destination. */
+export function decodeHeader(frame: Uint8Array): PacketHeader | null {
+  const cursor = new Cursor(frame);
+  if (!cursor.has(ETHERNET_BYTES)) return null;
+  let type = cursor.u16(12);
+  cursor.skip(ETHERNET_BYTES);
+  for (let tags = 0; TAG_TYPES.includes(type); tags++) {
+    if (tags === TAGS_MAX || !cursor.has(TAG_BYTES)) return null;
+    type = cursor.u16(2);
+    cursor.skip(TAG_BYTES);
+  }
+  if (type === ETHER_TYPE.ipv4) return decodeIpv4(cursor);
+  if (type === ETHER_TYPE.ipv6) return decodeIpv6(cursor);
+  return null;
+}
+
+function decodeIpv4(cursor: Cursor): PacketHeader | null {
+  if (!cursor.has(IPV4_BYTES) || cursor.u8(0) >> 4 !== 4) return null;
+  const headerBytes = (cursor.u8(0) & 0x0f) * 4;
+  const totalBytes = cursor.u16(2);
+  // A total of 0 is what segmentation offload leaves behind.
+  if (headerBytes < IPV4_BYTES || (totalBytes !== 0 && totalBytes < headerBytes)) return null;
+  const source = ipv4Address(cursor.slice(12, 4));
+  const destination = ipv4Address(cursor.slice(16, 4));
+  const protocol = cursor.u8(9);
+  const isLaterFragment = (cursor.u16(6) & 0x1fff) !== 0;
+  if (totalBytes !== 0) cursor.limit(totalBytes);
+  cursor.skip(headerBytes);
+  return { source, destination, protocol, ...decodeTransport(cursor, protocol, isLaterFragment) };
+}
+
+function ipv4Address(bytes: Uint8Array): IpAddress {
+  const mapped = new Uint8Array(ADDRESS_BYTES).fill(0xff, 10, 12);
+  mapped.set(bytes, MAPPED_BITS / 8);
+  return addressFromBytes(mapped);
+}
+
+function decodeIpv6(cursor: Cursor): PacketHeader | null {
+  if (!cursor.has(IPV6_BYTES) || cursor.u8(0) >> 4 !== 6) return null;
+  const claimed = addressFromBytes(cursor.slice(8, ADDRESS_BYTES));
+  const destination = addressFromBytes(cursor.slice(24, ADDRESS_BYTES));
+  if (addressFamily(destination) === 4) return null;
+  const source = addressFamily(claimed) === 4 ? UNSPECIFIED : claimed;
+  const payloadBytes = cursor.u16(4);
+  const first = cursor.u8(6);
+  cursor.skip(IPV6_BYTES);
+  // 0 stands for a jumbogram or for segmentation offload.
+  if (payloadBytes !== 0) cursor.limit(payloadBytes);
+  const { protocol, isLaterFragment } = skipExtensions(cursor, first);
+  return { source, destination, protocol, ...decodeTransport(cursor, protocol, isLaterFragment) };
+}
+
+function skipExtensions(cursor: Cursor, first: number): { protocol: number; isLaterFragment: boolean } {
+  let protocol = first;
+  let isLaterFragment = false;
+  // After a later fragment's header comes the middle of a payload, whatever its next number says.
+  for (let i = 0; i < EXTENSIONS_MAX && !isLaterFragment; i++) {
+    const length = extensionBytes(cursor, protocol);
+    if (length === null) break;
+    if (protocol === FRAGMENT_EXTENSION) isLaterFragment = (cursor.u16(2) & 0xfff8) !== 0;
+    if (!cursor.has(length)) break;
+    protocol = cursor.u8(0);
+    cursor.skip(length);
+  }
+  return { protocol, isLaterFragment };
+}
+
+/** null: no extension header, or one whose length cannot be read. */
+function extensionBytes(cursor: Cursor, protocol: number): number | null {
+  if (protocol === FRAGMENT_EXTENSION) return cursor.has(FRAGMENT_BYTES) ? FRAGMENT_BYTES : null;
+  if (!cursor.has(2)) return null;
+  if (PLAIN_EXTENSIONS.includes(protocol)) return (cursor.u8(1) + 1) * 8;
+  return protocol === IP_PROTOCOL.ah ? (cursor.u8(1) + 2) * 4 : null;
+}
+
+function decodeTransport(
+  cursor: Cursor,
+  protocol: number,
+  isLaterFragment: boolean,
+): Pick<PacketHeader, "ports" | "tcpFlags"> {
+  if (isLaterFragment || !PROTOCOLS_WITH_PORTS.includes(protocol) || !cursor.has(4)) {
+    return { ports: null, tcpFlags: null };
+  }
+  const ports = { source: cursor.u16(0), destination: cursor.u16(2) };
+  return { ports, tcpFlags: protocol === IP_PROTOCOL.tcp && cursor.has(14) ? cursor.u8(13) : null };
+}
