@@ -174,6 +174,7 @@ export class Floodwall {
       timers,
       now: () => ({ wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() }),
       onChanges: (changes, now) => this.#attacksChanged(changes, now),
+      onSampled: (attack) => this.#saveSoon(attack),
       onBeat: ({ summary, busyMs }) =>
         metrics.detection.tick({
           foldSeconds: summary.foldMicros / 1e6,
@@ -195,9 +196,13 @@ export class Floodwall {
       if (kind === "lasts") continue;
       if (kind === "ended") this.attackLog.add(attack);
       this.#tellAttack(kind, attack);
-      this.#unsavedAttacks.set(attack.id, attack);
-      this.#flushSoon();
+      this.#saveSoon(attack);
     }
+  }
+
+  #saveSoon(attack: Attack): void {
+    this.#unsavedAttacks.set(attack.id, attack);
+    this.#flushSoon();
   }
 
   #tellAttack(kind: "started" | "ended", attack: Attack): void {

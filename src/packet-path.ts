@@ -5,9 +5,12 @@
 import type { CaptureConfig, Config } from "./config/config.ts";
 import { Capture, type SourceView } from "./dataplane/capture.ts";
 import type { Engine, EngineStats, Native } from "./dataplane/native.d.ts";
-import type { Now } from "./detection/attack.ts";
+import type { Attack, Now } from "./detection/attack.ts";
+import { AttackSampler } from "./detection/attack-sampler.ts";
 import { type Beat, DetectionLoop } from "./detection/detection-loop.ts";
 import type { AttackChange, Detector } from "./detection/detector.ts";
+import { samplingPolicy } from "./detection/policy.ts";
+import { SamplingLoop } from "./detection/sampling-loop.ts";
 import { screensFor } from "./detection/screens.ts";
 import { TickJudge } from "./detection/tick-judge.ts";
 import { HOST_IDLE_MS, SCREENED_ROWS_MAX } from "./limits.ts";
@@ -24,6 +27,8 @@ export interface PacketPathOptions {
   readonly timers: Timers;
   readonly now: () => Now;
   readonly onChanges: (changes: readonly AttackChange[], now: Now) => void;
+  /** An attack has a sample now, or a better one. */
+  readonly onSampled: (attack: Attack) => void;
   readonly onBeat: (beat: Beat) => void;
   readonly onFault: (cause: unknown) => void;
 }
@@ -33,6 +38,8 @@ export class PacketPath {
   readonly judge: TickJudge;
   readonly #capture: Capture;
   readonly #loop: DetectionLoop;
+  readonly #sampler: AttackSampler;
+  readonly #sampling: SamplingLoop;
 
   constructor(options: PacketPathOptions) {
     const { native, config, capture, detector, log, timers, now } = options;
@@ -42,15 +49,20 @@ export class PacketPath {
     this.engine = native.openEngine({ maxHosts, windowMs, tickMs, ...fixed });
     this.#capture = new Capture(this.engine, capture, log, (ms, fn) => timers.every(ms, fn));
     this.judge = new TickJudge(this.engine, detector, SCREENED_ROWS_MAX);
-    const { onChanges, onBeat, onFault } = options;
+    const { onSampled, onBeat, onFault } = options;
     const after = (ms: number, fn: () => void) => timers.after(ms, fn);
+    this.#sampler = new AttackSampler(this.engine, samplingPolicy(config));
+    this.#sampling = new SamplingLoop({ sampler: this.#sampler, detector, after, now, onSampled, onFault });
     this.#loop = new DetectionLoop({
       counter: this.engine,
       judge: this.judge,
       tickMs,
       now,
       after,
-      onChanges,
+      onChanges: (changes, at) => {
+        options.onChanges(changes, at);
+        this.#sampling.attacksChanged(changes, at);
+      },
       onBeat,
       onFault,
     });
@@ -59,6 +71,7 @@ export class PacketPath {
 
   start(): void {
     this.judge.watchAttacked();
+    this.#sampling.start();
     this.#loop.start();
     this.#capture.start();
   }
@@ -66,6 +79,7 @@ export class PacketPath {
   reconfigure(config: Config): void {
     this.engine.setNetworks(networksTable(config));
     this.engine.setScreens(screensFor(config.hostgroups));
+    this.#sampler.reconfigure(samplingPolicy(config));
   }
 
   sources(): SourceView[] {
@@ -78,6 +92,7 @@ export class PacketPath {
 
   async stop(): Promise<void> {
     await this.#loop.stop();
+    this.#sampling.stop();
     this.#capture.stop();
     this.engine.close();
   }

@@ -4,9 +4,11 @@
  */
 import type { Config } from "./config/config.ts";
 import type { Engine, Native, Replay } from "./dataplane/native.d.ts";
-import { type Attack, attackRate } from "./detection/attack.ts";
+import { type Attack, attackRate, type Now } from "./detection/attack.ts";
+import { AttackSampler, type SampledAttack } from "./detection/attack-sampler.ts";
 import { type AttackChange, Detector } from "./detection/detector.ts";
-import { detectionPolicy } from "./detection/policy.ts";
+import { detectionPolicy, samplingPolicy } from "./detection/policy.ts";
+import type { Share } from "./detection/sample.ts";
 import { screensFor } from "./detection/screens.ts";
 import { TickJudge } from "./detection/tick-judge.ts";
 import { ENDED_BANS_KEPT, HOST_IDLE_MS, SCREENED_ROWS_MAX } from "./limits.ts";
@@ -50,6 +52,7 @@ function run(engine: Engine, source: Replay, config: Config, print: (line: strin
   const newId = () => String(++ids);
   const detector = new Detector(detectionPolicy(config), newId);
   const judge = new TickJudge(engine, detector, SCREENED_ROWS_MAX);
+  const sampler = new AttackSampler(engine, samplingPolicy(config));
   const bans = new BanEngine({
     policy: { ...mitigationPolicy(config), dryRun: true },
     store: { saveBan: () => {}, removeBan: () => {} },
@@ -65,12 +68,18 @@ function run(engine: Engine, source: Replay, config: Config, print: (line: strin
   const attacks = new Map<string, Attack>();
   for (let next = source.advance(); next !== null; next = source.advance()) {
     timeMs = next;
-    for (const change of judge.judge({ wallMs: timeMs, monotonicMs: timeMs })) {
+    const now: Now = { wallMs: timeMs, monotonicMs: timeMs };
+    const changes = judge.judge(now);
+    for (const change of changes) {
       attacks.set(change.attack.id, change.attack);
       if (change.kind !== "lasts") print(`${time(timeMs)}  ${attackLine(change)}`);
       bans.attackChanged(change, timeMs);
     }
     bans.tick(timeMs);
+    sampler.attacksChanged(changes, now);
+    for (const sampled of sampler.readings(now)) {
+      if (sampled.isComplete) print(`${time(timeMs)}  ${sampleLine(sampled)}`);
+    }
   }
   return attacks;
 }
@@ -95,6 +104,14 @@ function attackLine({ kind, attack }: AttackChange): string {
   if (kind === "ended") return `attack ended    ${attack.target}  after ${seconds(attack)} s`;
   const { metric } = attack;
   return `attack started  ${attack.target}  ${metric} ${rateText(metric, attackRate(attack))} > ${attack.threshold}`;
+}
+
+function sampleLine({ target, sample }: SampledAttack): string {
+  const { protocols, topSources, topSourcePorts, topDestinationPorts, totalPackets } = sample;
+  const largest = ([share]: readonly Share[]) =>
+    share === undefined ? "none" : `${share.key} ${Math.round((100 * share.packets) / totalPackets)} %`;
+  const ports = `ports ${largest(topSourcePorts)} to ${largest(topDestinationPorts)}`;
+  return `attack sample   ${target}  ${largest(protocols)}, from ${largest(topSources)}, ${ports}, of ${totalPackets} packets`;
 }
 
 function banLine(ban: Ban): string {

@@ -6,6 +6,7 @@ import type { Hostgroup, Thresholds } from "../config/config.ts";
 import type { IpAddress } from "../net/address.ts";
 import { type Direction, METRICS, type Metric, type Rates } from "../traffic/rates.ts";
 import type { Reason } from "./reason.ts";
+import type { Sample } from "./sample.ts";
 
 export interface Attack {
   /** Stable over a restart. */
@@ -21,6 +22,8 @@ export interface Attack {
   /** All thresholds at the start; the end is judged against these. */
   readonly thresholds: Thresholds;
   readonly reason: Reason;
+  /** Taken soon after the start; null before, and when sampling is off. */
+  readonly sample: Sample | null;
   /** Wall clock, ms. */
   readonly startedAt: number;
   /** Wall clock, ms; null while the attack lasts. */
@@ -60,6 +63,7 @@ export function startAttack(detection: Detection, now: Now): Attack {
     threshold: group.thresholds[metric] as number,
     thresholds: group.thresholds,
     reason,
+    sample: null,
     startedAt: now.wallMs,
     endedAt: null,
     rates,

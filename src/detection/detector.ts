@@ -8,6 +8,7 @@ import { type HostRows, rowAddress, rowRates } from "../traffic/host-rows.ts";
 import { METRICS, type Rates } from "../traffic/rates.ts";
 import { type Attack, firstCrossed, isActive, type Now, observeAttack, startAttack } from "./attack.ts";
 import { explain } from "./reason.ts";
+import type { Sample } from "./sample.ts";
 
 export interface DetectionPolicy {
   readonly hostgroups: readonly Hostgroup[];
@@ -68,6 +69,15 @@ export class Detector {
     }
     this.#suspects = suspects;
     return changes;
+  }
+
+  /** null: no attack on the target is in progress. */
+  attachSample(target: IpAddress, sample: Sample): Attack | null {
+    const attack = this.#attacks.get(target);
+    if (attack === undefined) return null;
+    const sampled = { ...attack, sample };
+    this.#attacks.set(target, sampled);
+    return sampled;
   }
 
   #observe(attack: Attack, rates: Rates, now: Now): AttackChange {

@@ -1,6 +1,7 @@
-/** What the configuration says about detection, in the form that the detector asks for. */
+/** What the configuration says about detection and sampling, in the form that each of them asks for. */
 import type { Config } from "../config/config.ts";
 import { ACTIVE_ATTACKS_MAX } from "../limits.ts";
+import type { SamplingPolicy } from "./attack-sampler.ts";
 import type { DetectionPolicy } from "./detector.ts";
 
 export function detectionPolicy(config: Config): DetectionPolicy {
@@ -10,4 +11,10 @@ export function detectionPolicy(config: Config): DetectionPolicy {
     hysteresisMs: config.ban.unbanHysteresisSeconds * 1000,
     maxActive: ACTIVE_ATTACKS_MAX,
   };
+}
+
+/** null: sampling is off. */
+export function samplingPolicy({ samples, detection }: Config): SamplingPolicy | null {
+  if (!samples.enabled) return null;
+  return { windowMs: detection.windowMs, top: samples.top, flows: samples.perAttackFlows };
 }

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { address } from "../../test/fixtures/host-rows.ts";
+import { attack } from "../../test/fixtures/views.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import { hostPrefix } from "../net/prefix.ts";
 import { StateDatabase } from "./state-database.ts";
@@ -47,6 +48,19 @@ test("a record comes back as it went in, changed and removed records as last lef
     { ...ban, state: "withdrawn", reason: "manual unban" },
     { ...ban, id: "later", startedAt: 9 },
   ]);
+  second.close();
+});
+
+test("an attack comes back with its sample", () => {
+  const share = { key: "198.51.100.1", packets: 2, bytes: 120 };
+  const lists = { topSources: [share], topSourcePorts: [], topDestinationPorts: [], protocols: [share] };
+  const sampled = attack({ sample: { totalPackets: 2, ...lists, flows: [] } });
+  const first = new StateDatabase(dir);
+  first.saveAttack(attack());
+  first.saveAttack(sampled);
+  first.close();
+  const second = new StateDatabase(dir);
+  expect(second.attacks()).toEqual([sampled]);
   second.close();
 });
 

@@ -1,4 +1,4 @@
-/** The attack (interface 2.2, 2.4). A field whose source does not exist yet is left out: sample, classification. */
+/** The attack (interface 2.2, 2.4). A field whose source does not exist yet is left out: classification. */
 import { type Static, Type } from "@sinclair/typebox";
 import { attackRate, isActive } from "../../detection/attack.ts";
 import type { Reason } from "../../detection/reason.ts";
@@ -8,6 +8,7 @@ import type { AttacksView, AttackView } from "../service.ts";
 import { BanState, Method } from "./ban.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { RatesWire } from "./rates.ts";
+import { SampleWire, sampleToWire } from "./sample.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
 
 const ReasonWire = Type.Object(
@@ -38,6 +39,7 @@ export const AttackWire = Type.Object(
     dry_run: Type.Boolean(),
     started_at: Timestamp,
     ended_at: Type.Optional(Timestamp),
+    sample: Type.Optional(SampleWire),
     reason: ReasonWire,
   },
   { additionalProperties: false },
@@ -72,6 +74,7 @@ export function attackToWire({ attack, ban }: AttackView): AttackWire {
     dry_run: ban?.dryRun ?? false,
     started_at: timestamp(attack.startedAt),
     ended_at: attack.endedAt === null ? null : timestamp(attack.endedAt),
+    sample: attack.sample === null ? null : sampleToWire(attack.sample),
     reason: reasonToWire(attack.reason),
   });
 }

@@ -1,0 +1,113 @@
+import { describe, expect, test } from "bun:test";
+import { ethernet, ip, udp } from "../../test/fixtures/frames.ts";
+import { FakeHeaderSamples } from "../../test/fixtures/header-samples.ts";
+import { hostRows, thresholds } from "../../test/fixtures/host-rows.ts";
+import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
+import { AttackSampler } from "./attack-sampler.ts";
+import { Detector } from "./detector.ts";
+import { READ_AFTER_MS, READING_BUDGET_MS, SamplingLoop } from "./sampling-loop.ts";
+
+const VICTIM = "203.0.113.7";
+const OTHER = "203.0.113.8";
+const TICK_MS = 100;
+
+function harness() {
+  const clock = new ManualClock();
+  const timers = new ManualTimers(clock);
+  const headers = new FakeHeaderSamples();
+  headers.frames = [{ frame: ethernet(ip({ src: "198.51.100.1", dst: VICTIM }, udp())) }];
+  const group = { name: "global", networks: [], thresholds: thresholds({ pps: 10 }) };
+  const policy = { hostgroups: [group], sustainMs: 0, hysteresisMs: 0, maxActive: 10 };
+  const detector = new Detector(policy, () => "a1");
+  const now = () => ({ wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() });
+  const seen: string[] = [];
+  const loop = new SamplingLoop({
+    sampler: new AttackSampler(headers, { windowMs: 1000, top: 10, flows: 20 }),
+    detector,
+    after: (ms, fn) => timers.after(ms, fn),
+    now,
+    onSampled: ({ target, sample }) => seen.push(`${target} ${sample?.totalPackets}`),
+    onFault: (cause) => seen.push(String(cause)),
+  });
+  const tick = (...flooded: string[]) => {
+    const rows = hostRows(...flooded.map((target) => ({ target, rates: { pps: 20 } })));
+    loop.attacksChanged(detector.judge(rows, flooded.length, now()), now());
+  };
+  return { clock, headers, detector, seen, loop, tick };
+}
+
+describe("samples", () => {
+  test("are taken after the tick that found the attack, and attached to it", () => {
+    const { clock, headers, detector, seen, tick } = harness();
+    tick(VICTIM);
+    clock.advance(READ_AFTER_MS - 1);
+    expect(headers.asked).toEqual([]);
+    clock.advance(1);
+    expect(seen).toEqual([`${VICTIM} 1`]);
+    expect([...detector.active.values()][0]?.sample).toMatchObject({ topSources: [{ key: "198.51.100.1" }] });
+  });
+
+  test("stay with the attack as it goes on and when it ends", () => {
+    const { clock, detector, tick } = harness();
+    tick(VICTIM);
+    clock.advance(TICK_MS);
+    tick(VICTIM);
+    expect([...detector.active.values()][0]?.sample?.totalPackets).toBe(1);
+    const [change] = detector.judge(hostRows(), 0, { wallMs: 0, monotonicMs: clock.monotonicMs() });
+    expect(change).toMatchObject({ kind: "ended", attack: { sample: { totalPackets: 1 } } });
+  });
+
+  test("are read once a tick while they are incomplete, and no longer than that", () => {
+    const { clock, headers, tick } = harness();
+    for (let ticks = 0; ticks < 20; ticks++) {
+      tick(VICTIM);
+      clock.advance(TICK_MS);
+    }
+    expect(headers.asked).toHaveLength(11);
+    expect(clock.pending).toBe(0);
+  });
+
+  test("are taken of attacks that an earlier process left without one", () => {
+    const { clock, detector, seen, loop, tick } = harness();
+    detector.judge(hostRows({ target: VICTIM, rates: { pps: 20 } }), 1, { wallMs: 0, monotonicMs: 0 });
+    loop.start();
+    tick(VICTIM);
+    clock.advance(READ_AFTER_MS);
+    expect(seen).toEqual([`${VICTIM} 1`]);
+  });
+
+  test("keep the event loop no longer than their budget", () => {
+    const { clock, headers, tick } = harness();
+    const read = headers.readSamples.bind(headers);
+    headers.readSamples = (...call) => {
+      clock.advance(READING_BUDGET_MS);
+      return read(...call);
+    };
+    tick(VICTIM, OTHER);
+    clock.advance(TICK_MS);
+    expect(headers.asked).toEqual([VICTIM]);
+    tick(VICTIM, OTHER);
+    clock.advance(TICK_MS);
+    expect(headers.asked).toEqual([VICTIM, OTHER]);
+  });
+
+  test("that cannot be read are told of and tried again", () => {
+    const { clock, headers, seen, tick } = harness();
+    headers.fault = new Error("closed");
+    tick(VICTIM);
+    clock.advance(TICK_MS);
+    headers.fault = null;
+    tick(VICTIM);
+    clock.advance(TICK_MS);
+    expect(seen).toEqual(["Error: closed", `${VICTIM} 1`]);
+  });
+
+  test("are not read after a stop", () => {
+    const { clock, headers, loop, tick } = harness();
+    tick(VICTIM);
+    loop.stop();
+    clock.advance(TICK_MS);
+    expect(headers.asked).toEqual([]);
+    expect(clock.pending).toBe(0);
+  });
+});

@@ -1,0 +1,64 @@
+/**
+ * Has samples taken in the pauses between ticks, so that no announcement waits for one, and attaches them to their
+ * attacks. Knows nothing of where samples go from there.
+ */
+import type { Attack, Now } from "./attack.ts";
+import type { AttackSampler } from "./attack-sampler.ts";
+import type { AttackChange, Detector } from "./detector.ts";
+
+/** From a tick to the readings that follow it, ms: by then what the tick ordered has left the process. */
+export const READ_AFTER_MS = 20;
+/** How long the readings of one tick may keep the event loop, ms; one is always made. */
+export const READING_BUDGET_MS = 5;
+
+export interface SamplingLoopOptions {
+  readonly sampler: AttackSampler;
+  readonly detector: Detector;
+  /** Runs `fn` once, `ms` from now; returns what calls it off. */
+  readonly after: (ms: number, fn: () => void) => () => void;
+  readonly now: () => Now;
+  readonly onSampled: (attack: Attack) => void;
+  readonly onFault: (cause: unknown) => void;
+}
+
+export class SamplingLoop {
+  readonly #options: SamplingLoopOptions;
+  #cancel: (() => void) | null = null;
+
+  constructor(options: SamplingLoopOptions) {
+    this.#options = options;
+  }
+
+  /** Takes up attacks that an earlier process left without a sample. */
+  start(): void {
+    const { sampler, detector, now } = this.#options;
+    for (const attack of detector.active.values()) if (attack.sample === null) sampler.begin(attack, now());
+  }
+
+  stop(): void {
+    this.#cancel?.();
+    this.#cancel = null;
+  }
+
+  /** Called with each tick, also when nothing changed. */
+  attacksChanged(changes: readonly AttackChange[], at: Now): void {
+    const { sampler, after } = this.#options;
+    sampler.attacksChanged(changes, at);
+    if (sampler.waiting > 0) this.#cancel ??= after(READ_AFTER_MS, () => this.#read());
+  }
+
+  #read(): void {
+    const { sampler, detector, now, onSampled, onFault } = this.#options;
+    this.#cancel = null;
+    const began = now();
+    try {
+      for (const { target, sample } of sampler.readings(began)) {
+        const attack = detector.attachSample(target, sample);
+        if (attack !== null) onSampled(attack);
+        if (now().monotonicMs - began.monotonicMs >= READING_BUDGET_MS) break;
+      }
+    } catch (cause) {
+      onFault(cause);
+    }
+  }
+}

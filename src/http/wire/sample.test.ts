@@ -1,0 +1,53 @@
+import { describe, expect, test } from "bun:test";
+import { Value } from "@sinclair/typebox/value";
+import { ethernet, icmp, ip, TCP_FLAGS, tcp } from "../../../test/fixtures/frames.ts";
+import { attack } from "../../../test/fixtures/views.ts";
+import { type Sample, sampleOf } from "../../detection/sample.ts";
+import { decodeHeader } from "../../traffic/packet-header.ts";
+import { AttackWire, attackToWire } from "./attack.ts";
+import { SampleWire, sampleToWire } from "./sample.ts";
+
+const fields = { src: "198.51.100.1", dst: "203.0.113.7" };
+
+function sample(flows = 20): Sample {
+  const transports = [icmp(), tcp({ sourcePort: 1024, destinationPort: 0, flags: TCP_FLAGS.syn })];
+  const packets = transports.flatMap((transport) => {
+    const header = decodeHeader(ethernet(ip(fields, transport)));
+    return header === null ? [] : [{ header, wireBytes: 60 }];
+  });
+  return sampleOf(packets, { top: 10, flows });
+}
+
+describe("a sample on the wire", () => {
+  test("has its lists and single packets; what a packet does not show is left out", () => {
+    const wire = sampleToWire(sample());
+    expect(wire).toEqual({
+      top_sources: [{ key: "198.51.100.1", packets: 2, bytes: 120 }],
+      top_src_ports: [{ key: "1024", packets: 1, bytes: 60 }],
+      top_dst_ports: [{ key: "0", packets: 1, bytes: 60 }],
+      protocols: [
+        { key: "icmp", packets: 1, bytes: 60 },
+        { key: "tcp", packets: 1, bytes: 60 },
+      ],
+      flows: [
+        { ...fields, proto: "tcp", src_port: 1024, dst_port: 0, tcp_flags: 2, bytes: 60 },
+        { ...fields, proto: "icmp", bytes: 60 },
+      ],
+      total_packets: 2,
+    });
+    expect(Value.Check(SampleWire, wire)).toBe(true);
+  });
+
+  test("has no list of single packets when none are kept", () => {
+    const wire = sampleToWire(sample(0));
+    expect(wire).not.toHaveProperty("flows");
+    expect(Value.Check(SampleWire, wire)).toBe(true);
+  });
+
+  test("comes with its attack", () => {
+    const wire = attackToWire({ attack: attack({ sample: sample() }), ban: null });
+    expect(wire.sample?.total_packets).toBe(2);
+    expect(Value.Check(AttackWire, wire)).toBe(true);
+    expect(attackToWire({ attack: attack(), ban: null })).not.toHaveProperty("sample");
+  });
+});

@@ -1,0 +1,63 @@
+/** The flow sample of an attack (interface 2.4). */
+import { type Static, Type } from "@sinclair/typebox";
+import type { Sample, SampledFlow, Share } from "../../detection/sample.ts";
+import { omitNulls } from "./omit-nulls.ts";
+
+const closed = { additionalProperties: false } as const;
+
+const ShareWire = Type.Object({ key: Type.String(), packets: Type.Integer(), bytes: Type.Integer() }, closed);
+
+/** Ports and flags are left out where a packet has none, or its headers do not show them. */
+const FlowWire = Type.Object(
+  {
+    src: Type.String(),
+    dst: Type.String(),
+    proto: Type.String(),
+    src_port: Type.Optional(Type.Integer()),
+    dst_port: Type.Optional(Type.Integer()),
+    /** As in rules: the sum of the flags' bits, FIN being 1. */
+    tcp_flags: Type.Optional(Type.Integer()),
+    bytes: Type.Integer(),
+  },
+  closed,
+);
+
+export const SampleWire = Type.Object(
+  {
+    top_sources: Type.Array(ShareWire),
+    top_src_ports: Type.Array(ShareWire),
+    top_dst_ports: Type.Array(ShareWire),
+    protocols: Type.Array(ShareWire),
+    flows: Type.Optional(Type.Array(FlowWire)),
+    total_packets: Type.Integer(),
+  },
+  closed,
+);
+export type SampleWire = Static<typeof SampleWire>;
+
+export function sampleToWire(sample: Sample): SampleWire {
+  return omitNulls({
+    top_sources: sample.topSources.map(shareToWire),
+    top_src_ports: sample.topSourcePorts.map(shareToWire),
+    top_dst_ports: sample.topDestinationPorts.map(shareToWire),
+    protocols: sample.protocols.map(shareToWire),
+    flows: sample.flows.length === 0 ? null : sample.flows.map(flowToWire),
+    total_packets: sample.totalPackets,
+  });
+}
+
+function shareToWire({ key, packets, bytes }: Share): Static<typeof ShareWire> {
+  return { key, packets, bytes };
+}
+
+function flowToWire(flow: SampledFlow): Static<typeof FlowWire> {
+  return omitNulls({
+    src: flow.source,
+    dst: flow.destination,
+    proto: flow.protocol,
+    src_port: flow.sourcePort,
+    dst_port: flow.destinationPort,
+    tcp_flags: flow.tcpFlags,
+    bytes: flow.bytes,
+  });
+}
