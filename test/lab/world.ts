@@ -33,6 +33,8 @@ export interface TrafficOptions {
   readonly sources?: number;
   /** Addresses from `target` on, in turn. */
   readonly hosts?: number;
+  /** Default: by rate. */
+  readonly path?: "socket" | "live";
 }
 
 /** What the traffic source says that it sent. */
@@ -82,16 +84,8 @@ export class World {
   }
 
   /** Resolves with what was sent, when all of it is. */
-  async send({ profile, target, pps, seconds, sources = 1, hosts = 1 }: TrafficOptions): Promise<Sent> {
-    const values = { dev: "wire0", profile, dst: target, pps, seconds, sources, hosts, cpu: 0 };
-    const flags = Object.entries(values).flatMap(([name, value]) => [`--${name}`, String(value)]);
-    const child = Bun.spawn(this.#attacker.command([TRAFFIC_SOURCE, ...flags]), { stdout: "pipe", stderr: "pipe" });
-    const [output, complaint] = await Promise.all([
-      new Response(child.stdout).text(),
-      new Response(child.stderr).text(),
-    ]);
-    if ((await child.exited) !== 0) throw new Error(`traffic source: ${complaint}`);
-    return JSON.parse(output) as Sent;
+  send(traffic: TrafficOptions): Promise<Sent> {
+    return sendFrom(this.#attacker, traffic);
   }
 
   async close(): Promise<void> {
@@ -101,6 +95,17 @@ export class World {
     this.#namespaces.close();
     rmSync(this.#directory, { recursive: true, force: true });
   }
+}
+
+/** Out of the namespace's device wire0; the sender has the first CPU. */
+export async function sendFrom(attacker: Namespace, traffic: TrafficOptions): Promise<Sent> {
+  const { target, sources = 1, hosts = 1, ...rest } = traffic;
+  const values = { dev: "wire0", dst: target, sources, hosts, cpu: 0, ...rest };
+  const flags = Object.entries(values).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  const child = Bun.spawn(attacker.command([TRAFFIC_SOURCE, ...flags]), { stdout: "pipe", stderr: "pipe" });
+  const [output, complaint] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  if ((await child.exited) !== 0) throw new Error(`traffic source: ${complaint}`);
+  return JSON.parse(output) as Sent;
 }
 
 /** Each thing made puts its undoing on the list. */

@@ -1,0 +1,38 @@
+/** What a bench says: a figure of ours beside one of a rival, both taken in the same run. */
+export interface Figure {
+  readonly name: string;
+  readonly median: number;
+  readonly least: number;
+  readonly most: number;
+  readonly runs: number;
+}
+
+export interface Measurement {
+  readonly question: string;
+  readonly unit: string;
+  readonly ours: Figure;
+  /** What a user would pick instead; null where nobody publishes one. */
+  readonly rival: Figure | null;
+  /** The target of the design, in words, and whether this run met it. */
+  readonly target: string;
+  readonly isMet: boolean;
+}
+
+/** A bench is a file that answers one question; it says what it leaves out, and why, instead of a figure. */
+export interface Bench {
+  readonly question: string;
+  run(): Promise<readonly Measurement[] | { readonly skipped: string }>;
+}
+
+export function figure(name: string, values: readonly number[]): Figure {
+  if (values.length === 0) throw new Error(`${name}: nothing was measured`);
+  const sorted = values.toSorted((a, b) => a - b);
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] as number;
+  return { name, median: at(0.5), least: at(0), most: at(1), runs: values.length };
+}
+
+/** Of a few dozen values this is the largest or nearly so. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
+}

@@ -1,0 +1,61 @@
+/**
+ * `make bench`: all questions one after the other, a table for people, and build/bench/results.json for machines. With
+ * names as arguments only those. It says where a figure falls short; it fails only when a bench itself does.
+ */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { cpus } from "node:os";
+import { join } from "node:path";
+import { announce } from "./announce.ts";
+import { detectionLatency } from "./detection-latency.ts";
+import type { Bench, Figure, Measurement } from "./measurement.ts";
+import { parseAndCount } from "./parse-and-count.ts";
+
+const BENCHES: Readonly<Record<string, Bench>> = {
+  "parse-and-count": parseAndCount,
+  "detection-latency": detectionLatency,
+  announce,
+};
+const RESULTS = join(import.meta.dir, "../build/bench/results.json");
+
+const wanted = Bun.argv.slice(2);
+const unknown = wanted.filter((name) => BENCHES[name] === undefined);
+if (unknown.length > 0) {
+  console.error(`no bench ${unknown.join(", ")}; there are: ${Object.keys(BENCHES).join(", ")}`);
+  process.exit(2);
+}
+
+const measurements: Measurement[] = [];
+const skipped: string[] = [];
+for (const [name, bench] of Object.entries(BENCHES)) {
+  if (wanted.length > 0 && !wanted.includes(name)) continue;
+  console.log(`… ${name}: ${bench.question}`);
+  const result = await bench.run();
+  if ("skipped" in result) skipped.push(`${name}: ${result.skipped}`);
+  else measurements.push(...result);
+}
+console.log(`\n${table(measurements)}`);
+for (const line of skipped) console.log(`skipped: ${line}`);
+mkdirSync(join(RESULTS, ".."), { recursive: true });
+const machine = { cpu: cpus()[0]?.model ?? "unknown", cores: cpus().length };
+writeFileSync(RESULTS, `${JSON.stringify({ machine, measurements, skipped }, null, 2)}\n`);
+process.exit(0);
+
+function table(rows: readonly Measurement[]): string {
+  const lines = rows.map(({ question, unit, ours, rival, target, isMet }) => {
+    const ratio = rival === null ? "" : `${number(ours.median / rival.median)} ×`;
+    const verdict = target === "none set" ? "" : isMet ? "met" : "SHORT";
+    return `| ${question} | ${unit} | ${cell(ours)} | ${rival === null ? "" : cell(rival)} | ${ratio} | ${target} | ${verdict} |`;
+  });
+  const head = "| Question | Unit | Ours | Rival | Ours / rival | Target | |\n|---|---|---|---|---|---|---|";
+  return `${head}\n${lines.join("\n")}\n\nMedian (least–most, runs), all from one run on this machine.`;
+}
+
+function cell({ name, median, least, most, runs }: Figure): string {
+  return `**${number(median)}** (${number(least)}–${number(most)}, ${runs}) ${name}`;
+}
+
+function number(value: number): string {
+  if (value >= 1e6) return `${(value / 1e6).toFixed(2)} M`;
+  if (value >= 1e4) return Math.round(value).toLocaleString("en-US");
+  return value >= 100 ? value.toFixed(0) : value.toPrecision(3);
+}
