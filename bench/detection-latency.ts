@@ -2,6 +2,7 @@
  * How long from the first packet of a flood to the route in the peer's table? At 10, 2 and 1.2 times the threshold; beside
  * it FastNetMon with its default settings, until its ban script runs, on the same packets.
  */
+import { join } from "node:path";
 import { eventually } from "../test/fixtures/service.ts";
 import { type Namespace, Namespaces, namespacesUnavailable } from "../test/lab/namespaces.ts";
 import { NETWORK, sendFrom, THRESHOLD_PPS, World } from "../test/lab/world.ts";
@@ -24,6 +25,8 @@ const LEVELS: readonly Level[] = [
 const RUNS = 30;
 const RIVAL_RUNS = 3;
 const API_PORT = 18_083;
+/** What AF_PACKET sees comes after XDP; without a program live frames would not arrive. */
+const XDP_PASS = join(import.meta.dir, "../build/lab/xdp_pass.bpf.o");
 
 export const detectionLatency: Bench = {
   question: "first attack packet to route in the peer's table",
@@ -81,6 +84,7 @@ async function measureRival(): Promise<number[][]> {
   try {
     const [attacker, box] = [namespaces.add("attacker"), namespaces.add("box")];
     namespaces.connect({ namespace: attacker, device: "wire0" }, { namespace: box, device: "mirror0" });
+    box.run(["ip", "link", "set", "dev", "mirror0", "xdp", "object", XDP_PASS, "section", "xdp"]);
     const results: number[][] = [];
     for (const [i, level] of LEVELS.entries()) results.push(await rivalLevel(attacker, box, level, i));
     return results;
@@ -97,7 +101,7 @@ async function rivalLevel(attacker: Namespace, box: Namespace, level: Level, ind
     for (let run = 0; run < RIVAL_RUNS; run++) {
       const victim = `203.0.113.${10 * (index + 1) + run}`;
       const traffic = { profile: "udp", target: victim, sources: 1000, pps: level.times * THRESHOLD_PPS } as const;
-      const sent = await sendFrom(attacker, { ...traffic, seconds: level.rivalSeconds, path: "socket" });
+      const sent = await sendFrom(attacker, { ...traffic, seconds: level.rivalSeconds });
       const complaint = () => `FastNetMon did not ban ${victim}:\n${rival.log()}`;
       await eventually(() => rival.bannedAtMs(victim) !== null, complaint, 5_000);
       latencies.push((rival.bannedAtMs(victim) as number) - sent.first_packet_wall_ns / 1e6);
