@@ -125,12 +125,12 @@ Napi::Value EngineHandle::tick(const Napi::CallbackInfo& info) {
   engine(info);
   if (hasCaptureClock_) throw Napi::TypeError::New(info.Env(), "with the capture clock, replay.advance() ticks");
   if (*isTicking_) throw Napi::Error::New(info.Env(), "the tick before has not ended");
-  // An AsyncWorker deletes itself once it is done.
-  auto* worker = new TickWorker(info.Env(), engine_, isTicking_);
+  auto worker = std::make_unique<TickWorker>(info.Env(), engine_, isTicking_);
   const Napi::Promise promise = worker->promise();
   *isTicking_ = true;
-  worker->Queue();
-  return promise;
+  // Once queued, an AsyncWorker deletes itself when it is done.
+  worker.release()->Queue();
+  return promise;  // NOLINT(clang-analyzer-cplusplus.NewDeleteLeaks)
 }
 
 Napi::Value EngineHandle::readScreened(const Napi::CallbackInfo& info) {

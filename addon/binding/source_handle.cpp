@@ -62,7 +62,8 @@ CaptureReplay& ReplayHandle::replay(const Napi::CallbackInfo& info) const {
 Napi::Value ReplayHandle::advance(const Napi::CallbackInfo& info) {
   const auto nowNs = guarded(info.Env(), [&] { return replay(info).advance(); });
   if (!nowNs) return info.Env().Null();
-  return Napi::Number::New(info.Env(), static_cast<double>(*nowNs / 1'000'000));
+  const std::uint64_t nowMs = *nowNs / 1'000'000;
+  return Napi::Number::New(info.Env(), static_cast<double>(nowMs));
 }
 
 Napi::Value ReplayHandle::status(const Napi::CallbackInfo& info) {

@@ -102,7 +102,8 @@ void SupervisedSource::reopen() {
   std::unique_ptr<CaptureSession> opened;
   try {
     opened = open_(shards_);
-  } catch (const SourceError& error) {
+  } catch (const std::exception& error) {
+    // Not only SourceError: memory or threads may have run out, and the next try may find them.
     return fail(error.what());
   }
   SessionHealth health = opened->health();

@@ -14,6 +14,14 @@ const KINDS: readonly (readonly [string, SourceOptions])[] = [
 
 const FOREIGN_PROGRAM = `${import.meta.dir}/../../build/addon/bpf/xdp_mirror.bpf.o`;
 
+const FLOOD = `${import.meta.dir}/../../build/lab/traffic_source`;
+
+interface FloodReport {
+  readonly packets: number;
+  /** Not taken by the far end's queue. */
+  readonly device_drops: number;
+}
+
 const frame = (payload = 0) =>
   ethernet(
     ip({ src: "198.51.100.7", dst: "203.0.113.9" }, tcp({ flags: TCP_FLAGS.syn, payload: new Uint8Array(payload) })),
@@ -136,6 +144,17 @@ describe.skipIf(vethUnavailable !== null)(`faults${vethUnavailable === null ? ""
       await veth.send(FRAMES);
       await capture.until((now) => accountedFor(now) === FRAMES.length, again);
     });
+  });
+
+  test("accounts for every frame of a flood that comes faster than it is counted", async () => {
+    await capture.open(afXdp);
+    const flood = ["--dev", DEVICE, "--dst", "203.0.113.1", "--hosts", "200", "--path", "live", "--pps", "0"];
+    const report = JSON.parse(veth.near.run([FLOOD, ...flood, "--seconds", "0.5"])) as FloodReport;
+    const arrived = report.packets - report.device_drops;
+    expect(arrived).toBeGreaterThan(50_000);
+    const status = await capture.until((now) => accountedFor(now) >= arrived);
+    expect(accountedFor(status)).toBe(arrived);
+    expect(status.queues[0]?.countedPackets).toBe(status.queues[0]?.receivedPackets);
   });
 
   test("kill -9 leaves no program attached", async () => {
