@@ -79,14 +79,19 @@ export interface QueueStats {
   /** Frames that are not counted, by reason; the keys are PARSE_ERRORS. */
   readonly parseErrors: Readonly<Record<string, number>>;
   readonly droppedRingFull: number;
+  /** No free buffer: the worker is too slow. With zero copy the driver's failed tries, not frames. */
   readonly droppedFillEmpty: number;
+  /** Everything else that the kernel reports, and frames that the XDP program could not hand to a socket. */
   readonly droppedKernel: number;
   /** Headers chosen as samples that found no room; their packets were counted. */
   readonly lostSamples: number;
 }
 
 export interface SourceStatus {
-  /** `ended`: a capture file was read to its end. `failed`: `error` says what and what to do; the source keeps trying. */
+  /**
+   * `ended`: a capture file was read to its end. `failed`: `error` says what and what to do; an interface is tried again
+   * about once a second, a capture file that turned out to be damaged is over.
+   */
   readonly state: "running" | "failed" | "ended";
   /** What is in use, for example "native, copy mode, 4 queues". */
   readonly mode: string;
