@@ -20,31 +20,70 @@ void writeRow(const ScreenedHost& host, const HostColumns& out, std::size_t row)
   writeRates(host.rates, out, row);
 }
 
-/// One header, and the shard in which it was seen.
+/// A sampled header of the host: where it lies, and its place in time. Small, since many are sorted.
 struct Found {
-  Sample sample;
-  std::size_t shard;
+  std::size_t sample;
+  std::uint64_t serial;
+  std::uint32_t shard;
+  /// Epochs since it came.
+  std::uint32_t age;
   bool isOutgoing;
+
+  [[nodiscard]] bool isOlderThan(const Found& other) const noexcept {
+    if (age != other.age) return age > other.age;
+    return shard != other.shard ? shard < other.shard : serial < other.serial;
+  }
+  [[nodiscard]] bool isSamePacketAs(const Found& other) const noexcept {
+    return shard == other.shard && serial == other.serial;
+  }
 };
 
-/// Keeps the samples whose packet goes to or comes from the address.
-void gather(const std::vector<Sample>& samples, const Address& address, std::size_t shard, std::vector<Found>& found) {
-  for (const Sample& sample : samples) {
+/// Where in `samples` a packet goes to or comes from the address, oldest first. `ends` has the end of each shard's.
+std::vector<Found> find(const std::vector<Sample>& samples, const std::vector<std::size_t>& ends,
+                        const Address& address, std::uint32_t epoch) {
+  std::vector<Found> found;
+  std::uint32_t shard = 0;
+  for (std::size_t i = 0; i < samples.size(); i++) {
+    while (i == ends[shard]) shard++;
+    const Sample& sample = samples[i];
     Packet packet;
-    const Frame frame{sample.data.data(), sample.captured, sample.wire};
-    if (parsePacket(frame, Link::ethernet, packet) != ParseError::none) continue;
+    if (parsePacket({sample.data.data(), sample.captured, sample.wire}, Link::ethernet, packet) != ParseError::none) {
+      continue;
+    }
     const bool isOutgoing = packet.source == address;
-    if (isOutgoing || packet.destination == address) found.push_back({sample, shard, isOutgoing});
+    if (!isOutgoing && packet.destination != address) continue;
+    found.push_back({i, sample.serial, shard, epochsSince(sample.epoch, epoch), isOutgoing});
   }
+  std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.isOlderThan(b); });
+  // A packet of a watched host may have been chosen for both rings.
+  const auto isSame = [](const Found& a, const Found& b) { return a.isSamePacketAs(b); };
+  found.erase(std::unique(found.begin(), found.end(), isSame), found.end());
+  return found;
 }
 
-void writeSample(const Found& found, double ageMs, std::uint8_t* record) noexcept {
+/// Keeps the newest `most`. From the epoch of which only a part fits it takes every so many: its records lie shard by
+/// shard, and each shard sees senders of its own.
+void keepNewest(std::vector<Found>& found, std::size_t most) {
+  if (found.size() <= most) return;
+  const std::size_t surplus = found.size() - most;
+  if (most != 0) {
+    const auto isOfAge = [age = found[surplus].age](const Found& record) { return record.age == age; };
+    const auto first = std::find_if(found.begin(), found.end(), isOfAge);
+    const auto end = static_cast<std::size_t>(std::find_if_not(first, found.end(), isOfAge) - found.begin());
+    const std::size_t size = end - static_cast<std::size_t>(first - found.begin()), fitting = end - surplus;
+    // From the back: what is read has not been written over yet.
+    for (std::size_t i = 0; i < fitting; i++) found[end - 1 - i] = found[end - 1 - i * size / fitting];
+  }
+  found.erase(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(surplus));
+}
+
+void writeSample(const Sample& sample, bool isOutgoing, double ageMs, std::uint8_t* record) noexcept {
   std::memset(record, 0, kSampleRecord);
-  std::memcpy(record, &found.sample.wire, 4);
-  std::memcpy(record + 4, &found.sample.captured, 4);
+  std::memcpy(record, &sample.wire, 4);
+  std::memcpy(record + 4, &sample.captured, 4);
   std::memcpy(record + 8, &ageMs, 8);
-  record[16] = found.isOutgoing ? 1 : 0;
-  std::memcpy(record + 24, found.sample.data.data(), kHeaderBytes);
+  record[16] = isOutgoing ? 1 : 0;
+  std::memcpy(record + 24, sample.data.data(), kHeaderBytes);
 }
 static_assert(24 + kHeaderBytes <= kSampleRecord);
 
@@ -99,42 +138,31 @@ std::uint32_t EngineState::readGroups(const HostColumns& out) const {
 }
 
 std::uint32_t EngineState::readSamples(const Address& address, std::span<std::uint8_t> out) const {
-  std::vector<Found> found;
-  std::vector<Sample> samples;
   std::uint32_t slot;
   {
     const std::scoped_lock settings(settingsLock_);
     slot = newWatched_->slotOf(address);
   }
-  const std::scoped_lock held(lock_);
-  for (std::size_t shard = 0; shard < ledgers_.size(); shard++) {
-    const ShardState& state = ledgers_[shard]->state();
-    samples.clear();
-    state.recentSamples().read(0, samples);
-    if (slot != kNoSlot) state.watchedSamples().read(slot, samples);
-    gather(samples, address, shard, found);
+  std::vector<Sample> samples;
+  std::vector<std::size_t> ends;
+  {
+    const std::scoped_lock held(lock_);
+    for (const auto& ledger : ledgers_) {
+      ledger->state().recentSamples().read(0, samples);
+      if (slot != kNoSlot) ledger->state().watchedSamples().read(slot, samples);
+      ends.push_back(samples.size());
+    }
   }
+  // After the samples: none of them is from a later epoch.
   const std::uint32_t epoch = control_->epoch.load(std::memory_order_relaxed);
-  const auto isOlder = [epoch](const Found& a, const Found& b) {
-    const std::uint32_t ageA = epochsSince(a.sample.epoch, epoch), ageB = epochsSince(b.sample.epoch, epoch);
-    if (ageA != ageB) return ageA > ageB;
-    return a.shard != b.shard ? a.shard < b.shard : a.sample.serial < b.sample.serial;
-  };
-  std::sort(found.begin(), found.end(), isOlder);
-  // A packet of a watched host may have been chosen for both rings.
-  found.erase(std::unique(found.begin(), found.end(),
-                          [](const Found& a, const Found& b) {
-                            return a.shard == b.shard && a.sample.serial == b.sample.serial;
-                          }),
-              found.end());
-  const std::size_t count = std::min(found.size(), out.size() / kSampleRecord);
-  for (std::size_t i = 0; i < count; i++) {
-    const Found& written = found[found.size() - count + i];
+  std::vector<Found> found = find(samples, ends, address, epoch);
+  keepNewest(found, out.size() / kSampleRecord);
+  for (std::size_t i = 0; i < found.size(); i++) {
     // A packet of the present epoch came after the last fold, one of the epoch before came before it.
-    const double ageMs = static_cast<double>(epochsSince(written.sample.epoch, epoch)) * options_.tickMs;
-    writeSample(written, ageMs, &out[i * kSampleRecord]);
+    const double ageMs = static_cast<double>(found[i].age) * options_.tickMs;
+    writeSample(samples[found[i].sample], found[i].isOutgoing, ageMs, &out[i * kSampleRecord]);
   }
-  return static_cast<std::uint32_t>(count);
+  return static_cast<std::uint32_t>(found.size());
 }
 
 }  // namespace floodwall

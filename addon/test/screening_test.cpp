@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cstring>
+#include <map>
 #include <set>
 
 #include "engine_fixture.h"
@@ -155,6 +156,38 @@ TEST_CASE("samples hold the header as it came, newest last") {
   // Only the newest fit.
   CHECK(portOf(samples(fixture.engine, kHost, 1).at(0)) == 3);
   CHECK(samples(fixture.engine, ipv4(kProtected + 3)).empty());
+}
+
+TEST_CASE("where only some samples fit, every worker's senders are among the newest") {
+  EngineFixture fixture;
+  std::vector<std::shared_ptr<Shard>> shards;
+  for (int i = 0; i < 4; i++) shards.push_back(fixture.engine.addShard());
+  const auto count = [&](std::uint16_t firstPort) {
+    for (std::size_t i = 0; i < shards.size(); i++) {
+      const Bytes bytes = udpFrame(kForeign, kProtected + 1, static_cast<std::uint16_t>(firstPort + i));
+      const std::vector<Frame> frames(30, frameOf(bytes));
+      shards[i]->leaveIdle();
+      shards[i]->countFrames(frames, Link::ethernet);
+      shards[i]->enterIdle();
+    }
+    fixture.tick();
+  };
+  count(100);
+  count(200);
+  count(300);
+  const auto ports = [&](std::size_t most) {
+    std::map<unsigned, unsigned> seen;
+    for (const SampleRecord& record : samples(fixture.engine, kHost, most)) seen[portOf(record)]++;
+    return seen;
+  };
+  using Ports = std::map<unsigned, unsigned>;
+  CHECK(ports(0).empty());
+  CHECK(ports(1) == Ports{{303, 1}});
+  CHECK(ports(8) == Ports{{300, 2}, {301, 2}, {302, 2}, {303, 2}});
+  CHECK(ports(120) == Ports{{300, 30}, {301, 30}, {302, 30}, {303, 30}});
+  CHECK(ports(121) == Ports{{203, 1}, {300, 30}, {301, 30}, {302, 30}, {303, 30}});
+  CHECK(ports(359).size() == 12);
+  CHECK(ports(360) == ports(1000));
 }
 
 TEST_CASE("samples of a host tell outgoing packets from incoming ones") {
