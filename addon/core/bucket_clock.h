@@ -21,6 +21,7 @@ class BucketClock {
     bucketNs_ = tickNs_ * ticksPerBucket;
     isFine_ = ticksPerBucket == 1;
     beganNs_.assign(buckets_, kNever);
+    seconds_ = static_cast<double>(bucketNs_ * buckets_) * 1e-9;
   }
 
   [[nodiscard]] std::uint32_t buckets() const noexcept { return buckets_; }
@@ -50,15 +51,12 @@ class BucketClock {
     // What is folded now was counted since the last fold.
     if (beganNs_[slot()] == kNever) beganNs_[slot()] = lastFoldNs_;
     lastFoldNs_ = nowNs;
+    const std::uint64_t covered = nowNs - *std::min_element(beganNs_.begin(), beganNs_.end());
+    seconds_ = static_cast<double>(std::max(bucketNs_ * buckets_, covered)) * 1e-9;
   }
 
   /// The time by which sums are divided: the window, or more where late folds made the buckets in it cover more.
-  [[nodiscard]] double seconds() const noexcept {
-    const std::uint64_t began = *std::min_element(beganNs_.begin(), beganNs_.end());
-    const std::uint64_t window = bucketNs_ * buckets_;
-    const std::uint64_t covered = began == kNever ? 0 : lastFoldNs_ - began;
-    return static_cast<double>(std::max(window, covered)) * 1e-9;
-  }
+  [[nodiscard]] double seconds() const noexcept { return seconds_; }
 
  private:
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
@@ -71,6 +69,7 @@ class BucketClock {
   std::uint64_t startNs_ = 0;
   std::uint64_t lastFoldNs_ = 0;
   std::uint64_t number_ = 0;
+  double seconds_;
   /// By slot: since when the bucket's counts were made.
   std::vector<std::uint64_t> beganNs_;
 };

@@ -15,6 +15,8 @@ constexpr std::size_t kJournalBytesMin = std::size_t{4} << 20;
 /// Numbers for untracked packets by place: those that hold, and those of the networks before while they leave.
 constexpr std::uint32_t kPlaceNumbers = 2 * static_cast<std::uint32_t>(kPrefixesMax);
 
+static_assert(kMaxHostsLimit + kPlaceNumbers < kIndexRowsMax);
+
 void checkRange(const char* name, std::uint32_t value, std::uint32_t least, std::uint32_t most) {
   if (value >= least && value <= most) return;
   throw std::out_of_range(std::string(name) + " must be between " + std::to_string(least) + " and " +

@@ -25,7 +25,7 @@ struct EngineOptions {
   /// A host without packets for this long leaves; at least the window, at most an hour.
   std::uint32_t idleMs = 60'000;
 };
-inline constexpr std::uint32_t kMaxHostsLimit = 1U << 24;
+inline constexpr std::uint32_t kMaxHostsLimit = 16'000'000;
 /// Rows that readScreened has at most.
 inline constexpr std::uint32_t kScreenedMax = 8192;
 

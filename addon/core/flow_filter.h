@@ -19,24 +19,32 @@ class FlowFilter {
 
   /// Whether the flow was not known; it is afterwards. `now` counts up slowly (fold epochs) and may wrap around.
   bool isNew(std::uint64_t hash, std::uint32_t now) noexcept {
-    Lanes& set = sets_[setOf(hash)];
+    Set& set = sets_[setOf(hash)];
     const std::uint32_t signature = static_cast<std::uint32_t>(hash) << kStampBits | kInUse;
     const std::uint32_t stamp = now << 1 & kStampMask;
-    if (any(set == (signature | stamp))) return false;
-    const auto same = (set & ~kStampMask) == signature;
-    if (any(same)) {
-      set = same ? (set & ~kStampMask) | stamp : set;
+    const std::uint32_t fresh = signature | stamp;
+    const auto& [a, b, c, d] = set.quads;
+    if (any((a == fresh) | (b == fresh) | (c == fresh) | (d == fresh))) return false;
+    for (Quad& quad : set.quads) {
+      const auto same = (quad & ~kStampMask) == signature;
+      if (!any(same)) continue;
+      quad = same ? (quad & ~kStampMask) | stamp : quad;
       return false;
     }
-    set[oldest(set, stamp)] = signature | stamp;
+    const unsigned lane = oldest(set, stamp);
+    set.quads[lane / 4][lane % 4] = fresh;
     return true;
   }
 
   [[nodiscard]] std::size_t residentBytes() const { return sets_.residentBytes(); }
 
  private:
-  /// A lane is signature, stamp, and one bit that tells it from an empty lane.
-  using Lanes = std::uint32_t __attribute__((vector_size(64)));
+  /// A lane is signature, stamp, and one bit that tells it from an empty lane. Four of them are a register of every
+  /// processor that matters.
+  using Quad = std::uint32_t __attribute__((vector_size(16)));
+  struct alignas(64) Set {
+    Quad quads[4];
+  };
   static constexpr unsigned kWays = 16, kSetBits = 18, kStampBits = 12;
   static constexpr std::uint32_t kInUse = 1, kStampMask = (1U << kStampBits) - 2;
 
@@ -46,16 +54,17 @@ class FlowFilter {
 
   template <typename Mask>
   [[nodiscard]] static bool any(const Mask& mask) noexcept {
-    using Words = std::uint64_t __attribute__((vector_size(64)));
+    using Words = std::uint64_t __attribute__((vector_size(16)));
     const auto words = reinterpret_cast<const Words&>(mask);
-    return ((words[0] | words[1]) | (words[2] | words[3]) | (words[4] | words[5]) | (words[6] | words[7])) != 0;
+    return (words[0] | words[1]) != 0;
   }
 
-  [[nodiscard]] static unsigned oldest(const Lanes& set, std::uint32_t stamp) noexcept {
+  [[nodiscard]] static unsigned oldest(const Set& set, std::uint32_t stamp) noexcept {
     unsigned at = 0;
     std::uint32_t best = 0;
     for (unsigned i = 0; i < kWays; i++) {
-      const std::uint32_t age = set[i] == 0 ? kStampMask + 1 : (stamp - set[i]) & kStampMask;
+      const std::uint32_t lane = set.quads[i / 4][i % 4];
+      const std::uint32_t age = lane == 0 ? kStampMask + 1 : (stamp - lane) & kStampMask;
       if (age < best) continue;
       best = age;
       at = i;
@@ -63,7 +72,7 @@ class FlowFilter {
     return at;
   }
 
-  LazyArray<Lanes> sets_;
+  LazyArray<Set> sets_;
 };
 
 }  // namespace floodwall

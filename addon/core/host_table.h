@@ -61,7 +61,8 @@ class HostTable {
   void retire(std::uint32_t host) noexcept {
     TrackedHost& retired = hosts_[host];
     if (retired.state == TrackedHost::State::host) {
-      index_.erase(hash_.of(retired.address), host);
+      index_.erase(hash_.of(retired.address), host,
+                   [this](std::uint32_t other) { return hash_.of(hosts_[other].address); });
       tracked_--;
     }
     retired.state = TrackedHost::State::leaving;

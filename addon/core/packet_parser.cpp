@@ -1,5 +1,6 @@
 #include "packet_parser.h"
 
+#include <bit>
 #include <cstddef>
 
 namespace floodwall {
@@ -37,8 +38,18 @@ struct Cursor {
 
 bool isVlanTag(std::uint16_t type) noexcept { return type == 0x8100 || type == 0x88a8 || type == 0x9100; }
 
+/// In two words: whoever hashes the address reads it in words right after, and a processor cannot forward single bytes
+/// into them.
 void setMapped(Address& address, const std::uint8_t* ipv4) noexcept {
-  address = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, ipv4[0], ipv4[1], ipv4[2], ipv4[3]}};
+  static constexpr std::array<std::uint8_t, 4> kPrefix = {0, 0, 0xff, 0xff};
+  const std::uint64_t high = 0;
+  std::uint32_t prefix, host;
+  std::memcpy(&prefix, kPrefix.data(), 4);
+  std::memcpy(&host, ipv4, 4);
+  const std::uint64_t low = std::endian::native == std::endian::little ? std::uint64_t{host} << 32 | prefix
+                                                                       : std::uint64_t{prefix} << 32 | host;
+  std::memcpy(address.bytes.data(), &high, 8);
+  std::memcpy(address.bytes.data() + 8, &low, 8);
 }
 
 bool isMapped(const std::uint8_t* ipv6) noexcept {
@@ -138,7 +149,11 @@ ParseError parseIpv6(Cursor cursor, Packet& packet) noexcept {
   if (!cursor.has(kHeader)) return ParseError::truncatedIpv6;
   // Nobody routes to a mapped address (RFC 4291, 2.5.5.2), and it must not be taken for the IPv4 host.
   if (cursor.at[0] >> 4 != 6 || isMapped(cursor.at + 24)) return ParseError::badIpv6Header;
-  if (!isMapped(cursor.at + 8)) std::memcpy(packet.source.bytes.data(), cursor.at + 8, 16);
+  if (isMapped(cursor.at + 8)) {
+    packet.source = {};
+  } else {
+    std::memcpy(packet.source.bytes.data(), cursor.at + 8, 16);
+  }
   std::memcpy(packet.destination.bytes.data(), cursor.at + 24, 16);
   packet.protocol = cursor.at[6];
   const std::size_t payloadLength = cursor.u16(4);
@@ -178,8 +193,13 @@ ParseError parseRawIp(const Cursor& cursor, Packet& packet) noexcept {
 }  // namespace
 
 ParseError parsePacket(const Frame& frame, Link link, Packet& packet) noexcept {
-  packet = Packet{};
+  // The addresses are set with every header that is counted. Field by field: a temporary Packet is copied in words that
+  // the processor cannot forward from the smaller stores just before.
   packet.wire = frame.wire;
+  packet.sourcePort = packet.destinationPort = 0;
+  packet.protocol = packet.tcpFlags = 0;
+  packet.transport = Class::other;
+  packet.isSyn = packet.isFragment = packet.isLaterFragment = false;
   const Cursor cursor{frame.data, frame.captured};
   return link == Link::ethernet ? parseEthernet(cursor, packet) : parseRawIp(cursor, packet);
 }

@@ -4,6 +4,12 @@
 #include "engine_state.h"
 
 namespace floodwall {
+namespace {
+
+/// Hosts fetched ahead; touched ones lie anywhere.
+constexpr std::size_t kAhead = 16;
+
+}  // namespace
 
 /// A rate rises only when packets come, so that only hosts that were touched now, or reached a screen before, can
 /// reach one now. After a change of screens or networks all hosts are looked at.
@@ -13,7 +19,13 @@ void EngineState::screenHosts() {
     screensAll_ = false;
     for (std::uint32_t host = 0; host < hosts_.end(); host++) gatherReached(host, reached);
   } else {
-    for (const std::uint32_t host : touched_) gatherReached(host, reached);
+    for (std::size_t i = 0; i < touched_.size(); i++) {
+      if (i + kAhead < touched_.size()) {
+        hosts_.prefetch(touched_[i + kAhead]);
+        sums_.prefetch(touched_[i + kAhead]);
+      }
+      gatherReached(touched_[i], reached);
+    }
     for (const std::uint32_t host : screenedBefore_) {
       if (hosts_[host].touchedFold != foldNumber_) gatherReached(host, reached);
     }

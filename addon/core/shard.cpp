@@ -14,7 +14,7 @@ void Shard::addHostCounts(const Address& address, Direction direction, const Cou
 void Shard::addNetworkCounts(std::uint32_t network, Direction direction, const Counters& delta) {
   state_->addNetworkCounts(network, direction, delta);
 }
-void Shard::addUncounted(const ShardStats& delta) { state_->addUncounted(delta); }
+void Shard::addOutcomes(const ShardStats& delta) { state_->addOutcomes(delta); }
 void Shard::addSample(const Frame& frame, Link link) { state_->addSample(frame, link); }
 void Shard::enterIdle() noexcept { state_->enterIdle(); }
 void Shard::leaveIdle() noexcept { state_->leaveIdle(); }

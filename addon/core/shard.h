@@ -43,8 +43,9 @@ class Shard {
   void addHostCounts(const Address& address, Direction direction, const Counters& delta);
   /// The same for packets of hosts for which the kernel had no row.
   void addNetworkCounts(std::uint32_t network, Direction direction, const Counters& delta);
-  /// Adds to the stats frames that the kernel counted to no host and no network.
-  void addUncounted(const ShardStats& delta);
+  /// Adds to the stats and to nothing else: outcomes that the kernel alone saw, or, modulo 2^64, corrections.
+  /// Received packets are the sum of the others.
+  void addOutcomes(const ShardStats& delta);
   /// Keeps a header that the kernel chose as a sample. Does not count.
   void addSample(const Frame& frame, Link link);
 

@@ -25,6 +25,7 @@ void ShardState::observe() noexcept {
 void ShardState::adopt(std::uint32_t epoch) noexcept {
   epoch_ = epoch;
   view_ = view.load(std::memory_order_acquire);
+  if (networks_ != view_->networks.get()) networksSince_ = epoch;
   networks_ = view_->networks.get();
   const WatchedHosts* now = watched.load(std::memory_order_acquire);
   if (now != watchedHosts_) applyWatched(now);
@@ -82,7 +83,7 @@ std::uint32_t ShardState::takeRow(const Address& address, std::uint64_t hash) no
 
 void ShardState::freeRow(std::uint32_t row) noexcept {
   HotRow& hot = rows.hot[row];
-  index_.erase(control_.hash.of(hot.key), row);
+  index_.erase(control_.hash.of(hot.key), row, [this](std::uint32_t r) { return control_.hash.of(rows.hot[r].key); });
   hot.epoch = kFreeRow;
   std::memcpy(hot.key.bytes.data(), &freeRow_, sizeof freeRow_);
   freeRow_ = row;

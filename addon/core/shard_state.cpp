@@ -7,7 +7,7 @@ namespace floodwall {
 namespace {
 
 /// Frames ahead whose first line is fetched while one is parsed.
-constexpr std::size_t kParseAhead = 4;
+constexpr std::size_t kParseAhead = 12;
 
 constexpr auto in = static_cast<std::size_t>(Direction::incoming);
 constexpr auto out = static_cast<std::size_t>(Direction::outgoing);
@@ -89,7 +89,7 @@ void ShardState::countPending(const Pending& pending, Link link, StatDelta& delt
   const Located to = locate(packet.destination, pending.hash[in], pending.candidate[in], 1);
   const Located from =
       control_.countOutgoing ? locate(packet.source, pending.hash[out], pending.candidate[out], 1) : Located{};
-  if (to.place == kNoPlace && from.place == kNoPlace && to.row == kNoRow && from.row == kNoRow) {
+  if (to.isForeign() && from.isForeign()) {
     delta[kForeign]++;
     return;
   }
@@ -107,8 +107,8 @@ void ShardState::countPending(const Pending& pending, Link link, StatDelta& delt
     view_->count(Direction::outgoing, from.place, packet, isNewFlow);
   }
   if (sampler_.takes()) recent_.write(0, *pending.frame, link, serial_, epoch_);
-  if (to.isWatched) keepForWatched(rows.cold[to.row].watchSlot, *pending.frame, link);
-  if (from.isWatched) keepForWatched(rows.cold[from.row].watchSlot, *pending.frame, link);
+  if (isWatched(to)) keepForWatched(rows.cold[to.row].watchSlot, *pending.frame, link);
+  if (isWatched(from)) keepForWatched(rows.cold[from.row].watchSlot, *pending.frame, link);
 }
 
 ShardState::Located ShardState::locate(const Address& address, std::uint64_t hash, std::uint32_t candidate,
@@ -122,11 +122,10 @@ ShardState::Located ShardState::locate(const Address& address, std::uint64_t has
 }
 
 ShardState::Located ShardState::found(std::uint32_t row) noexcept {
-  if (rows.hot[row].epoch == epoch_) [[likely]] {
-    return {row, kNoPlace, false};
+  if (rows.hot[row].epoch == epoch_ || touch(row)) [[likely]] {
+    return {row, kNoPlace};
   }
-  if (!touch(row)) return {};
-  return {row, kNoPlace, (rows.hot[row].epoch & HotRow::kWatched) != 0};
+  return {};
 }
 
 /// For an address without a row: gives it one if it lies in the networks and may have one.
@@ -140,25 +139,31 @@ ShardState::Located ShardState::locateWithout(const Address& address, std::uint6
     if (answer == Doorkeeper::Answer::firstSeen) {
       refusedHosts_.store(refusedHosts_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     }
-    return {kNoRow, place, false};
+    return {kNoRow, place};
   }
-  const std::uint32_t row = takeRow(address, hash);
-  return {row, kNoPlace, (rows.hot[row].epoch & HotRow::kWatched) != 0};
+  return {takeRow(address, hash), kNoPlace};
 }
 
 /// For a row whose epoch is not the present one: the first packet in this epoch, or a watched host. False when the
 /// host has left the networks; its epoch then stays behind, so that every packet comes by here until the row is freed.
 bool ShardState::touch(std::uint32_t row) noexcept {
   HotRow& hot = rows.hot[row];
-  if ((hot.epoch & kEpochMask) == epoch_) return true;
-  ColdRow& cold = rows.cold[row];
-  if (cold.matched >> 1 != networks_->generation()) {
-    cold.matched = networks_->generation() << 1 | (networks_->match(hot.key) == kNoPlace ? 1U : 0U);
-  }
-  if ((cold.matched & 1) != 0) return false;
+  const std::uint32_t before = hot.epoch & kEpochMask;
+  if (before == epoch_) return true;
+  // A row that was touched since these networks hold lies in them: most first packets need no second cache line.
+  if (epochsSince(before, epoch_) > epochsSince(networksSince_, epoch_) && !isInside(row)) return false;
   hot.epoch = epoch_ | (hot.epoch & HotRow::kWatched);
   handover.push(row);
   return true;
+}
+
+bool ShardState::isInside(std::uint32_t row) noexcept {
+  ColdRow& cold = rows.cold[row];
+  if (cold.matched >> 1 != networks_->generation()) {
+    const bool isOutside = networks_->match(rows.hot[row].key) == kNoPlace;
+    cold.matched = networks_->generation() << 1 | (isOutside ? 1U : 0U);
+  }
+  return (cold.matched & 1) == 0;
 }
 
 void ShardState::keepForWatched(std::uint32_t slot, const Frame& frame, Link link) noexcept {
@@ -206,11 +211,13 @@ void ShardState::addNetworkCounts(std::uint32_t network, Direction direction, co
   if (place != kNoPlace) view_->add(direction, place, delta);
 }
 
-void ShardState::addUncounted(const ShardStats& delta) {
+void ShardState::addOutcomes(const ShardStats& delta) {
   StatDelta stats{};
-  stats[kForeign] = delta.foreignPackets;
   stats[kReceivedBytes] = delta.receivedBytes;
-  stats[kReceivedPackets] = delta.foreignPackets;
+  stats[kCounted] = delta.countedPackets;
+  stats[kUntracked] = delta.untrackedPackets;
+  stats[kForeign] = delta.foreignPackets;
+  stats[kReceivedPackets] = delta.countedPackets + delta.untrackedPackets + delta.foreignPackets;
   for (std::size_t i = 0; i < kParseErrors; i++) {
     stats[kErrors + i] = delta.parseErrors[i];
     stats[kReceivedPackets] += delta.parseErrors[i];

@@ -73,7 +73,7 @@ class ShardState {
   void countFrames(std::span<const Frame> frames, Link link);
   void addHostCounts(const Address& address, Direction direction, const Counters& delta);
   void addNetworkCounts(std::uint32_t network, Direction direction, const Counters& delta);
-  void addUncounted(const ShardStats& delta);
+  void addOutcomes(const ShardStats& delta);
   void addSample(const Frame& frame, Link link);
   void enterIdle() noexcept;
   void leaveIdle() noexcept;
@@ -92,11 +92,12 @@ class ShardState {
   std::atomic<const WatchedHosts*> watched{nullptr};
 
  private:
-  /// Where a packet's address leads. At most one of row and place is set; neither is foreign.
+  /// Where a packet's address leads. At most one of row and place is set; neither is foreign. Two words of a register:
+  /// it is returned for every packet.
   struct Located {
     std::uint32_t row = kNoRow;
     std::uint32_t place = kNoPlace;
-    bool isWatched = false;
+    [[nodiscard]] bool isForeign() const noexcept { return row == kNoRow && place == kNoPlace; }
   };
   /// One packet of a batch on its way: its hash and the row that it probably has, for each direction.
   struct Pending {
@@ -121,7 +122,11 @@ class ShardState {
   Located locateWithout(const Address& address, std::uint64_t hash, std::uint32_t packets) noexcept;
   Located found(std::uint32_t row) noexcept;
   bool touch(std::uint32_t row) noexcept;
-  /// Keeps the packet for a watched host.
+  bool isInside(std::uint32_t row) noexcept;
+  /// Whether the row that was located for the present packet is of a watched host.
+  [[nodiscard]] bool isWatched(const Located& located) const noexcept {
+    return located.row != kNoRow && rows.hot[located.row].epoch != epoch_;
+  }
   void keepForWatched(std::uint32_t slot, const Frame& frame, Link link) noexcept;
 
   std::uint32_t takeRow(const Address& address, std::uint64_t hash) noexcept;
@@ -139,6 +144,8 @@ class ShardState {
   std::uint32_t epoch_ = 0;
   const ShardView* view_ = nullptr;
   const Networks* networks_ = nullptr;
+  /// The epoch in which the worker took them.
+  std::uint32_t networksSince_ = 0;
   const WatchedHosts* watchedHosts_ = nullptr;
 
   HostIndex index_;

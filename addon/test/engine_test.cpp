@@ -158,8 +158,8 @@ TEST_CASE("idleMs tells how long ago a host's last packet was folded") {
 
 TEST_CASE("refuses options out of bounds and names them") {
   const auto open = [](const EngineOptions& options) { const Engine engine(options); };
-  CHECK_THROWS_WITH_AS(open({.maxHosts = 0}), "maxHosts must be between 1 and 16777216", std::out_of_range);
-  CHECK_THROWS_WITH_AS(open({.maxHosts = kMaxHostsLimit + 1}), "maxHosts must be between 1 and 16777216",
+  CHECK_THROWS_WITH_AS(open({.maxHosts = 0}), "maxHosts must be between 1 and 16000000", std::out_of_range);
+  CHECK_THROWS_WITH_AS(open({.maxHosts = kMaxHostsLimit + 1}), "maxHosts must be between 1 and 16000000",
                        std::out_of_range);
   CHECK_THROWS_WITH_AS(open({.windowMs = 199}), "windowMs must be between 200 and 60000", std::out_of_range);
   CHECK_THROWS_WITH_AS(open({.tickMs = 19}), "tickMs must be between 20 and 1000", std::out_of_range);

@@ -195,7 +195,7 @@ TEST_CASE("takes over what the kernel counted, for hosts and for networks") {
   uncounted.foreignPackets = 6;
   uncounted.parseErrors[0] = 4;
   uncounted.receivedBytes = 1000;
-  fixture.shard->addUncounted(uncounted);
+  fixture.shard->addOutcomes(uncounted);
   fixture.shard->enterIdle();
   fixture.tick();
   const HostRow row = fixture.host(kHost).value();
