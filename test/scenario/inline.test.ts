@@ -1,0 +1,42 @@
+/** The whole way on an inline interface: XDP counts and passes on, the flood is detected, its route reaches BIRD. */
+import { afterEach, expect, test } from "bun:test";
+import { eventually, freePort } from "../fixtures/service.ts";
+import { namespacesUnavailable } from "../lab/namespaces.ts";
+import { THRESHOLD_PPS, World } from "../lab/world.ts";
+
+const VICTIM = "203.0.113.7";
+const unavailable = namespacesUnavailable();
+const reason = unavailable === null ? "" : `: ${unavailable}`;
+
+let world: World | null = null;
+afterEach(async () => {
+  await world?.close();
+  world = null;
+});
+
+interface Interface {
+  readonly queues: readonly { readonly received_packets: number; readonly counted_packets: number }[];
+}
+
+test.skipIf(unavailable !== null)(`inline counting leads to a route as a mirror port does${reason}`, async () => {
+  world = await World.create({ apiPort: await freePort(), hysteresisSeconds: 1, mode: "inline" });
+  const { bird, service } = world;
+  const flood = world.send({ profile: "syn", target: VICTIM, sources: 500, pps: 5 * THRESHOLD_PPS, seconds: 1 });
+  await eventually(
+    () => bird.hasRoute(`${VICTIM}/32`),
+    () => `no route:\n${service.output}`,
+  );
+  const sent = await flood;
+  const arrived = sent.packets - sent.device_drops;
+  const received = async () => {
+    const { capture } = (await service.get<{ capture: { interfaces: Interface[] } }>("/api/v1/status")).body;
+    return capture.interfaces[0]?.queues[0];
+  };
+  await eventually(
+    async () => (await received())?.counted_packets === arrived,
+    () => `not all of ${arrived} were counted`,
+  );
+  await eventually(async () => !(await bird.hasRoute(`${VICTIM}/32`)), "the route was not withdrawn");
+  const { recent } = (await service.get<{ recent: object[] }>("/api/v1/attacks")).body;
+  expect(recent[0]).toMatchObject({ target: VICTIM, metric: "pps", ban_state: "withdrawn" });
+});
