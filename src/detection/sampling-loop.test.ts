@@ -1,10 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { ethernet, ip, udp } from "../../test/fixtures/frames.ts";
 import { FakeHeaderSamples } from "../../test/fixtures/header-samples.ts";
-import { hostRows, thresholds } from "../../test/fixtures/host-rows.ts";
+import { address, hostRows, thresholds } from "../../test/fixtures/host-rows.ts";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
 import { AttackSampler } from "./attack-sampler.ts";
 import { Detector } from "./detector.ts";
+import { sampleOf } from "./sample.ts";
 import { READ_AFTER_MS, READING_BUDGET_MS, SamplingLoop } from "./sampling-loop.ts";
 
 const VICTIM = "203.0.113.7";
@@ -69,11 +70,17 @@ describe("samples", () => {
 
   test("are taken of attacks that an earlier process left without one", () => {
     const { clock, detector, seen, loop, tick } = harness();
-    detector.judge(hostRows({ target: VICTIM, rates: { pps: 20 } }), 1, { wallMs: 0, monotonicMs: 0 });
+    detector.judge(hostRows(...[VICTIM, OTHER].map((target) => ({ target, rates: { pps: 20 } }))), 2, {
+      wallMs: 0,
+      monotonicMs: 0,
+    });
+    const sample = sampleOf([], { top: 1, flows: 0 });
+    detector.attachSample(address(OTHER), sample);
     loop.start();
-    tick(VICTIM);
+    tick(VICTIM, OTHER);
     clock.advance(READ_AFTER_MS);
     expect(seen).toEqual([`${VICTIM} 1`]);
+    expect(detector.active.get(address(OTHER))?.sample).toBe(sample);
   });
 
   test("keep the event loop no longer than their budget", () => {

@@ -105,15 +105,16 @@ describe("a header cut short", () => {
       const header = decodeHeader(frame.subarray(0, length));
       expect(header !== null).toBe(length >= transportAt);
       expect((header?.ports ?? null) !== null).toBe(length >= transportAt + 4);
-      expect((header?.tcpFlags ?? null) !== null).toBe(length >= transportAt + 14);
+      if (header !== null) expect(header.tcpFlags).toBe(length >= transportAt + 14 ? 2 : null);
     }
   });
 
-  test("does not reach into Ethernet's padding", () => {
-    const header = decodeHeader(
-      ethernet(ip(V4, { protocol: 6, bytes: Uint8Array.from([1, 2]), checksumAt: null }), { padTo: 60 }),
-    );
-    expect(header).toMatchObject({ protocol: 6, ports: null });
+  test.each([
+    ["IPv4", V4],
+    ["IPv6", V6],
+  ])("in %s does not reach into Ethernet's padding", (_, fields) => {
+    const cut = { protocol: 6, bytes: Uint8Array.from([1, 2]), checksumAt: null };
+    expect(decodeHeader(ethernet(ip(fields, cut), { padTo: 80 }))).toMatchObject({ protocol: 6, ports: null });
   });
 });
 
@@ -141,6 +142,16 @@ describe("a length that lies", () => {
     const header = decodeHeader(changed(frame, changes));
     expect(header?.destination).toBe(V4.dst as PacketHeader["destination"]);
     expect(header?.ports ?? null).toEqual(ports);
+  });
+
+  test("an IPv6 payload length of 0 is the frame's", () => {
+    const header = decodeHeader(changed(ethernet(ip(V6, udp())), { [ETHERNET + 4]: 0, [ETHERNET + 5]: 0 }));
+    expect(header?.ports).toEqual({ source: 40_000, destination: 53 });
+  });
+
+  test("an authentication header is measured in its own unit", () => {
+    const frame = ethernet(ip({ ...V6, extensions: [{ type: 51, bytes: new Uint8Array(24) }] }, udp()));
+    expect(decodeHeader(changed(frame, { [ETHERNET + 41]: 24 / 4 - 2 }))?.ports?.destination).toBe(53);
   });
 
   test("an extension header beyond the frame ends the chain", () => {

@@ -68,7 +68,7 @@ class Cursor {
   }
 
   skip(count: number): void {
-    this.#at = Math.min(this.#at + count, this.#end);
+    this.#at += count;
   }
 
   /** Ends the packet where its IP header says; never makes it longer. */
