@@ -24,11 +24,12 @@ struct packet {
   __u8 is_later_fragment;
 };
 
-/* What is left to read: up to `left` bytes, which the IP header may have cut, and never beyond `data_end`. */
+/* Where in the frame the reading is. `end` is where the packet ends by its IP header, at most where the frame does. */
 struct cursor {
-  const __u8* at;
+  const __u8* data;
   const __u8* data_end;
-  __u32 left;
+  __u32 offset;
+  __u32 end;
 };
 
 #define VLAN_TAGS_MAX 2
@@ -50,14 +51,17 @@ struct cursor {
 #define IP_HOST_IDENTITY 139
 #define IP_SHIM6 140
 
-/* The second half of the test is for the verifier, which knows nothing of `left`. */
-#define HAS(cursor, bytes) ((cursor)->left >= (bytes) && (cursor)->at + (bytes) <= (cursor)->data_end)
+/* The next so many bytes, or 0 when there are fewer. The second test is for the verifier, which knows no `end`. */
+static __always_inline const __u8* peek(const struct cursor* cursor, __u32 bytes) {
+  if (cursor->offset + bytes > cursor->end) return 0;
+  const __u8* at = cursor->data + cursor->offset;
+  return at + bytes > cursor->data_end ? 0 : at;
+}
 
 static __always_inline __u16 read16(const __u8* at) { return (__u16)(at[0] << 8 | at[1]); }
 
-static __always_inline void skip(struct cursor* cursor, __u32 bytes) {
-  cursor->at += bytes;
-  cursor->left -= bytes;
+static __always_inline void limit(struct cursor* cursor, __u32 bytes) {
+  if (cursor->offset + bytes < cursor->end) cursor->end = cursor->offset + bytes;
 }
 
 static __always_inline int is_vlan_tag(__u16 type) { return type == 0x8100 || type == 0x88a8 || type == 0x9100; }
@@ -73,19 +77,23 @@ static __always_inline int has_ports(__u8 protocol) {
          protocol == IP_DCCP;
 }
 
-static __always_inline void parse_transport(struct cursor* cursor, struct packet* packet) {
+static __always_inline void parse_transport(const struct cursor* cursor, struct packet* packet) {
   packet->transport = class_of(packet->protocol);
-  if (packet->is_later_fragment || !has_ports(packet->protocol) || !HAS(cursor, 4)) return;
-  packet->source_port = read16(cursor->at);
-  packet->destination_port = read16(cursor->at + 2);
-  if (packet->protocol != IP_TCP || !HAS(cursor, 14)) return;
+  if (packet->is_later_fragment || !has_ports(packet->protocol)) return;
+  const __u8* ports = peek(cursor, 4);
+  if (!ports) return;
+  packet->source_port = read16(ports);
+  packet->destination_port = read16(ports + 2);
+  if (packet->protocol != IP_TCP) return;
+  const __u8* tcp = peek(cursor, 14);
+  if (!tcp) return;
   const __u8 syn = 0x02, ack = 0x10;
-  packet->is_syn = (cursor->at[13] & (syn | ack)) == syn;
+  packet->is_syn = (tcp[13] & (syn | ack)) == syn;
 }
 
-static __always_inline int parse_ipv4(struct cursor* cursor, struct packet* packet) {
-  if (!HAS(cursor, 20)) return INLINE_TRUNCATED_IPV4;
-  const __u8* ip = cursor->at;
+static __always_inline __u32 parse_ipv4(struct cursor* cursor, struct packet* packet) {
+  const __u8* ip = peek(cursor, 20);
+  if (!ip) return INLINE_TRUNCATED_IPV4;
   __u32 header_length = (ip[0] & 0x0f) * 4;
   __u32 total_length = read16(ip + 2);
   /* Segmentation offload leaves a total length of 0. */
@@ -99,20 +107,17 @@ static __always_inline int parse_ipv4(struct cursor* cursor, struct packet* pack
   __u16 fragment = read16(ip + 6);
   packet->is_fragment = (fragment & 0x3fff) != 0;
   packet->is_later_fragment = (fragment & 0x1fff) != 0;
-  if (total_length != 0 && total_length < cursor->left) cursor->left = total_length;
-  if (header_length > cursor->left) {
-    packet->transport = class_of(packet->protocol);
-    return INLINE_NO_ERROR;
-  }
-  skip(cursor, header_length);
+  if (total_length != 0) limit(cursor, total_length);
+  cursor->offset += header_length;
   parse_transport(cursor, packet);
   return INLINE_NO_ERROR;
 }
 
-/* Steps over one extension header, which packet->protocol names. 0 where the chain ends. */
-static __always_inline int skip_extension(struct cursor* cursor, struct packet* packet) {
-  __u32 length = 8;
-  if (!HAS(cursor, 2)) return 0;
+/* The length of the extension header that packet->protocol names, 0 where the chain ends: at a transport header or
+ * where no more can be read. */
+static __always_inline __u32 extension_length(const struct cursor* cursor, struct packet* packet) {
+  const __u8* header = peek(cursor, 2);
+  if (!header) return 0;
   switch (packet->protocol) {
     case IP_HOP_BY_HOP:
     case IP_ROUTING:
@@ -120,23 +125,39 @@ static __always_inline int skip_extension(struct cursor* cursor, struct packet* 
     case IP_MOBILITY:
     case IP_HOST_IDENTITY:
     case IP_SHIM6:
-      length = (cursor->at[1] + 1) * 8;
-      break;
+      return (header[1] + 1) * 8;
     case IP_AUTHENTICATION:
-      length = (cursor->at[1] + 2) * 4;
-      break;
+      return (header[1] + 2) * 4;
     case IP_FRAGMENT:
-      if (!HAS(cursor, 8)) return 0;
+      header = peek(cursor, 8);
+      if (!header) return 0;
       packet->is_fragment = 1;
-      packet->is_later_fragment = (read16(cursor->at + 2) & 0xfff8) != 0;
-      break;
+      packet->is_later_fragment = (read16(header + 2) & 0xfff8) != 0;
+      return 8;
     default:
       return 0;
   }
-  if (cursor->left < length) return 0;
-  packet->protocol = cursor->at[0];
-  skip(cursor, length);
-  return !packet->is_later_fragment;
+}
+
+/* Where the transport header begins. The mask is beyond all that eight headers reach; it tells the verifier the same of
+ * the offset each time round, which spares it from following every sum of lengths. Not static for the reason of
+ * parse_packet. */
+__noinline __u32 skip_extensions(struct xdp_md* ctx, struct packet* packet, __u32 offset, __u32 end) {
+  if (!packet) return offset;
+  struct cursor cursor = {.data = (const __u8*)(long)ctx->data, .data_end = (const __u8*)(long)ctx->data_end};
+  cursor.offset = offset;
+  cursor.end = end;
+  for (int i = 0; i < EXTENSIONS_MAX; i++) {
+    cursor.offset &= 0x7fff;
+    __u32 length = extension_length(&cursor, packet);
+    if (length == 0 || cursor.offset + length > cursor.end) break;
+    const __u8* header = peek(&cursor, 1);
+    if (!header) break;
+    packet->protocol = header[0];
+    cursor.offset += length;
+    if (packet->is_later_fragment) break;
+  }
+  return cursor.offset;
 }
 
 static __always_inline int is_mapped(const __u8* address) {
@@ -144,43 +165,44 @@ static __always_inline int is_mapped(const __u8* address) {
   return words[0] == 0 && words[1] == 0 && words[2] == bpf_htonl(0xffff);
 }
 
-static __always_inline int parse_ipv6(struct cursor* cursor, struct packet* packet) {
-  if (!HAS(cursor, 40)) return INLINE_TRUNCATED_IPV6;
-  const __u8* ip = cursor->at;
+static __always_inline __u32 parse_ipv6(struct xdp_md* ctx, struct cursor* cursor, struct packet* packet) {
+  const __u8* ip = peek(cursor, 40);
+  if (!ip) return INLINE_TRUNCATED_IPV6;
   if (ip[0] >> 4 != 6 || is_mapped(ip + 24)) return INLINE_BAD_IPV6_HEADER;
   if (!is_mapped(ip + 8)) __builtin_memcpy(&packet->source, ip + 8, 16);
   __builtin_memcpy(&packet->destination, ip + 24, 16);
   packet->protocol = ip[6];
   __u32 payload_length = read16(ip + 4);
-  skip(cursor, 40);
+  cursor->offset += 40;
   /* 0 stands for a jumbogram or for segmentation offload. */
-  if (payload_length != 0 && payload_length < cursor->left) cursor->left = payload_length;
-  for (int i = 0; i < EXTENSIONS_MAX; i++) {
-    if (!skip_extension(cursor, packet)) break;
-  }
+  if (payload_length != 0) limit(cursor, payload_length);
+  cursor->offset = skip_extensions(ctx, packet, cursor->offset, cursor->end) & 0x7fff;
   parse_transport(cursor, packet);
   return INLINE_NO_ERROR;
 }
 
-/* INLINE_NO_ERROR, or why the packet is counted to no host. `packet` must be zeros. */
-static __always_inline int parse_packet(struct xdp_md* ctx, struct packet* packet) {
-  struct cursor cursor = {
-      .at = (const __u8*)(long)ctx->data,
-      .data_end = (const __u8*)(long)ctx->data_end,
-      .left = ctx->data_end - ctx->data,
-  };
-  if (!HAS(&cursor, 14)) return INLINE_TRUNCATED_ETHERNET;
-  __u16 type = read16(cursor.at + 12);
-  skip(&cursor, 14);
+/* INLINE_NO_ERROR, or why the packet is counted to no host. `packet` must be zeros.
+ * Not static, so that the verifier looks at it alone: what it finds out about a packet on each of the many ways through
+ * here would otherwise multiply the ways through all that follows.
+ */
+__noinline __u32 parse_packet(struct xdp_md* ctx, struct packet* packet) {
+  if (!packet) return INLINE_NOT_IP;
+  struct cursor cursor = {.data = (const __u8*)(long)ctx->data, .data_end = (const __u8*)(long)ctx->data_end};
+  cursor.end = ctx->data_end - ctx->data;
+  const __u8* ethernet = peek(&cursor, 14);
+  if (!ethernet) return INLINE_TRUNCATED_ETHERNET;
+  __u16 type = read16(ethernet + 12);
+  cursor.offset = 14;
 #pragma unroll
   for (int tags = 0; tags <= VLAN_TAGS_MAX; tags++) {
     if (!is_vlan_tag(type)) break;
     if (tags == VLAN_TAGS_MAX) return INLINE_TOO_MANY_VLAN_TAGS;
-    if (!HAS(&cursor, 4)) return INLINE_TRUNCATED_ETHERNET;
-    type = read16(cursor.at + 2);
-    skip(&cursor, 4);
+    const __u8* tag = peek(&cursor, 4);
+    if (!tag) return INLINE_TRUNCATED_ETHERNET;
+    type = read16(tag + 2);
+    cursor.offset += 4;
   }
   if (type == 0x0800) return parse_ipv4(&cursor, packet);
-  if (type == 0x86dd) return parse_ipv6(&cursor, packet);
+  if (type == 0x86dd) return parse_ipv6(ctx, &cursor, packet);
   return INLINE_NOT_IP;
 }

@@ -170,8 +170,11 @@ static __always_inline void sample(struct xdp_md* ctx, struct inline_stats* own,
   __u32 captured = wire < INLINE_SAMPLE_BYTES ? wire : INLINE_SAMPLE_BYTES;
   taken->wire = wire;
   taken->captured = captured;
-  // The verifier wants the length's bounds beside the call: an Ethernet header is the least that a frame has.
-  if (captured < 14 || bpf_xdp_load_bytes(ctx, 0, taken->data, captured) != 0) taken->captured = 0;
+  // The verifier wants to see the bounds of the very register that the call gets.
+  asm volatile("" : "+r"(captured));
+  if (captured == 0 || captured > INLINE_SAMPLE_BYTES || bpf_xdp_load_bytes(ctx, 0, taken->data, captured) != 0) {
+    taken->captured = 0;
+  }
   // The reader comes by itself.
   bpf_ringbuf_submit(taken, BPF_RB_NO_WAKEUP);
 }
@@ -182,9 +185,9 @@ static __always_inline void count_frame(struct xdp_md* ctx, struct inline_stats*
   own->received_bytes += wire;
 
   struct packet packet = {};
-  int error = parse_packet(ctx, &packet);
-  if (error != INLINE_NO_ERROR) {
-    if (error >= 0 && error < INLINE_ERRORS) own->errors[error]++;
+  __u32 error = parse_packet(ctx, &packet);
+  if (error < INLINE_ERRORS) {
+    own->errors[error]++;
     return;
   }
   struct place to = locate(&incoming_hosts, &incoming_networks, &packet.destination);

@@ -87,7 +87,7 @@ void InlineHosts::remove(Shard& shard, std::uint32_t at) {
       handOver(row.last, now, [&](const Counters& delta) { shard.addHostCounts(row.key, direction_, delta); });
     }
   }
-  index_.erase(hash_.of(row.key), at);
+  index_.erase(hash_.of(row.key), at, [this](std::uint32_t other) { return hash_.of(rows_[other].key); });
   freeRows_.push_back(at);
 }
 

@@ -42,7 +42,7 @@ InlineProgram::InlineProgram(const InlineProgramOptions& options) : options_(opt
   if (!skeleton_) throw SourceError(std::string("cannot open the XDP counter: ") + strerror(errno));
   configure();
   const int error = -xdp_inline_bpf__load(skeleton_.get());
-  if (error == EPERM || error == EACCES) {
+  if (error == EPERM) {
     throw SourceError(std::string("no permission to load an XDP program: ") + kPermissionRemedy);
   }
   if (error != 0) {

@@ -84,7 +84,7 @@ void InlineReader::settleStats() {
   wanted.untrackedPackets += kernel.untracked_packets;
   wanted.foreignPackets += kernel.foreign_packets;
   for (std::size_t i = 0; i < kParseErrors; i++) wanted.parseErrors[i] += kernel.errors[i];
-  shard_.addUncounted(missing(wanted, shard_.stats()));
+  shard_.addOutcomes(missing(wanted, shard_.stats()));
 }
 
 void InlineReader::readNetworks(Direction direction) {

@@ -5,6 +5,7 @@
 #include <bpf/libbpf.h>
 #include <doctest/doctest.h>
 #include <linux/bpf.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -33,6 +34,7 @@ inline std::vector<PrefixValue> protectedNetworks() {
 class InlineBox {
  public:
   explicit InlineBox(const InlineProgramOptions& options = {.maxHosts = 1U << 16}) : program(options) {
+    stayOnOneCpu();
     program.setNetworks(protectedNetworks(), 2);
   }
 
@@ -65,6 +67,13 @@ class InlineBox {
   InlineProgram program;
 
  private:
+  /// Each CPU has its own view of which flows are new, as its queue has its own flows.
+  static void stayOnOneCpu() {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(static_cast<std::size_t>(sched_getcpu()), &set);
+    REQUIRE(sched_setaffinity(0, sizeof set, &set) == 0);
+  }
   static std::size_t cpus() { return static_cast<std::size_t>(libbpf_num_possible_cpus()); }
   static InlineTotals read(int map, const void* key) {
     std::vector<inline_counts> ofCpus(cpus());

@@ -1,0 +1,194 @@
+#include "inline_reader.h"
+
+#include <doctest/doctest.h>
+
+#include "engine_fixture.h"
+#include "inline_box.h"
+
+using namespace floodwall;
+using namespace floodwall::test;
+
+namespace {
+
+constexpr std::uint32_t kIdleMs = 60'000;
+const Address kHost = ipv4(kProtected + 1);
+
+/// The kernel's counter, its reader and an engine, one after the other.
+class ReaderFixture {
+ public:
+  explicit ReaderFixture(const InlineProgramOptions& options = {.maxHosts = 1024})
+      : engine({.countOutgoing = options.countOutgoing}),
+        box(options),
+        reader(box.program, *engine.shard, kIdleMs),
+        networks{.prefixes = protectedNetworks(), .networkCount = 2, .table = PrefixTable(protectedNetworks())} {
+    reader.setNetworks(networks);
+  }
+
+  void read(std::uint64_t afterMs = 50) {
+    nowMs += afterMs;
+    engine.shard->leaveIdle();
+    reader.read(nowMs);
+    engine.shard->enterIdle();
+  }
+  /// Packets of the host within the window, once the engine has taken over what was read.
+  double packets(const Address& address, Metric metric = Metric::pps) {
+    engine.tick(2);
+    const auto row = engine.host(address);
+    return row ? row->incoming(metric) : 0;
+  }
+  [[nodiscard]] ShardStats stats() const { return engine.shard->stats(); }
+
+  EngineFixture engine;
+  InlineBox box;
+  InlineReader reader;
+  InlinePrefixes networks;
+  std::uint64_t nowMs = 1'000'000;
+};
+
+bool addUp(const ShardStats& stats) {
+  std::uint64_t sum = stats.countedPackets + stats.untrackedPackets + stats.foreignPackets;
+  for (const std::uint64_t count : stats.parseErrors) sum += count;
+  return sum == stats.receivedPackets;
+}
+
+}  // namespace
+
+TEST_CASE("inline reader: hands what the kernel counted to the engine, once") {
+  if (cannotRunXdp("inline reader: hands what the kernel counted to the engine, once")) return;
+  ReaderFixture fixture;
+  fixture.box.run(udpFrame(kForeign, kProtected + 1), 30);
+  fixture.box.run(ethernet(0x86dd) + ipv6Packet({}, udp(1, 2)), 5);
+  fixture.read();
+  fixture.read();
+  CHECK(fixture.packets(kHost) == 30);
+  CHECK(fixture.packets(ipv6(1, 1)) == 5);
+  CHECK(fixture.packets(kHost, Metric::flowsPerSec) == 1);
+  fixture.box.run(udpFrame(kForeign, kProtected + 1), 12);
+  fixture.read();
+  CHECK(fixture.packets(kHost) == 42);
+}
+
+TEST_CASE("inline reader: takes over the outcome of every frame, whatever it was") {
+  if (cannotRunXdp("inline reader: takes over the outcome of every frame")) return;
+  ReaderFixture fixture({.maxHosts = 1, .countOutgoing = true});
+  fixture.box.run(udpFrame(kProtected + 1, kProtected + 1), 3);
+  fixture.box.run(udpFrame(kForeign, kProtected + 2), 4);
+  fixture.box.run(udpFrame(kForeign, kForeign + 1), 5);
+  fixture.box.run(ethernet(0x0806) + Bytes(46), 6);
+  fixture.read();
+  const ShardStats stats = fixture.stats();
+  CHECK(stats.receivedPackets == 18);
+  CHECK(stats.receivedBytes == 12 * udpFrame(0, 0).size() + 6 * 60);
+  // Counted in both directions, and yet one packet each.
+  CHECK(stats.countedPackets == 3);
+  CHECK(stats.untrackedPackets == 4);
+  CHECK(stats.foreignPackets == 5);
+  CHECK(stats.parseErrors[static_cast<std::size_t>(ParseError::notIp)] == 6);
+  CHECK(addUp(stats));
+}
+
+TEST_CASE("inline reader: hands packets of hosts without a row to their network") {
+  if (cannotRunXdp("inline reader: hands packets of hosts without a row to their network")) return;
+  ReaderFixture fixture({.maxHosts = 1});
+  fixture.box.run(udpFrame(kForeign, kProtected + 1));
+  fixture.box.run(udpFrame(kForeign, kProtected + 2), 7);
+  fixture.read();
+  fixture.read();
+  fixture.engine.tick(2);
+  CHECK(fixture.engine.engine.stats().untrackedPackets == std::vector<std::uint64_t>{7, 0});
+}
+
+TEST_CASE("inline reader: removes hosts that were idle for long enough, and not before") {
+  if (cannotRunXdp("inline reader: removes hosts that were idle for long enough")) return;
+  ReaderFixture fixture;
+  fixture.box.run(udpFrame(kForeign, kProtected + 1));
+  fixture.read();
+  fixture.read(kIdleMs - 1);
+  CHECK(fixture.box.hasHost(kHost));
+  fixture.read(1);
+  CHECK_FALSE(fixture.box.hasHost(kHost));
+  // It comes back as a host that was never seen.
+  fixture.box.run(udpFrame(kForeign, kProtected + 1), 3);
+  fixture.read();
+  CHECK(fixture.packets(kHost) == 4);
+  CHECK(addUp(fixture.stats()));
+}
+
+TEST_CASE("inline reader: makes room early in a table that is nearly full") {
+  if (cannotRunXdp("inline reader: makes room early in a table that is nearly full")) return;
+  ReaderFixture fixture({.maxHosts = 8});
+  for (std::uint32_t host = 1; host <= 7; host++) fixture.box.run(udpFrame(kForeign, kProtected + host));
+  fixture.read();
+  fixture.box.run(udpFrame(kForeign, kProtected + 7));
+  fixture.read(2'000);
+  CHECK_FALSE(fixture.box.hasHost(kHost));
+  CHECK(fixture.box.hasHost(ipv4(kProtected + 7)));
+}
+
+TEST_CASE("inline reader: drops hosts that lie outside the new networks") {
+  if (cannotRunXdp("inline reader: drops hosts that lie outside the new networks")) return;
+  ReaderFixture fixture;
+  fixture.box.run(udpFrame(kForeign, kProtected + 1));
+  fixture.box.run(ethernet(0x86dd) + ipv6Packet({}, udp(1, 2)));
+  fixture.read();
+  const std::vector<PrefixValue> onlyIpv6{{.address = ipv6(1, 0), .length = 48, .value = 0}};
+  const InlinePrefixes replaced{.prefixes = onlyIpv6, .networkCount = 1, .table = PrefixTable(onlyIpv6)};
+  fixture.engine.shard->leaveIdle();
+  fixture.reader.setNetworks(replaced);
+  fixture.engine.shard->enterIdle();
+  fixture.read();
+  CHECK_FALSE(fixture.box.hasHost(kHost));
+  CHECK(fixture.box.hasHost(ipv6(1, 1)));
+}
+
+TEST_CASE("inline reader: samples one packet in so many, from its Ethernet header on") {
+  if (cannotRunXdp("inline reader: samples one packet in so many")) return;
+  ReaderFixture all({.maxHosts = 16, .sampleEvery = 1});
+  const Bytes frame = ethernet(0x0800) + ipv4Packet({}, udp(4000, 53, 300));
+  all.box.run(frame, 20);
+  all.read();
+  std::vector<std::uint8_t> records(64 * kSampleRecord);
+  all.engine.tick();
+  REQUIRE(all.engine.engine.readSamples(kHost, records) == 20);
+  std::uint32_t wire = 0;
+  std::memcpy(&wire, records.data(), 4);
+  CHECK(wire == frame.size());
+  CHECK(std::equal(frame.begin(), frame.begin() + 128, records.begin() + 24));
+
+  ReaderFixture some({.maxHosts = 16, .sampleEvery = 10});
+  some.box.run(frame, 2'000);
+  some.read();
+  some.engine.tick();
+  std::vector<std::uint8_t> room(2'000 * kSampleRecord);
+  const std::uint32_t samples = some.engine.engine.readSamples(kHost, room);
+  CHECK(samples > 140);
+  CHECK(samples < 260);
+}
+
+TEST_CASE("inline reader: counts samples that found no room") {
+  if (cannotRunXdp("inline reader: counts samples that found no room")) return;
+  ReaderFixture fixture({.maxHosts = 16, .sampleEvery = 1});
+  fixture.box.run(udpFrame(kForeign, kProtected + 1), 5'000);
+  const inline_stats stats = fixture.box.program.stats();
+  CHECK(stats.lost_samples > 0);
+  CHECK(stats.counted_packets == 5'000);
+}
+
+TEST_CASE("inline totals: hand over more bytes than 32 bits hold in several parts that add up") {
+  InlineTotals now;
+  now.packets[1] = 4'000'000;
+  now.bytes[1] = 6'000'000'000;
+  now.newFlows = 9;
+  std::uint64_t packets = 0, bytes = 0, flows = 0;
+  int calls = 0;
+  handOver({}, now, [&](const Counters& delta) {
+    packets += delta.packets[1];
+    bytes += delta.bytes[1];
+    flows += delta.newFlows;
+    calls++;
+  });
+  CHECK(calls == 2);
+  CHECK(packets == 4'000'000);
+  CHECK(bytes == 6'000'000'000);
+  CHECK(flows == 9);
+}
