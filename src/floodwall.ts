@@ -5,6 +5,7 @@
 import { randomUUIDv7 } from "bun";
 import { type BgpStatus, DEFAULT_TIMES, GobgpAnnouncer } from "./bgp/gobgp-announcer.ts";
 import { gobgpdExecutable } from "./bgp/gobgpd-process.ts";
+import { endManagedGobgpd } from "./bgp/managed-speaker.ts";
 import type { Config } from "./config/config.ts";
 import { ConfigError, loadConfigOrThrow } from "./config/load.ts";
 import { keepRestartKeys, restartKeys } from "./config/reload.ts";
@@ -57,8 +58,8 @@ export class Floodwall {
   config: Config;
   readonly #options: FloodwallOptions;
   readonly #limiter: Limiter;
-  /** Attacks whose record is to be written, or removed when they are over. */
-  readonly #unsavedAttacks = new Map<string, Attack>();
+  /** By id; null: over, its record is to be removed. */
+  readonly #unsavedAttacks = new Map<string, Attack | null>();
   /** Monotonic ms of detection, by target, until the route is out. */
   readonly #unannounced = new Map<IpAddress, number>();
   #cancelBanTick: () => void = () => {};
@@ -89,11 +90,13 @@ export class Floodwall {
   /** Takes up what an earlier process left, then begins to count, judge and announce. */
   start(): void {
     const { state, timers, clock, log } = this.#options;
-    this.detector.restore(state.attacks());
-    this.bans.restore(state.bans(), clock.wallMs());
+    const attacks = state.attacks();
+    this.detector.restore(attacks);
+    this.bans.restore({ bans: state.bans(), attacks }, clock.wallMs());
     if (this.detector.active.size > 0 || this.bans.active.size > 0) {
       log.info({ attacks: this.detector.active.size, bans: this.bans.active.size }, "taken up from the state database");
     }
+    if (this.config.bgp?.speaker !== "managed") void this.#endGobgpdLeftBehind();
     this.announcer?.onChange(() => this.#measureAnnouncements());
     this.announcer?.start();
     this.packetPath?.start();
@@ -138,6 +141,17 @@ export class Floodwall {
         { problems: cause.message.split("\n") },
         "reload refused, the running configuration stays",
       );
+    }
+  }
+
+  /** Of a configuration that had a managed speaker: nobody would withdraw its routes any more. */
+  async #endGobgpdLeftBehind(): Promise<void> {
+    const { timers, log } = this.#options;
+    try {
+      const pid = await endManagedGobgpd({ stateDir: this.config.stateDir, timers });
+      if (pid !== null) log.warn({ pid }, "bgp.speaker is not managed any more: the gobgpd left running was ended");
+    } catch (cause) {
+      log.error({ cause }, "the gobgpd left running cannot be ended: its routes stay announced");
     }
   }
 
@@ -189,10 +203,13 @@ export class Floodwall {
   }
 
   #attacksChanged(changes: readonly AttackChange[], now: Now): void {
-    for (const change of changes) {
-      const { kind, attack } = change;
-      if (kind === "started") this.#unannounced.set(attack.target, now.monotonicMs);
-      this.bans.attackChanged(change, now.wallMs);
+    for (const { kind, attack } of changes) {
+      // A ban that was there before says nothing of how fast we are.
+      if (kind !== "started" || this.bans.active.has(attack.target)) continue;
+      this.#unannounced.set(attack.target, now.monotonicMs);
+    }
+    this.bans.attacksChanged(changes, now.wallMs);
+    for (const { kind, attack } of changes) {
       if (kind === "lasts") continue;
       if (kind === "ended") this.attackLog.add(attack);
       this.#tellAttack(kind, attack);
@@ -201,7 +218,7 @@ export class Floodwall {
   }
 
   #saveSoon(attack: Attack): void {
-    this.#unsavedAttacks.set(attack.id, attack);
+    this.#unsavedAttacks.set(attack.id, attack.endedAt === null ? attack : null);
     this.#flushSoon();
   }
 
@@ -228,12 +245,15 @@ export class Floodwall {
   /** An attack in progress must survive the process, so that its ban ends with it; one that is over leaves. */
   #flushAttacks(): void {
     const { state } = this.#options;
+    if (this.#unsavedAttacks.size === 0) return;
     try {
-      for (const attack of [...this.#unsavedAttacks.values()]) {
-        if (attack.endedAt === null) state.saveAttack(attack);
-        else state.removeAttack(attack.id);
-        this.#unsavedAttacks.delete(attack.id);
-      }
+      state.atOnce(() => {
+        for (const [id, attack] of this.#unsavedAttacks) {
+          if (attack === null) state.removeAttack(id);
+          else state.saveAttack(attack);
+        }
+      });
+      this.#unsavedAttacks.clear();
     } catch (cause) {
       this.#stateWriteFailed(cause);
     }

@@ -184,16 +184,25 @@ export class ManagedSpeaker implements Speaker {
   }
 
   async end(): Promise<void> {
-    const run = this.#directory.run();
-    const pid = run === null ? null : findGobgpd(run);
-    if (run === null || pid === null) return;
-    await endGobgpd({ pid, workingDirectory: run, gracefully: true, timers: this.#options.timers });
+    await endManagedGobgpd(this.#options);
   }
 
   #newClient(run: string): GobgpClient {
     const target = { kind: "unix", path: join(run, SOCKET_FROM_RUN) } as const;
     return new GobgpClient({ target, deadlineMs: this.#options.deadlineMs });
   }
+}
+
+/**
+ * Ends the managed gobgpd of this state directory and with it its routes, also one that an earlier service started.
+ * Returns its process id, or null when none runs.
+ */
+export async function endManagedGobgpd(options: { stateDir: string; timers: Timers }): Promise<number | null> {
+  const run = new SpeakerDirectory(options.stateDir).run();
+  const pid = run === null ? null : findGobgpd(run);
+  if (run === null || pid === null) return null;
+  await endGobgpd({ pid, workingDirectory: run, gracefully: true, timers: options.timers });
+  return pid;
 }
 
 /** null: not listening or not configured yet. */

@@ -35,8 +35,9 @@ export class RouteLedger {
     const before = new Map(this.#wanted);
     this.#wanted.clear();
     for (const route of routes) {
-      const attributes = attributesOf(route);
       const known = before.get(route.prefix.text);
+      // Most are the very same: comparing thousands by their attributes takes longer than to announce one.
+      const attributes = known?.route === route ? known.attributes : attributesOf(route);
       const isSame = known?.attributes === attributes;
       const problem = isSame ? known.problem : routeProblem(route);
       const wantedAtMs = isSame ? known.wantedAtMs : nowMs;

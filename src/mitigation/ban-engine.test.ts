@@ -15,7 +15,9 @@ const victim = address("192.0.2.1");
 
 class RecordingAnnouncer implements Announcer {
   wanted: readonly string[] = [];
+  calls = 0;
   want(routes: readonly Route[]): void {
+    this.calls++;
     this.wanted = routes.map((route) => route.prefix.text).sort();
   }
   routeState(): RouteState {
@@ -58,6 +60,16 @@ function harness(overrides: Partial<MitigationPolicy> = {}, endedKept = 10) {
       removeBan: (id) => {
         guard();
         disk.delete(id);
+      },
+      atOnce: (writes) => {
+        const before = [...disk];
+        try {
+          writes();
+        } catch (cause) {
+          disk.clear();
+          for (const [id, ban] of before) disk.set(id, ban);
+          throw cause;
+        }
       },
     },
     onChange: (ban) => seen.push(`${ban.target} ${ban.state}`),
@@ -260,17 +272,65 @@ describe("time and policy", () => {
       engine.unban(victim, i);
     }
     expect(engine.all().map((ban) => ban.startedAt)).toEqual([3, 2]);
+    engine.flush();
     expect([...disk.values()].map((ban) => ban.startedAt)).toEqual([2, 3]);
+  });
+
+  test("no disk stands in the way of a ban that pushes an old one out of the table", () => {
+    const { engine, announcer, broken } = harness({}, 1);
+    for (const attack of [attackOn(), attackOn(address("192.0.2.2"))]) {
+      engine.attackChanged(started(attack), 0);
+      engine.attackChanged(ended(attack), 1);
+    }
+    broken.isBroken = true;
+    engine.attackChanged(started(attackOn()), 2);
+    engine.attackChanged(ended(attackOn()), 3);
+    expect(broken.faults).toBe(0);
+    engine.attackChanged(started(attackOn()), 4);
+    expect(announcer.wanted).toEqual(["192.0.2.1/32"]);
+  });
+
+  test("many changes at once are one set of routes", () => {
+    const { engine, announcer } = harness({ maxActiveBans: 50 });
+    const attacks = Array.from({ length: 50 }, (_, i) => attackOn(address(`192.0.2.${i + 100}`)));
+    engine.attacksChanged(attacks.map(started), 0);
+    expect(announcer).toMatchObject({ calls: 1, wanted: { length: 50 } });
+    engine.reconfigure(policy({ dryRun: true }), 1);
+    expect(announcer).toMatchObject({ calls: 2, wanted: [] });
+    engine.reconfigure(policy(), 2);
+    engine.tick(600_000);
+    expect(announcer).toMatchObject({ calls: 4, wanted: [] });
   });
 });
 
 describe("a restart", () => {
+  test("takes up a ban whose attack lasts, and ends one whose attack was never stored", () => {
+    const before = harness();
+    const [known, lost] = [attackOn(), attackOn(address("192.0.2.2"))];
+    before.engine.attacksChanged([started(known), started(lost)], 0);
+    before.engine.flush();
+    const after = harness();
+    after.engine.restore({ bans: [...before.disk.values()], attacks: [known] }, 1);
+    expect(after.announcer.wanted).toEqual(["192.0.2.1/32"]);
+    expect(after.engine.banOf(lost)).toMatchObject({ state: "withdrawn", reason: "attack ended" });
+  });
+
+  test("does not bring back a ban that ended before the one that was ordered last", () => {
+    const before = harness();
+    const attack = attackOn();
+    before.engine.attackChanged(started(attack), 0);
+    before.engine.flush();
+    before.engine.attackChanged(ended(attack), 1);
+    before.engine.ban(victim, 2);
+    expect([...before.disk.values()].map(({ state }) => state)).toEqual(["withdrawn", "active"]);
+  });
+
   test("takes up active bans and wants their routes, ends what expired meanwhile", () => {
     const before = harness();
     before.engine.ban(victim, 0);
     before.engine.ban(address("192.0.2.2"), 300_000);
     const after = harness();
-    after.engine.restore([...before.disk.values()], 700_000);
+    after.engine.restore({ bans: [...before.disk.values()], attacks: [] }, 700_000);
     expect(after.announcer.wanted).toEqual(["192.0.2.2/32"]);
     expect(
       after.engine
@@ -284,7 +344,7 @@ describe("a restart", () => {
     const before = harness();
     before.engine.ban(victim, 0);
     const after = harness({ dryRun: true });
-    after.engine.restore([...before.disk.values()], 1);
+    after.engine.restore({ bans: [...before.disk.values()], attacks: [] }, 1);
     expect(after.announcer.wanted).toEqual([]);
     expect(after.engine.active.get(victim)?.dryRun).toBe(true);
   });
@@ -296,7 +356,7 @@ describe("a restart", () => {
     before.engine.unban(victim, 1);
     before.engine.flush();
     const after = harness();
-    after.engine.restore([...before.disk.values()], 2);
+    after.engine.restore({ bans: [...before.disk.values()], attacks: [attack] }, 2);
     after.engine.attackChanged(lasts(attack), 3);
     expect(after.engine.active.size).toBe(0);
   });

@@ -19,10 +19,15 @@ export interface MitigationPolicy extends AdmissionPolicy {
   routeFor(prefix: Prefix): Route | null;
 }
 
-/** Where bans survive the process. Each call returns when the change is on disk, or throws. */
+/** Where bans survive the process. */
 export interface BanStore {
   saveBan(ban: Ban): void;
   removeBan(id: string): void;
+  /**
+   * Returns when all that `writes` did is on disk, or throws and none of it is: one wait for the disk, however many
+   * bans. Absent where nothing is kept.
+   */
+  atOnce?(writes: () => void): void;
 }
 
 export interface BanEngineOptions {
@@ -50,33 +55,43 @@ export class BanEngine {
   #ended: readonly Ban[] = [];
   /** Attacks whose ban an operator lifted: they get no other. */
   readonly #pardoned = new Set<string>();
-  readonly #unsaved = new Map<string, Ban>();
+  /** What waits for flush(), by id; null: forgotten, to be removed from the store. */
+  readonly #unsaved = new Map<string, Ban | null>();
+  /** The routes of the active bans are others than the announcer knows. */
+  #areRoutesStale = false;
 
   constructor(options: BanEngineOptions) {
     this.#options = options;
     this.#policy = options.policy;
   }
 
-  /** What the store had, oldest first. Ends what expired or what policy no longer allows, and wants the rest. */
-  restore(bans: readonly Ban[], wallMs: number): void {
+  /**
+   * What the store had: bans, oldest first, and the attacks in progress. Ends what expired, what policy no longer allows
+   * and what lost its attack, and wants the rest.
+   */
+  restore({ bans, attacks }: { bans: readonly Ban[]; attacks: readonly Attack[] }, wallMs: number): void {
     for (const ban of bans) {
       if (ban.state === "active") this.#active.set(ban.target, ban);
       else this.#keepEnded(ban);
       if (ban.reason === "manual unban" && ban.attackId !== null) this.#pardoned.add(ban.attackId);
     }
-    this.tick(wallMs);
+    // A process killed between writing a ban and its attack leaves a ban whose attack nobody would see end.
+    const known = new Set(attacks.map(({ id }) => id));
+    for (const ban of [...this.#active.values()]) {
+      if (ban.attackId !== null && !known.has(ban.attackId)) this.#apply(ban, { kind: "attack_ended" }, wallMs);
+    }
+    this.#endExpired(wallMs);
     this.reconfigure(this.#policy, wallMs);
   }
 
-  attackChanged({ kind, attack }: AttackChange, wallMs: number): void {
-    const ban = this.#active.get(attack.target);
-    if (kind === "ended") {
-      this.#attackEnded(attack, wallMs);
-    } else if (ban !== undefined) {
-      this.#apply(ban, { kind: "attack_lasts", attackId: attack.id, ttlSeconds: this.#policy.ttlSeconds }, wallMs);
-    } else if (!this.#pardoned.has(attack.id)) {
-      this.#banAttacked(attack, wallMs);
-    }
+  /** All changes of one tick. */
+  attacksChanged(changes: readonly AttackChange[], wallMs: number): void {
+    for (const change of changes) this.#attackChanged(change, wallMs);
+    this.#wantRoutesIfStale();
+  }
+
+  attackChanged(change: AttackChange, wallMs: number): void {
+    this.attacksChanged([change], wallMs);
   }
 
   /** By an operator. Throws when the store cannot keep it: then there is no ban. */
@@ -90,6 +105,7 @@ export class BanEngine {
         : next(existing, { kind: "refreshed", ttlSeconds: this.#policy.ttlSeconds }, wallMs);
     this.#saveOrThrow(ban);
     this.#put(ban, existing ?? null);
+    this.#wantRoutesIfStale();
     return ban;
   }
 
@@ -101,18 +117,21 @@ export class BanEngine {
     this.#saveOrThrow(withdrawn);
     if (ban.attackId !== null) this.#pardoned.add(ban.attackId);
     this.#put(withdrawn, ban);
+    this.#wantRoutesIfStale();
     return withdrawn;
   }
 
   /** Ends what has expired. */
   tick(wallMs: number): void {
-    for (const ban of [...this.#active.values()]) this.#apply(ban, { kind: "clock" }, wallMs);
+    this.#endExpired(wallMs);
+    this.#wantRoutesIfStale();
   }
 
-  /** Stores what happened by itself since the last time. Stops at the first write that fails. */
+  /** Stores what happened by itself since the last time; all of it waits on when the write fails. */
   flush(): void {
+    if (this.#unsaved.size === 0) return;
     try {
-      for (const ban of [...this.#unsaved.values()]) this.#saveNow(ban);
+      this.#write(this.#unsaved);
     } catch (cause) {
       this.#options.onStoreFault(cause);
     }
@@ -126,7 +145,9 @@ export class BanEngine {
       const route = policy.routeFor(ban.prefix);
       this.#apply(ban, { kind: "policy", isInNetworks, isWhitelisted, dryRun: policy.dryRun, route }, wallMs);
     }
-    this.#wantRoutes();
+    // Also when nothing changed: the announcer of a service that starts knows no route yet.
+    this.#areRoutesStale = true;
+    this.#wantRoutesIfStale();
   }
 
   get active(): ReadonlyMap<IpAddress, Ban> {
@@ -155,6 +176,17 @@ export class BanEngine {
     return this.#unsaved.size;
   }
 
+  #attackChanged({ kind, attack }: AttackChange, wallMs: number): void {
+    const ban = this.#active.get(attack.target);
+    if (kind === "ended") {
+      this.#attackEnded(attack, wallMs);
+    } else if (ban !== undefined) {
+      this.#apply(ban, { kind: "attack_lasts", attackId: attack.id, ttlSeconds: this.#policy.ttlSeconds }, wallMs);
+    } else if (!this.#pardoned.has(attack.id)) {
+      this.#banAttacked(attack, wallMs);
+    }
+  }
+
   #banAttacked(attack: Attack, wallMs: number): void {
     const admission = this.#admit(attack.target);
     const previous = this.#refused.get(attack.id) ?? null;
@@ -168,7 +200,7 @@ export class BanEngine {
     this.#refused.delete(attack.id);
     const ban = this.#newBan(attack.target, attack, wallMs);
     this.#put(ban, null);
-    this.#saveSoon(ban);
+    this.#saveSoon(ban.id, ban);
   }
 
   #attackEnded(attack: Attack, wallMs: number): void {
@@ -178,16 +210,20 @@ export class BanEngine {
     if (refused !== undefined) {
       this.#refused.delete(attack.id);
       this.#keepEnded(refused);
-      this.#saveSoon(refused);
+      this.#saveSoon(refused.id, refused);
     }
     this.#pardoned.delete(attack.id);
+  }
+
+  #endExpired(wallMs: number): void {
+    for (const ban of [...this.#active.values()]) this.#apply(ban, { kind: "clock" }, wallMs);
   }
 
   #apply(ban: Ban, event: BanEvent, wallMs: number): void {
     const changed = next(ban, event, wallMs);
     if (changed === ban) return;
     this.#put(changed, ban);
-    this.#saveSoon(changed);
+    this.#saveSoon(changed.id, changed);
   }
 
   #put(ban: Ban, previous: Ban | null): void {
@@ -198,7 +234,7 @@ export class BanEngine {
       this.#keepEnded(ban);
     }
     if (previous === null || isAnnounced(ban) !== isAnnounced(previous) || ban.route !== previous.route) {
-      this.#wantRoutes();
+      this.#areRoutesStale = true;
     }
     this.#options.onChange(ban, previous);
   }
@@ -206,36 +242,42 @@ export class BanEngine {
   #keepEnded(ban: Ban): void {
     const all = [ban, ...this.#ended];
     this.#ended = all.slice(0, this.#options.endedKept);
-    for (const forgotten of all.slice(this.#options.endedKept)) {
-      this.#unsaved.delete(forgotten.id);
-      try {
-        this.#options.store.removeBan(forgotten.id);
-      } catch (cause) {
-        this.#options.onStoreFault(cause);
-      }
-    }
+    for (const { id } of all.slice(this.#options.endedKept)) this.#saveSoon(id, null);
   }
 
-  #saveSoon(ban: Ban): void {
-    this.#unsaved.set(ban.id, ban);
+  #saveSoon(id: string, ban: Ban | null): void {
+    this.#unsaved.set(id, ban);
     this.#options.onUnsaved();
   }
 
+  /** With all that waits, so that the disk never has a later change without the earlier ones. */
   #saveOrThrow(ban: Ban): void {
     try {
-      this.#saveNow(ban);
+      this.#write(new Map([...this.#unsaved, [ban.id, ban]]));
     } catch (cause) {
       this.#options.onStoreFault(cause);
       throw cause;
     }
   }
 
-  #saveNow(ban: Ban): void {
-    this.#options.store.saveBan(ban);
-    this.#unsaved.delete(ban.id);
+  /** All that waits is among the changes. */
+  #write(changes: ReadonlyMap<string, Ban | null>): void {
+    const { store } = this.#options;
+    const writes = () => {
+      for (const [id, ban] of changes) {
+        if (ban === null) store.removeBan(id);
+        else store.saveBan(ban);
+      }
+    };
+    if (store.atOnce === undefined) writes();
+    else store.atOnce(writes);
+    this.#unsaved.clear();
   }
 
-  #wantRoutes(): void {
+  /** Once for all changes of a call: the announcer takes the whole set each time. */
+  #wantRoutesIfStale(): void {
+    if (!this.#areRoutesStale) return;
+    this.#areRoutesStale = false;
     const routes: Route[] = [];
     for (const ban of this.#active.values()) if (isAnnounced(ban) && ban.route !== null) routes.push(ban.route);
     this.#options.announcer?.want(routes);

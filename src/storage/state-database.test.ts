@@ -112,6 +112,23 @@ describe("opening", () => {
     expect(() => new StateDatabase(dir)).toThrow("is corrupt");
   });
 
+  test("keeps all of what is written at once, or nothing", () => {
+    const db = new StateDatabase(dir);
+    db.atOnce(() => {
+      db.saveBan({ ...ban, id: "kept" });
+      db.saveBan({ ...ban, id: "removed" });
+      db.removeBan("removed");
+    });
+    const half = () =>
+      db.atOnce(() => {
+        db.saveBan({ ...ban, id: "half" });
+        throw new Error("no space left");
+      });
+    expect(half).toThrow(`cannot write ${join(dir, "state.db")}: no space left`);
+    expect(db.bans().map(({ id }) => id)).toEqual(["kept"]);
+    db.close();
+  });
+
   test("refuses a newer schema", () => {
     new StateDatabase(dir).close();
     const raw = new Database(join(dir, "state.db"));

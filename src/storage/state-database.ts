@@ -54,6 +54,15 @@ export class StateDatabase implements BanStore {
     this.#write("DELETE FROM bans WHERE id = ?", [id]);
   }
 
+  /** All that `writes` does is kept or none of it: one transaction, so one wait for the disk. */
+  atOnce(writes: () => void): void {
+    try {
+      this.#db.transaction(writes).immediate();
+    } catch (cause) {
+      throw cause instanceof StateDatabaseError ? cause : this.#writeFault(cause);
+    }
+  }
+
   /** Oldest first. */
   bans(): Ban[] {
     return this.#records<Ban>("SELECT record FROM bans ORDER BY started_at, id");
@@ -98,8 +107,12 @@ export class StateDatabase implements BanStore {
     try {
       this.#db.query(sql).run(...values);
     } catch (cause) {
-      throw new StateDatabaseError(`cannot write ${this.path}: ${text(cause)}`, { cause });
+      throw this.#writeFault(cause);
     }
+  }
+
+  #writeFault(cause: unknown): StateDatabaseError {
+    return new StateDatabaseError(`cannot write ${this.path}: ${text(cause)}`, { cause });
   }
 
   #records<T>(sql: string): T[] {

@@ -34,11 +34,14 @@ afterEach(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-function config({ dryRun = false } = {}): string {
-  return `
-dry_run: ${dryRun}
+const WITHOUT_BGP = `
 networks: [203.0.113.0/24, 2001:db8::/32]
 thresholds: { pps: 1000, mbps: 100, flows_per_sec: 500 }
+`;
+
+function config({ dryRun = false } = {}): string {
+  return `${WITHOUT_BGP}
+dry_run: ${dryRun}
 bgp:
   local_asn: ${ASN}
   router_id: ${loopback(1)}
@@ -117,6 +120,16 @@ describe("a ban", () => {
     const second = await started({ dryRun: true });
     await isGone("203.0.113.7/32");
     expect((await second.get<{ bans: object[] }>("/api/v1/bans")).body.bans[0]).toMatchObject({ dry_run: true });
+  });
+
+  test("is withdrawn from the peers by a start whose configuration has no speaker any more", async () => {
+    const first = await started();
+    await first.post("/api/v1/ban", { ip: "203.0.113.7" });
+    await isRouted("203.0.113.7/32");
+    await first.stop("SIGTERM");
+    services.push(await ServiceProcess.start({ config: WITHOUT_BGP, directory }));
+    await isGone("203.0.113.7/32");
+    expect(findGobgpd(join(directory, "state/gobgpd/run"))).toBeNull();
   });
 
   test("is announced again after gobgpd was killed", async () => {
