@@ -96,16 +96,20 @@ export class RouteReconciler {
   /** Resolves when the wanted set is in the speaker, or at once without one. */
   settle(): Promise<void> {
     this.#passAgain = true;
-    this.#pass ??= this.#passUntilSettled().finally(() => {
-      this.#pass = null;
-    });
+    if (this.#client === null) return this.#pass ?? Promise.resolve();
+    this.#pass ??= this.#passUntilSettled();
     return this.#pass;
   }
 
   async #passUntilSettled(): Promise<void> {
-    while (this.#passAgain && this.#client !== null) {
-      this.#passAgain = false;
-      await this.#passOnce(this.#client);
+    try {
+      while (this.#passAgain && this.#client !== null) {
+        this.#passAgain = false;
+        await this.#passOnce(this.#client);
+      }
+    } finally {
+      // In the same breath as the last look at #passAgain: a settle() in between would be lost.
+      this.#pass = null;
     }
   }
 
