@@ -62,12 +62,16 @@ function start(config: Config, configPath: string, log: Log): Running {
   http.start();
   floodwall.start();
   service.ready = true;
-  const forgetReload = processSignals.on("SIGHUP", () => floodwall.reloadOrComplain());
+  let isStopping = false;
+  // Stays to the end: without a handler SIGHUP would kill a service that is stopping, before it has saved and withdrawn.
+  processSignals.on("SIGHUP", () => {
+    if (!isStopping) floodwall.reloadOrComplain();
+  });
   const listen = hostPort(config.api.host, http.port);
   log.info({ version: VERSION, listen, dry_run: config.dryRun }, "floodwall is up");
   return {
     stop: async () => {
-      forgetReload();
+      isStopping = true;
       await http.stop();
       await floodwall.stop();
     },

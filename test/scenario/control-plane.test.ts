@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eventually, freePort, type ServiceOptions, ServiceProcess } from "../fixtures/service.ts";
@@ -62,6 +63,23 @@ describe("a service without capture", () => {
   test("ends cleanly on SIGTERM", async () => {
     const service = await started();
     expect(await service.stop("SIGTERM")).toBe(0);
+  });
+
+  test("that is stopping is not killed by a SIGHUP", async () => {
+    const service = await started();
+    // A body that does not come keeps the stop waiting.
+    const socket = connect(service.port, "127.0.0.1").on("error", () => {});
+    undo.push(() => void socket.destroy());
+    const head = "POST /api/v1/ban HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n";
+    await new Promise<void>((resolve) => socket.write(`${head}{`, () => resolve()));
+    await service.get("/api/v1/status");
+    service.signal("SIGTERM");
+    await eventually(
+      () => service.output.includes('"stopping"'),
+      () => service.output,
+    );
+    expect(await service.stop("SIGHUP")).toBe(0);
+    expect(service.output).toContain('"stopped;');
   });
 
   test("keeps acknowledged bans over kill -9, with their start and expiry", async () => {
