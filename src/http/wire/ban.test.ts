@@ -36,6 +36,10 @@ describe("a ban on the wire", () => {
     for (const field of ["metric", "rate", "threshold", "local_pref"]) expect(wire).not.toHaveProperty(field);
   });
 
+  test("of an attack that an operator took over leaves out the metric", () => {
+    expect(banToWire({ ban: ban({ manual: true }), routeState: null })).not.toHaveProperty("metric");
+  });
+
   test("joins communities by spaces and names a local preference that is set", () => {
     const withBoth = route("192.0.2.1", { communities: ["65535:666", "64500:1"], localPref: 200 });
     expect(banToWire({ ban: ban({ route: withBoth }), routeState: announced })).toMatchObject({

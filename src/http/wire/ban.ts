@@ -46,7 +46,8 @@ export function banToWire({ ban, routeState }: BanView): BanWire {
   return omitNulls({
     target: ban.target,
     prefix: ban.prefix.text,
-    metric: ban.metric,
+    // A manual ban has none (interface 2.6), also one that an attack began and an operator took over.
+    metric: ban.manual ? null : ban.metric,
     rate: round(ban.rate) || null,
     threshold: ban.threshold || null,
     next_hop: route?.nextHop ?? null,
