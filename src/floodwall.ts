@@ -16,7 +16,7 @@ import { type AttackChange, Detector } from "./detection/detector.ts";
 import { detectionPolicy } from "./detection/policy.ts";
 import { ENDED_ATTACKS_KEPT, ENDED_BANS_KEPT } from "./limits.ts";
 import type { Ban } from "./mitigation/ban.ts";
-import { BanEngine } from "./mitigation/ban-engine.ts";
+import { BanEngine, isAnnounced } from "./mitigation/ban-engine.ts";
 import { mitigationPolicy } from "./mitigation/policy.ts";
 import type { IpAddress } from "./net/address.ts";
 import { Limiter } from "./observability/limiter.ts";
@@ -104,14 +104,14 @@ export class Floodwall {
     this.#cancelBanTick = timers.every(BAN_TICK_MS, () => this.bans.tick(clock.wallMs()));
   }
 
-  /** Bans stay in force: a managed speaker keeps their routes, and the next start takes them up. */
+  /** Bans stay in force: a managed speaker keeps their routes, if there are any, and the next start takes them up. */
   async stop(): Promise<void> {
     this.#cancelBanTick();
     await this.packetPath?.stop();
     this.#cancelFlush?.();
     this.bans.flush();
     this.#flushAttacks();
-    await this.announcer?.stop({ withdraw: this.bans.active.size === 0 });
+    await this.announcer?.stop({ withdraw: ![...this.bans.active.values()].some(isAnnounced) });
     this.#options.state.close();
   }
 

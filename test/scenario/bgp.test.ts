@@ -152,9 +152,13 @@ describe("a ban", () => {
   });
 });
 
-test("a stop without bans in force ends gobgpd too", async () => {
-  const service = await started();
+test.each([
+  ["without bans in force", false],
+  ["with virtual bans only", true],
+])("a stop %s ends gobgpd too", async (_, dryRun) => {
+  const service = await started({ dryRun });
   await eventually(() => findGobgpd(join(directory, "state/gobgpd/run")) !== null, "gobgpd did not start");
+  if (dryRun) expect((await service.post("/api/v1/ban", { ip: "203.0.113.7" })).status).toBe(200);
   expect(await service.stop("SIGTERM")).toBe(0);
   expect(findGobgpd(join(directory, "state/gobgpd/run"))).toBeNull();
 });
