@@ -48,9 +48,11 @@ struct TickSummary {
 
 struct EngineStats {
   std::uint32_t trackedHosts = 0;
+  /// About how many addresses were turned away: the doorkeeper counts one when it sees it first.
   std::uint64_t refusedHosts = 0;
   /// By network identifier, since these networks were set.
   std::vector<std::uint64_t> untrackedPackets;
+  /// Times that counts found no room in the window's journal: they are in the sums, and leave them a bucket late.
   std::uint64_t deferredRows = 0;
   std::uint64_t memoryBytes = 0;
 };
