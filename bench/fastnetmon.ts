@@ -6,6 +6,7 @@ import { eventually } from "../test/fixtures/service.ts";
 import type { Namespace } from "../test/lab/namespaces.ts";
 
 const DEFAULTS = "/etc/fastnetmon.conf";
+const METRICS_PORT = 9209;
 
 export function fastNetMonUnavailable(): string | null {
   return existsSync(DEFAULTS) && Bun.which("fastnetmon") !== null ? null : "FastNetMon is not installed (fastnetmon)";
@@ -17,15 +18,19 @@ export interface FastNetMonOptions {
   readonly interface: string;
   readonly network: string;
   readonly thresholdPps: number;
+  /** Default: any. */
+  readonly cpu?: number;
 }
 
 export class FastNetMon {
   readonly #process: Bun.Subprocess;
   readonly #directory: string;
+  readonly #namespace: Namespace;
 
-  private constructor(process: Bun.Subprocess, directory: string) {
+  private constructor(process: Bun.Subprocess, directory: string, namespace: Namespace) {
     this.#process = process;
     this.#directory = directory;
+    this.#namespace = namespace;
   }
 
   /** Resolves when it counts. */
@@ -40,14 +45,21 @@ export class FastNetMon {
     );
     chmodSync(join(directory, "notify.sh"), 0o755);
     writeFileSync(join(directory, "fastnetmon.conf"), configure(options, directory));
-    const command = ["fastnetmon", "--configuration_file", join(directory, "fastnetmon.conf"), "--disable_pid_logic"];
+    const pinned = options.cpu === undefined ? [] : ["taskset", "-c", String(options.cpu)];
+    const command = [
+      ...pinned,
+      "fastnetmon",
+      "--configuration_file",
+      join(directory, "fastnetmon.conf"),
+      "--disable_pid_logic",
+    ];
     const log = Bun.file(join(directory, "log"));
     const child = Bun.spawn(options.namespace.command([...command, "--log_file", join(directory, "fastnetmon.log")]), {
       stdin: "ignore",
       stdout: log,
       stderr: log,
     });
-    const started = new FastNetMon(child, directory);
+    const started = new FastNetMon(child, directory, options.namespace);
     try {
       await eventually(
         () => existsSync(started.statisticsFile),
@@ -71,10 +83,13 @@ export class FastNetMon {
     return match === null ? null : Number(match[1]) / 1e6;
   }
 
-  /** Packets per second towards the network, as it shows them itself. */
-  incomingPps(): number {
-    const match = /Incoming traffic\s+(\d+) pps/.exec(readFileSync(this.statisticsFile, "utf8"));
-    return Number(match?.[1] ?? 0);
+  /** Packets that it has counted since its start. */
+  countedPackets(): number {
+    const ask = `console.log(await (await fetch("http://127.0.0.1:${METRICS_PORT}/metrics")).text())`;
+    const metrics = this.#namespace.run([process.execPath, "-e", ask]);
+    const match = /^fastnetmon_total_ipv4_packets (\d+)$/m.exec(metrics);
+    if (match === null) throw new Error(`FastNetMon does not say how many packets it counted:\n${metrics}`);
+    return Number(match[1]);
   }
 
   log(): string {
@@ -105,6 +120,9 @@ function configure(options: FastNetMonOptions, directory: string): string {
     cli_stats_file_path: join(directory, "statistics"),
     cli_stats_ipv6_file_path: join(directory, "statistics6"),
     enable_api: "off",
+    prometheus: "on",
+    prometheus_host: "127.0.0.1",
+    prometheus_port: String(METRICS_PORT),
     monitor_local_ip_addresses: "off",
   };
   const lines = readFileSync(DEFAULTS, "utf8").split("\n");

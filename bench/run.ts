@@ -6,11 +6,15 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { announce } from "./announce.ts";
+import { captureRate } from "./capture-rate.ts";
 import { detectionLatency } from "./detection-latency.ts";
+import { inlineRate } from "./inline-rate.ts";
 import type { Bench, Figure, Measurement } from "./measurement.ts";
 import { parseAndCount } from "./parse-and-count.ts";
 
 const BENCHES: Readonly<Record<string, Bench>> = {
+  "capture-rate": captureRate,
+  "inline-rate": inlineRate,
   "parse-and-count": parseAndCount,
   "detection-latency": detectionLatency,
   announce,

@@ -1,0 +1,79 @@
+/**
+ * A process that counts the packets of one interface with the addon, as the service does, and nothing else: for benches,
+ * inside a network namespace. Says "ready", counts until its standard input ends with the number of packets that
+ * arrived, and prints what became of them as a line of JSON. Usage: capture-worker.ts ADDON af_xdp|xdp_inline INTERFACE NETWORK
+ */
+import type { Engine, Native, Source, SourceOptions } from "../src/dataplane/native.d.ts";
+import { networksOf } from "../test/fixtures/networks.ts";
+import type { Counts } from "./counting-process.ts";
+
+const TICK_MS = 100;
+const SETTLE_MS = 5000;
+/** The service's own. */
+const MAX_HOSTS = 1_048_576;
+const SAMPLE_EVERY = 256;
+
+async function tickOnce(engine: Engine): Promise<void> {
+  await Bun.sleep(TICK_MS);
+  await engine.tick();
+}
+
+function sourceOptions(kind: string, device: string): SourceOptions {
+  const common = { interface: device, xdpMode: "native", cpus: [] } as const;
+  if (kind === "af_xdp") return { ...common, kind, queues: null, zeroCopy: "off" };
+  if (kind === "xdp_inline") return { ...common, kind, sampleEvery: SAMPLE_EVERY };
+  throw new Error(`no such source: ${kind}`);
+}
+
+function countsOf(source: Source): Counts {
+  const { queues, error } = source.status();
+  if (error !== null) throw new Error(error);
+  const counts = { receivedPackets: 0, countedPackets: 0, droppedPackets: 0 };
+  for (const queue of queues) {
+    counts.receivedPackets += queue.receivedPackets;
+    counts.countedPackets += queue.countedPackets;
+    counts.droppedPackets += queue.droppedRingFull + queue.droppedFillEmpty + queue.droppedKernel;
+  }
+  return counts;
+}
+
+/** Until the kernel has handed over all that arrived and nothing moves, or it is clear that it will not. */
+async function countAll(engine: Engine, source: Source, arrived: number): Promise<Counts> {
+  const deadline = performance.now() + SETTLE_MS;
+  for (let last = countsOf(source); ; ) {
+    await tickOnce(engine);
+    const now = countsOf(source);
+    const isSettled = now.receivedPackets === last.receivedPackets;
+    if (isSettled && now.receivedPackets + now.droppedPackets >= arrived) return now;
+    if (performance.now() > deadline) return now;
+    last = now;
+  }
+}
+
+/** How many packets arrived is what the other side says at the end. */
+async function countUntilTold(engine: Engine, source: Source): Promise<Counts> {
+  let arrived: number | null = null;
+  const input = Bun.stdin.text().then((text) => {
+    arrived = Number(text);
+  });
+  while (arrived === null) {
+    await Promise.race([Bun.sleep(TICK_MS), input]);
+    await engine.tick();
+  }
+  return countAll(engine, source, arrived);
+}
+
+const [addon = "", kind = "", device = "", network = ""] = Bun.argv.slice(2);
+const native = require(addon) as Native;
+const windows = { windowMs: 1000, tickMs: TICK_MS, idleMs: 600_000 };
+const engine = native.openEngine({ maxHosts: MAX_HOSTS, countOutgoing: false, clock: "monotonic", ...windows });
+engine.setNetworks(networksOf([network]));
+const source = engine.openSource(sourceOptions(kind, device));
+// The networks take effect within a tick.
+await tickOnce(engine);
+await tickOnce(engine);
+console.log("ready");
+console.log(JSON.stringify(await countUntilTold(engine, source)));
+source.close();
+engine.close();
+process.exit(0);

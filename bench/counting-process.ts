@@ -1,0 +1,76 @@
+/** The processes that the benches of the packet path compare: each counts the packets of one interface on CPU 1. */
+import { join } from "node:path";
+import type { Namespace } from "../test/lab/namespaces.ts";
+
+/** The traffic source has the first CPU. */
+export const COUNTING_CPU = 1;
+
+const NATIVE = join(import.meta.dir, "native_xdp");
+const BUILT = join(import.meta.dir, "../build/bench/xdp");
+export const ADDON = join(import.meta.dir, "../build/addon/floodwall.node");
+/** The same, with an inline counter that drops what it has counted. */
+export const DROPPING_ADDON = join(BUILT, "floodwall_drop.node");
+export const BARE_RECEIVER = join(BUILT, "afxdp_drop");
+export const XDP_DROP = join(BUILT, "xdp_drop.bpf.o");
+export const XDP_HASH_COUNT = join(BUILT, "xdp_hash_count.bpf.o");
+const WORKER = join(import.meta.dir, "capture-worker.ts");
+
+/** What a process says at its end. */
+export interface Counts {
+  readonly receivedPackets: number;
+  readonly countedPackets: number;
+  /** That the kernel reports as lost on the way to it. */
+  readonly droppedPackets: number;
+}
+
+export function buildRivals(): void {
+  const build = Bun.spawnSync(["make", "-C", NATIVE, "all"], { stdout: "pipe", stderr: "pipe" });
+  if (!build.success) throw new Error(`the bench does not build:\n${build.stderr.toString()}`);
+}
+
+export function workerCommand(addon: string, kind: "af_xdp" | "xdp_inline", device: string, network: string): string[] {
+  return [process.execPath, WORKER, addon, kind, device, network];
+}
+
+export class CountingProcess {
+  readonly #child: Bun.Subprocess<"pipe", "pipe", "inherit">;
+  readonly #lines: AsyncGenerator<string, void>;
+
+  private constructor(child: Bun.Subprocess<"pipe", "pipe", "inherit">) {
+    this.#child = child;
+    this.#lines = linesOf(child.stdout);
+  }
+
+  /** Resolves when it counts. It ends with the namespace at the latest. */
+  static async start(namespace: Namespace, command: readonly string[]): Promise<CountingProcess> {
+    const pinned = namespace.command(["taskset", "-c", String(COUNTING_CPU), ...command]);
+    const counting = new CountingProcess(Bun.spawn(pinned, { stdin: "pipe", stdout: "pipe", stderr: "inherit" }));
+    if ((await counting.#nextLine()) !== "ready") throw new Error(`${command.join(" ")}: not ready`);
+    return counting;
+  }
+
+  /** Once all is sent: what became of the packets that arrived. */
+  async end(arrived: number): Promise<Counts> {
+    await this.#child.stdin.write(String(arrived));
+    await this.#child.stdin.end();
+    const counts = JSON.parse(await this.#nextLine()) as Counts;
+    if ((await this.#child.exited) !== 0) throw new Error("the counting process failed");
+    return counts;
+  }
+
+  async #nextLine(): Promise<string> {
+    const { value } = await this.#lines.next();
+    if (typeof value !== "string") throw new Error("the counting process ended early");
+    return value;
+  }
+}
+
+async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string, void> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of stream) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
+    yield* lines;
+  }
+}

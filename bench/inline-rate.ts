@@ -1,0 +1,138 @@
+/**
+ * How many packets per second does the inline counter take at 65,536 hosts? Beside a bare XDP drop and a plain per-CPU
+ * hash count, each in turn at the far end of the same veth. Ours drops what it has counted, as the others do
+ * (native_xdp/xdp_inline.bpf.c), while the service's reader takes the counts away ten times a second on the other CPU.
+ */
+import { namespacesUnavailable } from "../test/lab/namespaces.ts";
+import {
+  buildRivals,
+  CountingProcess,
+  DROPPING_ADDON,
+  workerCommand,
+  XDP_DROP,
+  XDP_HASH_COUNT,
+} from "./counting-process.ts";
+import { type Bench, figure, type Measurement } from "./measurement.ts";
+import { DEVICE, type Flood, type FloodOptions, Wire } from "./wire.ts";
+
+const RUNS = 5;
+const NETWORK = "10.1.0.0/16";
+const TARGETS = { target: "10.1.0.0", hosts: 65_536 } as const;
+const ONE_FLOW_EACH: FloodOptions = { ...TARGETS, sources: 1, seconds: 2 };
+/** 65 million flows: hardly a packet belongs to one that is remembered. */
+const NEW_FLOWS: FloodOptions = { ...TARGETS, sources: 1000, seconds: 2 };
+/** The first packets of all hosts, of which none has a row yet. */
+const FIRST: FloodOptions = { ...TARGETS, sources: 1, seconds: 0.5 };
+/** Twice each host, slowly enough for the kernel to find memory for every row. */
+const SETTLE: FloodOptions = { ...TARGETS, sources: 1, seconds: 2.7, pps: 50_000 };
+
+interface Rates {
+  readonly hot: number;
+  readonly first: number;
+}
+interface OurRates extends Rates {
+  readonly newFlows: number;
+}
+
+export const inlineRate: Bench = {
+  question: "packets per second through the XDP counter at 65,536 hosts",
+  async run() {
+    const unavailable = namespacesUnavailable();
+    if (unavailable !== null) return { skipped: unavailable };
+    buildRivals();
+    return measure();
+  },
+};
+
+/** All in turn, since machines drift. */
+async function measure(): Promise<Measurement[]> {
+  const [ours, hash, drop]: [OurRates[], Rates[], number[]] = [[], [], []];
+  const wire = new Wire();
+  try {
+    for (let run = 0; run < RUNS; run++) {
+      drop.push(await runDrop(wire));
+      hash.push(await runHash(wire));
+      ours.push(await runOurs(wire));
+    }
+  } finally {
+    wire.close();
+  }
+  return measurements(ours, hash, drop);
+}
+
+function measurements(ours: readonly OurRates[], hash: readonly Rates[], drop: readonly number[]): Measurement[] {
+  const floodwall = (key: keyof OurRates) =>
+    figure(
+      "Floodwall",
+      ours.map((run) => run[key]),
+    );
+  const ofHash = (key: keyof Rates) =>
+    figure(
+      "per-CPU hash count",
+      hash.map((run) => run[key]),
+    );
+  const question = "XDP count at 65,536 hosts";
+  const unit = "packets/s";
+  const hot = floodwall("hot");
+  const bare = figure("bare XDP drop", drop);
+  const none = { target: "none set", isMet: true };
+  return [
+    { question, unit, ours: hot, rival: bare, target: "≥ 0.6 ×", isMet: hot.median >= 0.6 * bare.median },
+    { question: "the same", unit, ours: hot, rival: ofHash("hot"), ...none },
+    { question: `${question}, each packet a new flow`, unit, ours: floodwall("newFlows"), rival: bare, ...none },
+    {
+      question: `XDP count in the first ${FIRST.seconds} s of 65,536 hosts`,
+      unit,
+      ours: floodwall("first"),
+      rival: ofHash("first"),
+      ...none,
+    },
+  ];
+}
+
+// A rate is what the veth took in the flood's time: the frames are sent and the program runs on one CPU, in turn.
+function rate({ arrived, seconds }: Flood): number {
+  return arrived / seconds;
+}
+
+async function runDrop(wire: Wire): Promise<number> {
+  wire.attach(XDP_DROP);
+  const flood = await wire.flood(ONE_FLOW_EACH);
+  wire.detach();
+  return rate(flood);
+}
+
+async function runHash(wire: Wire): Promise<Rates> {
+  wire.attach(XDP_HASH_COUNT);
+  const first = await wire.flood(FIRST);
+  const hot = await wire.flood(ONE_FLOW_EACH);
+  const [counted, arrived] = [hashCount(wire), first.arrived + hot.arrived];
+  if (counted !== arrived) throw new Error(`the per-CPU hash counted ${counted} of ${arrived} packets`);
+  wire.detach();
+  return { first: rate(first), hot: rate(hot) };
+}
+
+async function runOurs(wire: Wire): Promise<OurRates> {
+  const counter = await CountingProcess.start(wire.box, workerCommand(DROPPING_ADDON, "xdp_inline", DEVICE, NETWORK));
+  const first = await wire.flood(FIRST);
+  const settle = await wire.flood(SETTLE);
+  const hot = await wire.flood(ONE_FLOW_EACH);
+  const newFlows = await wire.flood(NEW_FLOWS);
+  const arrived = first.arrived + settle.arrived + hot.arrived + newFlows.arrived;
+  const { receivedPackets, countedPackets } = await counter.end(arrived);
+  if (receivedPackets !== arrived) throw new Error(`Floodwall received ${receivedPackets} of ${arrived} packets`);
+  // Before a host has its row, its packets may be counted for the network alone; not so in the figures that are met.
+  const tracked = hot.arrived + newFlows.arrived;
+  if (countedPackets < tracked) throw new Error(`Floodwall counted ${countedPackets} of ${tracked} packets to hosts`);
+  return { first: rate(first), hot: rate(hot), newFlows: rate(newFlows) };
+}
+
+interface HashRow {
+  readonly formatted: { readonly values: readonly { readonly value: { readonly packets: number } }[] };
+}
+
+/** The sum over all hosts and CPUs. */
+function hashCount(wire: Wire): number {
+  const rows = JSON.parse(wire.box.run(["bpftool", "-j", "map", "dump", "name", "bench_hosts"])) as HashRow[];
+  return rows.reduce((sum, { formatted }) => formatted.values.reduce((all, { value }) => all + value.packets, sum), 0);
+}
