@@ -31,15 +31,18 @@ static __always_inline __u64 flow_hash(const struct packet* packet, const volati
   return hash ^ hash >> 29;
 }
 
-/* Whether the set does not know the flow; it does afterwards. `epoch` counts up slowly and may wrap around. */
-static __always_inline int flow_is_new(struct inline_flow_set* set, __u64 hash, __u32 epoch) {
-  __u32 signature = (__u32)hash << FLOW_STAMP_BITS | FLOW_IN_USE;
-  __u32 stamp = epoch << 1 & FLOW_STAMP_MASK;
+/* What a way holds of a flow that was seen now. `epoch` counts up slowly and may wrap around. */
+static __always_inline __u32 flow_way(__u64 hash, __u32 epoch) {
+  return (__u32)hash << FLOW_STAMP_BITS | (epoch << 1 & FLOW_STAMP_MASK) | FLOW_IN_USE;
+}
+
+/* Whether the set does not know the flow; it does afterwards. */
+static __always_inline int flow_is_new(struct inline_flow_set* set, __u32 now) {
+  const __u32 signature = now & ~FLOW_STAMP_MASK;
 #pragma unroll
   for (int i = 0; i < INLINE_FLOW_WAYS; i++) {
-    __u32 way = set->ways[i];
-    if ((way & ~FLOW_STAMP_MASK) != signature) continue;
-    if (way != (signature | stamp)) set->ways[i] = signature | stamp;
+    if ((set->ways[i] & ~FLOW_STAMP_MASK) != signature) continue;
+    if (set->ways[i] != now) set->ways[i] = now;
     return 0;
   }
   __u32 oldest = 0;
@@ -47,12 +50,12 @@ static __always_inline int flow_is_new(struct inline_flow_set* set, __u64 hash, 
 #pragma unroll
   for (int i = 0; i < INLINE_FLOW_WAYS; i++) {
     __u32 way = set->ways[i];
-    __u32 age = way == 0 ? FLOW_STAMP_MASK + 1 : (stamp - way) & FLOW_STAMP_MASK;
+    __u32 age = way == 0 ? FLOW_STAMP_MASK + 1 : (now - way) & FLOW_STAMP_MASK;
     if (age >= best) {
       best = age;
       oldest = i;
     }
   }
-  set->ways[oldest & (INLINE_FLOW_WAYS - 1)] = signature | stamp;
+  set->ways[oldest & (INLINE_FLOW_WAYS - 1)] = now;
   return 1;
 }

@@ -10,22 +10,30 @@
 #include "inline_abi.h"
 #include "packet.h"
 
-const volatile struct inline_settings settings = {.flow_sets = 1};
+const volatile struct inline_settings settings = {.flow_sets = 1, .cpus = 1};
 
 // The reader writes these two while the program runs.
 struct inline_filter network_filter;
 __u32 flow_epoch;
 
-// Rows are allocated as hosts appear: the bound is max_hosts, the memory follows what is used.
+// The reader sets the number of hosts, whether rows are allocated as hosts appear, and the size of the values of this
+// map and of all others that hold counts: one inline_counts for each CPU.
 struct host_map {
-  __uint(type, BPF_MAP_TYPE_PERCPU_HASH);
-  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, 1);
   __type(key, struct inline_address);
   __type(value, struct inline_counts);
 };
 struct host_map incoming_hosts SEC(".maps");
 struct host_map outgoing_hosts SEC(".maps");
+
+// What a new row begins with.
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, __u32);
+  __type(value, struct inline_counts);
+} zeros SEC(".maps");
 
 // The networks are replaced as a whole: the reader fills new inner maps and puts them into the one slot of these.
 // Inner maps are given by sizes, since the compiler describes types that only they use by name alone.
@@ -44,7 +52,7 @@ struct network_trie6 {
   __uint(value_size, sizeof(__u32));
 };
 struct network_counts {
-  __uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+  __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, 1);
   __uint(key_size, sizeof(__u32));
   __uint(value_size, sizeof(struct inline_counts));
@@ -107,55 +115,64 @@ static __always_inline const __u32* find_network(const struct inline_address* ad
 
 // Where the packets of an address are counted.
 struct place {
-  // The row of the host, or of its network; 0 with is_foreign unset: of a network that has just been replaced.
+  // This CPU's counts of the host, or of its network. 0 when it is foreign, and for a network that was just replaced.
   struct inline_counts* counts;
   __u8 is_host;
   __u8 is_foreign;
 };
 
-static __always_inline struct place locate(void* hosts, void* networks, const struct inline_address* address) {
-  struct place place = {.is_host = 1};
-  if (!may_be_in_network(address)) return (struct place){.is_foreign = 1};
-  place.counts = bpf_map_lookup_elem(hosts, address);
-  if (place.counts) return place;
-  const __u32* network = find_network(address);
-  if (!network) return (struct place){.is_foreign = 1};
-  const struct inline_counts none = {};
-  // Fails when the map is full, and when another CPU was first: looking the row up again tells which.
-  bpf_map_update_elem(hosts, address, &none, BPF_NOEXIST);
-  place.counts = bpf_map_lookup_elem(hosts, address);
-  if (place.counts) return place;
-  place.is_host = 0;
-  __u32 slot = 0;
-  void* of_networks = bpf_map_lookup_elem(networks, &slot);
-  if (of_networks) place.counts = bpf_map_lookup_elem(of_networks, network);
-  return place;
+static __always_inline struct place host_at(struct inline_counts* of_cpus, __u32 cpu) {
+  return (struct place){.counts = of_cpus + cpu, .is_host = 1};
 }
 
-static __always_inline int is_new_flow(const struct packet* packet) {
+static __always_inline struct place locate(void* hosts, void* networks, const struct inline_address* address,
+                                           __u32 cpu) {
+  const struct place foreign = {.is_foreign = 1};
+  if (!may_be_in_network(address)) return foreign;
+  struct inline_counts* of_cpus = bpf_map_lookup_elem(hosts, address);
+  if (of_cpus) return host_at(of_cpus, cpu);
+  const __u32* network = find_network(address);
+  if (!network) return foreign;
+  __u32 slot = 0;
+  const void* none = bpf_map_lookup_elem(&zeros, &slot);
+  if (!none) return foreign;
+  // Fails when the map is full, and when another CPU was first: looking the row up again tells which.
+  bpf_map_update_elem(hosts, address, none, BPF_NOEXIST);
+  of_cpus = bpf_map_lookup_elem(hosts, address);
+  if (of_cpus) return host_at(of_cpus, cpu);
+  void* of_networks = bpf_map_lookup_elem(networks, &slot);
+  of_cpus = of_networks ? bpf_map_lookup_elem(of_networks, network) : 0;
+  return (struct place){.counts = of_cpus ? of_cpus + cpu : 0};
+}
+
+// `counts` is a row that the packet goes to.
+static __always_inline int is_new_flow(const struct packet* packet, struct inline_counts* counts, __u32 cpu) {
   // A later fragment belongs to the flow of the first, which its own headers do not name.
   if (packet->is_later_fragment) return 0;
   __u64 hash = flow_hash(packet, &settings);
+  __u32 way = flow_way(hash, flow_epoch);
+  if (counts->last_flow == way) return 0;
+  counts->last_flow = way;
   __u32 sets = settings.flow_sets;
-  __u32 index = bpf_get_smp_processor_id() * sets + ((__u32)(hash >> 32) & (sets - 1));
+  __u32 index = cpu * sets + ((__u32)(hash >> 32) & (sets - 1));
   struct inline_flow_set* set = bpf_map_lookup_elem(&flow_sets, &index);
-  return set ? flow_is_new(set, hash, flow_epoch) : 0;
+  return set ? flow_is_new(set, way) : 0;
 }
 
-static __always_inline void add(struct inline_count* count, __u64 wire) {
-  count->packets++;
-  count->bytes += wire;
+static __always_inline void add(struct inline_counts* counts, __u32 to, __u32 wire) {
+  counts->packets[to]++;
+  counts->bytes[to] += wire;
 }
 
-static __always_inline void count(struct inline_counts* counts, const struct packet* packet, __u64 wire, int is_new) {
-  add(&counts->classes[packet->transport & 3], wire);
-  if (packet->is_syn) add(&counts->classes[INLINE_TCP_SYN], wire);
-  if (packet->is_fragment) add(&counts->classes[INLINE_FRAGMENT], wire);
+static __always_inline void count(struct inline_counts* counts, const struct packet* packet, __u32 wire, int is_new) {
+  add(counts, packet->transport & 3, wire);
+  if (packet->is_syn) add(counts, INLINE_TCP_SYN, wire);
+  if (packet->is_fragment) add(counts, INLINE_FRAGMENT, wire);
   if (is_new) counts->new_flows++;
 }
 
 // One packet in settings.sample_every on average; the gaps are random, so that no regular traffic hides between them.
-static __always_inline void sample(struct xdp_md* ctx, struct inline_stats* own, __u64 wire) {
+static __always_inline void sample(struct xdp_md* ctx, struct inline_stats* own, __u32 wire) {
   if (settings.sample_every == 0) return;
   if (own->sample_in > 1) {
     own->sample_in--;
@@ -179,8 +196,17 @@ static __always_inline void sample(struct xdp_md* ctx, struct inline_stats* own,
   bpf_ringbuf_submit(taken, BPF_RB_NO_WAKEUP);
 }
 
-static __always_inline void count_frame(struct xdp_md* ctx, struct inline_stats* own) {
-  __u64 wire = settings.has_fragments ? bpf_xdp_get_buff_len(ctx) : ctx->data_end - ctx->data;
+static __always_inline void count_packet(const struct packet* packet, __u32 wire, __u32 cpu, struct place to,
+                                         struct place from) {
+  struct inline_counts* first = to.counts ? to.counts : from.counts;
+  if (!first) return;
+  int is_new = is_new_flow(packet, first, cpu);
+  if (to.counts) count(to.counts, packet, wire, is_new);
+  if (from.counts) count(from.counts, packet, wire, is_new);
+}
+
+static __always_inline void count_frame(struct xdp_md* ctx, struct inline_stats* own, __u32 cpu) {
+  __u32 wire = settings.has_fragments ? bpf_xdp_get_buff_len(ctx) : ctx->data_end - ctx->data;
   own->received_packets++;
   own->received_bytes += wire;
 
@@ -190,9 +216,9 @@ static __always_inline void count_frame(struct xdp_md* ctx, struct inline_stats*
     own->errors[error]++;
     return;
   }
-  struct place to = locate(&incoming_hosts, &incoming_networks, &packet.destination);
+  struct place to = locate(&incoming_hosts, &incoming_networks, &packet.destination, cpu);
   struct place from = {.is_foreign = 1};
-  if (settings.counts_outgoing) from = locate(&outgoing_hosts, &outgoing_networks, &packet.source);
+  if (settings.counts_outgoing) from = locate(&outgoing_hosts, &outgoing_networks, &packet.source, cpu);
   if (to.is_foreign && from.is_foreign) {
     own->foreign_packets++;
     return;
@@ -204,17 +230,16 @@ static __always_inline void count_frame(struct xdp_md* ctx, struct inline_stats*
   }
   if (!to.is_host && to.counts) own->network_packets++;
   if (!from.is_host && from.counts) own->network_packets++;
-  int is_new = is_new_flow(&packet);
-  if (to.counts) count(to.counts, &packet, wire, is_new);
-  if (from.counts) count(from.counts, &packet, wire, is_new);
+  count_packet(&packet, wire, cpu, to, from);
   sample(ctx, own, wire);
 }
 
 SEC("xdp")
 int xdp_inline(struct xdp_md* ctx) {
   __u32 slot = 0;
+  __u32 cpu = bpf_get_smp_processor_id();
   struct inline_stats* own = bpf_map_lookup_elem(&stats, &slot);
-  if (own) count_frame(ctx, own);
+  if (own && cpu < settings.cpus) count_frame(ctx, own, cpu);
   return XDP_PASS;
 }
 

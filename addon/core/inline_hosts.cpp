@@ -52,7 +52,7 @@ void InlineHosts::read(Shard& shard, std::uint64_t nowMs, const PrefixTable* net
       continue;
     }
     if (error < 0 && error != -ENOENT) break;
-    for (std::uint32_t i = 0; i < count; i++) readHost(shard, keys_[i], &values_[i * cpus_], networks);
+    for (std::uint32_t i = 0; i < count; i++) readHost(shard, keys_[i], countsOf(i), networks);
     found_ += count;
     if (error == -ENOENT) break;
     position = next;
@@ -60,32 +60,29 @@ void InlineHosts::read(Shard& shard, std::uint64_t nowMs, const PrefixTable* net
   for (const std::uint32_t row : leaving_) remove(shard, row);
 }
 
-void InlineHosts::readHost(Shard& shard, const inline_address& key, const inline_counts* ofCpus,
-                           const PrefixTable* networks) {
+void InlineHosts::readHost(Shard& shard, const inline_address& key, const Counters& now, const PrefixTable* networks) {
   const Address address = addressOf(key);
   const std::uint64_t hash = hash_.of(address);
   std::uint32_t at = index_.find(hash, [&](std::uint32_t row) { return rows_[row].key == address; });
   if (at == kNoRow) at = takeRow(address, hash);
   if (at == kNoRow) return;
-  Row& row = rows_[at];
-  const InlineTotals now = sum(ofCpus);
-  if (now != row.last) {
-    handOver(row.last, now, [&](const Counters& delta) { shard.addHostCounts(address, direction_, delta); });
-    row.last = now;
-    row.changedMs = nowMs_;
-  }
+  handOver(shard, rows_[at], now);
   const bool isForeign = networks != nullptr && networks->match(address) == PrefixTable::kNone;
-  if ((isForeign || isIdle(row)) && leaving_.size() < kLeavingMost) leaving_.push_back(at);
+  if ((isForeign || isIdle(rows_[at])) && leaving_.size() < kLeavingMost) leaving_.push_back(at);
+}
+
+void InlineHosts::handOver(Shard& shard, Row& row, const Counters& now) {
+  if (isSame(now, row.last)) return;
+  shard.addHostCounts(row.key, direction_, difference(now, row.last));
+  row.last = now;
+  row.changedMs = nowMs_;
 }
 
 /// The kernel may have counted a last packet since the row was read: removing it tells.
 void InlineHosts::remove(Shard& shard, std::uint32_t at) {
   Row& row = rows_[at];
   if (bpf_map_lookup_and_delete_elem(mapFd_, row.key.bytes.data(), values_.data()) == 0) {
-    const InlineTotals now = sum(values_.data());
-    if (now != row.last) {
-      handOver(row.last, now, [&](const Counters& delta) { shard.addHostCounts(row.key, direction_, delta); });
-    }
+    handOver(shard, row, countsOf(0));
   }
   index_.erase(hash_.of(row.key), at, [this](std::uint32_t other) { return hash_.of(rows_[other].key); });
   freeRows_.push_back(at);
@@ -110,10 +107,8 @@ std::uint32_t InlineHosts::takeRow(const Address& key, std::uint64_t hash) {
   return at;
 }
 
-InlineTotals InlineHosts::sum(const inline_counts* ofCpus) const noexcept {
-  InlineTotals totals;
-  for (std::size_t cpu = 0; cpu < cpus_; cpu++) totals.add(ofCpus[cpu]);
-  return totals;
+Counters InlineHosts::countsOf(std::size_t i) const noexcept {
+  return sumOfCpus(std::span(values_).subspan(i * cpus_, cpus_));
 }
 
 }  // namespace floodwall

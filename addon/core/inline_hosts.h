@@ -7,7 +7,7 @@
 
 #include "address_hash.h"
 #include "host_index.h"
-#include "inline_totals.h"
+#include "inline_counts.h"
 #include "lazy_array.h"
 #include "prefix_table.h"
 #include "shard.h"
@@ -26,16 +26,18 @@ class InlineHosts {
  private:
   struct Row {
     Address key;
-    InlineTotals last;
+    Counters last;
     std::uint32_t changedMs;
   };
-  static_assert(sizeof(Row) == 104);
+  static_assert(sizeof(Row) == 72);
 
-  void readHost(Shard& shard, const inline_address& key, const inline_counts* ofCpus, const PrefixTable* networks);
+  void readHost(Shard& shard, const inline_address& key, const Counters& now, const PrefixTable* networks);
   void remove(Shard& shard, std::uint32_t row);
   [[nodiscard]] bool isIdle(const Row& row) const noexcept;
   [[nodiscard]] std::uint32_t takeRow(const Address& key, std::uint64_t hash);
-  [[nodiscard]] InlineTotals sum(const inline_counts* ofCpus) const noexcept;
+  void handOver(Shard& shard, Row& row, const Counters& now);
+  /// Of the i-th host that was read last.
+  [[nodiscard]] Counters countsOf(std::size_t i) const noexcept;
 
   int mapFd_;
   Direction direction_;

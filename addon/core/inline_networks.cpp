@@ -67,8 +67,9 @@ void pass(inline_filter& filter, const PrefixValue& prefix) {
 }
 
 UniqueFd makeCounts(std::uint32_t networkCount) {
-  UniqueFd map = makeMap(BPF_MAP_TYPE_PERCPU_HASH, sizeof(std::uint32_t), sizeof(inline_counts), networkCount);
   const std::vector<inline_counts> zeros(static_cast<std::size_t>(std::max(1, libbpf_num_possible_cpus())));
+  const auto valueBytes = static_cast<std::uint32_t>(zeros.size() * sizeof(inline_counts));
+  UniqueFd map = makeMap(BPF_MAP_TYPE_HASH, sizeof(std::uint32_t), valueBytes, networkCount);
   for (std::uint32_t network = 0; network < networkCount; network++) put(map, &network, zeros.data());
   return map;
 }

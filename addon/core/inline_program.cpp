@@ -25,6 +25,11 @@ namespace {
 constexpr std::uint32_t kFlowSetsTotal = 1U << 20;
 constexpr std::uint32_t kFlowSetsMost = 1U << 19, kFlowSetsLeast = 1U << 14;
 
+/// Host tables up to this size are allocated whole, which makes them a sixth faster; larger ones grow with their hosts.
+constexpr std::uint64_t kWholeTableBytes = std::uint64_t{64} << 20;
+/// What the kernel adds to the value of a host, its key included.
+constexpr std::uint64_t kHostOverhead = 64;
+
 std::uint32_t possibleCpus() { return static_cast<std::uint32_t>(std::max(1, libbpf_num_possible_cpus())); }
 
 void check(int error, const char* what) {
@@ -60,10 +65,19 @@ void InlineProgram::configure() {
   settings.sample_every = options_.sampleEvery;
   settings.counts_outgoing = options_.countOutgoing ? 1 : 0;
   settings.has_fragments = options_.hasFragments ? 1 : 0;
+  settings.cpus = possibleCpus();
   if (options_.hasFragments) bpf_program__set_flags(skeleton_->progs.xdp_inline, BPF_F_XDP_HAS_FRAGS);
-  bpf_map__set_max_entries(skeleton_->maps.flow_sets, sets * possibleCpus());
-  bpf_map__set_max_entries(skeleton_->maps.incoming_hosts, options_.maxHosts);
-  if (options_.countOutgoing) bpf_map__set_max_entries(skeleton_->maps.outgoing_hosts, options_.maxHosts);
+  auto& maps = skeleton_->maps;
+  bpf_map__set_max_entries(maps.flow_sets, sets * possibleCpus());
+  for (bpf_map* counts : {maps.incoming_hosts, maps.outgoing_hosts, maps.zeros,
+                          bpf_map__inner_map(maps.incoming_networks), bpf_map__inner_map(maps.outgoing_networks)}) {
+    bpf_map__set_value_size(counts, static_cast<std::uint32_t>(possibleCpus() * sizeof(inline_counts)));
+  }
+  const std::uint64_t tableBytes = options_.maxHosts * (kHostOverhead + possibleCpus() * sizeof(inline_counts));
+  const std::uint32_t flags = tableBytes <= kWholeTableBytes ? 0U : std::uint32_t{BPF_F_NO_PREALLOC};
+  for (bpf_map* hosts : {maps.incoming_hosts, maps.outgoing_hosts}) bpf_map__set_map_flags(hosts, flags);
+  bpf_map__set_max_entries(maps.incoming_hosts, options_.maxHosts);
+  if (options_.countOutgoing) bpf_map__set_max_entries(maps.outgoing_hosts, options_.maxHosts);
 }
 
 void InlineProgram::setNetworks(std::span<const PrefixValue> prefixes, std::uint32_t networkCount) {

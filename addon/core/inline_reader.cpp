@@ -88,7 +88,7 @@ void InlineReader::settleStats() {
 }
 
 void InlineReader::readNetworks(Direction direction) {
-  std::vector<InlineTotals>& last = networks_[static_cast<std::size_t>(direction)];
+  std::vector<Counters>& last = networks_[static_cast<std::size_t>(direction)];
   if (last.empty()) return;
   const auto cpus = static_cast<std::size_t>(std::max(1, libbpf_num_possible_cpus()));
   keys_.resize(last.size());
@@ -100,11 +100,10 @@ void InlineReader::readNetworks(Direction direction) {
                                          &count, nullptr);
   if (error < 0 && error != -ENOENT) return;
   for (std::size_t i = 0; i < count; i++) {
-    InlineTotals now;
-    for (std::size_t cpu = 0; cpu < cpus; cpu++) now.add(values_[i * cpus + cpu]);
+    const Counters now = sumOfCpus(std::span(values_).subspan(i * cpus, cpus));
     const std::uint32_t network = keys_[i];
-    if (network >= last.size() || now == last[network]) continue;
-    handOver(last[network], now, [&](const Counters& delta) { shard_.addNetworkCounts(network, direction, delta); });
+    if (network >= last.size() || isSame(now, last[network])) continue;
+    shard_.addNetworkCounts(network, direction, difference(now, last[network]));
     last[network] = now;
   }
 }

@@ -45,7 +45,7 @@ class InlineReader {
   ShardStats before_;
   std::vector<InlineHosts> hosts_;
   /// By direction and network identifier.
-  std::vector<InlineTotals> networks_[2];
+  std::vector<Counters> networks_[2];
   std::uint64_t networkPackets_ = 0;
   const PrefixTable* replaced_ = nullptr;
   std::unique_ptr<ring_buffer, CloseRing> samples_;

@@ -11,8 +11,8 @@
 #include <cstdio>
 #include <vector>
 
+#include "inline_counts.h"
 #include "inline_program.h"
-#include "inline_totals.h"
 #include "packets.h"
 
 namespace floodwall::test {
@@ -53,14 +53,14 @@ class InlineBox {
     return options.retval;
   }
 
-  [[nodiscard]] InlineTotals host(const Address& address, Direction direction = Direction::incoming) const {
+  [[nodiscard]] Counters host(const Address& address, Direction direction = Direction::incoming) const {
     return read(program.hostsFd(direction), address.bytes.data());
   }
   [[nodiscard]] bool hasHost(const Address& address, Direction direction = Direction::incoming) const {
     std::vector<inline_counts> ofCpus(cpus());
     return bpf_map_lookup_elem(program.hostsFd(direction), address.bytes.data(), ofCpus.data()) == 0;
   }
-  [[nodiscard]] InlineTotals network(std::uint32_t network, Direction direction = Direction::incoming) const {
+  [[nodiscard]] Counters network(std::uint32_t network, Direction direction = Direction::incoming) const {
     return read(program.networksFd(direction), &network);
   }
 
@@ -75,12 +75,10 @@ class InlineBox {
     REQUIRE(sched_setaffinity(0, sizeof set, &set) == 0);
   }
   static std::size_t cpus() { return static_cast<std::size_t>(libbpf_num_possible_cpus()); }
-  static InlineTotals read(int map, const void* key) {
+  static Counters read(int map, const void* key) {
     std::vector<inline_counts> ofCpus(cpus());
-    InlineTotals totals;
-    if (bpf_map_lookup_elem(map, key, ofCpus.data()) != 0) return totals;
-    for (const inline_counts& one : ofCpus) totals.add(one);
-    return totals;
+    if (bpf_map_lookup_elem(map, key, ofCpus.data()) != 0) return {};
+    return sumOfCpus(ofCpus);
   }
 };
 

@@ -174,21 +174,20 @@ TEST_CASE("inline reader: counts samples that found no room") {
   CHECK(stats.counted_packets == 5'000);
 }
 
-TEST_CASE("inline totals: hand over more bytes than 32 bits hold in several parts that add up") {
-  InlineTotals now;
-  now.packets[1] = 4'000'000;
-  now.bytes[1] = 6'000'000'000;
-  now.newFlows = 9;
-  std::uint64_t packets = 0, bytes = 0, flows = 0;
-  int calls = 0;
-  handOver({}, now, [&](const Counters& delta) {
-    packets += delta.packets[1];
-    bytes += delta.bytes[1];
-    flows += delta.newFlows;
-    calls++;
-  });
-  CHECK(calls == 2);
-  CHECK(packets == 4'000'000);
-  CHECK(bytes == 6'000'000'000);
-  CHECK(flows == 9);
+TEST_CASE("inline counts: take the sum of all CPUs and differences across the wrap") {
+  std::vector<inline_counts> ofCpus(2);
+  ofCpus[0].packets[1] = 0xffffffff;
+  ofCpus[1].packets[1] = 3;
+  ofCpus[1].bytes[5] = 60;
+  ofCpus[0].new_flows = 7;
+  const Counters sum = sumOfCpus(ofCpus);
+  CHECK(sum.packets[1] == 2);
+  CHECK(sum.bytes[5] == 60);
+  Counters before;
+  before.packets[1] = 0xfffffff0;
+  before.newFlows = 2;
+  const Counters delta = difference(sum, before);
+  CHECK(delta.packets[1] == 18);
+  CHECK(delta.bytes[5] == 60);
+  CHECK(delta.newFlows == 5);
 }

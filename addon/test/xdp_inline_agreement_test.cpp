@@ -130,10 +130,10 @@ class Model {
     return kCounted;
   }
 
-  std::array<std::map<Bits, InlineTotals>, 2> hosts;
+  std::array<std::map<Bits, Counters>, 2> hosts;
 
  private:
-  static void add(InlineTotals& totals, const Packet& packet, bool isNew) {
+  static void add(Counters& totals, const Packet& packet, bool isNew) {
     const auto addTo = [&](Class counted) {
       totals.packets[static_cast<std::size_t>(counted)]++;
       totals.bytes[static_cast<std::size_t>(counted)] += packet.wire;
@@ -148,7 +148,7 @@ class Model {
   std::set<Flow> flows_;
 };
 
-std::string text(const InlineTotals& totals) {
+std::string text(const Counters& totals) {
   std::string text = std::to_string(totals.newFlows) + " flows";
   for (std::size_t i = 0; i < kClasses; i++) {
     text += ", " + std::to_string(totals.packets[i]) + "/" + std::to_string(totals.bytes[i]);

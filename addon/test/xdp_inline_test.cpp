@@ -23,7 +23,7 @@ Bytes cut(Bytes frame, std::size_t length) {
   return frame;
 }
 
-std::uint32_t packetsOf(const InlineTotals& totals, Class ofClass) {
+std::uint32_t packetsOf(const Counters& totals, Class ofClass) {
   return totals.packets[static_cast<std::size_t>(ofClass)];
 }
 
@@ -118,14 +118,14 @@ TEST_CASE("xdp inline: counts every shape of packet to its host and passes it on
     CAPTURE(shape.name);
     const InlineBox box;
     CHECK(box.run(shape.frame) == XDP_PASS);
-    const InlineTotals totals = box.host(shape.isIpv6 ? ipv6(1, 1) : ipv4(kProtected + 1));
-    InlineTotals expected;
+    const Counters totals = box.host(shape.isIpv6 ? ipv6(1, 1) : ipv4(kProtected + 1));
+    Counters expected;
     for (const Class counted : shape.classes) {
       expected.packets[static_cast<std::size_t>(counted)] = 1;
-      expected.bytes[static_cast<std::size_t>(counted)] = shape.frame.size();
+      expected.bytes[static_cast<std::size_t>(counted)] = static_cast<std::uint32_t>(shape.frame.size());
     }
     expected.newFlows = shape.isNewFlow ? 1 : 0;
-    CHECK(totals == expected);
+    CHECK(isSame(totals, expected));
     const inline_stats stats = box.program.stats();
     CHECK(stats.received_packets == 1);
     CHECK(stats.received_bytes == shape.frame.size());
@@ -188,6 +188,14 @@ TEST_CASE("xdp inline: counts hosts beyond the bound to their network") {
   CHECK(stats.untracked_packets == kHosts - rows);
   CHECK(packetsOf(box.network(kIpv4Network), Class::udp) == kHosts - rows);
   CHECK(packetsOf(box.network(kIpv6Network), Class::udp) == 0);
+}
+
+TEST_CASE("xdp inline: counts in a table that grows with its hosts as in one that is whole at first") {
+  if (cannotRunXdp("xdp inline: counts in a table that grows with its hosts")) return;
+  const InlineBox box({.maxHosts = 1U << 24, .countOutgoing = true});
+  box.run(udpFrame(kProtected + 1, kProtected + 2), 3);
+  CHECK(packetsOf(box.host(ipv4(kProtected + 2)), Class::udp) == 3);
+  CHECK(packetsOf(box.host(ipv4(kProtected + 1), Direction::outgoing), Class::udp) == 3);
 }
 
 TEST_CASE("xdp inline: counts a flow once, and another one for each part that differs") {
