@@ -50,15 +50,18 @@ async function countAll(engine: Engine, source: Source, arrived: number): Promis
   }
 }
 
-/** How many packets arrived is what the other side says at the end. */
+/** Says how many hosts are tracked when that changes; the other side says at the end how many packets arrived. */
 async function countUntilTold(engine: Engine, source: Source): Promise<Counts> {
   let arrived: number | null = null;
+  let told = 0;
   const input = Bun.stdin.text().then((text) => {
     arrived = Number(text);
   });
   while (arrived === null) {
     await Promise.race([Bun.sleep(TICK_MS), input]);
-    await engine.tick();
+    const { trackedHosts } = await engine.tick();
+    if (trackedHosts !== told) console.log(`tracking ${trackedHosts}`);
+    told = trackedHosts;
   }
   return countAll(engine, source, arrived);
 }

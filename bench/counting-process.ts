@@ -1,5 +1,6 @@
 /** The processes that the benches of the packet path compare: each counts the packets of one interface on CPU 1. */
 import { join } from "node:path";
+import { eventually } from "../test/fixtures/service.ts";
 import type { Namespace } from "../test/lab/namespaces.ts";
 
 /** The traffic source has the first CPU. */
@@ -34,34 +35,39 @@ export function workerCommand(addon: string, kind: "af_xdp" | "xdp_inline", devi
 
 export class CountingProcess {
   readonly #child: Bun.Subprocess<"pipe", "pipe", "inherit">;
-  readonly #lines: AsyncGenerator<string, void>;
+  readonly #listening: Promise<void>;
+  /** "ready", then perhaps how many hosts it tracks, at its end what it counted. */
+  #lastLine = "";
 
   private constructor(child: Bun.Subprocess<"pipe", "pipe", "inherit">) {
     this.#child = child;
-    this.#lines = linesOf(child.stdout);
+    this.#listening = this.#listen(child.stdout);
   }
 
   /** Resolves when it counts. It ends with the namespace at the latest. */
   static async start(namespace: Namespace, command: readonly string[]): Promise<CountingProcess> {
     const pinned = namespace.command(["taskset", "-c", String(COUNTING_CPU), ...command]);
     const counting = new CountingProcess(Bun.spawn(pinned, { stdin: "pipe", stdout: "pipe", stderr: "inherit" }));
-    if ((await counting.#nextLine()) !== "ready") throw new Error(`${command.join(" ")}: not ready`);
+    await eventually(() => counting.#lastLine !== "", `${command.join(" ")}: not ready`, 20_000);
     return counting;
+  }
+
+  /** As the worker said at its last tick. */
+  get trackedHosts(): number {
+    return Number(/^tracking (\d+)$/.exec(this.#lastLine)?.[1] ?? 0);
   }
 
   /** Once all is sent: what became of the packets that arrived. */
   async end(arrived: number): Promise<Counts> {
     await this.#child.stdin.write(String(arrived));
     await this.#child.stdin.end();
-    const counts = JSON.parse(await this.#nextLine()) as Counts;
+    await this.#listening;
     if ((await this.#child.exited) !== 0) throw new Error("the counting process failed");
-    return counts;
+    return JSON.parse(this.#lastLine) as Counts;
   }
 
-  async #nextLine(): Promise<string> {
-    const { value } = await this.#lines.next();
-    if (typeof value !== "string") throw new Error("the counting process ended early");
-    return value;
+  async #listen(output: ReadableStream<Uint8Array>): Promise<void> {
+    for await (const line of linesOf(output)) this.#lastLine = line;
   }
 }
 

@@ -12,6 +12,8 @@ export interface FloodOptions {
   readonly seconds: number;
   /** Default: as fast as it goes. */
   readonly pps?: number;
+  /** Default: live frames, which keep the sender's CPU busy whatever the rate; a socket sleeps between its packets. */
+  readonly path?: "socket" | "live";
 }
 
 export interface Flood {
