@@ -53,6 +53,14 @@ class InlineBox {
     return options.retval;
   }
 
+  /// Without looking at what comes out, for many frames.
+  void feed(const Bytes& frame) const {
+    LIBBPF_OPTS(bpf_test_run_opts, options);
+    options.data_in = frame.data();
+    options.data_size_in = static_cast<std::uint32_t>(frame.size());
+    REQUIRE(bpf_prog_test_run_opts(program.programFd(), &options) == 0);
+  }
+
   [[nodiscard]] Counters host(const Address& address, Direction direction = Direction::incoming) const {
     return read(program.hostsFd(direction), address.bytes.data());
   }

@@ -214,6 +214,27 @@ TEST_CASE("xdp inline: counts a flow once, and another one for each part that di
   CHECK(flows() == 4);
 }
 
+TEST_CASE("xdp inline: counts a million flows within 2 %, and knows them when they come again") {
+  if (cannotRunXdp("xdp inline: counts a million flows within 2 %")) return;
+  const InlineBox box;
+  constexpr std::uint32_t kFlows = 1'000'000;
+  Bytes frame = udpFrame(kForeign, kProtected + 1);
+  const auto feedAll = [&] {
+    for (std::uint32_t flow = 0; flow < kFlows; flow++) {
+      // The last bytes of the source's address.
+      frame[28] = static_cast<std::uint8_t>(flow >> 8);
+      frame[29] = static_cast<std::uint8_t>(flow);
+      frame[27] = static_cast<std::uint8_t>(flow >> 16);
+      box.feed(frame);
+    }
+  };
+  feedAll();
+  const double first = box.host(ipv4(kProtected + 1)).newFlows;
+  CHECK(first == doctest::Approx(kFlows).epsilon(0.02));
+  feedAll();
+  CHECK(box.host(ipv4(kProtected + 1)).newFlows - first < 0.02 * kFlows);
+}
+
 TEST_CASE("xdp inline: replaces the networks as a whole") {
   if (cannotRunXdp("xdp inline: replaces the networks as a whole")) return;
   InlineBox box;
