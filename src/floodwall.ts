@@ -25,6 +25,7 @@ import type { Metrics } from "./observability/metrics.ts";
 import { PacketPath } from "./packet-path.ts";
 import type { StateDatabase } from "./storage/state-database.ts";
 import type { Clock } from "./system/clock.ts";
+import { ClockSteps } from "./system/clock-steps.ts";
 import type { Environment } from "./system/environment.ts";
 import type { Timers } from "./system/timers.ts";
 
@@ -58,6 +59,7 @@ export class Floodwall {
   config: Config;
   readonly #options: FloodwallOptions;
   readonly #limiter: Limiter;
+  readonly #clockSteps: ClockSteps;
   /** By id; null: over, its record is to be removed. */
   readonly #unsavedAttacks = new Map<string, Attack | null>();
   /** Monotonic ms of detection, by target, until the route is out. */
@@ -71,6 +73,7 @@ export class Floodwall {
     this.config = config;
     this.startedMs = clock.monotonicMs();
     this.#limiter = new Limiter(clock);
+    this.#clockSteps = new ClockSteps(clock);
     this.announcer = config.bgp === null ? null : this.#makeAnnouncer(config.bgp);
     this.detector = new Detector(detectionPolicy(config), randomUUIDv7);
     this.bans = new BanEngine({
@@ -101,7 +104,7 @@ export class Floodwall {
     this.announcer?.start();
     this.packetPath?.start();
     if (this.packetPath === null) log.warn({}, "no capture is configured: control plane only, nothing is detected");
-    this.#cancelBanTick = timers.every(BAN_TICK_MS, () => this.bans.tick(clock.wallMs()));
+    this.#cancelBanTick = timers.every(BAN_TICK_MS, () => this.bans.tick(this.now().wallMs));
   }
 
   /** Bans stay in force: a managed speaker keeps their routes, if there are any, and the next start takes them up. */
@@ -117,7 +120,7 @@ export class Floodwall {
 
   /** Returns the keys that need a restart; throws ConfigError, with the running configuration untouched. */
   reload(): readonly string[] {
-    const { configPath, clock, log } = this.#options;
+    const { configPath, log } = this.#options;
     const loaded = loadConfigOrThrow(configPath);
     const keys = restartKeys(this.config, loaded);
     const next = keepRestartKeys(this.config, loaded);
@@ -125,7 +128,7 @@ export class Floodwall {
     this.config = next;
     this.packetPath?.reconfigure(next);
     this.detector.reconfigure(detectionPolicy(next));
-    this.bans.reconfigure(mitigationPolicy(next), clock.wallMs());
+    this.bans.reconfigure(mitigationPolicy(next), this.now().wallMs);
     if (next.bgp !== null) this.announcer?.reload(next.bgp);
     log.info({ dry_run: next.dryRun, needs_restart: keys }, "configuration reloaded");
     return keys;
@@ -155,6 +158,18 @@ export class Floodwall {
     }
   }
 
+  /** A wall clock that was set must neither end bans early nor keep them for days: their expiry moves with it. */
+  now(): Now {
+    const { clock, log } = this.#options;
+    const now = { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() };
+    const stepMs = this.#clockSteps.take();
+    if (stepMs !== 0) {
+      log.warn({ step_ms: Math.round(stepMs) }, "the wall clock was set: expiries of bans move with it");
+      this.bans.clockStepped(stepMs, now.wallMs);
+    }
+    return now;
+  }
+
   uptimeSeconds(): number {
     return (this.#options.clock.monotonicMs() - this.startedMs) / 1000;
   }
@@ -176,7 +191,7 @@ export class Floodwall {
   }
 
   #makePacketPath(): PacketPath | null {
-    const { native, log, timers, clock, metrics } = this.#options;
+    const { native, log, timers, metrics } = this.#options;
     const { capture } = this.config;
     if (native === null || capture === null) return null;
     return new PacketPath({
@@ -186,7 +201,7 @@ export class Floodwall {
       detector: this.detector,
       log,
       timers,
-      now: () => ({ wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() }),
+      now: () => this.now(),
       onChanges: (changes, now) => this.#attacksChanged(changes, now),
       onSampled: (attack) => this.#saveSoon(attack),
       onBeat: ({ summary, busyMs }) =>
@@ -265,7 +280,7 @@ export class Floodwall {
     this.#limiter.pass("state", (suppressed) =>
       log.error(
         { cause, suppressed },
-        "the state database takes no writes: bans hold, but would not survive a restart",
+        "the state database takes no writes: automatic bans hold, but would not survive a restart; orders are refused",
       ),
     );
   }

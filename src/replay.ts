@@ -55,7 +55,7 @@ function run(engine: Engine, source: Replay, config: Config, print: (line: strin
   const sampler = new AttackSampler(engine, samplingPolicy(config));
   const bans = new BanEngine({
     policy: { ...mitigationPolicy(config), dryRun: true },
-    store: { saveBan: () => {}, removeBan: () => {} },
+    store: { saveBan: () => {}, removeBan: () => {}, atOnce: (writes) => writes() },
     announcer: null,
     newId,
     endedKept: ENDED_BANS_KEPT,

@@ -55,7 +55,7 @@ function start(config: Config, configPath: string, log: Log): Running {
   const state = new StateDatabase(config.stateDir);
   const parts = { clock: systemClock, timers: systemTimers, log, metrics };
   const floodwall = new Floodwall({ config, configPath, state, native, environment: processEnvironment, ...parts });
-  const service = new RunningService(floodwall, systemClock, VERSION);
+  const service = new RunningService(floodwall, VERSION);
   const limiter = new Limiter(systemClock);
   const http = new HttpServer({ ...config.api, service, limiter, ...parts });
   // The port first: a second service on this machine is refused before it announces anything.

@@ -13,21 +13,18 @@ import { HOST_CHUNK_ROWS } from "./limits.ts";
 import type { Ban } from "./mitigation/ban.ts";
 import type { IpAddress } from "./net/address.ts";
 import { StateDatabaseError } from "./storage/state-database.ts";
-import type { Clock } from "./system/clock.ts";
 import { allocateHostRows, type HostRows, rowAddress } from "./traffic/host-rows.ts";
 import { METRICS } from "./traffic/rates.ts";
 
 export class RunningService implements Service {
   readonly #floodwall: Floodwall;
-  readonly #clock: Clock;
   readonly #version: string;
   /** Allocated with the first reading of hosts. */
   #rows: HostRows | null = null;
   ready = false;
 
-  constructor(floodwall: Floodwall, clock: Clock, version: string) {
+  constructor(floodwall: Floodwall, version: string) {
     this.#floodwall = floodwall;
-    this.#clock = clock;
     this.#version = version;
   }
 
@@ -85,11 +82,11 @@ export class RunningService implements Service {
   }
 
   ban(target: IpAddress): BanView {
-    return this.#banView(orFault(() => this.#floodwall.bans.ban(target, this.#clock.wallMs())));
+    return this.#banView(orFault(() => this.#floodwall.bans.ban(target, this.#floodwall.now().wallMs)));
   }
 
   unban(target: IpAddress): BanView | null {
-    const ban = orFault(() => this.#floodwall.bans.unban(target, this.#clock.wallMs()));
+    const ban = orFault(() => this.#floodwall.bans.unban(target, this.#floodwall.now().wallMs));
     return ban === null ? null : this.#banView(ban);
   }
 

@@ -111,6 +111,7 @@ export class Detector {
     }
     if (this.#attacks.size >= this.#policy.maxActive) {
       this.refused++;
+      suspects.set(target, since);
       return;
     }
     const reason = explain(rates);

@@ -23,11 +23,8 @@ export interface MitigationPolicy extends AdmissionPolicy {
 export interface BanStore {
   saveBan(ban: Ban): void;
   removeBan(id: string): void;
-  /**
-   * Returns when all that `writes` did is on disk, or throws and none of it is: one wait for the disk, however many
-   * bans. Absent where nothing is kept.
-   */
-  atOnce?(writes: () => void): void;
+  /** Returns when all that `writes` did is on disk, or throws and none of it is: one wait, however many bans. */
+  atOnce(writes: () => void): void;
 }
 
 export interface BanEngineOptions {
@@ -125,6 +122,11 @@ export class BanEngine {
   tick(wallMs: number): void {
     this.#endExpired(wallMs);
     this.#wantRoutesIfStale();
+  }
+
+  /** The wall clock was set by so much; to be told before the new time is used for anything else. */
+  clockStepped(byMs: number, wallMs: number): void {
+    for (const ban of [...this.#active.values()]) this.#apply(ban, { kind: "clock_stepped", byMs }, wallMs);
   }
 
   /** Stores what happened by itself since the last time; all of it waits on when the write fails. */
@@ -269,8 +271,7 @@ export class BanEngine {
         else store.saveBan(ban);
       }
     };
-    if (store.atOnce === undefined) writes();
-    else store.atOnce(writes);
+    store.atOnce(writes);
     this.#unsaved.clear();
   }
 

@@ -43,6 +43,7 @@ const EVENTS: readonly BanEvent[] = [
   { kind: "refreshed", ttlSeconds: 600 },
   { kind: "unbanned" },
   { kind: "clock" },
+  { kind: "clock_stepped", byMs: 5 },
   policy({ isWhitelisted: true, isInNetworks: false, dryRun: true }),
 ];
 
@@ -104,6 +105,14 @@ describe("an active ban", () => {
   test("ends at its expiry, not before", () => {
     expect(next(ban(), { kind: "clock" }, 599_999).state).toBe("active");
     expect(next(ban(), { kind: "clock" }, 600_000)).toMatchObject({ state: "withdrawn", reason: "ttl expired" });
+  });
+
+  test("keeps what is left of its time when the wall clock is set", () => {
+    const day = 86_400_000;
+    const ahead = next(ban(), { kind: "clock_stepped", byMs: day }, day);
+    expect(next(ahead, { kind: "clock" }, day + 599_999).state).toBe("active");
+    const back = next(ban({ expiresAt: day + 600_000 }), { kind: "clock_stepped", byMs: -day }, 0);
+    expect(next(back, { kind: "clock" }, 600_000).state).toBe("withdrawn");
   });
 
   test("ends when its target is whitelisted or leaves the networks", () => {

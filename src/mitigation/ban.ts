@@ -42,6 +42,8 @@ export type BanEvent =
   | { readonly kind: "unbanned" }
   /** Time went by. */
   | { readonly kind: "clock" }
+  /** The wall clock was set: what is left of the ban's time stays as it was. */
+  | { readonly kind: "clock_stepped"; readonly byMs: number }
   /** The configuration changed: what the target is now, and whether bans are virtual now. */
   | {
       readonly kind: "policy";
@@ -68,6 +70,8 @@ export function next(ban: Ban, event: BanEvent, wallMs: number): Ban {
       return withdraw(ban, "manual unban", wallMs);
     case "clock":
       return wallMs >= ban.expiresAt ? withdraw(ban, "ttl expired", wallMs) : ban;
+    case "clock_stepped":
+      return { ...ban, expiresAt: ban.expiresAt + event.byMs };
     case "policy":
       return underPolicy(ban, event, wallMs);
     default:

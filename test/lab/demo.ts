@@ -8,7 +8,7 @@ import { eventually } from "../fixtures/service.ts";
 import { namespacesUnavailable } from "./namespaces.ts";
 import { Narrator } from "./narrator.ts";
 import { showReplay } from "./replay-demo.ts";
-import { NETWORK, THRESHOLD_PPS, World } from "./world.ts";
+import { NETWORK, type Sent, THRESHOLD_PPS, World } from "./world.ts";
 
 const VICTIM = "203.0.113.7";
 const FLOOD_PPS = 10 * THRESHOLD_PPS;
@@ -67,11 +67,12 @@ async function showWorld(): Promise<void> {
 }
 
 async function showFlood(world: World): Promise<void> {
+  const before = await captureTotals();
   const background = world.send({ profile: "mixed", target: "203.0.113.1", hosts: 50, pps: 2000, seconds: 2 });
   await Bun.sleep(1500);
   const hosts = (await world.service.get<{ hosts: unknown[] }>("/api/v1/hosts")).body.hosts.length;
   if (hosts < 50) throw new Error(`background to 50 hosts was sent, but ${hosts} are seen`);
-  await background;
+  const noise = await background;
   say.step("rates", `background traffic: ${hosts} hosts seen, none in attack`);
 
   say.step(
@@ -89,7 +90,7 @@ async function showFlood(world: World): Promise<void> {
   const sent = await flood;
   const latencyMs = seenAtMs - sent.first_packet_wall_ns / 1e6;
   say.step("result", `first flood packet → route in BIRD: ${latencyMs.toFixed(0)} ms`);
-  await showCounts(world, sent.packets - sent.device_drops);
+  await showCounts(before, [noise, sent]);
   say.step("calm", `the flood is over: ${grouped(sent.packets)} packets sent; waiting for the end of the attack`);
   await eventually(async () => !(await world.bird.hasRoute(`${VICTIM}/32`)), "the route was not withdrawn", 15_000);
   say.step("BIRD", `${VICTIM}/32 is withdrawn`);
@@ -111,23 +112,34 @@ async function activeAttack(world: World): Promise<AttackWire> {
   return attack;
 }
 
-/** What left the attacker was counted or is reported as dropped: nothing is lost in silence. */
-async function showCounts(world: World, arrived: number): Promise<void> {
-  const totals = await captureTotals(world);
-  say.step(
-    "counts",
-    `${grouped(totals.received)} packets received since the start, ${grouped(totals.dropped)} dropped`,
-  );
-  if (totals.received + totals.dropped < arrived)
-    throw new Error(`${arrived} packets arrived, not all are accounted for`);
+interface Totals {
+  readonly received: number;
+  readonly dropped: number;
 }
 
-async function captureTotals(world: World): Promise<{ received: number; dropped: number }> {
+/** What left the attacker was received or is reported as dropped, to the packet: nothing is lost in silence. */
+async function showCounts(before: Totals, sent: readonly Sent[]): Promise<void> {
+  const arrived = sent.reduce((sum, { packets, device_drops }) => sum + packets - device_drops, 0);
+  let received = 0;
+  let dropped = 0;
+  await eventually(
+    async () => {
+      const now = await captureTotals();
+      received = now.received - before.received;
+      dropped = now.dropped - before.dropped;
+      return received + dropped === arrived;
+    },
+    () => `${arrived} packets arrived, but ${received} received and ${dropped} dropped are reported`,
+    3_000,
+  );
+  say.step("counts", `${grouped(arrived)} packets arrived: ${grouped(received)} received, ${grouped(dropped)} dropped`);
+}
+
+async function captureTotals(): Promise<Totals> {
   const answer = await fetch(`http://127.0.0.1:${port}/metrics`);
   const text = await answer.text();
   const sum = (name: string) =>
     [...text.matchAll(new RegExp(`^${name}(?:\\{.*\\})? (\\S+)$`, "gm"))].reduce((total, m) => total + Number(m[1]), 0);
-  void world;
   return { received: sum("svc_capture_received_packets_total"), dropped: sum("svc_capture_dropped_packets_total") };
 }
 
