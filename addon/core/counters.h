@@ -37,8 +37,19 @@ static_assert(sizeof(Counters) == 52);
 
 /// The 13 metrics, in the order in which thresholds are judged (src/traffic/rates.ts has the same order).
 enum class Metric : std::uint8_t {
-  pps, mbps, flowsPerSec,
-  tcpPps, tcpMbps, udpPps, udpMbps, icmpPps, icmpMbps, tcpSynPps, tcpSynMbps, fragPps, fragMbps,
+  pps,
+  mbps,
+  flowsPerSec,
+  tcpPps,
+  tcpMbps,
+  udpPps,
+  udpMbps,
+  icmpPps,
+  icmpMbps,
+  tcpSynPps,
+  tcpSynMbps,
+  fragPps,
+  fragMbps,
 };
 inline constexpr std::size_t kMetrics = 13;
 

@@ -58,6 +58,8 @@ InlineProgram::InlineProgram(const InlineProgramOptions& options) : options_(opt
 
 void InlineProgram::configure() {
   const std::uint32_t sets = std::clamp(std::bit_floor(kFlowSetsTotal / possibleCpus()), kFlowSetsLeast, kFlowSetsMost);
+  // The skeleton declares .rodata const because it is so once loaded; before that it is ours to fill in.
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
   inline_settings& settings = const_cast<inline_settings&>(skeleton_->rodata->settings);
   std::random_device random;
   for (__u32& word : settings.seed) word = random();

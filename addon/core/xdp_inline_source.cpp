@@ -170,7 +170,7 @@ class XdpInlineSource final : public CaptureSource {
 
 }  // namespace
 
-std::unique_ptr<CaptureSource> openXdpInline(XdpInlineOptions options, AddShard addShard) {
+std::unique_ptr<CaptureSource> openXdpInline(const XdpInlineOptions& options, AddShard addShard) {
   return std::make_unique<XdpInlineSource>(options, std::move(addShard));
 }
 

@@ -27,6 +27,6 @@ struct XdpInlineOptions {
 };
 
 /// Counts nothing before its setNetworks. Throws SourceError.
-[[nodiscard]] std::unique_ptr<CaptureSource> openXdpInline(XdpInlineOptions options, AddShard addShard);
+[[nodiscard]] std::unique_ptr<CaptureSource> openXdpInline(const XdpInlineOptions& options, AddShard addShard);
 
 }  // namespace floodwall

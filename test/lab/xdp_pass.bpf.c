@@ -5,8 +5,6 @@
 #include <bpf/bpf_helpers.h>
 
 SEC("xdp")
-int xdp_pass(struct xdp_md *ctx) {
-  return XDP_PASS;
-}
+int xdp_pass(struct xdp_md* ctx) { return XDP_PASS; }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
