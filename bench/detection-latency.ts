@@ -22,7 +22,8 @@ const LEVELS: readonly Level[] = [
   { times: 2, targetMs: 650, floodSeconds: 1.2, rivalSeconds: 8 },
   { times: 1.2, targetMs: 1100, floodSeconds: 2, rivalSeconds: 15 },
 ];
-const RUNS = 30;
+const RUNS = 20;
+const SENT_SHARE_MIN = 0.95;
 const RIVAL_RUNS = 3;
 const API_PORT = 18_083;
 /** What AF_PACKET sees comes after XDP; without a program live frames would not arrive. */
@@ -67,16 +68,22 @@ async function measureOurs(): Promise<number[][]> {
   }
 }
 
-async function floodOnce(world: World, { times, floodSeconds }: Level, victim: string): Promise<number> {
+async function floodOnce(world: World, level: Level, victim: string): Promise<number> {
   // A start at any moment of a tick.
   await Bun.sleep(Math.random() * 100);
-  const pps = times * THRESHOLD_PPS;
-  const flood = world.send({ profile: "udp", target: victim, sources: 1000, pps, seconds: floodSeconds });
-  await eventually(() => world.bird.hasRoute(`${victim}/32`), `no route for ${victim}`, 5_000, 1);
-  const seenMs = performance.timeOrigin + performance.now();
+  const pps = level.times * THRESHOLD_PPS;
+  const flood = world.send({ profile: "udp", target: victim, sources: 1000, pps, seconds: level.floodSeconds });
+  const route = `${victim}/32`;
+  const seenMs = await eventually(() => world.bird.hasRoute(route), "", 3_000, 1).then(
+    () => performance.timeOrigin + performance.now(),
+    () => null,
+  );
   const sent = await flood;
-  await eventually(async () => !(await world.bird.hasRoute(`${victim}/32`)), `${victim} was not withdrawn`, 10_000);
-  return seenMs - sent.first_packet_wall_ns / 1e6;
+  await eventually(async () => !(await world.bird.hasRoute(route)), `${victim} was not withdrawn`, 10_000);
+  if (seenMs !== null) return seenMs - sent.first_packet_wall_ns / 1e6;
+  // A sender that another process held up has not offered the flood; any other miss is ours.
+  if (sent.packets < SENT_SHARE_MIN * pps * level.floodSeconds) return floodOnce(world, level, victim);
+  throw new Error(`no route for ${victim}, flooded with ${sent.packets} packets in ${sent.duration_ns / 1e9} s`);
 }
 
 async function measureRival(): Promise<number[][]> {

@@ -30,19 +30,30 @@ if (unknown.length > 0) {
 
 const measurements: Measurement[] = [];
 const skipped: string[] = [];
+const failed: string[] = [];
 for (const [name, bench] of Object.entries(BENCHES)) {
   if (wanted.length > 0 && !wanted.includes(name)) continue;
-  console.log(`… ${name}: ${bench.question}`);
-  const result = await bench.run();
-  if ("skipped" in result) skipped.push(`${name}: ${result.skipped}`);
-  else measurements.push(...result);
+  console.log(`\n… ${name}: ${bench.question}`);
+  try {
+    const result = await bench.run();
+    if ("skipped" in result) {
+      skipped.push(`${name}: ${result.skipped}`);
+    } else {
+      measurements.push(...result);
+      console.log(table(result));
+    }
+  } catch (cause) {
+    // The others still have their answers.
+    failed.push(`${name}: ${cause instanceof Error ? cause.message : String(cause)}`);
+  }
 }
-console.log(`\n${table(measurements)}`);
+console.log(`\n${table(measurements)}\n\nMedian (least–most, runs), all from one run on this machine.`);
 for (const line of skipped) console.log(`skipped: ${line}`);
+for (const line of failed) console.log(`FAILED: ${line}`);
 mkdirSync(join(RESULTS, ".."), { recursive: true });
 const machine = { cpu: cpus()[0]?.model ?? "unknown", cores: cpus().length };
-writeFileSync(RESULTS, `${JSON.stringify({ machine, measurements, skipped }, null, 2)}\n`);
-process.exit(0);
+writeFileSync(RESULTS, `${JSON.stringify({ machine, measurements, skipped, failed }, null, 2)}\n`);
+process.exit(failed.length === 0 ? 0 : 1);
 
 function table(rows: readonly Measurement[]): string {
   const lines = rows.map(({ question, unit, ours, rival, target, isMet }) => {
@@ -51,7 +62,7 @@ function table(rows: readonly Measurement[]): string {
     return `| ${question} | ${unit} | ${cell(ours)} | ${rival === null ? "" : cell(rival)} | ${ratio} | ${target} | ${verdict} |`;
   });
   const head = "| Question | Unit | Ours | Rival | Ours / rival | Target | |\n|---|---|---|---|---|---|---|";
-  return `${head}\n${lines.join("\n")}\n\nMedian (least–most, runs), all from one run on this machine.`;
+  return `${head}\n${lines.join("\n")}`;
 }
 
 function cell({ name, median, least, most, runs }: Figure): string {
