@@ -44,21 +44,83 @@ struct inline_address {
 };
 FLOODWALL_ABI_ASSERT(sizeof(struct inline_address) == 16);
 
-/* What one CPU counted for a host or a network in one direction: its own cache line. The value of a host is one of
- * these for each CPU, so that CPUs write without waiting for one another; a map of the per-CPU kind does the same, but
- * takes 30 us to add a host, which a flood of random destinations would turn against the box. All wrap around at 2^32,
- * so the reader must come by while one host gets less than 4 GiB: at 100 Gbit/s in a third of a second.
+/* What one CPU counted for a host or a network in one direction. All wrap around at 2^32, so the reader must come by
+ * while one host gets less than 4 GiB on one CPU: at 100 Gbit/s in a third of a second.
  */
 struct inline_counts {
-  __u32 packets[INLINE_CLASSES];
-  __u32 bytes[INLINE_CLASSES];
-  __u32 new_flows;
   /* The way of the flow that was counted last, as the flow sets have it: a run of packets of one flow needs no look
    * into the sets. */
   __u32 last_flow;
-  __u32 reserved[2];
+  __u32 new_flows;
+  struct {
+    __u32 packets;
+    __u32 bytes;
+  } classes[INLINE_CLASSES];
 };
-FLOODWALL_ABI_ASSERT(sizeof(struct inline_counts) == 64);
+FLOODWALL_ABI_ASSERT(sizeof(struct inline_counts) == 56);
+
+/* Hosts are kept in lanes: one for each CPU, and one more where outgoing traffic is counted, with rows, buckets and a
+ * state of its own, so that only one CPU writes and none waits. The kernel's own maps would do, but a look-up there
+ * costs three cache misses instead of two, reading them all a microsecond a host, and its per-CPU kind 30 us to add
+ * one.
+ */
+struct inline_row {
+  /* Of a row that was given back: the number of the next one plus 1, in words[0]. */
+  struct inline_address address;
+  struct inline_counts counts;
+};
+FLOODWALL_ABI_ASSERT(sizeof(struct inline_row) == 72);
+
+/* Rows come in chunks, which the reader adds as a lane fills up. */
+#define INLINE_CHUNK_BITS 12
+#define INLINE_CHUNK_ROWS (1u << INLINE_CHUNK_BITS)
+/* What fits beside the tag of a way. */
+#define INLINE_ROWS_MAX 0xfffffeu
+
+struct inline_lane {
+  /* Written by the program: rows that were ever in use, and the first of its list of free rows plus 1. */
+  __u32 used_rows;
+  __u32 free_row;
+  /* Written by the reader: rows that there are. */
+  __u32 row_limit;
+  /* A list of rows that the reader gives back, its first plus 1. The reader writes it when it is 0, the program takes
+   * it over and makes it 0. */
+  __u32 given_back;
+  __u32 reserved[12];
+};
+FLOODWALL_ABI_ASSERT(sizeof(struct inline_lane) == 64);
+
+/* Where to find the rows of addresses. A lane has near buckets, few enough to stay in the second-level cache, and far
+ * ones, which take what finds its near bucket full: the far ones of a table for a million hosts cost two cache misses
+ * more with a few thousand. A way is eight bits of the hash, then the row plus 1; 0 is empty. The program writes empty
+ * ways only, the reader empties others. */
+#define INLINE_BUCKET_WAYS 16
+#define INLINE_TAG_MASK 0xff000000u
+#define INLINE_NEAR_BUCKETS 8192u
+
+struct inline_bucket {
+  __u32 ways[INLINE_BUCKET_WAYS];
+};
+FLOODWALL_ABI_ASSERT(sizeof(struct inline_bucket) == 64);
+
+/* Indexes of the near and the far bucket of an address among all. */
+static inline __attribute__((always_inline)) __u32 inline_near_bucket(__u32 lane, __u32 near, __u32 far, __u64 hash) {
+  return lane * (near + far) + ((__u32)hash & (near - 1));
+}
+static inline __attribute__((always_inline)) __u32 inline_far_bucket(__u32 lane, __u32 near, __u32 far, __u64 hash) {
+  return lane * (near + far) + near + ((__u32)hash & (far - 1));
+}
+
+/* The NH hash (RFC 4418) with a secret seed, then mixed. Bits 0 to 31 choose the buckets, 56 to 63 are the tag. */
+static inline __attribute__((always_inline)) __u64 inline_host_hash(const struct inline_address* address,
+                                                                    const volatile __u32* seed) {
+  const __u32* words = address->words;
+  __u64 hash = (__u64)(__u32)(words[0] + seed[0]) * (__u32)(words[1] + seed[1]) +
+               (__u64)(__u32)(words[2] + seed[2]) * (__u32)(words[3] + seed[3]);
+  hash ^= hash >> 32;
+  hash *= 0x9e3779b97f4a7c15;
+  return hash ^ hash >> 29;
+}
 
 /* The outcome of every frame on one CPU: received = counted + untracked + foreign + errors. */
 struct inline_stats {
@@ -109,12 +171,20 @@ struct inline_flow_set {
 };
 FLOODWALL_ABI_ASSERT(sizeof(struct inline_flow_set) == 32);
 
-/* Secret words of the flow hash: one for each 32-bit word that goes in. */
-#define INLINE_SEED_WORDS 10
+/* Secret words: one for each 32-bit word that goes into a hash. */
+#define INLINE_FLOW_SEED_WORDS 10
+#define INLINE_HOST_SEED_WORDS 4
 
 /* Fixed when the program is loaded. */
 struct inline_settings {
-  __u32 seed[INLINE_SEED_WORDS];
+  __u32 flow_seed[INLINE_FLOW_SEED_WORDS];
+  __u32 host_seed[INLINE_HOST_SEED_WORDS];
+  /* CPUs that the maps have room for. */
+  __u32 cpus;
+  /* Of each lane. Buckets are a power of two; far ones may be none. */
+  __u32 near_buckets;
+  __u32 far_buckets;
+  __u32 chunks;
   /* Flow sets of each CPU, a power of two. */
   __u32 flow_sets;
   /* One packet in so many is sampled on average; 0: none. */
@@ -122,10 +192,8 @@ struct inline_settings {
   __u32 counts_outgoing;
   /* Frames may come in several buffers, of which the program sees the first. */
   __u32 has_fragments;
-  /* CPUs that a value has counts for. */
-  __u32 cpus;
 };
-FLOODWALL_ABI_ASSERT(sizeof(struct inline_settings) == 60);
+FLOODWALL_ABI_ASSERT(sizeof(struct inline_settings) == 88);
 
 /* Which first 16 bits of an address can lie in a network: one bit for each, IPv4 and IPv6. */
 #define INLINE_FILTER_WORDS 1024

@@ -16,7 +16,7 @@
 static __always_inline __u64 flow_hash(const struct packet* packet, const volatile struct inline_settings* settings) {
   const __u32* s = packet->source.words;
   const __u32* d = packet->destination.words;
-  const volatile __u32* seed = settings->seed;
+  const volatile __u32* seed = settings->flow_seed;
   __u32 ports = (__u32)packet->source_port << 16 | packet->destination_port;
   __u64 hash = (__u64)(__u32)(s[3] + seed[0]) * (__u32)(d[3] + seed[1]) +
                (__u64)(__u32)(ports + seed[2]) * (__u32)(packet->protocol + seed[3]);
@@ -36,8 +36,15 @@ static __always_inline __u32 flow_way(__u64 hash, __u32 epoch) {
   return (__u32)hash << FLOW_STAMP_BITS | (epoch << 1 & FLOW_STAMP_MASK) | FLOW_IN_USE;
 }
 
-/* Whether the set does not know the flow; it does afterwards. */
-static __always_inline int flow_is_new(struct inline_flow_set* set, __u32 now) {
+/* Whether a row's last flow is this one, and was looked up in the sets so lately that they need not be told again. */
+static __always_inline int is_last_flow(__u32 last, __u32 now) {
+  const __u32 lately = 16 << 1;
+  return ((last ^ now) & ~FLOW_STAMP_MASK) == 0 && ((now - last) & FLOW_STAMP_MASK) <= lately;
+}
+
+/* Whether the set does not know the flow; it does afterwards. Not static for the reason of parse_packet. */
+__noinline int flow_is_new(struct inline_flow_set* set, __u32 now) {
+  if (!set) return 0;
   const __u32 signature = now & ~FLOW_STAMP_MASK;
 #pragma unroll
   for (int i = 0; i < INLINE_FLOW_WAYS; i++) {

@@ -7,36 +7,19 @@
 #include <bpf/bpf_helpers.h>
 
 #include "flow_filter.h"
+#include "host_table.h"
 #include "inline_abi.h"
 #include "packet.h"
 
-const volatile struct inline_settings settings = {.flow_sets = 1, .cpus = 1};
+const volatile struct inline_settings settings = {.cpus = 1, .near_buckets = 1, .chunks = 1, .flow_sets = 1};
 
 // The reader writes these two while the program runs.
 struct inline_filter network_filter;
 __u32 flow_epoch;
 
-// The reader sets the number of hosts, whether rows are allocated as hosts appear, and the size of the values of this
-// map and of all others that hold counts: one inline_counts for each CPU.
-struct host_map {
-  __uint(type, BPF_MAP_TYPE_HASH);
-  __uint(max_entries, 1);
-  __type(key, struct inline_address);
-  __type(value, struct inline_counts);
-};
-struct host_map incoming_hosts SEC(".maps");
-struct host_map outgoing_hosts SEC(".maps");
-
-// What a new row begins with.
-struct {
-  __uint(type, BPF_MAP_TYPE_ARRAY);
-  __uint(max_entries, 1);
-  __type(key, __u32);
-  __type(value, struct inline_counts);
-} zeros SEC(".maps");
-
 // The networks are replaced as a whole: the reader fills new inner maps and puts them into the one slot of these.
-// Inner maps are given by sizes, since the compiler describes types that only they use by name alone.
+// Inner maps are given by sizes, since the compiler describes types that only they use by name alone. A network has
+// counts for each lane: the reader sets the size.
 struct network_trie4 {
   __uint(type, BPF_MAP_TYPE_LPM_TRIE);
   __uint(map_flags, BPF_F_NO_PREALLOC);
@@ -66,8 +49,7 @@ struct network_counts {
   }
 SLOT_OF(network_trie4) networks4 SEC(".maps");
 SLOT_OF(network_trie6) networks6 SEC(".maps");
-SLOT_OF(network_counts) incoming_networks SEC(".maps");
-SLOT_OF(network_counts) outgoing_networks SEC(".maps");
+SLOT_OF(network_counts) network_rows SEC(".maps");
 
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -121,28 +103,33 @@ struct place {
   __u8 is_foreign;
 };
 
-static __always_inline struct place host_at(struct inline_counts* of_cpus, __u32 cpu) {
-  return (struct place){.counts = of_cpus + cpu, .is_host = 1};
+static __always_inline struct place in_host(struct inline_row* row) {
+  return (struct place){.counts = &row->counts, .is_host = 1};
 }
 
-static __always_inline struct place locate(void* hosts, void* networks, const struct inline_address* address,
-                                           __u32 cpu) {
+static __always_inline struct place in_network(__u32 network, __u32 lane) {
+  __u32 slot = 0;
+  void* rows = bpf_map_lookup_elem(&network_rows, &slot);
+  struct inline_counts* counts = rows ? bpf_map_lookup_elem(rows, &network) : 0;
+  return (struct place){.counts = counts ? counts + lane : 0};
+}
+
+static __always_inline struct place locate(const struct inline_address* address, __u32 lane) {
   const struct place foreign = {.is_foreign = 1};
   if (!may_be_in_network(address)) return foreign;
-  struct inline_counts* of_cpus = bpf_map_lookup_elem(hosts, address);
-  if (of_cpus) return host_at(of_cpus, cpu);
+  const __u32 near = settings.near_buckets, far = settings.far_buckets;
+  __u64 hash = inline_host_hash(address, settings.host_seed);
+  struct host_key key = {.address = address, .tag = (__u32)(hash >> 32) & INLINE_TAG_MASK, .lane = lane};
+  struct inline_bucket* near_bucket = bucket_at(inline_near_bucket(lane, near, far, hash));
+  struct inline_row* row = find_row(near_bucket, &key, settings.chunks);
+  if (row) return in_host(row);
+  struct inline_bucket* far_bucket = far ? bucket_at(inline_far_bucket(lane, near, far, hash)) : 0;
+  row = find_row(far_bucket, &key, settings.chunks);
+  if (row) return in_host(row);
   const __u32* network = find_network(address);
   if (!network) return foreign;
-  __u32 slot = 0;
-  const void* none = bpf_map_lookup_elem(&zeros, &slot);
-  if (!none) return foreign;
-  // Fails when the map is full, and when another CPU was first: looking the row up again tells which.
-  bpf_map_update_elem(hosts, address, none, BPF_NOEXIST);
-  of_cpus = bpf_map_lookup_elem(hosts, address);
-  if (of_cpus) return host_at(of_cpus, cpu);
-  void* of_networks = bpf_map_lookup_elem(networks, &slot);
-  of_cpus = of_networks ? bpf_map_lookup_elem(of_networks, network) : 0;
-  return (struct place){.counts = of_cpus ? of_cpus + cpu : 0};
+  row = add_row(near_bucket, far_bucket, &key, settings.chunks);
+  return row ? in_host(row) : in_network(*network, lane);
 }
 
 // `counts` is a row that the packet goes to.
@@ -151,7 +138,7 @@ static __always_inline int is_new_flow(const struct packet* packet, struct inlin
   if (packet->is_later_fragment) return 0;
   __u64 hash = flow_hash(packet, &settings);
   __u32 way = flow_way(hash, flow_epoch);
-  if (counts->last_flow == way) return 0;
+  if (is_last_flow(counts->last_flow, way)) return 0;
   counts->last_flow = way;
   __u32 sets = settings.flow_sets;
   __u32 index = cpu * sets + ((__u32)(hash >> 32) & (sets - 1));
@@ -160,8 +147,8 @@ static __always_inline int is_new_flow(const struct packet* packet, struct inlin
 }
 
 static __always_inline void add(struct inline_counts* counts, __u32 to, __u32 wire) {
-  counts->packets[to]++;
-  counts->bytes[to] += wire;
+  counts->classes[to].packets++;
+  counts->classes[to].bytes += wire;
 }
 
 static __always_inline void count(struct inline_counts* counts, const struct packet* packet, __u32 wire, int is_new) {
@@ -216,9 +203,10 @@ static __always_inline void count_frame(struct xdp_md* ctx, struct inline_stats*
     own->errors[error]++;
     return;
   }
-  struct place to = locate(&incoming_hosts, &incoming_networks, &packet.destination, cpu);
+  const __u32 lane = settings.counts_outgoing ? 2 * cpu : cpu;
+  struct place to = locate(&packet.destination, lane);
   struct place from = {.is_foreign = 1};
-  if (settings.counts_outgoing) from = locate(&outgoing_hosts, &outgoing_networks, &packet.source, cpu);
+  if (settings.counts_outgoing) from = locate(&packet.source, lane + 1);
   if (to.is_foreign && from.is_foreign) {
     own->foreign_packets++;
     return;

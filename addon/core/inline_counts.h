@@ -1,8 +1,7 @@
-// What the kernel has counted for one host or network over all CPUs, in the form that a shard takes.
+// What the kernel has counted for one host or network, in the form that a shard takes.
 #pragma once
 
 #include <cstdint>
-#include <span>
 
 #include "counters.h"
 #include "inline_abi.h"
@@ -23,17 +22,24 @@ static_assert(INLINE_TRUNCATED_IPV6 == static_cast<int>(ParseError::truncatedIpv
 static_assert(INLINE_BAD_IPV6_HEADER == static_cast<int>(ParseError::badIpv6Header));
 static_assert(INLINE_ERRORS == kParseErrors && sizeof(inline_address) == sizeof(Address));
 
-/// The sum over all CPUs, modulo 2^32 as each of them.
-[[nodiscard]] inline Counters sumOfCpus(std::span<const inline_counts> ofCpus) noexcept {
-  Counters sum;
-  for (const inline_counts& one : ofCpus) {
-    for (std::size_t i = 0; i < kClasses; i++) {
-      sum.packets[i] += one.packets[i];
-      sum.bytes[i] += one.bytes[i];
-    }
-    sum.newFlows += one.new_flows;
+/// What one CPU counted up to now. The CPU goes on counting: each number is whole, and later ones may be newer.
+[[nodiscard]] inline Counters countersOf(const inline_counts& counts) noexcept {
+  Counters counters;
+  for (std::size_t i = 0; i < kClasses; i++) {
+    counters.packets[i] = __atomic_load_n(&counts.classes[i].packets, __ATOMIC_RELAXED);
+    counters.bytes[i] = __atomic_load_n(&counts.classes[i].bytes, __ATOMIC_RELAXED);
   }
-  return sum;
+  counters.newFlows = __atomic_load_n(&counts.new_flows, __ATOMIC_RELAXED);
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  return counters;
+}
+
+inline void addTo(Counters& sum, const Counters& more) noexcept {
+  for (std::size_t i = 0; i < kClasses; i++) {
+    sum.packets[i] += more.packets[i];
+    sum.bytes[i] += more.bytes[i];
+  }
+  sum.newFlows += more.newFlows;
 }
 
 /// What came between two readings.

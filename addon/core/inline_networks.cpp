@@ -1,7 +1,6 @@
 #include "inline_networks.h"
 
 #include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 #include <linux/bpf.h>
 
 #include <algorithm>
@@ -66,8 +65,8 @@ void pass(inline_filter& filter, const PrefixValue& prefix) {
   for (std::uint32_t bits = first; bits < first + count; bits++) words[bits / 64] |= __u64{1} << (bits % 64);
 }
 
-UniqueFd makeCounts(std::uint32_t networkCount) {
-  const std::vector<inline_counts> zeros(static_cast<std::size_t>(std::max(1, libbpf_num_possible_cpus())));
+UniqueFd makeCounts(std::uint32_t networkCount, std::uint32_t lanes) {
+  const std::vector<inline_counts> zeros(lanes);
   const auto valueBytes = static_cast<std::uint32_t>(zeros.size() * sizeof(inline_counts));
   UniqueFd map = makeMap(BPF_MAP_TYPE_HASH, sizeof(std::uint32_t), valueBytes, networkCount);
   for (std::uint32_t network = 0; network < networkCount; network++) put(map, &network, zeros.data());
@@ -76,12 +75,11 @@ UniqueFd makeCounts(std::uint32_t networkCount) {
 
 }  // namespace
 
-InlineNetworks::InlineNetworks(std::span<const PrefixValue> prefixes, std::uint32_t networkCount, bool countOutgoing) {
+InlineNetworks::InlineNetworks(std::span<const PrefixValue> prefixes, std::uint32_t networkCount, std::uint32_t lanes) {
   const auto count4 = static_cast<std::size_t>(std::count_if(prefixes.begin(), prefixes.end(), isIpv4));
   trie4 = makeMap(BPF_MAP_TYPE_LPM_TRIE, sizeof(inline_prefix4), sizeof(std::uint32_t), count4);
   trie6 = makeMap(BPF_MAP_TYPE_LPM_TRIE, sizeof(inline_prefix6), sizeof(std::uint32_t), prefixes.size() - count4);
-  counts[0] = makeCounts(networkCount);
-  if (countOutgoing) counts[1] = makeCounts(networkCount);
+  counts = makeCounts(networkCount, lanes);
   for (const PrefixValue& prefix : prefixes) {
     putPrefix(*this, prefix);
     pass(filter, prefix);

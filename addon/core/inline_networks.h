@@ -13,7 +13,7 @@ namespace floodwall {
 
 struct InlineNetworks {
   /// Throws SourceError.
-  InlineNetworks(std::span<const PrefixValue> prefixes, std::uint32_t networkCount, bool countOutgoing);
+  InlineNetworks(std::span<const PrefixValue> prefixes, std::uint32_t networkCount, std::uint32_t lanes);
 
   /// Lets through what these networks hold, besides what already gets through.
   void addTo(inline_filter& live) const noexcept;
@@ -21,8 +21,8 @@ struct InlineNetworks {
 
   UniqueFd trie4;
   UniqueFd trie6;
-  /// By direction; the second is absent when outgoing traffic is not counted.
-  UniqueFd counts[2];
+  /// For each network counts of all lanes.
+  UniqueFd counts;
   inline_filter filter{};
 };
 

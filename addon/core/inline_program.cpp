@@ -25,10 +25,8 @@ namespace {
 constexpr std::uint32_t kFlowSetsTotal = 1U << 20;
 constexpr std::uint32_t kFlowSetsMost = 1U << 19, kFlowSetsLeast = 1U << 14;
 
-/// Host tables up to this size are allocated whole, which makes them a sixth faster; larger ones grow with their hosts.
-constexpr std::uint64_t kWholeTableBytes = std::uint64_t{64} << 20;
-/// What the kernel adds to the value of a host, its key included.
-constexpr std::uint64_t kHostOverhead = 64;
+/// Ways of a full table that are taken, of 16: then 4 hosts in 1,000 find their bucket full.
+constexpr std::uint32_t kWaysTaken = 8;
 
 std::uint32_t possibleCpus() { return static_cast<std::uint32_t>(std::max(1, libbpf_num_possible_cpus())); }
 
@@ -42,10 +40,43 @@ void check(int error, const char* what) {
 void InlineProgram::Close::operator()(xdp_inline_bpf* skeleton) const { xdp_inline_bpf__destroy(skeleton); }
 
 InlineProgram::InlineProgram(const InlineProgramOptions& options) : options_(options) {
+  options_.maxHosts = std::min(options_.maxHosts, std::uint32_t{INLINE_ROWS_MAX});
   prepareBpf();
   skeleton_.reset(xdp_inline_bpf__open());
   if (!skeleton_) throw SourceError(std::string("cannot open the XDP counter: ") + strerror(errno));
   configure();
+  load();
+  openTable();
+}
+
+void InlineProgram::configure() {
+  // The skeleton declares .rodata const because it is so once loaded; before that it is ours to fill in.
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
+  inline_settings& settings = const_cast<inline_settings&>(skeleton_->rodata->settings);
+  std::random_device random;
+  for (__u32& word : settings.flow_seed) word = random();
+  for (__u32& word : settings.host_seed) word = random();
+  settings.cpus = possibleCpus();
+  const std::uint32_t buckets = std::bit_ceil((options_.maxHosts + kWaysTaken - 1) / kWaysTaken);
+  settings.near_buckets = std::min(buckets, std::uint32_t{INLINE_NEAR_BUCKETS});
+  settings.far_buckets = buckets > INLINE_NEAR_BUCKETS ? buckets : 0;
+  settings.chunks = (options_.maxHosts + INLINE_CHUNK_ROWS - 1) / INLINE_CHUNK_ROWS;
+  settings.flow_sets = std::clamp(std::bit_floor(kFlowSetsTotal / possibleCpus()), kFlowSetsLeast, kFlowSetsMost);
+  settings.sample_every = options_.sampleEvery;
+  settings.counts_outgoing = options_.countOutgoing ? 1 : 0;
+  settings.has_fragments = options_.hasFragments ? 1 : 0;
+  if (options_.hasFragments) bpf_program__set_flags(skeleton_->progs.xdp_inline, BPF_F_XDP_HAS_FRAGS);
+
+  auto& maps = skeleton_->maps;
+  bpf_map__set_max_entries(maps.flow_sets, settings.flow_sets * settings.cpus);
+  bpf_map__set_max_entries(maps.lanes, lanes());
+  bpf_map__set_max_entries(maps.buckets, lanes() * (settings.near_buckets + settings.far_buckets));
+  bpf_map__set_max_entries(maps.row_chunks, lanes() * settings.chunks);
+  bpf_map__set_value_size(bpf_map__inner_map(maps.network_rows),
+                          static_cast<std::uint32_t>(lanes() * sizeof(inline_counts)));
+}
+
+void InlineProgram::load() {
   const int error = -xdp_inline_bpf__load(skeleton_.get());
   if (error == EPERM) {
     throw SourceError(std::string("no permission to load an XDP program: ") + kPermissionRemedy);
@@ -56,34 +87,24 @@ InlineProgram::InlineProgram(const InlineProgramOptions& options) : options_(opt
   }
 }
 
-void InlineProgram::configure() {
-  const std::uint32_t sets = std::clamp(std::bit_floor(kFlowSetsTotal / possibleCpus()), kFlowSetsLeast, kFlowSetsMost);
-  // The skeleton declares .rodata const because it is so once loaded; before that it is ours to fill in.
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
-  inline_settings& settings = const_cast<inline_settings&>(skeleton_->rodata->settings);
-  std::random_device random;
-  for (__u32& word : settings.seed) word = random();
-  settings.flow_sets = sets;
-  settings.sample_every = options_.sampleEvery;
-  settings.counts_outgoing = options_.countOutgoing ? 1 : 0;
-  settings.has_fragments = options_.hasFragments ? 1 : 0;
-  settings.cpus = possibleCpus();
-  if (options_.hasFragments) bpf_program__set_flags(skeleton_->progs.xdp_inline, BPF_F_XDP_HAS_FRAGS);
-  auto& maps = skeleton_->maps;
-  bpf_map__set_max_entries(maps.flow_sets, sets * possibleCpus());
-  for (bpf_map* counts : {maps.incoming_hosts, maps.outgoing_hosts, maps.zeros,
-                          bpf_map__inner_map(maps.incoming_networks), bpf_map__inner_map(maps.outgoing_networks)}) {
-    bpf_map__set_value_size(counts, static_cast<std::uint32_t>(possibleCpus() * sizeof(inline_counts)));
-  }
-  const std::uint64_t tableBytes = options_.maxHosts * (kHostOverhead + possibleCpus() * sizeof(inline_counts));
-  const std::uint32_t flags = tableBytes <= kWholeTableBytes ? 0U : std::uint32_t{BPF_F_NO_PREALLOC};
-  for (bpf_map* hosts : {maps.incoming_hosts, maps.outgoing_hosts}) bpf_map__set_map_flags(hosts, flags);
-  bpf_map__set_max_entries(maps.incoming_hosts, options_.maxHosts);
-  if (options_.countOutgoing) bpf_map__set_max_entries(maps.outgoing_hosts, options_.maxHosts);
+void InlineProgram::openTable() {
+  const inline_settings& settings = skeleton_->rodata->settings;
+  const auto& maps = skeleton_->maps;
+  table_.emplace(InlineTable::Maps{.lanes = bpf_map__fd(maps.lanes),
+                                   .buckets = bpf_map__fd(maps.buckets),
+                                   .chunks = bpf_map__fd(maps.row_chunks)},
+                 InlineTable::Shape{.lanes = lanes(),
+                                    .maxRows = options_.maxHosts,
+                                    .nearBuckets = settings.near_buckets,
+                                    .farBuckets = settings.far_buckets,
+                                    .chunks = settings.chunks,
+                                    .seed = settings.host_seed});
 }
 
+std::uint32_t InlineProgram::lanes() const noexcept { return possibleCpus() * (options_.countOutgoing ? 2 : 1); }
+
 void InlineProgram::setNetworks(std::span<const PrefixValue> prefixes, std::uint32_t networkCount) {
-  InlineNetworks made(prefixes, networkCount, options_.countOutgoing);
+  InlineNetworks made(prefixes, networkCount, lanes());
   inline_filter& live = skeleton_->bss->network_filter;
   // While the tries change over, what either of them may hold gets through the filter.
   made.addTo(live);
@@ -92,13 +113,11 @@ void InlineProgram::setNetworks(std::span<const PrefixValue> prefixes, std::uint
     const int fd = inner.get();
     check(bpf_map_update_elem(bpf_map__fd(outer), &slot, &fd, BPF_ANY), "replace the networks in the kernel");
   };
-  put(skeleton_->maps.incoming_networks, made.counts[0]);
-  if (options_.countOutgoing) put(skeleton_->maps.outgoing_networks, made.counts[1]);
+  put(skeleton_->maps.network_rows, made.counts);
   put(skeleton_->maps.networks4, made.trie4);
   put(skeleton_->maps.networks6, made.trie6);
   made.writeTo(live);
-  networkCounts_[0] = std::move(made.counts[0]);
-  networkCounts_[1] = std::move(made.counts[1]);
+  networkCounts_ = std::move(made.counts);
 }
 
 void InlineProgram::setFlowEpoch(std::uint32_t epoch) noexcept {
@@ -106,15 +125,6 @@ void InlineProgram::setFlowEpoch(std::uint32_t epoch) noexcept {
 }
 
 int InlineProgram::programFd() const { return bpf_program__fd(skeleton_->progs.xdp_inline); }
-
-int InlineProgram::hostsFd(Direction direction) const {
-  return bpf_map__fd(direction == Direction::incoming ? skeleton_->maps.incoming_hosts
-                                                      : skeleton_->maps.outgoing_hosts);
-}
-
-int InlineProgram::networksFd(Direction direction) const {
-  return networkCounts_[static_cast<std::size_t>(direction)].get();
-}
 
 int InlineProgram::samplesFd() const { return bpf_map__fd(skeleton_->maps.samples); }
 

@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "counters.h"
 #include "inline_abi.h"
+#include "inline_table.h"
 #include "prefix_table.h"
 #include "unique_fd.h"
 
@@ -36,24 +38,30 @@ class InlineProgram {
   void setFlowEpoch(std::uint32_t epoch) noexcept;
 
   [[nodiscard]] int programFd() const;
-  [[nodiscard]] int hostsFd(Direction direction) const;
-  /// Counts by network identifier; another map after setNetworks. Negative before the first.
-  [[nodiscard]] int networksFd(Direction direction) const;
+  [[nodiscard]] InlineTable& table() noexcept { return *table_; }
+  [[nodiscard]] Direction directionOf(std::uint32_t lane) const noexcept {
+    return options_.countOutgoing && lane % 2 == 1 ? Direction::outgoing : Direction::incoming;
+  }
+  /// Counts of all lanes by network identifier; another map after setNetworks. Negative before the first.
+  [[nodiscard]] int networksFd() const noexcept { return networkCounts_.get(); }
   [[nodiscard]] int samplesFd() const;
   /// Of all CPUs together.
   [[nodiscard]] inline_stats stats() const;
   [[nodiscard]] std::uint32_t maxHosts() const noexcept { return options_.maxHosts; }
-  [[nodiscard]] bool countsOutgoing() const noexcept { return options_.countOutgoing; }
 
  private:
   struct Close {
     void operator()(xdp_inline_bpf* skeleton) const;
   };
+  [[nodiscard]] std::uint32_t lanes() const noexcept;
   void configure();
+  void load();
+  void openTable();
 
   InlineProgramOptions options_;
   std::unique_ptr<xdp_inline_bpf, Close> skeleton_;
-  UniqueFd networkCounts_[2];
+  std::optional<InlineTable> table_;
+  UniqueFd networkCounts_;
 };
 
 }  // namespace floodwall

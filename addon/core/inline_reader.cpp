@@ -3,7 +3,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -45,9 +44,8 @@ InlineReader::InlineReader(InlineProgram& program, Shard& shard, std::uint32_t i
       before_(shard.stats()),
       samples_(ring_buffer__new(program.samplesFd(), takeSample, &shard, nullptr)) {
   if (!samples_) throw SourceError(std::string("cannot read the samples of the XDP counter: ") + strerror(errno));
-  for (const Direction direction : {Direction::incoming, Direction::outgoing}) {
-    if (direction == Direction::outgoing && !program.countsOutgoing()) continue;
-    hosts_.emplace_back(program.hostsFd(direction), direction, program.maxHosts(), idleMs);
+  for (std::uint32_t lane = 0; lane < program.table().lanes(); lane++) {
+    hosts_.emplace_back(program.table(), lane, program.directionOf(lane), program.maxHosts(), idleMs);
   }
 }
 
@@ -55,14 +53,15 @@ InlineReader::~InlineReader() = default;
 
 /// What was counted for networks since the last reading is handed over under their old numbers, or dropped with them.
 void InlineReader::setNetworks(const InlinePrefixes& networks) {
-  if (!networks_[0].empty()) settleStats();
+  if (!networks_.empty()) settleStats();
   program_.setNetworks(networks.prefixes, networks.networkCount);
-  for (auto& totals : networks_) totals.assign(networks.networkCount, {});
+  networks_.assign(std::size_t{networks.networkCount} * hosts_.size(), {});
   replaced_ = &networks.table;
 }
 
 void InlineReader::read(std::uint64_t nowMs) {
   program_.setFlowEpoch(static_cast<std::uint32_t>(nowMs / kFlowEpochMs));
+  program_.table().makeRoom();
   for (InlineHosts& hosts : hosts_) hosts.read(shard_, nowMs, replaced_);
   replaced_ = nullptr;
   settleStats();
@@ -74,8 +73,7 @@ void InlineReader::settleStats() {
   const inline_stats kernel = program_.stats();
   if (kernel.network_packets != networkPackets_) {
     networkPackets_ = kernel.network_packets;
-    readNetworks(Direction::incoming);
-    if (program_.countsOutgoing()) readNetworks(Direction::outgoing);
+    readNetworks();
   }
   ShardStats wanted = before_;
   wanted.receivedPackets += kernel.received_packets;
@@ -87,24 +85,25 @@ void InlineReader::settleStats() {
   shard_.addOutcomes(missing(wanted, shard_.stats()));
 }
 
-void InlineReader::readNetworks(Direction direction) {
-  std::vector<Counters>& last = networks_[static_cast<std::size_t>(direction)];
-  if (last.empty()) return;
-  const auto cpus = static_cast<std::size_t>(std::max(1, libbpf_num_possible_cpus()));
-  keys_.resize(last.size());
-  values_.resize(last.size() * cpus);
-  auto count = static_cast<std::uint32_t>(last.size());
+void InlineReader::readNetworks() {
+  if (networks_.empty()) return;
+  const std::size_t lanes = hosts_.size();
+  keys_.resize(networks_.size() / lanes);
+  values_.resize(networks_.size());
+  auto count = static_cast<std::uint32_t>(keys_.size());
   std::uint32_t next = 0;
   // All fit: the map has exactly so many entries.
-  const int error = bpf_map_lookup_batch(program_.networksFd(direction), nullptr, &next, keys_.data(), values_.data(),
-                                         &count, nullptr);
+  const int error =
+      bpf_map_lookup_batch(program_.networksFd(), nullptr, &next, keys_.data(), values_.data(), &count, nullptr);
   if (error < 0 && error != -ENOENT) return;
-  for (std::size_t i = 0; i < count; i++) {
-    const Counters now = sumOfCpus(std::span(values_).subspan(i * cpus, cpus));
-    const std::uint32_t network = keys_[i];
-    if (network >= last.size() || isSame(now, last[network])) continue;
-    shard_.addNetworkCounts(network, direction, difference(now, last[network]));
-    last[network] = now;
+  for (std::size_t i = 0; i < count * lanes; i++) {
+    const std::uint32_t network = keys_[i / lanes];
+    const auto lane = static_cast<std::uint32_t>(i % lanes);
+    Counters& last = networks_[network * lanes + lane];
+    const Counters now = countersOf(values_[i]);
+    if (isSame(now, last)) continue;
+    shard_.addNetworkCounts(network, program_.directionOf(lane), difference(now, last));
+    last = now;
   }
 }
 

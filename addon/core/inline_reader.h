@@ -32,7 +32,7 @@ class InlineReader {
   void read(std::uint64_t nowMs);
 
  private:
-  void readNetworks(Direction direction);
+  void readNetworks();
   void settleStats();
 
   struct CloseRing {
@@ -43,9 +43,10 @@ class InlineReader {
   Shard& shard_;
   /// What the shard had seen before this session.
   ShardStats before_;
+  /// By lane.
   std::vector<InlineHosts> hosts_;
-  /// By direction and network identifier.
-  std::vector<Counters> networks_[2];
+  /// By network identifier, then lane.
+  std::vector<Counters> networks_;
   std::uint64_t networkPackets_ = 0;
   const PrefixTable* replaced_ = nullptr;
   std::unique_ptr<ring_buffer, CloseRing> samples_;

@@ -61,15 +61,22 @@ class InlineBox {
     REQUIRE(bpf_prog_test_run_opts(program.programFd(), &options) == 0);
   }
 
-  [[nodiscard]] Counters host(const Address& address, Direction direction = Direction::incoming) const {
-    return read(program.hostsFd(direction), address.bytes.data());
+  [[nodiscard]] Counters host(const Address& address, Direction direction = Direction::incoming) {
+    Counters sum;
+    forEachRow(address, direction, [&](const inline_row& row) { addTo(sum, countersOf(row.counts)); });
+    return sum;
   }
-  [[nodiscard]] bool hasHost(const Address& address, Direction direction = Direction::incoming) const {
-    std::vector<inline_counts> ofCpus(cpus());
-    return bpf_map_lookup_elem(program.hostsFd(direction), address.bytes.data(), ofCpus.data()) == 0;
+  [[nodiscard]] bool hasHost(const Address& address, Direction direction = Direction::incoming) {
+    bool isThere = false;
+    forEachRow(address, direction, [&](const inline_row&) { isThere = true; });
+    return isThere;
   }
-  [[nodiscard]] Counters network(std::uint32_t network, Direction direction = Direction::incoming) const {
-    return read(program.networksFd(direction), &network);
+  [[nodiscard]] Counters network(std::uint32_t network) const {
+    std::vector<inline_counts> ofLanes(256);
+    Counters sum;
+    REQUIRE(bpf_map_lookup_elem(program.networksFd(), &network, ofLanes.data()) == 0);
+    for (const inline_counts& counts : ofLanes) addTo(sum, countersOf(counts));
+    return sum;
   }
 
   InlineProgram program;
@@ -82,11 +89,13 @@ class InlineBox {
     CPU_SET(static_cast<std::size_t>(sched_getcpu()), &set);
     REQUIRE(sched_setaffinity(0, sizeof set, &set) == 0);
   }
-  static std::size_t cpus() { return static_cast<std::size_t>(libbpf_num_possible_cpus()); }
-  static Counters read(int map, const void* key) {
-    std::vector<inline_counts> ofCpus(cpus());
-    if (bpf_map_lookup_elem(map, key, ofCpus.data()) != 0) return {};
-    return sumOfCpus(ofCpus);
+  template <typename See>
+  void forEachRow(const Address& address, Direction direction, See&& see) {
+    InlineTable& table = program.table();
+    for (std::uint32_t lane = 0; lane < table.lanes(); lane++) {
+      if (program.directionOf(lane) != direction) continue;
+      if (const auto row = table.find(lane, address)) see(table.row(lane, *row));
+    }
   }
 };
 

@@ -116,7 +116,7 @@ TEST_CASE("xdp inline: counts every shape of packet to its host and passes it on
   if (cannotRunXdp("xdp inline: counts every shape of packet")) return;
   for (const CountedShape& shape : countedShapes()) {
     CAPTURE(shape.name);
-    const InlineBox box;
+    InlineBox box;
     CHECK(box.run(shape.frame) == XDP_PASS);
     const Counters totals = box.host(shape.isIpv6 ? ipv6(1, 1) : ipv4(kProtected + 1));
     Counters expected;
@@ -137,7 +137,7 @@ TEST_CASE("xdp inline: counts what cannot be read by reason and passes it on unc
   if (cannotRunXdp("xdp inline: counts what cannot be read by reason")) return;
   for (const RefusedShape& shape : refusedShapes()) {
     CAPTURE(shape.name);
-    const InlineBox box;
+    InlineBox box;
     CHECK(box.run(shape.frame) == XDP_PASS);
     const inline_stats stats = box.program.stats();
     CHECK(stats.received_packets == 1);
@@ -148,7 +148,7 @@ TEST_CASE("xdp inline: counts what cannot be read by reason and passes it on unc
 
 TEST_CASE("xdp inline: makes no row for an address outside the networks") {
   if (cannotRunXdp("xdp inline: makes no row for an address outside")) return;
-  const InlineBox box;
+  InlineBox box;
   // The first does not get through the filter of first bits; the second does, and fits no prefix.
   CHECK(box.run(udpFrame(kForeign, kForeign + 7)) == XDP_PASS);
   CHECK(box.run(kIpv6 + ipv6Packet({.destination = ipv6(2, 1)}, udp(1, 2))) == XDP_PASS);
@@ -161,11 +161,11 @@ TEST_CASE("xdp inline: counts the source only where outgoing traffic is counted"
   if (cannotRunXdp("xdp inline: counts the source only where asked")) return;
   const Bytes outgoing = udpFrame(kProtected + 1, kForeign), both = udpFrame(kProtected + 1, kProtected + 2);
   {
-    const InlineBox box;
+    InlineBox box;
     box.run(outgoing);
     CHECK(box.program.stats().foreign_packets == 1);
   }
-  const InlineBox box({.maxHosts = 16, .countOutgoing = true});
+  InlineBox box({.maxHosts = 16, .countOutgoing = true});
   box.run(outgoing);
   box.run(both);
   CHECK(packetsOf(box.host(ipv4(kProtected + 1), Direction::outgoing), Class::udp) == 2);
@@ -177,7 +177,7 @@ TEST_CASE("xdp inline: counts the source only where outgoing traffic is counted"
 
 TEST_CASE("xdp inline: counts hosts beyond the bound to their network") {
   if (cannotRunXdp("xdp inline: counts hosts beyond the bound to their network")) return;
-  const InlineBox box({.maxHosts = 64});
+  InlineBox box({.maxHosts = 64});
   constexpr std::uint32_t kHosts = 200;
   for (std::uint32_t host = 0; host < kHosts; host++) box.run(udpFrame(kForeign, kProtected + host));
   std::uint32_t rows = 0;
@@ -192,7 +192,7 @@ TEST_CASE("xdp inline: counts hosts beyond the bound to their network") {
 
 TEST_CASE("xdp inline: counts in a table that grows with its hosts as in one that is whole at first") {
   if (cannotRunXdp("xdp inline: counts in a table that grows with its hosts")) return;
-  const InlineBox box({.maxHosts = 1U << 24, .countOutgoing = true});
+  InlineBox box({.maxHosts = 1U << 24, .countOutgoing = true});
   box.run(udpFrame(kProtected + 1, kProtected + 2), 3);
   CHECK(packetsOf(box.host(ipv4(kProtected + 2)), Class::udp) == 3);
   CHECK(packetsOf(box.host(ipv4(kProtected + 1), Direction::outgoing), Class::udp) == 3);
@@ -200,7 +200,7 @@ TEST_CASE("xdp inline: counts in a table that grows with its hosts as in one tha
 
 TEST_CASE("xdp inline: counts a flow once, and another one for each part that differs") {
   if (cannotRunXdp("xdp inline: counts a flow once")) return;
-  const InlineBox box;
+  InlineBox box;
   const auto flows = [&box] { return box.host(ipv4(kProtected + 1)).newFlows; };
   box.run(udpFrame(kForeign, kProtected + 1, 1000), 10);
   CHECK(flows() == 1);
@@ -216,7 +216,7 @@ TEST_CASE("xdp inline: counts a flow once, and another one for each part that di
 
 TEST_CASE("xdp inline: counts a million flows within 2 %, and knows them when they come again") {
   if (cannotRunXdp("xdp inline: counts a million flows within 2 %")) return;
-  const InlineBox box;
+  InlineBox box;
   constexpr std::uint32_t kFlows = 1'000'000;
   Bytes frame = udpFrame(kForeign, kProtected + 1);
   const auto feedAll = [&] {
@@ -273,7 +273,7 @@ TEST_CASE("xdp inline: matches the longest of nested prefixes, the whole of a fa
 
 TEST_CASE("xdp inline: stays far below what the verifier accepts") {
   if (cannotRunXdp("xdp inline: stays far below what the verifier accepts")) return;
-  const InlineBox box({.maxHosts = 16, .countOutgoing = true, .sampleEvery = 10, .hasFragments = true});
+  InlineBox box({.maxHosts = 16, .countOutgoing = true, .sampleEvery = 10, .hasFragments = true});
   bpf_prog_info info{};
   __u32 length = sizeof info;
   REQUIRE(bpf_obj_get_info_by_fd(box.program.programFd(), &info, &length) == 0);
