@@ -110,6 +110,8 @@ static __always_inline struct inline_row* add_row(struct inline_bucket* near, st
   if (!row) return 0;
   row->address = *key->address;
   row->counts.last_flow = 0;
+  /* The address must be there before the first count: the reader takes both. */
+  asm volatile("" ::: "memory");
   *way = key->tag | (number + 1);
   return row;
 }
