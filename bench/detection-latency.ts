@@ -24,6 +24,9 @@ const LEVELS: readonly Level[] = [
 ];
 const RUNS = 20;
 const SENT_SHARE_MIN = 0.95;
+/** In all levels together; told with the figures, since what is left out could have been slow. */
+const REPEATS_MAX = 5;
+let repeats = 0;
 const RIVAL_RUNS = 3;
 const API_PORT = 18_083;
 /** What AF_PACKET sees comes after XDP; without a program live frames would not arrive. */
@@ -43,7 +46,7 @@ export const detectionLatency: Bench = {
 function measurement({ times, targetMs }: Level, ours: readonly number[], rival: readonly number[]): Measurement {
   const p99 = percentile(ours, 0.99);
   return {
-    question: `flood of ${times} × the threshold: first packet to route in BIRD (p99 ${p99.toFixed(0)} ms)`,
+    question: `flood of ${times} × the threshold: first packet to route in BIRD (p99 of ${ours.length} runs ${p99.toFixed(0)} ms; ${repeats} floods left out in all)`,
     unit: "ms",
     ours: figure("Floodwall, route in BIRD", ours),
     rival: figure("FastNetMon, ban script", rival),
@@ -82,7 +85,10 @@ async function floodOnce(world: World, level: Level, victim: string): Promise<nu
   await eventually(async () => !(await world.bird.hasRoute(route)), `${victim} was not withdrawn`, 10_000);
   if (seenMs !== null) return seenMs - sent.first_packet_wall_ns / 1e6;
   // A sender that another process held up has not offered the flood; any other miss is ours.
-  if (sent.packets < SENT_SHARE_MIN * pps * level.floodSeconds) return floodOnce(world, level, victim);
+  if (sent.packets < SENT_SHARE_MIN * pps * level.floodSeconds && repeats < REPEATS_MAX) {
+    repeats++;
+    return floodOnce(world, level, victim);
+  }
   throw new Error(`no route for ${victim}, flooded with ${sent.packets} packets in ${sent.duration_ns / 1e9} s`);
 }
 
