@@ -34,3 +34,9 @@ export const HOSTS_MAX = 16_777_216;
 export const LIMITER_KEYS_MAX = 1024;
 /** A host without packets for this long leaves the host table, ms. */
 export const HOST_IDLE_MS = 60_000;
+/** Tokens of the API. */
+export const TOKENS_MAX = 1024;
+/** Scrub nodes, and edge nodes. */
+export const NODES_MAX = 1024;
+/** Recipients of one mail. */
+export const NOTIFY_RECIPIENTS_MAX = 32;

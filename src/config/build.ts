@@ -2,6 +2,7 @@
 import { type IpAddress, parseAddress } from "../net/address.ts";
 import { type Prefix, parsePrefix } from "../net/prefix.ts";
 import { METRICS } from "../traffic/rates.ts";
+import { buildApi } from "./api-section.ts";
 import type {
   BgpConfig,
   CaptureConfig,
@@ -11,14 +12,16 @@ import type {
   SocketAddress,
   Thresholds,
 } from "./config.ts";
+import { buildEdge, buildScrubbing } from "./nodes-section.ts";
+import { buildNotify, buildUpdateCheck } from "./notify-section.ts";
 import type { ConfigFile } from "./schema.ts";
+import { buildStorage } from "./storage-section.ts";
 import { parseAddressOrPrefix, parseCommunity, parseListen } from "./text-forms.ts";
 
 type CaptureFile = NonNullable<ConfigFile["capture"]>;
 type BgpFile = NonNullable<ConfigFile["bgp"]>;
 
 export function buildConfig(file: ConfigFile): Config {
-  const { host, port } = valid(parseListen, file.api.listen);
   return deepFreeze({
     dryRun: file.dry_run,
     networks: file.networks.map(prefix),
@@ -42,19 +45,25 @@ export function buildConfig(file: ConfigFile): Config {
       perAttackFlows: file.samples.per_attack_flows,
       top: file.samples.top,
     },
-    api: { host, port },
+    storage: buildStorage(file.storage, file.state_dir),
+    scrubbing: file.scrubbing === undefined ? null : buildScrubbing(file.scrubbing),
+    edge: file.edge === undefined ? null : buildEdge(file.edge),
+    notify: buildNotify(file.notify),
+    updateCheck: buildUpdateCheck(file.update_check),
+    api: buildApi(file.api),
   });
 }
 
 /** `global` first; a group takes the thresholds that it does not set from there. */
 function buildHostgroups(file: ConfigFile): Hostgroup[] {
   const global = METRICS.map((metric) => file.thresholds[metric] ?? 0);
-  const groups = file.hostgroups.map(({ name, networks, thresholds }) => ({
+  const groups = file.hostgroups.map(({ name, networks, thresholds, tenant }) => ({
     name,
+    tenant: tenant ?? null,
     networks: networks.map(prefix),
     thresholds: METRICS.map((metric, i): number => thresholds[metric] ?? global[i] ?? 0) satisfies Thresholds,
   }));
-  return [{ name: "global", networks: [], thresholds: global }, ...groups];
+  return [{ name: "global", tenant: file.tenant ?? null, networks: [], thresholds: global }, ...groups];
 }
 
 function buildCapture(file: CaptureFile): CaptureConfig {

@@ -1,6 +1,10 @@
 /** The validated configuration: frozen, replaced as a whole by a reload. What the keys mean: README, reference. */
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
+import type { ApiConfig } from "./api-section.ts";
+import type { EdgeConfig, ScrubbingConfig } from "./nodes-section.ts";
+import type { NotifyConfig, UpdateCheckConfig } from "./notify-section.ts";
+import type { StorageConfig } from "./storage-section.ts";
 
 export interface Config {
   readonly dryRun: boolean;
@@ -16,6 +20,13 @@ export interface Config {
   /** null: no announcer. */
   readonly bgp: BgpConfig | null;
   readonly samples: SamplesConfig;
+  readonly storage: StorageConfig;
+  /** null: no scrub nodes. */
+  readonly scrubbing: ScrubbingConfig | null;
+  /** null: no edge nodes. */
+  readonly edge: EdgeConfig | null;
+  readonly notify: NotifyConfig;
+  readonly updateCheck: UpdateCheckConfig;
   readonly api: ApiConfig;
 }
 
@@ -51,6 +62,8 @@ export interface Hostgroup {
   readonly name: string;
   readonly networks: readonly Prefix[];
   readonly thresholds: Thresholds;
+  /** Owner of the group's addresses; null: none. */
+  readonly tenant: string | null;
 }
 
 export interface BanPolicy {
@@ -95,9 +108,4 @@ export interface SamplesConfig {
   readonly enabled: boolean;
   readonly perAttackFlows: number;
   readonly top: number;
-}
-
-export interface ApiConfig {
-  readonly host: string;
-  readonly port: number;
 }

@@ -26,7 +26,7 @@ thresholds: {pps: 100000, mbps: 1000, flows_per_sec: 50000}`);
 });
 
 test("the example shows the defaults of the sections that are off as well", () => {
-  const { capture, bgp } = configOf(FULL_EXAMPLE);
+  const { capture, bgp, scrubbing, edge, notify } = configOf(FULL_EXAMPLE);
   const minimal = configOf(`networks: [192.0.2.0/24]
 thresholds: {pps: 1, mbps: 1, flows_per_sec: 1}
 capture: {interfaces: [{name: eth1, mode: mirror}]}
@@ -35,8 +35,22 @@ bgp:
   router_id: 192.0.2.10
   listen: 192.0.2.10:179
   next_hop: 192.0.2.66
-  neighbors: [{address: 192.0.2.254, remote_asn: 64501}]`);
-  expect({ capture, bgp }).toEqual({ capture: minimal.capture, bgp: minimal.bgp });
+  neighbors: [{address: 192.0.2.254, remote_asn: 64501}]
+scrubbing: {nodes: [{name: scrub1}]}
+notify:
+  webhook: {url_env: FLOODWALL_WEBHOOK_URL}
+  slack: {url_env: FLOODWALL_SLACK_URL}
+  telegram: {token_env: FLOODWALL_TELEGRAM_TOKEN, chat_id: "-1000"}
+  email: {host: mail.example.net, from: floodwall@example.net, to: [noc@example.net]}
+  exec: {command: /usr/local/bin/floodwall-event}`);
+  const { capture: minimalCapture, bgp: minimalBgp } = minimal;
+  expect({ capture, bgp, scrubbing, notify }).toEqual({
+    capture: minimalCapture,
+    bgp: minimalBgp,
+    scrubbing: minimal.scrubbing,
+    notify: minimal.notify,
+  });
+  expect(edge).toEqual({ nodes: [{ name: "edge1", hostgroups: ["global"] }] });
 });
 
 test("the example names every key", () => {

@@ -51,7 +51,7 @@ describe("defaults", () => {
     const { networks, hostgroups, ...rest } = config;
     expect(networks.map(({ text }) => text)).toEqual(["192.0.2.0/24"]);
     expect(hostgroups).toEqual([
-      { name: "global", networks: [], thresholds: [100_000, 1000, 20_000, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0] },
+      { name: "global", tenant: null, networks: [], thresholds: [100_000, 1000, 20_000, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0] },
     ]);
     expect<unknown>(rest).toEqual({
       dryRun: true,
@@ -62,7 +62,16 @@ describe("defaults", () => {
       stateDir: "/var/lib/floodwall",
       bgp: null,
       samples: { enabled: true, perAttackFlows: 20, top: 10 },
-      api: { host: "127.0.0.1", port: 8080 },
+      storage: {
+        driver: { kind: "sqlite", path: "/var/lib/floodwall/history.sqlite" },
+        retentionDays: 30,
+        trafficIntervalSeconds: 10,
+      },
+      scrubbing: null,
+      edge: null,
+      notify: { webhook: null, slack: null, telegram: null, email: null, exec: null },
+      updateCheck: { url: null, intervalSeconds: 21_600 },
+      api: { host: "127.0.0.1", port: 8080, tokens: [], envFile: null },
     });
   });
 
@@ -111,7 +120,7 @@ describe("a full file", () => {
     expect(config.protectedWhitelist.map(({ text }) => text)).toEqual(["192.0.2.1/32", "2001:db8:ffff::/48"]);
     expect<unknown>(config.bgp?.neighbors[1]?.address).toBe("2001:db8::1");
     expect(config.bgp?.communities).toEqual(["64500:666", "65535:666", "65535:65281"]);
-    expect(config.api).toEqual({ host: "::1", port: 9090 } as Config["api"]);
+    expect(config.api).toMatchObject({ host: "::1", port: 9090 });
     expect(config.capture?.interfaces.map(({ zeroCopy, queues }) => [zeroCopy, queues])).toEqual([
       ["on", [0, 1]],
       ["auto", null],

@@ -17,7 +17,7 @@ const RESTART_KEYS: readonly (readonly [key: string, read: (config: Config) => u
   ["bgp.local_asn", ({ bgp }) => bgp?.localAsn],
   ["bgp.router_id", ({ bgp }) => bgp?.routerId],
   ["bgp.listen", ({ bgp }) => bgp?.listen],
-  ["api.listen", ({ api }) => api],
+  ["api.listen", ({ api: { host, port } }) => ({ host, port })],
 ];
 
 /** Empty when `next` can be applied as a whole. The named keys keep their running values until the restart. */
@@ -36,7 +36,7 @@ export function keepRestartKeys(running: Config, next: Config): Config {
     detection: { ...next.detection, windowMs, tickMs },
     stateDir: running.stateDir,
     bgp: keepBgp(running.bgp, next.bgp),
-    api: running.api,
+    api: { ...next.api, host: running.api.host, port: running.api.port },
   });
 }
 

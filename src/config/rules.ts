@@ -2,6 +2,7 @@
  * Rules between the keys of the configuration file, one function each. They run on what is left of a file with faults,
  * so that all faults are reported at once: a rule that lacks a value says nothing.
  */
+import { routableListenNeedsAToken } from "./api-rules.ts";
 import {
   communitiesAreUnique,
   grpcGoesWithExternal,
@@ -26,6 +27,7 @@ import {
   networksDoNotOverlap,
   prefixesAreBounded,
 } from "./network-rules.ts";
+import { clickhouseHasItsSection, storageKeysHaveAnEffect, updateCheckHasAUrl } from "./output-rules.ts";
 import type { ConfigFile } from "./schema.ts";
 import type { Finding, Pruned } from "./shape.ts";
 
@@ -51,6 +53,10 @@ const RULES: readonly Rule[] = [
   managedSpeakerHasNeighbors,
   neighborsAreUnique,
   communitiesAreUnique,
+  clickhouseHasItsSection,
+  storageKeysHaveAnEffect,
+  updateCheckHasAUrl,
+  routableListenNeedsAToken,
 ];
 
 export function* crossFieldFindings(file: Pruned<ConfigFile>): Generator<Finding> {

@@ -1,5 +1,5 @@
 /** The shape of the configuration file: its keys, their types, ranges and defaults. What the keys mean: README. */
-import { type Static, type TSchema, Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
 import {
   ACTIVE_BANS_MAX,
   BGP_NEIGHBORS_MAX,
@@ -9,35 +9,11 @@ import {
   HOSTS_MAX,
   PREFIXES_MAX,
 } from "../limits.ts";
-import type { TextForm } from "./text-forms.ts";
-
-/** TypeBox keeps one registry of formats for the whole process, so ours have a name of their own. */
-export const FORMAT_PREFIX = "config/";
-
-function text(form: TextForm, options: { default?: string } = {}) {
-  return Type.String({ ...options, format: FORMAT_PREFIX + form });
-}
-
-function integer(minimum: number, maximum: number, fallback?: number) {
-  return Type.Integer({ minimum, maximum, ...(fallback === undefined ? {} : { default: fallback }) });
-}
-
-function boolean(fallback: boolean) {
-  return Type.Boolean({ default: fallback });
-}
-
-function oneOf<const Values extends readonly [string | boolean, ...(string | boolean)[]]>(...values: Values) {
-  return Type.Unsafe<Values[number]>(Type.Union(values.map((value) => Type.Literal(value))));
-}
-
-/** A list; `atLeastOne` where an empty one means nothing. */
-function list<Item extends TSchema>(item: Item, maxItems: number, options: { atLeastOne?: true } = {}) {
-  return Type.Array(item, { maxItems, ...(options.atLeastOne ? { minItems: 1 } : { default: [] }) });
-}
-
-const closed = { additionalProperties: false } as const;
-/** A section that is there with its defaults when the file leaves it out. */
-const withDefaults = { ...closed, default: {} } as const;
+import { ApiSection } from "./api-section.ts";
+import { EdgeSection, ScrubbingSection } from "./nodes-section.ts";
+import { NotifySection, UpdateCheckSection } from "./notify-section.ts";
+import { boolean, closed, integer, list, oneOf, text, withDefaults } from "./schema-forms.ts";
+import { StorageSection } from "./storage-section.ts";
 
 /** A threshold. The base trio cannot be off. */
 const Limit = Type.Number({ exclusiveMinimum: 0 });
@@ -96,6 +72,7 @@ const Group = Type.Object(
     networks: list(text("prefix"), PREFIXES_MAX, { atLeastOne: true }),
     /** Partial: what is absent is inherited. */
     thresholds: Type.Partial(Type.Object({ ...BASE, ...OPTIONAL }), withDefaults),
+    tenant: Type.Optional(text("tenantName")),
   },
   closed,
 );
@@ -160,7 +137,13 @@ export const ConfigFile = Type.Object(
     state_dir: text("absolutePath", { default: "/var/lib/floodwall" }),
     bgp: Type.Optional(Bgp),
     samples: Samples,
-    api: Type.Object({ listen: text("listen", { default: "127.0.0.1:8080" }) }, withDefaults),
+    storage: StorageSection,
+    scrubbing: Type.Optional(ScrubbingSection),
+    edge: Type.Optional(EdgeSection),
+    notify: Type.Optional(NotifySection),
+    update_check: UpdateCheckSection,
+    tenant: Type.Optional(text("tenantName")),
+    api: ApiSection,
   },
   closed,
 );

@@ -2,7 +2,8 @@
 import { FormatRegistry, type TSchema } from "@sinclair/typebox";
 import { Value, type ValueError, ValueErrorType } from "@sinclair/typebox/value";
 import type { ConfigPath } from "./problem.ts";
-import { ConfigFile, FORMAT_PREFIX } from "./schema.ts";
+import { ConfigFile } from "./schema.ts";
+import { FORMAT_PREFIX } from "./schema-forms.ts";
 import { TEXT_FORMS, type TextForm } from "./text-forms.ts";
 
 /** A broken rule and where, before its line is known. */

@@ -21,20 +21,32 @@ export const TEXT_FORMS = {
     /^[^\s/:]{1,15}$/.test(text) && text !== "." && text !== ".."
       ? null
       : "must be the name of a network interface: 1 to 15 characters without spaces, slashes or colons",
-  groupName: (text: string) =>
-    /^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/.test(text)
-      ? null
-      : "must be 1 to 63 letters, digits, dots, dashes or underscores, the first a letter or digit",
+  groupName: nameRule,
+  tenantName: nameRule,
+  tokenName: nameRule,
+  nodeName: nameRule,
   variableName: (text: string) =>
     /^[A-Za-z_][A-Za-z0-9_]*$/.test(text)
       ? null
       : "must be the name of an environment variable: the secret itself does not go in this file",
   absolutePath: (text: string) =>
     text.startsWith("/") && !text.includes("\0") ? null : "must be an absolute path: it starts with /",
+  httpUrl: httpUrlRule,
+  databaseName: (text: string) =>
+    /^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(text)
+      ? null
+      : "must be 1 to 63 letters, digits or underscores, the first no digit",
+  mailAddress: (text: string) =>
+    /^[^\s@<>,;"]+@[^\s@<>,;"]+$/.test(text) ? null : "must be a mail address: noc@example.net",
   path: (text: string) => (text !== "" && !text.includes("\0") ? null : "must be the path of a file"),
 } satisfies Record<string, (text: string) => string | null>;
 
 export type TextForm = keyof typeof TEXT_FORMS;
+
+function nameRule(text: string): string | null {
+  if (/^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/.test(text)) return null;
+  return "must be 1 to 63 letters, digits, dots, dashes or underscores, the first a letter or digit";
+}
 
 function prefixRule(text: string): string | null {
   if (parsePrefix(text) !== null) return null;
@@ -63,6 +75,12 @@ function familyRule(text: string, family: 4 | 6): string | null {
 
 function isUnspecified(address: IpAddress): boolean {
   return address === "0.0.0.0" || address === "::";
+}
+
+function httpUrlRule(text: string): string | null {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url !== null && ["http:", "https:"].includes(url.protocol)) return null;
+  return "must be a URL: http://host:port/path, or https";
 }
 
 /** Names of RFC 1997, RFC 3765, RFC 7999 and RFC 8326. */
@@ -106,10 +124,10 @@ export function parseListen(text: string): { readonly host: IpAddress; readonly 
   return target === null || host === null ? null : { host, port: target.port };
 }
 
-/** Interface section 5.1: an API without a token is open to all who reach it. */
 function listenRule(text: string): string | null {
-  const listen = parseListen(text);
-  if (listen === null) return "must be an address and a port: 127.0.0.1:8080, or [::1]:8080 for IPv6";
-  if (listen.host === "::1" || listen.host.startsWith("127.")) return null;
-  return "a token must be set before binding to a routable address: listen on 127.0.0.1 or [::1]";
+  return parseListen(text) === null ? "must be an address and a port: 127.0.0.1:8080, or [::1]:8080 for IPv6" : null;
+}
+
+export function isLoopback(host: IpAddress): boolean {
+  return host === "::1" || host.startsWith("127.");
 }

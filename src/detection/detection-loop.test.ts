@@ -36,7 +36,7 @@ function harness(capacity = 8) {
   const clock = new ManualClock();
   const timers = new ManualTimers(clock);
   const counter = new ScriptedCounter();
-  const group = { name: "global", networks: [], thresholds: thresholds({ pps: 10 }) };
+  const group = { name: "global", tenant: null, networks: [], thresholds: thresholds({ pps: 10 }) };
   let ids = 0;
   const policy = { hostgroups: [group], sustainMs: 0, hysteresisMs: 0, maxActive: 10 };
   const detector = new Detector(policy, () => `a${++ids}`);

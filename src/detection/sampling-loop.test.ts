@@ -17,7 +17,7 @@ function harness() {
   const timers = new ManualTimers(clock);
   const headers = new FakeHeaderSamples();
   headers.frames = [{ frame: ethernet(ip({ src: "198.51.100.1", dst: VICTIM }, udp())) }];
-  const group = { name: "global", networks: [], thresholds: thresholds({ pps: 10 }) };
+  const group = { name: "global", tenant: null, networks: [], thresholds: thresholds({ pps: 10 }) };
   const policy = { hostgroups: [group], sustainMs: 0, hysteresisMs: 0, maxActive: 10 };
   const detector = new Detector(policy, () => "a1");
   const now = () => ({ wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() });

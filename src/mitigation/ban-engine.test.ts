@@ -81,7 +81,7 @@ function harness(overrides: Partial<MitigationPolicy> = {}, endedKept = 10) {
 
 function attackOn(target = victim, id = `attack on ${target}`): Attack {
   const rates = thresholds({ pps: 5000 });
-  const group = { name: "global", networks: [], thresholds: thresholds({ pps: 1000 }) };
+  const group = { name: "global", tenant: null, networks: [], thresholds: thresholds({ pps: 1000 }) };
   const reason = explain(rates);
   const detection = { id, target, group, direction: "incoming", metric: 0, rates, reason } as const;
   return startAttack(detection, { wallMs: 0, monotonicMs: 0 });

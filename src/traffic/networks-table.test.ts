@@ -12,7 +12,7 @@ function prefix(text: string): Prefix {
 }
 
 function hostgroup(name: string, ...networks: string[]): Hostgroup {
-  return { name, networks: networks.map(prefix), thresholds: [] };
+  return { name, tenant: null, networks: networks.map(prefix), thresholds: [] };
 }
 
 function rows(table: NetworksTable): [string, number, number, number][] {

@@ -1,0 +1,27 @@
+/** Rules between the keys of `storage` and of `update_check`. */
+import type { ConfigFile } from "./schema.ts";
+import type { Finding, Pruned } from "./shape.ts";
+
+type File = Pruned<ConfigFile>;
+
+export function* clickhouseHasItsSection({ storage }: File): Generator<Finding> {
+  if (storage?.driver === "clickhouse" && !("clickhouse" in storage)) {
+    yield { path: ["storage", "clickhouse"], rule: "is required with driver clickhouse: at least its url" };
+  }
+}
+
+export function* storageKeysHaveAnEffect({ storage }: File): Generator<Finding> {
+  if (storage?.driver === undefined) return;
+  if (storage.driver !== "clickhouse" && "clickhouse" in storage) {
+    yield { path: ["storage", "clickhouse"], rule: "goes with driver clickhouse only: remove it" };
+  }
+  if (storage.driver !== "sqlite" && "path" in storage) {
+    yield { path: ["storage", "path"], rule: "goes with driver sqlite only: remove it" };
+  }
+}
+
+export function* updateCheckHasAUrl({ update_check: check }: File): Generator<Finding> {
+  if (check?.enabled === true && !("url" in check)) {
+    yield { path: ["update_check", "url"], rule: "is required when update_check is enabled: where releases are told" };
+  }
+}
