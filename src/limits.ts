@@ -40,3 +40,7 @@ export const TOKENS_MAX = 1024;
 export const NODES_MAX = 1024;
 /** Recipients of one mail. */
 export const NOTIFY_RECIPIENTS_MAX = 32;
+/** History: time range, ms; buckets in it; and seconds of one. */
+export const RANGE_MS_MAX = 31 * 86_400_000;
+export const BUCKETS_MAX = 5000;
+export const STEP_SECONDS_MAX = 86_400;

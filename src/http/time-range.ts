@@ -1,0 +1,61 @@
+/**
+ * The time range and the step of every history (interface 4.6, 8; choices, section 6), judged before any storage is asked.
+ */
+import { BUCKETS_MAX, RANGE_MS_MAX, STEP_SECONDS_MAX } from "../limits.ts";
+import { type InvalidQuery, invalidQuery, parameter } from "./query.ts";
+import { parseTimestamp } from "./wire/timestamp.ts";
+
+/** Wall clock, ms. An event at `toMs` itself is in the range; a bucket that begins there is not. */
+export interface TimeRange {
+  readonly kind: "range";
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+export interface Step {
+  readonly kind: "step";
+  readonly stepSeconds: number;
+}
+
+const DEFAULT_RANGE_MS = 3_600_000;
+const DEFAULT_STEP_SECONDS = 60;
+
+/** `from` alone runs to now, `to` alone reaches back one hour, neither is the last hour. */
+export function timeRange(query: URLSearchParams, nowMs: number): TimeRange | InvalidQuery {
+  const from = time(query, "from");
+  if (from?.kind === "invalid_query") return from;
+  const to = time(query, "to");
+  if (to?.kind === "invalid_query") return to;
+  const toMs = to?.wallMs ?? nowMs;
+  const fromMs = from?.wallMs ?? toMs - DEFAULT_RANGE_MS;
+  if (toMs <= fromMs) return invalidQuery("to must be after from");
+  if (toMs - fromMs > RANGE_MS_MAX) return invalidQuery("time range too large (max 31 days)");
+  return { kind: "range", fromMs, toMs };
+}
+
+function time(query: URLSearchParams, name: string): { kind: "time"; wallMs: number } | InvalidQuery | null {
+  const text = parameter(query, name);
+  if (text === null) return null;
+  const wallMs = parseTimestamp(text);
+  // A plus sign that was not escaped arrives as a space: the fault that is hardest to see.
+  if (wallMs === null) return invalidQuery(`${name} must be an RFC 3339 time (a + in it is written %2B): ${text}`);
+  return { kind: "time", wallMs };
+}
+
+const WHOLE = /^[1-9]\d*$/;
+
+/** In seconds, raised so that the range has at most BUCKETS_MAX buckets. */
+export function step(query: URLSearchParams, { fromMs, toMs }: TimeRange): Step | InvalidQuery {
+  const text = parameter(query, "step") ?? String(DEFAULT_STEP_SECONDS);
+  if (!WHOLE.test(text) || Number(text) > STEP_SECONDS_MAX) {
+    return invalidQuery(`step must be a whole number of seconds from 1 to ${STEP_SECONDS_MAX}: ${text}`);
+  }
+  const atLeast = Math.max(Number(text), Math.ceil((toMs - fromMs) / 1000 / BUCKETS_MAX));
+  // Buckets begin at multiples of the step: a range that begins between two has one more.
+  const stepSeconds = bucketCount(fromMs, toMs, atLeast) > BUCKETS_MAX ? atLeast + 1 : atLeast;
+  return { kind: "step", stepSeconds };
+}
+
+export function bucketCount(fromMs: number, toMs: number, stepSeconds: number): number {
+  return Math.ceil(toMs / (stepSeconds * 1000)) - Math.floor(fromMs / (stepSeconds * 1000));
+}
