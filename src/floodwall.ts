@@ -3,27 +3,31 @@
  * the side. Owns the configuration in force; all else is owned by the parts that it connects.
  */
 import { randomUUIDv7 } from "bun";
-import { type BgpStatus, DEFAULT_TIMES, GobgpAnnouncer } from "./bgp/gobgp-announcer.ts";
+import { DEFAULT_TIMES, GobgpAnnouncer } from "./bgp/gobgp-announcer.ts";
 import { gobgpdExecutable } from "./bgp/gobgpd-process.ts";
 import { endManagedGobgpd } from "./bgp/managed-speaker.ts";
 import type { Config } from "./config/config.ts";
 import { ConfigError, loadConfigOrThrow } from "./config/load.ts";
 import { keepRestartKeys, restartKeys } from "./config/reload.ts";
 import type { Native } from "./dataplane/native.d.ts";
-import type { Attack, Now } from "./detection/attack.ts";
+import type { AttackEvent, Now } from "./detection/attack.ts";
 import { AttackLog } from "./detection/attack-log.ts";
 import { type AttackChange, Detector } from "./detection/detector.ts";
 import { detectionPolicy } from "./detection/policy.ts";
 import { ENDED_ATTACKS_KEPT, ENDED_BANS_KEPT } from "./limits.ts";
-import type { Ban } from "./mitigation/ban.ts";
+import { Listeners } from "./listeners.ts";
+import { AnnouncementTimer } from "./mitigation/announcement-timer.ts";
+import type { BanChange } from "./mitigation/ban.ts";
 import { BanEngine, isAnnounced } from "./mitigation/ban-engine.ts";
 import { mitigationPolicy } from "./mitigation/policy.ts";
-import type { IpAddress } from "./net/address.ts";
 import { Limiter } from "./observability/limiter.ts";
 import type { Log } from "./observability/log.ts";
 import type { Metrics } from "./observability/metrics.ts";
 import { PacketPath } from "./packet-path.ts";
+import { fillMetrics } from "./scrape.ts";
 import type { StateDatabase } from "./storage/state-database.ts";
+import { UnsavedAttacks } from "./storage/unsaved-attacks.ts";
+import { WriteBehind } from "./storage/write-behind.ts";
 import type { Clock } from "./system/clock.ts";
 import { ClockSteps } from "./system/clock-steps.ts";
 import type { Environment } from "./system/environment.ts";
@@ -44,10 +48,6 @@ export interface FloodwallOptions {
 
 /** How often bans are looked through for expiry, ms. */
 const BAN_TICK_MS = 250;
-/** From a change to its place on disk, ms: by then its announcement has left the process. */
-const FLUSH_MS = 20;
-/** After a write that failed. */
-const FLUSH_AGAIN_MS = 1000;
 
 export class Floodwall {
   readonly detector: Detector;
@@ -60,15 +60,16 @@ export class Floodwall {
   readonly #options: FloodwallOptions;
   readonly #limiter: Limiter;
   readonly #clockSteps: ClockSteps;
-  /** By id; null: over, its record is to be removed. */
-  readonly #unsavedAttacks = new Map<string, Attack | null>();
-  /** Monotonic ms of detection, by target, until the route is out. */
-  readonly #unannounced = new Map<IpAddress, number>();
+  readonly #unsavedAttacks: UnsavedAttacks;
+  readonly #writeBehind: WriteBehind;
+  readonly #announcements: AnnouncementTimer;
+  readonly #attackEvents = this.#listeners<AttackEvent>();
+  readonly #banChanges = this.#listeners<BanChange>();
+  readonly #reloads = this.#listeners<Config>();
   #cancelBanTick: () => void = () => {};
-  #cancelFlush: (() => void) | null = null;
 
   constructor(options: FloodwallOptions) {
-    const { config, state, log, metrics, clock } = options;
+    const { config, state, log, metrics, clock, timers } = options;
     this.#options = options;
     this.config = config;
     this.startedMs = clock.monotonicMs();
@@ -82,12 +83,37 @@ export class Floodwall {
       announcer: this.announcer,
       newId: randomUUIDv7,
       endedKept: ENDED_BANS_KEPT,
-      onChange: (ban, previous) => logBan(log, ban, previous),
-      onUnsaved: () => this.#flushSoon(),
+      onChange: (ban, previous) => this.#banChanges.tell({ ban, previous }),
+      onUnsaved: () => this.#writeBehind.soon(),
       onStoreFault: (cause) => this.#stateWriteFailed(cause),
     });
+    this.#unsavedAttacks = new UnsavedAttacks(state, (cause) => this.#stateWriteFailed(cause));
+    this.#writeBehind = new WriteBehind(timers, [this.bans, this.#unsavedAttacks]);
+    this.#announcements = new AnnouncementTimer(this.bans, (elapsedMs) =>
+      metrics.mitigation.announcedAfterDetection(elapsedMs / 1000),
+    );
     this.packetPath = this.#makePacketPath();
-    metrics.beforeScrape(() => this.#fillMetrics());
+    metrics.beforeScrape(() => fillMetrics(metrics, this));
+    this.onAttackEvent((event) => this.#keepAttack(event));
+    this.onAttackEvent((event) => logAttack(log, event));
+    this.onAttackEvent(({ kind, attack }) => {
+      if (kind === "started") metrics.detection.attackStarted(attack.metric);
+    });
+    this.onBanChange((change) => logBan(log, change));
+  }
+
+  /** Those who listen are added before start(), so that they miss nothing; what they do may not take long. */
+  onAttackEvent(listener: (event: AttackEvent) => void): void {
+    this.#attackEvents.add(listener);
+  }
+
+  onBanChange(listener: (change: BanChange) => void): void {
+    this.#banChanges.add(listener);
+  }
+
+  /** With the configuration that is in force now, once all parts have it. */
+  onReloaded(listener: (config: Config) => void): void {
+    this.#reloads.add(listener);
   }
 
   /** Takes up what an earlier process left, then begins to count, judge and announce. */
@@ -100,7 +126,7 @@ export class Floodwall {
       log.info({ attacks: this.detector.active.size, bans: this.bans.active.size }, "taken up from the state database");
     }
     if (this.config.bgp?.speaker !== "managed") void this.#endGobgpdLeftBehind();
-    this.announcer?.onChange(() => this.#measureAnnouncements());
+    this.announcer?.onChange(() => this.#announcements.routesChanged(this.#options.clock.monotonicMs()));
     this.announcer?.start();
     this.packetPath?.start();
     if (this.packetPath === null) log.warn({}, "no capture is configured: control plane only, nothing is detected");
@@ -111,9 +137,7 @@ export class Floodwall {
   async stop(): Promise<void> {
     this.#cancelBanTick();
     await this.packetPath?.stop();
-    this.#cancelFlush?.();
-    this.bans.flush();
-    this.#flushAttacks();
+    this.#writeBehind.stop();
     await this.announcer?.stop({ withdraw: ![...this.bans.active.values()].some(isAnnounced) });
     this.#options.state.close();
   }
@@ -130,6 +154,7 @@ export class Floodwall {
     this.detector.reconfigure(detectionPolicy(next));
     this.bans.reconfigure(mitigationPolicy(next), this.now().wallMs);
     if (next.bgp !== null) this.announcer?.reload(next.bgp);
+    this.#reloads.tell(next);
     log.info({ dry_run: next.dryRun, needs_restart: keys }, "configuration reloaded");
     return keys;
   }
@@ -203,7 +228,7 @@ export class Floodwall {
       timers,
       now: () => this.now(),
       onChanges: (changes, now) => this.#attacksChanged(changes, now),
-      onSampled: (attack) => this.#saveSoon(attack),
+      onSampled: (attack) => this.#attackEvents.tell({ kind: "sampled", attack }),
       onBeat: ({ summary, busyMs }) =>
         metrics.detection.tick({
           foldSeconds: summary.foldMicros / 1e6,
@@ -218,60 +243,15 @@ export class Floodwall {
   }
 
   #attacksChanged(changes: readonly AttackChange[], now: Now): void {
-    for (const { kind, attack } of changes) {
-      // A ban that was there before says nothing of how fast we are.
-      if (kind !== "started" || this.bans.active.has(attack.target)) continue;
-      this.#unannounced.set(attack.target, now.monotonicMs);
-    }
+    this.#announcements.attacksChanged(changes, now.monotonicMs);
     this.bans.attacksChanged(changes, now.wallMs);
-    for (const { kind, attack } of changes) {
-      if (kind === "lasts") continue;
-      if (kind === "ended") this.attackLog.add(attack);
-      this.#tellAttack(kind, attack);
-      this.#saveSoon(attack);
-    }
+    for (const { kind, attack } of changes) if (kind !== "lasts") this.#attackEvents.tell({ kind, attack });
   }
 
-  #saveSoon(attack: Attack): void {
-    this.#unsavedAttacks.set(attack.id, attack.endedAt === null ? attack : null);
-    this.#flushSoon();
-  }
-
-  #tellAttack(kind: "started" | "ended", attack: Attack): void {
-    const { log, metrics } = this.#options;
-    const { id, target, group, metric, threshold, rates } = attack;
-    log.info({ id, target, group, metric, threshold, rates: [...Array.from(rates)] }, `attack ${kind}`);
-    if (kind === "started") metrics.detection.attackStarted(metric);
-    else this.#unannounced.delete(target);
-  }
-
-  #flushSoon(): void {
-    this.#cancelFlush ??= this.#options.timers.after(FLUSH_MS, () => this.#flush());
-  }
-
-  #flush(): void {
-    this.#cancelFlush = null;
-    this.bans.flush();
-    this.#flushAttacks();
-    if (this.bans.unsaved + this.#unsavedAttacks.size === 0) return;
-    this.#cancelFlush = this.#options.timers.after(FLUSH_AGAIN_MS, () => this.#flush());
-  }
-
-  /** An attack in progress must survive the process, so that its ban ends with it; one that is over leaves. */
-  #flushAttacks(): void {
-    const { state } = this.#options;
-    if (this.#unsavedAttacks.size === 0) return;
-    try {
-      state.atOnce(() => {
-        for (const [id, attack] of this.#unsavedAttacks) {
-          if (attack === null) state.removeAttack(id);
-          else state.saveAttack(attack);
-        }
-      });
-      this.#unsavedAttacks.clear();
-    } catch (cause) {
-      this.#stateWriteFailed(cause);
-    }
+  #keepAttack({ kind, attack }: AttackEvent): void {
+    if (kind === "ended") this.attackLog.add(attack);
+    this.#unsavedAttacks.add(attack);
+    this.#writeBehind.soon();
   }
 
   #stateWriteFailed(cause: unknown): void {
@@ -285,36 +265,22 @@ export class Floodwall {
     );
   }
 
-  #measureAnnouncements(): void {
-    for (const [target, detectedMs] of this.#unannounced) {
-      const ban = this.bans.active.get(target);
-      if (ban === undefined || this.bans.routeState(ban)?.kind !== "announced") continue;
-      this.#unannounced.delete(target);
-      this.#options.metrics.mitigation.announcedAfterDetection((this.#options.clock.monotonicMs() - detectedMs) / 1000);
-    }
-  }
-
-  #fillMetrics(): void {
-    const { metrics } = this.#options;
-    metrics.setDryRun(this.config.dryRun);
-    metrics.detection.setActive(this.detector.active.values());
-    metrics.mitigation.setBans(this.bans.all());
-    metrics.mitigation.setUnsaved(this.bans.unsaved);
-    if (this.packetPath !== null) {
-      metrics.capture.setSources(this.packetPath.sources());
-      metrics.capture.setHostTable(this.packetPath.stats());
-      metrics.detection.setRefused({ attacks: this.detector.refused, rows: this.packetPath.judge.overflow });
-    }
-    if (this.announcer !== null) {
-      const states = [...this.bans.active.values()].map((ban) => this.bans.routeState(ban)).filter((s) => s !== null);
-      const routesAnnounced = states.filter(({ kind }) => kind === "announced").length;
-      const { connected, neighbors }: BgpStatus = this.announcer.status();
-      metrics.mitigation.setBgp({ connected, neighbors, routesWanted: states.length, routesAnnounced });
-    }
+  #listeners<Event>(): Listeners<Event> {
+    return new Listeners<Event>((cause) =>
+      this.#limiter.pass("listener", (suppressed) =>
+        this.#options.log.error({ cause, suppressed }, "a part that listens for changes failed; the others were told"),
+      ),
+    );
   }
 }
 
-function logBan(log: Log, ban: Ban, previous: Ban | null): void {
+function logAttack(log: Log, { kind, attack }: AttackEvent): void {
+  if (kind === "sampled") return;
+  const { id, target, group, metric, threshold, rates } = attack;
+  log.info({ id, target, group, metric, threshold, rates: Array.from(rates) }, `attack ${kind}`);
+}
+
+function logBan(log: Log, { ban, previous }: BanChange): void {
   // Being pushed on is no news.
   if (ban.state === previous?.state && ban.dryRun === previous.dryRun) return;
   const { id, target, state, reason, manual, dryRun } = ban;

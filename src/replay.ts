@@ -73,8 +73,8 @@ function run(engine: Engine, source: Replay, config: Config, print: (line: strin
     for (const change of changes) {
       attacks.set(change.attack.id, change.attack);
       if (change.kind !== "lasts") print(`${time(timeMs)}  ${attackLine(change)}`);
-      bans.attackChanged(change, timeMs);
     }
+    bans.attacksChanged(changes, timeMs);
     bans.tick(timeMs);
     sampler.attacksChanged(changes, now);
     for (const sampled of sampler.readings(now)) {

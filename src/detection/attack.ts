@@ -34,6 +34,12 @@ export interface Attack {
   readonly calmSinceMs: number | null;
 }
 
+/** What others want to hear of an attack. `sampled`: it has a sample now, or a better one. */
+export interface AttackEvent {
+  readonly kind: "started" | "sampled" | "ended";
+  readonly attack: Attack;
+}
+
 /** Both clocks at one moment. */
 export interface Now {
   readonly wallMs: number;

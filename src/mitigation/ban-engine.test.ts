@@ -108,7 +108,7 @@ describe("an attack", () => {
   test("bans its target, keeps the ban and lifts it at the end", () => {
     const { engine, announcer, disk } = harness();
     const attack = attackOn();
-    engine.attackChanged(started(attack), 1000);
+    engine.attacksChanged([started(attack)], 1000);
     expect(announcer.wanted).toEqual(["192.0.2.1/32"]);
     expect(engine.banOf(attack)).toMatchObject({
       state: "active",
@@ -117,9 +117,9 @@ describe("an attack", () => {
       rate: 5000,
       threshold: 1000,
     });
-    engine.attackChanged(lasts(attack), 500_000);
+    engine.attacksChanged([lasts(attack)], 500_000);
     expect(engine.banOf(attack)?.expiresAt).toBe(1_100_000);
-    engine.attackChanged(ended(attack), 500_100);
+    engine.attacksChanged([ended(attack)], 500_100);
     expect(announcer.wanted).toEqual([]);
     expect(engine.banOf(ended(attack).attack)).toMatchObject({ state: "withdrawn", reason: "attack ended" });
     expect(disk.size).toBe(0);
@@ -129,7 +129,7 @@ describe("an attack", () => {
 
   test("announces nothing in dry run", () => {
     const { engine, announcer } = harness({ dryRun: true });
-    engine.attackChanged(started(attackOn()), 0);
+    engine.attacksChanged([started(attackOn())], 0);
     expect(announcer.wanted).toEqual([]);
     expect(engine.active.get(victim)).toMatchObject({ state: "active", dryRun: true });
   });
@@ -137,12 +137,12 @@ describe("an attack", () => {
   test("whose ban is refused asks again while it lasts", () => {
     const { engine, announcer } = harness({ maxActiveBans: 1 });
     const [first, second] = [attackOn(), attackOn(address("192.0.2.2"))];
-    engine.attackChanged(started(first), 0);
-    engine.attackChanged(started(second), 0);
+    engine.attacksChanged([started(first)], 0);
+    engine.attacksChanged([started(second)], 0);
     expect(engine.banOf(second)).toMatchObject({ state: "rejected", reason: "max_active_bans reached" });
-    engine.attackChanged(lasts(second), 100);
-    engine.attackChanged(ended(first), 200);
-    engine.attackChanged(lasts(second), 300);
+    engine.attacksChanged([lasts(second)], 100);
+    engine.attacksChanged([ended(first)], 200);
+    engine.attacksChanged([lasts(second)], 300);
     expect(engine.banOf(second)?.state).toBe("active");
     expect(announcer.wanted).toEqual(["192.0.2.2/32"]);
   });
@@ -150,10 +150,10 @@ describe("an attack", () => {
   test("on a whitelisted host leaves one rejected ban behind, however long it lasted", () => {
     const { engine, seen } = harness();
     const attack = attackOn(WHITELISTED);
-    engine.attackChanged(started(attack), 0);
-    for (let i = 0; i < 5; i++) engine.attackChanged(lasts(attack), i * 100);
+    engine.attacksChanged([started(attack)], 0);
+    for (let i = 0; i < 5; i++) engine.attacksChanged([lasts(attack)], i * 100);
     expect(seen).toEqual(["192.0.2.53 rejected"]);
-    engine.attackChanged(ended(attack), 1000);
+    engine.attacksChanged([ended(attack)], 1000);
     expect(engine.banOf(ended(attack).attack)).toMatchObject({ state: "rejected", reason: "whitelisted" });
     expect(engine.all()).toHaveLength(1);
   });
@@ -161,12 +161,12 @@ describe("an attack", () => {
   test("gets no second ban after an operator lifted the first; the next attack does", () => {
     const { engine } = harness();
     const attack = attackOn();
-    engine.attackChanged(started(attack), 0);
+    engine.attacksChanged([started(attack)], 0);
     engine.unban(victim, 100);
-    engine.attackChanged(lasts(attack), 200);
+    engine.attacksChanged([lasts(attack)], 200);
     expect(engine.active.size).toBe(0);
-    engine.attackChanged(ended(attack), 300);
-    engine.attackChanged(started(attackOn(victim, "another")), 400);
+    engine.attacksChanged([ended(attack)], 300);
+    engine.attacksChanged([started(attackOn(victim, "another"))], 400);
     expect(engine.active.size).toBe(1);
   });
 
@@ -174,9 +174,9 @@ describe("an attack", () => {
     const { engine } = harness();
     engine.ban(victim, 0);
     const attack = attackOn();
-    engine.attackChanged(started(attack), 100);
+    engine.attacksChanged([started(attack)], 100);
     expect(engine.banOf(attack)).toMatchObject({ manual: true, attackId: attack.id });
-    engine.attackChanged(ended(attack), 200);
+    engine.attacksChanged([ended(attack)], 200);
     expect(engine.active.get(victim)).toMatchObject({ state: "active", manual: true });
   });
 });
@@ -216,7 +216,7 @@ describe("an operator", () => {
 describe("what an operator ordered", () => {
   test("is not written over by an older change that waited for its flush", () => {
     const { engine, disk } = harness();
-    engine.attackChanged(started(attackOn()), 0);
+    engine.attacksChanged([started(attackOn())], 0);
     engine.unban(victim, 1);
     engine.flush();
     expect([...disk.values()].map((ban) => ban.state)).toEqual(["withdrawn"]);
@@ -254,7 +254,7 @@ describe("time and policy", () => {
   test("an automatic ban holds while the store fails, and is stored when it works again", () => {
     const { engine, announcer, broken, disk } = harness();
     broken.isBroken = true;
-    engine.attackChanged(started(attackOn()), 0);
+    engine.attacksChanged([started(attackOn())], 0);
     expect(announcer.wanted).toEqual(["192.0.2.1/32"]);
     engine.flush();
     expect(engine.unsaved).toBe(1);
@@ -279,14 +279,14 @@ describe("time and policy", () => {
   test("no disk stands in the way of a ban that pushes an old one out of the table", () => {
     const { engine, announcer, broken } = harness({}, 1);
     for (const attack of [attackOn(), attackOn(address("192.0.2.2"))]) {
-      engine.attackChanged(started(attack), 0);
-      engine.attackChanged(ended(attack), 1);
+      engine.attacksChanged([started(attack)], 0);
+      engine.attacksChanged([ended(attack)], 1);
     }
     broken.isBroken = true;
-    engine.attackChanged(started(attackOn()), 2);
-    engine.attackChanged(ended(attackOn()), 3);
+    engine.attacksChanged([started(attackOn())], 2);
+    engine.attacksChanged([ended(attackOn())], 3);
     expect(broken.faults).toBe(0);
-    engine.attackChanged(started(attackOn()), 4);
+    engine.attacksChanged([started(attackOn())], 4);
     expect(announcer.wanted).toEqual(["192.0.2.1/32"]);
   });
 
@@ -318,9 +318,9 @@ describe("a restart", () => {
   test("does not bring back a ban that ended before the one that was ordered last", () => {
     const before = harness();
     const attack = attackOn();
-    before.engine.attackChanged(started(attack), 0);
+    before.engine.attacksChanged([started(attack)], 0);
     before.engine.flush();
-    before.engine.attackChanged(ended(attack), 1);
+    before.engine.attacksChanged([ended(attack)], 1);
     before.engine.ban(victim, 2);
     expect([...before.disk.values()].map(({ state }) => state)).toEqual(["withdrawn", "active"]);
   });
@@ -352,12 +352,12 @@ describe("a restart", () => {
   test("in the middle of an attack whose ban an operator lifted does not ban again", () => {
     const before = harness();
     const attack = attackOn();
-    before.engine.attackChanged(started(attack), 0);
+    before.engine.attacksChanged([started(attack)], 0);
     before.engine.unban(victim, 1);
     before.engine.flush();
     const after = harness();
     after.engine.restore({ bans: [...before.disk.values()], attacks: [attack] }, 2);
-    after.engine.attackChanged(lasts(attack), 3);
+    after.engine.attacksChanged([lasts(attack)], 3);
     expect(after.engine.active.size).toBe(0);
   });
 });

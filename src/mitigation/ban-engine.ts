@@ -87,10 +87,6 @@ export class BanEngine {
     this.#wantRoutesIfStale();
   }
 
-  attackChanged(change: AttackChange, wallMs: number): void {
-    this.attacksChanged([change], wallMs);
-  }
-
   /** By an operator. Throws when the store cannot keep it: then there is no ban. */
   ban(target: IpAddress, wallMs: number): Ban {
     const admission = this.#admit(target);

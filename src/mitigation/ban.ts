@@ -33,6 +33,12 @@ export interface Ban {
   readonly reason: string | null;
 }
 
+/** What others want to hear of a ban, also when it is only pushed on; `previous` is null for a new one. */
+export interface BanChange {
+  readonly ban: Ban;
+  readonly previous: Ban | null;
+}
+
 export type BanEvent =
   /** The attack goes on: the expiry is pushed on. */
   | { readonly kind: "attack_lasts"; readonly attackId: string; readonly ttlSeconds: number }

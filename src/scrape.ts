@@ -1,0 +1,25 @@
+/** What the tables of the running service say at the moment of a scrape, put into its metrics. */
+import type { Floodwall } from "./floodwall.ts";
+import type { Metrics } from "./observability/metrics.ts";
+
+export function fillMetrics(metrics: Metrics, floodwall: Floodwall): void {
+  const { config, detector, bans, packetPath } = floodwall;
+  metrics.setDryRun(config.dryRun);
+  metrics.detection.setActive(detector.active.values());
+  metrics.mitigation.setBans(bans.all());
+  metrics.mitigation.setUnsaved(bans.unsaved);
+  if (packetPath !== null) {
+    metrics.capture.setSources(packetPath.sources());
+    metrics.capture.setHostTable(packetPath.stats());
+    metrics.detection.setRefused({ attacks: detector.refused, rows: packetPath.judge.overflow });
+  }
+  fillBgpMetrics(metrics, floodwall);
+}
+
+function fillBgpMetrics(metrics: Metrics, { announcer, bans }: Floodwall): void {
+  if (announcer === null) return;
+  const states = [...bans.active.values()].map((ban) => bans.routeState(ban)).filter((state) => state !== null);
+  const routesAnnounced = states.filter(({ kind }) => kind === "announced").length;
+  const { connected, neighbors } = announcer.status();
+  metrics.mitigation.setBgp({ connected, neighbors, routesWanted: states.length, routesAnnounced });
+}
