@@ -44,3 +44,10 @@ export const NOTIFY_RECIPIENTS_MAX = 32;
 export const RANGE_MS_MAX = 31 * 86_400_000;
 export const BUCKETS_MAX = 5000;
 export const STEP_SECONDS_MAX = 86_400;
+/** Parked polls of one channel: of one token, for each configured node, and how many in all at least. */
+export const HOLDS_PER_TOKEN = 4;
+export const HOLDS_PER_NODE = 2;
+export const HOLDS_LEAST = 8;
+/** How long a poll of the scrub nodes' rules, and of the edge nodes' zones, stays parked, ms. */
+export const RULES_HOLD_MS = 30_000;
+export const ZONES_HOLD_MS = 25_000;

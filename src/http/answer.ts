@@ -8,8 +8,17 @@ export function jsonAnswer(status: number, value: unknown): Response {
 }
 
 /** For an answer that was written before. */
-export function jsonBlobAnswer(blob: Blob): Response {
-  return new Response(blob, { status: 200, headers: JSON_HEADERS });
+export function jsonBlobAnswer(blob: Blob, headers: Readonly<Record<string, string>> = {}): Response {
+  return new Response(blob, { status: 200, headers: { ...JSON_HEADERS, ...headers } });
+}
+
+export function notModifiedAnswer(etag: string): Response {
+  return new Response(null, { status: 304, headers: { etag, ...COMMON } });
+}
+
+/** To a caller who has left: nobody reads it, but the request has an end and a status to be counted by. */
+export function goneAnswer(): Response {
+  return new Response(null, { status: 499, headers: COMMON });
 }
 
 export function textAnswer(status: number, text: string, contentType = "text/plain; charset=utf-8"): Response {

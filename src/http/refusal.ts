@@ -11,17 +11,26 @@ export type Refusal =
   /** Not JSON, or not the fields that the route takes. */
   | { readonly kind: "invalid_body"; readonly detail: string }
   | { readonly kind: "invalid_ip"; readonly text: string }
-  | { readonly kind: "no_active_ban"; readonly target: string };
+  | { readonly kind: "no_active_ban"; readonly target: string }
+  | { readonly kind: "too_many_holds" };
+
+interface Description {
+  readonly status: number;
+  readonly error: string;
+  readonly retryAfterSeconds?: number;
+}
 
 /** A caller's own words are given back up to this length. */
 const ECHO_CHARACTERS = 100;
 
 export function refuse(refusal: Refusal): Response {
-  const { status, error } = describe(refusal);
-  return jsonAnswer(status, { error });
+  const { status, error, retryAfterSeconds } = describe(refusal);
+  const answer = jsonAnswer(status, { error });
+  if (retryAfterSeconds !== undefined) answer.headers.set("retry-after", String(retryAfterSeconds));
+  return answer;
 }
 
-function describe(refusal: Refusal): { readonly status: number; readonly error: string } {
+function describe(refusal: Refusal): Description {
   switch (refusal.kind) {
     case "unknown_path":
       return { status: 404, error: "not found" };
@@ -41,6 +50,9 @@ function describe(refusal: Refusal): { readonly status: number; readonly error: 
       return { status: 400, error: `invalid ip: ${echo(refusal.text)}` };
     case "no_active_ban":
       return { status: 404, error: `no active ban for ${refusal.target}` };
+    case "too_many_holds":
+      // The interface's words, for the scrub nodes' channel too.
+      return { status: 429, error: "too many concurrent zone holds", retryAfterSeconds: 1 };
     default:
       return refusal satisfies never;
   }

@@ -6,6 +6,7 @@ import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import { ApiMetrics } from "./api-metrics.ts";
 import { CaptureMetrics } from "./capture-metrics.ts";
 import { DetectionMetrics } from "./detection-metrics.ts";
+import { HoldMetrics } from "./hold-metrics.ts";
 import { MitigationMetrics } from "./mitigation-metrics.ts";
 
 export class Metrics {
@@ -13,6 +14,7 @@ export class Metrics {
   readonly detection: DetectionMetrics;
   readonly mitigation: MitigationMetrics;
   readonly api: ApiMetrics;
+  readonly holds: HoldMetrics;
   readonly #registry = new Registry();
   readonly #readings: (() => void)[] = [];
   readonly #dryRun: Gauge;
@@ -27,6 +29,7 @@ export class Metrics {
     this.detection = new DetectionMetrics(this.#registry);
     this.mitigation = new MitigationMetrics(this.#registry);
     this.api = new ApiMetrics(this.#registry);
+    this.holds = new HoldMetrics(this.#registry);
   }
 
   setDryRun(dryRun: boolean): void {
