@@ -57,7 +57,15 @@ function start(config: Config, configPath: string, log: Log): Running {
   const floodwall = new Floodwall({ config, configPath, state, native, environment: processEnvironment, ...parts });
   const service = new RunningService(floodwall, VERSION);
   const limiter = new Limiter(systemClock);
-  const http = new HttpServer({ ...config.api, service, limiter, ...parts });
+  const http = new HttpServer({
+    ...config.api,
+    service,
+    tokens: () => floodwall.config.api.tokens,
+    readSecret: (name) => processEnvironment.read(name),
+    audit: null,
+    limiter,
+    ...parts,
+  });
   // The port first: a second service on this machine is refused before it announces anything.
   http.start();
   floodwall.start();

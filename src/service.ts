@@ -1,10 +1,14 @@
 /** Answers what the API asks and carries out what it orders, from the tables of the running service. */
+import { Tenancy } from "./access/tenancy.ts";
+import type { Config } from "./config/config.ts";
+import { ConfigError } from "./config/load.ts";
 import type { Floodwall } from "./floodwall.ts";
 import {
   type AttackView,
   type BanView,
   type BgpView,
   type HostView,
+  type ReloadOutcome,
   type Service,
   ServiceFault,
   type StatusView,
@@ -21,6 +25,7 @@ export class RunningService implements Service {
   readonly #version: string;
   /** Allocated with the first reading of hosts. */
   #rows: HostRows | null = null;
+  #tenancy: { readonly of: Config; readonly tenancy: Tenancy } | null = null;
   ready = false;
 
   constructor(floodwall: Floodwall, version: string) {
@@ -32,23 +37,38 @@ export class RunningService implements Service {
     return this.ready;
   }
 
-  status(): StatusView {
-    const { config, detector, bans, packetPath } = this.#floodwall;
+  isDryRun(): boolean {
+    return this.#floodwall.config.dryRun;
+  }
+
+  /** Made once a configuration. */
+  tenancy(): Tenancy {
+    const { config } = this.#floodwall;
+    if (this.#tenancy?.of !== config) this.#tenancy = { of: config, tenancy: new Tenancy(config) };
+    return this.#tenancy.tenancy;
+  }
+
+  status(tenant: string | null): StatusView {
+    const { config, packetPath } = this.#floodwall;
+    const { telegram, webhook, slack, email, exec } = config.notify;
     return {
       version: this.#version,
       uptimeSeconds: this.#floodwall.uptimeSeconds(),
       dryRun: config.dryRun,
       networks: config.networks.map(({ text }) => text),
-      activeAttacks: detector.active.size,
-      activeBans: bans.active.size,
+      ...this.#countsOf(tenant),
       thresholds: config.hostgroups[0]?.thresholds ?? [],
-      hostgroups: config.hostgroups.map(({ name }) => ({
-        name,
-        calculation: "per_host",
-        mitigation: "blackhole",
-        ban: true,
-      })),
+      hostgroups: this.#hostgroupsOf(tenant),
       bgp: this.#bgp(),
+      notify: {
+        telegram: telegram !== null,
+        webhook: webhook !== null,
+        slack: slack !== null,
+        email: email !== null,
+        exec: exec !== null,
+      },
+      scrubNodes: config.scrubbing?.nodes.length ?? 0,
+      edgeNodes: config.edge?.nodes.length ?? 0,
       capture: {
         trackedHosts: packetPath?.stats().trackedHosts ?? 0,
         maxHosts: config.capture?.maxHosts ?? 0,
@@ -88,6 +108,33 @@ export class RunningService implements Service {
   unban(target: IpAddress): BanView | null {
     const ban = orFault(() => this.#floodwall.bans.unban(target, this.#floodwall.now().wallMs));
     return ban === null ? null : this.#banView(ban);
+  }
+
+  async reload(): Promise<ReloadOutcome> {
+    try {
+      return { kind: "reloaded", needsRestart: this.#floodwall.reload() };
+    } catch (cause) {
+      if (!(cause instanceof ConfigError)) throw cause;
+      return { kind: "invalid", problems: cause.message.split("\n") };
+    }
+  }
+
+  #countsOf(tenant: string | null): Pick<StatusView, "activeAttacks" | "activeBans"> {
+    const { detector, bans } = this.#floodwall;
+    if (tenant === null) return { activeAttacks: detector.active.size, activeBans: bans.active.size };
+    const tenancy = this.tenancy();
+    const groups = tenancy.groupsOf(tenant);
+    return {
+      activeAttacks: [...detector.active.values()].filter(({ group }) => groups.has(group)).length,
+      activeBans: [...bans.active.keys()].filter((target) => tenancy.tenantOf(target) === tenant).length,
+    };
+  }
+
+  /** The implicit group is the operator's view of all that has no group: no tenant's (choices, section 6, tenants). */
+  #hostgroupsOf(tenant: string | null): StatusView["hostgroups"] {
+    const { hostgroups } = this.#floodwall.config;
+    const own = tenant === null ? hostgroups : hostgroups.slice(1).filter((group) => group.tenant === tenant);
+    return own.map(({ name }) => ({ name, calculation: "per_host", mitigation: "blackhole", ban: true }));
   }
 
   #bgp(): BgpView | null {

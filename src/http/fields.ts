@@ -1,5 +1,5 @@
 /** Judges the fields of a request's body by the route's schema: missing, of the wrong type, or unknown, each by name. */
-import type { Static, TObject } from "@sinclair/typebox";
+import { type Static, type TObject, Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
 import type { Refusal } from "./refusal.ts";
@@ -21,6 +21,9 @@ export function fieldCheck<Schema extends TObject>(schema: Schema): FieldCheck<S
     },
   };
 }
+
+/** For commands without fields: an empty object is as good as no body. */
+export const noFields: FieldCheck<unknown> = fieldCheck(Type.Object({}, { additionalProperties: false }));
 
 function explain(error: ValueError): string {
   // A JSON pointer; its escapes come back to what the caller wrote.

@@ -2,13 +2,14 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { Type } from "@sinclair/typebox";
 import { ManualClock } from "../../test/fixtures/manual-clock.ts";
 import { FakeService } from "../../test/fixtures/views.ts";
+import { ANYONE, type Role } from "../access/principal.ts";
 import { BODY_BYTES_MAX } from "../limits.ts";
 import { textAnswer } from "./answer.ts";
 import { createApp } from "./app.ts";
 import { fieldCheck } from "./fields.ts";
+import type { Gate } from "./gate.ts";
 import { HostsSnapshot } from "./hosts-snapshot.ts";
 import { register } from "./pipeline.ts";
-import { type Gate, openGate, type Role } from "./principal.ts";
 import type { CommandRoute, Route } from "./route.ts";
 import { routesOf } from "./routes.ts";
 import { ServiceFault } from "./service.ts";
@@ -19,8 +20,11 @@ afterEach(async () => {
 });
 
 function gateFor(role: Role): Gate {
-  return { admit: () => ({ kind: "principal", operator: "tester", role, tenant: null }) };
+  return { admit: () => ({ ...ANYONE, operator: "tester", role }), bind: () => null };
 }
+
+const openGate: Gate = { admit: () => ANYONE, bind: () => null };
+const refusingGate: Gate = { ...openGate, admit: () => ({ kind: "insufficient_role" }) };
 
 /** A listener with these routes alone; keeps what the pipeline tells of requests. */
 function listen(routes: readonly Route[], options: { gate?: Gate; isReady?: () => boolean } = {}) {
@@ -32,6 +36,8 @@ function listen(routes: readonly Route[], options: { gate?: Gate; isReady?: () =
   register(app, routes, {
     gate,
     isReady,
+    isDryRun: () => false,
+    audit: null,
     clock,
     metrics: {
       answered: ({ route, method, status }) => answered.push(`${route} ${method} ${status}`),
@@ -118,8 +124,7 @@ describe("the order of the checks", () => {
   });
 
   test("a caller whom the gate refuses learns nothing more", async () => {
-    const gate: Gate = { admit: () => ({ kind: "insufficient_role" }) };
-    const { base } = listen([command()], { gate, isReady: () => false });
+    const { base } = listen([command()], { gate: refusingGate, isReady: () => false });
     const answer = await fetch(`${base}/api/v1/command`, { method: "POST", body: tooLarge });
     expect(answer.status).toBe(403);
   });
@@ -144,9 +149,12 @@ describe("roles", () => {
   });
 
   test("handlers are told who calls", async () => {
-    const { base } = listen([command(({ operator }, { name }) => textAnswer(200, `${operator} ${name}`))], {
-      gate: gateFor("operator"),
-    });
+    const { base } = listen(
+      [command(({ principal: { operator } }, { name }) => textAnswer(200, `${operator} ${name}`))],
+      {
+        gate: gateFor("operator"),
+      },
+    );
     const body = JSON.stringify({ name: "x" });
     const answer = await fetch(`${base}/api/v1/command`, { method: "POST", headers: JSON_TYPE, body });
     expect(await answer.text()).toBe("tester x");
@@ -161,8 +169,7 @@ test("every route but the open ones passes the gate, whatever the method, the bo
     nextTurn: async () => {},
   });
   const routes = routesOf(service, snapshot, { contentType: "text/plain", text: async () => "" });
-  const gate: Gate = { admit: () => ({ kind: "insufficient_role" }) };
-  const { base } = listen(routes, { gate });
+  const { base } = listen(routes, { gate: refusingGate });
   const open: string[] = [];
   for (const { method, path, access } of routes) {
     const answer = await fetch(base + path, { method });

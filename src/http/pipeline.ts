@@ -1,21 +1,29 @@
 /**
- * The way of every request, in one order: route → token → role → ready → media type → size → JSON → fields → service
- * (choices, section 6). Routes are only declared; all that runs before and after their handlers is here.
+ * The way of every request, in one order: route → token → role and scope → ready → node binding → media type → names in
+ * the path → size → JSON → fields → service (choices, section 6). Routes are only declared; all that runs before and after
+ * their handlers is here.
  */
 import type { Elysia } from "elysia";
+import { isUnscoped, type Principal, roleAllows } from "../access/principal.ts";
+import type { AuditTrail } from "../audit/audit-trail.ts";
 import { BODY_BYTES_MAX } from "../limits.ts";
 import type { Clock } from "../system/clock.ts";
-import { jsonAnswer } from "./answer.ts";
+import { auditRow, type Ended } from "./audit-row.ts";
 import { isJson, parseJson, readBody } from "./body.ts";
-import { type Gate, roleAllows } from "./principal.ts";
-import { refuse } from "./refusal.ts";
-import type { CommandRoute, ReadRoute, Route } from "./route.ts";
+import { type Fields, noFields } from "./fields.ts";
+import type { Gate } from "./gate.ts";
+import { type Refusal, refuse } from "./refusal.ts";
+import { readTarget } from "./request-target.ts";
+import type { Call, CommandRoute, ReadRoute, Route } from "./route.ts";
 import { ServiceFault } from "./service.ts";
 
 export interface PipelineOptions extends FailureOptions {
   readonly gate: Gate;
   readonly isReady: () => boolean;
-  readonly clock: Pick<Clock, "monotonicMs">;
+  readonly isDryRun: () => boolean;
+  /** null: no trail is kept. */
+  readonly audit: Pick<AuditTrail, "record"> | null;
+  readonly clock: Clock;
 }
 
 export interface FailureOptions {
@@ -28,6 +36,8 @@ export interface RequestMetrics {
   answered(request: { route: string; method: string; status: number; seconds: number }): void;
   failed(route: string): void;
 }
+
+type GuardedRoute = ReadRoute | CommandRoute;
 
 /** Requests to paths and methods that no route has. */
 const UNKNOWN = "unknown";
@@ -43,7 +53,7 @@ export function register(app: Elysia, routes: readonly Route[], options: Pipelin
   }
   app.onError(({ code, error, request }) =>
     measured(UNKNOWN, request, options, () =>
-      code === "NOT_FOUND" ? refuse({ kind: "unknown_path" }) : failed(UNKNOWN, error, options),
+      refuse(code === "NOT_FOUND" ? { kind: "unknown_path" } : failed(UNKNOWN, error, options)),
     ),
   );
 }
@@ -54,20 +64,100 @@ function run(route: Route, request: Request, options: PipelineOptions): Promise<
   );
 }
 
-async function guarded(route: ReadRoute | CommandRoute, request: Request, options: PipelineOptions): Promise<Response> {
+async function guarded(route: GuardedRoute, request: Request, options: PipelineOptions): Promise<Response> {
   const principal = options.gate.admit(request);
   if (principal.kind !== "principal") return refuse(principal);
-  if (!roleAllows(principal.role, route.access)) return refuse({ kind: "insufficient_role" });
-  if (!options.isReady()) return refuse({ kind: "starting" });
-  if (route.method === "GET") return route.handle(principal);
-  if (!isJson(request.headers.get("content-type"))) return refuse({ kind: "wrong_media_type" });
-  const body = await readBody(request, BODY_BYTES_MAX);
-  if (body.kind !== "bytes") return refuse(body);
+  const call = callOf(route, request, principal, options);
+  if (route.method !== "GET") return command(route, call, options);
+  const ended = denial(route, call, options) ?? pathRefusal(route, call) ?? (await route.handle(call));
+  return responseOf(ended);
+}
+
+/** Until its URL was judged a call may be one whose URL cannot be read; it names nothing then. */
+type UnjudgedCall = Call & { readonly isReadable: boolean };
+
+function callOf(route: GuardedRoute, request: Request, principal: Principal, options: PipelineOptions): UnjudgedCall {
+  const target = readTarget(route.path, request.url);
+  const { params, query } = target ?? { params: {}, query: new URLSearchParams() };
+  const named = route.node === "path" ? params["name"] : query.getAll("node").at(-1);
+  const call = { principal, request, params, query, node: named || null };
+  return {
+    ...call,
+    isReadable: target !== null,
+    recheck: () => {
+      const again = options.gate.admit(request);
+      return again.kind === "principal" ? denial(route, { ...call, principal: again }, options) : again;
+    },
+  };
+}
+
+/** What the caller may not do at all, whatever else is wrong with the request. */
+function denial(
+  route: GuardedRoute,
+  { principal, node }: Pick<Call, "principal" | "node">,
+  { gate, isReady }: PipelineOptions,
+): Refusal | null {
+  const { access } = route;
+  if (!roleAllows(principal.role, access)) return { kind: "insufficient_role" };
+  const isForUnscoped = route.unscopedOnly === true || access === "agent_or_unscoped_operator";
+  if (isForUnscoped && !isUnscoped(principal)) return { kind: "unscoped_only" };
+  if (!isReady()) return { kind: "starting" };
+  return route.node === undefined ? null : gate.bind(route.name, principal, node);
+}
+
+function pathRefusal(route: GuardedRoute, call: UnjudgedCall): Refusal | null {
+  return call.isReadable ? (route.checkPath?.(call) ?? null) : { kind: "invalid_url" };
+}
+
+/** The row of the audit trail is written before the answer goes out. */
+async function command(route: CommandRoute, call: UnjudgedCall, options: PipelineOptions): Promise<Response> {
+  const { clock, audit } = options;
+  const read: { fields: unknown } = { fields: null };
+  let ended: Ended;
+  try {
+    ended = await carryOut(route, call, options, read);
+  } catch (cause) {
+    ended = failed(route.name, cause, options);
+  }
+  const response = responseOf(ended);
+  if (route.audit === undefined || audit === null) return response;
+  const { fields } = read;
+  const row = auditRow({ rule: route.audit, call, fields, ended, wallMs: clock.wallMs(), dryRun: options.isDryRun() });
+  if (row !== null) await audit.record(row);
+  return response;
+}
+
+/** Leaves the fields in `read` as soon as they are known to be valid. */
+async function carryOut(
+  route: CommandRoute,
+  call: UnjudgedCall,
+  options: PipelineOptions,
+  read: { fields: unknown },
+): Promise<Ended> {
+  const refusal = denial(route, call, options) ?? mediaTypeRefusal(call.request) ?? pathRefusal(route, call);
+  if (refusal !== null) return refusal;
+  const checked = await readFields(route, call.request);
+  if (checked.kind !== "fields") return checked;
+  read.fields = checked.fields;
+  return route.handle(call, checked.fields);
+}
+
+/** Of every POST, also of one without a body: no page of another site can send it unasked. */
+function mediaTypeRefusal({ method, headers }: Request): Refusal | null {
+  return method === "POST" && !isJson(headers.get("content-type")) ? { kind: "wrong_media_type" } : null;
+}
+
+async function readFields(route: CommandRoute, request: Request): Promise<Fields<unknown> | Refusal> {
+  const body = await readBody(request, route.bodyBytesMax ?? BODY_BYTES_MAX);
+  if (body.kind !== "bytes") return body;
+  if (route.body === null && body.bytes.length === 0) return { kind: "fields", fields: {} };
   const json = parseJson(body.bytes);
-  if (json.kind !== "json") return refuse(json);
-  const checked = route.body.check(json.value);
-  if (checked.kind !== "fields") return refuse(checked);
-  return route.handle(principal, checked.fields);
+  return json.kind === "json" ? (route.body ?? noFields).check(json.value) : json;
+}
+
+function responseOf(ended: Ended): Response {
+  if (ended instanceof Response) return ended;
+  return ended.kind === "outcome" ? ended.response : refuse(ended);
 }
 
 async function measured(
@@ -82,16 +172,15 @@ async function measured(
   try {
     response = await answer();
   } catch (cause) {
-    response = failed(name, cause, options);
+    response = refuse(failed(name, cause, options));
   }
   metrics.answered({ route: name, method, status: response.status, seconds: (clock.monotonicMs() - startMs) / 1000 });
   return response;
 }
 
 /** A fault says what failed; of a bug nothing gets out. */
-export function failed(name: string, cause: unknown, { metrics, onFailure }: FailureOptions): Response {
+export function failed(name: string, cause: unknown, { metrics, onFailure }: FailureOptions): Refusal {
   metrics.failed(name);
   onFailure(name, cause);
-  if (cause instanceof ServiceFault) return jsonAnswer(503, { error: cause.message });
-  return jsonAnswer(500, { error: "internal error" });
+  return cause instanceof ServiceFault ? { kind: "fault", message: cause.message } : { kind: "bug" };
 }

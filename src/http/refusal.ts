@@ -3,15 +3,30 @@ import { jsonAnswer } from "./answer.ts";
 
 export type Refusal =
   | { readonly kind: "unknown_path" }
+  /** None, an unknown or an ambiguous one: the caller is not told which. */
+  | { readonly kind: "no_valid_token" }
   | { readonly kind: "insufficient_role" }
+  | { readonly kind: "unscoped_only" }
+  | { readonly kind: "other_node" }
   | { readonly kind: "starting" }
   | { readonly kind: "wrong_media_type" }
+  /** An escape in the path or the query is broken, or not UTF-8. */
+  | { readonly kind: "invalid_url" }
   | { readonly kind: "body_too_large"; readonly limitBytes: number }
   | { readonly kind: "body_cut_short" }
   /** Not JSON, or not the fields that the route takes. */
   | { readonly kind: "invalid_body"; readonly detail: string }
   | { readonly kind: "invalid_ip"; readonly text: string }
+  /** A parameter of the query; what is wrong with it. */
+  | { readonly kind: "invalid_query"; readonly detail: string }
+  /** A target outside of the caller's tenant, whether there is such a thing or not. */
+  | { readonly kind: "foreign_target" }
   | { readonly kind: "no_active_ban"; readonly target: string }
+  | { readonly kind: "invalid_config"; readonly problems: readonly string[] }
+  /** The world failed the service; the message suits a caller's eyes. */
+  | { readonly kind: "fault"; readonly message: string }
+  /** A bug of ours: nothing of it gets out. */
+  | { readonly kind: "bug" }
   | { readonly kind: "too_many_holds" };
 
 interface Description {
@@ -22,24 +37,36 @@ interface Description {
 
 /** A caller's own words are given back up to this length. */
 const ECHO_CHARACTERS = 100;
+/** Problems of a configuration file that are told in one answer. */
+const PROBLEMS_TOLD = 100;
 
 export function refuse(refusal: Refusal): Response {
-  const { status, error, retryAfterSeconds } = describe(refusal);
+  const { status, error, retryAfterSeconds } = describeRefusal(refusal);
   const answer = jsonAnswer(status, { error });
+  // RFC 9110, 11.6.1: a 401 says how to do better.
+  if (status === 401) answer.headers.set("www-authenticate", "Bearer");
   if (retryAfterSeconds !== undefined) answer.headers.set("retry-after", String(retryAfterSeconds));
   return answer;
 }
 
-function describe(refusal: Refusal): Description {
+export function describeRefusal(refusal: Refusal): Description {
   switch (refusal.kind) {
     case "unknown_path":
       return { status: 404, error: "not found" };
+    case "no_valid_token":
+      return { status: 401, error: "missing or invalid bearer token" };
     case "insufficient_role":
       return { status: 403, error: "this token's role may not perform this action" };
+    case "unscoped_only":
+      return { status: 403, error: "restricted to unscoped tokens" };
+    case "other_node":
+      return { status: 403, error: "this token is bound to another node" };
     case "starting":
       return { status: 503, error: "the service is starting" };
     case "wrong_media_type":
       return { status: 415, error: "Content-Type must be application/json" };
+    case "invalid_url":
+      return { status: 400, error: "invalid URL: an escape is broken or not UTF-8" };
     case "body_too_large":
       return { status: 413, error: `request body exceeds ${refusal.limitBytes / 1024} KiB` };
     case "body_cut_short":
@@ -48,8 +75,18 @@ function describe(refusal: Refusal): Description {
       return { status: 400, error: `invalid JSON body: ${echo(refusal.detail)}` };
     case "invalid_ip":
       return { status: 400, error: `invalid ip: ${echo(refusal.text)}` };
+    case "invalid_query":
+      return { status: 400, error: echo(refusal.detail, 2 * ECHO_CHARACTERS) };
+    case "foreign_target":
+      return { status: 403, error: "target is outside your tenant" };
     case "no_active_ban":
       return { status: 404, error: `no active ban for ${refusal.target}` };
+    case "invalid_config":
+      return { status: 400, error: problemText(refusal.problems) };
+    case "fault":
+      return { status: 503, error: refusal.message };
+    case "bug":
+      return { status: 500, error: "internal error" };
     case "too_many_holds":
       // The interface's words, for the scrub nodes' channel too.
       return { status: 429, error: "too many concurrent zone holds", retryAfterSeconds: 1 };
@@ -58,6 +95,11 @@ function describe(refusal: Refusal): Description {
   }
 }
 
-function echo(text: string): string {
-  return text.length <= ECHO_CHARACTERS ? text : `${text.slice(0, ECHO_CHARACTERS).toWellFormed()}…`;
+function problemText(problems: readonly string[]): string {
+  const more = problems.length - PROBLEMS_TOLD;
+  return [...problems.slice(0, PROBLEMS_TOLD), ...(more > 0 ? [`and ${more} more`] : [])].join("\n");
+}
+
+function echo(text: string, characters = ECHO_CHARACTERS): string {
+  return text.length <= characters ? text : `${text.slice(0, characters).toWellFormed()}…`;
 }

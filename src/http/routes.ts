@@ -3,6 +3,7 @@ import type { HostsSnapshot } from "./hosts-snapshot.ts";
 import type { Route } from "./route.ts";
 import { attacksRoute } from "./routes/attacks.ts";
 import { banRoute, bansRoute, unbanRoute } from "./routes/bans.ts";
+import { reloadRoute } from "./routes/config.ts";
 import { healthzRoute } from "./routes/healthz.ts";
 import { hostsRoute } from "./routes/hosts.ts";
 import { type MetricsText, metricsRoute } from "./routes/metrics.ts";
@@ -17,6 +18,7 @@ export function routesOf(service: Service, snapshot: HostsSnapshot, metrics: Met
     bansRoute(service),
     banRoute(service),
     unbanRoute(service),
+    reloadRoute(service),
     metricsRoute(metrics),
     healthzRoute(service),
   ];

@@ -1,12 +1,16 @@
 /** The listener: every route behind the one pipeline, from start to a stop that lets answers in progress finish. */
+import type { ReadSecret } from "../access/tokens.ts";
+import type { AuditTrail } from "../audit/audit-trail.ts";
+import type { TokenConfig } from "../config/api-section.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import type { Clock } from "../system/clock.ts";
 import { nextTurn, type Timers } from "../system/timers.ts";
 import { createApp } from "./app.ts";
+import { TokenGate } from "./gate.ts";
 import { HostsSnapshot } from "./hosts-snapshot.ts";
 import { ListenError } from "./listen-error.ts";
 import { type FailureOptions, failed, register } from "./pipeline.ts";
-import { openGate } from "./principal.ts";
+import { refuse } from "./refusal.ts";
 import { routesOf } from "./routes.ts";
 import type { Service } from "./service.ts";
 
@@ -15,9 +19,14 @@ export interface HttpServerOptions {
   /** 0: any that is free; `port` tells which. */
   readonly port: number;
   readonly service: Service;
+  /** Of the configuration in force. None: the API is open. */
+  readonly tokens: () => readonly TokenConfig[];
+  readonly readSecret: ReadSecret;
+  /** null: no trail is kept. */
+  readonly audit: Pick<AuditTrail, "record"> | null;
   readonly metrics: Pick<Metrics, "api" | "text" | "contentType">;
-  readonly log: { error(fields: object, message: string): void };
-  /** Repeated failures of one route are told once a minute. */
+  readonly log: { error(fields: object, message: string): void; warn(fields: object, message: string): void };
+  /** Repeated failures of one route, and refusals of one token, are told once a minute. */
   readonly limiter: { pass(key: string, say: (suppressed: number) => void): void };
   readonly clock: Clock;
   readonly timers: Timers;
@@ -33,14 +42,16 @@ export class HttpServer {
   readonly #app: ReturnType<typeof createApp>;
 
   constructor(options: HttpServerOptions) {
-    const { service, metrics, timers, clock } = options;
+    const { service, metrics, timers, clock, tokens, readSecret, audit, log, limiter } = options;
     this.#options = options;
     this.#snapshot = new HostsSnapshot({ hosts: () => service.hosts(), timers, nextTurn });
     this.#failures = { metrics: metrics.api, onFailure: (route, cause) => this.#tell(route, cause) };
     this.#app = createApp();
     register(this.#app, routesOf(service, this.#snapshot, metrics), {
-      gate: openGate,
+      gate: new TokenGate({ tokens, readSecret, metrics: metrics.api, log, limiter }),
       isReady: () => service.isReady(),
+      isDryRun: () => service.isDryRun(),
+      audit,
       clock,
       ...this.#failures,
     });
@@ -51,7 +62,7 @@ export class HttpServer {
     const { host, port } = this.#options;
     try {
       // Reached only when something breaks around the pipeline, in the library itself.
-      const error = (cause: unknown) => failed("unknown", cause, this.#failures);
+      const error = (cause: unknown) => refuse(failed("unknown", cause, this.#failures));
       this.#app.listen({ hostname: host, port, error });
     } catch (cause) {
       throw new ListenError(host, port, cause);

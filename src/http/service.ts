@@ -1,4 +1,5 @@
 /** What the routes need of the service, in the words of the domain. The composition root implements it. */
+import type { Tenancy } from "../access/tenancy.ts";
 import type { BgpConfig, Thresholds } from "../config/config.ts";
 import type { Attack } from "../detection/attack.ts";
 import type { RouteState } from "../mitigation/announcer.ts";
@@ -9,7 +10,11 @@ import type { Rates } from "../traffic/rates.ts";
 export interface Service {
   /** False until all components have started: until then only the open routes answer. */
   isReady(): boolean;
-  status(): StatusView;
+  isDryRun(): boolean;
+  /** Of the configuration in force. */
+  tenancy(): Tenancy;
+  /** Counts and hostgroups are the tenant's own; null: all. */
+  status(tenant: string | null): StatusView;
   attacks(): AttacksView;
   /** Read row by row, with the event loop running on in between: hosts may come and go meanwhile. */
   hosts(): Iterable<HostView>;
@@ -19,7 +24,14 @@ export interface Service {
   ban(target: IpAddress, operator: string): BanView;
   /** The withdrawn ban; null: the address has no active one. Throws ServiceFault when that cannot be kept. */
   unban(target: IpAddress, operator: string): BanView | null;
+  /** Reads the configuration file again. With an invalid one nothing changes. */
+  reload(): Promise<ReloadOutcome>;
 }
+
+export type ReloadOutcome =
+  /** Names the keys that keep their running values until a restart. */
+  | { readonly kind: "reloaded"; readonly needsRestart: readonly string[] }
+  | { readonly kind: "invalid"; readonly problems: readonly string[] };
 
 /** The world failed the service, not the caller: answered 503 with this message, which must suit a caller's eyes. */
 export class ServiceFault extends Error {
@@ -38,7 +50,20 @@ export interface StatusView {
   readonly hostgroups: readonly HostgroupView[];
   /** null: no announcer is configured. */
   readonly bgp: BgpView | null;
+  /** Channels that are set up. */
+  readonly notify: NotifyView;
+  /** Configured scrub nodes. */
+  readonly scrubNodes: number;
+  readonly edgeNodes: number;
   readonly capture: CaptureView;
+}
+
+export interface NotifyView {
+  readonly telegram: boolean;
+  readonly webhook: boolean;
+  readonly slack: boolean;
+  readonly email: boolean;
+  readonly exec: boolean;
 }
 
 export interface HostgroupView {

@@ -16,6 +16,7 @@ export class ApiMetrics {
   readonly #requests: Counter<"route" | "method" | "status">;
   readonly #seconds: Histogram<"route">;
   readonly #faults: Counter<"route">;
+  readonly #bindingsRefused: Counter<"route">;
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -38,12 +39,22 @@ export class ApiMetrics {
       labelNames: ["route"],
       registers,
     });
+    this.#bindingsRefused = new Counter({
+      name: "svc_api_node_binding_refused_total",
+      help: "Requests of tokens that are bound to a node and named another one, or none.",
+      labelNames: ["route"],
+      registers,
+    });
   }
 
   answered({ route, method, status, seconds }: RequestReading): void {
     // The method is the client's word: only those of HTTP become label values.
     this.#requests.inc({ route, method: METHODS.has(method) ? method : "other", status });
     this.#seconds.observe({ route }, seconds);
+  }
+
+  bindingRefused(route: string): void {
+    this.#bindingsRefused.inc({ route });
   }
 
   failed(route: string): void {

@@ -1,12 +1,14 @@
 /** The bans, and the two commands on them (interface 4.2). */
 import type { Static } from "@sinclair/typebox";
-import { parseAddress } from "../../net/address.ts";
+import { type IpAddress, parseAddress } from "../../net/address.ts";
 import { jsonAnswer } from "../answer.ts";
 import { fieldCheck } from "../fields.ts";
-import { refuse } from "../refusal.ts";
-import type { CommandRoute, ReadRoute } from "../route.ts";
-import type { Service } from "../service.ts";
+import type { Refusal } from "../refusal.ts";
+import type { AuditRule, Call, CommandRoute, Outcome, ReadRoute } from "../route.ts";
+import type { BanView, Service } from "../service.ts";
 import { BanRequest, banToWire, sortBans } from "../wire/ban.ts";
+
+type BanFields = Static<typeof BanRequest>;
 
 export function bansRoute(service: Service): ReadRoute {
   return {
@@ -18,34 +20,53 @@ export function bansRoute(service: Service): ReadRoute {
   };
 }
 
-export function banRoute(service: Service): CommandRoute<Static<typeof BanRequest>> {
+export function banRoute(service: Service): CommandRoute<BanFields> {
   return {
     name: "ban",
     method: "POST",
     path: "/api/v1/ban",
     access: "operator",
     body: fieldCheck(BanRequest),
-    handle: ({ operator }, { ip }) => {
-      const target = parseAddress(ip);
-      if (target === null) return refuse({ kind: "invalid_ip", text: ip });
-      const view = service.ban(target, operator);
-      return jsonAnswer(view.ban.state === "rejected" ? 409 : 200, banToWire(view));
-    },
+    audit: auditOf("ban"),
+    handle: (call, fields) =>
+      onOwnTarget(service, call, fields, (target) => outcomeOf(service.ban(target, call.principal.operator))),
   };
 }
 
-export function unbanRoute(service: Service): CommandRoute<Static<typeof BanRequest>> {
+export function unbanRoute(service: Service): CommandRoute<BanFields> {
   return {
     name: "unban",
     method: "POST",
     path: "/api/v1/unban",
     access: "operator",
     body: fieldCheck(BanRequest),
-    handle: ({ operator }, { ip }) => {
-      const target = parseAddress(ip);
-      if (target === null) return refuse({ kind: "invalid_ip", text: ip });
-      const view = service.unban(target, operator);
-      return view === null ? refuse({ kind: "no_active_ban", target }) : jsonAnswer(200, banToWire(view));
-    },
+    audit: auditOf("unban"),
+    handle: (call, fields) =>
+      onOwnTarget(service, call, fields, (target) => {
+        const view = service.unban(target, call.principal.operator);
+        return view === null ? { kind: "no_active_ban", target } : outcomeOf(view);
+      }),
   };
+}
+
+/** The tenant is judged before the table of bans: a foreign target looks the same with a ban and without. */
+function onOwnTarget(
+  service: Service,
+  { principal }: Call,
+  { ip }: BanFields,
+  act: (target: IpAddress) => Outcome | Refusal,
+): Outcome | Refusal {
+  const target = parseAddress(ip);
+  if (target === null) return { kind: "invalid_ip", text: ip };
+  return service.tenancy().owns(principal, target) ? act(target) : { kind: "foreign_target" };
+}
+
+function outcomeOf(view: BanView): Outcome {
+  const { state, reason, dryRun } = view.ban;
+  const response = jsonAnswer(state === "rejected" ? 409 : 200, banToWire(view));
+  return { kind: "outcome", response, result: state, reason: reason ?? "", banState: state, dryRun };
+}
+
+function auditOf(action: "ban" | "unban"): AuditRule<BanFields> {
+  return { action, targetType: "host", target: (_, fields) => (fields && parseAddress(fields.ip)) ?? "" };
 }

@@ -9,6 +9,6 @@ export function statusRoute(service: Service): ReadRoute {
     method: "GET",
     path: "/api/v1/status",
     access: "viewer",
-    handle: (principal) => jsonAnswer(200, statusToWire(service.status(), principal)),
+    handle: ({ principal }) => jsonAnswer(200, statusToWire(service.status(principal.tenant), principal)),
   };
 }

@@ -2,10 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { address } from "../../../test/fixtures/host-rows.ts";
 import { NOON, queue, source, status } from "../../../test/fixtures/views.ts";
-import type { Principal } from "../principal.ts";
-import { StatusWire, statusToWire } from "./status.ts";
-
-const operator: Principal = { kind: "principal", operator: "", role: "operator", tenant: null };
+import { ANYONE as operator, type Principal } from "../../access/principal.ts";
+import { StatusWire, statusToWire, TenantStatusWire, wholeStatus } from "./status.ts";
 
 const config = {
   speaker: "managed",
@@ -22,7 +20,7 @@ const config = {
 
 describe("status on the wire", () => {
   test("has every field of a service without an announcer, and no others", () => {
-    const wire = statusToWire(status(), operator);
+    const wire = wholeStatus(status(), operator);
     const { capture: _, ...others } = wire;
     expect(others).toEqual({
       dry_run: true,
@@ -36,9 +34,9 @@ describe("status on the wire", () => {
       active_bans: 2,
       thresholds: { pps: 1000, mbps: 10, flows_per_sec: 100 },
       hostgroups: [{ name: "global", calculation: "per_host", mitigation: "blackhole", ban: true }],
-      notify: { telegram: false, webhook: false, slack: false, email: false, exec: false },
-      nodes_total: 0,
-      edge_nodes_total: 0,
+      notify: { telegram: false, webhook: true, slack: false, email: false, exec: false },
+      nodes_total: 2,
+      edge_nodes_total: 3,
     });
     expect(Value.Check(StatusWire, wire)).toBe(true);
   });
@@ -48,7 +46,7 @@ describe("status on the wire", () => {
       { address: "192.0.2.2", remoteAsn: 64501, state: "established", sinceMs: NOON, advertised: 3 },
       { address: "192.0.2.3", remoteAsn: 64502, state: "idle", sinceMs: 0, advertised: 0 },
     ];
-    const wire = statusToWire(status({ bgp: { config, connected: true, fault: null, neighbors } }), operator);
+    const wire = wholeStatus(status({ bgp: { config, connected: true, fault: null, neighbors } }), operator);
     expect(wire.bgp).toEqual({
       local_asn: 64500,
       router_id: "192.0.2.250",
@@ -74,7 +72,7 @@ describe("status on the wire", () => {
 
   test("says why the speaker does not answer", () => {
     const bgp = { config, connected: false, fault: "gobgpd is not installed", neighbors: [] };
-    expect(statusToWire(status({ bgp }), operator).bgp).toMatchObject({
+    expect(wholeStatus(status({ bgp }), operator).bgp).toMatchObject({
       connected: false,
       error: "gobgpd is not installed",
     });
@@ -99,7 +97,7 @@ describe("status on the wire", () => {
       queues: [queue({ queue: -1 })],
     });
     const sources = [source({ queues: [first] }), failed];
-    const wire = statusToWire(status({ capture: { trackedHosts: 3, maxHosts: 8, sources } }), operator);
+    const wire = wholeStatus(status({ capture: { trackedHosts: 3, maxHosts: 8, sources } }), operator);
     expect(wire.capture).toMatchObject({ tracked_hosts: 3, max_hosts: 8 });
     expect(wire.capture.interfaces[0]?.queues).toEqual([
       {
@@ -121,8 +119,33 @@ describe("status on the wire", () => {
     expect(Value.Check(StatusWire, wire)).toBe(true);
   });
 
-  test("names the caller's role and whether it is bound to a tenant", () => {
-    const tenant: Principal = { kind: "principal", operator: "t", role: "viewer", tenant: "acme" };
-    expect(statusToWire(status(), tenant)).toMatchObject({ role: "viewer", unscoped: false });
+  describe("of a token with a tenant", () => {
+    const tenant: Principal = { kind: "principal", operator: "t", role: "viewer", tenant: "acme", node: null };
+
+    test("has its own fields and no others, whatever is configured", () => {
+      const bgp = { config, connected: true, fault: null, neighbors: [] };
+      const wire = statusToWire(status({ bgp }), tenant);
+      expect(wire).toEqual({
+        dry_run: true,
+        uptime_seconds: 12,
+        version: "1.2.3",
+        update_available: false,
+        role: "viewer",
+        unscoped: false,
+        active_attacks: 1,
+        active_bans: 2,
+        hostgroups: [{ name: "global", calculation: "per_host", mitigation: "blackhole", ban: true }],
+        nodes_total: 2,
+        edge_nodes_total: 3,
+      });
+      expect(Value.Check(TenantStatusWire, wire)).toBe(true);
+    });
+  });
+
+  test("is whole for an unscoped token, and names the caller's role", () => {
+    const viewer: Principal = { ...operator, role: "viewer" };
+    const wire = statusToWire(status(), viewer);
+    expect(wire).toMatchObject({ role: "viewer", unscoped: true, networks: ["192.0.2.0/24", "2001:db8::/32"] });
+    expect(Value.Check(StatusWire, wire)).toBe(true);
   });
 });

@@ -1,12 +1,13 @@
 /**
- * The status object (interface 2.1; choices, section 3). What is not configured is absent: `bgp` without an announcer,
- * `scrubbing`, of which there is none yet. `notify` always names every channel.
+ * The status object (interface 2.1; choices, sections 3 and 6), built anew for a token with a tenant. What is not
+ * configured is absent: `bgp` without an announcer. `notify` always names every channel.
  */
 import { type Static, Type } from "@sinclair/typebox";
-import type { Principal } from "../principal.ts";
+import { isUnscoped, type Principal } from "../../access/principal.ts";
 import type { BgpView, CaptureView, QueueView, StatusView } from "../service.ts";
 import { Method } from "./ban.ts";
 import { omitNulls } from "./omit-nulls.ts";
+import { ThresholdsWire, thresholdsToWire } from "./thresholds.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
 
 const closed = { additionalProperties: false } as const;
@@ -92,51 +93,69 @@ const NotifyWire = Type.Object(
   closed,
 );
 
+/** What every caller gets: with a tenant, its own hostgroups and counts. */
+const TENANT_FIELDS = {
+  dry_run: Type.Boolean(),
+  uptime_seconds: Type.Number({ minimum: 0 }),
+  version: Type.String(),
+  update_available: Type.Boolean(),
+  role: Type.String(),
+  unscoped: Type.Boolean(),
+  active_attacks: count,
+  active_bans: count,
+  hostgroups: Type.Array(
+    Type.Object({ name: Type.String(), calculation: Type.String(), mitigation: Method, ban: Type.Boolean() }, closed),
+  ),
+  nodes_total: count,
+  edge_nodes_total: count,
+};
+
+export const TenantStatusWire = Type.Object(TENANT_FIELDS, closed);
+export type TenantStatusWire = Static<typeof TenantStatusWire>;
+
 export const StatusWire = Type.Object(
   {
-    dry_run: Type.Boolean(),
-    uptime_seconds: Type.Number({ minimum: 0 }),
-    version: Type.String(),
-    update_available: Type.Boolean(),
-    role: Type.String(),
-    unscoped: Type.Boolean(),
+    ...TENANT_FIELDS,
     networks: Type.Array(Type.String()),
-    active_attacks: count,
-    active_bans: count,
-    thresholds: Type.Object({ pps: Type.Number(), mbps: Type.Number(), flows_per_sec: Type.Number() }, closed),
-    hostgroups: Type.Array(
-      Type.Object({ name: Type.String(), calculation: Type.String(), mitigation: Method, ban: Type.Boolean() }, closed),
-    ),
+    thresholds: ThresholdsWire,
     bgp: Type.Optional(BgpWire),
     notify: NotifyWire,
-    nodes_total: count,
-    edge_nodes_total: count,
     capture: CaptureWire,
   },
   closed,
 );
 export type StatusWire = Static<typeof StatusWire>;
 
-export function statusToWire(status: StatusView, { role, tenant }: Principal): StatusWire {
-  const [pps = 0, mbps = 0, flows_per_sec = 0] = status.thresholds;
+/** `status` is already the caller's own. */
+export function statusToWire(status: StatusView, principal: Principal): StatusWire | TenantStatusWire {
+  return isUnscoped(principal) ? wholeStatus(status, principal) : tenantStatus(status, principal);
+}
+
+export function wholeStatus(status: StatusView, principal: Principal): StatusWire {
   return omitNulls({
+    ...tenantStatus(status, principal),
+    networks: [...status.networks],
+    thresholds: thresholdsToWire(status.thresholds),
+    bgp: status.bgp === null ? null : bgpToWire(status.bgp),
+    notify: { ...status.notify },
+    capture: captureToWire(status.capture),
+  });
+}
+
+export function tenantStatus(status: StatusView, principal: Principal): TenantStatusWire {
+  return {
     dry_run: status.dryRun,
     uptime_seconds: Math.floor(status.uptimeSeconds),
     version: status.version,
     update_available: false,
-    role,
-    unscoped: tenant === null,
-    networks: [...status.networks],
+    role: principal.role,
+    unscoped: isUnscoped(principal),
     active_attacks: status.activeAttacks,
     active_bans: status.activeBans,
-    thresholds: { pps, mbps, flows_per_sec },
     hostgroups: [...status.hostgroups],
-    bgp: status.bgp === null ? null : bgpToWire(status.bgp),
-    notify: { telegram: false, webhook: false, slack: false, email: false, exec: false },
-    nodes_total: 0,
-    edge_nodes_total: 0,
-    capture: captureToWire(status.capture),
-  });
+    nodes_total: status.scrubNodes,
+    edge_nodes_total: status.edgeNodes,
+  };
 }
 
 function bgpToWire({ config, connected, fault, neighbors }: BgpView): Static<typeof BgpWire> {

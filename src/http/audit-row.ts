@@ -1,0 +1,54 @@
+/** The row of the audit trail that a command leaves, made from how it ended (choices, section 6, audit). */
+import type { AuditEvent, AuditResult } from "../audit/audit-event.ts";
+import { describeRefusal, type Refusal } from "./refusal.ts";
+import type { AuditRule, Call, Outcome } from "./route.ts";
+
+export type Ended = Response | Refusal | Outcome;
+
+export interface EndedCall<Fields> {
+  readonly rule: AuditRule<Fields>;
+  readonly call: Call;
+  /** null: not read, or not valid. */
+  readonly fields: Fields | null;
+  readonly ended: Ended;
+  readonly wallMs: number;
+  /** Of the service. */
+  readonly dryRun: boolean;
+}
+
+/** Refusals that say nothing of the action: it was not even looked at. */
+const UNAUDITED: ReadonlySet<Refusal["kind"]> = new Set(["no_valid_token", "other_node", "wrong_media_type"]);
+
+/** null: such an end leaves no row. */
+export function auditRow<Fields>({ rule, call, fields, ended, wallMs, dryRun }: EndedCall<Fields>): AuditEvent | null {
+  if (!(ended instanceof Response) && ended.kind !== "outcome" && UNAUDITED.has(ended.kind)) return null;
+  const { operator, role, tenant } = call.principal;
+  return {
+    wallMs,
+    action: rule.action,
+    operator,
+    role,
+    tenant: tenant ?? "",
+    target: rule.target(call, fields),
+    targetType: rule.targetType,
+    source: "api",
+    dryRun,
+    ...endOf(ended),
+  };
+}
+
+function endOf(ended: Ended): { result: AuditResult; reason: string; banState: string; dryRun?: boolean } {
+  if (ended instanceof Response) return { result: resultOf(ended.status), reason: "", banState: "" };
+  if (ended.kind !== "outcome") {
+    const { status, error } = describeRefusal(ended);
+    return { result: resultOf(status), reason: error, banState: "" };
+  }
+  const { result, reason = "", banState = "", dryRun } = ended;
+  return { result, reason, banState, ...(dryRun === undefined ? {} : { dryRun }) };
+}
+
+/** A refusal is a no of policy or state; what is left is bad input or a failure. */
+function resultOf(status: number): AuditResult {
+  if (status < 400) return "ok";
+  return [403, 404, 409].includes(status) ? "rejected" : "error";
+}

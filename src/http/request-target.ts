@@ -1,0 +1,44 @@
+/**
+ * What a request's URL says: the names in its path and its query. Read from the URL as it came, since routers repair what
+ * is not UTF-8 and so give one name to two spellings.
+ */
+
+export interface RequestTarget {
+  /** By the names of the route's path, decoded. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+}
+
+/** `path` is a route's, with `:name` where a name stands. null: an escape is broken, or not UTF-8. */
+export function readTarget(path: string, url: string): RequestTarget | null {
+  // A request with an odd Host header has no origin in its URL.
+  const start = url.startsWith("/") ? 0 : url.indexOf("/", url.indexOf("://") + 3);
+  const end = url.indexOf("?", start);
+  const params = readParams(path, end < 0 ? url.slice(start) : url.slice(start, end));
+  const query = end < 0 ? "" : url.slice(end + 1);
+  if (params === null || decode(query) === null) return null;
+  return { params, query: new URLSearchParams(query) };
+}
+
+function readParams(template: string, path: string): Readonly<Record<string, string>> | null {
+  const given = path.split("/");
+  const params: Record<string, string> = {};
+  const steps = template.split("/");
+  // The URL has its dots resolved, the router saw them: then it is not the path that was matched.
+  if (steps.length !== given.length) return null;
+  for (const [i, step] of steps.entries()) {
+    const name = decode(given[i] ?? "");
+    if (name === null) return null;
+    if (step.startsWith(":")) params[step.slice(1)] = name;
+    else if (step !== name) return null;
+  }
+  return params;
+}
+
+function decode(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,29 @@
+/** The answer to a reload (interface 4.3). */
+import { type Static, Type } from "@sinclair/typebox";
+import type { StatusView } from "../service.ts";
+import { ThresholdsWire, thresholdsToWire } from "./thresholds.ts";
+
+export const ReloadWire = Type.Object(
+  {
+    reloaded: Type.Boolean(),
+    dry_run: Type.Boolean(),
+    thresholds: ThresholdsWire,
+    /** Beyond the interface: keys that changed in the file and keep their running values until a restart. */
+    needs_restart: Type.Array(Type.String()),
+  },
+  { additionalProperties: false },
+);
+export type ReloadWire = Static<typeof ReloadWire>;
+
+/** `status` is that of the configuration in force now. */
+export function reloadToWire(
+  { dryRun, thresholds }: Pick<StatusView, "dryRun" | "thresholds">,
+  needsRestart: readonly string[],
+): ReloadWire {
+  return {
+    reloaded: true,
+    dry_run: dryRun,
+    thresholds: thresholdsToWire(thresholds),
+    needs_restart: [...needsRestart],
+  };
+}
