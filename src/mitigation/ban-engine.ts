@@ -11,6 +11,8 @@ import { hostPrefix, type Prefix } from "../net/prefix.ts";
 import { type AdmissionPolicy, admit, type Refusal } from "./admission.ts";
 import type { Announcer, Route, RouteState } from "./announcer.ts";
 import { type Ban, type BanEvent, next } from "./ban.ts";
+import { type BanCount, CountedBans, countBans } from "./counted-bans.ts";
+import { covers, EndedBans } from "./ended-bans.ts";
 
 export interface MitigationPolicy extends AdmissionPolicy {
   readonly dryRun: boolean;
@@ -45,11 +47,10 @@ export interface BanEngineOptions {
 export class BanEngine {
   readonly #options: BanEngineOptions;
   #policy: MitigationPolicy;
-  readonly #active = new Map<IpAddress, Ban>();
+  readonly #active = new CountedBans<IpAddress>();
   /** Refused bans of attacks in progress, by attack. They are asked for again each tick. */
-  readonly #refused = new Map<string, Ban>();
-  /** Withdrawn and rejected, newest first. */
-  #ended: readonly Ban[] = [];
+  readonly #refused = new CountedBans<string>();
+  readonly #ended: EndedBans;
   /** Attacks whose ban an operator lifted: they get no other. */
   readonly #pardoned = new Set<string>();
   /** What waits for flush(), by id; null: forgotten, to be removed from the store. */
@@ -60,6 +61,7 @@ export class BanEngine {
   constructor(options: BanEngineOptions) {
     this.#options = options;
     this.#policy = options.policy;
+    this.#ended = new EndedBans(options.endedKept, (id) => this.#saveSoon(id, null));
   }
 
   /**
@@ -67,13 +69,15 @@ export class BanEngine {
    * and what lost its attack, and wants the rest.
    */
   restore({ bans, attacks }: { bans: readonly Ban[]; attacks: readonly Attack[] }, wallMs: number): void {
+    const known = new Set(attacks.map(({ id }) => id));
     for (const ban of bans) {
       if (ban.state === "active") this.#active.set(ban.target, ban);
-      else this.#keepEnded(ban);
-      if (ban.reason === "manual unban" && ban.attackId !== null) this.#pardoned.add(ban.attackId);
+      else this.#ended.add(ban);
+      // Of an attack that is over nobody would ever take the pardon back.
+      const { attackId, reason } = ban;
+      if (attackId !== null && reason === "manual unban" && known.has(attackId)) this.#pardoned.add(attackId);
     }
     // A process killed between writing a ban and its attack leaves a ban whose attack nobody would see end.
-    const known = new Set(attacks.map(({ id }) => id));
     for (const ban of [...this.#active.values()]) {
       if (ban.attackId !== null && !known.has(ban.attackId)) this.#apply(ban, { kind: "attack_ended" }, wallMs);
     }
@@ -154,14 +158,19 @@ export class BanEngine {
 
   /** Active, refused and ended, in no order. */
   all(): Ban[] {
-    return [...this.#active.values(), ...this.#refused.values(), ...this.#ended];
+    return [...this.#active.values(), ...this.#refused.values(), ...this.#ended.bans.values()];
+  }
+
+  /** How many there are in all(), without a walk through them. */
+  counts(): BanCount[] {
+    return countBans([this.#active, this.#refused, this.#ended.bans]);
   }
 
   /** The ban that an attack has or had. */
   banOf(attack: Attack): Ban | null {
     const active = this.#active.get(attack.target);
-    if (active !== undefined && (attack.endedAt === null || active.attackId === attack.id)) return active;
-    return this.#refused.get(attack.id) ?? this.#ended.find((ban) => ban.attackId === attack.id) ?? null;
+    if (active !== undefined && (attack.endedAt === null || covers(active, attack))) return active;
+    return this.#refused.get(attack.id) ?? this.#ended.of(attack);
   }
 
   /** null where nothing is to be announced: not active, virtual, or no speaker. */
@@ -207,7 +216,7 @@ export class BanEngine {
     const refused = this.#refused.get(attack.id);
     if (refused !== undefined) {
       this.#refused.delete(attack.id);
-      this.#keepEnded(refused);
+      this.#ended.add(refused);
       this.#saveSoon(refused.id, refused);
     }
     this.#pardoned.delete(attack.id);
@@ -229,18 +238,12 @@ export class BanEngine {
       this.#active.set(ban.target, ban);
     } else {
       this.#active.delete(ban.target);
-      this.#keepEnded(ban);
+      this.#ended.add(ban);
     }
     if (previous === null || isAnnounced(ban) !== isAnnounced(previous) || ban.route !== previous.route) {
       this.#areRoutesStale = true;
     }
     this.#options.onChange(ban, previous);
-  }
-
-  #keepEnded(ban: Ban): void {
-    const all = [ban, ...this.#ended];
-    this.#ended = all.slice(0, this.#options.endedKept);
-    for (const { id } of all.slice(this.#options.endedKept)) this.#saveSoon(id, null);
   }
 
   #saveSoon(id: string, ban: Ban | null): void {
