@@ -36,6 +36,8 @@ export const LIMITER_KEYS_MAX = 1024;
 export const HOST_IDLE_MS = 60_000;
 /** Tokens of the API. */
 export const TOKENS_MAX = 1024;
+/** Bytes of the file that their secrets may come from. */
+export const ENV_FILE_BYTES_MAX = 1024 * 1024;
 /** Scrub nodes, and edge nodes. */
 export const NODES_MAX = 1024;
 /** Recipients of one mail. */
@@ -51,3 +53,36 @@ export const HOLDS_LEAST = 8;
 /** How long a poll of the scrub nodes' rules, and of the edge nodes' zones, stays parked, ms. */
 export const RULES_HOLD_MS = 30_000;
 export const ZONES_HOLD_MS = 25_000;
+/** Hosts of one page, when they are asked for in pages. */
+export const HOSTS_PAGE_MAX = 1000;
+/** Snapshots of all hosts that are kept, one a tenant; beyond, they are written anew each time. */
+export const HOST_SNAPSHOTS_MAX = 256;
+/** Events that wait for one notification channel: all attacks at once start, are banned and end. */
+export const NOTIFY_QUEUE_MAX = 4096;
+/** Characters of one message for people; Telegram takes 4096. */
+export const NOTIFY_TEXT_CHARACTERS_MAX = 3500;
+/** Bytes of the update check's answer. */
+export const UPDATE_ANSWER_BYTES_MAX = 64 * 1024;
+/** Rows of one answer from the history: one more than a page of 1000, so that a reader sees that there are more. */
+export const HISTORY_ROWS_MAX = 1001;
+/** Records that wait for the history store, by kind; of traffic, snapshots. */
+export const HISTORY_QUEUES_MAX = {
+  audit: 4096,
+  attacks: 4096,
+  traffic: 6,
+  edge_windows: 16_384,
+  edge_events: 4096,
+} as const;
+/** Records of one write. */
+export const HISTORY_BATCH_MAX = { audit: 512, attacks: 256, traffic: 1, edge_windows: 512, edge_events: 512 } as const;
+/** Questions to the history store at once. */
+export const HISTORY_QUESTIONS_MAX = 32;
+/** How long an order waits for its audit row, and a question for its answer, ms. */
+export const AUDIT_WAIT_MS = 1000;
+export const HISTORY_QUESTION_MS = 5000;
+/** How long a stopping service waits for the history that is not written yet, ms. */
+export const HISTORY_FLUSH_MS = 3000;
+/** Times that a batch is tried which the store refuses; what does not reach the store waits as long as there is room. */
+export const HISTORY_TRIES_MAX = 5;
+/** Hosts whose rates one snapshot of traffic keeps, the busiest first. */
+export const TRAFFIC_HOSTS_MAX = 20_000;
