@@ -9,29 +9,29 @@ import { goneAnswer } from "./answer.ts";
 import { type HeldTags, readIfNoneMatch } from "./etag.ts";
 import { documentAnswer, type HeldDocument, unchangedAnswer } from "./held-document.ts";
 import { HoldTable } from "./hold-table.ts";
-import { refuse } from "./refusal.ts";
+import type { Refusal } from "./refusal.ts";
+import type { Answer, Call } from "./route.ts";
 
-/** What a poll that came this moment would be told. */
-export type Verdict =
-  | { readonly kind: "refused"; readonly answer: Response }
-  /** `key` is what `changed` names the document by. */
-  | { readonly kind: "document"; readonly key: string; readonly document: HeldDocument };
-
-export interface PollCall {
-  readonly principal: { readonly operator: string };
-  readonly request: Request;
+/** What a poll gets that may have it. */
+export interface Found {
+  readonly kind: "document";
+  /** What `changed` names the document by. */
+  readonly key: string;
+  readonly document: HeldDocument;
 }
 
-export interface HoldsOptions<Call extends PollCall> {
+export type PollCall = Pick<Call, "principal" | "request" | "recheck">;
+
+export interface HoldsOptions<Poll extends PollCall> {
   readonly holdMs: number;
   /** Read at each poll, since it follows the configuration. */
   readonly caps: () => HoldCaps;
   /**
-   * All of it, from the token on, since it is asked again when a parked poll ends. Answers at once: nothing can change
-   * between a judgement and the parking that follows from it.
+   * What a poll gets that passed the gate; asked again, after the gate, whenever a parked poll may end. Answers at once:
+   * nothing can change between a judgement and the parking that follows from it.
    */
-  readonly judge: (call: Call) => Verdict;
-  readonly presence: PollPresence<Call>;
+  readonly find: (poll: Poll) => Found | Refusal;
+  readonly presence: PollPresence<Poll>;
   readonly metrics: HoldMetrics;
   readonly timers: Pick<Timers, "after">;
   /** Lets other work run between two slices. */
@@ -39,9 +39,9 @@ export interface HoldsOptions<Call extends PollCall> {
 }
 
 /** Told of accepted polls, answered at once or parked; of one that is refused when it comes it is told nothing. */
-export interface PollPresence<Call> {
-  started(call: Call): void;
-  ended(call: Call): void;
+export interface PollPresence<Poll> {
+  started(poll: Poll): void;
+  ended(poll: Poll): void;
 }
 
 export interface HoldCaps {
@@ -65,11 +65,11 @@ export function holdCaps(nodes: number): HoldCaps {
   return { perToken: HOLDS_PER_TOKEN, total: Math.max(HOLDS_LEAST, HOLDS_PER_NODE * nodes) };
 }
 
-interface Hold<Call> {
-  readonly call: Call;
+interface Hold<Poll> {
+  readonly poll: Poll;
   readonly tokenName: string;
   readonly tags: ReadonlySet<string>;
-  readonly answer: PromiseWithResolvers<Response>;
+  readonly answer: PromiseWithResolvers<Response | Refusal>;
   key: string;
   /** Why it ends although its document has not changed; null: it does not. */
   due: "expired" | "stopped" | null;
@@ -78,20 +78,20 @@ interface Hold<Call> {
 }
 
 type Outcome =
-  | { readonly kind: "ends"; readonly reason: HoldEnd; readonly answer: Response | Promise<never> }
+  | { readonly kind: "ends"; readonly reason: HoldEnd; readonly answer: Answer }
   | { readonly kind: "stays"; readonly key: string };
 
-export class Holds<Call extends PollCall> {
-  readonly #options: HoldsOptions<Call>;
-  readonly #table = new HoldTable<Hold<Call>>();
+export class Holds<Poll extends PollCall> {
+  readonly #options: HoldsOptions<Poll>;
+  readonly #table = new HoldTable<Hold<Poll>>();
   /** To be judged again, in this order. */
-  readonly #woken = new Set<Hold<Call>>();
+  readonly #woken = new Set<Hold<Poll>>();
   #drained: Promise<void> | null = null;
   /** Counts calls of `changed` and `judgeAll`, to notice one in the midst of a judgement. */
   #wakes = 0;
   #isStopped = false;
 
-  constructor(options: HoldsOptions<Call>) {
+  constructor(options: HoldsOptions<Poll>) {
     this.#options = options;
   }
 
@@ -100,25 +100,26 @@ export class Holds<Call extends PollCall> {
     return this.#table.size;
   }
 
-  poll(call: Call): Response | Promise<Response> {
-    const { judge, presence } = this.#options;
+  poll(poll: Poll): Answer {
+    const { find, presence, metrics } = this.#options;
+    const { operator } = poll.principal;
     const wakesBefore = this.#wakes;
-    const verdict = judge(call);
-    if (verdict.kind === "refused") return verdict.answer;
-    const { key, document } = verdict;
-    const tags = readIfNoneMatch(call.request.headers.get("if-none-match"));
+    const found = find(poll);
+    if (found.kind !== "document") return found;
+    const { key, document } = found;
+    const tags = readIfNoneMatch(poll.request.headers.get("if-none-match"));
     if (!includes(tags, document.etag)) {
-      presence.started(call);
-      presence.ended(call);
+      presence.started(poll);
+      presence.ended(poll);
       return documentAnswer(document);
     }
     if (this.#isStopped) return unchangedAnswer(document);
-    if (this.#isFull(call.principal.operator)) {
-      this.#options.metrics.refused();
-      return refuse({ kind: "too_many_holds" });
+    if (this.#isFull(operator)) {
+      metrics.refused();
+      return { kind: "too_many_holds" };
     }
     // Whoever says `*` waits for another document than this one.
-    const hold = this.#park(call, key, tags instanceof Set ? tags : new Set([document.etag]));
+    const hold = this.#park(poll, key, tags instanceof Set ? tags : new Set([document.etag]));
     if (this.#wakes !== wakesBefore) this.#wake([hold]);
     return hold.answer.promise;
   }
@@ -150,15 +151,14 @@ export class Holds<Call extends PollCall> {
     return tokenName !== "" && this.#table.countOf(tokenName) >= perToken;
   }
 
-  #park(call: Call, key: string, tags: ReadonlySet<string>): Hold<Call> {
+  #park(poll: Poll, key: string, tags: ReadonlySet<string>): Hold<Poll> {
     const { timers, holdMs, presence, metrics } = this.#options;
-    const { signal } = call.request;
-    const answer = Promise.withResolvers<Response>();
-    const hold: Hold<Call> = {
-      call,
-      tokenName: call.principal.operator,
+    const { signal } = poll.request;
+    const hold: Hold<Poll> = {
+      poll,
+      tokenName: poll.principal.operator,
       tags,
-      answer,
+      answer: Promise.withResolvers(),
       key,
       due: null,
       release: () => {},
@@ -174,14 +174,14 @@ export class Holds<Call extends PollCall> {
       signal.removeEventListener("abort", onAbort);
     };
     this.#table.add(hold);
-    presence.started(call);
+    presence.started(poll);
     metrics.parked();
     // An event that was before is not told again.
     if (signal.aborted) onAbort();
     return hold;
   }
 
-  #wake(holds: Iterable<Hold<Call>>): void {
+  #wake(holds: Iterable<Hold<Poll>>): void {
     for (const hold of holds) if (this.#table.has(hold)) this.#woken.add(hold);
     if (this.#woken.size > 0) this.#drained ??= this.#drain();
   }
@@ -201,7 +201,7 @@ export class Holds<Call extends PollCall> {
     this.#drained = null;
   }
 
-  #judgeAgain(hold: Hold<Call>): void {
+  #judgeAgain(hold: Hold<Poll>): void {
     const wakesBefore = this.#wakes;
     const outcome = this.#outcome(hold);
     if (outcome.kind === "ends") {
@@ -212,34 +212,34 @@ export class Holds<Call extends PollCall> {
     if (this.#wakes !== wakesBefore) this.#wake([hold]);
   }
 
-  #outcome({ call, tags, due }: Hold<Call>): Outcome {
-    let verdict: Verdict;
+  #outcome({ poll, tags, due }: Hold<Poll>): Outcome {
+    let found: Found | Refusal;
     try {
-      verdict = this.#options.judge(call);
+      found = poll.recheck() ?? this.#options.find(poll);
     } catch (cause) {
       // Fails as a fresh poll would; the others still get their answers.
       return { kind: "ends", reason: "failed", answer: Promise.reject(cause) };
     }
-    if (verdict.kind === "refused") return { kind: "ends", reason: "refused", answer: verdict.answer };
-    const { key, document } = verdict;
+    if (found.kind !== "document") return { kind: "ends", reason: "refused", answer: found };
+    const { key, document } = found;
     if (!tags.has(document.etag)) return { kind: "ends", reason: "changed", answer: documentAnswer(document) };
     if (due !== null) return { kind: "ends", reason: due, answer: unchangedAnswer(document) };
     return { kind: "stays", key };
   }
 
   /** A reload may place its node elsewhere, with the same bytes for now. */
-  #move(hold: Hold<Call>, key: string): void {
+  #move(hold: Hold<Poll>, key: string): void {
     if (hold.key === key) return;
     this.#table.remove(hold);
     hold.key = key;
     this.#table.add(hold);
   }
 
-  #end(hold: Hold<Call>, reason: HoldEnd, answer: Response | Promise<never>): void {
+  #end(hold: Hold<Poll>, reason: HoldEnd, answer: Answer): void {
     hold.release();
     this.#table.remove(hold);
     this.#woken.delete(hold);
-    this.#options.presence.ended(hold.call);
+    this.#options.presence.ended(hold.poll);
     this.#options.metrics.ended(reason);
     hold.answer.resolve(answer);
   }
