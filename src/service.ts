@@ -3,6 +3,7 @@ import { Tenancy } from "./access/tenancy.ts";
 import type { Config } from "./config/config.ts";
 import { ConfigError } from "./config/load.ts";
 import type { Floodwall } from "./floodwall.ts";
+import { HostRowView } from "./host-row-view.ts";
 import {
   type AttackView,
   type BanView,
@@ -17,8 +18,7 @@ import { HOST_CHUNK_ROWS } from "./limits.ts";
 import type { Ban } from "./mitigation/ban.ts";
 import type { IpAddress } from "./net/address.ts";
 import { StateDatabaseError } from "./storage/state-database.ts";
-import { allocateHostRows, type HostRows, rowAddress } from "./traffic/host-rows.ts";
-import { METRICS } from "./traffic/rates.ts";
+import { allocateHostRows, type HostRows } from "./traffic/host-rows.ts";
 
 export class RunningService implements Service {
   readonly #floodwall: Floodwall;
@@ -85,14 +85,24 @@ export class RunningService implements Service {
     };
   }
 
+  async attack(id: string): Promise<AttackView | null> {
+    const { active, recent } = this.attacks();
+    return active.find(({ attack }) => attack.id === id) ?? recent.find(({ attack }) => attack.id === id) ?? null;
+  }
+
   *hosts(): Iterable<HostView> {
-    const { packetPath } = this.#floodwall;
+    const { packetPath, detector } = this.#floodwall;
     if (packetPath === null) return;
     this.#rows ??= allocateHostRows(HOST_CHUNK_ROWS);
     const rows = this.#rows;
     for (let cursor = 0; cursor >= 0; ) {
+      // Of the moment that the rows are read in, since that is whose groups they name.
+      const { config } = this.#floodwall;
       const { next, count } = packetPath.engine.readHosts(cursor, rows);
-      for (let row = 0; row < count; row++) yield this.#hostView(rows, row);
+      for (let row = 0; row < count; row++) {
+        const group = config.hostgroups[rows.groups[row] as number]?.name ?? "global";
+        yield new HostRowView(rows, row, group, detector.active);
+      }
       cursor = next;
     }
   }
@@ -123,9 +133,8 @@ export class RunningService implements Service {
     const { detector, bans } = this.#floodwall;
     if (tenant === null) return { activeAttacks: detector.active.size, activeBans: bans.active.size };
     const tenancy = this.tenancy();
-    const groups = tenancy.groupsOf(tenant);
     return {
-      activeAttacks: [...detector.active.values()].filter(({ group }) => groups.has(group)).length,
+      activeAttacks: [...detector.active.values()].filter(({ target }) => tenancy.tenantOf(target) === tenant).length,
       activeBans: [...bans.active.keys()].filter((target) => tenancy.tenantOf(target) === tenant).length,
     };
   }
@@ -144,19 +153,6 @@ export class RunningService implements Service {
 
   #banView(ban: Ban): BanView {
     return { ban, routeState: this.#floodwall.bans.routeState(ban) };
-  }
-
-  #hostView(rows: HostRows, row: number): HostView {
-    const { config, detector } = this.#floodwall;
-    const target = rowAddress(rows, row);
-    const from = row * METRICS.length;
-    return {
-      target,
-      group: config.hostgroups[rows.groups[row] as number]?.name ?? "global",
-      rates: rows.incoming.subarray(from, from + METRICS.length),
-      ratesOut: rows.outgoing.subarray(from, from + METRICS.length),
-      attack: detector.active.get(target) ?? null,
-    };
   }
 }
 

@@ -8,11 +8,12 @@ import { textAnswer } from "./answer.ts";
 import { createApp } from "./app.ts";
 import { fieldCheck } from "./fields.ts";
 import type { Gate } from "./gate.ts";
-import { HostsSnapshot } from "./hosts-snapshot.ts";
+import { HostsSnapshots } from "./hosts-snapshots.ts";
 import { register } from "./pipeline.ts";
 import type { CommandRoute, Route } from "./route.ts";
 import { routesOf } from "./routes.ts";
 import { ServiceFault } from "./service.ts";
+import { SharedPass } from "./shared-pass.ts";
 
 const stops: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -163,12 +164,11 @@ describe("roles", () => {
 
 test("every route but the open ones passes the gate, whatever the method, the body or the moment", async () => {
   const service = new FakeService();
-  const snapshot = new HostsSnapshot({
-    hosts: () => service.hosts(),
-    timers: { after: () => () => {} },
-    nextTurn: async () => {},
-  });
-  const routes = routesOf(service, snapshot, { contentType: "text/plain", text: async () => "" });
+  const slicing = { clock: new ManualClock(), nextTurn: async () => {} };
+  const hosts = new SharedPass(() => service.hosts(), slicing);
+  const snapshots = new HostsSnapshots(hosts, { after: () => () => {} });
+  const metrics = { contentType: "text/plain", text: async () => "" };
+  const routes = routesOf({ service, hosts, snapshots, slicing, metrics });
   const { base } = listen(routes, { gate: refusingGate });
   const open: string[] = [];
   for (const { method, path, access } of routes) {

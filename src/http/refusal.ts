@@ -22,6 +22,8 @@ export type Refusal =
   /** A target outside of the caller's tenant, whether there is such a thing or not. */
   | { readonly kind: "foreign_target" }
   | { readonly kind: "no_active_ban"; readonly target: string }
+  /** By its id: there is none, or it is another tenant's. */
+  | { readonly kind: "unknown_attack" }
   | { readonly kind: "invalid_config"; readonly problems: readonly string[] }
   /** The world failed the service; the message suits a caller's eyes. */
   | { readonly kind: "fault"; readonly message: string }
@@ -81,6 +83,8 @@ export function describeRefusal(refusal: Refusal): Description {
       return { status: 403, error: "target is outside your tenant" };
     case "no_active_ban":
       return { status: 404, error: `no active ban for ${refusal.target}` };
+    case "unknown_attack":
+      return { status: 404, error: "unknown attack" };
     case "invalid_config":
       return { status: 400, error: problemText(refusal.problems) };
     case "fault":

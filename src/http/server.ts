@@ -7,12 +7,13 @@ import type { Clock } from "../system/clock.ts";
 import { nextTurn, type Timers } from "../system/timers.ts";
 import { createApp } from "./app.ts";
 import { TokenGate } from "./gate.ts";
-import { HostsSnapshot } from "./hosts-snapshot.ts";
+import { HostsSnapshots } from "./hosts-snapshots.ts";
 import { ListenError } from "./listen-error.ts";
 import { type FailureOptions, failed, register } from "./pipeline.ts";
 import { refuse } from "./refusal.ts";
 import { routesOf } from "./routes.ts";
 import type { Service } from "./service.ts";
+import { SharedPass } from "./shared-pass.ts";
 
 export interface HttpServerOptions {
   readonly host: string;
@@ -37,17 +38,19 @@ const STOP_MS = 3000;
 
 export class HttpServer {
   readonly #options: HttpServerOptions;
-  readonly #snapshot: HostsSnapshot;
+  readonly #snapshots: HostsSnapshots;
   readonly #failures: FailureOptions;
   readonly #app: ReturnType<typeof createApp>;
 
   constructor(options: HttpServerOptions) {
     const { service, metrics, timers, clock, tokens, readSecret, audit, log, limiter } = options;
     this.#options = options;
-    this.#snapshot = new HostsSnapshot({ hosts: () => service.hosts(), timers, nextTurn });
+    const slicing = { clock, nextTurn };
+    const hosts = new SharedPass(() => service.hosts(), slicing);
+    this.#snapshots = new HostsSnapshots(hosts, timers);
     this.#failures = { metrics: metrics.api, onFailure: (route, cause) => this.#tell(route, cause) };
     this.#app = createApp();
-    register(this.#app, routesOf(service, this.#snapshot, metrics), {
+    register(this.#app, routesOf({ service, hosts, snapshots: this.#snapshots, slicing, metrics }), {
       gate: new TokenGate({ tokens, readSecret, metrics: metrics.api, log, limiter }),
       isReady: () => service.isReady(),
       isDryRun: () => service.isDryRun(),
@@ -82,7 +85,7 @@ export class HttpServer {
     await server.stop();
     cancel();
     this.#app.server = null;
-    this.#snapshot.close();
+    this.#snapshots.close();
   }
 
   #tell(route: string, cause: unknown): void {

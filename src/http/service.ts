@@ -16,7 +16,12 @@ export interface Service {
   /** Counts and hostgroups are the tenant's own; null: all. */
   status(tenant: string | null): StatusView;
   attacks(): AttacksView;
-  /** Read row by row, with the event loop running on in between: hosts may come and go meanwhile. */
+  /** In progress, over, or of the history; null: there is none of this id. */
+  attack(id: string): Promise<AttackView | null>;
+  /**
+   * Read row by row, with the event loop running on in between: hosts may come and go meanwhile. A row is valid until the
+   * next one is asked for, and only one reading may be under way.
+   */
   hosts(): Iterable<HostView>;
   /** Active, refused and ended, in no order. */
   bans(): readonly BanView[];

@@ -125,15 +125,10 @@ function group(bytes: Uint8Array, offset: number, index: number): number {
   return ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0);
 }
 
-/** IPv4 first, then by number. */
-export function compareAddresses(a: IpAddress, b: IpAddress): number {
-  const byFamily = addressFamily(a) - addressFamily(b);
-  if (byFamily !== 0) return byFamily;
-  const left = addressToBytes(a);
-  const right = addressToBytes(b);
-  for (let i = 0; i < ADDRESS_BYTES; i++) {
-    const difference = (left[i] ?? 0) - (right[i] ?? 0);
-    if (difference !== 0) return difference;
-  }
-  return 0;
+/** A string that compares as the address does: IPv4 first, then by number. */
+export function addressOrder(ip: IpAddress): string {
+  const bytes = addressToBytes(ip);
+  let order = String(addressFamily(ip));
+  for (let i = 0; i < ADDRESS_BYTES; i += 2) order += String.fromCharCode(((bytes[i] ?? 0) << 8) | (bytes[i + 1] ?? 0));
+  return order;
 }

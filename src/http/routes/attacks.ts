@@ -1,14 +1,42 @@
-import { jsonAnswer } from "../answer.ts";
+/** The attacks, in progress and over (interface 2.2, 3.2), and one of them by its id. */
+import { jsonAnswer, jsonBlobAnswer } from "../answer.ts";
+import { AttacksReader } from "../attacks-reader.ts";
 import type { ReadRoute } from "../route.ts";
-import type { Service } from "../service.ts";
-import { attacksToWire } from "../wire/attack.ts";
+import type { AttackView, Service } from "../service.ts";
+import { SharedPass, type Slicing } from "../shared-pass.ts";
+import { attackToWire } from "../wire/attack.ts";
 
-export function attacksRoute(service: Service): ReadRoute {
+export function attacksRoute(service: Service, slicing: Slicing): ReadRoute {
+  const attacks = new SharedPass(() => allOf(service), slicing);
   return {
     name: "attacks",
     method: "GET",
     path: "/api/v1/attacks",
     access: "viewer",
-    handle: () => jsonAnswer(200, attacksToWire(service.attacks())),
+    handle: async ({ principal }) => {
+      const makeReader = () => new AttacksReader(principal, service.tenancy());
+      return jsonBlobAnswer(await attacks.read(JSON.stringify(principal.tenant), makeReader));
+    },
   };
+}
+
+/** An attack on a foreign address is as unknown as one that never was. */
+export function attackRoute(service: Service): ReadRoute {
+  return {
+    name: "attack",
+    method: "GET",
+    path: "/api/v1/attacks/:id",
+    access: "viewer",
+    handle: async ({ principal, params }) => {
+      const view = await service.attack(params["id"] ?? "");
+      if (view === null || !service.tenancy().owns(principal, view.attack.target)) return { kind: "unknown_attack" };
+      return jsonAnswer(200, attackToWire(view, service.tenancy().tenantOf(view.attack.target)));
+    },
+  };
+}
+
+function* allOf(service: Service): Iterable<AttackView> {
+  const { active, recent } = service.attacks();
+  yield* active;
+  yield* recent;
 }

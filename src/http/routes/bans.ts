@@ -1,22 +1,29 @@
 /** The bans, and the two commands on them (interface 4.2). */
 import type { Static } from "@sinclair/typebox";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
-import { jsonAnswer } from "../answer.ts";
+import { jsonAnswer, jsonBlobAnswer } from "../answer.ts";
 import { fieldCheck } from "../fields.ts";
+import { ListReader } from "../list-reader.ts";
 import type { Refusal } from "../refusal.ts";
 import type { AuditRule, Call, CommandRoute, Outcome, ReadRoute } from "../route.ts";
 import type { BanView, Service } from "../service.ts";
+import { SharedPass, type Slicing } from "../shared-pass.ts";
 import { BanRequest, banToWire, sortBans } from "../wire/ban.ts";
 
 type BanFields = Static<typeof BanRequest>;
 
-export function bansRoute(service: Service): ReadRoute {
+export function bansRoute(service: Service, slicing: Slicing): ReadRoute {
+  const bans = new SharedPass(() => sortBans(service.bans()), slicing);
   return {
     name: "bans",
     method: "GET",
     path: "/api/v1/bans",
     access: "viewer",
-    handle: () => jsonAnswer(200, { bans: sortBans(service.bans()).map(banToWire) }),
+    handle: async ({ principal }) => {
+      const isOwn = ({ ban }: BanView) => service.tenancy().owns(principal, ban.target);
+      const makeReader = () => new ListReader<BanView>("bans", (view) => (isOwn(view) ? banToWire(view) : null));
+      return jsonBlobAnswer(await bans.read(JSON.stringify(principal.tenant), makeReader));
+    },
   };
 }
 

@@ -1,13 +1,28 @@
+/** The hosts: all of them in a snapshot, or a page of those that a query describes. */
 import { jsonBlobAnswer } from "../answer.ts";
-import type { HostsSnapshot } from "../hosts-snapshot.ts";
+import { HostsPage } from "../hosts-page.ts";
+import { hostsPageQuery, pageKey } from "../hosts-query.ts";
+import type { HostsSnapshots, VisibleGroups } from "../hosts-snapshots.ts";
 import type { ReadRoute } from "../route.ts";
+import type { HostView, Service } from "../service.ts";
+import type { SharedPass } from "../shared-pass.ts";
 
-export function hostsRoute(snapshot: HostsSnapshot): ReadRoute {
+export function hostsRoute(
+  service: Pick<Service, "tenancy">,
+  hosts: SharedPass<HostView>,
+  snapshots: HostsSnapshots,
+): ReadRoute {
   return {
     name: "hosts",
     method: "GET",
     path: "/api/v1/hosts",
     access: "viewer",
-    handle: async () => jsonBlobAnswer(await snapshot.read()),
+    handle: async ({ principal: { tenant }, query }) => {
+      const groups = (): VisibleGroups => (tenant === null ? null : service.tenancy().groupsOf(tenant));
+      const page = hostsPageQuery(query);
+      if (page?.kind === "invalid_query") return page;
+      if (page === null) return jsonBlobAnswer(await snapshots.read(tenant, groups));
+      return jsonBlobAnswer(await hosts.read(pageKey(tenant, query), () => new HostsPage(page, groups())));
+    },
   };
 }

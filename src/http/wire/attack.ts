@@ -4,7 +4,7 @@ import { attackRate, isActive } from "../../detection/attack.ts";
 import type { Reason } from "../../detection/reason.ts";
 import { routeText } from "../../mitigation/ban.ts";
 import { ratesToWire, round } from "../../traffic/rates.ts";
-import type { AttacksView, AttackView } from "../service.ts";
+import type { AttackView } from "../service.ts";
 import { BanState, Method } from "./ban.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { RatesWire } from "./rates.ts";
@@ -27,6 +27,8 @@ export const AttackWire = Type.Object(
     scope: Type.Union([Type.Literal("host"), Type.Literal("group")]),
     target: Type.String(),
     group: Type.String(),
+    /** Absent where nobody owns the target. */
+    tenant: Type.Optional(Type.String()),
     direction: Type.Union([Type.Literal("incoming"), Type.Literal("outgoing")]),
     metric: Type.String(),
     rate: Type.Number(),
@@ -52,16 +54,14 @@ export const AttacksWire = Type.Object(
 );
 export type AttacksWire = Static<typeof AttacksWire>;
 
-export function attacksToWire({ active, recent }: AttacksView): AttacksWire {
-  return { active: active.map(attackToWire), recent: recent.map(attackToWire) };
-}
-
-export function attackToWire({ attack, ban }: AttackView): AttackWire {
+/** @param tenant owner of the attacked address; null: none. */
+export function attackToWire({ attack, ban }: AttackView, tenant: string | null = null): AttackWire {
   return omitNulls({
     id: attack.id,
     scope: attack.scope,
     target: attack.target,
     group: attack.group,
+    tenant,
     direction: attack.direction,
     metric: attack.metric,
     rate: round(attackRate(attack)),

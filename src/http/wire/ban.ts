@@ -1,7 +1,7 @@
 /** The ban (interface 2.6), and what a caller sends for one (4.2). */
 import { type Static, Type } from "@sinclair/typebox";
-import { type Ban, routeText } from "../../mitigation/ban.ts";
-import { addressFamily, addressToBytes } from "../../net/address.ts";
+import { routeText } from "../../mitigation/ban.ts";
+import { addressOrder } from "../../net/address.ts";
 import { round } from "../../traffic/rates.ts";
 import type { BanView } from "../service.ts";
 import { omitNulls } from "./omit-nulls.ts";
@@ -33,7 +33,7 @@ export const BanWire = Type.Object(
     method: Method,
     /** Beyond the interface: whether a neighbor has the route. Of bans in force that are not virtual. */
     announced: Type.Optional(Type.Boolean()),
-    /** Beyond the interface: why the speaker would not take it. */
+    /** Beyond the interface: why the speaker would not take it. Not the reason of the ban, which is in force and is tried again. */
     announce_error: Type.Optional(Type.String()),
   },
   { additionalProperties: false },
@@ -63,18 +63,14 @@ export function banToWire({ ban, routeState }: BanView): BanWire {
     reason: ban.reason,
     method: ban.method,
     announced: isInForce ? routeState?.kind === "announced" : null,
-    announce_error: isInForce && routeState?.kind === "failed" ? routeState.cause : null,
+    announce_error: isInForce && routeState?.kind === "failed" ? `bgp announce failed: ${routeState.cause}` : null,
   });
 }
 
 /** By address, IPv4 first, then by number; of one address the newest ban first. */
 export function sortBans(bans: readonly BanView[]): BanView[] {
-  const keyed = bans.map((view) => ({ view, key: sortKey(view.ban) }));
+  // The key is made once a ban, not once a comparison.
+  const keyed = bans.map((view) => ({ view, key: addressOrder(view.ban.target) }));
   keyed.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : b.view.ban.startedAt - a.view.ban.startedAt));
   return keyed.map(({ view }) => view);
-}
-
-/** Made once a ban, not once a comparison. */
-function sortKey({ target }: Ban): string {
-  return `${addressFamily(target)}${Buffer.from(addressToBytes(target)).toString("hex")}`;
 }

@@ -1,0 +1,32 @@
+/** Answers `{active: [...], recent: [...]}` with the attacks on the addresses of a caller (interface 3.2). */
+import type { Principal } from "../access/principal.ts";
+import type { Tenancy } from "../access/tenancy.ts";
+import { isActive } from "../detection/attack.ts";
+import { JsonArray } from "./json-array.ts";
+import type { AttackView } from "./service.ts";
+import type { Reader } from "./shared-pass.ts";
+import { attackToWire } from "./wire/attack.ts";
+
+export class AttacksReader implements Reader<AttackView> {
+  readonly #principal: Principal;
+  readonly #tenancy: Tenancy;
+  readonly #active = new JsonArray();
+  readonly #recent = new JsonArray();
+
+  constructor(principal: Principal, tenancy: Tenancy) {
+    this.#principal = principal;
+    this.#tenancy = tenancy;
+  }
+
+  see(view: AttackView): void {
+    const owner = this.#tenancy.tenantOf(view.attack.target);
+    const { tenant } = this.#principal;
+    if (tenant !== null && tenant !== owner) return;
+    const list = isActive(view.attack) ? this.#active : this.#recent;
+    list.add(attackToWire(view, owner));
+  }
+
+  answer(): Blob {
+    return new Blob(['{"active":', ...this.#active.parts(), ',"recent":', ...this.#recent.parts(), "}"]);
+  }
+}

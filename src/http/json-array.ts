@@ -1,0 +1,28 @@
+/** A JSON array that is written while its elements come, so that a large one never exists as one string or one call. */
+
+/** Elements that become text at a time: one call for many is faster than one for each. */
+const CHUNK_ELEMENTS = 64;
+
+const utf8 = new TextEncoder();
+
+export class JsonArray {
+  readonly #parts: Uint8Array<ArrayBuffer>[] = [utf8.encode("[")];
+  #chunk: object[] = [];
+
+  add(element: object): void {
+    this.#chunk.push(element);
+    if (this.#chunk.length === CHUNK_ELEMENTS) this.#write();
+  }
+
+  /** With its brackets. Nothing can be added after. */
+  parts(): readonly Uint8Array<ArrayBuffer>[] {
+    if (this.#chunk.length > 0) this.#write();
+    return [...this.#parts, utf8.encode("]")];
+  }
+
+  #write(): void {
+    const elements = JSON.stringify(this.#chunk).slice(1, -1);
+    this.#parts.push(utf8.encode(this.#parts.length === 1 ? elements : `,${elements}`));
+    this.#chunk = [];
+  }
+}

@@ -1,0 +1,24 @@
+/** Answers `{name: [...]}` with the items of a pass that a caller may see. */
+import { JsonArray } from "./json-array.ts";
+import type { Reader } from "./shared-pass.ts";
+
+export class ListReader<Item> implements Reader<Item> {
+  readonly #name: string;
+  readonly #toWire: (item: Item) => object | null;
+  readonly #array = new JsonArray();
+
+  /** @param toWire null: not for this caller. */
+  constructor(name: string, toWire: (item: Item) => object | null) {
+    this.#name = name;
+    this.#toWire = toWire;
+  }
+
+  see(item: Item): void {
+    const wire = this.#toWire(item);
+    if (wire !== null) this.#array.add(wire);
+  }
+
+  answer(): Blob {
+    return new Blob([`{"${this.#name}":`, ...this.#array.parts(), "}"]);
+  }
+}

@@ -1,0 +1,74 @@
+/**
+ * Reads a large table for all who ask, in slices between which other requests run. One pass goes over the table at a time;
+ * who asks meanwhile shares the next one. So an answer never misses what happened before it was asked for, and however
+ * many ask, each view of the table is written once and kept once.
+ */
+import type { Clock } from "../system/clock.ts";
+
+/** Makes an answer of the items of one pass. */
+export interface Reader<Item> {
+  see(item: Item): void;
+  answer(): Blob;
+}
+
+export interface Slicing {
+  readonly clock: Pick<Clock, "monotonicMs">;
+  /** Lets other work run between two slices. */
+  readonly nextTurn: () => Promise<void>;
+}
+
+interface Waiting<Item> {
+  readonly makeReader: () => Reader<Item>;
+  readonly answer: PromiseWithResolvers<Blob>;
+}
+
+/** Work on one slice, ms. */
+export const SLICE_MS = 2;
+
+export class SharedPass<Item> {
+  readonly #items: () => Iterable<Item>;
+  readonly #slicing: Slicing;
+  #waiting = new Map<string, Waiting<Item>>();
+  #isRunning = false;
+
+  /** @param items as of now; read by one pass at a time, with the event loop running on in between. */
+  constructor(items: () => Iterable<Item>, slicing: Slicing) {
+    this.#items = items;
+    this.#slicing = slicing;
+  }
+
+  /** The answer of a pass that begins after this call, as is its reader. Who waits for the same view shares it. */
+  read(view: string, makeReader: () => Reader<Item>): Promise<Blob> {
+    const waiting = this.#waiting.get(view) ?? { makeReader, answer: Promise.withResolvers<Blob>() };
+    this.#waiting.set(view, waiting);
+    if (!this.#isRunning) void this.#run();
+    return waiting.answer.promise;
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    while (this.#waiting.size > 0) {
+      const batch = [...this.#waiting.values()];
+      this.#waiting = new Map();
+      try {
+        const readers = batch.map(({ makeReader }) => makeReader());
+        await this.#pass(readers);
+        for (const [i, { answer }] of batch.entries()) answer.resolve((readers[i] as Reader<Item>).answer());
+      } catch (cause) {
+        for (const { answer } of batch) answer.reject(cause);
+      }
+    }
+    this.#isRunning = false;
+  }
+
+  async #pass(readers: readonly Reader<Item>[]): Promise<void> {
+    const { clock, nextTurn } = this.#slicing;
+    let sliceEndMs = clock.monotonicMs() + SLICE_MS;
+    for (const item of this.#items()) {
+      for (const reader of readers) reader.see(item);
+      if (clock.monotonicMs() < sliceEndMs) continue;
+      await nextTurn();
+      sliceEndMs = clock.monotonicMs() + SLICE_MS;
+    }
+  }
+}
