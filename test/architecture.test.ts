@@ -26,7 +26,7 @@ const NOUNS = [
   "audit",
 ];
 /** Where the world begins. */
-const RIMS = ["http", "bgp", "dataplane", "storage", "observability", "system"];
+const RIMS = ["http", "bgp", "dataplane", "storage", "notify", "release", "observability", "system"];
 
 /** Packages, and the one folder that knows each. */
 const PACKAGE_HOMES: Readonly<Record<string, string>> = {
@@ -37,6 +37,7 @@ const PACKAGE_HOMES: Readonly<Record<string, string>> = {
   "@connectrpc": "bgp",
   "@bufbuild": "bgp",
   "bun:sqlite": "storage",
+  nodemailer: "notify",
   yaml: "config",
   "ipaddr.js": "net",
 };

@@ -49,6 +49,8 @@ function fillAll(metrics: Metrics): void {
   metrics.mitigation.fault("AddPath");
   metrics.api.answered({ route: "status", method: "GET", status: 200, seconds: 0.001 });
   metrics.api.failed("status");
+  metrics.notify.setChannels(new Map([["slack", 3]]));
+  metrics.notify.sent("slack", 2);
 }
 
 describe("metrics", () => {

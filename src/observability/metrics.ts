@@ -8,12 +8,14 @@ import { CaptureMetrics } from "./capture-metrics.ts";
 import { DetectionMetrics } from "./detection-metrics.ts";
 import { HoldMetrics } from "./hold-metrics.ts";
 import { MitigationMetrics } from "./mitigation-metrics.ts";
+import { NotifyMetrics } from "./notify-metrics.ts";
 
 export class Metrics {
   readonly capture: CaptureMetrics;
   readonly detection: DetectionMetrics;
   readonly mitigation: MitigationMetrics;
   readonly api: ApiMetrics;
+  readonly notify: NotifyMetrics;
   readonly holds: HoldMetrics;
   readonly #registry = new Registry();
   readonly #readings: (() => void)[] = [];
@@ -29,6 +31,7 @@ export class Metrics {
     this.detection = new DetectionMetrics(this.#registry);
     this.mitigation = new MitigationMetrics(this.#registry);
     this.api = new ApiMetrics(this.#registry);
+    this.notify = new NotifyMetrics(this.#registry);
     this.holds = new HoldMetrics(this.#registry);
   }
 

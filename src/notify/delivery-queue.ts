@@ -1,0 +1,226 @@
+/**
+ * One channel's events on their way: a bounded queue, one delivery at a time, again after a growing pause when it fails,
+ * given up after so many attempts or when it is too old. What is slow here is slow for nobody else.
+ */
+import { NOTIFY_QUEUE_MAX } from "../limits.ts";
+import type { Limiter } from "../observability/limiter.ts";
+import type { Log } from "../observability/log.ts";
+import type { Clock } from "../system/clock.ts";
+import type { Cancel, Timers } from "../system/timers.ts";
+import type { Channel, ChannelName } from "./channel.ts";
+import { DeliveryFault, deliveryFault } from "./delivery-fault.ts";
+import type { NotifyEvent } from "./event.ts";
+
+/** What the queues count; events, but for `failed`, which counts attempts. */
+export interface DeliveryMetrics {
+  sent(channel: ChannelName, events: number): void;
+  failed(channel: ChannelName): void;
+  dropped(channel: ChannelName, events: number): void;
+  setQueueLength(channel: ChannelName, events: number): void;
+  /** Those configured now, with what waits for them. */
+  setChannels(lengths: ReadonlyMap<ChannelName, number>): void;
+}
+
+export interface DeliveryTimes {
+  /** Events for people are gathered for so long, so that an attack and its ban are one message. */
+  readonly gatherMs: number;
+  /** The first pause; it doubles with each failure in a row. */
+  readonly retryMinMs: number;
+  readonly retryMaxMs: number;
+  /** The longest pause that a receiver may ask for. */
+  readonly retryAfterMaxMs: number;
+  readonly attemptsMax: number;
+  readonly ageMaxMs: number;
+}
+
+export interface DeliveryQueueOptions {
+  readonly name: ChannelName;
+  readonly channel: Channel;
+  readonly clock: Pick<Clock, "monotonicMs">;
+  readonly timers: Timers;
+  readonly times: DeliveryTimes;
+  readonly log: Log;
+  readonly limiter: Limiter;
+  readonly metrics: DeliveryMetrics;
+  /** 0 to 1, for the pauses: receivers that came back are not called by all at once. */
+  readonly random: () => number;
+}
+
+interface Waiting {
+  readonly event: NotifyEvent;
+  readonly sinceMs: number;
+}
+
+export class DeliveryQueue {
+  readonly #options: DeliveryQueueOptions;
+  #channel: Channel;
+  #waiting: Waiting[] = [];
+  /** What is being delivered, or is to be tried again; the same events at each attempt. */
+  #batch: readonly Waiting[] = [];
+  #attempts = 0;
+  /** In a row, over batches: a receiver that is gone is not called more often because more is to be told. */
+  #failures = 0;
+  #cancelPause: Cancel | null = null;
+  #delivery: AbortController | null = null;
+  #isStopping = false;
+  readonly #emptied = Promise.withResolvers<void>();
+
+  constructor(options: DeliveryQueueOptions) {
+    this.#options = options;
+    this.#channel = options.channel;
+  }
+
+  get length(): number {
+    return this.#waiting.length + this.#batch.length;
+  }
+
+  add(event: NotifyEvent): void {
+    if (this.#isStopping) return;
+    if (this.length >= NOTIFY_QUEUE_MAX) {
+      this.#drop(1, "the queue is full");
+      return;
+    }
+    this.#waiting.push({ event, sinceMs: this.#options.clock.monotonicMs() });
+    this.#tellLength();
+    if (this.#delivery === null && this.#cancelPause === null) this.#goOnAfter(this.#gatherMs());
+  }
+
+  /** From the next attempt on. */
+  replaceChannel(channel: Channel): void {
+    this.#channel = channel;
+  }
+
+  /** Tries what is left once, without a pause; what is not delivered within `ms` is given up. */
+  async stop(ms: number): Promise<void> {
+    this.#isStopping = true;
+    const cancel = this.#options.timers.after(ms, () => this.#giveUpAll("the service stops"));
+    if (this.#delivery === null) {
+      this.#cancelPause?.();
+      this.#goOnAfter(0);
+    }
+    await this.#emptied.promise;
+    cancel();
+  }
+
+  /** The channel is not configured any more. */
+  close(): void {
+    this.#isStopping = true;
+    this.#giveUpAll("the channel is gone");
+  }
+
+  #gatherMs(): number {
+    return this.#channel.audience === "people" ? this.#options.times.gatherMs : 0;
+  }
+
+  #goOnAfter(ms: number): void {
+    this.#cancelPause = this.#options.timers.after(ms, () => {
+      this.#cancelPause = null;
+      void this.#deliver();
+    });
+  }
+
+  async #deliver(): Promise<void> {
+    this.#takeBatch();
+    if (this.#batch.length === 0) {
+      if (this.#isStopping) this.#emptied.resolve();
+      return;
+    }
+    const delivery = new AbortController();
+    this.#delivery = delivery;
+    const fault = await this.#attempt(delivery);
+    // Given up meanwhile.
+    if (this.#delivery !== delivery) return;
+    this.#delivery = null;
+    if (fault === null) this.#delivered();
+    else this.#failed(fault);
+    this.#tellLength();
+    if (this.length > 0) this.#goOnAfter(this.#pauseMs(fault));
+    else if (this.#isStopping) this.#emptied.resolve();
+  }
+
+  /** Ends with its deadline, whatever the channel does then. */
+  async #attempt(delivery: AbortController): Promise<DeliveryFault | null> {
+    const timeout = Promise.withResolvers<DeliveryFault>();
+    const cancelDeadline = this.#options.timers.after(this.#channel.deadlineMs, () => {
+      timeout.resolve(new DeliveryFault("no answer in time"));
+      delivery.abort();
+    });
+    const events = this.#batch.map(({ event }) => event);
+    const delivered = this.#channel.deliver(events, delivery.signal).then(() => null, deliveryFault);
+    const fault = await Promise.race([delivered, timeout.promise]);
+    cancelDeadline();
+    return fault;
+  }
+
+  /** A batch that is tried again stays as it is, unless it has become too old. */
+  #takeBatch(): void {
+    const oldestMs = this.#options.clock.monotonicMs() - this.#options.times.ageMaxMs;
+    if (this.#batch[0] !== undefined && this.#batch[0].sinceMs < oldestMs) this.#endBatch("too old");
+    const fresh = this.#waiting.findIndex(({ sinceMs }) => sinceMs >= oldestMs);
+    const tooOld = this.#waiting.splice(0, fresh < 0 ? this.#waiting.length : fresh);
+    if (tooOld.length > 0) this.#drop(tooOld.length, "too old");
+    if (this.#batch.length > 0) return;
+    this.#batch = this.#waiting.splice(0, this.#channel.audience === "people" ? NOTIFY_QUEUE_MAX : 1);
+    this.#tellLength();
+  }
+
+  #delivered(): void {
+    this.#options.metrics.sent(this.#options.name, this.#batch.length);
+    this.#batch = [];
+    this.#attempts = 0;
+    this.#failures = 0;
+  }
+
+  #failed(fault: DeliveryFault): void {
+    const { name, log, limiter, metrics, times } = this.#options;
+    this.#attempts++;
+    this.#failures++;
+    metrics.failed(name);
+    const cause = fault.message;
+    limiter.pass(`notify ${name} failed`, (suppressed) =>
+      log.warn({ channel: name, cause, attempt: this.#attempts, suppressed }, "a notification was not delivered"),
+    );
+    if (this.#isStopping) this.#giveUpAll("the service stops");
+    else if (fault.isFinal) this.#endBatch(cause);
+    else if (this.#attempts >= times.attemptsMax) this.#endBatch("too many attempts");
+  }
+
+  #pauseMs(fault: DeliveryFault | null): number {
+    const { retryMinMs, retryMaxMs, retryAfterMaxMs } = this.#options.times;
+    if (this.#isStopping) return 0;
+    if (fault === null) return this.#gatherMs();
+    const longest = Math.min(retryMaxMs, retryMinMs * 2 ** (this.#failures - 1));
+    const pause = longest * (0.5 + this.#options.random() / 2);
+    return Math.max(pause, Math.min(fault.retryAfterMs, retryAfterMaxMs));
+  }
+
+  #endBatch(cause: string): void {
+    this.#drop(this.#batch.length, cause);
+    this.#batch = [];
+    this.#attempts = 0;
+  }
+
+  #giveUpAll(cause: string): void {
+    this.#cancelPause?.();
+    this.#cancelPause = null;
+    this.#delivery?.abort();
+    this.#delivery = null;
+    if (this.length > 0) this.#drop(this.length, cause);
+    this.#waiting = [];
+    this.#batch = [];
+    this.#tellLength();
+    this.#emptied.resolve();
+  }
+
+  #drop(events: number, cause: string): void {
+    const { name, log, limiter, metrics } = this.#options;
+    metrics.dropped(name, events);
+    limiter.pass(`notify ${name} dropped`, (suppressed) =>
+      log.error({ channel: name, events, cause, suppressed }, "notifications were given up"),
+    );
+  }
+
+  #tellLength(): void {
+    this.#options.metrics.setQueueLength(this.#options.name, this.length);
+  }
+}

@@ -1,0 +1,58 @@
+import { expect, test } from "bun:test";
+import { address } from "../../test/fixtures/host-rows.ts";
+import { attackEvent, banEvent, events, sessionEvent } from "../../test/fixtures/notify.ts";
+import { attack, ban } from "../../test/fixtures/views.ts";
+import { NOTIFY_TEXT_CHARACTERS_MAX } from "../limits.ts";
+import { digest } from "./digest.ts";
+
+test("one event is told in full, with the machine and whether anything is announced", () => {
+  expect(digest([sessionEvent()], "box1")).toEqual({
+    subject: "BGP session with 192.0.2.254 (AS 64501) is lost",
+    text: `BGP session with 192.0.2.254 (AS 64501) is lost
+Its state is idle
+2026-03-01 12:01:00 UTC
+
+Floodwall on box1. Dry run: off`,
+  });
+});
+
+test("dry run is told in subject and text", () => {
+  const { subject, text } = digest([sessionEvent({ dryRun: true })], "box1");
+  expect(subject).toBe("[dry run] BGP session with 192.0.2.254 (AS 64501) is lost");
+  expect(text).toEndWith("\n\nFloodwall on box1. Dry run: on, nothing is announced");
+});
+
+test("an attack and its ban are one", () => {
+  const { subject, text } = digest([banEvent(), attackEvent({ ban: ban() })], "box1");
+  expect(subject).toBe("Attack on 192.0.2.1: 1,500 packets/s, threshold 1,000");
+  expect(text.split("\n\n")).toHaveLength(2);
+  expect(text).toContain("Ban: blackhole until ");
+});
+
+test("a ban that is withdrawn after the attack's message told it active is another", () => {
+  const withdrawn = banEvent({ kind: "ban_withdrawn", ban: ban({ state: "withdrawn", reason: "manual unban" }) });
+  const { subject, text } = digest([attackEvent({ ban: ban() }), withdrawn], "box1");
+  expect(subject).toEndWith(" (and 1 more)");
+  expect(text).toContain("\n\nBan of 192.0.2.1 is withdrawn: manual unban\n");
+});
+
+test("a flood is told in one message: five in full, the rest counted by kind", () => {
+  const flood = [
+    ...events(245),
+    banEvent({ ban: ban({ id: "b9", target: address("192.0.2.9"), state: "active" }) }),
+    sessionEvent(),
+    sessionEvent(),
+  ];
+  const { subject, text } = digest(flood, "box1");
+  expect(subject).toEndWith(" (and 247 more)");
+  const paragraphs = text.split("\n\n");
+  expect(paragraphs).toHaveLength(7);
+  expect(paragraphs[5]).toBe("And 240 more attacks, 1 active ban, 2 lost BGP sessions");
+});
+
+test("a text is never longer than a receiver takes, and still ends with the machine", () => {
+  const long = attackEvent({ attack: attack(), ban: ban({ state: "rejected", reason: "x".repeat(10_000) }) });
+  const { text } = digest([long], "box1");
+  expect(text).toContain("…\n\nFloodwall on box1. Dry run: off");
+  expect(text.length).toBeLessThan(NOTIFY_TEXT_CHARACTERS_MAX + 100);
+});

@@ -1,0 +1,64 @@
+/** Several events in one message for people: the first ones in full, the rest counted, so that a flood is not repeated. */
+import { NOTIFY_TEXT_CHARACTERS_MAX } from "../limits.ts";
+import type { NotifyEvent } from "./event.ts";
+import { describeEvent } from "./event-text.ts";
+
+export interface Digest {
+  /** One line. */
+  readonly subject: string;
+  readonly text: string;
+}
+
+/** Events that are told in full. */
+const FULL_EVENTS = 5;
+
+const NOUNS: Readonly<Record<NotifyEvent["kind"], readonly [one: string, many: string]>> = {
+  attack_started: ["attack", "attacks"],
+  attack_changed: ["attack that grows", "attacks that grow"],
+  attack_ended: ["attack that is over", "attacks that are over"],
+  ban_active: ["active ban", "active bans"],
+  ban_withdrawn: ["withdrawn ban", "withdrawn bans"],
+  ban_rejected: ["refused ban", "refused bans"],
+  bgp_session_lost: ["lost BGP session", "lost BGP sessions"],
+  bgp_session_restored: ["restored BGP session", "restored BGP sessions"],
+};
+
+/** At least one event, oldest first. */
+export function digest(events: readonly NotifyEvent[], instance: string): Digest {
+  const told = withoutEchoes(events);
+  const full = told.slice(0, FULL_EVENTS).map(describeEvent);
+  const rest = told.slice(FULL_EVENTS);
+  const isDryRun = events.at(-1)?.dryRun ?? false;
+  const paragraphs = full.map(({ headline, details }) => [headline, ...details].join("\n"));
+  const counted = rest.length === 0 ? [] : [`And ${countText(rest)}`];
+  const footer = `Floodwall on ${instance}. Dry run: ${isDryRun ? "on, nothing is announced" : "off"}`;
+  const others = told.length - 1;
+  return {
+    subject: `${isDryRun ? "[dry run] " : ""}${full[0]?.headline ?? ""}${others === 0 ? "" : ` (and ${others} more)`}`,
+    text: `${cut([...paragraphs, ...counted].join("\n\n"))}\n\n${footer}`,
+  };
+}
+
+/** Without bans that an attack's own message has told of. */
+function withoutEchoes(events: readonly NotifyEvent[]): NotifyEvent[] {
+  const told = new Set(events.flatMap((event) => ("attack" in event && event.ban !== null ? banKey(event.ban) : [])));
+  return events.filter((event) => "attack" in event || !("ban" in event) || !told.has(banKey(event.ban)));
+}
+
+function banKey({ id, state, dryRun }: { readonly id: string; readonly state: string; readonly dryRun: boolean }) {
+  return `${id} ${state} ${dryRun}`;
+}
+
+/** `240 more attacks, 3 withdrawn bans`. */
+function countText(events: readonly NotifyEvent[]): string {
+  const counts = Map.groupBy(events, ({ kind }) => kind);
+  const texts = [...counts].map(([kind, { length }], i) => {
+    const [one, many] = NOUNS[kind];
+    return `${length}${i === 0 ? " more" : ""} ${length === 1 ? one : many}`;
+  });
+  return texts.join(", ");
+}
+
+function cut(text: string): string {
+  return text.length <= NOTIFY_TEXT_CHARACTERS_MAX ? text : `${text.slice(0, NOTIFY_TEXT_CHARACTERS_MAX)}…`;
+}

@@ -1,0 +1,91 @@
+/** A mail through an SMTP server. Where STARTTLS is configured, nothing is said to a server that does not offer it. */
+import { connect, type Socket } from "node:net";
+import { createTransport } from "nodemailer";
+import type { EmailConfig } from "../config/notify-section.ts";
+import type { Channel, ChannelContext } from "./channel.ts";
+import { DeliveryFault, deliveryFault } from "./delivery-fault.ts";
+import { digest } from "./digest.ts";
+import type { NotifyEvent } from "./event.ts";
+import { secretOf } from "./secret.ts";
+
+/** Servers that look closely take their time before they answer. */
+const DEADLINE_MS = 30_000;
+
+export function emailChannel(config: EmailConfig, context: ChannelContext): Channel {
+  return {
+    audience: "people",
+    deadlineMs: DEADLINE_MS,
+    deliver: (events, signal) => send(events, config, context, signal),
+  };
+}
+
+async function send(
+  events: readonly NotifyEvent[],
+  config: EmailConfig,
+  context: ChannelContext,
+  signal: AbortSignal,
+): Promise<void> {
+  const { subject, text } = digest(events, context.instance);
+  const auth = account(config, context);
+  // A socket of our own: only so can it be broken off at any moment.
+  const socket = await connected(config, signal);
+  const abort = () => socket.destroy();
+  signal.addEventListener("abort", abort);
+  try {
+    const transport = createTransport({
+      host: config.host,
+      port: config.port,
+      connection: socket,
+      secure: config.security === "tls",
+      requireTLS: config.security === "starttls",
+      ignoreTLS: config.security === "none",
+      disableFileAccess: true,
+      disableUrlAccess: true,
+      socketTimeout: DEADLINE_MS,
+      ...(auth === null ? {} : { auth }),
+      ...(context.authority === null ? {} : { tls: { ca: context.authority } }),
+    });
+    await transport.sendMail({
+      from: config.from,
+      to: [...config.to],
+      subject,
+      text,
+      messageId: `<${events[0]?.id ?? "none"}@${config.from.split("@")[1] ?? "floodwall"}>`,
+      headers: { "auto-submitted": "auto-generated" },
+    });
+  } catch (cause) {
+    throw mailFault(cause);
+  } finally {
+    signal.removeEventListener("abort", abort);
+    socket.destroy();
+  }
+}
+
+function account({ usernameEnv, passwordEnv }: EmailConfig, { environment }: ChannelContext) {
+  if (usernameEnv === null && passwordEnv === null) return null;
+  return {
+    user: usernameEnv === null ? "" : secretOf(environment, usernameEnv),
+    pass: passwordEnv === null ? "" : secretOf(environment, passwordEnv),
+  };
+}
+
+function connected({ host, port }: EmailConfig, signal: AbortSignal): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host, port });
+    const abort = () => socket.destroy(new DeliveryFault("no connection in time"));
+    signal.addEventListener("abort", abort, { once: true });
+    socket.once("error", (cause) => reject(deliveryFault(cause)));
+    socket.once("connect", () => {
+      signal.removeEventListener("abort", abort);
+      resolve(socket);
+    });
+  });
+}
+
+/** The server's words may quote the account; its number says enough. A 5xx to the mail itself will not change. */
+function mailFault(cause: unknown): DeliveryFault {
+  const { message } = deliveryFault(cause);
+  const status = cause instanceof Error && "responseCode" in cause ? cause.responseCode : null;
+  if (typeof status !== "number") return new DeliveryFault(message);
+  return new DeliveryFault(`${message} ${status}`, { isFinal: status >= 500 && message !== "EAUTH" });
+}

@@ -1,0 +1,117 @@
+import { describe, expect, test } from "bun:test";
+import { address, thresholds } from "../../test/fixtures/host-rows.ts";
+import { attackEvent, banEvent, sessionEvent } from "../../test/fixtures/notify.ts";
+import { attack, ban, NOON } from "../../test/fixtures/views.ts";
+import type { NotifyEvent } from "./event.ts";
+import { describeEvent } from "./event-text.ts";
+
+function text(event: NotifyEvent): string[] {
+  const { headline, details } = describeEvent(event);
+  return [headline, ...details];
+}
+
+describe("an attack", () => {
+  test("that starts", () => {
+    expect(text(attackEvent({ ban: ban() }))).toEqual([
+      "Attack on 192.0.2.1: 1,500 packets/s, threshold 1,000",
+      "In all: 1,500 packets/s, 20 Mbit/s, 0 new flows/s; hostgroup global",
+      "Ban: blackhole until 2026-03-01 12:10:00 UTC, 192.0.2.1/32 next-hop 192.0.2.254 community 65535:666",
+      "Since 2026-03-01 12:00:00 UTC",
+    ]);
+  });
+
+  test("that grows, whose ban was refused", () => {
+    const rates = thresholds({ tcp_syn_mbps: 1234.5, pps: 99.999 });
+    const grown = attack({
+      metric: "tcp_syn_mbps",
+      threshold: 0.25,
+      rates,
+      target: address("2001:db8::1"),
+      group: "web",
+    });
+    const refused = ban({ state: "rejected", reason: "max_active_bans reached" });
+    expect(text(attackEvent({ kind: "attack_changed", attack: grown, ban: refused }))).toEqual([
+      "Attack on 2001:db8::1 grows: 1,235 SYN Mbit/s, threshold 0.25",
+      "In all: 100 packets/s, 0 Mbit/s, 0 new flows/s; hostgroup web",
+      "Ban: refused, max_active_bans reached",
+      "Since 2026-03-01 12:00:00 UTC",
+    ]);
+  });
+
+  test("that is over, with its ban", () => {
+    const over = attack({ endedAt: NOON + 3_723_000 });
+    const withdrawn = ban({ state: "withdrawn", reason: "attack ended" });
+    expect(text(attackEvent({ kind: "attack_ended", attack: over, ban: withdrawn }))).toEqual([
+      "Attack on 192.0.2.1 is over after 1 h 2 min 3 s",
+      "Last seen: 1,500 packets/s, threshold 1,000",
+      "Ban: withdrawn, attack ended",
+      "From 2026-03-01 12:00:00 UTC to 2026-03-01 13:02:03 UTC",
+    ]);
+  });
+
+  test("from inside, on a group, with a virtual ban, with none", () => {
+    const from = attackEvent({ attack: attack({ direction: "outgoing" }), ban: ban({ dryRun: true }) });
+    expect(text(from)[0]).toStartWith("Outgoing attack from 192.0.2.1: ");
+    expect(text(from)[2]).toBe("Ban: blackhole until 2026-03-01 12:10:00 UTC, virtual: nothing is announced");
+    const group = attackEvent({ attack: attack({ scope: "group", group: "web" }) });
+    expect(text(group)[0]).toStartWith("Attack on hostgroup web: ");
+    expect(text(group)[2]).toBe("Ban: none");
+  });
+
+  test.each([
+    ["flows_per_sec", "7 new flows/s"],
+    ["tcp_pps", "7 TCP packets/s"],
+    ["udp_mbps", "7 UDP Mbit/s"],
+    ["icmp_pps", "7 ICMP packets/s"],
+    ["frag_pps", "7 fragment packets/s"],
+  ] as const)("by %s is told as %s", (metric, expected) => {
+    const event = attackEvent({ attack: attack({ metric, rates: thresholds({ [metric]: 7 }), threshold: 5 }) });
+    expect(text(event)[0]).toBe(`Attack on 192.0.2.1: ${expected}, threshold 5`);
+  });
+});
+
+describe("a ban", () => {
+  test("that an attack caused", () => {
+    expect(text(banEvent())).toEqual([
+      "Ban of 192.0.2.1 is active",
+      "For 1,500 packets/s, threshold 1,000",
+      "blackhole: 192.0.2.1/32 next-hop 192.0.2.254 community 65535:666",
+      "Since 2026-03-01 12:00:00 UTC, until 2026-03-01 12:10:00 UTC",
+    ]);
+  });
+
+  test("of an operator, without a speaker", () => {
+    expect(text(banEvent({ ban: ban({ manual: true, route: null }) })).slice(1, 3)).toEqual([
+      "By an operator",
+      "blackhole: no BGP speaker: nothing is announced",
+    ]);
+  });
+
+  test("that is withdrawn", () => {
+    const withdrawn = ban({ state: "withdrawn", withdrawnAt: NOON + 5000, reason: "manual unban" });
+    expect(text(banEvent({ kind: "ban_withdrawn", ban: withdrawn }))).toEqual([
+      "Ban of 192.0.2.1 is withdrawn: manual unban",
+      "For 1,500 packets/s, threshold 1,000",
+      "Since 2026-03-01 12:00:00 UTC, until 2026-03-01 12:00:05 UTC",
+    ]);
+  });
+
+  test("that is refused, with a reason of several lines in one", () => {
+    const rejected = ban({ state: "rejected", reason: "bgp announce failed: no\r\nSubject: x" });
+    expect(text(banEvent({ kind: "ban_rejected", ban: rejected }))[0]).toBe(
+      "Ban of 192.0.2.1 is refused: bgp announce failed: no Subject: x",
+    );
+  });
+});
+
+test("a BGP session that is lost, and one that is back", () => {
+  expect(text(sessionEvent())).toEqual([
+    "BGP session with 192.0.2.254 (AS 64501) is lost",
+    "Its state is idle",
+    "2026-03-01 12:01:00 UTC",
+  ]);
+  expect(text(sessionEvent({ kind: "bgp_session_restored" }))).toEqual([
+    "BGP session with 192.0.2.254 (AS 64501) is up again",
+    "2026-03-01 12:01:00 UTC",
+  ]);
+});

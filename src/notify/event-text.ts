@@ -1,0 +1,147 @@
+/** An event in words, for people: what is hit, how hard against which threshold, what is being done, since when. */
+import { type Attack, attackRate } from "../detection/attack.ts";
+import { type Ban, routeText } from "../mitigation/ban.ts";
+import { METRICS, type Metric } from "../traffic/rates.ts";
+import type { AttackEvent, BanEvent, NotifyEvent, SessionEvent } from "./event.ts";
+
+export interface EventText {
+  readonly headline: string;
+  readonly details: readonly string[];
+}
+
+export function describeEvent(event: NotifyEvent): EventText {
+  const text = describe(event);
+  return { headline: oneLine(text.headline), details: text.details.map(oneLine) };
+}
+
+function describe(event: NotifyEvent): EventText {
+  switch (event.kind) {
+    case "attack_started":
+    case "attack_changed":
+    case "attack_ended":
+      return describeAttack(event);
+    case "ban_active":
+    case "ban_withdrawn":
+    case "ban_rejected":
+      return describeBan(event);
+    case "bgp_session_lost":
+    case "bgp_session_restored":
+      return describeSession(event);
+    default:
+      return event satisfies never;
+  }
+}
+
+function describeAttack({ kind, attack, ban }: AttackEvent): EventText {
+  const name = `${attack.direction === "outgoing" ? "Outgoing attack from" : "Attack on"} ${victim(attack)}`;
+  const strength = `${rateText(attack.metric, attackRate(attack))}, threshold ${numberText(attack.threshold)}`;
+  if (kind === "attack_ended") {
+    const endedAt = attack.endedAt ?? attack.startedAt;
+    return {
+      headline: `${name} is over after ${durationText(endedAt - attack.startedAt)}`,
+      details: [`Last seen: ${strength}`, banText(ban), `From ${timeText(attack.startedAt)} to ${timeText(endedAt)}`],
+    };
+  }
+  return {
+    headline: `${name}${kind === "attack_changed" ? " grows" : ""}: ${strength}`,
+    details: [
+      `In all: ${METRICS.slice(0, 3)
+        .map((metric, i) => rateText(metric, attack.rates[i] ?? 0))
+        .join(", ")}; hostgroup ${attack.group}`,
+      banText(ban),
+      `Since ${timeText(attack.startedAt)}`,
+    ],
+  };
+}
+
+function victim({ scope, target, group }: Attack): string {
+  return scope === "group" ? `hostgroup ${group}` : target;
+}
+
+/** What is being done about an attack. */
+function banText(ban: Ban | null): string {
+  if (ban === null) return "Ban: none";
+  if (ban.state === "rejected") return `Ban: refused, ${ban.reason ?? "by policy"}`;
+  if (ban.state === "withdrawn") return `Ban: withdrawn, ${ban.reason ?? "by policy"}`;
+  return `Ban: ${ban.method} until ${timeText(ban.expiresAt)}, ${measureText(ban)}`;
+}
+
+function measureText(ban: Ban): string {
+  if (ban.dryRun) return "virtual: nothing is announced";
+  return routeText(ban.route) || "no BGP speaker: nothing is announced";
+}
+
+function describeBan({ kind, ban }: BanEvent): EventText {
+  const cause =
+    ban.manual || ban.metric === null
+      ? "By an operator"
+      : `For ${rateText(ban.metric, ban.rate)}, threshold ${numberText(ban.threshold)}`;
+  const since = `Since ${timeText(ban.startedAt)}`;
+  switch (kind) {
+    case "ban_active":
+      return {
+        headline: `Ban of ${ban.target} is active`,
+        details: [cause, `${ban.method}: ${measureText(ban)}`, `${since}, until ${timeText(ban.expiresAt)}`],
+      };
+    case "ban_withdrawn":
+      return {
+        headline: `Ban of ${ban.target} is withdrawn: ${ban.reason ?? "by policy"}`,
+        details: [cause, `${since}, until ${timeText(ban.withdrawnAt ?? ban.expiresAt)}`],
+      };
+    case "ban_rejected":
+      return { headline: `Ban of ${ban.target} is refused: ${ban.reason ?? "by policy"}`, details: [cause, since] };
+    default:
+      return kind satisfies never;
+  }
+}
+
+function describeSession({ kind, neighbor, atMs }: SessionEvent): EventText {
+  const session = `BGP session with ${neighbor.address} (AS ${neighbor.remoteAsn})`;
+  return kind === "bgp_session_lost"
+    ? { headline: `${session} is lost`, details: [`Its state is ${neighbor.state}`, timeText(atMs)] }
+    : { headline: `${session} is up again`, details: [timeText(atMs)] };
+}
+
+/** The parts of the traffic that metrics name. */
+const PART_NAMES: readonly (readonly [prefix: string, name: string])[] = [
+  ["tcp_syn_", "SYN "],
+  ["tcp_", "TCP "],
+  ["udp_", "UDP "],
+  ["icmp_", "ICMP "],
+  ["frag_", "fragment "],
+];
+
+function rateText(metric: Metric, rate: number): string {
+  if (metric === "flows_per_sec") return `${numberText(rate)} new flows/s`;
+  const part = PART_NAMES.find(([prefix]) => metric.startsWith(prefix))?.[1] ?? "";
+  return `${numberText(rate)} ${part}${metric.endsWith("pps") ? "packets/s" : "Mbit/s"}`;
+}
+
+/** 32,178 or 0.5: no decimals from 100 on, where they say nothing. */
+function numberText(value: number): string {
+  return value.toLocaleString("en-US", { maximumFractionDigits: value < 100 ? 2 : 0 });
+}
+
+function timeText(wallMs: number): string {
+  return `${new Date(wallMs).toISOString().slice(0, 19).replace("T", " ")} UTC`;
+}
+
+function durationText(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  const parts = [
+    [Math.floor(seconds / 3600), "h"],
+    [Math.floor(seconds / 60) % 60, "min"],
+    [seconds % 60, "s"],
+  ] as const;
+  return (
+    parts
+      .filter(([count]) => count > 0)
+      .map(([count, unit]) => `${count} ${unit}`)
+      .join(" ") || "0 s"
+  );
+}
+
+/** Reasons may quote what a BGP speaker said. */
+function oneLine(text: string): string {
+  return text.replace(/[\p{Cc}\u2028\u2029]+/gu, " ");
+}

@@ -1,0 +1,51 @@
+/** An event as JSON, for programs: attacks and bans are the rows of the API (interface 2.2 and 2.6). */
+import { type AttackWire, attackToWire } from "../http/wire/attack.ts";
+import { type BanWire, banToWire } from "../http/wire/ban.ts";
+import { timestamp } from "../http/wire/timestamp.ts";
+import type { Ban } from "../mitigation/ban.ts";
+import type { NotifyEvent } from "./event.ts";
+
+export interface EventWire {
+  readonly id: string;
+  readonly event: NotifyEvent["kind"];
+  readonly at: string;
+  /** The machine that tells. */
+  readonly instance: string;
+  readonly dry_run: boolean;
+  readonly attack?: AttackWire;
+  readonly ban?: Omit<BanWire, "announced">;
+  readonly bgp_session?: { readonly address: string; readonly remote_asn: number; readonly state: string };
+}
+
+export function eventToWire(event: NotifyEvent, instance: string): EventWire {
+  const { id, kind, atMs, dryRun } = event;
+  return { id, event: kind, at: timestamp(atMs), instance, dry_run: dryRun, ...subject(event) };
+}
+
+function subject(event: NotifyEvent): Pick<EventWire, "attack" | "ban" | "bgp_session"> {
+  switch (event.kind) {
+    case "attack_started":
+    case "attack_changed":
+    case "attack_ended": {
+      const { attack, ban } = event;
+      return { attack: attackToWire({ attack, ban }), ...(ban === null ? {} : { ban: banRow(ban) }) };
+    }
+    case "ban_active":
+    case "ban_withdrawn":
+    case "ban_rejected":
+      return { ban: banRow(event.ban) };
+    case "bgp_session_lost":
+    case "bgp_session_restored": {
+      const { address, remoteAsn, state } = event.neighbor;
+      return { bgp_session: { address, remote_asn: remoteAsn, state } };
+    }
+    default:
+      return event satisfies never;
+  }
+}
+
+/** Without what changes moments later: whether a neighbor has the route. */
+function banRow(ban: Ban): Omit<BanWire, "announced"> {
+  const { announced: _, ...row } = banToWire({ ban, routeState: null });
+  return row;
+}

@@ -1,0 +1,60 @@
+/**
+ * A program of the operator's, run once for each event with the event as JSON on its standard input. It gets no shell, no
+ * arguments and none of the service's environment, and its process group ends with it or with its time.
+ */
+import type { NotifyConfig } from "../config/notify-section.ts";
+import type { Channel, ChannelContext } from "./channel.ts";
+import { DeliveryFault, deliveryFault } from "./delivery-fault.ts";
+import { eventToWire } from "./event-wire.ts";
+
+const ENVIRONMENT = { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", LANG: "C.UTF-8" };
+
+export function execChannel(config: NonNullable<NotifyConfig["exec"]>, { instance }: ChannelContext): Channel {
+  return {
+    audience: "programs",
+    deadlineMs: config.timeoutSeconds * 1000,
+    async deliver(events, signal) {
+      for (const event of events)
+        await run(config.command, `${JSON.stringify(eventToWire(event, instance))}\n`, signal);
+    },
+  };
+}
+
+async function run(command: string, input: string, signal: AbortSignal): Promise<void> {
+  const child = start(command, input);
+  const abort = () => endGroup(child.pid);
+  signal.addEventListener("abort", abort);
+  try {
+    const code = await child.exited;
+    if (signal.aborted) throw new DeliveryFault("not done in time");
+    if (code !== 0) throw new DeliveryFault(`ended with code ${code}`);
+  } finally {
+    signal.removeEventListener("abort", abort);
+    // What it left running in its group would pile up, event by event.
+    endGroup(child.pid);
+  }
+}
+
+function start(command: string, input: string) {
+  try {
+    return Bun.spawn([command], {
+      cwd: "/",
+      env: ENVIRONMENT,
+      stdin: new TextEncoder().encode(input),
+      stdout: "ignore",
+      stderr: "ignore",
+      // A session, and so a process group, of its own.
+      detached: true,
+    });
+  } catch (cause) {
+    throw deliveryFault(cause);
+  }
+}
+
+function endGroup(pid: number): void {
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch {
+    // Nobody is left in it.
+  }
+}

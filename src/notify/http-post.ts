@@ -1,0 +1,48 @@
+/** One POST to a receiver: no redirect is followed, since it would carry secrets elsewhere, and no answer is read but its head. */
+import { DeliveryFault, deliveryFault } from "./delivery-fault.ts";
+
+export interface Post {
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly signal: AbortSignal;
+  /** Certificate authority beside the system's, PEM; null: none. */
+  readonly authority: string | null;
+}
+
+/** Statuses that no later attempt with the same body would change. */
+const FINAL_STATUSES: ReadonlySet<number> = new Set([400, 410, 413, 415, 422]);
+
+/** Resolves when the receiver took it; rejects with a DeliveryFault. */
+export async function post({ url, headers, body, signal, authority }: Post): Promise<void> {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { ...headers, "user-agent": "Floodwall" },
+    body,
+    signal,
+    redirect: "manual",
+    keepalive: false,
+    decompress: false,
+    ...(authority === null ? {} : { tls: { ca: authority } }),
+  }).catch((cause: unknown) => {
+    throw deliveryFault(cause);
+  });
+  try {
+    if (!response.ok) throw refusal(response);
+  } finally {
+    await response.body?.cancel().catch(() => {});
+  }
+}
+
+function refusal({ status, headers }: Response): DeliveryFault {
+  const isRedirect = status >= 300 && status < 400;
+  return new DeliveryFault(`answered ${status}${isRedirect ? ", and redirects are not followed" : ""}`, {
+    isFinal: FINAL_STATUSES.has(status),
+    retryAfterMs: retryAfterMs(headers.get("retry-after")),
+  });
+}
+
+/** Seconds; the form with a date would need the receiver's clock. */
+function retryAfterMs(header: string | null): number | null {
+  return header !== null && /^\d{1,9}$/.test(header) ? Number(header) * 1000 : null;
+}

@@ -1,0 +1,180 @@
+/**
+ * Tells people and programs of attacks, bans and BGP sessions, each through a queue of its own. Whoever reports here
+ * waits for nothing: what is worth a message is put into the queues, and that is all.
+ */
+import type { NotifyConfig } from "../config/notify-section.ts";
+import type { Attack } from "../detection/attack.ts";
+import type { Ban } from "../mitigation/ban.ts";
+import type { Limiter } from "../observability/limiter.ts";
+import type { Log } from "../observability/log.ts";
+import type { Clock } from "../system/clock.ts";
+import type { Environment } from "../system/environment.ts";
+import type { Timers } from "../system/timers.ts";
+import { AttackNews } from "./attack-news.ts";
+import { CHANNELS, type Channel, type ChannelContext, type ChannelName } from "./channel.ts";
+import { type DeliveryMetrics, DeliveryQueue, type DeliveryTimes } from "./delivery-queue.ts";
+import { emailChannel } from "./email.ts";
+import type { AttackEvent, BanEvent, Neighbor, NotifyEvent, SessionEvent } from "./event.ts";
+import { execChannel } from "./exec.ts";
+import { SessionNews } from "./session-news.ts";
+import { slackChannel } from "./slack.ts";
+import { TELEGRAM_API, telegramChannel } from "./telegram.ts";
+import { webhookChannel } from "./webhook.ts";
+
+export interface NotifierOptions {
+  readonly config: NotifyConfig;
+  readonly dryRun: boolean;
+  /** The machine's name, as messages give it. */
+  readonly instance: string;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly environment: Environment;
+  readonly log: Log;
+  readonly limiter: Limiter;
+  readonly metrics: DeliveryMetrics;
+  readonly newId: () => string;
+  readonly random: () => number;
+  readonly times?: DeliveryTimes;
+  /** For tests: receivers on this machine. */
+  readonly telegramApi?: string;
+  readonly authority?: string;
+}
+
+export const DEFAULT_TIMES: DeliveryTimes = {
+  gatherMs: 500,
+  retryMinMs: 1_000,
+  retryMaxMs: 60_000,
+  retryAfterMaxMs: 600_000,
+  attemptsMax: 8,
+  ageMaxMs: 900_000,
+};
+
+/** How long stop() tries to deliver what is left. */
+const FLUSH_DEADLINE_MS = 3_000;
+
+/** An event but for what all have in common. */
+type News =
+  | Pick<AttackEvent, "kind" | "attack" | "ban">
+  | Pick<BanEvent, "kind" | "ban">
+  | Pick<SessionEvent, "kind" | "neighbor">;
+
+export class Notifier {
+  readonly #options: NotifierOptions;
+  readonly #context: ChannelContext;
+  readonly #attackNews = new AttackNews();
+  readonly #sessionNews: SessionNews;
+  readonly #queues = new Map<ChannelName, DeliveryQueue>();
+  #config: NotifyConfig;
+  #dryRun: boolean;
+  #isRunning = false;
+
+  constructor(options: NotifierOptions) {
+    const { config, dryRun, instance, clock, timers, environment, telegramApi, authority } = options;
+    this.#options = options;
+    this.#config = config;
+    this.#dryRun = dryRun;
+    this.#context = {
+      environment,
+      wallMs: () => clock.wallMs(),
+      instance,
+      telegramApi: telegramApi ?? TELEGRAM_API,
+      authority: authority ?? null,
+    };
+    this.#sessionNews = new SessionNews({ timers, tell: (kind, neighbor) => this.#tell({ kind, neighbor }) });
+  }
+
+  /** Before this nothing is told. */
+  start(): void {
+    this.#isRunning = true;
+    this.#openQueues(this.#config);
+  }
+
+  /** Channels that stay as they were keep what waits; one that is gone gives it up. */
+  reconfigure({ config, dryRun }: { readonly config: NotifyConfig; readonly dryRun: boolean }): void {
+    this.#config = config;
+    this.#dryRun = dryRun;
+    if (this.#isRunning) this.#openQueues(config);
+  }
+
+  /** Which channels are configured: all that is ever shown of them. */
+  enabled(): Record<ChannelName, boolean> {
+    const { webhook, slack, telegram, email, exec } = this.#config;
+    return {
+      webhook: webhook !== null,
+      slack: slack !== null,
+      telegram: telegram !== null,
+      email: email !== null,
+      exec: exec !== null,
+    };
+  }
+
+  /** Also for each tick that an attack lasts. `ban`: the one that it has or had. */
+  attackChanged(change: "started" | "lasts" | "ended", attack: Attack, ban: Ban | null): void {
+    if (this.#queues.size === 0) return;
+    const kind = this.#attackNews.take(change, attack, this.#options.clock.monotonicMs());
+    if (kind !== null) this.#tell({ kind, attack, ban });
+  }
+
+  /** After any change; `previous` is null for a new one. A ban that is pushed on is no news. */
+  banChanged(ban: Ban, previous: Ban | null): void {
+    if (ban.state === previous?.state && ban.dryRun === previous.dryRun) return;
+    this.#tell({ kind: `ban_${ban.state}`, ban });
+  }
+
+  /** All configured neighbors, after any change of a session. */
+  bgpSessions(neighbors: readonly Neighbor[]): void {
+    if (this.#isRunning) this.#sessionNews.take(neighbors);
+  }
+
+  /** Delivers what it can within some seconds. */
+  async stop(): Promise<void> {
+    this.#isRunning = false;
+    this.#sessionNews.stop();
+    await Promise.all([...this.#queues.values()].map((queue) => queue.stop(FLUSH_DEADLINE_MS)));
+    this.#queues.clear();
+  }
+
+  #tell(news: News): void {
+    if (!this.#isRunning || this.#queues.size === 0) return;
+    const { newId, clock } = this.#options;
+    const event: NotifyEvent = { id: newId(), atMs: clock.wallMs(), dryRun: this.#dryRun, ...news };
+    for (const queue of this.#queues.values()) queue.add(event);
+  }
+
+  #openQueues(config: NotifyConfig): void {
+    for (const name of CHANNELS) {
+      const channel = this.#makeChannel(name, config);
+      const queue = this.#queues.get(name);
+      if (channel === null) {
+        queue?.close();
+        this.#queues.delete(name);
+      } else if (queue === undefined) {
+        this.#queues.set(name, new DeliveryQueue({ ...this.#options, name, channel, times: this.#times() }));
+      } else {
+        queue.replaceChannel(channel);
+      }
+    }
+    this.#options.metrics.setChannels(new Map([...this.#queues].map(([name, { length }]) => [name, length])));
+  }
+
+  #times(): DeliveryTimes {
+    return this.#options.times ?? DEFAULT_TIMES;
+  }
+
+  #makeChannel(name: ChannelName, { webhook, slack, telegram, email, exec }: NotifyConfig): Channel | null {
+    switch (name) {
+      case "webhook":
+        return webhook && webhookChannel(webhook, this.#context);
+      case "slack":
+        return slack && slackChannel(slack, this.#context);
+      case "telegram":
+        return telegram && telegramChannel(telegram, this.#context);
+      case "email":
+        return email && emailChannel(email, this.#context);
+      case "exec":
+        return exec && execChannel(exec, this.#context);
+      default:
+        return name satisfies never;
+    }
+  }
+}

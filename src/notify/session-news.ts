@@ -1,0 +1,75 @@
+/**
+ * Which turns of BGP sessions are worth a message: one that was up and has been down for a while, and its return. A
+ * session that never came up is no news, and a speaker that is asked again within moments is none either.
+ */
+import type { Cancel, Timers } from "../system/timers.ts";
+import type { Neighbor, SessionEvent } from "./event.ts";
+
+/** How long a session has to be down, ms. */
+export const SESSION_GRACE_MS = 3_000;
+
+interface Session {
+  latest: Neighbor;
+  readonly cancelLoss: Cancel;
+  isToldLost: boolean;
+}
+
+export interface SessionNewsOptions {
+  readonly timers: Timers;
+  readonly tell: (kind: SessionEvent["kind"], neighbor: Neighbor) => void;
+}
+
+export class SessionNews {
+  readonly #options: SessionNewsOptions;
+  readonly #up = new Set<string>();
+  /** Those that were up once. */
+  readonly #down = new Map<string, Session>();
+
+  constructor(options: SessionNewsOptions) {
+    this.#options = options;
+  }
+
+  /** All configured neighbors, after any change. */
+  take(neighbors: readonly Neighbor[]): void {
+    const known = new Set(neighbors.map(({ address }) => address));
+    for (const address of this.#up) if (!known.has(address)) this.#up.delete(address);
+    for (const [address, { cancelLoss }] of this.#down) {
+      if (known.has(address)) continue;
+      cancelLoss();
+      this.#down.delete(address);
+    }
+    for (const neighbor of neighbors) {
+      if (neighbor.state === "established") this.#isUp(neighbor);
+      else this.#isDown(neighbor);
+    }
+  }
+
+  stop(): void {
+    for (const { cancelLoss } of this.#down.values()) cancelLoss();
+    this.#down.clear();
+  }
+
+  #isUp(neighbor: Neighbor): void {
+    this.#up.add(neighbor.address);
+    const session = this.#down.get(neighbor.address);
+    if (session === undefined) return;
+    session.cancelLoss();
+    this.#down.delete(neighbor.address);
+    if (session.isToldLost) this.#options.tell("bgp_session_restored", neighbor);
+  }
+
+  #isDown(neighbor: Neighbor): void {
+    const session = this.#down.get(neighbor.address);
+    if (session !== undefined) session.latest = neighbor;
+    if (!this.#up.delete(neighbor.address)) return;
+    const lost: Session = {
+      latest: neighbor,
+      isToldLost: false,
+      cancelLoss: this.#options.timers.after(SESSION_GRACE_MS, () => {
+        lost.isToldLost = true;
+        this.#options.tell("bgp_session_lost", lost.latest);
+      }),
+    };
+    this.#down.set(neighbor.address, lost);
+  }
+}

@@ -1,0 +1,29 @@
+/** A message to a Slack channel through an incoming webhook, whose URL is the secret. */
+import type { NotifyConfig } from "../config/notify-section.ts";
+import type { Channel, ChannelContext } from "./channel.ts";
+import { digest } from "./digest.ts";
+import { post } from "./http-post.ts";
+import { urlOf } from "./secret.ts";
+
+const DEADLINE_MS = 10_000;
+
+export function slackChannel(config: NonNullable<NotifyConfig["slack"]>, context: ChannelContext): Channel {
+  const { environment, instance, authority } = context;
+  return {
+    audience: "people",
+    deadlineMs: DEADLINE_MS,
+    deliver: async (events, signal) =>
+      post({
+        url: urlOf(environment, config.urlEnv),
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ text: escaped(digest(events, instance).text) }),
+        signal,
+        authority,
+      }),
+  };
+}
+
+/** The three characters that Slack gives a meaning: links and mentions begin with them. */
+function escaped(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}

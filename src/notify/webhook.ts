@@ -1,0 +1,36 @@
+/**
+ * Events as JSON to a URL. With a secret each call is signed: `X-Floodwall-Signature: t=<unix seconds>,v1=<hex>`, where v1
+ * is HMAC-SHA-256 over `<t>.<body>`; a receiver refuses an old t, and so a call that was recorded and sent again.
+ */
+import { createHmac } from "node:crypto";
+import type { NotifyConfig } from "../config/notify-section.ts";
+import type { Channel, ChannelContext } from "./channel.ts";
+import { eventToWire } from "./event-wire.ts";
+import { post } from "./http-post.ts";
+import { secretOf, urlOf } from "./secret.ts";
+
+const DEADLINE_MS = 10_000;
+
+export function webhookChannel(config: NonNullable<NotifyConfig["webhook"]>, context: ChannelContext): Channel {
+  const { environment, wallMs, instance, authority } = context;
+  return {
+    audience: "programs",
+    deadlineMs: DEADLINE_MS,
+    async deliver(events, signal) {
+      for (const event of events) {
+        const body = JSON.stringify(eventToWire(event, instance));
+        const headers: Record<string, string> = { "content-type": "application/json", "idempotency-key": event.id };
+        if (config.secretEnv !== null) {
+          const secret = secretOf(environment, config.secretEnv);
+          headers["x-floodwall-signature"] = signature(body, secret, Math.floor(wallMs() / 1000));
+        }
+        await post({ url: urlOf(environment, config.urlEnv), headers, body, signal, authority });
+      }
+    },
+  };
+}
+
+export function signature(body: string, secret: string, unixSeconds: number): string {
+  const mac = createHmac("sha256", secret).update(`${unixSeconds}.${body}`).digest("hex");
+  return `t=${unixSeconds},v1=${mac}`;
+}
