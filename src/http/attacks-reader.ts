@@ -4,7 +4,7 @@ import type { Tenancy } from "../access/tenancy.ts";
 import { isActive } from "../detection/attack.ts";
 import { JsonArray } from "./json-array.ts";
 import type { AttackView } from "./service.ts";
-import type { Reader } from "./shared-pass.ts";
+import type { Reader } from "./table-pass.ts";
 import { attackToWire } from "./wire/attack.ts";
 
 export class AttacksReader implements Reader<AttackView> {

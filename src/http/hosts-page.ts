@@ -5,7 +5,7 @@ import { METRICS, round } from "../traffic/rates.ts";
 import { type HostsPageQuery, type Place, placeText } from "./hosts-query.ts";
 import { isVisible, type VisibleGroups } from "./hosts-snapshots.ts";
 import type { HostView } from "./service.ts";
-import type { Reader } from "./shared-pass.ts";
+import type { Reader } from "./table-pass.ts";
 import { type HostWire, hostToWire } from "./wire/host.ts";
 
 interface Kept {

@@ -5,13 +5,13 @@ import { host } from "../../test/fixtures/views.ts";
 import { HOST_SNAPSHOTS_MAX } from "../limits.ts";
 import { HostsSnapshots, SNAPSHOT_MS, type VisibleGroups } from "./hosts-snapshots.ts";
 import type { HostView } from "./service.ts";
-import { SharedPass } from "./shared-pass.ts";
+import { TablePass } from "./table-pass.ts";
 import { HostsWire } from "./wire/host.ts";
 
 function snapshotsOf(hosts: () => Iterable<HostView>, nextTurn = async () => {}) {
   const clock = new ManualClock();
   let passes = 0;
-  const pass = new SharedPass(
+  const pass = new TablePass(
     () => {
       passes++;
       return hosts();

@@ -7,7 +7,7 @@ import { HOST_SNAPSHOTS_MAX } from "../limits.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
 import { ListReader } from "./list-reader.ts";
 import type { HostView } from "./service.ts";
-import type { SharedPass } from "./shared-pass.ts";
+import type { TablePass } from "./table-pass.ts";
 import { hostToWire } from "./wire/host.ts";
 
 export const SNAPSHOT_MS = 1000;
@@ -22,12 +22,12 @@ interface Snapshot {
 }
 
 export class HostsSnapshots {
-  readonly #pass: SharedPass<HostView>;
+  readonly #pass: TablePass<HostView>;
   readonly #timers: Pick<Timers, "after">;
   /** By tenant; null: of unscoped callers. */
   readonly #snapshots = new Map<string | null, Snapshot>();
 
-  constructor(pass: SharedPass<HostView>, timers: Pick<Timers, "after">) {
+  constructor(pass: TablePass<HostView>, timers: Pick<Timers, "after">) {
     this.#pass = pass;
     this.#timers = timers;
   }

@@ -1,6 +1,6 @@
 /** Answers `{name: [...]}` with the items of a pass that a caller may see. */
 import { JsonArray } from "./json-array.ts";
-import type { Reader } from "./shared-pass.ts";
+import type { Reader } from "./table-pass.ts";
 
 export class ListReader<Item> implements Reader<Item> {
   readonly #name: string;

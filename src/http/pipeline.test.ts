@@ -13,7 +13,7 @@ import { register } from "./pipeline.ts";
 import type { CommandRoute, Route } from "./route.ts";
 import { routesOf } from "./routes.ts";
 import { ServiceFault } from "./service.ts";
-import { SharedPass } from "./shared-pass.ts";
+import { TablePass } from "./table-pass.ts";
 
 const stops: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -165,7 +165,7 @@ describe("roles", () => {
 test("every route but the open ones passes the gate, whatever the method, the body or the moment", async () => {
   const service = new FakeService();
   const slicing = { clock: new ManualClock(), nextTurn: async () => {} };
-  const hosts = new SharedPass(() => service.hosts(), slicing);
+  const hosts = new TablePass(() => service.hosts(), slicing);
   const snapshots = new HostsSnapshots(hosts, { after: () => () => {} });
   const metrics = { contentType: "text/plain", text: async () => "" };
   const routes = routesOf({ service, hosts, snapshots, slicing, metrics });

@@ -9,11 +9,11 @@ import { hostsRoute } from "./routes/hosts.ts";
 import { type MetricsText, metricsRoute } from "./routes/metrics.ts";
 import { statusRoute } from "./routes/status.ts";
 import type { HostView, Service } from "./service.ts";
-import type { SharedPass, Slicing } from "./shared-pass.ts";
+import type { Slicing, TablePass } from "./table-pass.ts";
 
 export interface RouteSources {
   readonly service: Service;
-  readonly hosts: SharedPass<HostView>;
+  readonly hosts: TablePass<HostView>;
   readonly snapshots: HostsSnapshots;
   /** For the other large tables. */
   readonly slicing: Slicing;

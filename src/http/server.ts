@@ -13,7 +13,7 @@ import { type FailureOptions, failed, register } from "./pipeline.ts";
 import { refuse } from "./refusal.ts";
 import { routesOf } from "./routes.ts";
 import type { Service } from "./service.ts";
-import { SharedPass } from "./shared-pass.ts";
+import { TablePass } from "./table-pass.ts";
 
 export interface HttpServerOptions {
   readonly host: string;
@@ -46,7 +46,7 @@ export class HttpServer {
     const { service, metrics, timers, clock, tokens, readSecret, audit, log, limiter } = options;
     this.#options = options;
     const slicing = { clock, nextTurn };
-    const hosts = new SharedPass(() => service.hosts(), slicing);
+    const hosts = new TablePass(() => service.hosts(), slicing);
     this.#snapshots = new HostsSnapshots(hosts, timers);
     this.#failures = { metrics: metrics.api, onFailure: (route, cause) => this.#tell(route, cause) };
     this.#app = createApp();

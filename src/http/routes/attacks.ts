@@ -3,11 +3,11 @@ import { jsonAnswer, jsonBlobAnswer } from "../answer.ts";
 import { AttacksReader } from "../attacks-reader.ts";
 import type { ReadRoute } from "../route.ts";
 import type { AttackView, Service } from "../service.ts";
-import { SharedPass, type Slicing } from "../shared-pass.ts";
+import { type Slicing, TablePass } from "../table-pass.ts";
 import { attackToWire } from "../wire/attack.ts";
 
 export function attacksRoute(service: Service, slicing: Slicing): ReadRoute {
-  const attacks = new SharedPass(() => allOf(service), slicing);
+  const attacks = new TablePass(() => allOf(service), slicing);
   return {
     name: "attacks",
     method: "GET",

@@ -7,13 +7,13 @@ import { ListReader } from "../list-reader.ts";
 import type { Refusal } from "../refusal.ts";
 import type { AuditRule, Call, CommandRoute, Outcome, ReadRoute } from "../route.ts";
 import type { BanView, Service } from "../service.ts";
-import { SharedPass, type Slicing } from "../shared-pass.ts";
+import { type Slicing, TablePass } from "../table-pass.ts";
 import { BanRequest, banToWire, sortBans } from "../wire/ban.ts";
 
 type BanFields = Static<typeof BanRequest>;
 
 export function bansRoute(service: Service, slicing: Slicing): ReadRoute {
-  const bans = new SharedPass(() => sortBans(service.bans()), slicing);
+  const bans = new TablePass(() => sortBans(service.bans()), slicing);
   return {
     name: "bans",
     method: "GET",

@@ -5,11 +5,11 @@ import { hostsPageQuery, pageKey } from "../hosts-query.ts";
 import type { HostsSnapshots, VisibleGroups } from "../hosts-snapshots.ts";
 import type { ReadRoute } from "../route.ts";
 import type { HostView, Service } from "../service.ts";
-import type { SharedPass } from "../shared-pass.ts";
+import type { TablePass } from "../table-pass.ts";
 
 export function hostsRoute(
   service: Pick<Service, "tenancy">,
-  hosts: SharedPass<HostView>,
+  hosts: TablePass<HostView>,
   snapshots: HostsSnapshots,
 ): ReadRoute {
   return {

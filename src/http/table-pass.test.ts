@@ -1,13 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import { ListReader } from "./list-reader.ts";
-import { SharedPass, SLICE_MS } from "./shared-pass.ts";
+import { SLICE_MS, TablePass } from "./table-pass.ts";
 
 /** A table of numbers whose every item takes `itemMs` to read, and whose turns a test gives. */
 function world(items: () => Iterable<number>, itemMs = SLICE_MS) {
   let nowMs = 0;
   let passes = 0;
   const turns: (() => void)[] = [];
-  const pass = new SharedPass<number>(
+  const pass = new TablePass<number>(
     () => {
       passes++;
       return items();

@@ -25,7 +25,7 @@ interface Waiting<Item> {
 /** Work on one slice, ms. */
 export const SLICE_MS = 2;
 
-export class SharedPass<Item> {
+export class TablePass<Item> {
   readonly #items: () => Iterable<Item>;
   readonly #slicing: Slicing;
   #waiting = new Map<string, Waiting<Item>>();
