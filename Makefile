@@ -4,23 +4,27 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
+# Two of these at once would spoil each other's installation or measurement; what they call uses all cores.
+.NOTPARALLEL:
 
 BUN := node_modules/.bin/bun
 JOBS := $(shell nproc)
 STAMPS := build/stamps
+NATIVE_SOURCES = $(shell find addon test bench -name '*.cpp' -o -name '*.[ch]')
 
-BUILD_PACKAGES := make g++ clang llvm bpftool libbpf-dev libxdp-dev libpcap-dev linux-libc-dev
-RUN_PACKAGES := gobgpd iproute2
-TEST_PACKAGES := bird2 doctest-dev libclang-rt-14-dev prometheus socat procps
+# Debian's packages, by what needs them first: `make start` installs the first three lines.
+BUILD_PACKAGES := g++ clang llvm bpftool libbpf-dev libxdp-dev libpcap-dev $(if $(shell command -v npm),,npm)
+RUN_PACKAGES := gobgpd
+LAB_PACKAGES := iproute2 bird2 socat
+TEST_PACKAGES := doctest-dev libclang-rt-dev prometheus clickhouse-server
 CHECK_PACKAGES := clang-format clang-tidy
-BENCH_PACKAGES := fastnetmon
-SETUP_PACKAGES := $(BUILD_PACKAGES) $(RUN_PACKAGES) $(TEST_PACKAGES) $(CHECK_PACKAGES)
+BENCH_PACKAGES := fastnetmon wrk
 
 .PHONY: help setup start lab test check format bench soak fuzz addon clean
 help:
-	@sed -n '1,4s/^# //p' $(MAKEFILE_LIST) | head -4
+	@sed -n '/^#/!q;s/^# //p' Makefile
 
-setup: $(STAMPS)/packages $(STAMPS)/npm addon
+setup: addon
 
 start: setup
 	@$(BUN) test/lab/demo.ts
@@ -28,32 +32,32 @@ start: setup
 lab: setup
 	@$(BUN) test/lab/demo.ts --once
 
-test: setup
+test: setup $(STAMPS)/test-packages
 	@$(BUN) test/run.ts
 
 soak: setup
 	@$(BUN) test/lab/soak.ts --minutes 15
 
-fuzz: setup
+fuzz: setup $(STAMPS)/test-packages
 	@$(MAKE) -C addon -j$(JOBS) fuzz
 	build/addon/fuzz_packet_parser -max_total_time=$${SECONDS_TO_FUZZ:-1800} -max_len=512 -print_final_stats=1
 
 bench: setup $(STAMPS)/bench-packages
 	@$(BUN) bench/run.ts
 
-check: setup
+check: setup $(STAMPS)/check-packages
 	node_modules/.bin/biome check .
 	node_modules/.bin/oxlint --type-aware --deny-warnings .
 	node_modules/.bin/tsc --noEmit
-	clang-format --dry-run --Werror $$(git ls-files 'addon/*.cpp' 'addon/*.h' 'addon/*.c' 'test/*.cpp' 'test/*.c' 'test/*.h' 'bench/*.cpp' 'bench/*.c')
+	clang-format --dry-run --Werror $(NATIVE_SOURCES)
 	@$(MAKE) -C addon --no-print-directory -j$(JOBS) tidy
 	$(BUN) test test/architecture.test.ts
 
-format: setup
+format: setup $(STAMPS)/check-packages
 	node_modules/.bin/biome check --write .
-	clang-format -i $$(git ls-files 'addon/*.cpp' 'addon/*.h' 'addon/*.c' 'test/*.cpp' 'test/*.c' 'test/*.h' 'bench/*.cpp' 'bench/*.c')
+	clang-format -i $(NATIVE_SOURCES)
 
-addon: $(STAMPS)/packages $(STAMPS)/npm
+addon: $(STAMPS)/setup-packages $(STAMPS)/npm
 	@$(MAKE) -C addon --no-print-directory -j$(JOBS) all
 	@$(MAKE) -C test/lab --no-print-directory -j$(JOBS) all
 
@@ -66,28 +70,28 @@ define install_packages
 	  if [ ! -e /usr/sbin/policy-rc.d ]; then \
 	    trap 'rm -f /usr/sbin/policy-rc.d' EXIT; printf '#!/bin/sh\nexit 101\n' > /usr/sbin/policy-rc.d; chmod 755 /usr/sbin/policy-rc.d; fi; \
 	  export DEBIAN_FRONTEND=noninteractive; mkdir -p build; \
-	  { apt-get update && apt-get install -y --no-install-recommends $$missing; } > build/apt.log 2>&1 \
+	  { apt-get update && apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends $$missing; } > build/apt.log 2>&1 \
 	    || { tail -20 build/apt.log >&2; exit 1; }; \
 	fi
 	@mkdir -p $(STAMPS) && touch $@
 endef
 
-$(STAMPS)/packages: Makefile
-	$(call install_packages,$(SETUP_PACKAGES))
-
+$(STAMPS)/setup-packages: Makefile
+	$(call install_packages,$(BUILD_PACKAGES) $(RUN_PACKAGES) $(LAB_PACKAGES))
+$(STAMPS)/test-packages: Makefile
+	$(call install_packages,$(TEST_PACKAGES))
+$(STAMPS)/check-packages: Makefile
+	$(call install_packages,$(CHECK_PACKAGES))
 $(STAMPS)/bench-packages: Makefile
 	$(call install_packages,$(BENCH_PACKAGES))
 
 # npm only puts the modules there (their scripts stay off); Bun's own script then puts its executable in place.
-$(STAMPS)/npm: package.json package-lock.json $(STAMPS)/packages
-	@command -v npm >/dev/null || { $(MAKE) --no-print-directory $(STAMPS)/npm-package; }
-	npm ci --no-progress
+$(STAMPS)/npm: package.json package-lock.json | $(STAMPS)/setup-packages
+	@echo "installing npm modules"
+	@npm ci --no-progress --loglevel=error
 	@node node_modules/bun/install.js
 	@$(BUN) --version >/dev/null || { echo "bun does not run: is this an x86-64 or arm64 Linux with glibc?" >&2; exit 1; }
 	@mkdir -p $(STAMPS) && touch $@
-
-$(STAMPS)/npm-package:
-	$(call install_packages,npm)
 
 clean:
 	rm -rf build node_modules
