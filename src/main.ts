@@ -6,6 +6,7 @@ import { ConfigError, loadConfigOrThrow } from "./config/load.ts";
 import { loadAddon } from "./dataplane/addon.ts";
 import { replay } from "./replay.ts";
 import { serve } from "./serve.ts";
+import { readEnvFile } from "./system/env-file.ts";
 import { processEnvironment } from "./system/environment.ts";
 import { VERSION } from "./version.ts";
 
@@ -54,7 +55,10 @@ async function run(argv: readonly string[]): Promise<number> {
 }
 
 function check(path: string): number {
-  const { lines, exitCode } = checkConfig(path, (name) => processEnvironment.read(name));
+  const { lines, exitCode } = checkConfig(path, {
+    read: (name) => processEnvironment.read(name),
+    readFile: readEnvFile,
+  });
   for (const line of lines) console.log(line);
   return exitCode;
 }

@@ -31,6 +31,8 @@ export interface ApiConfig {
   readonly port: number;
   /** Empty: the API is open. `token_env` is one operator token of the name `api`. */
   readonly tokens: readonly TokenConfig[];
+  /** Whether the file says it by `token_env`. */
+  readonly isShorthand: boolean;
   /** Watched for variables; null: none. */
   readonly envFile: string | null;
 }
@@ -53,6 +55,7 @@ export function buildApi(file: Static<typeof ApiSection>): ApiConfig {
   return {
     ...listen,
     tokens: file.token_env === undefined ? file.tokens.map(buildToken) : [operatorToken(file.token_env)],
+    isShorthand: file.token_env !== undefined,
     envFile: file.env_file ?? null,
   };
 }

@@ -2,6 +2,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { readEnvFile } from "../system/env-file.ts";
 import { checkConfig } from "./check.ts";
 
 const directory = mkdtempSync(join(tmpdir(), `floodwall-check-${process.pid}-`));
@@ -20,7 +21,7 @@ function bgp(extra: string, neighbor = NEIGHBOR): string {
 function check(text: string, environment: Record<string, string> = {}): { lines: string[]; exitCode: number } {
   const path = join(directory, "floodwall.yaml");
   writeFileSync(path, text);
-  const { lines, exitCode } = checkConfig(path, (name) => environment[name] ?? null);
+  const { lines, exitCode } = checkConfig(path, { read: (name) => environment[name] ?? null, readFile: readEnvFile });
   return { lines: lines.map((line) => line.slice(path.length + 1)), exitCode };
 }
 
@@ -44,7 +45,10 @@ test("errors are all shown and counted, and the exit code is 1", () => {
 });
 
 test("a file that is not there is an error", () => {
-  const { lines, exitCode } = checkConfig(join(directory, "absent.yaml"), () => null);
+  const { lines, exitCode } = checkConfig(join(directory, "absent.yaml"), {
+    read: () => null,
+    readFile: readEnvFile,
+  });
   expect(lines[0]).toContain("absent.yaml: cannot be read: ");
   expect(exitCode).toBe(1);
 });

@@ -2,7 +2,17 @@
  * Rules between the keys of the configuration file, one function each. They run on what is left of a file with faults,
  * so that all faults are reported at once: a rule that lacks a value says nothing.
  */
-import { routableListenNeedsAToken } from "./api-rules.ts";
+import {
+  agentsAreBoundWhereNodesAreScoped,
+  agentsHaveNoTenant,
+  hostgroupsOfEdgeNodesExist,
+  nodeNamesAreUnique,
+  nodesOfTokensExist,
+  onlyAgentsHaveANode,
+  routableListenNeedsAToken,
+  tokenEnvGoesWithoutTokens,
+  tokenNamesAreUnique,
+} from "./api-rules.ts";
 import {
   communitiesAreUnique,
   grpcGoesWithExternal,
@@ -57,6 +67,14 @@ const RULES: readonly Rule[] = [
   storageKeysHaveAnEffect,
   updateCheckHasAUrl,
   routableListenNeedsAToken,
+  tokenEnvGoesWithoutTokens,
+  tokenNamesAreUnique,
+  agentsHaveNoTenant,
+  onlyAgentsHaveANode,
+  nodeNamesAreUnique,
+  nodesOfTokensExist,
+  hostgroupsOfEdgeNodesExist,
+  agentsAreBoundWhereNodesAreScoped,
 ];
 
 export function* crossFieldFindings(file: Pruned<ConfigFile>): Generator<Finding> {

@@ -6,6 +6,7 @@ import { METRICS } from "../traffic/rates.ts";
 import type { Config } from "./config.ts";
 import { type ReadVariable, unsetVariables } from "./secrets.ts";
 import type { Finding } from "./shape.ts";
+import { tokenWarnings } from "./token-warnings.ts";
 
 export function configWarnings(config: Config, read: ReadVariable): Finding[] {
   return [
@@ -14,6 +15,7 @@ export function configWarnings(config: Config, read: ReadVariable): Finding[] {
     ...whitelistWarnings(config),
     ...thresholdWarnings(config),
     ...bgpWarnings(config),
+    ...tokenWarnings(config, read),
     ...unsetVariables(config, read).map(({ name, path }) => ({
       path,
       rule: `the variable ${name} is not set here: the service does not start without it`,

@@ -4,7 +4,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import { type BigIntStats, closeSync, constants, fstatSync, openSync, readSync, statSync } from "node:fs";
-import { parseEnvLines } from "../config/env-lines.ts";
+import { type EnvLines, parseEnvLines } from "../config/env-lines.ts";
 import { ENV_FILE_BYTES_MAX } from "../limits.ts";
 import type { Clock } from "./clock.ts";
 
@@ -87,6 +87,12 @@ export class EnvFile {
     if (set.length + unset.length === 0) return;
     this.#options.onChange(path, { set: set.map(([name]) => name), unset });
   }
+}
+
+/** Reads it once, for those who do not follow it. */
+export function readEnvFile(path: string): EnvLines {
+  const reading = readWhole(path);
+  return reading.kind === "read" ? parseEnvLines(reading.text) : { kind: "invalid", problems: [reading.problem] };
 }
 
 function versionAt(path: string): string | null {
