@@ -30,7 +30,7 @@ enum class SourceState : std::uint8_t { running, failed, ended };
 
 struct SourceStatus {
   SourceState state = SourceState::running;
-  /// What is in use, for people: "native, copy mode, 4 queues".
+  /// What is in use, for people: "native, copy mode, 4 queues, real-time priority".
   std::string mode;
   /// What went wrong and what to do about it, when failed.
   std::string error;

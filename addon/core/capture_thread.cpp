@@ -4,8 +4,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -51,11 +49,6 @@ CaptureThread::CaptureThread(const std::string& name, std::optional<int> cpu, st
 CaptureThread::~CaptureThread() {
   eventfd_write(stop_.get(), 1);
   thread_.join();
-}
-
-void raisePriority() {
-  constexpr int kNice = -10;
-  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNice);
 }
 
 std::optional<int> cpuFor(const std::vector<int>& cpus, std::size_t worker) {

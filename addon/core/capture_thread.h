@@ -24,10 +24,6 @@ class CaptureThread {
   std::thread thread_;
 };
 
-/// Puts the calling thread before other work of the machine, as far as it may: a worker that waits for its turn loses
-/// packets within milliseconds. For workers that sleep when no packets come.
-void raisePriority();
-
 /// The CPU for the worker of one queue: the configured ones in turn, none when none is configured.
 [[nodiscard]] std::optional<int> cpuFor(const std::vector<int>& cpus, std::size_t worker);
 

@@ -11,6 +11,7 @@
 #include "capture_thread.h"
 #include "frame_batch.h"
 #include "pcap_link.h"
+#include "worker_priority.h"
 #include "xdp_attach.h"
 
 namespace floodwall {

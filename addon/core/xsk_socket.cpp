@@ -114,18 +114,18 @@ void XskSocket::fillAll() {
   xsk_ring_prod__submit(&fill_, kBuffers);
 }
 
-bool XskSocket::receive(Shard& shard) {
+std::uint32_t XskSocket::receive(Shard& shard) {
   std::array<Frame, kBatch> frames;
   std::uint32_t first = 0;
   const std::uint32_t available = xsk_ring_cons__peek(&rx_, kBatch, &first);
-  if (available == 0) return false;
+  if (available == 0) return 0;
   std::uint32_t used = 0;
   const std::uint32_t count = collect(first, available, frames, used);
   // The pieces of a frame whose end is not yet in the batch are taken the next time.
   xsk_ring_cons__cancel(&rx_, available - used);
   shard.countFrames({frames.data(), count}, Link::ethernet);
   giveBack(first, used);
-  return used != 0;
+  return used;
 }
 
 /// Joins the pieces of each frame: its headers are in the first one, its length is the sum. Returns how many frames.

@@ -47,8 +47,8 @@ class XskSocket {
   XskSocket(const NetworkDevice& device, std::uint32_t queue, const Options& options);
 
   [[nodiscard]] int fd() const { return xsk_socket__fd(socket_.get()); }
-  /// Hands a batch of waiting frames to the shard; false when there was none.
-  bool receive(Shard& shard);
+  /// Hands a batch of waiting frames to the shard. Returns how many buffers they were in; 0 when there was none.
+  std::uint32_t receive(Shard& shard);
   /// Any thread.
   [[nodiscard]] XskDrops drops() const;
 

@@ -1,24 +1,27 @@
 // The least that a receiver over AF_XDP can do: takes the frames of an interface's first queue, counts them and gives
-// their buffers back. Copy mode, ring, buffers, batch and priority are those of our own source (xsk_socket.cpp).
+// their buffers back. Copy mode, ring, buffers, batch, pauses and priority are those of our own source (xsk_socket.cpp,
+// af_xdp_source.cpp), so that the difference is what counting costs.
 // Says "ready", receives until its standard input ends, and prints what it received as a line of JSON.
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <linux/if_xdp.h>
 #include <net/if.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <xdp/xsk.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "xdp_to_socket.skel.h"
 
@@ -26,7 +29,8 @@ namespace {
 
 constexpr std::uint32_t kBuffers = 8192, kBufferBytes = 2048, kBatch = 64;
 constexpr std::size_t kAreaBytes = std::size_t{kBuffers} * kBufferBytes;
-constexpr int kNice = -10;
+constexpr std::uint64_t kWorthAPause = 16;
+constexpr std::chrono::microseconds kPause{100};
 
 void require(bool isDone, const char* what) {
   if (!isDone) throw std::runtime_error(std::string(what) + ": " + std::strerror(errno));
@@ -89,7 +93,13 @@ class BareReceiver {
     config.rx_size = kBuffers;
     config.libxdp_flags = XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD;
     config.bind_flags = XDP_COPY | XDP_USE_NEED_WAKEUP;
-    require(xsk_socket__create(&socket_, interface, 0, umem, &rx_, nullptr, &config) == 0, "binding the socket");
+    // The kernel lets go of a queue a moment after its last socket was closed.
+    int error = -EBUSY;
+    for (int tries = 50; error == -EBUSY && tries > 0; tries--) {
+      error = xsk_socket__create(&socket_, interface, 0, umem, &rx_, nullptr, &config);
+      if (error == -EBUSY) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    require(error == 0, "binding the socket");
   }
 
   void fillAll() {
@@ -120,21 +130,29 @@ class BareReceiver {
 };
 
 void receiveUntilInputEnds(BareReceiver& receiver) {
+  const auto drain = [&receiver] {
+    const std::uint64_t before = receiver.received();
+    while (receiver.receive()) {
+    }
+    return receiver.received() - before;
+  };
   for (bool goesOn = true; goesOn;) {
-    if (receiver.receive()) continue;
-    pollfd polled[]{{STDIN_FILENO, POLLIN, 0}, {receiver.fd(), POLLIN, 0}};
-    poll(polled, 2, -1);
-    goesOn = polled[0].revents == 0;
+    if (drain() < kWorthAPause) {
+      pollfd polled[]{{STDIN_FILENO, POLLIN, 0}, {receiver.fd(), POLLIN, 0}};
+      poll(polled, 2, -1);
+      goesOn = polled[0].revents == 0;
+    }
+    std::this_thread::sleep_for(kPause);
   }
-  while (receiver.receive()) {
-  }
+  drain();
 }
 
 }  // namespace
 
 int main(int argc, char** argv) try {
   if (argc != 2) throw std::runtime_error("usage: afxdp_drop INTERFACE");
-  setpriority(PRIO_PROCESS, 0, kNice);
+  const sched_param leastRealTime{.sched_priority = 1};
+  require(sched_setscheduler(0, SCHED_RR, &leastRealTime) == 0, "real-time priority");
   BareReceiver receiver(argv[1]);
   std::puts("ready");
   std::fflush(stdout);

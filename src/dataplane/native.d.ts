@@ -93,7 +93,7 @@ export interface SourceStatus {
    * about once a second, a capture file that turned out to be damaged is over.
    */
   readonly state: "running" | "failed" | "ended";
-  /** What is in use, for example "native, copy mode, 4 queues". */
+  /** What is in use, for example "native, copy mode, 4 queues, real-time priority". */
   readonly mode: string;
   readonly error: string | null;
   readonly queues: readonly QueueStats[];
