@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { announce } from "./announce.ts";
 import { captureRate } from "./capture-rate.ts";
 import { detectionLatency } from "./detection-latency.ts";
+import { holds } from "./holds.ts";
 import { inlineRate } from "./inline-rate.ts";
 import type { Bench, Figure, Measurement } from "./measurement.ts";
 import { parseAndCount } from "./parse-and-count.ts";
@@ -18,6 +19,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   "parse-and-count": parseAndCount,
   "detection-latency": detectionLatency,
   announce,
+  holds,
 };
 const RESULTS = join(import.meta.dir, "../build/bench/results.json");
 
