@@ -215,7 +215,8 @@ export class Holds<Poll extends PollCall> {
   #outcome({ poll, tags, due }: Hold<Poll>): Outcome {
     let found: Found | Refusal;
     try {
-      found = poll.recheck() ?? this.#options.find(poll);
+      const caller = poll.recheck();
+      found = caller.kind === "principal" ? this.#options.find(poll) : caller;
     } catch (cause) {
       // Fails as a fresh poll would; the others still get their answers.
       return { kind: "ends", reason: "failed", answer: Promise.reject(cause) };

@@ -86,7 +86,8 @@ function callOf(route: GuardedRoute, request: Request, principal: Principal, opt
     isReadable: target !== null,
     recheck: () => {
       const again = options.gate.admit(request);
-      return again.kind === "principal" ? denial(route, { ...call, principal: again }, options) : again;
+      if (again.kind !== "principal") return again;
+      return denial(route, { ...call, principal: again }, options) ?? again;
     },
   };
 }

@@ -13,8 +13,8 @@ export interface Call {
   readonly query: URLSearchParams;
   /** The node that the caller says it is, by the route's `node`; null: none. */
   readonly node: string | null;
-  /** Judges the same request anew: what a fresh one would now be refused with. For polls that a reload wakes. */
-  recheck(): Refusal | null;
+  /** Judges the same request anew: who a fresh one would now be from, or what it would be refused with. */
+  recheck(): Principal | Refusal;
 }
 
 /** A refusal is turned into its response by the pipeline. */
