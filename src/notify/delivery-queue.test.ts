@@ -1,0 +1,262 @@
+import { describe, expect, test } from "bun:test";
+import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
+import { attackEvent, events, observation } from "../../test/fixtures/notify.ts";
+import { NOTIFY_QUEUE_MAX } from "../limits.ts";
+import type { Channel } from "./channel.ts";
+import { DeliveryFault } from "./delivery-fault.ts";
+import { DeliveryQueue, type DeliveryTimes } from "./delivery-queue.ts";
+
+const TIMES: DeliveryTimes = {
+  gatherMs: 500,
+  retryMinMs: 1_000,
+  retryMaxMs: 8_000,
+  retryAfterMaxMs: 20_000,
+  attemptsMax: 4,
+  ageMaxMs: 60_000,
+};
+
+/** A channel whose deliveries end as the test says. */
+class Receiver implements Channel {
+  readonly deadlineMs = 5_000;
+  readonly audience: Channel["audience"];
+  /** Ids of the events of each delivery. */
+  readonly deliveries: string[][] = [];
+  outcome: (signal: AbortSignal) => Promise<void> = async () => {};
+
+  constructor(audience: Channel["audience"]) {
+    this.audience = audience;
+  }
+
+  deliver(told: Parameters<Channel["deliver"]>[0], signal: AbortSignal): Promise<void> {
+    this.deliveries.push(told.map(({ id }) => id));
+    return this.outcome(signal);
+  }
+}
+
+function setup(audience: Channel["audience"] = "programs") {
+  const clock = new ManualClock();
+  const channel = new Receiver(audience);
+  const observed = observation(clock);
+  const queue = new DeliveryQueue({
+    name: "webhook",
+    channel,
+    clock,
+    timers: new ManualTimers(clock),
+    times: TIMES,
+    log: observed.log,
+    limiter: observed.limiter,
+    metrics: observed.metrics.notify,
+    random: () => 1,
+  });
+  /** Time goes by, and what was awaited in between goes on. */
+  const advance = async (ms: number) => {
+    clock.advance(ms);
+    await new Promise<void>((resolve) => setImmediate(resolve));
+  };
+  const counted = async (name: string) =>
+    Number(
+      new RegExp(`^svc_notify_${name}\\{channel="webhook"\\} (.*)$`, "m").exec(await observed.metrics.text())?.[1],
+    );
+  return { clock, channel, queue, advance, counted, lines: observed.lines };
+}
+
+const fails = async () => {
+  throw new DeliveryFault("answered 503");
+};
+const hangs = () => new Promise<never>(() => {});
+
+describe("a queue for programs", () => {
+  test("delivers one event at a time, in order", async () => {
+    const { channel, queue, advance, counted } = setup();
+    for (const event of events(3)) queue.add(event);
+    expect(await counted("queue_length")).toBe(3);
+    for (let i = 0; i < 3; i++) await advance(0);
+    expect(channel.deliveries).toEqual([["e0"], ["e1"], ["e2"]]);
+    expect(await counted("sent_total")).toBe(3);
+    expect(await counted("queue_length")).toBe(0);
+  });
+
+  test("tries again after pauses that double, gives up, and keeps the pause for the next event", async () => {
+    const { channel, queue, advance, counted, lines } = setup();
+    channel.outcome = fails;
+    for (const event of events(2)) queue.add(event);
+    await advance(0);
+    for (const pauseMs of [1_000, 2_000, 4_000]) {
+      const before = channel.deliveries.length;
+      await advance(pauseMs - 1);
+      expect(channel.deliveries).toHaveLength(before);
+      await advance(1);
+      expect(channel.deliveries).toHaveLength(before + 1);
+    }
+    expect(channel.deliveries).toEqual([["e0"], ["e0"], ["e0"], ["e0"]]);
+    expect(await counted("failed_total")).toBe(4);
+    expect(await counted("dropped_total")).toBe(1);
+    await advance(7_999);
+    expect(channel.deliveries).toHaveLength(4);
+    channel.outcome = async () => {};
+    await advance(1);
+    expect(channel.deliveries[4]).toEqual(["e1"]);
+    expect(await counted("sent_total")).toBe(1);
+    expect(lines.some((line) => line.includes('"cause":"too many attempts"'))).toBe(true);
+  });
+
+  test("spreads its pauses by chance", async () => {
+    const { channel, queue, advance } = setup();
+    channel.outcome = fails;
+    queue.add(attackEvent());
+    await advance(0);
+    await advance(1_000);
+    expect(channel.deliveries).toHaveLength(2);
+  });
+
+  test("waits as long as the receiver asks, within bounds", async () => {
+    const { channel, queue, advance } = setup();
+    channel.outcome = async () => {
+      throw new DeliveryFault("answered 429", { retryAfterMs: 10_000 });
+    };
+    queue.add(attackEvent());
+    await advance(0);
+    await advance(9_999);
+    expect(channel.deliveries).toHaveLength(1);
+    channel.outcome = async () => {
+      throw new DeliveryFault("answered 429", { retryAfterMs: 1e9 });
+    };
+    await advance(1);
+    expect(channel.deliveries).toHaveLength(2);
+    await advance(19_999);
+    expect(channel.deliveries).toHaveLength(2);
+    await advance(1);
+    expect(channel.deliveries).toHaveLength(3);
+  });
+
+  test("does not ask again what the receiver will never take", async () => {
+    const { channel, queue, advance, counted } = setup();
+    channel.outcome = async () => {
+      throw new DeliveryFault("answered 400", { isFinal: true });
+    };
+    queue.add(attackEvent());
+    await advance(0);
+    await advance(60_000);
+    expect(channel.deliveries).toHaveLength(1);
+    expect(await counted("dropped_total")).toBe(1);
+  });
+
+  test("breaks off a delivery that hangs, and tries it again", async () => {
+    const { channel, queue, advance, lines } = setup();
+    let broken = 0;
+    channel.outcome = (signal) => {
+      signal.addEventListener("abort", () => broken++);
+      return hangs();
+    };
+    queue.add(attackEvent());
+    await advance(0);
+    await advance(channel.deadlineMs);
+    expect(broken).toBe(1);
+    expect(lines.join("")).toContain('"cause":"no answer in time"');
+    await advance(1_000);
+    expect(channel.deliveries).toHaveLength(2);
+  });
+
+  test("gives up what has become too old", async () => {
+    const { channel, queue, advance, counted } = setup();
+    channel.outcome = async () => {
+      throw new DeliveryFault("answered 429", { retryAfterMs: 20_000 });
+    };
+    for (const event of events(3)) queue.add(event);
+    for (const pauseMs of [0, 20_000, 20_000, 20_000, 20_000]) await advance(pauseMs);
+    expect(channel.deliveries).toHaveLength(4);
+    expect(await counted("dropped_total")).toBe(3);
+    expect(queue.length).toBe(0);
+  });
+
+  test("takes as many events as its bound, and counts what it has no place for", async () => {
+    const { channel, queue, advance, counted, lines } = setup();
+    channel.outcome = hangs;
+    for (const event of events(NOTIFY_QUEUE_MAX)) queue.add(event);
+    await advance(0);
+    expect(await counted("dropped_total")).toBeNaN();
+    queue.add(attackEvent());
+    queue.add(attackEvent());
+    expect(await counted("dropped_total")).toBe(2);
+    expect(await counted("queue_length")).toBe(NOTIFY_QUEUE_MAX);
+    expect(lines.filter((line) => line.includes("the queue is full"))).toHaveLength(1);
+  });
+});
+
+describe("a queue for people", () => {
+  test("gathers what comes in a moment into one delivery", async () => {
+    const { channel, queue, advance, counted } = setup("people");
+    const [first, ...others] = events(250);
+    if (first !== undefined) queue.add(first);
+    await advance(499);
+    for (const event of others) queue.add(event);
+    expect(channel.deliveries).toEqual([]);
+    await advance(1);
+    expect(channel.deliveries.map(({ length }) => length)).toEqual([250]);
+    expect(await counted("sent_total")).toBe(250);
+  });
+
+  test("puts what comes during a delivery into the next, and tries the same events again", async () => {
+    const { channel, queue, advance } = setup("people");
+    channel.outcome = fails;
+    queue.add(attackEvent({ id: "first" }));
+    await advance(500);
+    queue.add(attackEvent({ id: "second" }));
+    queue.add(attackEvent({ id: "third" }));
+    channel.outcome = async () => {};
+    await advance(1_000);
+    await advance(500);
+    expect(channel.deliveries).toEqual([["first"], ["first"], ["second", "third"]]);
+  });
+});
+
+describe("a queue that stops", () => {
+  test("delivers what is left at once", async () => {
+    const { clock, channel, queue, advance } = setup("people");
+    queue.add(attackEvent());
+    const stopped = queue.stop(3_000);
+    await advance(0);
+    await advance(0);
+    await stopped;
+    expect(channel.deliveries).toHaveLength(1);
+    expect(clock.pending).toBe(0);
+    queue.add(attackEvent());
+    expect(queue.length).toBe(0);
+  });
+
+  test("stops at once when there is nothing to deliver", async () => {
+    const { clock, queue, advance } = setup();
+    const stopped = queue.stop(3_000);
+    await advance(0);
+    await stopped;
+    expect(clock.pending).toBe(0);
+  });
+
+  test("gives up with the first failure", async () => {
+    const { clock, channel, queue, advance, counted } = setup();
+    channel.outcome = fails;
+    for (const event of events(10)) queue.add(event);
+    const stopped = queue.stop(3_000);
+    await advance(0);
+    await stopped;
+    expect(channel.deliveries).toHaveLength(1);
+    expect(await counted("dropped_total")).toBe(10);
+    expect(clock.pending).toBe(0);
+  });
+
+  test("waits for a delivery that hangs no longer than it may", async () => {
+    const { channel, queue, advance, counted } = setup();
+    let broken = 0;
+    channel.outcome = (signal) => {
+      signal.addEventListener("abort", () => broken++);
+      return hangs();
+    };
+    for (const event of events(10)) queue.add(event);
+    await advance(0);
+    const stopped = queue.stop(3_000);
+    await advance(3_000);
+    await stopped;
+    expect(broken).toBe(1);
+    expect(await counted("dropped_total")).toBe(10);
+  });
+});

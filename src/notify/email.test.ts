@@ -1,0 +1,136 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { selfSigned } from "../../test/fixtures/certificate.ts";
+import { MailServer, type MailServerOptions } from "../../test/fixtures/mail-server.ts";
+import { banEvent, sessionEvent } from "../../test/fixtures/notify.ts";
+import { eventually } from "../../test/fixtures/service.ts";
+import { ban } from "../../test/fixtures/views.ts";
+import type { EmailConfig } from "../config/notify-section.ts";
+import { emailChannel } from "./email.ts";
+import type { NotifyEvent } from "./event.ts";
+
+const certificate = selfSigned();
+const ACCOUNT = { user: "noc", password: "s3cret" };
+const variables: Readonly<Record<string, string>> = { USER: ACCOUNT.user, PASSWORD: ACCOUNT.password };
+
+let server: MailServer | null = null;
+afterEach(async () => {
+  await server?.stop();
+  server = null;
+});
+
+async function serve(options: Partial<MailServerOptions> & Pick<MailServerOptions, "security">): Promise<MailServer> {
+  server = await MailServer.start({ certificate, ...options });
+  return server;
+}
+
+interface Sending {
+  readonly port: number;
+  readonly config?: Partial<EmailConfig>;
+  readonly signal?: AbortSignal;
+  readonly authority?: string | null;
+  readonly event?: NotifyEvent;
+}
+
+function send({ port, config, signal = new AbortController().signal, authority, event }: Sending): Promise<unknown> {
+  const channel = emailChannel(
+    {
+      host: "127.0.0.1",
+      port,
+      security: "starttls",
+      from: "floodwall@example.net",
+      to: ["noc@example.net", "boss@example.net"],
+      usernameEnv: null,
+      passwordEnv: null,
+      ...config,
+    },
+    {
+      environment: { read: (name) => variables[name] ?? null },
+      wallMs: () => 0,
+      instance: "box1",
+      telegramApi: "",
+      authority: authority === undefined ? certificate.cert : authority,
+    },
+  );
+  return channel.deliver([event ?? sessionEvent({ id: "id-7" })], signal).then(
+    () => "sent",
+    (fault: unknown) => fault,
+  );
+}
+
+const WITH_ACCOUNT = { usernameEnv: "USER", passwordEnv: "PASSWORD" };
+
+describe("a mail", () => {
+  test.each(["starttls", "tls", "none"] as const)("is sent with security %s", async (security) => {
+    const { port, mails } = await serve({ security });
+    expect(await send({ port, config: { security } })).toBe("sent");
+    expect(mails).toHaveLength(1);
+    const [mail] = mails;
+    expect(mail).toMatchObject({
+      from: "floodwall@example.net",
+      to: ["noc@example.net", "boss@example.net"],
+      isEncrypted: security !== "none",
+    });
+    expect(mail?.text).toContain("Subject: BGP session with 192.0.2.254 (AS 64501) is lost\r\n");
+    expect(mail?.text).toContain("Message-ID: <id-7@example.net>\r\n");
+    expect(mail?.text).toContain("Auto-Submitted: auto-generated\r\n");
+    expect(mail?.text).toContain("\r\nFloodwall on box1. Dry run: off");
+  });
+
+  test("is sent for an account", async () => {
+    const { port, mails } = await serve({ security: "starttls", account: ACCOUNT });
+    expect(await send({ port, config: WITH_ACCOUNT })).toBe("sent");
+    expect(mails[0]?.user).toBe("noc");
+  });
+
+  test("is not sent, and no account told, where STARTTLS is configured and not offered", async () => {
+    const { port, mails, logins } = await serve({ security: "none", account: ACCOUNT });
+    expect(await send({ port, config: WITH_ACCOUNT })).toMatchObject({ message: expect.stringContaining("ETLS") });
+    expect({ mails, logins }).toEqual({ mails: [], logins: [] });
+  });
+
+  test.each(["starttls", "tls"] as const)("is not sent to a server that nobody vouches for: %s", async (security) => {
+    const { port, mails, logins } = await serve({ security, account: ACCOUNT });
+    const outcome = await send({ port, config: { security, ...WITH_ACCOUNT }, authority: null });
+    expect(outcome).toMatchObject({ name: "DeliveryFault" });
+    expect({ mails, logins }).toEqual({ mails: [], logins: [] });
+  });
+
+  test("that an account is refused for may be sent again, and the fault does not quote the account", async () => {
+    const { port } = await serve({ security: "starttls", account: { user: "noc", password: "other" } });
+    const fault = await send({ port, config: WITH_ACCOUNT });
+    expect(fault).toMatchObject({ message: "EAUTH 535", isFinal: false });
+    expect(Bun.inspect(fault)).not.toContain("s3cret");
+  });
+
+  test.each([
+    [451, false],
+    [554, true],
+  ])("that is refused with %d; final: %p", async (refuses, isFinal) => {
+    const { port } = await serve({ security: "starttls", refuses });
+    expect(await send({ port })).toMatchObject({ message: `EMESSAGE ${refuses}`, isFinal });
+  });
+
+  test("is broken off when its time is over, and the connection with it", async () => {
+    const running = await serve({ security: "starttls", hangs: true });
+    const time = new AbortController();
+    const outcome = send({ port: running.port, signal: time.signal });
+    await eventually(() => running.connections === 1, "no connection came");
+    time.abort();
+    expect(await outcome).toMatchObject({ name: "DeliveryFault" });
+    await eventually(() => running.connections === 0, "the connection is still there");
+  });
+
+  test("says when nobody listens, or a variable is not set", async () => {
+    expect(await send({ port: 1 })).toMatchObject({ message: "ECONNREFUSED" });
+    const config = { usernameEnv: "ABSENT", passwordEnv: "PASSWORD" };
+    expect(await send({ port: 1, config })).toMatchObject({ message: "the variable ABSENT is not set" });
+  });
+
+  test("does not let an event write headers", async () => {
+    const { port, mails } = await serve({ security: "starttls" });
+    const rejected = ban({ state: "rejected", reason: "no\r\nBcc: victim@example.net" });
+    expect(await send({ port, event: banEvent({ kind: "ban_rejected", ban: rejected }) })).toBe("sent");
+    expect(mails[0]?.text).toContain("Subject: Ban of 192.0.2.1 is refused: no Bcc: victim@example.net\r\n");
+    expect(mails[0]?.to).not.toContain("victim@example.net");
+  });
+});

@@ -1,0 +1,306 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { createHmac } from "node:crypto";
+import { selfSigned } from "../../test/fixtures/certificate.ts";
+import { NO_CHANNELS, observation, Receiver } from "../../test/fixtures/notify.ts";
+import { eventually } from "../../test/fixtures/service.ts";
+import { attack, ban, NOON } from "../../test/fixtures/views.ts";
+import type { NotifyConfig } from "../config/notify-section.ts";
+import { attackToWire } from "../http/wire/attack.ts";
+import { systemClock } from "../system/clock.ts";
+import { systemTimers } from "../system/timers.ts";
+import { DEFAULT_TIMES, Notifier } from "./notifier.ts";
+import { signature } from "./webhook.ts";
+
+const WEBHOOK: NotifyConfig["webhook"] = { urlEnv: "WEBHOOK_URL", secretEnv: "WEBHOOK_SECRET" };
+const SLACK: NotifyConfig["slack"] = { urlEnv: "SLACK_URL" };
+const TELEGRAM: NotifyConfig["telegram"] = { tokenEnv: "TELEGRAM_TOKEN", chatId: "-100" };
+/** Retries come in milliseconds. */
+const TIMES = { ...DEFAULT_TIMES, gatherMs: 5, retryMinMs: 5, retryMaxMs: 20, attemptsMax: 3 };
+
+const cleanups: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0)) await cleanup();
+});
+
+function receiver(): Receiver {
+  const made = new Receiver();
+  cleanups.push(() => made.stop());
+  return made;
+}
+
+function started(
+  changes: Partial<NotifyConfig>,
+  variables: Record<string, string>,
+  telegramApi = "http://127.0.0.1:1",
+) {
+  const observed = observation(systemClock);
+  let ids = 0;
+  const notifier = new Notifier({
+    config: { ...NO_CHANNELS, ...changes },
+    dryRun: false,
+    instance: "box1",
+    clock: systemClock,
+    timers: systemTimers,
+    environment: { read: (name) => variables[name] ?? null },
+    log: observed.log,
+    limiter: observed.limiter,
+    metrics: observed.metrics.notify,
+    newId: () => `id-${ids++}`,
+    random: Math.random,
+    times: TIMES,
+    telegramApi,
+  });
+  notifier.start();
+  cleanups.push(() => notifier.stop());
+  const counted = async (name: string, channel: string) =>
+    Number(
+      new RegExp(`^svc_notify_${name}\\{channel="${channel}"\\} (.*)$`, "m").exec(await observed.metrics.text())?.[1],
+    );
+  return { notifier, counted, ...observed };
+}
+
+describe("the webhook", () => {
+  test("gets the attack as the API shows it, signed, with an id for its attempts", async () => {
+    const server = receiver();
+    const { notifier } = started({ webhook: WEBHOOK }, { WEBHOOK_URL: `${server.url}hook`, WEBHOOK_SECRET: "k" });
+    notifier.attackChanged("started", attack(), null);
+    await eventually(() => server.received.length === 1, "no call came");
+    const [call] = server.received;
+    const body: unknown = JSON.parse(call?.body ?? "");
+    expect(body).toEqual({
+      id: "id-0",
+      event: "attack_started",
+      at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      instance: "box1",
+      dry_run: false,
+      attack: JSON.parse(JSON.stringify(attackToWire({ attack: attack(), ban: null }))),
+    });
+    expect(call?.path).toBe("/hook");
+    expect(call?.headers.get("content-type")).toBe("application/json");
+    expect(call?.headers.get("idempotency-key")).toBe("id-0");
+    const [, t, v1] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(call?.headers.get("x-floodwall-signature") ?? "") ?? [];
+    expect(v1).toBe(createHmac("sha256", "k").update(`${t}.${call?.body}`).digest("hex"));
+    expect(Math.abs(Number(t) - Date.now() / 1000)).toBeLessThan(60);
+  });
+
+  test("gets bans and BGP sessions, in order, one a call", async () => {
+    const server = receiver();
+    const { notifier } = started({ webhook: { ...WEBHOOK, secretEnv: null } }, { WEBHOOK_URL: server.url });
+    notifier.banChanged(ban(), null);
+    notifier.banChanged(ban({ expiresAt: NOON + 1 }), ban());
+    notifier.banChanged(ban({ state: "withdrawn", withdrawnAt: NOON, reason: "attack ended" }), ban());
+    notifier.banChanged(ban({ state: "rejected", reason: "target is whitelisted" }), null);
+    await eventually(() => server.received.length === 3, "three calls did not come");
+    const bodies = server.received.map(({ body }) => JSON.parse(body) as { event: string; ban: object });
+    expect(bodies.map(({ event }) => event)).toEqual(["ban_active", "ban_withdrawn", "ban_rejected"]);
+    expect(bodies[0]?.ban).toMatchObject({
+      target: "192.0.2.1",
+      state: "active",
+      started_at: "2026-03-01T12:00:00.000Z",
+    });
+    expect(bodies[0]?.ban).not.toHaveProperty("announced");
+    expect(server.received[0]?.headers.has("x-floodwall-signature")).toBe(false);
+  });
+
+  test("is called again with the same id and body until it takes the event", async () => {
+    const server = receiver();
+    server.answers = [() => new Response(null, { status: 503 }), () => new Response(null, { status: 204 })];
+    const variables = { WEBHOOK_URL: server.url, WEBHOOK_SECRET: "k" };
+    const { notifier, counted } = started({ webhook: WEBHOOK }, variables);
+    notifier.attackChanged("started", attack(), null);
+    await eventually(async () => (await counted("sent_total", "webhook")) === 1, "it was not delivered");
+    const [first, second] = server.received;
+    expect(second?.body).toBe(first?.body ?? "");
+    expect(second?.headers.get("idempotency-key")).toBe("id-0");
+    expect(await counted("failed_total", "webhook")).toBe(1);
+  });
+
+  test("is signed with the secret of now, and not called at all without one", async () => {
+    const server = receiver();
+    const variables: Record<string, string> = { WEBHOOK_URL: server.url };
+    const { notifier, lines } = started({ webhook: WEBHOOK }, variables);
+    notifier.attackChanged("started", attack(), null);
+    await eventually(() => lines.some((line) => line.includes("WEBHOOK_SECRET is not set")), "no fault was told");
+    expect(server.received).toHaveLength(0);
+    variables["WEBHOOK_SECRET"] = "rotated";
+    notifier.attackChanged("ended", attack({ endedAt: NOON }), null);
+    await eventually(() => server.received.length > 0, "no call came");
+    const { body = "", headers } = server.received.at(-1) ?? {};
+    const header = headers?.get("x-floodwall-signature") ?? "";
+    expect(header).toBe(signature(body, "rotated", Number(header.slice(2, header.indexOf(",")))));
+  });
+
+  test("does not follow a redirect", async () => {
+    const elsewhere = receiver();
+    const server = receiver();
+    server.answers = [() => Response.redirect(elsewhere.url, 307)];
+    const variables = { WEBHOOK_URL: server.url, WEBHOOK_SECRET: "k" };
+    const { notifier, counted, lines } = started({ webhook: WEBHOOK }, variables);
+    notifier.attackChanged("started", attack(), null);
+    await eventually(async () => (await counted("dropped_total", "webhook")) === 1, "it was not given up");
+    expect(elsewhere.received).toHaveLength(0);
+    expect(lines.join("")).toContain("answered 307, and redirects are not followed");
+  });
+
+  test("does not read an answer that never ends", async () => {
+    const server = receiver();
+    const endless = new ReadableStream<Uint8Array>({
+      pull: (controller) => controller.enqueue(new Uint8Array(65_536)),
+    });
+    server.answers = [() => new Response(endless)];
+    const { notifier, counted } = started({ webhook: { ...WEBHOOK, secretEnv: null } }, { WEBHOOK_URL: server.url });
+    notifier.attackChanged("started", attack(), null);
+    await eventually(async () => (await counted("sent_total", "webhook")) === 1, "it was not delivered");
+  });
+
+  test.each(["file:///etc/passwd", "data:text/plain,x", "no url"])("is never taken at %s", async (url) => {
+    const { notifier, lines } = started({ webhook: { ...WEBHOOK, secretEnv: null } }, { WEBHOOK_URL: url });
+    notifier.attackChanged("started", attack(), null);
+    await eventually(() => lines.some((line) => line.includes("holds no http or https URL")), "no fault was told");
+    expect(lines.join("")).not.toContain(url);
+  });
+
+  test("is not believed with a certificate of its own making", async () => {
+    const { key, cert } = selfSigned();
+    const server = new Receiver({ key, cert });
+    cleanups.push(() => server.stop());
+    const { notifier, counted, lines } = started(
+      { webhook: { ...WEBHOOK, secretEnv: null } },
+      { WEBHOOK_URL: server.url.replace("http:", "https:") },
+    );
+    notifier.attackChanged("started", attack(), null);
+    await eventually(async () => (await counted("dropped_total", "webhook")) === 1, "it was not given up");
+    expect(server.received).toHaveLength(0);
+    expect(lines.join("")).toMatch(/"cause":"[A-Z_]*SELF_SIGNED[A-Z_]*"/);
+  });
+});
+
+describe("people", () => {
+  test("get a Slack message in which nothing is a link or a mention", async () => {
+    const server = receiver();
+    const { notifier } = started({ slack: SLACK }, { SLACK_URL: server.url });
+    notifier.banChanged(ban({ state: "rejected", reason: "<!channel> & <http://x>" }), null);
+    await eventually(() => server.received.length === 1, "no call came");
+    const { text } = JSON.parse(server.received[0]?.body ?? "") as { text: string };
+    expect(text).toStartWith("Ban of 192.0.2.1 is refused: &lt;!channel&gt; &amp; &lt;http://x&gt;\n");
+    expect(text).toEndWith("Floodwall on box1. Dry run: off");
+  });
+
+  test("get a Telegram message, an attack and its ban in one", async () => {
+    const server = receiver();
+    const api = server.url.replace(/\/$/, "");
+    const { notifier } = started({ telegram: TELEGRAM }, { TELEGRAM_TOKEN: "123:abc" }, api);
+    notifier.banChanged(ban(), null);
+    notifier.attackChanged("started", attack(), ban());
+    await eventually(() => server.received.length === 1, "no call came");
+    expect(server.received[0]?.path).toBe("/bot123:abc/sendMessage");
+    const { chat_id, text } = JSON.parse(server.received[0]?.body ?? "") as { chat_id: string; text: string };
+    expect(chat_id).toBe("-100");
+    expect(text).toStartWith("Attack on 192.0.2.1: 1,500 packets/s, threshold 1,000\n");
+    expect(text).not.toContain("is active");
+  });
+
+  test("are told of a flood in one message", async () => {
+    const server = receiver();
+    const { notifier, counted } = started({ slack: SLACK }, { SLACK_URL: server.url });
+    for (let i = 0; i < 245; i++) notifier.attackChanged("started", attack({ id: `a${i}` }), null);
+    await eventually(async () => (await counted("sent_total", "slack")) === 245, "not all was told");
+    expect(server.received).toHaveLength(1);
+    expect(server.received[0]?.body).toContain("And 240 more attacks");
+  });
+});
+
+test("a channel that hangs delays no other", async () => {
+  const slow = receiver();
+  slow.answers = [() => new Promise<never>(() => {})];
+  const quick = receiver();
+  const { notifier } = started(
+    { slack: SLACK, webhook: { ...WEBHOOK, secretEnv: null } },
+    { SLACK_URL: slow.url, WEBHOOK_URL: quick.url },
+  );
+  for (let i = 0; i < 20; i++) notifier.attackChanged("started", attack({ id: `a${i}` }), null);
+  await eventually(() => quick.received.length === 20 && slow.received.length === 1, "the quick one waited");
+});
+
+test("every message says whether anything is announced", async () => {
+  const server = receiver();
+  const config = { ...NO_CHANNELS, webhook: { urlEnv: "WEBHOOK_URL", secretEnv: null }, slack: SLACK };
+  const { notifier } = started(config, { SLACK_URL: server.url, WEBHOOK_URL: server.url });
+  notifier.reconfigure({ config, dryRun: true });
+  notifier.attackChanged("started", attack(), null);
+  await eventually(() => server.received.length === 2, "not all was told");
+  const bodies = server.received.map(({ body }) => body).join("\n");
+  expect(bodies).toContain('"dry_run":true');
+  expect(bodies).toContain("Dry run: on, nothing is announced");
+});
+
+test("a reload adds and takes away channels, and keeps what waits for those that stay", async () => {
+  const server = receiver();
+  const refusal = Promise.withResolvers<Response>();
+  server.answers = [() => refusal.promise, () => new Response()];
+  const variables = { SLACK_URL: server.url, OTHER_URL: `${server.url}other` };
+  const { notifier, counted } = started({ slack: SLACK }, variables);
+  notifier.attackChanged("started", attack(), null);
+  await eventually(() => server.received.length === 1, "no call came");
+  notifier.reconfigure({ config: { ...NO_CHANNELS, slack: { urlEnv: "OTHER_URL" } }, dryRun: false });
+  refusal.resolve(new Response(null, { status: 503 }));
+  await eventually(async () => (await counted("sent_total", "slack")) === 1, "what waited was lost");
+  expect(server.received.at(-1)?.path).toBe("/other");
+  notifier.reconfigure({ config: NO_CHANNELS, dryRun: false });
+  expect(notifier.enabled()).toEqual({ webhook: false, slack: false, telegram: false, email: false, exec: false });
+  notifier.attackChanged("ended", attack(), null);
+  expect(await counted("queue_length", "slack")).toBeNaN();
+});
+
+test("a stop delivers what waits", async () => {
+  const server = receiver();
+  const { notifier } = started({ slack: SLACK }, { SLACK_URL: server.url });
+  notifier.attackChanged("started", attack(), null);
+  await notifier.stop();
+  expect(server.received).toHaveLength(1);
+});
+
+test("neither log nor metrics nor status tell a secret or a URL, whatever goes wrong", async () => {
+  const answers: (() => Response)[] = [
+    () => new Response("s3cret-in-body", { status: 401 }),
+    () => Response.redirect("http://s3cret-redirect.example/", 302),
+  ];
+  const server = receiver();
+  server.answers = [...answers, ...answers, ...answers];
+  const variables = {
+    WEBHOOK_URL: `${server.url}s3cret-path?s3cret=query`,
+    WEBHOOK_SECRET: "s3cret-key",
+    // Nobody listens there.
+    SLACK_URL: "http://s3cret-user:s3cret-password@127.0.0.1:1/s3cret-path",
+    TELEGRAM_TOKEN: "1:s3cret-token",
+    SMTP_USER: "s3cret-user",
+    SMTP_PASSWORD: "s3cret-password",
+  };
+  const email = {
+    host: "127.0.0.1",
+    port: 1,
+    security: "none",
+    from: "a@example.net",
+    to: ["b@example.net"],
+    usernameEnv: "SMTP_USER",
+    passwordEnv: "SMTP_PASSWORD",
+  } as const;
+  const { notifier, counted, lines, metrics } = started(
+    {
+      webhook: WEBHOOK,
+      slack: SLACK,
+      telegram: TELEGRAM,
+      email,
+      exec: { command: "/s3cret/absent", timeoutSeconds: 1 },
+    },
+    variables,
+  );
+  notifier.attackChanged("started", attack(), null);
+  for (const channel of ["webhook", "slack", "telegram", "email", "exec"]) {
+    await eventually(async () => (await counted("dropped_total", channel)) === 1, `${channel} was not given up`);
+  }
+  const told = `${lines.join("")}${await metrics.text()}${JSON.stringify(notifier.enabled())}`;
+  expect(lines.length).toBeGreaterThanOrEqual(10);
+  expect(told).not.toContain("s3cret");
+  expect(told).not.toContain("127.0.0.1");
+});
