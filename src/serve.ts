@@ -15,9 +15,10 @@ import { Limiter } from "./observability/limiter.ts";
 import { type Log, openLog } from "./observability/log.ts";
 import { Metrics } from "./observability/metrics.ts";
 import { RunningService } from "./service.ts";
+import { ServiceEnvironment } from "./service-environment.ts";
 import { StateDatabase, StateDatabaseError } from "./storage/state-database.ts";
 import { systemClock } from "./system/clock.ts";
-import { processEnvironment } from "./system/environment.ts";
+import type { Environment } from "./system/environment.ts";
 import { processSignals } from "./system/signals.ts";
 import { systemTimers } from "./system/timers.ts";
 import { VERSION } from "./version.ts";
@@ -25,14 +26,17 @@ import { VERSION } from "./version.ts";
 /** Resolves with the exit code, once a signal has stopped the service or it could not start. */
 export async function serve(configPath: string): Promise<number> {
   const log = openLog({ level: "info", clock: systemClock });
+  const limiter = new Limiter(systemClock);
+  const environment = new ServiceEnvironment({ clock: systemClock, log, limiter });
   const loaded = loadConfig(configPath);
-  const problems = startProblems(configPath, loaded);
+  if (loaded.kind === "valid") environment.follow(loaded.config.api.envFile);
+  const problems = startProblems(configPath, loaded, environment);
   if (loaded.kind === "invalid" || problems.length > 0) {
     for (const problem of problems) console.error(problem);
     return 1;
   }
   try {
-    const running = start(loaded.config, configPath, log);
+    const running = start(loaded.config, configPath, { log, limiter, environment });
     await stopSignal();
     log.info({}, "stopping");
     await running.stop();
@@ -49,19 +53,25 @@ interface Running {
   stop(): Promise<void>;
 }
 
-function start(config: Config, configPath: string, log: Log): Running {
+interface Surroundings {
+  readonly log: Log;
+  readonly limiter: Limiter;
+  readonly environment: ServiceEnvironment;
+}
+
+function start(config: Config, configPath: string, { log, limiter, environment }: Surroundings): Running {
   const metrics = new Metrics(VERSION);
   const native = config.capture === null ? null : loadAddon();
   const state = new StateDatabase(config.stateDir);
   const parts = { clock: systemClock, timers: systemTimers, log, metrics };
-  const floodwall = new Floodwall({ config, configPath, state, native, environment: processEnvironment, ...parts });
+  const floodwall = new Floodwall({ config, configPath, state, native, environment, ...parts });
+  floodwall.onReloaded(({ api }) => environment.follow(api.envFile));
   const service = new RunningService(floodwall, VERSION);
-  const limiter = new Limiter(systemClock);
   const http = new HttpServer({
     ...config.api,
     service,
     tokens: () => floodwall.config.api.tokens,
-    readSecret: (name) => processEnvironment.read(name),
+    secrets: environment.secrets,
     audit: null,
     limiter,
     ...parts,
@@ -86,9 +96,9 @@ function start(config: Config, configPath: string, log: Log): Running {
   };
 }
 
-function startProblems(configPath: string, loaded: LoadedConfig): string[] {
+function startProblems(configPath: string, loaded: LoadedConfig, environment: Environment): string[] {
   if (loaded.kind === "invalid") return loaded.problems.map((problem) => describeProblem(configPath, problem));
-  return unsetVariables(loaded.config, (name) => processEnvironment.read(name)).map(({ name, path }) =>
+  return unsetVariables(loaded.config, (name) => environment.read(name)).map(({ name, path }) =>
     describeProblem(configPath, {
       line: loaded.lineOf(path),
       path,

@@ -6,8 +6,13 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { TokenConfig } from "../config/api-section.ts";
 import type { Principal } from "./principal.ts";
 
-/** The value of a variable; null: not set. */
-export type ReadSecret = (variable: string) => string | null;
+/** Where secrets stand. */
+export interface Secrets {
+  /** Takes in what changed since; before each question. */
+  refresh(): void;
+  /** The value of a variable; null: not set. */
+  read(variable: string): string | null;
+}
 
 export type Meaning =
   | Principal
@@ -28,12 +33,12 @@ interface Digest {
 }
 
 export class Tokens {
-  readonly #read: ReadSecret;
+  readonly #secrets: Secrets;
   /** Kept while the variable stays as it is: hashing a thousand secrets for each request would be felt. */
   readonly #digests = new WeakMap<TokenConfig, Digest>();
 
-  constructor(read: ReadSecret) {
-    this.#read = read;
+  constructor(secrets: Secrets) {
+    this.#secrets = secrets;
   }
 
   /**
@@ -42,6 +47,7 @@ export class Tokens {
    * highest (5.6).
    */
   meaningOf(presented: string, tokens: readonly TokenConfig[]): Meaning {
+    this.#secrets.refresh();
     const digest = sha256(presented);
     const [first, ...others] = tokens.filter((token) => this.#isSecretOf(token, digest));
     if (first === undefined) return { kind: "unknown_secret" };
@@ -54,7 +60,7 @@ export class Tokens {
 
   /** A variable that is empty or not set has no secret, and nothing equals it. */
   #isSecretOf(token: TokenConfig, presented: Buffer): boolean {
-    const secret = this.#read(token.tokenEnv) ?? "";
+    const secret = this.#secrets.read(token.tokenEnv) ?? "";
     return timingSafeEqual(this.#digestOf(token, secret), presented) && secret !== "";
   }
 

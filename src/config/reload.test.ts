@@ -84,3 +84,13 @@ test("keys that need a restart keep their running values, all others are taken o
   expect(kept.bgp).toMatchObject({ localAsn: 64500, localPref: 5 });
   expect(restartKeys(running, kept)).toEqual([]);
 });
+
+test("an API on a routable address is not opened: its tokens stay until the address changes", () => {
+  const closed = (host: string) => config(`${BASE}api: {listen: "${host}:8080", token_env: API_TOKEN}`);
+  const open = config(BASE);
+  expect(restartKeys(closed("192.0.2.9"), open)).toEqual(["api.listen", "api.tokens"]);
+  const kept = keepRestartKeys(closed("192.0.2.9"), open);
+  expect(kept.api).toEqual(closed("192.0.2.9").api);
+  expect(restartKeys(closed("127.0.0.1"), open)).toEqual([]);
+  expect(keepRestartKeys(closed("127.0.0.1"), open).api.tokens).toEqual([]);
+});

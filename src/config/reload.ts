@@ -1,5 +1,7 @@
 /** Which keys of a new configuration a running service cannot take over. All others apply at once. */
+import type { ApiConfig } from "./api-section.ts";
 import type { BgpConfig, Config } from "./config.ts";
+import { isLoopback } from "./text-forms.ts";
 
 /** By the key's name in the file. A section that comes or goes is named as such. */
 const RESTART_KEYS: readonly (readonly [key: string, read: (config: Config) => unknown])[] = [
@@ -23,6 +25,7 @@ const RESTART_KEYS: readonly (readonly [key: string, read: (config: Config) => u
 /** Empty when `next` can be applied as a whole. The named keys keep their running values until the restart. */
 export function restartKeys(running: Config, next: Config): string[] {
   const changed = RESTART_KEYS.filter(([, read]) => !isSame(read(running), read(next))).map(([key]) => key);
+  if (opensRoutable(running.api, next.api)) changed.push("api.tokens");
   // When a whole section comes or goes, its keys say nothing more.
   return changed.filter((key) => !changed.includes(key.split(".")[0] ?? "") || !key.includes("."));
 }
@@ -36,8 +39,18 @@ export function keepRestartKeys(running: Config, next: Config): Config {
     detection: { ...next.detection, windowMs, tickMs },
     stateDir: running.stateDir,
     bgp: keepBgp(running.bgp, next.bgp),
-    api: { ...next.api, host: running.api.host, port: running.api.port },
+    api: keepApi(running.api, next.api),
   });
+}
+
+/** Without tokens the API is open, which no address but a loopback one may be: then they stay as long as the address. */
+function keepApi(running: ApiConfig, next: ApiConfig): ApiConfig {
+  const { host, port, tokens, isShorthand } = running;
+  return { ...next, host, port, ...(opensRoutable(running, next) ? { tokens, isShorthand } : {}) };
+}
+
+function opensRoutable(running: ApiConfig, next: ApiConfig): boolean {
+  return next.tokens.length === 0 && !isLoopback(running.host);
 }
 
 function keepBgp(running: BgpConfig | null, next: BgpConfig | null): BgpConfig | null {

@@ -1,7 +1,7 @@
 /** Finds out who calls, and whether a bound token acts as its own node; tells of what looks like a fault of the setup. */
 import { mayActAs } from "../access/node-binding.ts";
 import { ANYONE, type Principal } from "../access/principal.ts";
-import { type ReadSecret, Tokens } from "../access/tokens.ts";
+import { type Secrets, Tokens } from "../access/tokens.ts";
 import type { TokenConfig } from "../config/api-section.ts";
 import type { Refusal } from "./refusal.ts";
 
@@ -14,7 +14,7 @@ export interface Gate {
 export interface TokenGateOptions {
   /** Of the configuration in force. None: the API is open. */
   readonly tokens: () => readonly TokenConfig[];
-  readonly readSecret: ReadSecret;
+  readonly secrets: Secrets;
   readonly metrics: { bindingRefused(route: string): void };
   readonly log: { warn(fields: object, message: string): void };
   /** Lets a repeated warning through once a minute. */
@@ -32,7 +32,7 @@ export class TokenGate implements Gate {
 
   constructor(options: TokenGateOptions) {
     this.#options = options;
-    this.#tokens = new Tokens(options.readSecret);
+    this.#tokens = new Tokens(options.secrets);
   }
 
   admit(request: Request): Principal | Refusal {
@@ -49,21 +49,21 @@ export class TokenGate implements Gate {
   bind(route: string, principal: Principal, node: string | null): Refusal | null {
     if (mayActAs(principal, node)) return null;
     const { metrics, log, limiter } = this.#options;
-    const { operator: token, node: bound } = principal;
+    const { operator: token_name, node: bound } = principal;
     metrics.bindingRefused(route);
-    limiter.pass(`node binding: ${token}`, (suppressed) =>
+    limiter.pass(`node binding: ${token_name}`, (suppressed) =>
       log.warn(
-        { token, bound, named: node, route, suppressed },
+        { token_name, bound, named: node, route, suppressed },
         "a token that is bound to a node was used for another",
       ),
     );
     return { kind: "other_node" };
   }
 
-  #tellAmbiguous(tokens: readonly string[]): void {
+  #tellAmbiguous(token_names: readonly string[]): void {
     const { log, limiter } = this.#options;
-    limiter.pass(`ambiguous secret: ${tokens.join()}`, (suppressed) =>
-      log.warn({ tokens, suppressed }, "one secret is that of tokens with different rights: refused"),
+    limiter.pass(`ambiguous secret: ${token_names.join()}`, (suppressed) =>
+      log.warn({ token_names, suppressed }, "one secret is that of tokens with different rights: refused"),
     );
   }
 }

@@ -1,5 +1,5 @@
 /** The listener: every route behind the one pipeline, from start to a stop that lets answers in progress finish. */
-import type { ReadSecret } from "../access/tokens.ts";
+import type { Secrets } from "../access/tokens.ts";
 import type { AuditTrail } from "../audit/audit-trail.ts";
 import type { TokenConfig } from "../config/api-section.ts";
 import type { Metrics } from "../observability/metrics.ts";
@@ -22,7 +22,7 @@ export interface HttpServerOptions {
   readonly service: Service;
   /** Of the configuration in force. None: the API is open. */
   readonly tokens: () => readonly TokenConfig[];
-  readonly readSecret: ReadSecret;
+  readonly secrets: Secrets;
   /** null: no trail is kept. */
   readonly audit: Pick<AuditTrail, "record"> | null;
   readonly metrics: Pick<Metrics, "api" | "text" | "contentType">;
@@ -43,7 +43,7 @@ export class HttpServer {
   readonly #app: ReturnType<typeof createApp>;
 
   constructor(options: HttpServerOptions) {
-    const { service, metrics, timers, clock, tokens, readSecret, audit, log, limiter } = options;
+    const { service, metrics, timers, clock, tokens, secrets, audit, log, limiter } = options;
     this.#options = options;
     const slicing = { clock, nextTurn };
     const hosts = new TablePass(() => service.hosts(), slicing);
@@ -51,7 +51,7 @@ export class HttpServer {
     this.#failures = { metrics: metrics.api, onFailure: (route, cause) => this.#tell(route, cause) };
     this.#app = createApp();
     register(this.#app, routesOf({ service, hosts, snapshots: this.#snapshots, slicing, metrics }), {
-      gate: new TokenGate({ tokens, readSecret, metrics: metrics.api, log, limiter }),
+      gate: new TokenGate({ tokens, secrets, metrics: metrics.api, log, limiter }),
       isReady: () => service.isReady(),
       isDryRun: () => service.isDryRun(),
       audit,
