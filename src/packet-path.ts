@@ -16,7 +16,6 @@ import { TickJudge } from "./detection/tick-judge.ts";
 import { HOST_IDLE_MS, SCREENED_ROWS_MAX } from "./limits.ts";
 import type { Log } from "./observability/log.ts";
 import type { Timers } from "./system/timers.ts";
-import { networksTable } from "./traffic/networks-table.ts";
 
 export interface PacketPathOptions {
   readonly native: Native;
@@ -77,7 +76,7 @@ export class PacketPath {
   }
 
   reconfigure(config: Config): void {
-    this.engine.setNetworks(networksTable(config));
+    this.engine.setNetworks(config.lookup.table);
     this.engine.setScreens(screensFor(config.hostgroups));
     this.#sampler.reconfigure(samplingPolicy(config));
   }

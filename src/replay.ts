@@ -15,7 +15,6 @@ import { ENDED_BANS_KEPT, HOST_IDLE_MS, SCREENED_ROWS_MAX } from "./limits.ts";
 import { type Ban, routeText } from "./mitigation/ban.ts";
 import { BanEngine } from "./mitigation/ban-engine.ts";
 import { mitigationPolicy } from "./mitigation/policy.ts";
-import { networksTable } from "./traffic/networks-table.ts";
 import { type Metric, round } from "./traffic/rates.ts";
 
 export interface ReplayOptions {
@@ -36,7 +35,7 @@ export function replay({ native, config, capture, print }: ReplayOptions): void 
     idleMs: HOST_IDLE_MS,
   });
   try {
-    engine.setNetworks(networksTable(config));
+    engine.setNetworks(config.lookup.table);
     engine.setScreens(screensFor(config.hostgroups));
     const source = engine.openReplay(capture);
     const attacks = run(engine, source, config, print);

@@ -1,24 +1,16 @@
 /** Which tenant owns an address or a hostgroup, by the configuration in force (choices, section 2: `tenant`). */
 import type { Config } from "../config/config.ts";
 import type { IpAddress } from "../net/address.ts";
-import { PrefixSet } from "../net/prefix-set.ts";
 import type { Principal } from "./principal.ts";
 
 export class Tenancy {
-  readonly #networks: PrefixSet;
-  readonly #prefixes: PrefixSet;
-  /** By a prefix's text. */
-  readonly #owners: ReadonlyMap<string, string | null>;
-  /** Of the implicit group `global`. */
-  readonly #globalOwner: string | null;
+  readonly #lookup: Config["lookup"];
+  readonly #hostgroups: Config["hostgroups"];
   readonly #groups: ReadonlyMap<string, ReadonlySet<string>>;
 
-  constructor({ networks, hostgroups }: Pick<Config, "networks" | "hostgroups">) {
-    const owned = hostgroups.flatMap((group) => group.networks.map((prefix) => ({ prefix, tenant: group.tenant })));
-    this.#networks = new PrefixSet(networks);
-    this.#prefixes = new PrefixSet(owned.map(({ prefix }) => prefix));
-    this.#owners = new Map(owned.map(({ prefix, tenant }) => [prefix.text, tenant]));
-    this.#globalOwner = hostgroups[0]?.tenant ?? null;
+  constructor({ lookup, hostgroups }: Pick<Config, "lookup" | "hostgroups">) {
+    this.#lookup = lookup;
+    this.#hostgroups = hostgroups;
     const byTenant = Map.groupBy(
       hostgroups.filter(({ tenant }) => tenant !== null),
       ({ tenant }) => tenant as string,
@@ -28,9 +20,7 @@ export class Tenancy {
 
   /** By the hostgroup with the longest prefix, else by `global`; null: nobody's, as all outside of `networks`. */
   tenantOf(ip: IpAddress): string | null {
-    const prefix = this.#prefixes.match(ip);
-    if (prefix !== null) return this.#owners.get(prefix.text) ?? null;
-    return this.#globalOwner !== null && this.#networks.match(ip) !== null ? this.#globalOwner : null;
+    return this.#hostgroups[this.#lookup.group(ip)]?.tenant ?? null;
   }
 
   /** Whether the caller may see and change what is at the address. */

@@ -1,6 +1,8 @@
 /** The domain form of a valid file. It only converts: what could be wrong was found before. */
 import { type IpAddress, parseAddress } from "../net/address.ts";
 import { type Prefix, parsePrefix } from "../net/prefix.ts";
+import { PrefixTable } from "../net/prefix-table.ts";
+import { NetworkLookup } from "../traffic/network-lookup.ts";
 import { METRICS } from "../traffic/rates.ts";
 import { buildApi } from "./api-section.ts";
 import type {
@@ -22,7 +24,7 @@ type CaptureFile = NonNullable<ConfigFile["capture"]>;
 type BgpFile = NonNullable<ConfigFile["bgp"]>;
 
 export function buildConfig(file: ConfigFile): Config {
-  return deepFreeze({
+  const plain: PlainConfig = {
     dryRun: file.dry_run,
     networks: file.networks.map(prefix),
     protectedWhitelist: file.protected_whitelist.map((text) => valid(parseAddressOrPrefix, text)),
@@ -51,7 +53,18 @@ export function buildConfig(file: ConfigFile): Config {
     notify: buildNotify(file.notify),
     updateCheck: buildUpdateCheck(file.update_check),
     api: buildApi(file.api),
+  };
+  return completeConfig(plain, {
+    lookup: NetworkLookup.of(plain),
+    whitelist: PrefixTable.of(plain.protectedWhitelist),
   });
+}
+
+export type ConfigTables = Pick<Config, "lookup" | "whitelist">;
+export type PlainConfig = Omit<Config, keyof ConfigTables>;
+
+export function completeConfig(plain: PlainConfig, tables: ConfigTables): Config {
+  return deepFreeze({ ...plain, ...tables });
 }
 
 /** `global` first; a group takes the thresholds that it does not set from there. */

@@ -1,6 +1,8 @@
 /** The validated configuration: frozen, replaced as a whole by a reload. What the keys mean: README, reference. */
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
+import type { PrefixTable } from "../net/prefix-table.ts";
+import type { NetworkLookup } from "../traffic/network-lookup.ts";
 import type { ApiConfig } from "./api-section.ts";
 import type { EdgeConfig, ScrubbingConfig } from "./nodes-section.ts";
 import type { NotifyConfig, UpdateCheckConfig } from "./notify-section.ts";
@@ -15,6 +17,10 @@ export interface Config {
   readonly detection: DetectionConfig;
   /** Index 0 is the implicit group `global` with the top-level thresholds and no networks of its own. */
   readonly hostgroups: readonly Hostgroup[];
+  /** Made of `networks` and `hostgroups`, once. */
+  readonly lookup: NetworkLookup;
+  /** Made of `protectedWhitelist`: row i is its entry i. */
+  readonly whitelist: PrefixTable;
   readonly ban: BanPolicy;
   readonly stateDir: string;
   /** null: no announcer. */

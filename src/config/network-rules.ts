@@ -2,7 +2,7 @@
 import { PREFIXES_MAX } from "../limits.ts";
 import { addressToBytes } from "../net/address.ts";
 import { coversMappedIpv4, mappedLength, type Prefix, parsePrefix, prefixContains } from "../net/prefix.ts";
-import { PrefixSet } from "../net/prefix-set.ts";
+import { PrefixTable } from "../net/prefix-table.ts";
 import { type ConfigPath, pathText } from "./problem.ts";
 import type { ConfigFile } from "./schema.ts";
 import type { Finding, Pruned } from "./shape.ts";
@@ -77,10 +77,11 @@ export function* groupNamesAreUnique({ hostgroups }: File): Generator<Finding> {
 export function* groupNetworksLieInNetworks(file: File): Generator<Finding> {
   // With a network missing, what lies in it would be reported for nothing.
   if (file.networks === undefined || file.networks.includes(undefined)) return;
-  const networks = new PrefixSet(placePrefixes(file.networks, []).map(({ prefix }) => prefix));
+  const networks = placePrefixes(file.networks, []).map(({ prefix }) => prefix);
+  const table = PrefixTable.of(networks);
   for (const { prefix, path } of groupPrefixes(file)) {
-    const network = networks.match(prefix.address);
-    if (network !== null && network.length <= prefix.length) continue;
+    const network = networks[table.find(prefix.address)];
+    if (network !== undefined && network.length <= prefix.length) continue;
     yield { path, rule: `${prefix.text} lies in none of networks: add it there, or correct it` };
   }
 }

@@ -1,7 +1,6 @@
 /** What is valid in a configuration, but perhaps not meant. */
 
 import { enclosingPrefix, type Prefix } from "../net/prefix.ts";
-import { PrefixSet } from "../net/prefix-set.ts";
 import { METRICS } from "../traffic/rates.ts";
 import type { Config } from "./config.ts";
 import { type ReadVariable, unsetVariables } from "./secrets.ts";
@@ -42,11 +41,10 @@ function* mirrorWarnings({ capture }: Config): Generator<Finding> {
   }
 }
 
-function* whitelistWarnings({ networks, protectedWhitelist }: Config): Generator<Finding> {
-  const inside = new PrefixSet(networks);
+function* whitelistWarnings({ networks, protectedWhitelist, lookup }: Config): Generator<Finding> {
   const holders = prefixesAround(networks, protectedWhitelist);
   for (const [i, entry] of protectedWhitelist.entries()) {
-    if (inside.match(entry.address) !== null || holders.has(entry.text)) continue;
+    if (lookup.holds(entry.address) || holders.has(entry.text)) continue;
     yield {
       path: ["protected_whitelist", i],
       rule: `${entry.text} is outside networks, where nothing is banned anyway`,

@@ -1,96 +1,17 @@
 import { describe, expect, test } from "bun:test";
-import { address, thresholds } from "../../test/fixtures/host-rows.ts";
-import { seededRandom } from "../../test/fixtures/seeded-random.ts";
-import { type Attack, startAttack } from "../detection/attack.ts";
-import { explain } from "../detection/reason.ts";
-import { hostPrefix, type Prefix, parsePrefix, prefixContains } from "../net/prefix.ts";
+import {
+  attackOn,
+  ended,
+  harness,
+  lasts,
+  policy,
+  started,
+  victim,
+  WHITELISTED,
+} from "../../test/fixtures/ban-engine.ts";
+import { address } from "../../test/fixtures/host-rows.ts";
+import { hostPrefix } from "../net/prefix.ts";
 import { admit } from "./admission.ts";
-import type { Announcer, Route, RouteState } from "./announcer.ts";
-import type { Ban } from "./ban.ts";
-import { BanEngine, type MitigationPolicy } from "./ban-engine.ts";
-
-const prefix = (text: string) => parsePrefix(text) as Prefix;
-const NETWORK = prefix("192.0.2.0/24");
-const WHITELISTED = address("192.0.2.53");
-const victim = address("192.0.2.1");
-
-class RecordingAnnouncer implements Announcer {
-  wanted: readonly string[] = [];
-  calls = 0;
-  want(routes: readonly Route[]): void {
-    this.calls++;
-    this.wanted = routes.map((route) => route.prefix.text).sort();
-  }
-  routeState(): RouteState {
-    return { kind: "announced" };
-  }
-  onChange(): void {}
-}
-
-function policy(overrides: Partial<MitigationPolicy> = {}): MitigationPolicy {
-  return {
-    dryRun: false,
-    ttlSeconds: 600,
-    maxActiveBans: 2,
-    isInNetworks: (ip) => prefixContains(NETWORK, ip),
-    isWhitelisted: (ip) => ip === WHITELISTED,
-    routeFor: (target) => ({ prefix: target, nextHop: address("198.51.100.1"), communities: [], localPref: 0 }),
-    ...overrides,
-  };
-}
-
-function harness(overrides: Partial<MitigationPolicy> = {}, endedKept = 10) {
-  let ids = 0;
-  const announcer = new RecordingAnnouncer();
-  const disk = new Map<string, Ban>();
-  const broken = { isBroken: false, faults: 0 };
-  const guard = () => {
-    if (broken.isBroken) throw new Error("disk full");
-  };
-  const seen: string[] = [];
-  const engine = new BanEngine({
-    policy: policy(overrides),
-    announcer,
-    endedKept,
-    newId: () => `ban-${++ids}`,
-    store: {
-      saveBan: (ban) => {
-        guard();
-        disk.set(ban.id, ban);
-      },
-      removeBan: (id) => {
-        guard();
-        disk.delete(id);
-      },
-      atOnce: (writes) => {
-        const before = [...disk];
-        try {
-          writes();
-        } catch (cause) {
-          disk.clear();
-          for (const [id, ban] of before) disk.set(id, ban);
-          throw cause;
-        }
-      },
-    },
-    onChange: (ban) => seen.push(`${ban.target} ${ban.state}`),
-    onUnsaved: () => {},
-    onStoreFault: () => broken.faults++,
-  });
-  return { engine, announcer, disk, broken, seen };
-}
-
-function attackOn(target = victim, id = `attack on ${target}`): Attack {
-  const rates = thresholds({ pps: 5000 });
-  const group = { name: "global", tenant: null, networks: [], thresholds: thresholds({ pps: 1000 }) };
-  const reason = explain(rates);
-  const detection = { id, target, group, direction: "incoming", metric: 0, rates, reason } as const;
-  return startAttack(detection, { wallMs: 0, monotonicMs: 0 });
-}
-
-const started = (attack: Attack) => ({ kind: "started", attack }) as const;
-const lasts = (attack: Attack) => ({ kind: "lasts", attack }) as const;
-const ended = (attack: Attack) => ({ kind: "ended", attack: { ...attack, endedAt: 1 } }) as const;
 
 describe("admission", () => {
   const state = { isBanned: true, active: 99 };
@@ -180,70 +101,6 @@ describe("an attack", () => {
     engine.attacksChanged([ended(attack)], 200);
     expect(engine.active.get(victim)).toMatchObject({ state: "active", manual: true });
   });
-
-  test("that is over still shows the manual ban that covered it, also beside a later attack and once that is lifted", () => {
-    const { engine } = harness();
-    engine.ban(victim, 0);
-    const [first, second, later] = [
-      { ...attackOn(victim, "first"), startedAt: 100, endedAt: 200 },
-      { ...attackOn(victim, "second"), startedAt: 300, endedAt: 400 },
-      { ...attackOn(victim, "later"), startedAt: 500, endedAt: 600 },
-    ];
-    for (const attack of [first, second]) {
-      engine.attacksChanged([{ kind: "started", attack: { ...attack, endedAt: null } }], attack.startedAt);
-      engine.attacksChanged([{ kind: "ended", attack }], attack.endedAt);
-      expect(engine.banOf(attack)).toMatchObject({ state: "active", manual: true });
-    }
-    expect(engine.banOf(first)).toMatchObject({ state: "active", manual: true });
-    engine.unban(victim, 500);
-    for (const attack of [first, second]) expect(engine.banOf(attack)).toMatchObject({ reason: "manual unban" });
-    expect(engine.banOf(later)).toBeNull();
-  });
-
-  test("that was over before a manual ban began does not show it", () => {
-    const { engine } = harness();
-    engine.ban(victim, 200);
-    expect(engine.banOf({ ...attackOn(), startedAt: 100, endedAt: 200 })).toBeNull();
-  });
-});
-
-test("the counts are those of a walk through the table, whatever happened to it", () => {
-  const seed = Math.trunc(Math.random() * 2 ** 32);
-  console.log(`seed ${seed}`);
-  const random = seededRandom(seed);
-  const below = (bound: number) => Math.floor(random() * bound);
-  const { engine } = harness({ maxActiveBans: 5 }, 20);
-  const targets = [...Array.from({ length: 9 }, (_, i) => address(`192.0.2.${i}`)), WHITELISTED];
-  const attacks = new Map<string, Attack>();
-  const seen = new Set<string>();
-  for (let step = 0; step < 2000; step++) {
-    const target = targets[below(targets.length)] as typeof victim;
-    const attack = attacks.get(target);
-    switch (below(5)) {
-      case 0:
-        engine.ban(target, step);
-        break;
-      case 1:
-        engine.unban(target, step);
-        break;
-      case 2:
-        attacks.set(target, attack ?? attackOn(target, `attack ${step}`));
-        break;
-      case 3:
-        if (attack !== undefined) engine.attacksChanged([ended(attack)], step);
-        attacks.delete(target);
-        break;
-      default:
-        engine.tick(step * 10_000);
-    }
-    engine.attacksChanged([...attacks.values()].map(lasts), step);
-    const walked = Object.groupBy(engine.all(), ({ state, method }) => `${state} ${method}`);
-    for (const { state, method, bans } of engine.counts()) {
-      expect(`${state}: ${bans}`).toBe(`${state}: ${walked[`${state} ${method}`]?.length ?? 0}`);
-      if (bans > 0) seen.add(state);
-    }
-  }
-  expect([...seen].sort()).toEqual(["active", "rejected", "withdrawn"]);
 });
 
 describe("an operator", () => {

@@ -1,19 +1,16 @@
 /** What the configuration says about bans, in the form that the ban engine asks for. */
 import type { BgpConfig, Config } from "../config/config.ts";
 import type { Prefix } from "../net/prefix.ts";
-import { PrefixSet } from "../net/prefix-set.ts";
 import type { Route } from "./announcer.ts";
 import type { MitigationPolicy } from "./ban-engine.ts";
 
 export function mitigationPolicy(config: Config): MitigationPolicy {
-  const networks = new PrefixSet(config.networks);
-  const whitelist = new PrefixSet(config.protectedWhitelist);
   return {
     dryRun: config.dryRun,
     ttlSeconds: config.ban.ttlSeconds,
     maxActiveBans: config.ban.maxActiveBans,
-    isInNetworks: (target) => networks.match(target) !== null,
-    isWhitelisted: (target) => whitelist.match(target) !== null,
+    isInNetworks: (target) => config.lookup.holds(target),
+    isWhitelisted: (target) => config.whitelist.find(target) >= 0,
     routeFor: (prefix) => (config.bgp === null ? null : blackhole(prefix, config.bgp)),
   };
 }

@@ -41,7 +41,7 @@ export function addressFamily(ip: IpAddress): 4 | 6 {
 }
 
 /** 16 bytes, freshly allocated; IPv4 in its mapped form. */
-export function addressToBytes(ip: IpAddress): Uint8Array {
+export function addressToBytes(ip: IpAddress): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(ADDRESS_BYTES);
   if (addressFamily(ip) === 6) writeIpv6(ip, bytes);
   else writeMappedIpv4(ip, bytes);

@@ -65,7 +65,7 @@ describe("a ban on the wire", () => {
   });
 
   test("that the speaker refused says why", () => {
-    const routeState = { kind: "failed", cause: "bgp announce failed: bad next hop" } as const;
+    const routeState = { kind: "failed", cause: "bad next hop" } as const;
     expect(banToWire({ ban: ban(), routeState })).toMatchObject({
       announced: false,
       announce_error: "bgp announce failed: bad next hop",

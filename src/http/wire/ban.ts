@@ -40,6 +40,8 @@ export const BanWire = Type.Object(
 );
 export type BanWire = Static<typeof BanWire>;
 
+export const BansWire = Type.Object({ bans: Type.Array(BanWire) }, { additionalProperties: false });
+
 export function banToWire({ ban, routeState }: BanView): BanWire {
   const { route } = ban;
   const isInForce = ban.state === "active" && !ban.dryRun;

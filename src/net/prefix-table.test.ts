@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { seededRandom } from "../../test/fixtures/seeded-random.ts";
 import { addressFromBytes, type IpAddress, parseAddress } from "./address.ts";
 import { type Prefix, parsePrefix, prefixContains } from "./prefix.ts";
-import { PrefixSet } from "./prefix-set.ts";
+import { PrefixTable } from "./prefix-table.ts";
 
 function ip(text: string): IpAddress {
   const parsed = parseAddress(text);
@@ -16,10 +16,13 @@ function prefix(text: string): Prefix {
   return parsed;
 }
 
-describe("match", () => {
-  const set = new PrefixSet(
-    ["10.0.0.0/8", "10.1.0.0/16", "10.1.2.3/32", "2001:db8::/32", "2001:db8:1::/48", "2001:db8::1/128"].map(prefix),
-  );
+/** Text of the longest prefix. */
+function found(prefixes: readonly string[], address: string): string | undefined {
+  return prefixes[PrefixTable.of(prefixes.map(prefix)).find(ip(address))];
+}
+
+describe("the longest match", () => {
+  const prefixes = ["10.0.0.0/8", "10.1.0.0/16", "10.1.2.3/32", "2001:db8::/32", "2001:db8:1::/48", "2001:db8::1/128"];
 
   test.each([
     ["10.200.0.1", "10.0.0.0/8"],
@@ -33,18 +36,28 @@ describe("match", () => {
     ["2001:db8::1", "2001:db8::1/128"],
     ["2001:db9::", undefined],
   ])("%s lies in %p", (address, expected) => {
-    expect(set.match(ip(address))?.text).toBe(expected);
+    expect(found(prefixes, address)).toBe(expected);
   });
 
-  test("an empty set holds nothing", () => {
-    expect(new PrefixSet([]).match(ip("192.0.2.1"))).toBeNull();
+  test("an empty table holds nothing", () => {
+    expect(PrefixTable.of([]).find(ip("192.0.2.1"))).toBe(-1);
+  });
+
+  test("of equal prefixes the last one is found", () => {
+    expect(PrefixTable.of(["10.0.0.0/8", "10.0.0.0/8"].map(prefix)).find(ip("10.0.0.1"))).toBe(1);
+  });
+
+  test("a table goes to another thread and finds there what it found here", () => {
+    const { packed } = PrefixTable.of(prefixes.map(prefix));
+    const moved = new PrefixTable(structuredClone(packed, { transfer: [packed.addresses.buffer] }));
+    expect(prefixes[moved.find(ip("10.1.9.9"))]).toBe("10.1.0.0/16");
   });
 
   test("a default route holds its own family only", () => {
-    expect(new PrefixSet([prefix("::/0")]).match(ip("192.0.2.1"))).toBeNull();
-    expect(new PrefixSet([prefix("::/0")]).match(ip("2001:db8::1"))?.text).toBe("::/0");
-    expect(new PrefixSet([prefix("0.0.0.0/0")]).match(ip("2001:db8::1"))).toBeNull();
-    expect(new PrefixSet([prefix("0.0.0.0/0")]).match(ip("192.0.2.1"))?.text).toBe("0.0.0.0/0");
+    expect(found(["::/0"], "192.0.2.1")).toBeUndefined();
+    expect(found(["::/0"], "2001:db8::1")).toBe("::/0");
+    expect(found(["0.0.0.0/0"], "2001:db8::1")).toBeUndefined();
+    expect(found(["0.0.0.0/0"], "192.0.2.1")).toBe("0.0.0.0/0");
   });
 
   test("agrees with a search through all prefixes", () => {
@@ -61,12 +74,12 @@ describe("match", () => {
       const parsed = parsePrefix(`${address()}/${Math.floor(random() * 40)}`);
       if (parsed !== null) prefixes.push(parsed);
     }
-    const set = new PrefixSet(prefixes);
+    const table = PrefixTable.of(prefixes);
     for (let round = 0; round < 2000; round++) {
       const target = address();
       const holders = prefixes.filter((candidate) => prefixContains(candidate, target));
       const longest = holders.sort((a, b) => b.length - a.length)[0] ?? null;
-      expect(set.match(target)?.text, `seed ${seed}: ${target}`).toBe(longest?.text);
+      expect(prefixes[table.find(target)]?.text, `seed ${seed}: ${target}`).toBe(longest?.text);
     }
   });
 });

@@ -3,7 +3,7 @@ import type { Hostgroup } from "../config/config.ts";
 import type { NetworksTable as NativeNetworksTable } from "../dataplane/native.d.ts";
 import { addressFromBytes } from "../net/address.ts";
 import { type Prefix, parsePrefix } from "../net/prefix.ts";
-import { type NetworksTable, networksTable } from "./networks-table.ts";
+import { NetworkLookup, type NetworksTable } from "./network-lookup.ts";
 
 function prefix(text: string): Prefix {
   const parsed = parsePrefix(text);
@@ -27,7 +27,7 @@ function rows(table: NetworksTable): [string, number, number, number][] {
 const GLOBAL = hostgroup("global");
 
 test("a network is of the global group, a hostgroup's prefix of the network that it lies in", () => {
-  const table: NativeNetworksTable = networksTable({
+  const { table }: { table: NativeNetworksTable } = NetworkLookup.of({
     networks: ["198.51.100.0/24", "10.0.0.0/8", "2001:db8::/32"].map(prefix),
     hostgroups: [GLOBAL, hostgroup("web", "10.1.0.0/16", "2001:db8:1::/48"), hostgroup("dns", "10.1.0.53/32")],
   });
@@ -43,8 +43,21 @@ test("a network is of the global group, a hostgroup's prefix of the network that
   expect(table.groupCount).toBe(3);
 });
 
+test("an address is of the hostgroup with the longest prefix, else global, and of none outside of the networks", () => {
+  const lookup = NetworkLookup.of({
+    networks: ["10.0.0.0/8", "2001:db8::/32"].map(prefix),
+    hostgroups: [GLOBAL, hostgroup("web", "10.1.0.0/16"), hostgroup("dns", "10.1.0.53/32")],
+  });
+  const groups = ["10.1.0.53", "10.1.0.54", "10.2.0.1", "2001:db8::1", "11.0.0.0"].map((text) => {
+    const { address: target } = prefix(text.includes(":") ? `${text}/128` : `${text}/32`);
+    expect(lookup.holds(target)).toBe(text !== "11.0.0.0");
+    return lookup.group(target);
+  });
+  expect(groups).toEqual([2, 1, 0, 0, -1]);
+});
+
 test("a hostgroup that takes a whole network takes its row", () => {
-  const table = networksTable({
+  const { table } = NetworkLookup.of({
     networks: [prefix("10.0.0.0/8")],
     hostgroups: [GLOBAL, hostgroup("all", "10.0.0.0/8")],
   });
@@ -53,5 +66,5 @@ test("a hostgroup that takes a whole network takes its row", () => {
 
 test("a hostgroup outside the networks is a bug, since the rules of the configuration exclude it", () => {
   const config = { networks: [prefix("10.0.0.0/8")], hostgroups: [GLOBAL, hostgroup("far", "192.0.2.0/24")] };
-  expect(() => networksTable(config)).toThrow("hostgroup far: 192.0.2.0/24 lies in no network");
+  expect(() => NetworkLookup.of(config)).toThrow("hostgroup far: 192.0.2.0/24 lies in no network");
 });

@@ -1,0 +1,92 @@
+/**
+ * Longest-prefix match over many prefixes: one hash lookup for each length in use, the longest first. All in flat arrays,
+ * so that a table that one thread made costs another nothing to take over.
+ */
+import { ADDRESS_BYTES, addressFamily, addressToBytes, type IpAddress, MAPPED_BITS } from "./address.ts";
+import { clearHostBits, mappedLength, type Prefix } from "./prefix.ts";
+
+/** Lengths are of the 128-bit form. */
+export interface PackedPrefixes {
+  /** 16 bytes a row, IPv4 in its mapped form. */
+  readonly addresses: Uint8Array<ArrayBuffer>;
+  readonly lengths: Uint8Array<ArrayBuffer>;
+  /** The lengths that occur, the longest first. */
+  readonly lengthsInUse: Uint8Array<ArrayBuffer>;
+  /** Open addressing: row + 1, or 0 where a slot is free. A power of two, half of it free at least. */
+  readonly slots: Uint32Array<ArrayBuffer>;
+}
+
+const WORDS = ADDRESS_BYTES / 4;
+
+export class PrefixTable {
+  readonly #packed: PackedPrefixes;
+  readonly #words: Uint32Array;
+
+  constructor(packed: PackedPrefixes) {
+    this.#packed = packed;
+    this.#words = wordsOf(packed.addresses);
+  }
+
+  /** Row i is prefix i. Of equal prefixes the last one is found. */
+  static of(prefixes: readonly Prefix[]): PrefixTable {
+    const addresses = new Uint8Array(prefixes.length * ADDRESS_BYTES);
+    for (const [row, prefix] of prefixes.entries()) addresses.set(addressToBytes(prefix.address), row * ADDRESS_BYTES);
+    const lengths = Uint8Array.from(prefixes, mappedLength);
+    const slots = new Uint32Array(2 ** Math.ceil(Math.log2(2 * prefixes.length + 2)));
+    const lengthsInUse = Uint8Array.from(new Set(lengths)).sort().reverse();
+    const table = new PrefixTable({ addresses, lengths, lengthsInUse, slots });
+    for (const [row, length] of lengths.entries()) slots[table.#slotOf(table.#words, row * WORDS, length)] = row + 1;
+    return table;
+  }
+
+  /** Its own arrays, to be changed by nobody. */
+  get packed(): PackedPrefixes {
+    return this.#packed;
+  }
+
+  /** The row of the longest prefix that contains `ip`; -1: none does. */
+  find(ip: IpAddress): number {
+    const { lengthsInUse, slots } = this.#packed;
+    const bytes = addressToBytes(ip);
+    const words = wordsOf(bytes);
+    // Without this, ::/0 would contain every IPv4 address by its mapped form.
+    const shortest = addressFamily(ip) === 4 ? MAPPED_BITS : 0;
+    for (const length of lengthsInUse) {
+      if (length < shortest) break;
+      clearHostBits(bytes, length);
+      const entry = slots[this.#slotOf(words, 0, length)] as number;
+      if (entry > 0) return entry - 1;
+    }
+    return -1;
+  }
+
+  /** Where the prefix is, or the free slot where it would be. */
+  #slotOf(words: Uint32Array, at: number, length: number): number {
+    const { lengths, slots } = this.#packed;
+    const mask = slots.length - 1;
+    for (let slot = hashOf(words, at, length) & mask; ; slot = (slot + 1) & mask) {
+      const row = (slots[slot] as number) - 1;
+      if (row < 0 || (lengths[row] === length && this.#isAt(row, words, at))) return slot;
+    }
+  }
+
+  #isAt(row: number, words: Uint32Array, at: number): boolean {
+    for (let i = 0; i < WORDS; i++) if (this.#words[row * WORDS + i] !== words[at + i]) return false;
+    return true;
+  }
+}
+
+function wordsOf(bytes: Uint8Array<ArrayBuffer>): Uint32Array {
+  return new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
+}
+
+/** Multiplies and folds each word in; the constants are those of MurmurHash3, which is in the public domain. */
+function hashOf(words: Uint32Array, at: number, length: number): number {
+  let hash = length;
+  for (let i = 0; i < WORDS; i++) {
+    hash = Math.imul(hash ^ (words[at + i] as number), 0x85ebca6b);
+    hash ^= hash >>> 13;
+  }
+  hash = Math.imul(hash, 0xc2b2ae35);
+  return hash ^ (hash >>> 16);
+}

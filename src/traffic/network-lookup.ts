@@ -1,0 +1,83 @@
+/**
+ * Which configured network and which hostgroup an address lies in: every prefix names both, so that one longest match
+ * gives them. The same rows are what the packet counter goes by.
+ */
+import type { Config } from "../config/config.ts";
+import type { IpAddress } from "../net/address.ts";
+import type { Prefix } from "../net/prefix.ts";
+import { type PackedPrefixes, PrefixTable } from "../net/prefix-table.ts";
+
+/** Structurally the addon's NetworksTable, which this folder must not know. */
+export interface NetworksTable {
+  /** 16 bytes a prefix, IPv4 in its mapped form; lengths are of that form. */
+  readonly addresses: Uint8Array;
+  readonly lengths: Uint8Array;
+  readonly networks: Uint32Array;
+  readonly groups: Uint32Array;
+  readonly networkCount: number;
+  readonly groupCount: number;
+}
+
+/** What another thread needs to have the same lookup. */
+export interface PackedLookup {
+  readonly prefixes: PackedPrefixes;
+  readonly networks: Uint32Array<ArrayBuffer>;
+  readonly groups: Uint32Array<ArrayBuffer>;
+  readonly networkCount: number;
+  readonly groupCount: number;
+}
+
+/** The implicit group `global`, which takes what no hostgroup names. */
+const GLOBAL_GROUP = 0;
+
+export class NetworkLookup {
+  readonly #packed: PackedLookup;
+  readonly #prefixes: PrefixTable;
+
+  constructor(packed: PackedLookup) {
+    this.#packed = packed;
+    this.#prefixes = new PrefixTable(packed.prefixes);
+  }
+
+  static of({ networks, hostgroups }: Pick<Config, "networks" | "hostgroups">): NetworkLookup {
+    // By text: a hostgroup may take a network as it is, and that prefix must be in the table once.
+    const rows = new Map<string, { prefix: Prefix; network: number; group: number }>();
+    networks.forEach((prefix, network) => {
+      rows.set(prefix.text, { prefix, network, group: GLOBAL_GROUP });
+    });
+    const table = PrefixTable.of(networks);
+    hostgroups.forEach((hostgroup, group) => {
+      for (const prefix of hostgroup.networks) {
+        const network = table.find(prefix.address);
+        if (network < 0) throw new Error(`hostgroup ${hostgroup.name}: ${prefix.text} lies in no network`);
+        rows.set(prefix.text, { prefix, network, group });
+      }
+    });
+    return new NetworkLookup({
+      prefixes: PrefixTable.of(Array.from(rows.values(), ({ prefix }) => prefix)).packed,
+      networks: Uint32Array.from(rows.values(), ({ network }) => network),
+      groups: Uint32Array.from(rows.values(), ({ group }) => group),
+      networkCount: networks.length,
+      groupCount: hostgroups.length,
+    });
+  }
+
+  get packed(): PackedLookup {
+    return this.#packed;
+  }
+
+  get table(): NetworksTable {
+    const { prefixes, ...rest } = this.#packed;
+    return { addresses: prefixes.addresses, lengths: prefixes.lengths, ...rest };
+  }
+
+  /** Whether the address lies in any of the networks. */
+  holds(ip: IpAddress): boolean {
+    return this.#prefixes.find(ip) >= 0;
+  }
+
+  /** Index in `config.hostgroups`, 0 for `global`; -1 outside of the networks. */
+  group(ip: IpAddress): number {
+    return this.#packed.groups[this.#prefixes.find(ip)] ?? -1;
+  }
+}
