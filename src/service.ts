@@ -1,13 +1,18 @@
 /** Answers what the API asks and carries out what it orders, from the tables of the running service. */
 import { Tenancy } from "./access/tenancy.ts";
+import type { AuditEvent } from "./audit/audit-event.ts";
+import type { AuditAnswer } from "./audit/audit-trail.ts";
 import type { Config } from "./config/config.ts";
 import { ConfigError } from "./config/load.ts";
+import type { Attack } from "./detection/attack.ts";
 import type { Floodwall } from "./floodwall.ts";
 import { HostRowView } from "./host-row-view.ts";
 import {
   type AttackView,
+  type AuditQuestion,
   type BanView,
   type BgpView,
+  HistoryFault,
   type HostView,
   type ReloadOutcome,
   type Service,
@@ -19,18 +24,30 @@ import type { Ban } from "./mitigation/ban.ts";
 import type { IpAddress } from "./net/address.ts";
 import { StateDatabaseError } from "./storage/state-database.ts";
 import { allocateHostRows, type HostRows } from "./traffic/host-rows.ts";
+import type { TrafficPoint, TrafficQuestion } from "./traffic/traffic-history.ts";
+
+/** What the API asks of the history store. All of it may reject, told and counted by the store. */
+export interface History {
+  trafficPoints(question: TrafficQuestion): Promise<readonly TrafficPoint[]>;
+  auditEvents(question: AuditQuestion): Promise<readonly AuditEvent[]>;
+  /** One that is over; null: not kept. */
+  endedAttack(id: string): Promise<Attack | null>;
+}
 
 export class RunningService implements Service {
   readonly #floodwall: Floodwall;
   readonly #version: string;
+  readonly #history: History | null;
   /** Allocated with the first reading of hosts. */
   #rows: HostRows | null = null;
   #tenancy: { readonly of: Config; readonly tenancy: Tenancy } | null = null;
   ready = false;
 
-  constructor(floodwall: Floodwall, version: string) {
+  /** @param history null: storage is off. */
+  constructor(floodwall: Floodwall, version: string, history: History | null = null) {
     this.#floodwall = floodwall;
     this.#version = version;
+    this.#history = history;
   }
 
   isReady(): boolean {
@@ -87,7 +104,19 @@ export class RunningService implements Service {
 
   async attack(id: string): Promise<AttackView | null> {
     const { active, recent } = this.attacks();
-    return active.find(({ attack }) => attack.id === id) ?? recent.find(({ attack }) => attack.id === id) ?? null;
+    const known = [...active, ...recent].find(({ attack }) => attack.id === id);
+    if (known !== undefined || this.#history === null) return known ?? null;
+    const attack = await orHistoryFault(this.#history.endedAttack(id));
+    return attack === null ? null : { attack, ban: this.#floodwall.bans.banOf(attack) };
+  }
+
+  async traffic(question: TrafficQuestion): Promise<readonly TrafficPoint[] | null> {
+    return this.#history === null ? null : orHistoryFault(this.#history.trafficPoints(question));
+  }
+
+  async auditEvents(question: AuditQuestion): Promise<AuditAnswer> {
+    if (this.#history === null) return { available: false };
+    return { available: true, events: await orHistoryFault(this.#history.auditEvents(question)) };
   }
 
   *hosts(): Iterable<HostView> {
@@ -163,5 +192,13 @@ function orFault<T>(operation: () => T): T {
   } catch (cause) {
     if (cause instanceof StateDatabaseError) throw new ServiceFault(`${cause.message}; nothing was changed`);
     throw cause;
+  }
+}
+
+async function orHistoryFault<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (cause) {
+    throw new HistoryFault("the history failed", { cause });
   }
 }

@@ -7,6 +7,7 @@ import type { Refusal } from "./refusal.ts";
 export type Fields<T> = { readonly kind: "fields"; readonly fields: T };
 
 export interface FieldCheck<T> {
+  readonly schema: TObject;
   check(value: unknown): Fields<T> | Refusal;
 }
 
@@ -14,6 +15,7 @@ export interface FieldCheck<T> {
 export function fieldCheck<Schema extends TObject>(schema: Schema): FieldCheck<Static<Schema>> {
   const compiled = TypeCompiler.Compile(schema);
   return {
+    schema,
     check(value) {
       if (compiled.Check(value)) return { kind: "fields", fields: value };
       const error = compiled.Errors(value).First();

@@ -2,10 +2,12 @@
  * The parameters of GET /api/v1/hosts: which hosts, in which order, how many, and after which place in the order. Rates
  * change between two pages, so a page goes on after a place, not after a number of hosts.
  */
+import { Type } from "@sinclair/typebox";
 import { HOSTS_PAGE_MAX } from "../limits.ts";
 import { addressOrder, parseAddress } from "../net/address.ts";
 import { type Prefix, parsePrefixLoosely } from "../net/prefix.ts";
 import { type InvalidQuery, invalidQuery, parameter } from "./query.ts";
+import { oneOf } from "./wire/one-of.ts";
 
 export interface HostsPageQuery {
   readonly kind: "page";
@@ -29,8 +31,22 @@ export interface Place {
   readonly order: string;
 }
 
-const PARAMETERS = ["limit", "after", "q", "group", "sort"];
 const DEFAULT_LIMIT = 100;
+
+export const HOSTS_PARAMETERS = {
+  limit: {
+    text: `Hosts on the page, ${DEFAULT_LIMIT} where any other of these is given.`,
+    schema: Type.Integer({ minimum: 1, maximum: HOSTS_PAGE_MAX }),
+  },
+  after: { text: "What next was on the page before, in the same sort.", schema: Type.String() },
+  q: { text: "A part of the address, or a prefix that it is in, as 192.0.2.0/24.", schema: Type.String() },
+  group: { text: "Name of the hostgroup.", schema: Type.String() },
+  sort: {
+    text: "Default: target. With - in front descending; hosts of equal rates are in order of address.",
+    schema: oneOf("target", "-target", "pps", "-pps", "mbps", "-mbps", "flows_per_sec", "-flows_per_sec"),
+  },
+};
+const PARAMETERS = Object.keys(HOSTS_PARAMETERS);
 
 /** null: none of the parameters is there, all hosts are asked for. */
 export function hostsPageQuery(query: URLSearchParams): HostsPageQuery | InvalidQuery | null {

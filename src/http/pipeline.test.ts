@@ -168,7 +168,7 @@ test("every route but the open ones passes the gate, whatever the method, the bo
   const hosts = new TablePass(() => service.hosts(), slicing);
   const snapshots = new HostsSnapshots(hosts, { after: () => () => {} });
   const metrics = { contentType: "text/plain", text: async () => "" };
-  const routes = routesOf({ service, hosts, snapshots, slicing, metrics });
+  const routes = routesOf({ service, hosts, snapshots, slicing, metrics, clock: slicing.clock });
   const { base } = listen(routes, { gate: refusingGate });
   const open: string[] = [];
   for (const { method, path, access } of routes) {

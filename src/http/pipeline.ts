@@ -15,7 +15,7 @@ import type { Gate } from "./gate.ts";
 import { type Refusal, refuse } from "./refusal.ts";
 import { readTarget } from "./request-target.ts";
 import type { Call, CommandRoute, ReadRoute, Route } from "./route.ts";
-import { ServiceFault } from "./service.ts";
+import { HistoryFault, ServiceFault } from "./service.ts";
 
 export interface PipelineOptions extends FailureOptions {
   readonly gate: Gate;
@@ -182,6 +182,7 @@ async function measured(
 /** A fault says what failed; of a bug nothing gets out. */
 export function failed(name: string, cause: unknown, { metrics, onFailure }: FailureOptions): Refusal {
   metrics.failed(name);
+  if (cause instanceof HistoryFault) return { kind: "history_fault" };
   onFailure(name, cause);
   return cause instanceof ServiceFault ? { kind: "fault", message: cause.message } : { kind: "bug" };
 }

@@ -27,6 +27,7 @@ export type Refusal =
   | { readonly kind: "invalid_config"; readonly problems: readonly string[] }
   /** The world failed the service; the message suits a caller's eyes. */
   | { readonly kind: "fault"; readonly message: string }
+  | { readonly kind: "history_fault" }
   /** A bug of ours: nothing of it gets out. */
   | { readonly kind: "bug" }
   | { readonly kind: "too_many_holds" };
@@ -89,6 +90,8 @@ export function describeRefusal(refusal: Refusal): Description {
       return { status: 400, error: problemText(refusal.problems) };
     case "fault":
       return { status: 503, error: refusal.message };
+    case "history_fault":
+      return { status: 502, error: "the history cannot be read" };
     case "bug":
       return { status: 500, error: "internal error" };
     case "too_many_holds":

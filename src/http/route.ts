@@ -3,6 +3,7 @@ import type { Access, Principal } from "../access/principal.ts";
 import type { AuditAction, AuditResult, AuditTargetType } from "../audit/audit-event.ts";
 import type { FieldCheck } from "./fields.ts";
 import type { Refusal } from "./refusal.ts";
+import type { RouteDescription } from "./route-description.ts";
 
 /** A request that passed the gate. */
 export interface Call {
@@ -48,6 +49,8 @@ interface RouteLine {
   readonly name: string;
   /** As it is matched: exactly, case and slashes included; `:name` stands for a step that is not empty. */
   readonly path: string;
+  /** For those who use it; a test asks every route for it. */
+  readonly about?: RouteDescription;
 }
 
 /** Open to all and at all times, also while the service starts. */

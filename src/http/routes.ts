@@ -1,13 +1,17 @@
 /** All routes, in the order of the interface's section 4. */
+import type { Clock } from "../system/clock.ts";
 import type { HostsSnapshots } from "./hosts-snapshots.ts";
 import type { Route } from "./route.ts";
 import { attackRoute, attacksRoute } from "./routes/attacks.ts";
+import { auditRoute } from "./routes/audit.ts";
 import { banRoute, bansRoute, unbanRoute } from "./routes/bans.ts";
 import { reloadRoute } from "./routes/config.ts";
 import { healthzRoute } from "./routes/healthz.ts";
 import { hostsRoute } from "./routes/hosts.ts";
 import { type MetricsText, metricsRoute } from "./routes/metrics.ts";
+import { openapiRoute } from "./routes/openapi.ts";
 import { statusRoute } from "./routes/status.ts";
+import { trafficRoute } from "./routes/traffic.ts";
 import type { HostView, Service } from "./service.ts";
 import type { Slicing, TablePass } from "./table-pass.ts";
 
@@ -18,19 +22,23 @@ export interface RouteSources {
   /** For the other large tables. */
   readonly slicing: Slicing;
   readonly metrics: MetricsText;
+  readonly clock: Pick<Clock, "wallMs">;
 }
 
-export function routesOf({ service, hosts, snapshots, slicing, metrics }: RouteSources): readonly Route[] {
-  return [
+export function routesOf({ service, hosts, snapshots, slicing, metrics, clock }: RouteSources): readonly Route[] {
+  const routes: readonly Route[] = [
     statusRoute(service),
     attacksRoute(service, slicing),
     attackRoute(service),
     hostsRoute(service, hosts, snapshots),
     bansRoute(service, slicing),
+    trafficRoute(service, clock),
+    auditRoute(service, clock),
     banRoute(service),
     unbanRoute(service),
     reloadRoute(service),
     metricsRoute(metrics),
     healthzRoute(service),
   ];
+  return [...routes, openapiRoute(routes)];
 }

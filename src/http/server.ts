@@ -11,6 +11,7 @@ import { HostsSnapshots } from "./hosts-snapshots.ts";
 import { ListenError } from "./listen-error.ts";
 import { type FailureOptions, failed, register } from "./pipeline.ts";
 import { refuse } from "./refusal.ts";
+import type { Route } from "./route.ts";
 import { routesOf } from "./routes.ts";
 import type { Service } from "./service.ts";
 import { TablePass } from "./table-pass.ts";
@@ -37,6 +38,8 @@ export interface HttpServerOptions {
 const STOP_MS = 3000;
 
 export class HttpServer {
+  /** All that it answers. */
+  readonly routes: readonly Route[];
   readonly #options: HttpServerOptions;
   readonly #snapshots: HostsSnapshots;
   readonly #failures: FailureOptions;
@@ -50,7 +53,8 @@ export class HttpServer {
     this.#snapshots = new HostsSnapshots(hosts, timers);
     this.#failures = { metrics: metrics.api, onFailure: (route, cause) => this.#tell(route, cause) };
     this.#app = createApp();
-    register(this.#app, routesOf({ service, hosts, snapshots: this.#snapshots, slicing, metrics }), {
+    this.routes = routesOf({ service, hosts, snapshots: this.#snapshots, slicing, metrics, clock });
+    register(this.#app, this.routes, {
       gate: new TokenGate({ tokens, secrets, metrics: metrics.api, log, limiter }),
       isReady: () => service.isReady(),
       isDryRun: () => service.isDryRun(),

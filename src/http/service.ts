@@ -1,11 +1,13 @@
 /** What the routes need of the service, in the words of the domain. The composition root implements it. */
 import type { Tenancy } from "../access/tenancy.ts";
+import type { AuditAnswer, AuditFilters, AuditRange } from "../audit/audit-trail.ts";
 import type { BgpConfig, Thresholds } from "../config/config.ts";
 import type { Attack } from "../detection/attack.ts";
 import type { RouteState } from "../mitigation/announcer.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Rates } from "../traffic/rates.ts";
+import type { TrafficPoint, TrafficQuestion } from "../traffic/traffic-history.ts";
 
 export interface Service {
   /** False until all components have started: until then only the open routes answer. */
@@ -16,7 +18,7 @@ export interface Service {
   /** Counts and hostgroups are the tenant's own; null: all. */
   status(tenant: string | null): StatusView;
   attacks(): AttacksView;
-  /** In progress, over, or of the history; null: there is none of this id. */
+  /** In progress, over, or of the history; null: there is none of this id. Rejects with a HistoryFault. */
   attack(id: string): Promise<AttackView | null>;
   /**
    * Read row by row, with the event loop running on in between: hosts may come and go meanwhile. A row is valid until the
@@ -25,6 +27,10 @@ export interface Service {
   hosts(): Iterable<HostView>;
   /** Active, refused and ended, in no order. */
   bans(): readonly BanView[];
+  /** Oldest first; null: storage is off. Rejects with a HistoryFault. */
+  traffic(question: TrafficQuestion): Promise<readonly TrafficPoint[] | null>;
+  /** Newest first. Rejects with a HistoryFault. */
+  auditEvents(question: AuditQuestion): Promise<AuditAnswer>;
   /** Returns a rejected ban when policy refuses. Throws ServiceFault when the ban cannot be kept. */
   ban(target: IpAddress, operator: string): BanView;
   /** The withdrawn ban; null: the address has no active one. Throws ServiceFault when that cannot be kept. */
@@ -41,6 +47,18 @@ export type ReloadOutcome =
 /** The world failed the service, not the caller: answered 503 with this message, which must suit a caller's eyes. */
 export class ServiceFault extends Error {
   override readonly name = "ServiceFault";
+}
+
+/** The history failed the caller: answered 502. What failed was told and counted where it did. */
+export class HistoryFault extends Error {
+  override readonly name = "HistoryFault";
+}
+
+export interface AuditQuestion {
+  readonly range: AuditRange;
+  readonly filters: AuditFilters;
+  /** null: the rows of all callers. */
+  readonly tenant: string | null;
 }
 
 export interface StatusView {

@@ -4,7 +4,7 @@ import { AttacksReader } from "../attacks-reader.ts";
 import type { ReadRoute } from "../route.ts";
 import type { AttackView, Service } from "../service.ts";
 import { type Slicing, TablePass } from "../table-pass.ts";
-import { attackToWire } from "../wire/attack.ts";
+import { AttacksWire, AttackWire, attackToWire } from "../wire/attack.ts";
 
 export function attacksRoute(service: Service, slicing: Slicing): ReadRoute {
   const attacks = new TablePass(() => allOf(service), slicing);
@@ -13,6 +13,10 @@ export function attacksRoute(service: Service, slicing: Slicing): ReadRoute {
     method: "GET",
     path: "/api/v1/attacks",
     access: "viewer",
+    about: {
+      summary: "Attacks in progress, and the last that are over, newest first",
+      answers: { 200: { text: "The attacks.", schema: AttacksWire } },
+    },
     handle: async ({ principal }) => {
       const makeReader = () => new AttacksReader(principal, service.tenancy());
       return jsonBlobAnswer(await attacks.read(JSON.stringify(principal.tenant), makeReader));
@@ -27,6 +31,14 @@ export function attackRoute(service: Service): ReadRoute {
     method: "GET",
     path: "/api/v1/attacks/:id",
     access: "viewer",
+    about: {
+      summary: "One attack: in progress, over, or of the history",
+      answers: {
+        200: { text: "The attack.", schema: AttackWire },
+        404: { text: "Unknown attack, or another tenant's." },
+        502: { text: "The history cannot be read." },
+      },
+    },
     handle: async ({ principal, params }) => {
       const view = await service.attack(params["id"] ?? "");
       if (view === null || !service.tenancy().owns(principal, view.attack.target)) return { kind: "unknown_attack" };

@@ -8,7 +8,7 @@ import type { Refusal } from "../refusal.ts";
 import type { AuditRule, Call, CommandRoute, Outcome, ReadRoute } from "../route.ts";
 import type { BanView, Service } from "../service.ts";
 import { type Slicing, TablePass } from "../table-pass.ts";
-import { BanRequest, banToWire, sortBans } from "../wire/ban.ts";
+import { BanRequest, BansWire, BanWire, banToWire, sortBans } from "../wire/ban.ts";
 
 type BanFields = Static<typeof BanRequest>;
 
@@ -19,6 +19,10 @@ export function bansRoute(service: Service, slicing: Slicing): ReadRoute {
     method: "GET",
     path: "/api/v1/bans",
     access: "viewer",
+    about: {
+      summary: "Bans in force and past, in order of address",
+      answers: { 200: { text: "The bans.", schema: BansWire } },
+    },
     handle: async ({ principal }) => {
       const isOwn = ({ ban }: BanView) => service.tenancy().owns(principal, ban.target);
       const makeReader = () => new ListReader<BanView>("bans", (view) => (isOwn(view) ? banToWire(view) : null));
@@ -34,6 +38,13 @@ export function banRoute(service: Service): CommandRoute<BanFields> {
     path: "/api/v1/ban",
     access: "operator",
     body: fieldCheck(BanRequest),
+    about: {
+      summary: "Ban an address, or refresh its ban",
+      answers: {
+        200: { text: "The ban.", schema: BanWire },
+        409: { text: "Policy refuses: the rejected ban, with its reason.", schema: BanWire },
+      },
+    },
     audit: auditOf("ban"),
     handle: (call, fields) =>
       onOwnTarget(service, call, fields, (target) => outcomeOf(service.ban(target, call.principal.operator))),
@@ -47,6 +58,13 @@ export function unbanRoute(service: Service): CommandRoute<BanFields> {
     path: "/api/v1/unban",
     access: "operator",
     body: fieldCheck(BanRequest),
+    about: {
+      summary: "End the ban of an address",
+      answers: {
+        200: { text: "The withdrawn ban.", schema: BanWire },
+        404: { text: "The address has no active ban." },
+      },
+    },
     audit: auditOf("unban"),
     handle: (call, fields) =>
       onOwnTarget(service, call, fields, (target) => {

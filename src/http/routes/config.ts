@@ -2,7 +2,7 @@
 import { jsonAnswer } from "../answer.ts";
 import type { CommandRoute } from "../route.ts";
 import type { Service } from "../service.ts";
-import { reloadToWire } from "../wire/reload.ts";
+import { ReloadWire, reloadToWire } from "../wire/reload.ts";
 
 export function reloadRoute(service: Service): CommandRoute {
   return {
@@ -12,6 +12,10 @@ export function reloadRoute(service: Service): CommandRoute {
     access: "operator",
     unscopedOnly: true,
     body: null,
+    about: {
+      summary: "Read the configuration file again, as SIGHUP does",
+      answers: { 200: { text: "The new configuration is in force.", schema: ReloadWire } },
+    },
     audit: { action: "config_reload", targetType: "global", target: () => "" },
     handle: async () => {
       const outcome = await service.reload();

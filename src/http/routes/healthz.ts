@@ -1,3 +1,4 @@
+import { Type } from "@sinclair/typebox";
 import { textAnswer } from "../answer.ts";
 import type { OpenRoute } from "../route.ts";
 import type { Service } from "../service.ts";
@@ -8,6 +9,13 @@ export function healthzRoute(service: Pick<Service, "isReady">): OpenRoute {
     method: "GET",
     path: "/healthz",
     access: "open",
+    about: {
+      summary: "Whether all components have started",
+      answers: {
+        200: { text: "ok", schema: Type.Literal("ok"), mediaType: "text/plain" },
+        503: { text: "starting", schema: Type.Literal("starting"), mediaType: "text/plain" },
+      },
+    },
     handle: () => (service.isReady() ? textAnswer(200, "ok") : textAnswer(503, "starting")),
   };
 }

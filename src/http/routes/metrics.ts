@@ -1,3 +1,4 @@
+import { Type } from "@sinclair/typebox";
 import { textAnswer } from "../answer.ts";
 import type { OpenRoute } from "../route.ts";
 
@@ -13,6 +14,10 @@ export function metricsRoute(metrics: MetricsText): OpenRoute {
     method: "GET",
     path: "/metrics",
     access: "open",
+    about: {
+      summary: "Metrics in the text exposition format",
+      answers: { 200: { text: "The metrics.", schema: Type.String(), mediaType: "text/plain" } },
+    },
     handle: async () => textAnswer(200, await metrics.text(), metrics.contentType),
   };
 }

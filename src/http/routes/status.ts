@@ -1,7 +1,8 @@
+import { Type } from "@sinclair/typebox";
 import { jsonAnswer } from "../answer.ts";
 import type { ReadRoute } from "../route.ts";
 import type { Service } from "../service.ts";
-import { statusToWire } from "../wire/status.ts";
+import { StatusWire, statusToWire, TenantStatusWire } from "../wire/status.ts";
 
 export function statusRoute(service: Service): ReadRoute {
   return {
@@ -9,6 +10,10 @@ export function statusRoute(service: Service): ReadRoute {
     method: "GET",
     path: "/api/v1/status",
     access: "viewer",
+    about: {
+      summary: "What the service is and does; a token with a tenant is told less",
+      answers: { 200: { text: "The status.", schema: Type.Union([StatusWire, TenantStatusWire]) } },
+    },
     handle: ({ principal }) => jsonAnswer(200, statusToWire(service.status(principal.tenant), principal)),
   };
 }

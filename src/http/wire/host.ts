@@ -18,7 +18,16 @@ export const HostWire = Type.Object(
 );
 export type HostWire = Static<typeof HostWire>;
 
-export const HostsWire = Type.Object({ hosts: Type.Array(HostWire) }, { additionalProperties: false });
+export const HostsWire = Type.Object(
+  {
+    hosts: Type.Array(HostWire),
+    /** Of a page: how many hosts match. */
+    total: Type.Optional(Type.Integer({ minimum: 0 })),
+    /** Of a page that others follow: what `after` is to be for the next one. */
+    next: Type.Optional(Type.String()),
+  },
+  { additionalProperties: false },
+);
 export type HostsWire = Static<typeof HostsWire>;
 
 export function hostToWire({ target, group, rates, ratesOut, attack }: HostView): HostWire {

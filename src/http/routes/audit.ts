@@ -1,0 +1,58 @@
+/** The audit trail, newest first (interface 2.7, 4.1; choices, section 6: audit, time ranges). */
+import { Type } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
+import type { AuditFilters } from "../../audit/audit-trail.ts";
+import { parseAddress } from "../../net/address.ts";
+import type { Clock } from "../../system/clock.ts";
+import { jsonAnswer } from "../answer.ts";
+import { type InvalidQuery, invalidQuery, parameter } from "../query.ts";
+import type { Refusal } from "../refusal.ts";
+import type { ReadRoute } from "../route.ts";
+import { RANGE_PARAMETERS } from "../route-description.ts";
+import type { Service } from "../service.ts";
+import { timeRange } from "../time-range.ts";
+import { AuditActionWire, AuditWire, auditEventToWire } from "../wire/audit.ts";
+
+export function auditRoute(service: Pick<Service, "auditEvents">, clock: Pick<Clock, "wallMs">): ReadRoute {
+  return {
+    name: "audit",
+    method: "GET",
+    path: "/api/v1/audit",
+    access: "viewer",
+    about: {
+      summary: "The audit trail, newest first; a token with a tenant reads the rows of its own callers",
+      query: {
+        ...RANGE_PARAMETERS,
+        action: { text: "Only this action.", schema: AuditActionWire },
+        target: {
+          text: "Only this address, in any spelling, also as source or victim of a block.",
+          schema: Type.String(),
+        },
+      },
+      answers: {
+        200: { text: "The rows; with storage off there are none, and available is false.", schema: AuditWire },
+        502: { text: "The history cannot be read." },
+      },
+    },
+    handle: async ({ principal, query }) => {
+      const range = timeRange(query, clock.wallMs());
+      if (range.kind !== "range") return range;
+      const filters = filtersOf(query);
+      if (filters.kind !== "filters") return filters;
+      const answer = await service.auditEvents({ range, filters, tenant: principal.tenant });
+      if (!answer.available) return jsonAnswer(200, { available: false, events: [] });
+      return jsonAnswer(200, { available: true, events: answer.events.map(auditEventToWire) });
+    },
+  };
+}
+
+type Filters = AuditFilters & { readonly kind: "filters" };
+
+function filtersOf(query: URLSearchParams): Filters | InvalidQuery | Refusal {
+  const action = parameter(query, "action");
+  if (action !== null && !Value.Check(AuditActionWire, action)) return invalidQuery(`unknown action: ${action}`);
+  const text = parameter(query, "target");
+  const target = text === null ? null : parseAddress(text);
+  if (text !== null && target === null) return { kind: "invalid_ip", text };
+  return { kind: "filters", action, target };
+}

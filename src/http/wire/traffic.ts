@@ -1,0 +1,60 @@
+/** The traffic history of one host on the wire (choices, section 3). */
+import { type Static, Type } from "@sinclair/typebox";
+import type { IpAddress } from "../../net/address.ts";
+import { type Direction, round } from "../../traffic/rates.ts";
+import type { TrafficPoint } from "../../traffic/traffic-history.ts";
+import { omitNulls } from "./omit-nulls.ts";
+import { oneOf } from "./one-of.ts";
+import { Timestamp, timestamp } from "./timestamp.ts";
+
+const closed = { additionalProperties: false } as const;
+
+export const TrafficPointWire = Type.Object(
+  {
+    /** Begin of the bucket. */
+    ts: Timestamp,
+    pps: Type.Number(),
+    mbps: Type.Number(),
+    flows_per_sec: Type.Number(),
+    in_attack: Type.Boolean(),
+    baseline_pps: Type.Optional(Type.Number()),
+  },
+  closed,
+);
+export type TrafficPointWire = Static<typeof TrafficPointWire>;
+
+/** With storage off there are `available` and `points` alone. */
+export const TrafficWire = Type.Object(
+  {
+    available: Type.Boolean(),
+    /** Beyond the interface, these three: what was asked for, with the step that it came to. */
+    key: Type.Optional(Type.String()),
+    direction: Type.Optional(oneOf("incoming", "outgoing")),
+    step_seconds: Type.Optional(Type.Integer()),
+    points: Type.Array(TrafficPointWire),
+  },
+  closed,
+);
+export type TrafficWire = Static<typeof TrafficWire>;
+
+export interface TrafficView {
+  readonly key: IpAddress;
+  readonly direction: Direction;
+  readonly stepSeconds: number;
+  readonly points: readonly TrafficPoint[];
+}
+
+export function trafficToWire({ key, direction, stepSeconds, points }: TrafficView): TrafficWire {
+  return { available: true, key, direction, step_seconds: stepSeconds, points: points.map(pointToWire) };
+}
+
+function pointToWire(point: TrafficPoint): TrafficPointWire {
+  return omitNulls({
+    ts: timestamp(point.atSeconds * 1000),
+    pps: round(point.pps),
+    mbps: round(point.mbps),
+    flows_per_sec: round(point.flowsPerSec),
+    in_attack: point.inAttack,
+    baseline_pps: point.baselinePps === null ? null : round(point.baselinePps),
+  });
+}
