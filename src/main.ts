@@ -36,7 +36,11 @@ async function main(argv: readonly string[]): Promise<number> {
 }
 
 async function run(argv: readonly string[]): Promise<number> {
-  const { role, operands, config } = parse(argv);
+  const { role, operands, config, help } = parse(argv);
+  if (help) {
+    console.log(USAGE);
+    return 0;
+  }
   switch (role) {
     case "serve":
       expectOperands(operands, []);
@@ -80,10 +84,13 @@ function replayCapture(capture: string, configPath: string): number {
 
 function parse(argv: readonly string[]) {
   try {
-    const options = { config: { type: "string", default: DEFAULT_CONFIG } } as const;
+    const options = {
+      config: { type: "string", default: DEFAULT_CONFIG },
+      help: { type: "boolean", short: "h", default: false },
+    } as const;
     const { values, positionals } = parseArgs({ args: [...argv], options, allowPositionals: true });
     const [role, ...operands] = positionals;
-    return { role, operands, config: values.config };
+    return { role, operands, config: values.config, help: values.help };
   } catch (cause) {
     throw new UsageError(cause instanceof Error ? cause.message : String(cause));
   }

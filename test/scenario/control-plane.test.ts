@@ -210,6 +210,10 @@ describe("the command line", () => {
     expect(floodwall("version")).toEqual({ exitCode: 0, output: expect.stringMatching(/^floodwall \d+\.\d+\.\d+\n$/) });
   });
 
+  test.each([["--help"], ["serve", "-h"]])("shows how it is used, asked with %p", (...args) => {
+    expect(floodwall(...args)).toMatchObject({ exitCode: 0, output: expect.stringMatching(/^usage:\n/) });
+  });
+
   test("checks a file: 0 with warnings, 1 with errors", () => {
     const path = join(folder(), "c.yaml");
     writeFileSync(path, CONFIG);
