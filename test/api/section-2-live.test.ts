@@ -1,0 +1,134 @@
+/** What section 2 says of rates that change, by the whole service with a flood whose rate rises and then ends. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ethernet, ip, udp } from "../fixtures/frames.ts";
+import { evenly, pcapBytes } from "../fixtures/pcap-writer.ts";
+import { eventually, ServiceProcess } from "../fixtures/service.ts";
+
+interface Attack {
+  readonly id: string;
+  readonly active: boolean;
+  readonly rate: number;
+  readonly metric: string;
+  readonly threshold: number;
+  readonly rates: Record<string, number>;
+  readonly reason: Record<string, unknown>;
+  readonly ban_state?: string;
+  readonly ended_at?: string;
+  readonly tenant?: string;
+}
+interface Attacks {
+  readonly active: Attack[];
+  readonly recent: Attack[];
+}
+
+const VICTIM = "203.0.113.7";
+const RISING_SECONDS = 4;
+const CONFIG = `
+networks: [203.0.113.0/24]
+thresholds: { pps: 1000, mbps: 1000, flows_per_sec: 100000 }
+hostgroups: [{ name: web, networks: [203.0.113.0/25], tenant: acme }]
+ban: { unban_hysteresis_seconds: 1 }
+`;
+
+const directory = mkdtempSync(join(tmpdir(), `floodwall-live-${process.pid}-`));
+let service: ServiceProcess;
+/** The attack as it was at each reading while it lasted, and then when it was over. */
+const readings: Attack[] = [];
+let ended: Attack;
+let hostInAttack: Record<string, unknown> = {};
+
+/** From 2,000 to 8,000 packets a second in steps, then only a packet every 100 ms to another host. */
+function risingFlood(): Uint8Array {
+  const frame = ethernet(ip({ src: "198.51.100.9", dst: VICTIM }, udp({ payload: new Uint8Array(100) })));
+  const calm = ethernet(ip({ src: "198.51.100.9", dst: "203.0.113.200" }, udp()));
+  const start = 1_700_000_000_000;
+  const rising = Array.from({ length: RISING_SECONDS }, (_, second) => {
+    const pps = 2000 * (second + 1);
+    return evenly(new Array<Uint8Array>(pps).fill(frame), { startMs: start + second * 1000, stepMs: 1000 / pps });
+  });
+  const rest = { startMs: start + RISING_SECONDS * 1000, stepMs: 100 };
+  return pcapBytes([...rising.flat(), ...evenly(new Array<Uint8Array>(40).fill(calm), rest)]);
+}
+
+async function attacks(): Promise<Attacks> {
+  return (await service.get<Attacks>("/api/v1/attacks")).body;
+}
+
+beforeAll(async () => {
+  writeFileSync(join(directory, "flood.pcap"), risingFlood());
+  const capture = `capture: { pcap_file: ${join(directory, "flood.pcap")} }\n`;
+  service = await ServiceProcess.start({ config: CONFIG + capture });
+  await eventually(
+    async () => {
+      const { active, recent } = await attacks();
+      readings.push(...active);
+      if (active[0] !== undefined && Object.keys(hostInAttack).length === 0) {
+        const { hosts } = (await service.get<{ hosts: Record<string, unknown>[] }>("/api/v1/hosts?q=203.0.113.7")).body;
+        hostInAttack = hosts[0] ?? {};
+      }
+      if (recent[0] !== undefined) ended = recent[0];
+      return recent.length === 1;
+    },
+    () => `no attack came and went: ${service.output}`,
+    30_000,
+    50,
+  );
+}, 60_000);
+afterAll(async () => {
+  await service.remove();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+test("2.2 rate is re-read from the engine on every request while active", () => {
+  const rates = new Set(readings.map(({ rate }) => rate));
+  expect(rates.size).toBeGreaterThan(3);
+  expect(Math.max(...rates)).toBeGreaterThan(5000);
+});
+
+test("2.2 rate is that of the metric that tripped, and one of the rates", () => {
+  for (const { rate, metric, rates } of [...readings, ended]) expect(rates[metric]).toBe(rate);
+});
+
+test("2.2 metric and threshold are frozen at detection", () => {
+  expect(new Set(readings.map(({ metric, threshold }) => `${metric} ${threshold}`))).toEqual(new Set(["pps 1000"]));
+});
+
+test("2.2 reason is attached once at start", () => {
+  expect(new Set(readings.map(({ reason }) => JSON.stringify(reason))).size).toBe(1);
+  expect(ended.reason).toEqual(readings[0]?.reason ?? {});
+});
+
+test("2.2 tenant is the owning group's", () => {
+  expect(ended).toMatchObject({ group: "web", tenant: "acme" });
+});
+
+test("2.2 rate stops following the engine at the end, ended_at is set and active is false", async () => {
+  expect(ended).toMatchObject({ active: false, ended_at: expect.any(String) });
+  await service.get("/api/v1/hosts");
+  expect((await attacks()).recent[0]?.rate).toBe(ended.rate);
+});
+
+test("2.2 ban_state of an attack that is over is that of its ban", () => {
+  expect(readings.at(-1)).toMatchObject({ ban_state: "active", dry_run: true });
+  expect(ended).toMatchObject({ ban_state: "withdrawn", method: "blackhole" });
+});
+
+test("2.5 in_attack and metric of a host are those of its attack", () => {
+  expect(hostInAttack).toMatchObject({ target: VICTIM, group: "web", in_attack: true, metric: "pps" });
+});
+
+test("2.6 metric, rate and threshold of an automatic ban are its attack's", async () => {
+  const { bans } = (await service.get<{ bans: Record<string, unknown>[] }>("/api/v1/bans")).body;
+  expect(bans).toHaveLength(1);
+  expect(bans[0]).toMatchObject({ target: VICTIM, metric: "pps", threshold: 1000, manual: false, state: "withdrawn" });
+  expect(bans[0]).toMatchObject({ reason: "attack ended", withdrawn_at: expect.any(String) });
+});
+
+test("4 GET /api/v1/attacks/{id} finds an attack that is over, by the id that it had from its start", async () => {
+  const { status, body } = await service.get<Attack>(`/api/v1/attacks/${readings[0]?.id}`);
+  expect(status).toBe(200);
+  expect(body).toEqual(ended);
+});

@@ -1,0 +1,288 @@
+/** Every field of an attack, a host, a ban and their parts (interface 2.2 to 2.6), over a real listener. */
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { Value } from "@sinclair/typebox/value";
+import { AttackWire } from "../../src/http/wire/attack.ts";
+import { BanWire } from "../../src/http/wire/ban.ts";
+import { HostWire } from "../../src/http/wire/host.ts";
+import { ACME_HOST, admitCallers, as, OTHER_HOST, UNOWNED_HOST } from "../fixtures/callers.ts";
+import { address, thresholds } from "../fixtures/host-rows.ts";
+import { TestServer } from "../fixtures/http.ts";
+import { attack, ban, host, NOON, route } from "../fixtures/views.ts";
+
+type Wire = Record<string, unknown>;
+
+let server: TestServer;
+
+beforeEach(() => {
+  server = TestServer.started();
+  admitCallers(server);
+});
+afterEach(() => server.http.stop());
+
+async function read(path: string): Promise<Record<string, Wire[]>> {
+  const answer = await fetch(server.base + path, { headers: as("viewer") });
+  expect(answer.status).toBe(200);
+  return (await answer.json()) as Record<string, Wire[]>;
+}
+
+/** The only attack that there is, as it is on the wire. */
+async function attackOnWire(
+  changes: Parameters<typeof attack>[0] = {},
+  itsBan: Parameters<typeof ban>[0] | null = null,
+): Promise<Wire> {
+  const view = { attack: attack(changes), ban: itsBan === null ? null : ban(itsBan) };
+  const isOver = view.attack.endedAt !== null;
+  server.service.attacksView = isOver ? { active: [], recent: [view] } : { active: [view], recent: [] };
+  const { active = [], recent = [] } = await read("/api/v1/attacks");
+  const [wire = {}] = isOver ? recent : active;
+  expect([...Value.Errors(AttackWire, wire)]).toEqual([]);
+  return wire;
+}
+
+async function hostOnWire(changes: Parameters<typeof host>[0] = {}): Promise<Wire> {
+  server.service.hostViews = [host(changes)];
+  // The hosts are read anew once a second.
+  server.clock.advance(1000);
+  const [wire = {}] = (await read("/api/v1/hosts"))["hosts"] ?? [];
+  expect([...Value.Errors(HostWire, wire)]).toEqual([]);
+  return wire;
+}
+
+async function banOnWire(changes: Parameters<typeof ban>[0] = {}): Promise<Wire> {
+  server.service.banViews = [{ ban: ban(changes), routeState: null }];
+  const [wire = {}] = (await read("/api/v1/bans"))["bans"] ?? [];
+  expect([...Value.Errors(BanWire, wire)]).toEqual([]);
+  return wire;
+}
+
+const SHARE = { key: "198.51.100.1", packets: 7, bytes: 700 };
+const SAMPLE = {
+  totalPackets: 7,
+  topSources: [SHARE],
+  topSourcePorts: [{ ...SHARE, key: "53" }],
+  topDestinationPorts: [{ ...SHARE, key: "443" }],
+  protocols: [{ ...SHARE, key: "udp" }],
+  flows: [],
+};
+const FLOW = {
+  source: address("198.51.100.1"),
+  destination: address(ACME_HOST),
+  protocol: "udp",
+  sourcePort: 53,
+  destinationPort: 443,
+  tcpFlags: null,
+  bytes: 100,
+};
+const MANUAL = { manual: true, attackId: null, metric: null, rate: 0, threshold: 0 } as const;
+
+test.each([
+  ["scope", "host"],
+  ["target", "192.0.2.1"],
+  ["group", "global"],
+  ["direction", "incoming"],
+  ["metric", "pps"],
+  ["threshold", 1000],
+  ["rate", 1500.123],
+  ["active", true],
+  ["started_at", "2026-03-01T12:00:00.000Z"],
+])("2.2 %s of an attack is there: %p", async (field, value) => {
+  expect(await attackOnWire()).toMatchObject({ [field]: value });
+});
+
+test.each([
+  [ACME_HOST, "acme"],
+  [OTHER_HOST, "other"],
+  [UNOWNED_HOST, undefined],
+])("2.2 tenant is that of the group that owns %s: %p", async (target, tenant) => {
+  expect((await attackOnWire({ target: address(target) }))["tenant"]).toBe(tenant as string);
+});
+
+test("2.2 rates are those of the attack, in the shape of 2.3", async () => {
+  expect(await attackOnWire()).toMatchObject({ rates: { pps: 1500.123, mbps: 20, flows_per_sec: 0, udp_pps: 1200 } });
+});
+
+test("2.2 rate is read anew on every request while the attack lasts, and stands still after", async () => {
+  for (const pps of [2000, 3000.5])
+    expect(await attackOnWire({ rates: thresholds({ pps }) })).toMatchObject({ rate: pps });
+  const over = await attackOnWire({ rates: thresholds({ pps: 1800 }), endedAt: NOON + 5000 });
+  expect(over).toMatchObject({ rate: 1800, active: false });
+});
+
+test.each(["active", "withdrawn", "rejected"] as const)("2.2 ban_state is that of its ban: %s", async (state) => {
+  expect(await attackOnWire({}, { state })).toMatchObject({ ban_state: state, method: "blackhole" });
+});
+
+test.each(["ban_state", "method", "route", "flowspec"])("2.2 %s is omitted when there is no ban", async (field) => {
+  expect(await attackOnWire()).not.toHaveProperty(field);
+});
+
+test("2.2 route is the ban's route string", async () => {
+  const route = "192.0.2.1/32 next-hop 192.0.2.254 community 65535:666";
+  expect(await attackOnWire({}, {})).toMatchObject({ route });
+});
+
+test("2.2 flowspec is absent when the method is another", async () => {
+  expect(await attackOnWire({}, {})).not.toHaveProperty("flowspec");
+});
+
+test.each([true, false])("2.2 dry_run tells whether the ban is virtual: %p", async (dryRun) => {
+  expect(await attackOnWire({}, { dryRun })).toMatchObject({ dry_run: dryRun });
+});
+
+test("2.2 ended_at is there when the attack is over, and omitted while it lasts", async () => {
+  expect(await attackOnWire()).not.toHaveProperty("ended_at");
+  expect(await attackOnWire({ endedAt: NOON + 1 })).toMatchObject({ ended_at: "2026-03-01T12:00:00.001Z" });
+});
+
+test("2.2 sample is there once it was taken, and omitted before and without sampling", async () => {
+  expect(await attackOnWire()).not.toHaveProperty("sample");
+  expect(await attackOnWire({ sample: SAMPLE })).toHaveProperty("sample");
+});
+
+test("2.2 classification is omitted when unclassified", async () => {
+  expect(await attackOnWire()).not.toHaveProperty("classification");
+});
+
+test("2.2 reason is there from the start", async () => {
+  expect(await attackOnWire()).toHaveProperty("reason");
+});
+
+test("2.3 pps, mbps and flows_per_sec are always there, all others only when nonzero", async () => {
+  expect((await hostOnWire({ rates: thresholds({}) }))["rates"]).toEqual({ pps: 0, mbps: 0, flows_per_sec: 0 });
+});
+
+test.each(["tcp", "udp", "icmp", "tcp_syn", "frag"])("2.3 %s_pps and _mbps are added when nonzero", async (name) => {
+  const rates = { [`${name}_pps`]: 3, [`${name}_mbps`]: 0.25 };
+  expect((await hostOnWire({ rates: thresholds(rates) }))["rates"]).toEqual({
+    pps: 0,
+    mbps: 0,
+    flows_per_sec: 0,
+    ...rates,
+  });
+});
+
+test.each([
+  ["top_sources", [SHARE]],
+  ["top_src_ports", [{ ...SHARE, key: "53" }]],
+  ["top_dst_ports", [{ ...SHARE, key: "443" }]],
+  ["protocols", [{ ...SHARE, key: "udp" }]],
+  ["total_packets", 7],
+])("2.4 sample has %s", async (field, value) => {
+  expect((await attackOnWire({ sample: SAMPLE }))["sample"]).toMatchObject({ [field]: value });
+});
+
+test("2.4 sample has flows where some were kept, and no such field otherwise", async () => {
+  expect((await attackOnWire({ sample: SAMPLE }))["sample"]).not.toHaveProperty("flows");
+  expect((await attackOnWire({ sample: { ...SAMPLE, flows: [FLOW] } }))["sample"]).toMatchObject({
+    flows: [{ src: "198.51.100.1", dst: ACME_HOST, proto: "udp", src_port: 53, dst_port: 443, bytes: 100 }],
+  });
+});
+
+test("2.4 reason has threshold_source static, without a baseline", async () => {
+  const { reason } = await attackOnWire();
+  expect(reason).toMatchObject({ threshold_source: "static" });
+  for (const field of ["baseline", "baseline_configured", "warming_up", "warmup_remaining_seconds"]) {
+    expect(reason).not.toHaveProperty(field);
+  }
+});
+
+test("2.4 reason has the shares of udp, syn, tcp, icmp and frag, and the dominant_share_gate", async () => {
+  expect((await attackOnWire())["reason"]).toMatchObject({
+    shares: { udp: 0.7999, syn: 0, tcp: 0, icmp: 0, frag: 0 },
+    dominant_share_gate: 0.5,
+  });
+});
+
+test.each([
+  ["target", "192.0.2.1"],
+  ["group", "global"],
+  ["rates", { pps: 10, mbps: 0.5, flows_per_sec: 1 }],
+  ["in_attack", false],
+])("2.5 %s of a host is there: %p", async (field, value) => {
+  expect(await hostOnWire()).toMatchObject({ [field]: value });
+});
+
+test("2.5 rates_out are the outgoing rates, zero where those are not counted", async () => {
+  expect(await hostOnWire()).toMatchObject({ rates_out: { pps: 0, mbps: 0, flows_per_sec: 0 } });
+  expect(await hostOnWire({ ratesOut: thresholds({ pps: 4 }) })).toMatchObject({ rates_out: { pps: 4 } });
+});
+
+test("2.5 in_attack, metric and direction are those of the active attack, the latter omitted without one", async () => {
+  const calm = await hostOnWire();
+  for (const field of ["metric", "direction"]) expect(calm).not.toHaveProperty(field);
+  expect(await hostOnWire({ attack: { metric: "tcp_syn_pps", direction: "outgoing" } })).toMatchObject({
+    in_attack: true,
+    metric: "tcp_syn_pps",
+    direction: "outgoing",
+  });
+});
+
+test("2.5 baseline and baseline_out are absent where no baseline is configured", async () => {
+  const wire = await hostOnWire();
+  for (const field of ["baseline", "baseline_out"]) expect(wire).not.toHaveProperty(field);
+});
+
+test.each([
+  ["target", "192.0.2.1"],
+  ["prefix", "192.0.2.1/32"],
+  ["metric", "pps"],
+  ["rate", 1500.123],
+  ["threshold", 1000],
+  ["next_hop", "192.0.2.254"],
+  ["community", "65535:666"],
+  ["route", "192.0.2.1/32 next-hop 192.0.2.254 community 65535:666"],
+  ["state", "active"],
+  ["dry_run", false],
+  ["manual", false],
+  ["started_at", "2026-03-01T12:00:00.000Z"],
+  ["expires_at", "2026-03-01T12:10:00.000Z"],
+  ["method", "blackhole"],
+])("2.6 %s of a ban is there: %p", async (field, value) => {
+  expect(await banOnWire()).toMatchObject({ [field]: value });
+});
+
+test("2.6 prefix of an IPv6 address is a /128", async () => {
+  expect(await banOnWire({ target: "2001:db8::1" })).toMatchObject({ prefix: "2001:db8::1/128" });
+});
+
+test.each(["metric", "rate", "threshold"])("2.6 %s is omitted for manual bans", async (field) => {
+  const wire = await banOnWire(MANUAL);
+  expect(wire).toMatchObject({ manual: true });
+  expect(wire).not.toHaveProperty(field);
+});
+
+test("2.6 community is space-joined when there are several", async () => {
+  const two = route("192.0.2.1", { communities: ["65535:666", "64500:1"] });
+  expect(await banOnWire({ route: two })).toMatchObject({ community: "65535:666 64500:1" });
+});
+
+test("2.6 local_pref is omitted when zero", async () => {
+  expect(await banOnWire()).not.toHaveProperty("local_pref");
+  expect(await banOnWire({ route: route("192.0.2.1", { localPref: 200 }) })).toMatchObject({ local_pref: 200 });
+});
+
+test.each(["active", "withdrawn", "rejected"] as const)("2.6 state may be %s", async (state) => {
+  expect(await banOnWire({ state })).toMatchObject({ state });
+});
+
+test("2.6 dry_run is true of a virtual ban", async () => {
+  expect(await banOnWire({ dryRun: true })).toMatchObject({ dry_run: true });
+});
+
+test("2.6 withdrawn_at is omitted while active", async () => {
+  expect(await banOnWire()).not.toHaveProperty("withdrawn_at");
+  const withdrawn = { state: "withdrawn", withdrawnAt: NOON + 1000, reason: "ttl expired" } as const;
+  expect(await banOnWire(withdrawn)).toMatchObject({ withdrawn_at: "2026-03-01T12:00:01.000Z" });
+});
+
+test.each(["whitelisted", "attack ended"])("2.6 reason says why rejected or withdrawn: %s", async (reason) => {
+  expect(await banOnWire({ state: "rejected", reason })).toMatchObject({ reason });
+  expect(await banOnWire()).not.toHaveProperty("reason");
+});
+
+test.each(["node", "flowspec", "escalation", "escalation_step"])(
+  "2.6 %s is omitted of a blackhole without a ladder",
+  async (field) => {
+    expect(await banOnWire()).not.toHaveProperty(field);
+  },
+);

@@ -1,0 +1,142 @@
+/** The status object (interface 2.1), over a real listener. */
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { Value } from "@sinclair/typebox/value";
+import { StatusWire, TenantStatusWire } from "../../src/http/wire/status.ts";
+import { admitCallers, as, type Caller } from "../fixtures/callers.ts";
+import { TestServer } from "../fixtures/http.ts";
+import { status } from "../fixtures/views.ts";
+
+let server: TestServer;
+
+beforeEach(() => {
+  server = TestServer.started();
+  admitCallers(server);
+});
+afterEach(() => server.http.stop());
+
+async function statusFor(caller: Caller = "viewer"): Promise<Record<string, unknown>> {
+  const answer = await fetch(`${server.base}/api/v1/status`, { headers: as(caller) });
+  expect(answer.status).toBe(200);
+  return (await answer.json()) as Record<string, unknown>;
+}
+
+test.each([true, false])("2.1 dry_run is the global mode: %p", async (dryRun) => {
+  server.service.statusView = status({ dryRun });
+  expect(await statusFor()).toMatchObject({ dry_run: dryRun });
+});
+
+test("2.1 uptime_seconds is a number", async () => {
+  expect(await statusFor()).toMatchObject({ uptime_seconds: 12 });
+});
+
+test.each(["viewer", "operator", "tenantViewer"] as const)("2.1 version is always present: %s", async (caller) => {
+  expect(await statusFor(caller)).toMatchObject({ version: "1.2.3" });
+});
+
+test("2.1 update_available is false, without the fields of a release, as long as none was found", async () => {
+  const wire = await statusFor();
+  expect(wire).toMatchObject({ update_available: false });
+  expect(Object.keys(wire).filter((name) => name.startsWith("latest_"))).toEqual([]);
+});
+
+test.each([
+  ["viewer", "viewer"],
+  ["operator", "operator"],
+  ["tenantViewer", "viewer"],
+  ["tenantOperator", "operator"],
+] as const)("2.1 role is that of the calling token: %s", async (caller, role) => {
+  expect(await statusFor(caller)).toMatchObject({ role });
+});
+
+test("2.1 role is operator on an open API", async () => {
+  server.tokens = [];
+  expect(await (await server.get("/api/v1/status")).json()).toMatchObject({ role: "operator", unscoped: true });
+});
+
+test.each([
+  ["viewer", true],
+  ["tenantViewer", false],
+] as const)("2.1 unscoped tells whether the token has no tenant: %s", async (caller, unscoped) => {
+  expect(await statusFor(caller)).toMatchObject({ unscoped });
+});
+
+test("2.1 networks are CIDR strings, for unscoped tokens only", async () => {
+  expect(await statusFor()).toMatchObject({ networks: ["192.0.2.0/24", "2001:db8::/32"] });
+  expect(await statusFor("tenantViewer")).not.toHaveProperty("networks");
+});
+
+test("2.1 active_attacks and active_bans are counts, those of the caller's tenant where it has one", async () => {
+  const asked: (string | null)[] = [];
+  server.service.status = (tenant: string | null = null) => {
+    asked.push(tenant);
+    return status({ activeAttacks: tenant === null ? 5 : 1, activeBans: tenant === null ? 7 : 2 });
+  };
+  expect(await statusFor()).toMatchObject({ active_attacks: 5, active_bans: 7 });
+  expect(await statusFor("tenantViewer")).toMatchObject({ active_attacks: 1, active_bans: 2 });
+  expect(asked).toEqual([null, "acme"]);
+});
+
+test("2.1 thresholds are the base trio, for unscoped tokens only", async () => {
+  expect(await statusFor()).toMatchObject({ thresholds: { pps: 1000, mbps: 10, flows_per_sec: 100 } });
+  expect(await statusFor("tenantViewer")).not.toHaveProperty("thresholds");
+});
+
+test("2.1 hostgroups have name, calculation, mitigation and ban", async () => {
+  expect(await statusFor()).toMatchObject({
+    hostgroups: [{ name: "global", calculation: "per_host", mitigation: "blackhole", ban: true }],
+  });
+});
+
+test.each(["bgp", "notify", "capture"])("2.1 %s is for unscoped tokens only", async (field) => {
+  const config = {
+    speaker: "managed",
+    localAsn: 64500,
+    routerId: "192.0.2.1",
+    nextHop: "192.0.2.9",
+    nextHop6: "100::1",
+    communities: ["65535:666"],
+    localPref: 0,
+  };
+  server.service.statusView = status({ bgp: { config, connected: true, fault: null, neighbors: [] } as never });
+  expect(await statusFor()).toHaveProperty(field);
+  expect(await statusFor("tenantOperator")).not.toHaveProperty(field);
+});
+
+test("2.1 bgp is absent without an announcer", async () => {
+  expect(await statusFor()).not.toHaveProperty("bgp");
+});
+
+test("2.1 scrubbing is absent where nothing is diverted", async () => {
+  expect(await statusFor()).not.toHaveProperty("scrubbing");
+});
+
+test("2.1 notify lists which channels are enabled, never tokens or URLs", async () => {
+  const wire = await statusFor();
+  expect(wire["notify"]).toEqual({ telegram: false, webhook: true, slack: false, email: false, exec: false });
+});
+
+test.each(["viewer", "tenantViewer"] as const)(
+  "2.1 nodes_total and edge_nodes_total are present for every role: %s",
+  async (caller) => {
+    expect(await statusFor(caller)).toMatchObject({ nodes_total: 2, edge_nodes_total: 3 });
+  },
+);
+
+test("2.1 tenant-scoped tokens receive their own part of the status and nothing else", async () => {
+  const own = await statusFor("tenantViewer");
+  expect([...Value.Errors(TenantStatusWire, own)]).toEqual([]);
+  expect([...Value.Errors(StatusWire, await statusFor())]).toEqual([]);
+  expect(Object.keys(own).toSorted()).toEqual([
+    "active_attacks",
+    "active_bans",
+    "dry_run",
+    "edge_nodes_total",
+    "hostgroups",
+    "nodes_total",
+    "role",
+    "unscoped",
+    "update_available",
+    "uptime_seconds",
+    "version",
+  ]);
+});
