@@ -1,5 +1,5 @@
 /**
- * The way of every request, in one order: route → token → role and scope → ready → node binding → media type → names in
+ * The way of every request, in one order: route → token → role and scope → node binding → ready → media type → names in
  * the path → size → JSON → fields → service (choices, section 6). Routes are only declared; all that runs before and after
  * their handlers is here.
  */
@@ -102,8 +102,8 @@ function denial(
   if (!roleAllows(principal.role, access)) return { kind: "insufficient_role" };
   const isForUnscoped = route.unscopedOnly === true || access === "agent_or_unscoped_operator";
   if (isForUnscoped && !isUnscoped(principal)) return { kind: "unscoped_only" };
-  if (!isReady()) return { kind: "starting" };
-  return route.node === undefined ? null : gate.bind(route.name, principal, node);
+  const refusal = route.node === undefined ? null : gate.bind(route.name, principal, node);
+  return refusal ?? (isReady() ? null : { kind: "starting" });
 }
 
 function pathRefusal(route: GuardedRoute, call: UnjudgedCall): Refusal | null {

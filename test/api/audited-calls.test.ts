@@ -1,0 +1,214 @@
+/** Which calls leave a row of the audit trail, and what it says (interface, section 6.1; choices, section 6, audit). */
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { textAnswer } from "../../src/http/answer.ts";
+import type { CommandAnswer, CommandRoute } from "../../src/http/route.ts";
+import { ServiceFault } from "../../src/http/service.ts";
+import { BODY_BYTES_MAX } from "../../src/limits.ts";
+import { ACME_HOST, admitCallers, as, bearer, type Caller, OTHER_HOST } from "../fixtures/callers.ts";
+import { TestServer } from "../fixtures/http.ts";
+import { RouteServer } from "../fixtures/route-server.ts";
+import { ban, NOON } from "../fixtures/views.ts";
+
+describe("ban, unban and reload", () => {
+  let server: TestServer;
+
+  beforeEach(() => {
+    server = TestServer.started();
+    admitCallers(server);
+  });
+  afterEach(() => server.http.stop());
+
+  function order(path: string, caller: Caller, body: string, headers: Readonly<Record<string, string>> = {}) {
+    const type = { "content-type": "application/json" };
+    return fetch(`${server.base}/api/v1/${path}`, {
+      method: "POST",
+      headers: { ...type, ...as(caller), ...headers },
+      body,
+    });
+  }
+
+  const target = (ip: string) => JSON.stringify({ ip });
+
+  test("a ban is a row with all that is to be known", async () => {
+    expect((await order("ban", "tenantOperator", target(ACME_HOST))).status).toBe(200);
+    expect(server.audited).toEqual([
+      {
+        wallMs: NOON,
+        action: "ban",
+        result: "active",
+        operator: "acme-operator",
+        role: "operator",
+        tenant: "acme",
+        target: ACME_HOST,
+        targetType: "host",
+        reason: "",
+        source: "api",
+        banState: "active",
+        dryRun: false,
+      },
+    ]);
+  });
+
+  test("a ban that policy refuses is rejected, with its reason and state", async () => {
+    server.service.onBan = (ip) => ({
+      ban: ban({ target: ip, state: "rejected", reason: "whitelisted", dryRun: true }),
+      routeState: null,
+    });
+    expect((await order("ban", "operator", target(ACME_HOST))).status).toBe(409);
+    expect(server.audited).toMatchObject([
+      { action: "ban", result: "rejected", reason: "whitelisted", banState: "rejected", tenant: "", dryRun: true },
+    ]);
+  });
+
+  test("an unban is withdrawn, for the address in its one spelling", async () => {
+    server.service.onUnban = (ip) => ({
+      ban: ban({ target: ip, state: "withdrawn", reason: "manual unban" }),
+      routeState: null,
+    });
+    await order("unban", "operator", target("2001:DB8::0:1"));
+    expect(server.audited).toMatchObject([
+      { action: "unban", result: "withdrawn", target: "2001:db8::1", reason: "manual unban", banState: "withdrawn" },
+    ]);
+  });
+
+  test("a reload is ok, one of an invalid file is an error", async () => {
+    expect((await order("config/reload", "operator", "")).status).toBe(200);
+    server.service.reloadOutcome = { kind: "invalid", problems: ["floodwall.yaml:1: a", "floodwall.yaml:2: b"] };
+    expect((await order("config/reload", "operator", "{}")).status).toBe(400);
+    const row = { action: "config_reload", target: "", targetType: "global", operator: "operator", dryRun: true };
+    expect(server.audited).toMatchObject([
+      { ...row, result: "ok", reason: "" },
+      { ...row, result: "error", reason: "floodwall.yaml:1: a\nfloodwall.yaml:2: b" },
+    ]);
+  });
+
+  const ENDS: readonly [string, string, Caller, string, number, object][] = [
+    ["a role that may not", "ban", "viewer", target(ACME_HOST), 403, { result: "rejected", target: "" }],
+    ["an agent", "unban", "agent", target(ACME_HOST), 403, { result: "rejected", role: "agent" }],
+    ["a tenant that reloads", "config/reload", "tenantOperator", "", 403, { result: "rejected", tenant: "acme" }],
+    ["too large a body", "ban", "operator", "x".repeat(BODY_BYTES_MAX + 1), 413, { result: "error", target: "" }],
+    ["what is no JSON", "ban", "operator", "{", 400, { result: "error", target: "" }],
+    ["an unknown field", "ban", "operator", '{"ip":"192.0.2.1","x":1}', 400, { result: "error", target: "" }],
+    ["a bad address", "ban", "operator", target("x"), 400, { result: "error", target: "", reason: "invalid ip: x" }],
+    ["a body for a reload", "config/reload", "operator", '{"x":1}', 400, { action: "config_reload", result: "error" }],
+    [
+      "a foreign target",
+      "ban",
+      "tenantOperator",
+      target(OTHER_HOST),
+      403,
+      { result: "rejected", target: OTHER_HOST, tenant: "acme", reason: "target is outside your tenant" },
+    ],
+    ["no ban", "unban", "operator", target(ACME_HOST), 404, { result: "rejected", target: ACME_HOST, dryRun: true }],
+  ];
+
+  test.each(ENDS)("%s is one row: %s by %s", async (_, path, caller, body, status, row) => {
+    expect((await order(path, caller, body)).status).toBe(status);
+    expect(server.audited).toHaveLength(1);
+    expect(server.audited).toMatchObject([row]);
+    expect(server.audited[0]?.reason).not.toBe("");
+  });
+
+  test("a failure is an error: of the world with its text, of ours with none", async () => {
+    server.service.fault = new ServiceFault("the state database cannot be written; nothing was changed");
+    expect((await order("ban", "operator", target(ACME_HOST))).status).toBe(503);
+    server.service.fault = new Error("undefined is not a function");
+    expect((await order("ban", "operator", target(ACME_HOST))).status).toBe(500);
+    expect(server.audited).toMatchObject([
+      { result: "error", target: ACME_HOST, reason: "the state database cannot be written; nothing was changed" },
+      { result: "error", target: ACME_HOST, reason: "internal error" },
+    ]);
+  });
+
+  test("while the service starts it is an error", async () => {
+    server.service.ready = false;
+    expect((await order("ban", "operator", target(ACME_HOST))).status).toBe(503);
+    expect(server.audited).toMatchObject([{ result: "error", reason: "the service is starting" }]);
+  });
+
+  test("no token, a wrong one and another media type leave no row", async () => {
+    const url = `${server.base}/api/v1/ban`;
+    const json = { "content-type": "application/json" };
+    const body = target(ACME_HOST);
+    expect((await fetch(url, { method: "POST", headers: json, body })).status).toBe(401);
+    expect((await fetch(url, { method: "POST", headers: { ...json, ...bearer("x") }, body })).status).toBe(401);
+    expect((await order("ban", "operator", body, { "content-type": "text/plain" })).status).toBe(415);
+    expect((await fetch(url, { method: "PUT", headers: as("operator") })).status).toBe(404);
+    expect(server.audited).toEqual([]);
+  });
+
+  test("reads leave none", async () => {
+    await fetch(`${server.base}/api/v1/status`, { headers: as("agent") });
+    await fetch(`${server.base}/api/v1/bans`, { headers: as("viewer") });
+    expect(server.audited).toEqual([]);
+  });
+});
+
+describe("the row and the answer", () => {
+  let server: RouteServer;
+  let answer: () => CommandAnswer;
+
+  beforeEach(() => {
+    const route: CommandRoute = {
+      name: "lever",
+      method: "DELETE",
+      path: "/zones/:name",
+      access: "operator",
+      body: null,
+      audit: { action: "edge_challenge", targetType: "zone", target: ({ params }) => params["name"] ?? "" },
+      handle: () => answer(),
+    };
+    server = new RouteServer([route]);
+    answer = () => textAnswer(200, "done");
+    server.admit({ name: "noc", role: "operator" }, { name: "web", role: "viewer" });
+  });
+  afterEach(() => server.stop());
+
+  const drop = (as: string) => server.ask("/zones/a.example", { as, method: "DELETE", type: "" });
+
+  test("no answer goes out before the row is stored", async () => {
+    const stored = Promise.withResolvers<void>();
+    const reached = Promise.withResolvers<void>();
+    server.storeRow = () => {
+      reached.resolve();
+      return stored.promise;
+    };
+    let isAnswered = false;
+    const asked = drop("noc").then((got) => {
+      isAnswered = true;
+      return got;
+    });
+    await reached.promise;
+    // Another request is answered meanwhile: this one would have been, too.
+    expect((await server.ask("/nowhere")).status).toBe(404);
+    expect(isAnswered).toBe(false);
+    stored.resolve();
+    expect((await asked).status).toBe(200);
+  });
+
+  test("a plain answer is ok, and says whether the service runs dry", async () => {
+    server.isDryRun = true;
+    await drop("noc");
+    expect(server.audited).toMatchObject([{ result: "ok", target: "a.example", targetType: "zone", dryRun: true }]);
+  });
+
+  test("an outcome says it itself", async () => {
+    server.isDryRun = true;
+    const response = textAnswer(200, "cleared");
+    answer = () => ({ kind: "outcome", response, result: "cleared", reason: "done with it", dryRun: false });
+    expect(await (await drop("noc")).text()).toBe("cleared");
+    expect(server.audited).toMatchObject([{ result: "cleared", reason: "done with it", banState: "", dryRun: false }]);
+  });
+
+  test("a name in the path is known before the body is: also of a call that was refused for its role", async () => {
+    expect((await drop("web")).status).toBe(403);
+    expect(server.audited).toMatchObject([{ result: "rejected", target: "a.example", operator: "web" }]);
+  });
+
+  test("a DELETE needs no media type and no body; an empty object is no body, a field is one", async () => {
+    const ask = (body: string) => server.ask("/zones/a.example", { as: "noc", method: "DELETE", type: "", body });
+    expect((await ask("{}")).status).toBe(200);
+    expect((await ask('{"mode":"off"}')).status).toBe(400);
+    expect((await ask("x".repeat(BODY_BYTES_MAX + 1))).status).toBe(413);
+  });
+});

@@ -1,0 +1,118 @@
+/** Every route that there is, asked by everyone: a route without a row here fails. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import type { Route } from "../../src/http/route.ts";
+import { ACME_HOST, admitCallers, as, bearer, type Caller, OTHER_HOST } from "../fixtures/callers.ts";
+import { address } from "../fixtures/host-rows.ts";
+import { TestServer } from "../fixtures/http.ts";
+import { attack } from "../fixtures/views.ts";
+
+const ROLE = "this token's role may not perform this action";
+const UNSCOPED = "restricted to unscoped tokens";
+const NOBODY = "missing or invalid bearer token";
+
+interface Row {
+  /** Where the route's path has a name, or the query is needed. */
+  readonly path?: string;
+  readonly body?: object;
+  /** The answer has no end of its own. */
+  readonly isStream?: true;
+  /** The status, or the text of the 403. */
+  readonly answers: Readonly<Record<Caller, number | string>>;
+}
+
+const READ = { viewer: 200, operator: 200, agent: ROLE, tenantViewer: 200, tenantOperator: 200 } as const;
+const COMMAND = { viewer: ROLE, operator: 200, agent: ROLE, tenantViewer: ROLE, tenantOperator: 200 } as const;
+
+const MATRIX: Readonly<Record<string, Row>> = {
+  "GET /api/v1/status": { answers: READ },
+  "GET /api/v1/attacks": { answers: READ },
+  "GET /api/v1/attacks/:id": {
+    path: "/api/v1/attacks/a1",
+    // The attack is on another tenant's address: as unknown as one that never was.
+    answers: { ...READ, tenantViewer: 404, tenantOperator: 404 },
+  },
+  "GET /api/v1/hosts": { answers: READ },
+  "GET /api/v1/bans": { answers: READ },
+  "GET /api/v1/traffic": { path: `/api/v1/traffic?key=${ACME_HOST}`, answers: READ },
+  "GET /api/v1/audit": { answers: READ },
+  "GET /api/v1/events": { isStream: true, answers: READ },
+  "GET /api/v1/openapi.json": { answers: READ },
+  "POST /api/v1/ban": { body: { ip: ACME_HOST }, answers: COMMAND },
+  // There is no ban: who gets that far is told so.
+  "POST /api/v1/unban": { body: { ip: ACME_HOST }, answers: { ...COMMAND, operator: 404, tenantOperator: 404 } },
+  "POST /api/v1/config/reload": { answers: { ...COMMAND, tenantOperator: UNSCOPED } },
+};
+
+/** Without a token (interface, section 5). */
+const OPEN = ["GET /metrics", "GET /healthz"];
+
+let server: TestServer;
+
+beforeAll(() => {
+  server = TestServer.started();
+  admitCallers(server);
+  server.service.attacksView = { active: [{ attack: attack({ target: address(OTHER_HOST) }), ban: null }], recent: [] };
+});
+afterAll(() => server.http.stop());
+beforeEach(() => {
+  server.service.calls.length = 0;
+});
+
+function lineOf({ method, path }: Pick<Route, "method" | "path">): string {
+  return `${method} ${path}`;
+}
+
+function ask(line: string, headers: Readonly<Record<string, string>>): Promise<Response> {
+  const [method = "", template = ""] = line.split(" ");
+  const { path = template, body }: Partial<Row> = MATRIX[line] ?? {};
+  return fetch(server.base + path, {
+    method,
+    headers: { ...headers, "content-type": "application/json" },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+}
+
+test("the matrix has every route, and no other", () => {
+  const routes = server.http.routes.map(lineOf);
+  expect(routes.toSorted()).toEqual([...Object.keys(MATRIX), ...OPEN].toSorted());
+  expect(server.http.routes.filter(({ access }) => access === "open").map(lineOf)).toEqual(OPEN);
+});
+
+describe.each(OPEN)("%s", (line) => {
+  test.each([{}, bearer("wrong"), as("agent")])("answers anyone, as %j", async (headers) => {
+    expect((await ask(line, headers)).status).toBe(200);
+  });
+});
+
+describe.each(Object.entries(MATRIX))("%s", (line, { answers, isStream }) => {
+  test.each([
+    ["no token", {}],
+    ["a wrong token", bearer("wrong")],
+  ])("%s: 401", async (_, headers) => {
+    const answer = await ask(line, headers);
+    expect([answer.status, await answer.json()]).toEqual([401, { error: NOBODY }]);
+    expect(server.service.calls).toEqual([]);
+  });
+
+  test.each(Object.entries(answers) as [Caller, number | string][])("%s: %s", async (caller, expected) => {
+    const answer = await ask(line, as(caller));
+    if (typeof expected === "number") {
+      expect(answer.status).toBe(expected);
+      await (isStream === true ? answer.body?.cancel() : answer.json());
+    } else {
+      expect([answer.status, await answer.json()]).toEqual([403, { error: expected }]);
+      expect(server.service.calls).toEqual([]);
+    }
+  });
+
+  test("HEAD is as guarded as GET", async () => {
+    if (!line.startsWith("GET ")) return;
+    const head = line.replace("GET ", "HEAD ");
+    expect((await fetch(server.base + pathOf(line), { method: "HEAD" })).status).toBe(401);
+    expect((await ask(head, as("agent"))).status).toBe(403);
+  });
+});
+
+function pathOf(line: string): string {
+  return MATRIX[line]?.path ?? line.slice(line.indexOf(" ") + 1);
+}
