@@ -1,0 +1,124 @@
+/**
+ * What is kept of the reports of edge nodes, and what is told of it (interface 2.15 and section 6): windows with their
+ * telling sources, and events. Where they are kept is the storage's matter.
+ */
+import type { IpAddress } from "../net/address.ts";
+
+/** The counters of a window, by their names on the wire. */
+export const EDGE_COUNTERS = [
+  "requests",
+  "decided",
+  "denied",
+  "challenged",
+  "cleared",
+  "would_deny",
+  "would_challenge",
+  "status_2xx",
+  "status_3xx",
+  "status_4xx",
+  "status_5xx",
+  "h3_requests",
+] as const;
+
+export type EdgeCounts = Readonly<Record<(typeof EDGE_COUNTERS)[number], number>>;
+
+/** Strongest first. Sources in other states are not kept. */
+export const TELLING_STATES = ["denied", "challenged", "would-deny", "would-challenge"] as const;
+export type TellingState = (typeof TELLING_STATES)[number];
+
+/** One closed window of one zone on one node. The same (zone, node, end) again takes its place. */
+export interface EdgeWindow {
+  readonly node: string;
+  readonly zone: string;
+  /** End of the window, wall clock, ms. */
+  readonly atMs: number;
+  readonly seconds: number;
+  readonly counts: EdgeCounts;
+  readonly sources: readonly EdgeSource[];
+}
+
+export interface EdgeSource {
+  readonly source: IpAddress;
+  readonly state: TellingState;
+  readonly requests: number;
+}
+
+export const EDGE_EVENT_KINDS = [
+  "node_alive",
+  "node_lost",
+  "version",
+  "dry_run",
+  "document_rendered",
+  "generation_installed",
+  "generation_refused",
+  "terminator_alive",
+  "h3_state",
+  "cert_issued",
+  "cert_renewed",
+  "cert_gone",
+  "challenge_started",
+  "challenge_ended",
+  "clock_skew",
+  "report_truncated",
+] as const;
+export type EdgeEventKind = (typeof EDGE_EVENT_KINDS)[number];
+
+export interface EdgeEvent {
+  readonly atMs: number;
+  readonly node: string;
+  /** null: of the node as a whole. */
+  readonly zone: string | null;
+  readonly kind: EdgeEventKind;
+  readonly detail: string;
+}
+
+/** Wall clock, ms. */
+interface Range {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+export interface EdgeHistoryQuestion extends Range {
+  readonly zone: string;
+  /** null: all nodes. */
+  readonly node: string | null;
+  /** Buckets begin at multiples of it since the epoch. */
+  readonly stepSeconds: number;
+}
+
+export interface EdgeHistoryPoint {
+  /** Begin of the bucket, seconds since the epoch. */
+  readonly atSeconds: number;
+  /** Distinct nodes with a window that ended in the bucket. */
+  readonly nodes: number;
+  /** The longest observed time of any one node: requests / seconds is the rate of the fleet. */
+  readonly seconds: number;
+  readonly counts: EdgeCounts;
+}
+
+export interface EdgeSourcesQuestion extends Range {
+  readonly zone: string;
+  readonly node: string | null;
+  /** The strongest state over the range; null: any. */
+  readonly state: TellingState | null;
+}
+
+export interface EdgeSourceTotal {
+  readonly source: IpAddress;
+  /** The strongest over the range. */
+  readonly state: TellingState;
+  readonly requests: number;
+  readonly windows: number;
+  /** Distinct nodes that saw it. */
+  readonly nodes: number;
+  /** Ends of its first and last window, wall clock, ms. */
+  readonly firstMs: number;
+  readonly lastMs: number;
+}
+
+/** null: any. */
+export interface EdgeEventsQuestion extends Range {
+  readonly node: string | null;
+  readonly zone: string | null;
+  readonly kind: EdgeEventKind | null;
+}

@@ -1,0 +1,249 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { auditEvent, snapshot } from "../../test/fixtures/history.ts";
+import { type HistoryPlace, historyDrivers } from "../../test/fixtures/history-drivers.ts";
+import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
+import { eventually } from "../../test/fixtures/service.ts";
+import { attack, NOON } from "../../test/fixtures/views.ts";
+import {
+  AUDIT_WAIT_MS,
+  HISTORY_FLUSH_MS,
+  HISTORY_QUESTION_MS,
+  HISTORY_QUESTIONS_MAX,
+  HISTORY_QUEUES_MAX,
+} from "../limits.ts";
+import { openLog } from "../observability/log.ts";
+import { nextTurn } from "../system/timers.ts";
+import type { HistoryBatch, HistoryDriver } from "./history-driver.ts";
+import { type HistoryMetrics, HistoryStore } from "./history-store.ts";
+import { StorageFault } from "./storage-fault.ts";
+import { StoredAuditTrail } from "./stored-audit-trail.ts";
+
+const RANGE = { fromMs: NOON - 1000, toMs: NOON + 1000 };
+const NO_FILTERS = { action: null, target: null };
+
+/** Counts by name. */
+class CountedMetrics implements HistoryMetrics {
+  readonly counts: Record<string, number> = {};
+  isUp: boolean | null = null;
+
+  setUp(isUp: boolean): void {
+    this.isUp = isUp;
+  }
+  openFailed = () => this.#add("open failed");
+  setQueued = () => {};
+  written = (kind: string, records: number) => this.#add(`${kind} written`, records);
+  writeFailed = (kind: string) => this.#add(`${kind} failed`);
+  dropped = (kind: string, records: number) => this.#add(`${kind} dropped`, records);
+  auditLate = () => this.#add("audit late");
+  asked = (question: string) => this.#add(`${question} asked`);
+  askFailed = (question: string) => this.#add(`${question} failed`);
+  maintenanceFailed = () => this.#add("maintenance failed");
+
+  #add(name: string, by = 1): void {
+    this.counts[name] = (this.counts[name] ?? 0) + by;
+  }
+}
+
+/** A store that does nothing until it is let. */
+class StalledDriver implements HistoryDriver {
+  readonly writes: HistoryBatch[] = [];
+  openFault: Error | null = null;
+  writeFault: Error | null = null;
+  isStalled = true;
+  isClosed = false;
+  maintainedMs: number[] = [];
+  #release: (() => void)[] = [];
+
+  async open(): Promise<void> {
+    if (this.openFault !== null) throw this.openFault;
+  }
+
+  async write(batch: HistoryBatch): Promise<void> {
+    await this.#stall();
+    if (this.writeFault !== null) throw this.writeFault;
+    this.writes.push(batch);
+  }
+
+  async ask(): Promise<never> {
+    await this.#stall();
+    return [] as never;
+  }
+
+  async maintain(nowMs: number): Promise<void> {
+    this.maintainedMs.push(nowMs);
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+  }
+
+  release(): void {
+    this.isStalled = false;
+    for (const go of this.#release.splice(0)) go();
+  }
+
+  async #stall(): Promise<void> {
+    if (this.isStalled) await new Promise<void>((resolve) => this.#release.push(resolve));
+  }
+}
+
+let clock: ManualClock;
+let metrics: CountedMetrics;
+let lines: string[];
+
+function storeOver(driver: HistoryDriver): HistoryStore {
+  const log = openLog({ level: "info", clock, destination: { write: (line) => lines.push(line) } });
+  return new HistoryStore({ driver, clock, timers: new ManualTimers(clock), log, metrics });
+}
+
+async function settle(): Promise<void> {
+  for (let i = 0; i < 5; i++) await nextTurn();
+}
+
+beforeEach(() => {
+  clock = new ManualClock();
+  metrics = new CountedMetrics();
+  lines = [];
+});
+
+describe("with a store that stalls", () => {
+  let driver: StalledDriver;
+  let store: HistoryStore;
+  beforeEach(async () => {
+    driver = new StalledDriver();
+    store = storeOver(driver);
+    await store.start();
+  });
+
+  test("an order waits a second for its audit row, which is kept when the store comes back", async () => {
+    let isAnswered = false;
+    const recorded = store.recordAudit(auditEvent({ target: "192.0.2.7" })).then(() => (isAnswered = true));
+    await settle();
+    clock.advance(AUDIT_WAIT_MS - 1);
+    await settle();
+    expect(isAnswered).toBe(false);
+    clock.advance(1);
+    await recorded;
+    expect(metrics.counts).toEqual({ "audit late": 1 });
+    expect(lines.filter((line) => line.includes("an audit row is not kept yet"))).toHaveLength(1);
+    expect(lines.join()).toContain('"target":"192.0.2.7"');
+    driver.release();
+    await settle();
+    expect(metrics.counts["audit written"]).toBe(1);
+    expect(driver.writes.map(({ kind }) => kind)).toEqual(["audit"]);
+  });
+
+  test("the loss is logged once a minute, and counted each time", async () => {
+    for (let i = 0; i < HISTORY_QUEUES_MAX.audit + 3; i++) void store.recordAudit(auditEvent());
+    await settle();
+    expect(metrics.counts).toEqual({ "audit dropped": 3 });
+    expect(lines.filter((line) => line.includes("an audit row is lost"))).toHaveLength(1);
+  });
+
+  test("snapshots of traffic beyond the bound are dropped, those before it are written", async () => {
+    for (let i = 0; i < HISTORY_QUEUES_MAX.traffic + 2; i++) store.recordTraffic(snapshot(NOON / 1000 + i, 10));
+    await settle();
+    expect(metrics.counts).toEqual({ "traffic dropped": 2 });
+    driver.release();
+    await settle();
+    expect(metrics.counts["traffic written"]).toBe(HISTORY_QUEUES_MAX.traffic);
+  });
+
+  test("a question is refused after its time", async () => {
+    const fault = store.ask("endedAttacks", { limit: 1 }).catch((cause: unknown) => cause);
+    clock.advance(HISTORY_QUESTION_MS);
+    expect(await fault).toBeInstanceOf(StorageFault);
+    expect(String(await fault)).toContain("does not answer in time");
+    expect(metrics.counts).toEqual({ "endedAttacks failed": 1, "endedAttacks asked": 1 });
+  });
+
+  test("further questions than its bound are refused at once, until those before are done", async () => {
+    const asked = Array.from({ length: HISTORY_QUESTIONS_MAX }, () => store.ask("endedAttacks", { limit: 1 }));
+    const fault = await store.ask("endedAttacks", { limit: 1 }).catch((cause: unknown) => cause);
+    expect(String(fault)).toContain("too many questions");
+    driver.release();
+    await Promise.all(asked);
+    expect(await store.ask("endedAttacks", { limit: 1 })).toEqual([]);
+  });
+
+  test("stopping takes a bounded time and tells what is lost", async () => {
+    store.recordTraffic(snapshot(NOON / 1000, 10));
+    const stopped = store.stop();
+    await settle();
+    clock.advance(HISTORY_FLUSH_MS);
+    await stopped;
+    expect(driver.isClosed).toBe(true);
+    expect(metrics.counts).toEqual({ "traffic dropped": 1 });
+    expect(lines.join()).toContain("history that the store did not take in time is lost");
+    expect(clock.pending).toBe(0);
+  });
+});
+
+test("a store that cannot be opened is told of, and tried again until it can", async () => {
+  const driver = new StalledDriver();
+  driver.release();
+  driver.openFault = driver.writeFault = new StorageFault("open", "unavailable", "/srv/history.sqlite: read-only");
+  const store = storeOver(driver);
+  await store.start();
+  store.saveAttack(attack(), "acme");
+  await settle();
+  expect(metrics.counts).toMatchObject({ "open failed": 1, "attacks failed": 1 });
+  expect(metrics.isUp).toBe(false);
+  expect(lines.join()).toContain("/srv/history.sqlite: read-only");
+  driver.openFault = driver.writeFault = null;
+  clock.advance(10_000);
+  await settle();
+  expect(metrics.isUp).toBe(true);
+  expect(driver.writes).toMatchObject([{ kind: "attacks", records: [{ tenant: "acme" }] }]);
+  clock.advance(60_000);
+  expect(driver.maintainedMs).toHaveLength(1);
+  await store.stop();
+});
+
+describe("the audit trail", () => {
+  let place: HistoryPlace;
+  let store: HistoryStore;
+  beforeEach(async () => {
+    place = (await historyDrivers()[0]?.place()) as HistoryPlace;
+    store = storeOver(place.driver);
+    await store.start();
+  });
+  afterEach(async () => {
+    await store.stop();
+    await place.remove();
+  });
+
+  test("finds an address whatever its spelling was", async () => {
+    const trail = new StoredAuditTrail(store);
+    await trail.record(auditEvent({ target: "2001:DB8:0:0::1" }));
+    await trail.record(auditEvent({ target: "2001:db8::0:2->2001:0db8::1", targetType: "source" }));
+    await trail.record(auditEvent({ target: "not an address" }));
+    const target = "2001:db8::1" as never;
+    const answer = await trail.query(RANGE, { ...NO_FILTERS, target }, null);
+    expect(answer).toMatchObject({
+      available: true,
+      events: [{ target: "2001:db8::2->2001:db8::1" }, { target: "2001:db8::1" }],
+    });
+  });
+
+  test("keeps the order of events of one millisecond", async () => {
+    const trail = new StoredAuditTrail(store);
+    for (const reason of ["first", "second", "third"]) await trail.record(auditEvent({ reason }));
+    const answer = await trail.query(RANGE, NO_FILTERS, null);
+    expect(answer.available && answer.events.map(({ reason }) => reason)).toEqual(["third", "second", "first"]);
+  });
+
+  test("is not available with storage off, and delays nobody", async () => {
+    const trail = new StoredAuditTrail(null);
+    await trail.record(auditEvent());
+    expect(await trail.query(RANGE, NO_FILTERS, null)).toEqual({ available: false });
+  });
+
+  test("does not wait for traffic that is written meanwhile", async () => {
+    for (let i = 0; i < HISTORY_QUEUES_MAX.traffic; i++) {
+      store.recordTraffic(snapshot(NOON / 1000 + i, 1, { host: "192.0.2.1", pps: i }));
+    }
+    await store.recordAudit(auditEvent());
+    await eventually(() => metrics.counts["traffic written"] === HISTORY_QUEUES_MAX.traffic, "traffic was not written");
+  });
+});

@@ -1,0 +1,38 @@
+/** Attacks in SQLite: one row each, whole, with the columns by which they are found. */
+import type { Database } from "bun:sqlite";
+import type { Attack } from "../../detection/attack.ts";
+import type { AttackRecord } from "../history-driver.ts";
+
+export const ATTACK_SCHEMA = `
+  CREATE TABLE attacks (
+    id TEXT PRIMARY KEY, tenant TEXT NOT NULL, hostgroup TEXT NOT NULL, target TEXT NOT NULL,
+    started INTEGER NOT NULL, ended INTEGER, record TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX attacks_ended ON attacks (ended) WHERE ended IS NOT NULL;
+  CREATE INDEX attacks_started ON attacks (started);
+`;
+
+export class AttackTable {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  save(records: readonly AttackRecord[]): void {
+    const statement = this.#db.query("INSERT OR REPLACE INTO attacks VALUES (?, ?, ?, ?, ?, ?, ?)");
+    for (const { attack, tenant } of records) {
+      const { id, group, target, startedAt, endedAt } = attack;
+      statement.run(id, tenant ?? "", group, target, startedAt, endedAt, JSON.stringify(attack));
+    }
+  }
+
+  ended(limit: number): Attack[] {
+    const sql = "SELECT record FROM attacks WHERE ended IS NOT NULL ORDER BY ended DESC, id DESC LIMIT ?";
+    return (this.#db.query(sql).all(limit) as { record: string }[]).map(({ record }) => JSON.parse(record) as Attack);
+  }
+
+  removeBefore(ms: number): void {
+    this.#db.query("DELETE FROM attacks WHERE started < ?").run(ms);
+  }
+}

@@ -1,0 +1,77 @@
+/** The audit trail in SQLite. */
+import type { Database } from "bun:sqlite";
+import type { AuditEvent } from "../../audit/audit-event.ts";
+import { HISTORY_ROWS_MAX } from "../../limits.ts";
+import type { AuditQuestion, Identified } from "../history-driver.ts";
+
+export const AUDIT_SCHEMA = `
+  CREATE TABLE audit (
+    id TEXT PRIMARY KEY, at INTEGER NOT NULL, action TEXT NOT NULL, result TEXT NOT NULL, operator TEXT NOT NULL,
+    role TEXT NOT NULL, tenant TEXT NOT NULL, target TEXT NOT NULL, target_type TEXT NOT NULL, reason TEXT NOT NULL,
+    source TEXT NOT NULL, ban_state TEXT NOT NULL, dry_run INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX audit_at ON audit (at, id);
+`;
+
+interface Row {
+  readonly at: number;
+  readonly action: AuditEvent["action"];
+  readonly result: AuditEvent["result"];
+  readonly operator: string;
+  readonly role: string;
+  readonly tenant: string;
+  readonly target: string;
+  readonly target_type: AuditEvent["targetType"];
+  readonly reason: string;
+  readonly source: AuditEvent["source"];
+  readonly ban_state: string;
+  readonly dry_run: number;
+}
+
+export class AuditTable {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  insert(records: readonly Identified<AuditEvent>[]): void {
+    const statement = this.#db.query("INSERT OR REPLACE INTO audit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    for (const { id, record: event } of records) {
+      const { wallMs, action, result, operator, role, tenant, target, targetType, reason, source, banState } = event;
+      const who = [operator, role, tenant] as const;
+      const what = [target, targetType, reason, source, banState, event.dryRun ? 1 : 0] as const;
+      statement.run(id, Math.trunc(wallMs), action, result, ...who, ...what);
+    }
+  }
+
+  select({ range, filters, tenant }: AuditQuestion): AuditEvent[] {
+    const conditions = ["at >= $from", "at <= $to"];
+    const values: Record<string, string | number> = { from: range.fromMs, to: range.toMs };
+    if (filters.action !== null) {
+      conditions.push("action = $action");
+      values["action"] = filters.action;
+    }
+    if (tenant !== null) {
+      conditions.push("tenant = $tenant");
+      values["tenant"] = tenant;
+    }
+    if (filters.target !== null) {
+      // An address holds no wildcard.
+      conditions.push("(target = $target OR target LIKE $target || '->%' OR target LIKE '%->' || $target)");
+      values["target"] = filters.target;
+    }
+    const sql = `SELECT * FROM audit WHERE ${conditions.join(" AND ")} ORDER BY at DESC, id DESC LIMIT ${HISTORY_ROWS_MAX}`;
+    return (this.#db.query(sql).all(values) as Row[]).map(eventOf);
+  }
+
+  removeBefore(ms: number): void {
+    this.#db.query("DELETE FROM audit WHERE at < ?").run(ms);
+  }
+}
+
+function eventOf({ at, target_type: targetType, ban_state: banState, dry_run: dryRun, ...row }: Row): AuditEvent {
+  const { action, result, operator, role, tenant, target, reason, source } = row;
+  const who = { operator, role, tenant };
+  return { wallMs: at, action, result, ...who, target, targetType, reason, source, banState, dryRun: dryRun !== 0 };
+}

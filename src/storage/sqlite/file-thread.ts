@@ -1,0 +1,66 @@
+/** Asks the thread that owns a file, from the event loop. A thread that broke is replaced with the next opening. */
+import { StorageFault } from "../storage-fault.ts";
+import type { FileAnswer, FileArgument, FileCallName, FileReply, FileRequest, OpenFile } from "./file-calls.ts";
+
+interface Waiting {
+  readonly name: FileCallName;
+  readonly resolve: (answer: unknown) => void;
+  readonly reject: (fault: StorageFault) => void;
+}
+
+export class FileThread {
+  #worker: Worker | null = null;
+  readonly #waiting = new Map<number, Waiting>();
+  #lastId = 0;
+  #isOpen = false;
+
+  /** Does nothing when the file is open already. */
+  async open(argument: OpenFile): Promise<void> {
+    if (this.#isOpen) return;
+    await this.call("open", argument);
+    this.#isOpen = true;
+  }
+
+  call<N extends FileCallName>(name: N, argument: FileArgument<N>): Promise<FileAnswer<N>> {
+    this.#worker ??= this.#spawn();
+    const worker = this.#worker;
+    return new Promise((resolve, reject) => {
+      const id = ++this.#lastId;
+      this.#waiting.set(id, { name, resolve: resolve as (answer: unknown) => void, reject });
+      worker.postMessage({ id, name, argument } satisfies FileRequest);
+    });
+  }
+
+  /** Ends the thread, whatever it does. What it was asked is answered with a fault. */
+  end(): void {
+    const worker = this.#worker;
+    this.#worker = null;
+    this.#isOpen = false;
+    worker?.terminate();
+    this.#failAll("the thread was ended");
+  }
+
+  #spawn(): Worker {
+    const worker = new Worker(new URL("./history-worker.ts", import.meta.url));
+    worker.onmessage = ({ data }: MessageEvent<FileReply>) => this.#answered(data);
+    worker.onerror = ({ message }) => {
+      if (this.#worker !== worker) return;
+      this.#failAll(`the thread broke: ${message}`);
+      this.end();
+    };
+    return worker;
+  }
+
+  #answered(reply: FileReply): void {
+    const waiting = this.#waiting.get(reply.id);
+    if (waiting === undefined) return;
+    this.#waiting.delete(reply.id);
+    if (reply.kind === "done") waiting.resolve(reply.answer);
+    else waiting.reject(new StorageFault(waiting.name, reply.fault, reply.message));
+  }
+
+  #failAll(detail: string): void {
+    for (const { name, reject } of this.#waiting.values()) reject(new StorageFault(name, "unavailable", detail));
+    this.#waiting.clear();
+  }
+}

@@ -1,0 +1,124 @@
+/** One SQLite file of history with its tables. Runs in the thread that owns the file; all calls block. */
+import type { Database } from "bun:sqlite";
+import type { AnswerTo, HistoryBatch, Question, QuestionName, Questions } from "../history-driver.ts";
+import type { StorageFault } from "../storage-fault.ts";
+import { ATTACK_SCHEMA, AttackTable } from "./attack-table.ts";
+import { AUDIT_SCHEMA, AuditTable } from "./audit-table.ts";
+import { fileFault, openFile } from "./database-file.ts";
+import { EDGE_SCHEMA, EdgeTables } from "./edge-tables.ts";
+import type { FileRole, OpenFile } from "./file-calls.ts";
+import { foldTraffic } from "./traffic-fold.ts";
+import { TRAFFIC_SCHEMA, TrafficTables } from "./traffic-tables.ts";
+
+const MIGRATIONS: Readonly<Record<FileRole, readonly string[]>> = {
+  records: [AUDIT_SCHEMA + ATTACK_SCHEMA],
+  series: [TRAFFIC_SCHEMA + EDGE_SCHEMA],
+};
+
+const DAY_MS = 86_400_000;
+
+export class HistoryFile {
+  readonly #path: string;
+  readonly #db: Database;
+  readonly #role: FileRole;
+  readonly #retentionDays: number;
+  readonly #audit: AuditTable;
+  readonly #attacks: AttackTable;
+  readonly #traffic: TrafficTables;
+  readonly #edge: EdgeTables;
+
+  /** Throws a StorageFault. */
+  constructor({ role, path, retentionDays }: OpenFile) {
+    this.#path = path;
+    this.#role = role;
+    this.#retentionDays = retentionDays;
+    const synchronous = role === "records" ? "FULL" : "NORMAL";
+    this.#db = openFile({ path, synchronous, migrations: MIGRATIONS[role] });
+    this.#audit = new AuditTable(this.#db);
+    this.#attacks = new AttackTable(this.#db);
+    this.#traffic = new TrafficTables(this.#db);
+    this.#edge = new EdgeTables(this.#db);
+  }
+
+  /** All of them or none. */
+  write(batch: HistoryBatch): void {
+    try {
+      this.#db.transaction(() => this.#insert(batch)).immediate();
+    } catch (cause) {
+      this.#traffic.forgetIds();
+      throw this.#fault(`write ${batch.kind}`, cause);
+    }
+  }
+
+  ask<N extends QuestionName>(name: N, question: Question<N>): AnswerTo<N> {
+    const answers: Questions = {
+      auditEvents: (asked) => this.#audit.select(asked),
+      endedAttacks: ({ limit }) => this.#attacks.ended(limit),
+      trafficPoints: (asked) => this.#traffic.points(asked),
+      edgePoints: (asked) => this.#edge.points(asked),
+      edgeSources: (asked) => this.#edge.sources(asked),
+      edgeEvents: (asked) => this.#edge.events(asked),
+    };
+    try {
+      return (answers[name] as (asked: Question<N>) => AnswerTo<N>)(question);
+    } catch (cause) {
+      throw this.#fault(`read ${name}`, cause);
+    }
+  }
+
+  /** In slices: whoever runs it lets others in between. */
+  *maintain(nowMs: number): Generator<void> {
+    try {
+      yield* this.#role === "records" ? this.#removeOldRecords(nowMs) : this.#maintainSeries(nowMs);
+    } catch (cause) {
+      throw this.#fault("maintain", cause);
+    }
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  #insert(batch: HistoryBatch): void {
+    switch (batch.kind) {
+      case "audit":
+        this.#audit.insert(batch.records);
+        break;
+      case "attacks":
+        this.#attacks.save(batch.records);
+        break;
+      case "traffic":
+        this.#traffic.insert(batch.records);
+        break;
+      case "edge_windows":
+        this.#edge.insertWindows(batch.records);
+        break;
+      case "edge_events":
+        this.#edge.insertEvents(batch.records);
+        break;
+      default:
+        batch satisfies never;
+    }
+  }
+
+  *#removeOldRecords(nowMs: number): Generator<void> {
+    const before = nowMs - this.#retentionDays * DAY_MS;
+    this.#audit.removeBefore(before);
+    yield;
+    this.#attacks.removeBefore(before);
+  }
+
+  *#maintainSeries(nowMs: number): Generator<void> {
+    const before = nowMs - this.#retentionDays * DAY_MS;
+    yield* foldTraffic(this.#db, Math.floor(nowMs / 1000), this.#retentionDays);
+    for (const zone of this.#edge.zones()) {
+      this.#edge.removeZoneBefore(zone, before);
+      yield;
+    }
+    this.#edge.removeEventsBefore(before);
+  }
+
+  #fault(operation: string, cause: unknown): StorageFault {
+    return fileFault(operation, this.#path, cause);
+  }
+}

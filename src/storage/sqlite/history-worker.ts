@@ -1,0 +1,45 @@
+/** The thread that owns one file of history: nothing that the disk does holds up the event loop of the service. */
+import { nextTurn } from "../../system/timers.ts";
+import { faultText, StorageFault } from "../storage-fault.ts";
+import type { FileCalls, FileReply, FileRequest } from "./file-calls.ts";
+import { HistoryFile } from "./history-file.ts";
+
+declare const self: Worker;
+
+let file: HistoryFile | null = null;
+
+function opened(): HistoryFile {
+  if (file === null) throw new StorageFault("use", "unavailable", "the file is not open");
+  return file;
+}
+
+const calls: FileCalls = {
+  open(argument) {
+    file?.close();
+    file = null;
+    file = new HistoryFile(argument);
+  },
+  write: (batch) => opened().write(batch),
+  ask: ({ name, question }) => opened().ask(name, question),
+  async maintain({ nowMs }) {
+    for (const _ of opened().maintain(nowMs)) await nextTurn();
+  },
+  close() {
+    file?.close();
+    file = null;
+  },
+};
+
+self.onmessage = async ({ data }: MessageEvent<FileRequest>) => {
+  self.postMessage(await reply(data));
+};
+
+async function reply({ id, name, argument }: FileRequest): Promise<FileReply> {
+  try {
+    const answer = await (calls[name] as (argument: FileRequest["argument"]) => unknown)(argument);
+    return { id, kind: "done", answer };
+  } catch (cause) {
+    const fault = cause instanceof StorageFault ? cause.kind : "refused";
+    return { id, kind: "failed", fault, message: faultText(cause) };
+  }
+}

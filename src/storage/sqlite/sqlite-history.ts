@@ -1,0 +1,76 @@
+/**
+ * History on this machine: two SQLite files, each owned by a thread. Audit and attacks lie in a file of their own, so that
+ * hours of traffic never stand between an order and its audit row.
+ */
+import { extname } from "node:path";
+import type { AnswerTo, HistoryBatch, HistoryDriver, Question, QuestionName, RecordKind } from "../history-driver.ts";
+import type { FileRole } from "./file-calls.ts";
+import { FileThread } from "./file-thread.ts";
+
+export interface SqliteHistoryOptions {
+  /** Of traffic and edge history; audit and attacks lie beside it. */
+  readonly path: string;
+  readonly retentionDays: number;
+}
+
+const ROLE_OF_KIND: Readonly<Record<RecordKind, FileRole>> = {
+  audit: "records",
+  attacks: "records",
+  traffic: "series",
+  edge_windows: "series",
+  edge_events: "series",
+};
+
+const ROLE_OF_QUESTION: Readonly<Record<QuestionName, FileRole>> = {
+  auditEvents: "records",
+  endedAttacks: "records",
+  trafficPoints: "series",
+  edgePoints: "series",
+  edgeSources: "series",
+  edgeEvents: "series",
+};
+
+export class SqliteHistory implements HistoryDriver {
+  readonly #options: SqliteHistoryOptions;
+  readonly #threads: Readonly<Record<FileRole, FileThread>> = { records: new FileThread(), series: new FileThread() };
+
+  constructor(options: SqliteHistoryOptions) {
+    this.#options = options;
+  }
+
+  /** A file that cannot be opened leaves the other one at work. */
+  async open(): Promise<void> {
+    const { path, retentionDays } = this.#options;
+    const { records, series } = this.#threads;
+    const outcomes = await Promise.allSettled([
+      records.open({ role: "records", path: recordsPath(path), retentionDays }),
+      series.open({ role: "series", path, retentionDays }),
+    ]);
+    for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
+  }
+
+  write(batch: HistoryBatch): Promise<void> {
+    return this.#threads[ROLE_OF_KIND[batch.kind]].call("write", batch);
+  }
+
+  async ask<N extends QuestionName>(name: N, question: Question<N>): Promise<AnswerTo<N>> {
+    return (await this.#threads[ROLE_OF_QUESTION[name]].call("ask", { name, question })) as AnswerTo<N>;
+  }
+
+  async maintain(nowMs: number): Promise<void> {
+    const { records, series } = this.#threads;
+    await Promise.all([records.call("maintain", { nowMs }), series.call("maintain", { nowMs })]);
+  }
+
+  async close(): Promise<void> {
+    const threads = Object.values(this.#threads);
+    await Promise.allSettled(threads.map((thread) => thread.call("close", null)));
+    for (const thread of threads) thread.end();
+  }
+}
+
+/** `history.sqlite` → `history-audit.sqlite`. */
+export function recordsPath(path: string): string {
+  const extension = extname(path);
+  return `${path.slice(0, path.length - extension.length)}-audit${extension}`;
+}

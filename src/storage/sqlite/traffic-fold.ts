@@ -1,0 +1,93 @@
+/**
+ * The hourly move of traffic out of `hot` into the tiers, and the removal of what is older than it may be. Done in slices
+ * of some ten milliseconds, so that writes and questions come in between. It may be cut off after any slice: until
+ * the frontier has moved the slices are repeated with the same result, after it only removals are left.
+ */
+import type { Database } from "bun:sqlite";
+import { COARSE_TIER, FINE_TIER, FINE_TIER_KEPT, HOT, nextFrontier } from "./traffic-tables.ts";
+
+/** Series folded in one slice. */
+const SLICE_SERIES = 200;
+
+interface Fold {
+  /** Seconds since the epoch: from the frontier as it is to the one to come. */
+  readonly from: number;
+  readonly to: number;
+  readonly coarseKept: number;
+}
+
+/** Each step of the generator is one slice. */
+export function* foldTraffic(db: Database, nowSeconds: number, retentionDays: number): Generator<void> {
+  yield* removeFolded(db);
+  const { ts: from } = db.query("SELECT ts FROM frontier").get() as { ts: number };
+  const to = nextFrontier(nowSeconds);
+  if (to <= from) return;
+  const fold = { from, to, coarseKept: to - retentionDays * 86_400 };
+  for (const tier of [FINE_TIER, COARSE_TIER]) foldTicks(db, tier, fold);
+  for (let after = 0; ; ) {
+    const ids = seriesAfter(db, after);
+    const last = ids.at(-1);
+    if (last === undefined) break;
+    db.transaction(() => foldSeries(db, ids, fold)).immediate();
+    after = last;
+    yield;
+  }
+  db.query("UPDATE frontier SET ts = ?").run(to);
+  yield;
+  yield* removeFolded(db);
+}
+
+function seriesAfter(db: Database, after: number): number[] {
+  const sql = "SELECT id FROM series WHERE id > ? ORDER BY id LIMIT ?";
+  return (db.query(sql).all(after, SLICE_SERIES) as { id: number }[]).map(({ id }) => id);
+}
+
+function foldTicks(db: Database, tier: number, { from, to, coarseKept }: Fold): void {
+  db.query(
+    `INSERT OR REPLACE INTO ticks SELECT $tier, ts / $tier * $tier AS bucket, sum(seconds) FROM ticks
+      WHERE tier = ${HOT} AND ts >= $from AND ts < $to GROUP BY bucket`,
+  ).run({ tier, from, to });
+  db.query("DELETE FROM ticks WHERE tier = ? AND ts < ?").run(
+    tier,
+    tier === FINE_TIER ? fineKept({ to, coarseKept }) : coarseKept,
+  );
+}
+
+function foldSeries(db: Database, ids: readonly number[], fold: Fold): void {
+  const [first = 0, last = 0] = [ids[0], ids.at(-1)];
+  for (const tier of [FINE_TIER, COARSE_TIER]) {
+    db.query(
+      `INSERT OR REPLACE INTO cold_${tier}
+        SELECT r.series, r.ts / ${tier} * ${tier} AS bucket, sum(r.pps * t.seconds) / c.seconds,
+          sum(r.mbps * t.seconds) / c.seconds, sum(r.flows * t.seconds) / c.seconds, max(r.in_attack), avg(r.baseline)
+        FROM ticks t CROSS JOIN hot r ON r.ts = t.ts AND r.series >= $first AND r.series <= $last
+        CROSS JOIN ticks c ON c.tier = ${tier} AND c.ts = r.ts / ${tier} * ${tier}
+        WHERE t.tier = ${HOT} AND t.ts >= $from AND t.ts < $to GROUP BY r.series, bucket`,
+    ).run({ first, last, from: fold.from, to: fold.to });
+  }
+  const removeFine = db.query(`DELETE FROM cold_${FINE_TIER} WHERE series = ? AND ts < ?`);
+  const removeCoarse = db.query(`DELETE FROM cold_${COARSE_TIER} WHERE series = ? AND ts < ?`);
+  for (const id of ids) {
+    removeFine.run(id, fineKept(fold));
+    removeCoarse.run(id, fold.coarseKept);
+  }
+  // A series last seen before all that is kept has no row anywhere.
+  const seenBefore = Math.floor(fold.coarseKept / 3600);
+  db.query("DELETE FROM series WHERE id >= ? AND id <= ? AND seen < ?").run(first, last, seenBefore);
+}
+
+function fineKept({ to, coarseKept }: Pick<Fold, "to" | "coarseKept">): number {
+  return Math.max(to - FINE_TIER_KEPT, coarseKept);
+}
+
+/** One snapshot a slice. */
+function* removeFolded(db: Database): Generator<void> {
+  const folded = `SELECT ts FROM ticks WHERE tier = ${HOT} AND ts < (SELECT ts FROM frontier)`;
+  for (const { ts } of db.query(folded).all() as { ts: number }[]) {
+    db.transaction(() => {
+      db.query("DELETE FROM hot WHERE ts = ?").run(ts);
+      db.query(`DELETE FROM ticks WHERE tier = ${HOT} AND ts = ?`).run(ts);
+    }).immediate();
+    yield;
+  }
+}

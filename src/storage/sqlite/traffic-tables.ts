@@ -1,0 +1,210 @@
+/**
+ * Rates of hosts in SQLite. Snapshots go into `hot`, which is in the order of time and therefore fast to write; every hour
+ * the fold moves what is older into tiers of one and of five minutes, which are in the order of hosts and therefore fast
+ * to read. What lies before the frontier is read from the tiers, the rest from `hot`.
+ */
+import type { Database } from "bun:sqlite";
+import { addressFromBytes } from "../../net/address.ts";
+import {
+  bucketOf,
+  TRAFFIC_VALUES,
+  type TrafficPoint,
+  type TrafficQuestion,
+  type TrafficSnapshot,
+} from "../../traffic/traffic-history.ts";
+
+/** Seconds of one row of the finer and of the coarser tier. */
+export const FINE_TIER = 60;
+export const COARSE_TIER = 300;
+/** How long the finer tier is kept, seconds. */
+export const FINE_TIER_KEPT = 4 * 86_400;
+
+const COLUMNS = `
+  series INTEGER NOT NULL, ts INTEGER NOT NULL, pps REAL NOT NULL, mbps REAL NOT NULL, flows REAL NOT NULL,
+  in_attack INTEGER NOT NULL, baseline REAL`;
+
+/**
+ * A series is one host in one direction; `seen` is the hour of its last row. `ticks` are the snapshots and the buckets of
+ * the tiers with the seconds that they stand for, also where a host has no row: without traffic it has none.
+ */
+export const TRAFFIC_SCHEMA = `
+  CREATE TABLE series (
+    id INTEGER PRIMARY KEY, address TEXT NOT NULL, outgoing INTEGER NOT NULL, seen INTEGER NOT NULL,
+    UNIQUE (address, outgoing)
+  ) STRICT;
+  CREATE TABLE hot (${COLUMNS}, PRIMARY KEY (ts, series)) STRICT, WITHOUT ROWID;
+  CREATE TABLE cold_${FINE_TIER} (${COLUMNS}, PRIMARY KEY (series, ts)) STRICT, WITHOUT ROWID;
+  CREATE TABLE cold_${COARSE_TIER} (${COLUMNS}, PRIMARY KEY (series, ts)) STRICT, WITHOUT ROWID;
+  CREATE TABLE ticks (tier INTEGER NOT NULL, ts INTEGER NOT NULL, seconds REAL NOT NULL, PRIMARY KEY (tier, ts))
+    STRICT, WITHOUT ROWID;
+  CREATE TABLE frontier (only INTEGER PRIMARY KEY CHECK (only = 0), ts INTEGER NOT NULL) STRICT;
+  INSERT INTO frontier VALUES (0, 0);
+`;
+
+/** The tier of `hot` in `ticks`. */
+export const HOT = 0;
+const HOUR = 3600;
+
+interface Bucket {
+  readonly bucket: number;
+  readonly pps: number;
+  readonly mbps: number;
+  readonly flows: number;
+  readonly in_attack: number;
+  readonly baseline: number;
+  readonly learned: number;
+}
+
+interface Segment {
+  readonly tier: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+export class TrafficTables {
+  readonly #db: Database;
+  /** Of the current hour: address and direction → id. */
+  readonly #ids = new Map<string, number>();
+  #idsHour = -1;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  insert(snapshots: readonly TrafficSnapshot[]): void {
+    for (const snapshot of snapshots) this.#insertOne(snapshot);
+  }
+
+  #insertOne({ atSeconds, seconds, count, addresses, outgoing, inAttack, values }: TrafficSnapshot): void {
+    // A clock that was set back by hours: that time has been folded and is closed.
+    if (atSeconds < this.frontier()) return;
+    const statement = this.#db.query("INSERT OR REPLACE INTO hot VALUES (?, ?, ?, ?, ?, ?, ?)");
+    this.#db.query("INSERT OR REPLACE INTO ticks VALUES (?, ?, ?)").run(HOT, atSeconds, seconds);
+    for (let row = 0; row < count; row++) {
+      const at = row * TRAFFIC_VALUES;
+      const series = this.#idOf(addressFromBytes(addresses, row * 16), outgoing[row] as number, atSeconds);
+      const [pps = 0, mbps = 0, flows = 0] = [values[at], values[at + 1], values[at + 2]];
+      const baseline = values[at + 3] as number;
+      statement.run(
+        series,
+        atSeconds,
+        pps,
+        mbps,
+        flows,
+        inAttack[row] as number,
+        Number.isNaN(baseline) ? null : baseline,
+      );
+    }
+  }
+
+  #idOf(address: string, outgoing: number, atSeconds: number): number {
+    const hour = Math.floor(atSeconds / HOUR);
+    if (hour !== this.#idsHour) this.forgetIds(hour);
+    const key = `${outgoing}${address}`;
+    const known = this.#ids.get(key);
+    if (known !== undefined) return known;
+    const sql = `INSERT INTO series (address, outgoing, seen) VALUES (?, ?, ?)
+      ON CONFLICT DO UPDATE SET seen = max(seen, excluded.seen) RETURNING id`;
+    const { id } = this.#db.query(sql).get(address, outgoing, hour) as { id: number };
+    this.#ids.set(key, id);
+    return id;
+  }
+
+  /** Also after a transaction that failed: ids that it gave are void. */
+  forgetIds(hour = -1): void {
+    this.#ids.clear();
+    this.#idsHour = hour;
+  }
+
+  frontier(): number {
+    return (this.#db.query("SELECT ts FROM frontier").get() as { ts: number }).ts;
+  }
+
+  points({ key, direction, fromMs, toMs, stepSeconds: step }: TrafficQuestion): TrafficPoint[] {
+    const sql = "SELECT id FROM series WHERE address = ? AND outgoing = ?";
+    const series = this.#db.query(sql).get(key, direction === "outgoing" ? 1 : 0) as { id: number } | null;
+    if (series === null) return [];
+    const range = { from: Math.ceil(fromMs / 1000), to: Math.ceil(toMs / 1000) };
+    const segments = segmentsOf(range, step, this.frontier()).filter(({ from, to }) => from < to);
+    const seconds = new Map<number, number>();
+    const sums = new Map<number, Bucket>();
+    for (const segment of segments) {
+      for (const row of this.#ticks(segment, step)) add(seconds, row.bucket, row.seconds);
+      for (const row of this.#sums(segment, step, series.id)) sums.set(row.bucket, merged(sums.get(row.bucket), row));
+    }
+    return [...sums.values()]
+      .sort((a, b) => a.bucket - b.bucket)
+      .map((sum) => pointOf(sum, seconds.get(sum.bucket) ?? 0));
+  }
+
+  #ticks({ tier, from, to }: Segment, step: number): { bucket: number; seconds: number }[] {
+    const sql = `SELECT max(ts, $from) / $step * $step AS bucket, sum(seconds) AS seconds FROM ticks
+      WHERE tier = $tier AND ts > $from - $width AND ts < $to GROUP BY bucket`;
+    return this.#db.query(sql).all({ tier, from, to, step, width: widthOf(tier) }) as {
+      bucket: number;
+      seconds: number;
+    }[];
+  }
+
+  #sums({ tier, from, to }: Segment, step: number, series: number): Bucket[] {
+    const table = tier === HOT ? "hot" : `cold_${tier}`;
+    // The ticks lead: of `hot` they are the way to the rows of one series.
+    const sql = `SELECT max(t.ts, $from) / $step * $step AS bucket, sum(r.pps * t.seconds) AS pps,
+        sum(r.mbps * t.seconds) AS mbps, sum(r.flows * t.seconds) AS flows, max(r.in_attack) AS in_attack,
+        ifnull(sum(r.baseline), 0) AS baseline, count(r.baseline) AS learned
+      FROM ticks t CROSS JOIN ${table} r ON r.ts = t.ts AND r.series = $series
+      WHERE t.tier = $tier AND t.ts > $from - $width AND t.ts < $to GROUP BY bucket`;
+    return this.#db.query(sql).all({ series, tier, from, to, step, width: widthOf(tier) }) as Bucket[];
+  }
+}
+
+/** A row of a tier that began before the range reaches into it; a snapshot is of one moment. */
+function widthOf(tier: number): number {
+  return tier === HOT ? 1 : tier;
+}
+
+/** Which table answers for which part: the coarsest that the step allows, and of what is there. */
+function segmentsOf({ from, to }: { from: number; to: number }, step: number, frontier: number): Segment[] {
+  const hot = { tier: HOT, from: Math.max(from, frontier), to };
+  const coldTo = Math.min(to, frontier);
+  if (step >= COARSE_TIER) return [{ tier: COARSE_TIER, from, to: coldTo }, hot];
+  const fineFrom = Math.max(from, frontier - FINE_TIER_KEPT);
+  return [
+    { tier: COARSE_TIER, from, to: Math.min(coldTo, fineFrom) },
+    { tier: FINE_TIER, from: fineFrom, to: coldTo },
+    hot,
+  ];
+}
+
+function add(map: Map<number, number>, key: number, value: number): void {
+  map.set(key, (map.get(key) ?? 0) + value);
+}
+
+function merged(a: Bucket | undefined, b: Bucket): Bucket {
+  if (a === undefined) return b;
+  return {
+    bucket: a.bucket,
+    pps: a.pps + b.pps,
+    mbps: a.mbps + b.mbps,
+    flows: a.flows + b.flows,
+    in_attack: Math.max(a.in_attack, b.in_attack),
+    baseline: a.baseline + b.baseline,
+    learned: a.learned + b.learned,
+  };
+}
+
+function pointOf(sum: Bucket, seconds: number): TrafficPoint {
+  return {
+    atSeconds: sum.bucket,
+    pps: sum.pps / seconds,
+    mbps: sum.mbps / seconds,
+    flowsPerSec: sum.flows / seconds,
+    inAttack: sum.in_attack !== 0,
+    baselinePps: sum.learned === 0 ? null : sum.baseline / sum.learned,
+  };
+}
+
+/** Where the frontier comes to lie: hours that are over, and one more that stays in `hot`. */
+export function nextFrontier(nowSeconds: number): number {
+  return bucketOf(nowSeconds, HOUR) - HOUR;
+}

@@ -1,0 +1,121 @@
+/**
+ * Records of one kind on their way to the store: bounded, written in order, one batch at a time. What the store cannot
+ * take waits and is tried again; nobody who puts a record in is held up by it.
+ */
+import { HISTORY_TRIES_MAX } from "../limits.ts";
+import type { Cancel, Timers } from "../system/timers.ts";
+import { StorageFault } from "./storage-fault.ts";
+
+export interface WriteQueueOptions<T> {
+  /** Records that may wait, those being written included; further ones are dropped. */
+  readonly bound: number;
+  readonly batch: number;
+  readonly timers: Pick<Timers, "after">;
+  readonly write: (records: readonly T[]) => Promise<void>;
+  readonly onFault: (cause: unknown) => void;
+  readonly onDropped: (records: number) => void;
+  readonly onDepth: (records: number) => void;
+}
+
+/** `dropped`: the queue was full, the store refused it time and again, or the queue was closed. */
+export type WriteOutcome = "stored" | "dropped";
+
+interface Entry<T> {
+  readonly record: T;
+  readonly settle: (outcome: WriteOutcome) => void;
+}
+
+/** After a write that failed, ms: doubled with each failure in a row. */
+const FIRST_PAUSE_MS = 1000;
+const LONGEST_PAUSE_MS = 30_000;
+
+export class WriteQueue<T> {
+  readonly #options: WriteQueueOptions<T>;
+  #entries: Entry<T>[] = [];
+  #pumping: Promise<void> | null = null;
+  #isDraining = false;
+  #isClosed = false;
+  #endPause: (() => void) | null = null;
+
+  constructor(options: WriteQueueOptions<T>) {
+    this.#options = options;
+  }
+
+  get depth(): number {
+    return this.#entries.length;
+  }
+
+  /** Never rejects. */
+  push(record: T): Promise<WriteOutcome> {
+    if (this.#isClosed || this.#entries.length >= this.#options.bound) {
+      this.#options.onDropped(1);
+      return Promise.resolve("dropped");
+    }
+    return new Promise((settle) => {
+      this.#entries.push({ record, settle });
+      this.#options.onDepth(this.#entries.length);
+      this.#pumping ??= this.#pump();
+    });
+  }
+
+  /** Tries again now what waits after a failure. */
+  wake(): void {
+    this.#endPause?.();
+  }
+
+  /** Resolves when all is written, or a write has failed once more; what then is left stays. */
+  async drain(): Promise<void> {
+    this.#isDraining = true;
+    this.wake();
+    await this.#pumping;
+  }
+
+  /** Drops what is left and takes nothing more. */
+  close(): void {
+    this.#isClosed = true;
+    this.#remove(this.#entries.length, "dropped");
+    this.wake();
+  }
+
+  async #pump(): Promise<void> {
+    // Not within push(): records that come in one turn go out in one batch.
+    await Promise.resolve();
+    for (let failures = 0, refusals = 0; this.#entries.length > 0; ) {
+      const batch = this.#entries.slice(0, this.#options.batch);
+      try {
+        await this.#options.write(batch.map(({ record }) => record));
+        this.#remove(batch.length, "stored");
+        failures = refusals = 0;
+      } catch (cause) {
+        this.#options.onFault(cause);
+        failures++;
+        if (!(cause instanceof StorageFault) || cause.kind === "refused") refusals++;
+        if (refusals >= HISTORY_TRIES_MAX) {
+          this.#remove(batch.length, "dropped");
+          failures = refusals = 0;
+        } else if (this.#isDraining) break;
+        else await this.#pause(Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS));
+      }
+    }
+    this.#pumping = null;
+  }
+
+  /** A batch that was dropped by close() while it was written is not in the queue any more. */
+  #remove(count: number, outcome: WriteOutcome): void {
+    const removed = this.#entries.splice(0, count);
+    for (const { settle } of removed) settle(outcome);
+    if (outcome === "dropped" && removed.length > 0) this.#options.onDropped(removed.length);
+    if (removed.length > 0) this.#options.onDepth(this.#entries.length);
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel: Cancel = this.#options.timers.after(ms, () => this.#endPause?.());
+      this.#endPause = () => {
+        cancel();
+        this.#endPause = null;
+        resolve();
+      };
+    });
+  }
+}
