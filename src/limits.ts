@@ -86,3 +86,11 @@ export const HISTORY_FLUSH_MS = 3000;
 export const HISTORY_TRIES_MAX = 5;
 /** Hosts whose rates one snapshot of traffic keeps, the busiest first. */
 export const TRAFFIC_HOSTS_MAX = 20_000;
+/** Streams of events: of one token, and in all. */
+export const EVENT_STREAMS_PER_TOKEN = 8;
+export const EVENT_STREAMS_MAX = 64;
+/** Events that a reader has not taken yet, and those kept for readers that come back, bytes. */
+export const EVENT_QUEUE_BYTES = 8 * 1024 * 1024;
+export const EVENT_RING_BYTES = 4 * 1024 * 1024;
+/** Attacks and bans that were told of within a second. */
+export const EVENT_KEYS_MAX = 16_384;

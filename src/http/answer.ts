@@ -16,6 +16,13 @@ export function notModifiedAnswer(etag: string): Response {
   return new Response(null, { status: 304, headers: { etag, ...COMMON } });
 }
 
+/** null: the head alone is wanted. */
+export function eventStreamAnswer(events: ReadableStream<Uint8Array<ArrayBuffer>> | null): Response {
+  // A proxy that collects answers before it passes them on would keep the events.
+  const headers = { "content-type": "text/event-stream", "x-accel-buffering": "no", ...COMMON };
+  return new Response(events, { status: 200, headers });
+}
+
 /** To a caller who has left: nobody reads it, but the request has an end and a status to be counted by. */
 export function goneAnswer(): Response {
   return new Response(null, { status: 499, headers: COMMON });

@@ -1,19 +1,16 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { Type } from "@sinclair/typebox";
+import { TestServer } from "../../test/fixtures/http.ts";
 import { ManualClock } from "../../test/fixtures/manual-clock.ts";
-import { FakeService } from "../../test/fixtures/views.ts";
 import { ANYONE, type Role } from "../access/principal.ts";
 import { BODY_BYTES_MAX } from "../limits.ts";
 import { textAnswer } from "./answer.ts";
 import { createApp } from "./app.ts";
 import { fieldCheck } from "./fields.ts";
 import type { Gate } from "./gate.ts";
-import { HostsSnapshots } from "./hosts-snapshots.ts";
 import { register } from "./pipeline.ts";
 import type { CommandRoute, Route } from "./route.ts";
-import { routesOf } from "./routes.ts";
 import { ServiceFault } from "./service.ts";
-import { TablePass } from "./table-pass.ts";
 
 const stops: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -163,12 +160,8 @@ describe("roles", () => {
 });
 
 test("every route but the open ones passes the gate, whatever the method, the body or the moment", async () => {
-  const service = new FakeService();
-  const slicing = { clock: new ManualClock(), nextTurn: async () => {} };
-  const hosts = new TablePass(() => service.hosts(), slicing);
-  const snapshots = new HostsSnapshots(hosts, { after: () => () => {} });
-  const metrics = { contentType: "text/plain", text: async () => "" };
-  const routes = routesOf({ service, hosts, snapshots, slicing, metrics, clock: slicing.clock });
+  const { service, http } = new TestServer();
+  const { routes } = http;
   const { base } = listen(routes, { gate: refusingGate });
   const open: string[] = [];
   for (const { method, path, access } of routes) {

@@ -30,7 +30,9 @@ export type Refusal =
   | { readonly kind: "history_fault" }
   /** A bug of ours: nothing of it gets out. */
   | { readonly kind: "bug" }
-  | { readonly kind: "too_many_holds" };
+  | { readonly kind: "stopping" }
+  | { readonly kind: "too_many_holds" }
+  | { readonly kind: "too_many_streams" };
 
 interface Description {
   readonly status: number;
@@ -66,6 +68,8 @@ export function describeRefusal(refusal: Refusal): Description {
       return { status: 403, error: "this token is bound to another node" };
     case "starting":
       return { status: 503, error: "the service is starting" };
+    case "stopping":
+      return { status: 503, error: "the service is stopping" };
     case "wrong_media_type":
       return { status: 415, error: "Content-Type must be application/json" };
     case "invalid_url":
@@ -97,6 +101,8 @@ export function describeRefusal(refusal: Refusal): Description {
     case "too_many_holds":
       // The interface's words, for the scrub nodes' channel too.
       return { status: 429, error: "too many concurrent zone holds", retryAfterSeconds: 1 };
+    case "too_many_streams":
+      return { status: 429, error: "too many event streams", retryAfterSeconds: 1 };
     default:
       return refusal satisfies never;
   }

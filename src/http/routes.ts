@@ -1,11 +1,13 @@
 /** All routes, in the order of the interface's section 4. */
 import type { Clock } from "../system/clock.ts";
+import type { EventFeed } from "./event-feed.ts";
 import type { HostsSnapshots } from "./hosts-snapshots.ts";
 import type { Route } from "./route.ts";
 import { attackRoute, attacksRoute } from "./routes/attacks.ts";
 import { auditRoute } from "./routes/audit.ts";
 import { banRoute, bansRoute, unbanRoute } from "./routes/bans.ts";
 import { reloadRoute } from "./routes/config.ts";
+import { eventsRoute } from "./routes/events.ts";
 import { healthzRoute } from "./routes/healthz.ts";
 import { hostsRoute } from "./routes/hosts.ts";
 import { type MetricsText, metricsRoute } from "./routes/metrics.ts";
@@ -21,11 +23,13 @@ export interface RouteSources {
   readonly snapshots: HostsSnapshots;
   /** For the other large tables. */
   readonly slicing: Slicing;
+  readonly events: EventFeed;
   readonly metrics: MetricsText;
   readonly clock: Pick<Clock, "wallMs">;
 }
 
-export function routesOf({ service, hosts, snapshots, slicing, metrics, clock }: RouteSources): readonly Route[] {
+export function routesOf(sources: RouteSources): readonly Route[] {
+  const { service, hosts, snapshots, slicing, events, metrics, clock } = sources;
   const routes: readonly Route[] = [
     statusRoute(service),
     attacksRoute(service, slicing),
@@ -34,6 +38,7 @@ export function routesOf({ service, hosts, snapshots, slicing, metrics, clock }:
     bansRoute(service, slicing),
     trafficRoute(service, clock),
     auditRoute(service, clock),
+    eventsRoute(events),
     banRoute(service),
     unbanRoute(service),
     reloadRoute(service),

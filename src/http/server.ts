@@ -6,6 +6,7 @@ import type { Metrics } from "../observability/metrics.ts";
 import type { Clock } from "../system/clock.ts";
 import { nextTurn, type Timers } from "../system/timers.ts";
 import { createApp } from "./app.ts";
+import { EventFeed } from "./event-feed.ts";
 import { TokenGate } from "./gate.ts";
 import { HostsSnapshots } from "./hosts-snapshots.ts";
 import { ListenError } from "./listen-error.ts";
@@ -26,7 +27,7 @@ export interface HttpServerOptions {
   readonly secrets: Secrets;
   /** null: no trail is kept. */
   readonly audit: Pick<AuditTrail, "record"> | null;
-  readonly metrics: Pick<Metrics, "api" | "text" | "contentType">;
+  readonly metrics: Pick<Metrics, "api" | "events" | "text" | "contentType">;
   readonly log: { error(fields: object, message: string): void; warn(fields: object, message: string): void };
   /** Repeated failures of one route, and refusals of one token, are told once a minute. */
   readonly limiter: { pass(key: string, say: (suppressed: number) => void): void };
@@ -40,6 +41,8 @@ const STOP_MS = 3000;
 export class HttpServer {
   /** All that it answers. */
   readonly routes: readonly Route[];
+  /** Whoever makes attacks and bans tells them here. */
+  readonly events: EventFeed;
   readonly #options: HttpServerOptions;
   readonly #snapshots: HostsSnapshots;
   readonly #failures: FailureOptions;
@@ -53,7 +56,9 @@ export class HttpServer {
     this.#snapshots = new HostsSnapshots(hosts, timers);
     this.#failures = { metrics: metrics.api, onFailure: (route, cause) => this.#tell(route, cause) };
     this.#app = createApp();
-    this.routes = routesOf({ service, hosts, snapshots: this.#snapshots, slicing, metrics, clock });
+    this.events = new EventFeed({ tenancy: () => service.tenancy(), metrics: metrics.events, clock, timers });
+    const { events } = this;
+    this.routes = routesOf({ service, hosts, snapshots: this.#snapshots, slicing, events, metrics, clock });
     register(this.#app, this.routes, {
       gate: new TokenGate({ tokens, secrets, metrics: metrics.api, log, limiter }),
       isReady: () => service.isReady(),
@@ -85,6 +90,7 @@ export class HttpServer {
   async stop(): Promise<void> {
     const { server } = this.#app;
     if (server === null) return;
+    this.events.stop();
     const cancel = this.#options.timers.after(STOP_MS, () => void server.stop(true));
     await server.stop();
     cancel();

@@ -6,6 +6,7 @@ import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import { ApiMetrics } from "./api-metrics.ts";
 import { CaptureMetrics } from "./capture-metrics.ts";
 import { DetectionMetrics } from "./detection-metrics.ts";
+import { EventMetrics } from "./event-metrics.ts";
 import { HoldMetrics } from "./hold-metrics.ts";
 import { MitigationMetrics } from "./mitigation-metrics.ts";
 import { NotifyMetrics } from "./notify-metrics.ts";
@@ -17,6 +18,7 @@ export class Metrics {
   readonly api: ApiMetrics;
   readonly notify: NotifyMetrics;
   readonly holds: HoldMetrics;
+  readonly events: EventMetrics;
   readonly #registry = new Registry();
   readonly #readings: (() => void)[] = [];
   readonly #dryRun: Gauge;
@@ -33,6 +35,7 @@ export class Metrics {
     this.api = new ApiMetrics(this.#registry);
     this.notify = new NotifyMetrics(this.#registry);
     this.holds = new HoldMetrics(this.#registry);
+    this.events = new EventMetrics(this.#registry);
   }
 
   setDryRun(dryRun: boolean): void {

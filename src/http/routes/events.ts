@@ -1,0 +1,27 @@
+/** Attacks and bans as they happen: beyond the interface. */
+import { Type } from "@sinclair/typebox";
+import type { EventFeed } from "../event-feed.ts";
+import type { ReadRoute } from "../route.ts";
+
+export function eventsRoute(feed: EventFeed): ReadRoute {
+  return {
+    name: "events",
+    method: "GET",
+    path: "/api/v1/events",
+    access: "viewer",
+    about: {
+      summary: "Attacks and bans as they happen, as server-sent events",
+      answers: {
+        200: {
+          text:
+            "Events `attack` and `ban`, whose data are rows as in the lists. `reload`: the configuration is another one, " +
+            "`reset`: events were missed; after both the lists must be read again. The header Last-Event-ID is honoured.",
+          schema: Type.String(),
+          mediaType: "text/event-stream",
+        },
+        429: { text: "Too many streams are open; Retry-After says when to try again." },
+      },
+    },
+    handle: (call) => feed.subscribe(call),
+  };
+}
