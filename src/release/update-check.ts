@@ -1,0 +1,186 @@
+/**
+ * Asks the configured URL now and then whether there is a newer release, and tells nobody anything: the request carries no
+ * more than the product's name. The answer is `{"version": "1.4.0", "url": "https://…", "security": false}`; further keys
+ * are left alone. A check that fails changes nothing but the log.
+ */
+import type { UpdateCheckConfig } from "../config/notify-section.ts";
+import { UPDATE_ANSWER_BYTES_MAX } from "../limits.ts";
+import type { Limiter } from "../observability/limiter.ts";
+import type { Log } from "../observability/log.ts";
+import type { Cancel, Timers } from "../system/timers.ts";
+import { compareVersions, parseVersion } from "./version-order.ts";
+
+/** A release newer than the one that runs. */
+export interface Update {
+  readonly latestVersion: string;
+  readonly isSecurity: boolean;
+  /** Where people read about it. */
+  readonly latestUrl: string;
+}
+
+export interface UpdateCheckOptions {
+  readonly config: UpdateCheckConfig;
+  readonly version: string;
+  readonly timers: Timers;
+  readonly log: Log;
+  readonly limiter: Limiter;
+  /** 0 to 1: services that were started together do not ask together. */
+  readonly random: () => number;
+  readonly deadlineMs?: number;
+}
+
+const DEADLINE_MS = 10_000;
+/** The first check after a start or a reload comes within this time, ms. */
+const FIRST_DELAY_MS = 60_000;
+const URL_CHARACTERS_MAX = 2048;
+
+export class UpdateCheck {
+  readonly #options: UpdateCheckOptions;
+  #config: UpdateCheckConfig;
+  #available: Update | null = null;
+  #isRunning = false;
+  #cancelNext: Cancel | null = null;
+  #request: AbortController | null = null;
+
+  constructor(options: UpdateCheckOptions) {
+    this.#options = options;
+    this.#config = options.config;
+  }
+
+  /** null: none that is known of. */
+  get available(): Update | null {
+    return this.#available;
+  }
+
+  start(): void {
+    this.#isRunning = true;
+    this.#schedule(FIRST_DELAY_MS * this.#options.random());
+  }
+
+  /** What another URL said is forgotten. */
+  reconfigure(config: UpdateCheckConfig): void {
+    const { url, intervalSeconds } = this.#config;
+    this.#config = config;
+    if (!this.#isRunning || (config.url === url && config.intervalSeconds === intervalSeconds)) return;
+    if (config.url !== url) this.#available = null;
+    this.#cease();
+    this.#schedule(FIRST_DELAY_MS * this.#options.random());
+  }
+
+  stop(): void {
+    this.#isRunning = false;
+    this.#cease();
+  }
+
+  #cease(): void {
+    this.#cancelNext?.();
+    this.#cancelNext = null;
+    this.#request?.abort();
+    this.#request = null;
+  }
+
+  #schedule(ms: number): void {
+    const { url } = this.#config;
+    if (url !== null) this.#cancelNext = this.#options.timers.after(ms, () => void this.#check(url));
+  }
+
+  async #check(url: string): Promise<void> {
+    const { timers, log, limiter, random, deadlineMs = DEADLINE_MS } = this.#options;
+    const request = new AbortController();
+    this.#request = request;
+    const cancelDeadline = timers.after(deadlineMs, () => request.abort());
+    try {
+      const release = await ask(url, request.signal);
+      if (this.#request === request) this.#take(release);
+    } catch (cause) {
+      // Ceased, or its answer is nobody's business any more.
+      if (this.#request !== request) return;
+      const reason = request.signal.aborted ? "no answer in time" : reasonOf(cause);
+      limiter.pass("update check", (suppressed) => log.warn({ cause: reason, suppressed }, "the update check failed"));
+    } finally {
+      cancelDeadline();
+    }
+    if (this.#request !== request) return;
+    this.#request = null;
+    // A tenth more or less, so that a fleet spreads.
+    this.#schedule(this.#config.intervalSeconds * 1000 * (0.9 + 0.2 * random()));
+  }
+
+  #take({ version, url, security }: Release): void {
+    const latest = parseVersion(version);
+    const running = parseVersion(this.#options.version);
+    if (latest === null || running === null) throw new UpdateFault("a version is not of the form 1.2.3");
+    const isNewer = compareVersions(latest, running) > 0;
+    if (isNewer && this.#available?.latestVersion !== version) {
+      this.#options.log.info({ latest_version: version, security }, "there is a newer release");
+    }
+    this.#available = isNewer ? { latestVersion: version, isSecurity: security, latestUrl: url } : null;
+  }
+}
+
+interface Release {
+  readonly version: string;
+  readonly url: string;
+  readonly security: boolean;
+}
+
+/** In words of our own, so that no URL comes into the log. */
+class UpdateFault extends Error {}
+
+function reasonOf(cause: unknown): string {
+  if (cause instanceof UpdateFault) return cause.message;
+  const code = cause instanceof Error && "code" in cause ? cause.code : null;
+  return typeof code === "string" && /^[A-Za-z][A-Za-z0-9_]{1,48}$/.test(code) ? code : "failed";
+}
+
+async function ask(url: string, signal: AbortSignal): Promise<Release> {
+  const response = await fetch(url, {
+    signal,
+    redirect: "manual",
+    keepalive: false,
+    headers: { accept: "application/json", "user-agent": "Floodwall" },
+  });
+  if (response.status !== 200) {
+    await response.body?.cancel();
+    throw new UpdateFault(`answered ${response.status}`);
+  }
+  return parseRelease(await boundedText(response));
+}
+
+async function boundedText(response: Response): Promise<string> {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  let text = "";
+  let bytes = 0;
+  const body = response.body as ReadableStream<Uint8Array> | null;
+  for await (const chunk of body ?? []) {
+    bytes += chunk.length;
+    // Leaving the loop cancels the rest.
+    if (bytes > UPDATE_ANSWER_BYTES_MAX) throw new UpdateFault("the answer is too long");
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+function parseRelease(text: string): Release {
+  const answer = asObject(text);
+  const { version, url, security } = answer;
+  if (typeof version !== "string" || typeof url !== "string" || typeof security !== "boolean") {
+    throw new UpdateFault("the answer lacks version, url or security");
+  }
+  // It is shown as a link.
+  const link = url.length <= URL_CHARACTERS_MAX && URL.canParse(url) ? new URL(url) : null;
+  if (link === null || !["http:", "https:"].includes(link.protocol))
+    throw new UpdateFault("its url is no http or https URL");
+  return { version: version.replace(/^v/, ""), url: link.href, security };
+}
+
+function asObject(text: string): Record<string, unknown> {
+  let answer: unknown;
+  try {
+    answer = JSON.parse(text);
+  } catch {
+    throw new UpdateFault("the answer is no JSON");
+  }
+  if (typeof answer !== "object" || answer === null) throw new UpdateFault("the answer is no JSON object");
+  return { ...answer };
+}
