@@ -6,7 +6,7 @@ export function fillMetrics(metrics: Metrics, floodwall: Floodwall): void {
   const { config, detector, bans, packetPath } = floodwall;
   metrics.setDryRun(config.dryRun);
   metrics.detection.setActive(detector.active.values());
-  metrics.mitigation.setBans(bans.all());
+  metrics.mitigation.setBans(bans.counts());
   metrics.mitigation.setUnsaved(bans.unsaved);
   if (packetPath !== null) {
     metrics.capture.setSources(packetPath.sources());

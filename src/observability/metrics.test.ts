@@ -1,4 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import { ban } from "../../test/fixtures/views.ts";
+import { CountedBans, countBans } from "../mitigation/counted-bans.ts";
 import type { QueueReading } from "./capture-metrics.ts";
 import { Metrics } from "./metrics.ts";
 
@@ -38,7 +40,7 @@ function fillAll(metrics: Metrics): void {
   metrics.detection.attackStarted("pps");
   metrics.detection.setActive([{ metric: "pps" }]);
   metrics.detection.setRefused({ attacks: 1, rows: 2 });
-  metrics.mitigation.setBans([{ state: "active", method: "blackhole" }]);
+  metrics.mitigation.setBans(countBans([]));
   metrics.mitigation.announcedAfterDetection(0.02);
   metrics.mitigation.setBgp({
     connected: true,
@@ -100,7 +102,9 @@ describe("metrics", () => {
 
   test("show bans by state and method, and neighbors by state only", async () => {
     const metrics = new Metrics("1");
-    metrics.mitigation.setBans([{ state: "active", method: "blackhole" }]);
+    const bans = new CountedBans<string>();
+    for (const target of ["192.0.2.1", "192.0.2.2"]) bans.set(target, ban({ target }));
+    metrics.mitigation.setBans(countBans([bans]));
     metrics.mitigation.setBgp({
       connected: true,
       neighbors: [{ state: "established" }, { state: "idle" }, { state: "idle" }],
@@ -108,7 +112,7 @@ describe("metrics", () => {
       routesAnnounced: 2,
     });
     const text = await lines(metrics);
-    expect(text).toContain('svc_bans{state="active",method="blackhole"} 1');
+    expect(text).toContain('svc_bans{state="active",method="blackhole"} 2');
     expect(text).toContain('svc_bans{state="rejected",method="blackhole"} 0');
     expect(text).toContain('svc_bgp_neighbors{state="idle"} 2');
     expect(text).toContain("svc_bgp_routes_wanted 3");

@@ -4,6 +4,8 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 export interface BanReading {
   readonly state: "active" | "withdrawn" | "rejected";
   readonly method: string;
+  /** How many of them there are. */
+  readonly bans: number;
 }
 
 export interface BgpReading {
@@ -74,10 +76,10 @@ export class MitigationMetrics {
     );
   }
 
-  setBans(bans: Iterable<BanReading>): void {
+  /** A row for each state and method, also where there is none: counted by their owner, not walked through here. */
+  setBans(counts: Iterable<BanReading>): void {
     this.#bans.reset();
-    for (const state of ["active", "withdrawn", "rejected"]) this.#bans.set({ state, method: "blackhole" }, 0);
-    for (const { state, method } of bans) this.#bans.inc({ state, method });
+    for (const { state, method, bans } of counts) this.#bans.set({ state, method }, bans);
   }
 
   setUnsaved(bans: number): void {
