@@ -1,6 +1,7 @@
 /** How long does it take to announce 10,000 routes? Beside a bare gRPC stream of the same paths into the same gobgpd. */
+import { DEFAULT_TIMES } from "../src/bgp/gobgp-announcer.ts";
 import { GobgpClient } from "../src/bgp/gobgp-client.ts";
-import { toPath } from "../src/bgp/route-path.ts";
+import { toPaths } from "../src/bgp/route-path.ts";
 import type { Route } from "../src/mitigation/announcer.ts";
 import { BgpLab, bgpConfig, blackhole, until } from "../test/fixtures/bgp.ts";
 import { type Bench, figure } from "./measurement.ts";
@@ -48,7 +49,7 @@ async function rate(run: (lab: BgpLab) => Promise<number>): Promise<number> {
 /** Milliseconds from want() until BIRD has them all. */
 async function announced(lab: BgpLab): Promise<number> {
   const bird = await lab.bird();
-  const { announcer } = lab.announcer(bgpConfig());
+  const { announcer } = lab.announcer(bgpConfig(), { times: DEFAULT_TIMES });
   await until("session", () => bird.isEstablished("speaker"));
   const startedMs = performance.now();
   announcer.want(routes());
@@ -59,11 +60,11 @@ async function announced(lab: BgpLab): Promise<number> {
 /** The same gobgpd and peer, without our reconciliation. */
 async function streamed(lab: BgpLab): Promise<number> {
   const bird = await lab.bird();
-  lab.announcer(bgpConfig());
+  lab.announcer(bgpConfig(), { times: DEFAULT_TIMES });
   await until("session", () => bird.isEstablished("speaker"));
   const client = new GobgpClient({ target: { kind: "unix", path: lab.speakerSocket() }, deadlineMs: 30_000 });
   try {
-    const paths = routes().map(toPath);
+    const paths = [...toPaths(routes())];
     const startedMs = performance.now();
     await client.sendPaths(paths);
     await until("all routes in BIRD", async () => (await bird.routeCount()) === ROUTES, 60_000);

@@ -3,7 +3,7 @@
  * and another one made. Knows nothing of what the routes are for.
  */
 import { connect as connectSocket } from "node:net";
-import { create, toBinary } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import { type Client, Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import {
@@ -15,7 +15,6 @@ import {
   type Global,
   GobgpApi,
   type Path,
-  PathSchema,
   type Peer,
   TableLookupPrefix_Type,
   TableType,
@@ -35,7 +34,7 @@ export const IPV4_UNICAST = create(FamilySchema, { afi: Family_Afi.IP, safi: Fam
 export const IPV6_UNICAST = create(FamilySchema, { afi: Family_Afi.IP6, safi: Family_Safi.UNICAST });
 
 /** Bun's HTTP/2 stalls on client-stream messages much beyond this. */
-const STREAM_MESSAGE_BYTES_MAX = 48 * 1024;
+export const STREAM_MESSAGE_BYTES_MAX = 48 * 1024;
 
 /** As in the config: a socket path, or host:port. */
 export function parseSpeakerTarget(text: string): SpeakerTarget {
@@ -92,11 +91,11 @@ export class GobgpClient {
   /**
    * Adds each path, or replaces the one of the same family, prefix and identifier; withdraws that one where isWithdraw
    * is set, and one that is not there is no error. The API's own deletion is not used: with a field left out it deletes
-   * every route of the speaker.
+   * every route of the speaker. The speaker is at work on the first paths before the last ones are asked for.
    */
-  async sendPaths(paths: readonly Path[]): Promise<void> {
-    for (const chunk of streamMessages(paths)) {
-      const request = create(AddPathStreamRequestSchema, { tableType: TableType.GLOBAL, paths: [...chunk] });
+  async sendPaths(paths: Iterable<Path>): Promise<void> {
+    for (const part of streamMessages(paths)) {
+      const request = create(AddPathStreamRequestSchema, { tableType: TableType.GLOBAL, paths: part });
       await this.#call("AddPath", this.#api.addPathStream(oneMessage(request)));
     }
   }
@@ -157,24 +156,32 @@ async function* oneMessage<T>(message: T): AsyncIterable<T> {
   yield message;
 }
 
-function* streamMessages(paths: readonly Path[]): Iterable<readonly Path[]> {
-  let start = 0;
+/** The paths in order, in parts that fit a message. */
+export function* streamMessages(paths: Iterable<Path>): Iterable<Path[]> {
+  let part: Path[] = [];
   let bytes = 0;
-  for (const [at, path] of paths.entries()) {
-    const size = encodedBytes(path);
-    if (at > start && bytes + size > STREAM_MESSAGE_BYTES_MAX) {
-      yield paths.slice(start, at);
-      start = at;
+  for (const path of paths) {
+    const size = encodedBytesMax(path);
+    if (part.length > 0 && bytes + size > STREAM_MESSAGE_BYTES_MAX) {
+      yield part;
+      part = [];
       bytes = 0;
     }
+    part.push(path);
     bytes += size;
   }
-  if (start < paths.length) yield paths.slice(start);
+  if (part.length > 0) yield part;
 }
 
-/** With the tag and length that each path has in the message. */
-function encodedBytes(path: Path): number {
-  return toBinary(PathSchema, path).length + 4;
+/** Of a path of ours in a message; encoding each to see how long it becomes would cost as much as sending it. */
+function encodedBytesMax({ nlri, pattrs }: Path): number {
+  // Tag and length of the path, its family, identifier and whether it is withdrawn.
+  let bytes = 24;
+  for (const any of nlri === undefined ? pattrs : [nlri, ...pattrs]) {
+    // Tag and length of the whole and of its two fields.
+    bytes += any.typeUrl.length + any.value.length + 9;
+  }
+  return bytes;
 }
 
 function asFault({ operation, target, cause }: { operation: string; target: string; cause: unknown }): SpeakerFault {

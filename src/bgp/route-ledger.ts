@@ -84,7 +84,8 @@ export class RouteLedger {
 
   added(routes: readonly Route[]): void {
     for (const route of routes) {
-      this.#installed.set(route.prefix.text, attributesOf(route));
+      const wanted = this.#wanted.get(route.prefix.text);
+      this.#installed.set(route.prefix.text, wanted?.route === route ? wanted.attributes : attributesOf(route));
       this.#checked.delete(route.prefix.text);
     }
   }

@@ -59,6 +59,25 @@ export function routeProblem(route: Route): string | null {
 
 /** Of a route without a routeProblem(). */
 export function toPath(route: Route): Path {
+  return pathWith(route, packAttributes(route));
+}
+
+/** toPath() of each, as it is asked for; attributes that many have in common are made once. */
+export function* toPaths(routes: Iterable<Route>): Iterable<Path> {
+  const known = new Map<string, Any[]>();
+  for (const route of routes) {
+    const key = `${route.nextHop} ${route.communities.join()} ${route.localPref}`;
+    const attributes = known.get(key) ?? packAttributes(route);
+    known.set(key, attributes);
+    yield pathWith(route, attributes);
+  }
+}
+
+function pathWith(route: Route, pattrs: Any[]): Path {
+  return create(PathSchema, { ...pathKey(route.prefix.text), pattrs });
+}
+
+function packAttributes(route: Route): Any[] {
   const attributes = [
     pack(OriginAttributeSchema, { origin: ORIGIN_IGP }),
     // For both families: GoBGP moves a v6 next hop into MP_REACH_NLRI by itself.
@@ -67,7 +86,7 @@ export function toPath(route: Route): Path {
   const communities = sortedCommunities(route);
   if (communities.length > 0) attributes.push(pack(CommunitiesAttributeSchema, { communities }));
   if (route.localPref > 0) attributes.push(pack(LocalPrefAttributeSchema, { localPref: route.localPref }));
-  return create(PathSchema, { ...pathKey(route.prefix.text), pattrs: attributes });
+  return attributes;
 }
 
 /** Takes away our path of this prefix, and ours alone. */

@@ -27,7 +27,7 @@ test.each(Array.from({ length: 20 }, (_, i) => i))(
     const client: Pick<GobgpClient, "listGlobal" | "sendPaths"> = {
       listGlobal: async () => [],
       sendPaths: async (paths) => {
-        sent += paths.length;
+        sent += [...paths].length;
         if (sent === 1) later(microtasks, () => reconciler.want([first, second]));
       },
     };

@@ -7,7 +7,7 @@ import type { Clock } from "../system/clock.ts";
 import { type GobgpClient, IPV4_UNICAST, IPV6_UNICAST } from "./gobgp-client.ts";
 import type { Session } from "./neighbor.ts";
 import { RouteLedger, type SpeakerState } from "./route-ledger.ts";
-import { isOurs, type OwnPath, prefixOfPath, toOwnPath, toPath, toWithdrawal } from "./route-path.ts";
+import { isOurs, type OwnPath, prefixOfPath, toOwnPath, toPaths, toWithdrawal } from "./route-path.ts";
 import { asError, SpeakerFault } from "./speaker-fault.ts";
 
 export interface RouteReconcilerOptions {
@@ -121,7 +121,7 @@ export class RouteReconciler {
     }
     const missing = this.#ledger.missing();
     if (missing.length > 0) {
-      await client.sendPaths(missing.map(toPath));
+      await client.sendPaths(toPaths(missing));
       this.#ledger.added(missing);
     }
     await this.#lookUpOut(client);
