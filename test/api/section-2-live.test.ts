@@ -127,6 +127,12 @@ test("2.6 metric, rate and threshold of an automatic ban are its attack's", asyn
   expect(bans[0]).toMatchObject({ reason: "attack ended", withdrawn_at: expect.any(String) });
 });
 
+test("3.2 an attack that ends moves from the active to the recent list", async () => {
+  expect(readings.length).toBeGreaterThan(0);
+  const { active, recent } = await attacks();
+  expect([active.length, recent.map(({ id }) => id)]).toEqual([0, [readings[0]?.id ?? ""]]);
+});
+
 test("4 GET /api/v1/attacks/{id} finds an attack that is over, by the id that it had from its start", async () => {
   const { status, body } = await service.get<Attack>(`/api/v1/attacks/${readings[0]?.id}`);
   expect(status).toBe(200);

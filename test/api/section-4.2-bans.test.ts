@@ -100,6 +100,20 @@ describe("4.2 unban", () => {
   });
 });
 
+test("3.1 from none to active by a ban of an allowed target, to withdrawn by an unban", async () => {
+  const target = "203.0.113.20";
+  const stateOf = async () => (await bans()).find((each) => each.target === target)?.state;
+  expect(await stateOf()).toBeUndefined();
+  await ban(target);
+  expect(await stateOf()).toBe("active");
+  await unban(target);
+  expect(await stateOf()).toBe("withdrawn");
+});
+
+test("3.1 from none to rejected by a ban of a target that is not allowed", async () => {
+  for (const ip of ["203.0.113.53", "198.51.100.1"]) expect((await ban(ip)).body.state).toBe("rejected");
+});
+
 test("8 ban TTL: every ban has an expiry, ttl_seconds from now", async () => {
   const { started_at, expires_at } = (await ban("203.0.113.7")).body;
   expect(Date.parse(expires_at) - Date.parse(started_at)).toBe(300_000);

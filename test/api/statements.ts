@@ -1,0 +1,62 @@
+/**
+ * What the interface says, as far as the service does it: each statement by the words that the names of its tests begin
+ * with. Those of the source-block, scrub and edge channels come with their channels.
+ */
+
+export const STATEMENTS: ReadonlyMap<string, readonly string[]> = new Map([
+  rows(
+    "2.1",
+    "dry_run, uptime_seconds, version, update_available, latest_version, role, unscoped, networks, active_attacks, thresholds",
+    "hostgroups, bgp, scrubbing, notify, nodes_total, tenant-scoped tokens",
+  ),
+  rows(
+    "2.2",
+    "scope, target, group, tenant, direction, metric, rate, threshold, rates, active, ban_state, method, route, flowspec",
+    "dry_run, started_at, ended_at, sample, classification, reason",
+  ),
+  rows("2.3", "pps, tcp_pps, udp_pps, icmp_pps, tcp_syn_pps, frag_pps"),
+  rows(
+    "2.4",
+    "sample has top_sources, sample has top_src_ports, sample has top_dst_ports, sample has protocols, sample has flows",
+    "sample has total_packets, reason has threshold_source, reason has the shares",
+  ),
+  rows("2.5", "target, group, rates, rates_out, in_attack, baseline"),
+  rows(
+    "2.6",
+    "target, prefix, metric, rate, threshold, next_hop, community, local_pref, node, route, state, dry_run, manual",
+    "started_at, expires_at, withdrawn_at, reason, method, flowspec, escalation, escalation_step",
+  ),
+  rows(
+    "2.7",
+    "available, event_time, action, result, operator, role, tenant, target, target_type, reason, source, ban_state, dry_run",
+  ),
+  rows("3.1", "from none to active, from none to rejected"),
+  rows("3.2", "an attack that ends moves"),
+  rows(
+    "4",
+    "rule 1, rule 2, rule 3, GET /api/v1/status, GET /api/v1/attacks, GET /api/v1/attacks/{id}, GET /api/v1/hosts",
+    "GET /api/v1/hosts with parameters, GET /api/v1/bans, GET /api/v1/traffic, POST /api/v1/config/reload",
+    "GET /api/v1/openapi.json, GET /metrics, GET /healthz, HEAD",
+  ),
+  rows("4.1", "tenant-scoped tokens see only their own rows, a tenant's traffic, GET /api/v1/audit"),
+  rows(
+    "4.2",
+    "ban returns, ban in dry run, ban of an address that is banned, ban of 203.0.113.53, ban of 198.51.100.1, ban over the cap",
+    "ban of the invalid ip, unban returns, unban without, unban of an invalid ip",
+  ),
+  rows("4.3", "a reload reads, a file that does not validate, keys that need a restart"),
+  ["5", ["5.1", "5.2", "5.3", "5.4", "5.5", "5.6", "5.7", "5.8", "5, roles and tenants:"]],
+  rows("7", "400, 401, 403, 404, 409, 413, 415, 502, 503"),
+  rows(
+    "8",
+    "ended attacks returned, ban TTL, active-ban cap, history range, history step, request body, page of hosts",
+    "listener default",
+  ),
+]);
+
+type Section = readonly [section: string, statements: readonly string[]];
+
+/** @param names separated by commas; long lists in several parts. */
+function rows(section: string, ...names: readonly string[]): Section {
+  return [section, names.flatMap((part) => part.split(", ")).map((name) => `${section} ${name}`)];
+}
