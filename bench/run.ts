@@ -12,6 +12,7 @@ import { holds } from "./holds.ts";
 import { inlineRate } from "./inline-rate.ts";
 import type { Bench, Figure, Measurement } from "./measurement.ts";
 import { parseAndCount } from "./parse-and-count.ts";
+import { reload } from "./reload.ts";
 
 const BENCHES: Readonly<Record<string, Bench>> = {
   "capture-rate": captureRate,
@@ -20,6 +21,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   "detection-latency": detectionLatency,
   announce,
   holds,
+  reload,
 };
 const RESULTS = join(import.meta.dir, "../build/bench/results.json");
 

@@ -7,13 +7,13 @@ import { DEFAULT_TIMES, GobgpAnnouncer } from "./bgp/gobgp-announcer.ts";
 import { gobgpdExecutable } from "./bgp/gobgpd-process.ts";
 import { endManagedGobgpd } from "./bgp/managed-speaker.ts";
 import type { Config } from "./config/config.ts";
-import { ConfigError, loadConfigOrThrow } from "./config/load.ts";
-import { keepRestartKeys, restartKeys } from "./config/reload.ts";
+import { ConfigReader } from "./config-reader.ts";
 import type { Native } from "./dataplane/native.d.ts";
 import type { AttackEvent, Now } from "./detection/attack.ts";
 import { AttackLog } from "./detection/attack-log.ts";
 import { type AttackChange, Detector } from "./detection/detector.ts";
 import { detectionPolicy } from "./detection/policy.ts";
+import type { ReloadOutcome } from "./http/service.ts";
 import { ENDED_ATTACKS_KEPT, ENDED_BANS_KEPT } from "./limits.ts";
 import { Listeners } from "./listeners.ts";
 import { AnnouncementTimer } from "./mitigation/announcement-timer.ts";
@@ -24,6 +24,7 @@ import { Limiter } from "./observability/limiter.ts";
 import type { Log } from "./observability/log.ts";
 import type { Metrics } from "./observability/metrics.ts";
 import { PacketPath } from "./packet-path.ts";
+import { Reloader } from "./reloader.ts";
 import { fillMetrics } from "./scrape.ts";
 import type { StateDatabase } from "./storage/state-database.ts";
 import { UnsavedAttacks } from "./storage/unsaved-attacks.ts";
@@ -66,10 +67,11 @@ export class Floodwall {
   readonly #attackEvents = this.#listeners<AttackEvent>();
   readonly #banChanges = this.#listeners<BanChange>();
   readonly #reloads = this.#listeners<Config>();
+  readonly #reloader: Reloader;
   #cancelBanTick: () => void = () => {};
 
   constructor(options: FloodwallOptions) {
-    const { config, state, log, metrics, clock, timers } = options;
+    const { config, configPath, state, log, metrics, clock, timers } = options;
     this.#options = options;
     this.config = config;
     this.startedMs = clock.monotonicMs();
@@ -93,6 +95,13 @@ export class Floodwall {
       metrics.mitigation.announcedAfterDetection(elapsedMs / 1000),
     );
     this.packetPath = this.#makePacketPath();
+    this.#reloader = new Reloader({
+      configPath,
+      reader: new ConfigReader(timers),
+      log,
+      running: () => this.config,
+      apply: (next) => this.#apply(next),
+    });
     metrics.beforeScrape(() => fillMetrics(metrics, this));
     this.onAttackEvent((event) => this.#keepAttack(event));
     this.onAttackEvent((event) => logAttack(log, event));
@@ -135,6 +144,7 @@ export class Floodwall {
 
   /** Bans stay in force: a managed speaker keeps their routes, if there are any, and the next start takes them up. */
   async stop(): Promise<void> {
+    this.endReloads();
     this.#cancelBanTick();
     await this.packetPath?.stop();
     this.#writeBehind.stop();
@@ -142,34 +152,25 @@ export class Floodwall {
     this.#options.state.close();
   }
 
-  /** Returns the keys that need a restart; throws ConfigError, with the running configuration untouched. */
-  reload(): readonly string[] {
-    const { configPath, log } = this.#options;
-    const loaded = loadConfigOrThrow(configPath);
-    const keys = restartKeys(this.config, loaded);
-    const next = keepRestartKeys(this.config, loaded);
-    // All that can fail is behind us.
-    this.config = next;
+  /** Reads the configuration file again, and takes over what it says; with a broken one nothing changes. */
+  reload(): Promise<ReloadOutcome> {
+    return this.#reloader.reload();
+  }
+
+  /** To be called first when the service stops: those who wait for a reload are answered. */
+  endReloads(): void {
+    this.#reloader.stop();
+  }
+
+  /** Rows, groups and thresholds belong together: all parts take over in one go. */
+  #apply(next: Config): void {
+    // The packet counter first: if it refused, nothing else would have changed.
     this.packetPath?.reconfigure(next);
+    this.config = next;
     this.detector.reconfigure(detectionPolicy(next));
     this.bans.reconfigure(mitigationPolicy(next), this.now().wallMs);
     if (next.bgp !== null) this.announcer?.reload(next.bgp);
     this.#reloads.tell(next);
-    log.info({ dry_run: next.dryRun, needs_restart: keys }, "configuration reloaded");
-    return keys;
-  }
-
-  /** For SIGHUP: a file that cannot be used is told of, and that is all. */
-  reloadOrComplain(): void {
-    try {
-      this.reload();
-    } catch (cause) {
-      if (!(cause instanceof ConfigError)) throw cause;
-      this.#options.log.error(
-        { problems: cause.message.split("\n") },
-        "reload refused, the running configuration stays",
-      );
-    }
   }
 
   /** Of a configuration that had a managed speaker: nobody would withdraw its routes any more. */

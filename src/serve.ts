@@ -3,10 +3,12 @@
  * for a plain reason fails here, before anything outside is touched, with a message that says what to do.
  */
 
+import { warningLines } from "./config/check.ts";
 import type { Config } from "./config/config.ts";
 import { type LoadedConfig, loadConfig } from "./config/load.ts";
 import { describeProblem } from "./config/problem.ts";
 import { unsetVariables } from "./config/secrets.ts";
+import { linesTold } from "./config-reader.ts";
 import { AddonError, loadAddon } from "./dataplane/addon.ts";
 import { Floodwall } from "./floodwall.ts";
 import { hostPort, ListenError } from "./http/listen-error.ts";
@@ -14,6 +16,7 @@ import { HttpServer } from "./http/server.ts";
 import { Limiter } from "./observability/limiter.ts";
 import { type Log, openLog } from "./observability/log.ts";
 import { Metrics } from "./observability/metrics.ts";
+import { logWarnings } from "./reloader.ts";
 import { RunningService } from "./service.ts";
 import { ServiceEnvironment } from "./service-environment.ts";
 import { StateDatabase, StateDatabaseError } from "./storage/state-database.ts";
@@ -35,6 +38,8 @@ export async function serve(configPath: string): Promise<number> {
     for (const problem of problems) console.error(problem);
     return 1;
   }
+  const warnings = warningLines(configPath, loaded, (name) => environment.read(name));
+  logWarnings(log, linesTold(configPath, warnings));
   try {
     const running = start(loaded.config, configPath, { log, limiter, environment });
     await stopSignal();
@@ -83,13 +88,14 @@ function start(config: Config, configPath: string, { log, limiter, environment }
   let isStopping = false;
   // Stays to the end: without a handler SIGHUP would kill a service that is stopping, before it has saved and withdrawn.
   processSignals.on("SIGHUP", () => {
-    if (!isStopping) floodwall.reloadOrComplain();
+    if (!isStopping) floodwall.reload().catch((cause: unknown) => log.error({ cause }, "a reload failed"));
   });
   const listen = hostPort(config.api.host, http.port);
   log.info({ version: VERSION, listen, dry_run: config.dryRun }, "floodwall is up");
   return {
     stop: async () => {
       isStopping = true;
+      floodwall.endReloads();
       await http.stop();
       await floodwall.stop();
     },

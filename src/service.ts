@@ -3,7 +3,6 @@ import { Tenancy } from "./access/tenancy.ts";
 import type { AuditEvent } from "./audit/audit-event.ts";
 import type { AuditAnswer } from "./audit/audit-trail.ts";
 import type { Config } from "./config/config.ts";
-import { ConfigError } from "./config/load.ts";
 import type { Attack } from "./detection/attack.ts";
 import type { Floodwall } from "./floodwall.ts";
 import { HostRowView } from "./host-row-view.ts";
@@ -149,13 +148,8 @@ export class RunningService implements Service {
     return ban === null ? null : this.#banView(ban);
   }
 
-  async reload(): Promise<ReloadOutcome> {
-    try {
-      return { kind: "reloaded", needsRestart: this.#floodwall.reload() };
-    } catch (cause) {
-      if (!(cause instanceof ConfigError)) throw cause;
-      return { kind: "invalid", problems: cause.message.split("\n") };
-    }
+  reload(): Promise<ReloadOutcome> {
+    return this.#floodwall.reload();
   }
 
   #countsOf(tenant: string | null): Pick<StatusView, "activeAttacks" | "activeBans"> {

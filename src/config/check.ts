@@ -1,6 +1,10 @@
-/** `floodwall check CONFIG`: every fault with its line, then what is valid but perhaps not meant. */
+/**
+ * Every fault of a configuration with its line, or what is valid in it but perhaps not meant: for `floodwall check`, and in
+ * the same words for the log of the service.
+ */
+import type { Config } from "./config.ts";
 import type { EnvLines } from "./env-lines.ts";
-import { loadConfig } from "./load.ts";
+import { type LoadedConfig, loadConfig } from "./load.ts";
 import { describeProblem } from "./problem.ts";
 import type { ReadVariable } from "./secrets.ts";
 import type { Finding } from "./shape.ts";
@@ -9,7 +13,7 @@ import { configWarnings } from "./warnings.ts";
 export interface CheckEnvironment {
   readonly read: ReadVariable;
   /** Of `api.env_file`. */
-  readFile(path: string): EnvLines;
+  readonly readFile: (path: string) => EnvLines;
 }
 
 export interface CheckReport {
@@ -18,19 +22,38 @@ export interface CheckReport {
   readonly exitCode: 0 | 1;
 }
 
+export type CheckedConfig =
+  | { readonly kind: "valid"; readonly config: Config; readonly warnings: readonly string[] }
+  | { readonly kind: "invalid"; readonly problems: readonly string[] };
+
 export function checkConfig(path: string, environment: CheckEnvironment): CheckReport {
+  const checked = readChecked(path, environment);
+  if (checked.kind === "valid") return { lines: [...checked.warnings, `${path}: valid`], exitCode: 0 };
+  const count = checked.problems.length;
+  const summary = `${path}: ${count} ${count === 1 ? "error" : "errors"}`;
+  return { lines: [...checked.problems, summary], exitCode: 1 };
+}
+
+export function readChecked(path: string, environment: CheckEnvironment): CheckedConfig {
   const loaded = loadConfig(path);
   if (loaded.kind === "invalid") {
-    const count = loaded.problems.length;
-    const summary = `${path}: ${count} ${count === 1 ? "error" : "errors"}`;
-    return { lines: [...loaded.problems.map((problem) => describeProblem(path, problem)), summary], exitCode: 1 };
+    return { kind: "invalid", problems: loaded.problems.map((problem) => describeProblem(path, problem)) };
   }
   const { read, findings } = withEnvFile(loaded.config.api.envFile, environment);
-  const warnings = [...findings, ...configWarnings(loaded.config, read)]
-    .map((finding) => ({ ...finding, line: loaded.lineOf(finding.path) }))
+  return { kind: "valid", config: loaded.config, warnings: warningLines(path, loaded, read, findings) };
+}
+
+/** @param findings of the caller, to stand among the others. */
+export function warningLines(
+  path: string,
+  { config, lineOf }: Extract<LoadedConfig, { kind: "valid" }>,
+  read: ReadVariable,
+  findings: readonly Finding[] = [],
+): string[] {
+  return [...findings, ...configWarnings(config, read)]
+    .map((finding) => ({ ...finding, line: lineOf(finding.path) }))
     .sort((a, b) => a.line - b.line)
     .map((warning) => describeProblem(path, { ...warning, rule: `warning: ${warning.rule}` }));
-  return { lines: [...warnings, `${path}: valid`], exitCode: 0 };
 }
 
 /** Variables as the service would see them: what the file has counts before what is set here. */

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { isFrozen } from "../../test/fixtures/frozen.ts";
 import { CONFIG_BYTES_MAX, CONFIG_VALUES_MAX, PREFIXES_MAX } from "../limits.ts";
 import { METRICS } from "../traffic/rates.ts";
 import type { Config } from "./config.ts";
@@ -107,8 +108,6 @@ describe("defaults", () => {
   });
 
   test("are frozen, to the last value", () => {
-    const isFrozen = (value: unknown): boolean =>
-      typeof value !== "object" || value === null || (Object.isFrozen(value) && Object.values(value).every(isFrozen));
     expect(isFrozen(config)).toBe(true);
     expect(isFrozen(loadConfigOrThrow(join(FIXTURES, "good-full.yaml")))).toBe(true);
   });

@@ -14,7 +14,7 @@ import { type Finding, takeShape } from "./shape.ts";
 import { readYaml, type YamlDocument } from "./yaml-document.ts";
 
 export type LoadedConfig =
-  | { readonly kind: "valid"; readonly config: Config; lineOf(path: ConfigPath): number }
+  | { readonly kind: "valid"; readonly config: Config; readonly lineOf: (path: ConfigPath) => number }
   | { readonly kind: "invalid"; readonly problems: readonly ConfigProblem[] };
 
 /** For callers that have no better place for the faults than an error: the message has one line for each. */

@@ -56,6 +56,12 @@ export function enclosingPrefix(ip: IpAddress, length: number): Prefix {
   return prefixOf(addressFromBytes(bytes), length);
 }
 
+/** From the text of a Prefix, which is not looked at again. */
+export function canonicalPrefix(text: string): Prefix {
+  const slash = text.indexOf("/");
+  return prefixOf(text.slice(0, slash) as IpAddress, Number(text.slice(slash + 1)));
+}
+
 function prefixOf(address: IpAddress, length: number): Prefix {
   return { text: `${address}/${length}`, address, length, family: addressFamily(address) };
 }

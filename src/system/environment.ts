@@ -8,3 +8,9 @@ export interface Environment {
 export const processEnvironment: Environment = {
   read: (name) => process.env[name] ?? null,
 };
+
+/** All variables as they are now: a thread that is given none has those from the start of the process. */
+export function environmentNow(): Record<string, string> {
+  const entries = Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return Object.fromEntries(entries);
+}
