@@ -9,10 +9,13 @@ import { announce } from "./announce.ts";
 import { captureRate } from "./capture-rate.ts";
 import { detectionLatency } from "./detection-latency.ts";
 import { holds } from "./holds.ts";
+import { hostsRead } from "./hosts-read.ts";
 import { inlineRate } from "./inline-rate.ts";
 import type { Bench, Figure, Measurement } from "./measurement.ts";
 import { parseAndCount } from "./parse-and-count.ts";
 import { reload } from "./reload.ts";
+import { requestRate } from "./request-rate.ts";
+import { tick } from "./tick.ts";
 
 const BENCHES: Readonly<Record<string, Bench>> = {
   "capture-rate": captureRate,
@@ -20,7 +23,10 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   "parse-and-count": parseAndCount,
   "detection-latency": detectionLatency,
   announce,
+  tick,
+  "hosts-read": hostsRead,
   holds,
+  "request-rate": requestRate,
   reload,
 };
 const RESULTS = join(import.meta.dir, "../build/bench/results.json");

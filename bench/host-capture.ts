@@ -1,0 +1,52 @@
+/** Writes capture files in which many hosts appear: one packet to each, then some of them again and again. */
+import { writeFileSync } from "node:fs";
+import { addressToBytes } from "../src/net/address.ts";
+import { ethernet, ip, udp } from "../test/fixtures/frames.ts";
+import { address } from "../test/fixtures/host-rows.ts";
+import { type CapturedFrame, pcapBytes } from "../test/fixtures/pcap-writer.ts";
+
+/** The hosts are 10.0.0.0 and the addresses that follow. */
+export const HOST_NETWORK = "10.0.0.0/8";
+const FIRST_HOST = "10.0.0.0";
+
+export interface HostCapture {
+  readonly hosts: number;
+  /** How many of them go on after their first packet, at how many packets a second each, for how long. */
+  readonly busy?: { readonly hosts: number; readonly pps: number; readonly seconds: number };
+}
+
+const STARTS_NS = 1_700_000_000_000_000_000n;
+/** IPv4's mapped form has the four bytes last. */
+const IPV4_AT = 12;
+/** Of the destination in an Ethernet frame. */
+const DESTINATION_AT = 30;
+/** The first packets come within this time. */
+const FIRST_NS = 1_000_000_000n;
+
+export function writeHostCapture(path: string, { hosts, busy }: HostCapture): void {
+  const template = ethernet(ip({ src: "198.51.100.9", dst: FIRST_HOST }, udp({})));
+  const first = new DataView(addressToBytes(address(FIRST_HOST)).buffer).getUint32(IPV4_AT);
+  const to = (host: number) => {
+    const frame = template.slice();
+    new DataView(frame.buffer).setUint32(DESTINATION_AT, first + host);
+    return frame;
+  };
+  const frames: CapturedFrame[] = [];
+  for (let host = 0; host < hosts; host++) {
+    frames.push({ frame: to(host), atNs: STARTS_NS + (FIRST_NS * BigInt(host)) / BigInt(hosts) });
+  }
+  if (busy !== undefined) addBusy(frames, to, busy);
+  writeFileSync(path, pcapBytes(frames, { precision: "nano" }));
+}
+
+function addBusy(frames: CapturedFrame[], to: (host: number) => Uint8Array, busy: NonNullable<HostCapture["busy"]>) {
+  const busyFrames = Array.from({ length: busy.hosts }, (_, host) => to(host));
+  const rounds = busy.pps * busy.seconds;
+  const roundNs = 1e9 / busy.pps;
+  for (let round = 0; round < rounds; round++) {
+    for (const [host, frame] of busyFrames.entries()) {
+      const offsetNs = Math.round(roundNs * (round + host / busy.hosts));
+      frames.push({ frame, atNs: STARTS_NS + FIRST_NS + BigInt(offsetNs) });
+    }
+  }
+}

@@ -1,0 +1,45 @@
+/**
+ * Asks one small thing over one connection, again and again, and keeps how long each answer took: what a request suffers
+ * while another one is being answered. Prints a line of JSON for each line that it reads: the longest since the last.
+ * Usage: http-prober.ts PORT PATH
+ */
+import { connect } from "node:net";
+
+export interface Probes {
+  readonly longestMs: number;
+  readonly count: number;
+}
+
+const [port, path] = Bun.argv.slice(2);
+const request = `GET ${path} HTTP/1.1\r\nHost: h\r\n\r\n`;
+const socket = connect(Number(port), "127.0.0.1");
+socket.setNoDelay(true);
+let [longestMs, count] = [0, 0];
+/** null: no answer is waited for. */
+let sentMs: number | null = null;
+
+function ask(): void {
+  sentMs = performance.now();
+  socket.write(request);
+}
+
+/** An answer that is still to come counts as long as it has been waited for. */
+function noteWait(): void {
+  if (sentMs !== null) longestMs = Math.max(longestMs, performance.now() - sentMs);
+}
+
+socket.on("connect", ask);
+// The answers are small enough for one segment.
+socket.on("data", () => {
+  noteWait();
+  sentMs = null;
+  count++;
+  setTimeout(ask, 1);
+});
+socket.on("close", () => process.exit(1));
+for await (const _ of console) {
+  noteWait();
+  const probes: Probes = { longestMs, count };
+  console.log(JSON.stringify(probes));
+  [longestMs, count] = [0, 0];
+}
