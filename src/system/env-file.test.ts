@@ -92,6 +92,23 @@ describe("at the next look it has taken in", () => {
     expect(changes.at(-1)).toBe("set  unset B");
   });
 
+  test("what was written in the tick of the kernel's clock in which it was read: it reads again for a while", () => {
+    let lateMs = 0;
+    const clock = { wallMs: () => systemClock.wallMs() + lateMs };
+    const other = new EnvFile({ clock, environment, onProblem: () => {}, onChange: () => {} });
+    writeFileSync(path, "A=1\n");
+    other.follow(path);
+    // Stands for a change that the file's times do not show: only a reading brings the file's word back.
+    environment["A"] = "x";
+    other.refresh();
+    expect(environment["A"]).toBe("1");
+    lateMs = 1000;
+    other.refresh();
+    environment["A"] = "x";
+    other.refresh();
+    expect(environment["A"]).toBe("x");
+  });
+
   test("nothing, when the same is written again", () => {
     writeFileSync(path, "B=2\nA=1\n");
     file.refresh();

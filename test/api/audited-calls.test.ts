@@ -147,17 +147,17 @@ describe("ban, unban and reload", () => {
 describe("the row and the answer", () => {
   let server: RouteServer;
   let answer: () => CommandAnswer;
+  const route: CommandRoute = {
+    name: "lever",
+    method: "DELETE",
+    path: "/zones/:name",
+    access: "operator",
+    body: null,
+    audit: { action: "edge_challenge", targetType: "zone", target: ({ params }) => params["name"] ?? "" },
+    handle: () => answer(),
+  };
 
   beforeEach(() => {
-    const route: CommandRoute = {
-      name: "lever",
-      method: "DELETE",
-      path: "/zones/:name",
-      access: "operator",
-      body: null,
-      audit: { action: "edge_challenge", targetType: "zone", target: ({ params }) => params["name"] ?? "" },
-      handle: () => answer(),
-    };
     server = new RouteServer([route]);
     answer = () => textAnswer(200, "done");
     server.admit({ name: "noc", role: "operator" }, { name: "web", role: "viewer" });
@@ -190,6 +190,28 @@ describe("the row and the answer", () => {
     server.isDryRun = true;
     await drop("noc");
     expect(server.audited).toMatchObject([{ result: "ok", target: "a.example", targetType: "zone", dryRun: true }]);
+  });
+
+  test("a plain answer is rejected where it is a no of policy or state, and an error where it is another", async () => {
+    for (const status of [403, 404, 409, 400, 502]) {
+      answer = () => textAnswer(status, "no");
+      await drop("noc");
+    }
+    const results = server.audited.map(({ result }) => result);
+    expect(results).toEqual(["rejected", "rejected", "rejected", "error", "error"]);
+  });
+
+  test("a call that a node binding refuses leaves none", async () => {
+    const bound = new RouteServer([{ ...route, access: "agent", node: "path" }]);
+    try {
+      bound.admit({ name: "node", role: "agent", node: "fra1" });
+      expect((await bound.ask("/zones/ams1", { as: "node", method: "DELETE" })).status).toBe(403);
+      expect(bound.audited).toEqual([]);
+      expect((await bound.ask("/zones/fra1", { as: "node", method: "DELETE" })).status).toBe(200);
+      expect(bound.audited).toMatchObject([{ operator: "node", result: "ok" }]);
+    } finally {
+      await bound.stop();
+    }
   });
 
   test("an outcome says it itself", async () => {

@@ -25,10 +25,14 @@ afterEach(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-async function start(tokens: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<ServiceProcess> {
+async function start(
+  tokens: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  config = CONFIG,
+): Promise<ServiceProcess> {
   directory = mkdtempSync(join(tmpdir(), `floodwall-tokens-${process.pid}-`));
   writeFileSync(envFile(), "FLOODWALL_TEST_NOC=first\n");
-  service = await ServiceProcess.start({ config: CONFIG, api: apiWith(tokens), env });
+  service = await ServiceProcess.start({ config, api: apiWith(tokens), env });
   return service;
 }
 
@@ -90,6 +94,15 @@ test("entries come and go with a reload, by signal or by command", async () => {
   expect(await statusOf(running, "acme's")).toBe(401);
 });
 
+test("a reload follows another env file, and unsets what only the first one had", async () => {
+  const running = await start([NOC, ACME]);
+  const other = join(directory, "other.env");
+  writeFileSync(other, "FLOODWALL_TEST_ACME=acme's\n");
+  running.writeConfig(CONFIG, apiWith([NOC, ACME]).replace(envFile(), other));
+  expect((await running.post("/api/v1/config/reload", {}, "first")).status).toBe(200);
+  expect([await statusOf(running, "first"), await statusOf(running, "acme's")]).toEqual([401, 200]);
+});
+
 test("a reload of a file that is not valid is 400 with the error, and changes nothing", async () => {
   const running = await start([NOC]);
   running.writeConfig("networks: [192.0.2.1/24]\n", apiWith([AGENT]));
@@ -103,7 +116,8 @@ test("a reload of a file that is not valid is 400 with the error, and changes no
 });
 
 test("a tenant's status has its own groups and counts, and nothing of the house", async () => {
-  const running = await start([NOC, ACME], { FLOODWALL_TEST_ACME: "acme's" });
+  // What no hostgroup takes is its own too, and yet the row of the implicit group is not shown to it.
+  const running = await start([NOC, ACME], { FLOODWALL_TEST_ACME: "acme's" }, `tenant: acme\n${CONFIG}`);
   for (const ip of ["192.0.2.1", "192.0.2.2", "192.0.2.129", "198.51.100.1"]) {
     expect((await running.post("/api/v1/ban", { ip }, "first")).status).toBe(200);
   }
@@ -118,7 +132,7 @@ test("a tenant's status has its own groups and counts, and nothing of the house"
     role: "operator",
     unscoped: false,
     active_attacks: 0,
-    active_bans: 3,
+    active_bans: 4,
     hostgroups: [{ name: "web", calculation: "per_host", mitigation: "blackhole", ban: true }],
     nodes_total: 1,
     edge_nodes_total: 2,
