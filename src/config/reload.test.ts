@@ -41,6 +41,15 @@ describe("a restart is needed for", () => {
     ["capture", "state_dir: /srv/floodwall\ncapture", ["state_dir"]],
     ["capture", 'api: {listen: "[::1]:8080"}\ncapture', ["api.listen"]],
     ["capture", "api: {listen: 127.0.0.1:8081}\ncapture", ["api.listen"]],
+    ["capture", "storage: {driver: none}\ncapture", ["storage.driver"]],
+    ["capture", "storage: {path: /srv/history.sqlite}\ncapture", ["storage.path"]],
+    [
+      "capture",
+      'storage: {driver: clickhouse, clickhouse: {url: "http://127.0.0.1:8123"}}\ncapture',
+      ["storage.driver", "storage.clickhouse"],
+    ],
+    ["capture", "storage: {retention_days: 1}\ncapture", ["storage.retention_days"]],
+    ["capture", "storage: {traffic_interval_seconds: 1}\ncapture", ["storage.traffic_interval_seconds"]],
     ["bgp:", "bgp:\n  speaker: external\n  grpc: /run/gobgp.sock", ["bgp.speaker", "bgp.grpc"]],
     ["local_asn: 64500", "local_asn: 64499", ["bgp.local_asn"]],
     ["router_id: 192.0.2.10", "router_id: 192.0.2.11", ["bgp.router_id"]],
@@ -76,11 +85,15 @@ describe("a reload applies", () => {
 test("keys that need a restart keep their running values, all others are taken over", () => {
   const running = config(`${BASE}state_dir: /var/lib/one\ndetection: {tick_ms: 50}`);
   const next = config(
-    `${BASE.replace("asn: 64500", "asn: 64600\n  local_pref: 5")}state_dir: /var/lib/two\ndetection: {sustain_ms: 7}`,
+    `${BASE.replace("asn: 64500", "asn: 64600\n  local_pref: 5")}state_dir: /var/lib/two\nstorage: {driver: none}\ndetection: {sustain_ms: 7}`,
   );
   const kept = keepRestartKeys(running, next);
-  expect(restartKeys(running, next)).toEqual(["detection.tick_ms", "state_dir", "bgp.local_asn"]);
-  expect(kept).toMatchObject({ stateDir: "/var/lib/one", detection: { tickMs: 50, sustainMs: 7 } });
+  expect(restartKeys(running, next)).toEqual(["detection.tick_ms", "state_dir", "bgp.local_asn", "storage.driver"]);
+  expect(kept).toMatchObject({
+    stateDir: "/var/lib/one",
+    storage: running.storage,
+    detection: { tickMs: 50, sustainMs: 7 },
+  });
   expect(kept.bgp).toMatchObject({ localAsn: 64500, localPref: 5 });
   expect(restartKeys(running, kept)).toEqual([]);
 });

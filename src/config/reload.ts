@@ -1,6 +1,7 @@
 /** Which keys of a new configuration a running service cannot take over. All others apply at once. */
 import type { ApiConfig } from "./api-section.ts";
 import type { BgpConfig, Config } from "./config.ts";
+import { defaultStoragePath, type StorageDriver } from "./storage-section.ts";
 import { isLoopback } from "./text-forms.ts";
 
 /** By the key's name in the file. A section that comes or goes is named as such. */
@@ -19,6 +20,11 @@ const RESTART_KEYS: readonly (readonly [key: string, read: (config: Config) => u
   ["bgp.local_asn", ({ bgp }) => bgp?.localAsn],
   ["bgp.router_id", ({ bgp }) => bgp?.routerId],
   ["bgp.listen", ({ bgp }) => bgp?.listen],
+  ["storage.driver", ({ storage }) => storage.driver?.kind],
+  ["storage.path", ({ storage, stateDir }) => pathInFile(storage.driver, stateDir)],
+  ["storage.clickhouse", ({ storage }) => (storage.driver?.kind === "clickhouse" ? storage.driver : null)],
+  ["storage.retention_days", ({ storage }) => storage.retentionDays],
+  ["storage.traffic_interval_seconds", ({ storage }) => storage.trafficIntervalSeconds],
   ["api.listen", ({ api: { host, port } }) => ({ host, port })],
 ];
 
@@ -30,6 +36,11 @@ export function restartKeys(running: Config, next: Config): string[] {
   return changed.filter((key) => !changed.includes(key.split(".")[0] ?? "") || !key.includes("."));
 }
 
+/** null: none was given, and it moves with state_dir. */
+function pathInFile(driver: StorageDriver | null, stateDir: string): string | null {
+  return driver?.kind === "sqlite" && driver.path !== defaultStoragePath(stateDir) ? driver.path : null;
+}
+
 /** `next` with the running values of the keys that need a restart. */
 export function keepRestartKeys(running: Config, next: Config): Config {
   const { windowMs, tickMs } = running.detection;
@@ -38,6 +49,7 @@ export function keepRestartKeys(running: Config, next: Config): Config {
     capture: running.capture,
     detection: { ...next.detection, windowMs, tickMs },
     stateDir: running.stateDir,
+    storage: running.storage,
     bgp: keepBgp(running.bgp, next.bgp),
     api: keepApi(running.api, next.api),
   });

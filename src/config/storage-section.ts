@@ -47,6 +47,10 @@ export type StorageDriver =
 /** The database of history; that of state, which no one may lose, is another. */
 const SQLITE_FILE = "history.sqlite";
 
+export function defaultStoragePath(stateDir: string): string {
+  return `${stateDir}/${SQLITE_FILE}`;
+}
+
 /** A driver `clickhouse` has its section: a rule between the keys says so. */
 export function buildStorage(file: Static<typeof StorageSection>, stateDir: string): StorageConfig {
   return {
@@ -58,7 +62,7 @@ export function buildStorage(file: Static<typeof StorageSection>, stateDir: stri
 
 function buildDriver({ driver, path, clickhouse }: Static<typeof StorageSection>, stateDir: string) {
   if (driver === "none") return null;
-  if (driver === "sqlite") return { kind: "sqlite", path: path ?? `${stateDir}/${SQLITE_FILE}` } as const;
+  if (driver === "sqlite") return { kind: "sqlite", path: path ?? defaultStoragePath(stateDir) } as const;
   if (clickhouse === undefined) throw new Error("bug: driver clickhouse without its section was taken for valid");
   return {
     kind: "clickhouse",
