@@ -84,8 +84,8 @@ export const HISTORY_QUESTION_MS = 5000;
 export const HISTORY_FLUSH_MS = 3000;
 /** Times that a batch is tried which the store refuses; what does not reach the store waits as long as there is room. */
 export const HISTORY_TRIES_MAX = 5;
-/** Hosts whose rates one snapshot of traffic keeps, the busiest first. */
-export const TRAFFIC_HOSTS_MAX = 20_000;
+/** Rows of one snapshot of traffic, each a host in one direction; the busiest are kept. */
+export const TRAFFIC_ROWS_MAX = 20_000;
 /** Streams of events: of one token, and in all. */
 export const EVENT_STREAMS_PER_TOKEN = 8;
 export const EVENT_STREAMS_MAX = 64;

@@ -13,6 +13,13 @@ export class AttackLog {
     this.#ended = [attack, ...this.#ended].slice(0, this.#kept);
   }
 
+  /** Takes up attacks of an earlier process; those that are here already stay as they are. */
+  restore(attacks: readonly Attack[]): void {
+    const known = new Set(this.#ended.map(({ id }) => id));
+    const all = [...this.#ended, ...attacks.filter(({ id }) => !known.has(id))];
+    this.#ended = all.sort((a, b) => (b.endedAt ?? 0) - (a.endedAt ?? 0)).slice(0, this.#kept);
+  }
+
   get ended(): readonly Attack[] {
     return this.#ended;
   }

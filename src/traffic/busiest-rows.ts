@@ -1,0 +1,107 @@
+/** The busiest of many rows of hosts, within a memory that does not grow with their number. */
+import type { HostRows } from "./host-rows.ts";
+import { METRICS } from "./rates.ts";
+import { allocateSnapshot, TRAFFIC_VALUES, type TrafficSnapshot } from "./traffic-history.ts";
+
+/** Rows of hosts in attack go before all others. */
+const IN_ATTACK = Number.POSITIVE_INFINITY;
+
+export interface RowMarks {
+  readonly outgoing: boolean;
+  readonly inAttack: boolean;
+  /** null: nothing was learned. */
+  readonly baselinePps: number | null;
+}
+
+export class BusiestRows {
+  readonly #kept: number;
+  /** Twice what is kept: when it is full, the lesser half leaves. */
+  readonly #columns: ReturnType<typeof allocateSnapshot>;
+  readonly #priorities: Float64Array;
+  #count = 0;
+  /** What is not above it would not stay. */
+  #floor = -1;
+  /** Rows that were left out. */
+  cut = 0;
+
+  constructor(kept: number) {
+    this.#kept = kept;
+    this.#columns = allocateSnapshot(2 * kept);
+    this.#priorities = new Float64Array(2 * kept);
+  }
+
+  /** Empties it for the next snapshot. */
+  clear(): void {
+    this.#count = 0;
+    this.#floor = -1;
+    this.cut = 0;
+  }
+
+  /** Takes the row up unless it carries no traffic in this direction, or too little to stay. */
+  add(rows: HostRows, row: number, { outgoing, inAttack, baselinePps }: RowMarks): void {
+    const column = outgoing ? rows.outgoing : rows.incoming;
+    const at = row * METRICS.length;
+    const [pps = 0, mbps = 0, flows = 0] = [column[at], column[at + 1], column[at + 2]];
+    if (pps + mbps + flows === 0) return;
+    const priority = inAttack ? IN_ATTACK : pps;
+    if (priority <= this.#floor) {
+      this.cut++;
+      return;
+    }
+    if (this.#count === this.#priorities.length) this.#shrink();
+    const to = this.#count++;
+    this.#priorities[to] = priority;
+    this.#columns.addresses.set(rows.addresses.subarray(row * 16, row * 16 + 16), to * 16);
+    this.#columns.outgoing[to] = outgoing ? 1 : 0;
+    this.#columns.inAttack[to] = inAttack ? 1 : 0;
+    const { values } = this.#columns;
+    const valuesAt = to * TRAFFIC_VALUES;
+    values[valuesAt] = pps;
+    values[valuesAt + 1] = mbps;
+    values[valuesAt + 2] = flows;
+    values[valuesAt + 3] = baselinePps ?? Number.NaN;
+  }
+
+  /** A copy: this may be filled again. */
+  snapshot(atSeconds: number, seconds: number): TrafficSnapshot {
+    if (this.#count > this.#kept) this.#shrink();
+    const { addresses, outgoing, inAttack, values } = this.#columns;
+    const count = this.#count;
+    return {
+      atSeconds,
+      seconds,
+      count,
+      addresses: addresses.slice(0, count * 16),
+      outgoing: outgoing.slice(0, count),
+      inAttack: inAttack.slice(0, count),
+      values: values.slice(0, count * TRAFFIC_VALUES),
+    };
+  }
+
+  /** Leaves the busiest `kept` rows. */
+  #shrink(): void {
+    const ordered = this.#priorities.slice(0, this.#count).sort();
+    const floor = ordered[this.#count - this.#kept] as number;
+    let equals = 0;
+    for (let i = this.#count - this.#kept; i < this.#count && ordered[i] === floor; i++) equals++;
+    let to = 0;
+    for (let from = 0; from < this.#count; from++) {
+      const priority = this.#priorities[from] as number;
+      if (priority < floor || (priority === floor && equals-- <= 0)) continue;
+      this.#move(from, to++);
+    }
+    this.cut += this.#count - to;
+    this.#count = to;
+    this.#floor = floor;
+  }
+
+  #move(from: number, to: number): void {
+    if (from === to) return;
+    const { addresses, outgoing, inAttack, values } = this.#columns;
+    this.#priorities[to] = this.#priorities[from] as number;
+    addresses.copyWithin(to * 16, from * 16, from * 16 + 16);
+    outgoing[to] = outgoing[from] as number;
+    inAttack[to] = inAttack[from] as number;
+    values.copyWithin(to * TRAFFIC_VALUES, from * TRAFFIC_VALUES, (from + 1) * TRAFFIC_VALUES);
+  }
+}

@@ -1,0 +1,130 @@
+/**
+ * Takes a snapshot of the rates of all hosts at each interval, in slices, so that nothing waits for it. Rates are those of
+ * the detection window at that moment; what rises and falls between two snapshots is not in the history.
+ */
+import { addressToBytes, type IpAddress } from "../net/address.ts";
+import { BusiestRows } from "./busiest-rows.ts";
+import { allocateHostRows, type HostRows, rowAddress } from "./host-rows.ts";
+import type { Direction } from "./rates.ts";
+import type { TrafficSnapshot } from "./traffic-history.ts";
+
+/** Structurally the addon's Engine, which this folder must not know. */
+export interface HostReader {
+  readHosts(cursor: number, out: HostRows): { readonly next: number; readonly count: number };
+}
+
+export interface HistoryRecorderOptions {
+  readonly intervalSeconds: number;
+  /** Rows of one snapshot. */
+  readonly rowsMax: number;
+  readonly hosts: HostReader;
+  /** Attacks in progress. */
+  readonly attacks: () => Iterable<{ readonly target: IpAddress; readonly direction: Direction }>;
+  /** The learned pps of a row; null: nothing was learned. */
+  readonly baselinePps: (rows: HostRows, row: number, direction: Direction) => number | null;
+  /** Runs `fn` every `ms`; returns what calls it off. */
+  readonly every: (ms: number, fn: () => void) => () => void;
+  /** Lets other work run between two slices. */
+  readonly nextTurn: () => Promise<void>;
+  readonly wallMs: () => number;
+  readonly onSnapshot: (snapshot: TrafficSnapshot) => void;
+  /** Rows that were left out of a snapshot. */
+  readonly onCut: (rows: number) => void;
+  readonly onFault: (cause: unknown) => void;
+}
+
+/** Hosts of one slice: about 1 ms. */
+export const SLICE_ROWS = 4096;
+
+export class HistoryRecorder {
+  readonly #options: HistoryRecorderOptions;
+  readonly #busiest: BusiestRows;
+  readonly #rows: HostRows = allocateHostRows(SLICE_ROWS);
+  #cancel: () => void = () => {};
+  #taking: Promise<void> | null = null;
+  #isStopped = false;
+
+  constructor(options: HistoryRecorderOptions) {
+    this.#options = options;
+    this.#busiest = new BusiestRows(options.rowsMax);
+  }
+
+  start(): void {
+    const { every, intervalSeconds } = this.#options;
+    this.#cancel = every(intervalSeconds * 1000, () => {
+      // The next one would read the same hosts.
+      this.#taking ??= this.#take().finally(() => {
+        this.#taking = null;
+      });
+    });
+  }
+
+  /** Resolves when hosts are read no more. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancel();
+    await this.#taking;
+  }
+
+  async #take(): Promise<void> {
+    const { wallMs, intervalSeconds, onSnapshot, onCut, onFault } = this.#options;
+    try {
+      const atSeconds = Math.floor(wallMs() / 1000);
+      this.#busiest.clear();
+      if (!(await this.#readAll())) return;
+      const snapshot = this.#busiest.snapshot(atSeconds, intervalSeconds);
+      if (this.#busiest.cut > 0) onCut(this.#busiest.cut);
+      onSnapshot(snapshot);
+    } catch (cause) {
+      onFault(cause);
+    }
+  }
+
+  /** False when it was stopped on the way. */
+  async #readAll(): Promise<boolean> {
+    const { hosts, nextTurn } = this.#options;
+    const attacked = new Attacked(this.#options.attacks());
+    for (let cursor = 0; ; ) {
+      const { next, count } = hosts.readHosts(cursor, this.#rows);
+      for (let row = 0; row < count; row++) this.#add(row, attacked);
+      if (next < 0) return true;
+      cursor = next;
+      await nextTurn();
+      if (this.#isStopped) return false;
+    }
+  }
+
+  #add(row: number, attacked: Attacked): void {
+    const { baselinePps } = this.#options;
+    for (const direction of ["incoming", "outgoing"] as const) {
+      this.#busiest.add(this.#rows, row, {
+        outgoing: direction === "outgoing",
+        inAttack: attacked.has(this.#rows, row, direction),
+        baselinePps: baselinePps(this.#rows, row, direction),
+      });
+    }
+  }
+}
+
+/** Asked for each row: nearly all are told by four bytes that they are not attacked. */
+class Attacked {
+  readonly #targets: Record<Direction, Set<IpAddress>> = { incoming: new Set(), outgoing: new Set() };
+  readonly #tails = new Set<number>();
+
+  constructor(attacks: Iterable<{ readonly target: IpAddress; readonly direction: Direction }>) {
+    for (const { target, direction } of attacks) {
+      this.#targets[direction].add(target);
+      this.#tails.add(tailOf(addressToBytes(target), 0));
+    }
+  }
+
+  has(rows: HostRows, row: number, direction: Direction): boolean {
+    if (this.#tails.size === 0 || !this.#tails.has(tailOf(rows.addresses, row * 16))) return false;
+    return this.#targets[direction].has(rowAddress(rows, row));
+  }
+}
+
+function tailOf(bytes: Uint8Array, at: number): number {
+  const [a = 0, b = 0, c = 0, d = 0] = [bytes[at + 12], bytes[at + 13], bytes[at + 14], bytes[at + 15]];
+  return ((a << 24) | (b << 16) | (c << 8) | d) >>> 0;
+}
