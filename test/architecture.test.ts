@@ -37,6 +37,7 @@ const PACKAGE_HOMES: Readonly<Record<string, string>> = {
   "@connectrpc": "bgp",
   "@bufbuild": "bgp",
   "bun:sqlite": "storage",
+  "@clickhouse": "storage",
   nodemailer: "notify",
   yaml: "config",
   "ipaddr.js": "net",

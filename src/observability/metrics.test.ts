@@ -53,6 +53,21 @@ function fillAll(metrics: Metrics): void {
   metrics.api.failed("status");
   metrics.notify.setChannels(new Map([["slack", 3]]));
   metrics.notify.sent("slack", 2);
+  fillStorage(metrics);
+}
+
+function fillStorage({ storage }: Metrics): void {
+  storage.setUp(true);
+  storage.openFailed();
+  storage.setQueued("audit", 1);
+  storage.written("audit", 2, 0.001);
+  storage.writeFailed("traffic");
+  storage.dropped("traffic", 1);
+  storage.auditLate();
+  storage.asked("auditEvents", 0.01);
+  storage.askFailed("auditEvents");
+  storage.maintenanceFailed();
+  storage.hostsCut(3);
 }
 
 describe("metrics", () => {

@@ -10,6 +10,7 @@ import { EventMetrics } from "./event-metrics.ts";
 import { HoldMetrics } from "./hold-metrics.ts";
 import { MitigationMetrics } from "./mitigation-metrics.ts";
 import { NotifyMetrics } from "./notify-metrics.ts";
+import { StorageMetrics } from "./storage-metrics.ts";
 
 export class Metrics {
   readonly capture: CaptureMetrics;
@@ -19,6 +20,7 @@ export class Metrics {
   readonly notify: NotifyMetrics;
   readonly holds: HoldMetrics;
   readonly events: EventMetrics;
+  readonly storage: StorageMetrics;
   readonly #registry = new Registry();
   readonly #readings: (() => void)[] = [];
   readonly #dryRun: Gauge;
@@ -36,6 +38,7 @@ export class Metrics {
     this.notify = new NotifyMetrics(this.#registry);
     this.holds = new HoldMetrics(this.#registry);
     this.events = new EventMetrics(this.#registry);
+    this.storage = new StorageMetrics(this.#registry);
   }
 
   setDryRun(dryRun: boolean): void {

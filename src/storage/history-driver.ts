@@ -28,8 +28,6 @@ export interface AttackRecord {
   readonly attack: Attack;
   /** Of its hostgroup; null: none. */
   readonly tenant: string | null;
-  /** Wall clock, ms: of two records of one attack the later one counts. */
-  readonly savedMs: number;
 }
 
 export interface RecordsByKind {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { auditEvent, snapshot } from "../../test/fixtures/history.ts";
-import { type HistoryPlace, historyDrivers } from "../../test/fixtures/history-drivers.ts";
+import { type HistoryPlace, sqlitePlace } from "../../test/fixtures/history-drivers.ts";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
 import { eventually } from "../../test/fixtures/service.ts";
 import { attack, NOON } from "../../test/fixtures/views.ts";
@@ -204,7 +204,7 @@ describe("the audit trail", () => {
   let place: HistoryPlace;
   let store: HistoryStore;
   beforeEach(async () => {
-    place = (await historyDrivers()[0]?.place()) as HistoryPlace;
+    place = await sqlitePlace();
     store = storeOver(place.driver);
     await store.start();
   });

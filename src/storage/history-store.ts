@@ -54,6 +54,8 @@ export interface HistoryStoreOptions {
   readonly timers: Timers;
   readonly log: Log;
   readonly metrics: HistoryMetrics;
+  /** Each time that the store has come up: then what it keeps can be read. */
+  readonly onUp?: () => void;
 }
 
 /** How often the driver is opened anew after it failed, and how often it looks after its tables, ms. */
@@ -122,7 +124,7 @@ export class HistoryStore {
   }
 
   saveAttack(attack: Attack, tenant: string | null): void {
-    void this.#queues.attacks.push({ attack, tenant, savedMs: this.#options.clock.wallMs() });
+    void this.#queues.attacks.push({ attack, tenant });
   }
 
   recordTraffic(snapshot: TrafficSnapshot): void {
@@ -216,9 +218,12 @@ export class HistoryStore {
   }
 
   #setUp(isUp: boolean): void {
-    if (isUp && !this.#isUp) for (const kind of RECORD_KINDS) this.#queues[kind].wake();
+    const comesUp = isUp && !this.#isUp;
     this.#isUp = isUp;
     this.#options.metrics.setUp(isUp);
+    if (!comesUp) return;
+    for (const kind of RECORD_KINDS) this.#queues[kind].wake();
+    this.#options.onUp?.();
   }
 
   async #maintain(): Promise<void> {

@@ -85,19 +85,15 @@ describe.each(historyDrivers())("$title", ({ skipped, place: newPlace }) => {
   });
 
   describe("attacks", () => {
-    const saved = (changes: Parameters<typeof attack>[0], savedMs = NOON) => ({
-      attack: attack(changes),
-      tenant: "acme",
-      savedMs,
-    });
+    const saved = (changes: Parameters<typeof attack>[0]) => ({ attack: attack(changes), tenant: "acme" });
 
     contract("come back whole once they have ended, newest end first, up to a limit", async () => {
       const share = { key: "198.51.100.1", packets: 2, bytes: 120 };
       const lists = { topSources: [share], topSourcePorts: [], topDestinationPorts: [], protocols: [share] };
       const sampled = attack({ id: "a1", endedAt: NOON + 5, sample: { totalPackets: 2, ...lists, flows: [] } });
       await place.driver.write({ kind: "attacks", records: [saved({ id: "a1" }), saved({ id: "a2" })] });
-      await place.driver.write({ kind: "attacks", records: [{ attack: sampled, tenant: null, savedMs: NOON + 5 }] });
-      await place.driver.write({ kind: "attacks", records: [saved({ id: "a3", endedAt: NOON + 9 }, NOON + 9)] });
+      await place.driver.write({ kind: "attacks", records: [{ attack: sampled, tenant: null }] });
+      await place.driver.write({ kind: "attacks", records: [saved({ id: "a3", endedAt: NOON + 9 })] });
       await place.reopen();
       const ended = await place.driver.ask("endedAttacks", { limit: 100 });
       expect(ended).toEqual([attack({ id: "a3", endedAt: NOON + 9 }), sampled]);
@@ -105,7 +101,7 @@ describe.each(historyDrivers())("$title", ({ skipped, place: newPlace }) => {
     });
 
     contract("are kept as last saved, also within one write", async () => {
-      const records = [saved({ endedAt: null }), saved({ endedAt: NOON + 3 }), saved({ endedAt: NOON + 4 }, NOON + 1)];
+      const records = [saved({ endedAt: null }), saved({ endedAt: NOON + 3 }), saved({ endedAt: NOON + 4 })];
       await place.driver.write({ kind: "attacks", records });
       expect((await place.driver.ask("endedAttacks", { limit: 9 })).map(({ endedAt }) => endedAt)).toEqual([NOON + 4]);
     });
@@ -185,7 +181,7 @@ describe.each(historyDrivers())("$title", ({ skipped, place: newPlace }) => {
     for (const atMs of [old, NOON]) {
       await place.driver.write({ kind: "audit", records: [identified(auditEvent({ wallMs: atMs }))] });
       const ended = attack({ id: String(atMs), startedAt: atMs, endedAt: atMs });
-      await place.driver.write({ kind: "attacks", records: [{ attack: ended, tenant: null, savedMs: atMs }] });
+      await place.driver.write({ kind: "attacks", records: [{ attack: ended, tenant: null }] });
       await place.driver.write({ kind: "edge_windows", records: [edge(atMs)] });
       await place.driver.write({ kind: "edge_events", records: [event(atMs)] });
       await place.driver.write({

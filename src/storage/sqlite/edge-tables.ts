@@ -44,11 +44,9 @@ export class EdgeTables {
   insertWindows(windows: readonly EdgeWindow[]): void {
     const places = EDGE_COUNTERS.map(() => "?").join(", ");
     const insertWindow = this.#db.query(`INSERT OR REPLACE INTO edge_windows VALUES (?, ?, ?, ?, ${places})`);
-    const clearSources = this.#db.query("DELETE FROM edge_sources WHERE zone = ? AND at = ? AND node = ?");
     const insertSource = this.#db.query("INSERT OR REPLACE INTO edge_sources VALUES (?, ?, ?, ?, ?, ?)");
     for (const { zone, atMs, node, seconds, counts, sources } of windows) {
       insertWindow.run(zone, atMs, node, seconds, ...EDGE_COUNTERS.map((name) => counts[name]));
-      clearSources.run(zone, atMs, node);
       for (const { source, state, requests } of sources) {
         insertSource.run(zone, atMs, node, source, TELLING_STATES.indexOf(state), requests);
       }

@@ -1,0 +1,119 @@
+/** The history store: what waits for it, what it takes, what it answers, and what is lost. */
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+
+const STORE_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+export class StorageMetrics {
+  readonly #up: Gauge;
+  readonly #openFailures: Counter;
+  readonly #queued: Gauge<"kind">;
+  readonly #written: Counter<"kind">;
+  readonly #writeSeconds: Histogram<"kind">;
+  readonly #writeFailures: Counter<"kind">;
+  readonly #dropped: Counter<"kind">;
+  readonly #auditLate: Counter;
+  readonly #querySeconds: Histogram<"query">;
+  readonly #queryFailures: Counter<"query">;
+  readonly #maintenanceFailures: Counter;
+  readonly #hostsCut: Counter;
+
+  constructor(registry: Registry) {
+    const registers = [registry];
+    const counter = (name: string, help: string) => new Counter({ name, help, registers });
+    const byKind = (name: string, help: string) => new Counter({ name, help, labelNames: ["kind"], registers });
+    this.#up = new Gauge({ name: "svc_storage_up", help: "1 while the history store is open.", registers });
+    this.#openFailures = counter(
+      "svc_storage_open_failures_total",
+      "Times that the history store could not be opened.",
+    );
+    this.#queued = new Gauge({
+      name: "svc_storage_queued_records",
+      help: "Records that wait to be written; of traffic, snapshots of all hosts.",
+      labelNames: ["kind"],
+      registers,
+    });
+    this.#written = byKind("svc_storage_written_records_total", "Records written.");
+    this.#writeSeconds = new Histogram({
+      name: "svc_storage_write_seconds",
+      help: "Time of a write, of one batch of records.",
+      labelNames: ["kind"],
+      buckets: STORE_SECONDS,
+      registers,
+    });
+    this.#writeFailures = byKind("svc_storage_write_failures_total", "Writes that failed; they are tried again.");
+    this.#dropped = byKind(
+      "svc_storage_dropped_records_total",
+      "Records lost: the queue was full, the store refused them, or the service stopped.",
+    );
+    this.#auditLate = counter(
+      "svc_storage_audit_late_total",
+      "Orders that were answered before their audit row was written.",
+    );
+    this.#querySeconds = new Histogram({
+      name: "svc_storage_query_seconds",
+      help: "Time of a question to the history store, failed ones included.",
+      labelNames: ["query"],
+      buckets: STORE_SECONDS,
+      registers,
+    });
+    this.#queryFailures = new Counter({
+      name: "svc_storage_query_failures_total",
+      help: "Questions to the history store that failed or took too long.",
+      labelNames: ["query"],
+      registers,
+    });
+    this.#maintenanceFailures = counter(
+      "svc_storage_maintenance_failures_total",
+      "Times that old history could not be moved or removed.",
+    );
+    this.#hostsCut = counter(
+      "svc_storage_hosts_cut_total",
+      "Rows of hosts left out of snapshots of traffic because there were too many; the busiest are kept.",
+    );
+  }
+
+  setUp(isUp: boolean): void {
+    this.#up.set(isUp ? 1 : 0);
+  }
+
+  openFailed(): void {
+    this.#openFailures.inc();
+  }
+
+  setQueued(kind: string, records: number): void {
+    this.#queued.set({ kind }, records);
+  }
+
+  written(kind: string, records: number, seconds: number): void {
+    this.#written.inc({ kind }, records);
+    this.#writeSeconds.observe({ kind }, seconds);
+  }
+
+  writeFailed(kind: string): void {
+    this.#writeFailures.inc({ kind });
+  }
+
+  dropped(kind: string, records: number): void {
+    this.#dropped.inc({ kind }, records);
+  }
+
+  auditLate(): void {
+    this.#auditLate.inc();
+  }
+
+  asked(query: string, seconds: number): void {
+    this.#querySeconds.observe({ query }, seconds);
+  }
+
+  askFailed(query: string): void {
+    this.#queryFailures.inc({ query });
+  }
+
+  maintenanceFailed(): void {
+    this.#maintenanceFailures.inc();
+  }
+
+  hostsCut(rows: number): void {
+    this.#hostsCut.inc(rows);
+  }
+}

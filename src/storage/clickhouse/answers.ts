@@ -1,0 +1,148 @@
+/** The questions in ClickHouse's words. Each counts a record once, however often and on how many shards it lies. */
+import type { AuditEvent } from "../../audit/audit-event.ts";
+import type { Attack } from "../../detection/attack.ts";
+import {
+  EDGE_COUNTERS,
+  type EdgeCounts,
+  type EdgeEvent,
+  type EdgeHistoryPoint,
+  type EdgeSourceTotal,
+  TELLING_STATES,
+} from "../../edge/edge-history.ts";
+import { HISTORY_ROWS_MAX } from "../../limits.ts";
+import type { TrafficPoint } from "../../traffic/traffic-history.ts";
+import type { AnswerTo, Question, QuestionName } from "../history-driver.ts";
+import { literal, sql } from "./literal.ts";
+
+/** Runs a query and returns its rows. */
+export type Select = (query: string) => Promise<unknown[]>;
+
+export type Answers = {
+  readonly [N in QuestionName]: (question: Question<N>, select: Select, database: string) => Promise<AnswerTo<N>>;
+};
+
+type AuditRow = Omit<AuditEvent, "wallMs" | "targetType" | "banState" | "dryRun"> & {
+  readonly at: number;
+  readonly target_type: AuditEvent["targetType"];
+  readonly ban_state: string;
+  readonly dry_run: number;
+};
+
+export const ANSWERS: Answers = {
+  async auditEvents({ range, filters: { action, target }, tenant }, select, database) {
+    const conditions = [sql`at >= ${range.fromMs} AND at <= ${range.toMs}`];
+    if (action !== null) conditions.push(sql`action = ${action}`);
+    if (tenant !== null) conditions.push(sql`tenant = ${tenant}`);
+    // An address holds no wildcard.
+    if (target !== null)
+      conditions.push(sql`(target = ${target} OR target LIKE ${`${target}->%`} OR target LIKE ${`%->${target}`})`);
+    const rows = await select(`
+      SELECT at, action, result, operator, role, tenant, target, target_type, reason, source, ban_state, dry_run
+      FROM ${database}.audit WHERE ${conditions.join(" AND ")}
+      ORDER BY at DESC, id DESC LIMIT 1 BY id LIMIT ${HISTORY_ROWS_MAX}`);
+    return (rows as AuditRow[]).map(
+      ({ at, target_type: targetType, ban_state: banState, dry_run: dryRun, ...rest }) => ({
+        wallMs: at,
+        ...rest,
+        targetType,
+        banState,
+        dryRun: dryRun !== 0,
+      }),
+    );
+  },
+
+  async endedAttacks({ limit }, select, database) {
+    const ends = `SELECT id, argMax(ended, version) AS last_end FROM ${database}.attacks GROUP BY id`;
+    const found = (await select(
+      `SELECT id FROM (${ends}) WHERE last_end > 0 ORDER BY last_end DESC, id DESC LIMIT ${literal(limit)}`,
+    )) as { id: string }[];
+    if (found.length === 0) return [];
+    const ids = found.map(({ id }) => id);
+    const rows = (await select(
+      `SELECT id, argMax(record, version) AS last_record FROM ${database}.attacks
+      WHERE id IN (${ids.map(literal).join(", ")}) GROUP BY id`,
+    )) as { id: string; last_record: string }[];
+    const records = new Map(rows.map(({ id, last_record: record }) => [id, record]));
+    return ids.flatMap((id) => records.get(id) ?? []).map((record) => JSON.parse(record) as Attack);
+  },
+
+  async trafficPoints({ key, direction, fromMs, toMs, stepSeconds }, select, database) {
+    const outgoing = direction === "outgoing" ? 1 : 0;
+    const [from, to] = [Math.ceil(fromMs / 1000), Math.ceil(toMs / 1000)];
+    const once = `
+      SELECT host, ts, max(seconds) AS s, max(pps) AS p, max(mbps) AS m, max(flows) AS f, max(in_attack) AS a,
+        max(learned) AS l, max(baseline) AS b
+      FROM ${database}.traffic
+      WHERE ${sql`host IN ('', ${key}) AND (host = '' OR outgoing = ${outgoing}) AND ts >= ${from} AND ts < ${to}`}
+      GROUP BY host, ts`;
+    const rows = await select(`
+      SELECT intDiv(ts, ${stepSeconds}) * ${stepSeconds} AS atSeconds, sumIf(s, host = '') AS time,
+        sumIf(p * s, host != '') / time AS pps, sumIf(m * s, host != '') / time AS mbps,
+        sumIf(f * s, host != '') / time AS flowsPerSec, maxIf(a, host != '') AS attacked,
+        sumIf(l, host != '') AS learned, sumIf(b, host != '') AS baselines
+      FROM (${once}) GROUP BY atSeconds HAVING countIf(host != '') > 0 ORDER BY atSeconds`);
+    return (rows as (TrafficPoint & { attacked: number; learned: number; baselines: number })[]).map((row) => ({
+      atSeconds: row.atSeconds,
+      pps: row.pps,
+      mbps: row.mbps,
+      flowsPerSec: row.flowsPerSec,
+      inAttack: row.attacked !== 0,
+      baselinePps: row.learned === 0 ? null : row.baselines / row.learned,
+    }));
+  },
+
+  async edgePoints({ zone, node, fromMs, toMs, stepSeconds }, select, database) {
+    const conditions = edgeConditions({ zone, node }, sql`at >= ${fromMs} AND at < ${toMs}`);
+    const once = `
+      SELECT at, node, argMax(seconds, version) AS s, ${EDGE_COUNTERS.map((name, i) => `argMax(${name}, version) AS c${i}`).join(", ")}
+      FROM ${database}.edge_windows WHERE ${conditions} GROUP BY at, node`;
+    const byNode = `
+      SELECT intDiv(at, ${stepSeconds * 1000}) AS bucket, node, sum(s) AS time, ${EDGE_COUNTERS.map((_, i) => `sum(c${i}) AS n${i}`).join(", ")}
+      FROM (${once}) GROUP BY bucket, node`;
+    const rows = await select(`
+      SELECT bucket, count() AS nodes, max(time) AS longest, ${EDGE_COUNTERS.map((name, i) => `sum(n${i}) AS ${name}`).join(", ")}
+      FROM (${byNode}) GROUP BY bucket ORDER BY bucket`);
+    return (rows as (EdgeCounts & { bucket: number; nodes: number; longest: number })[]).map(
+      ({ bucket, nodes, longest, ...counts }): EdgeHistoryPoint => ({
+        atSeconds: bucket * stepSeconds,
+        nodes,
+        seconds: longest,
+        counts,
+      }),
+    );
+  },
+
+  async edgeSources({ zone, node, state, fromMs, toMs }, select, database) {
+    const conditions = edgeConditions({ zone, node }, sql`at >= ${fromMs} AND at <= ${toMs}`);
+    const once = `
+      SELECT source, at, node, argMax(state, version) AS rank, argMax(requests, version) AS n
+      FROM ${database}.edge_sources WHERE ${conditions} GROUP BY source, at, node`;
+    const having = state === null ? "" : `HAVING strongest = ${TELLING_STATES.indexOf(state)}`;
+    const rows = await select(`
+      SELECT source, min(rank) AS strongest, sum(n) AS requests, count() AS windows, uniqExact(node) AS nodes,
+        min(at) AS firstMs, max(at) AS lastMs
+      FROM (${once}) GROUP BY source ${having} ORDER BY requests DESC, source LIMIT ${HISTORY_ROWS_MAX}`);
+    return (rows as (Omit<EdgeSourceTotal, "state"> & { strongest: number })[]).map(({ strongest, ...row }) => ({
+      ...row,
+      state: TELLING_STATES[strongest] as EdgeSourceTotal["state"],
+    }));
+  },
+
+  async edgeEvents({ node, zone, kind, fromMs, toMs }, select, database) {
+    const conditions = [sql`at >= ${fromMs} AND at <= ${toMs}`];
+    for (const [column, value] of Object.entries({ node, zone, kind })) {
+      if (value !== null) conditions.push(`${column} = ${literal(value)}`);
+    }
+    const rows = await select(`
+      SELECT at AS atMs, node, zone, kind, detail FROM ${database}.edge_events WHERE ${conditions.join(" AND ")}
+      ORDER BY at DESC, id DESC LIMIT 1 BY id LIMIT ${HISTORY_ROWS_MAX}`);
+    return (rows as (EdgeEvent & { zone: string })[]).map((event) => ({
+      ...event,
+      zone: event.zone === "" ? null : event.zone,
+    }));
+  },
+};
+
+function edgeConditions({ zone, node }: { zone: string; node: string | null }, range: string): string {
+  return [sql`zone = ${zone}`, range, ...(node === null ? [] : [sql`node = ${node}`])].join(" AND ");
+}

@@ -1,0 +1,195 @@
+/**
+ * History on a ClickHouse server, for more than one machine. Tables that are not there are made; those that are, such as
+ * Distributed ones over several shards, are used as they are.
+ */
+import { type ClickHouseClient, ClickHouseError, ClickHouseLogLevel, createClient } from "@clickhouse/client";
+import type { Clock } from "../../system/clock.ts";
+import type { Environment } from "../../system/environment.ts";
+import { nextTurn } from "../../system/timers.ts";
+import type { TrafficSnapshot } from "../../traffic/traffic-history.ts";
+import type { AnswerTo, HistoryBatch, HistoryDriver, Question, QuestionName } from "../history-driver.ts";
+import { faultText, StorageFault } from "../storage-fault.ts";
+import { ANSWERS } from "./answers.ts";
+import { literal } from "./literal.ts";
+import { attackRow, auditRow, eventRow, type Row, sourceRows, tickLine, trafficLines, windowRow } from "./rows.ts";
+import { createTable, TABLES, type Table } from "./schema.ts";
+
+export interface ClickhouseHistoryOptions {
+  readonly url: string;
+  readonly database: string;
+  /** Names of environment variables, read for each request; null: none. */
+  readonly usernameEnv: string | null;
+  readonly passwordEnv: string | null;
+  readonly retentionDays: number;
+  readonly environment: Environment;
+  readonly clock: Pick<Clock, "wallMs">;
+}
+
+const REQUEST_MS = 10_000;
+/** The server gives up on a question after this many seconds: by then nobody waits for its answer. */
+const QUESTION_SECONDS = 5;
+const DAY_MS = 86_400_000;
+/** Rows of traffic written to text in one go: about 1 ms. */
+const SLICE_ROWS = 1000;
+/** Exceptions of the server that say nothing against the query: memory, time, parts, space, rights, or tables gone. */
+const LATER = new Set([60, 81, 159, 160, 164, 192, 193, 202, 209, 210, 241, 242, 243, 252, 497, 516]);
+const GONE = new Set([60, 81]);
+
+export class ClickhouseHistory implements HistoryDriver {
+  readonly #options: ClickhouseHistoryOptions;
+  readonly #client: ClickHouseClient;
+  /** Backticks hold whatever the configuration allows in a name. */
+  readonly #database: string;
+  /** Those that are this server's own, and whose old partitions are ours to drop. */
+  #ownTables: readonly string[] = [];
+  #isOpen = false;
+  #version = 0;
+
+  constructor(options: ClickhouseHistoryOptions) {
+    this.#options = options;
+    this.#database = `\`${options.database}\``;
+    this.#client = createClient({
+      url: options.url,
+      request_timeout: REQUEST_MS,
+      log: { level: ClickHouseLogLevel.OFF },
+      application: "floodwall",
+      clickhouse_settings: { output_format_json_quote_64bit_integers: 0 },
+    });
+  }
+
+  async open(): Promise<void> {
+    await this.#guard("open", async () => {
+      if (this.#isOpen) return this.#select("SELECT 1");
+      const present = await this.#tables();
+      if (present.size < TABLES.length) {
+        await this.#command(`CREATE DATABASE IF NOT EXISTS ${this.#database}`);
+        for (const table of TABLES) if (!present.has(table)) await this.#command(createTable(this.#database, table));
+      }
+      const engines = await this.#tables();
+      this.#ownTables = TABLES.filter((table) => engines.get(table)?.endsWith("MergeTree"));
+      this.#isOpen = true;
+      return null;
+    });
+  }
+
+  async write(batch: HistoryBatch): Promise<void> {
+    await this.#guard(`write ${batch.kind}`, () => this.#insertBatch(batch));
+  }
+
+  ask<N extends QuestionName>(name: N, question: Question<N>): Promise<AnswerTo<N>> {
+    return this.#guard(`read ${name}`, () => ANSWERS[name](question, (query) => this.#select(query), this.#database));
+  }
+
+  /** By whole days: a row is kept up to a day longer than it must. */
+  async maintain(nowMs: number): Promise<void> {
+    if (!this.#isOpen || this.#ownTables.length === 0) return;
+    await this.#guard("maintain", async () => {
+      const firstKept = Math.floor((nowMs - this.#options.retentionDays * DAY_MS) / DAY_MS);
+      const parts = (await this.#select(
+        `SELECT DISTINCT table, partition FROM system.parts WHERE active AND database = ${literal(this.#options.database)}
+        AND table IN (${this.#ownTables.map(literal).join(", ")})`,
+      )) as { table: string; partition: string }[];
+      for (const { table, partition } of parts) {
+        const day = Number(partition);
+        if (!Number.isInteger(day) || day >= firstKept) continue;
+        await this.#command(`ALTER TABLE ${this.#database}.${table} DROP PARTITION ${day}`);
+      }
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#isOpen = false;
+    await this.#client.close();
+  }
+
+  async #tables(): Promise<ReadonlyMap<string, string>> {
+    const rows = (await this.#select(
+      `SELECT name, engine FROM system.tables WHERE database = ${literal(this.#options.database)}`,
+    )) as { name: string; engine: string }[];
+    return new Map(
+      rows.filter(({ name }) => (TABLES as readonly string[]).includes(name)).map((row) => [row.name, row.engine]),
+    );
+  }
+
+  async #insertBatch(batch: HistoryBatch): Promise<void> {
+    switch (batch.kind) {
+      case "audit":
+        return this.#insert("audit", batch.records.map(auditRow));
+      case "attacks":
+        return this.#insert(
+          "attacks",
+          batch.records.map((record) => attackRow(record, this.#nextVersion())),
+        );
+      case "traffic":
+        for (const snapshot of batch.records) await this.#insertTraffic(snapshot);
+        return;
+      case "edge_windows": {
+        const versioned = batch.records.map((window) => ({ window, version: this.#nextVersion() }));
+        await this.#insert(
+          "edge_sources",
+          versioned.flatMap(({ window, version }) => sourceRows(window, version)),
+        );
+        return this.#insert(
+          "edge_windows",
+          versioned.map(({ window, version }) => windowRow(window, version)),
+        );
+      }
+      case "edge_events":
+        return this.#insert("edge_events", batch.records.map(eventRow));
+      default:
+        batch satisfies never;
+    }
+  }
+
+  /** Of two rows with one key the later counts, also after a restart. */
+  #nextVersion(): number {
+    this.#version = Math.max(this.#version + 1, this.#options.clock.wallMs() * 1000);
+    return this.#version;
+  }
+
+  async #insert(table: Table, values: readonly Row[]): Promise<void> {
+    if (values.length === 0) return;
+    const to = `${this.#database}.${table}`;
+    await this.#client.insert({ table: to, values: [...values], format: "JSONEachRow", ...this.#auth() });
+  }
+
+  async #insertTraffic(snapshot: TrafficSnapshot): Promise<void> {
+    const lines = [`INSERT INTO ${this.#database}.traffic FORMAT TabSeparated\n`, tickLine(snapshot)];
+    for (let row = 0; row < snapshot.count; row += SLICE_ROWS) {
+      lines.push(trafficLines(snapshot, row, Math.min(row + SLICE_ROWS, snapshot.count)));
+      await nextTurn();
+    }
+    await this.#command(lines.join(""));
+  }
+
+  async #command(query: string): Promise<void> {
+    await this.#client.command({ query, ...this.#auth() });
+  }
+
+  async #select(query: string): Promise<unknown[]> {
+    const settings = { max_execution_time: QUESTION_SECONDS };
+    const format = "JSONEachRow";
+    const result = await this.#client.query({ query, format, clickhouse_settings: settings, ...this.#auth() });
+    return result.json();
+  }
+
+  #auth(): { auth?: { username: string; password: string } } {
+    const { usernameEnv, passwordEnv, environment } = this.#options;
+    if (usernameEnv === null && passwordEnv === null) return {};
+    const read = (name: string | null, otherwise: string) =>
+      name === null ? otherwise : (environment.read(name) ?? otherwise);
+    return { auth: { username: read(usernameEnv, "default"), password: read(passwordEnv, "") } };
+  }
+
+  async #guard<T>(operation: string, run: () => Promise<T>): Promise<T> {
+    try {
+      return await run();
+    } catch (cause) {
+      const code = cause instanceof ClickHouseError ? Number(cause.code) : null;
+      if (code !== null && GONE.has(code)) this.#isOpen = false;
+      const isLater = code === null || LATER.has(code);
+      const detail = `ClickHouse at ${this.#options.url}: ${faultText(cause)}`;
+      throw new StorageFault(operation, isLater ? "unavailable" : "refused", detail, { cause });
+    }
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * The tables of the history in ClickHouse, in a dialect that 18.16 and today's servers share. Every table is divided by
+ * days, so that what is too old goes by partition. A record that was written twice is in a table twice until the server
+ * merges it, and on two shards for ever: readers count it once by its key, the row of the highest version.
+ */
+import { EDGE_COUNTERS } from "../../edge/edge-history.ts";
+
+export const TABLES = ["audit", "attacks", "traffic", "edge_windows", "edge_sources", "edge_events"] as const;
+export type Table = (typeof TABLES)[number];
+
+interface Definition {
+  readonly columns: string;
+  readonly version: string;
+  /** The number of the day, by which rows leave. */
+  readonly day: string;
+  readonly key: string;
+}
+
+const DAY_MS = 86_400_000;
+const texts = (...names: string[]) => names.map((name) => `${name} String`).join(", ");
+
+/** Wall clock in `at`, `started` and `ended` is ms, in `ts` seconds. Empty text and 0 stand for nothing. */
+const DEFINITIONS: Readonly<Record<Table, Definition>> = {
+  audit: {
+    columns: `${texts("id")}, at UInt64, ${texts("action", "result", "operator", "role", "tenant", "target", "target_type", "reason", "source", "ban_state")}, dry_run UInt8`,
+    version: "",
+    day: `intDiv(at, ${DAY_MS})`,
+    key: "at, id",
+  },
+  attacks: {
+    columns: `${texts("id", "tenant", "hostgroup", "target")}, started UInt64, ended UInt64, record String, version UInt64`,
+    version: "version",
+    day: `intDiv(started, ${DAY_MS})`,
+    key: "id",
+  },
+  // The row with an empty host stands for the snapshot itself, also where a host has none.
+  traffic: {
+    columns:
+      "host String, outgoing UInt8, ts UInt32, seconds Float64, pps Float64, mbps Float64, flows Float64, in_attack UInt8, learned UInt8, baseline Float64",
+    version: "",
+    day: "intDiv(ts, 86400)",
+    key: "host, outgoing, ts",
+  },
+  edge_windows: {
+    columns: `${texts("zone", "node")}, at UInt64, seconds Float64, ${EDGE_COUNTERS.map((name) => `${name} UInt64`).join(", ")}, version UInt64`,
+    version: "version",
+    day: `intDiv(at, ${DAY_MS})`,
+    key: "zone, at, node",
+  },
+  edge_sources: {
+    columns: `${texts("zone", "node", "source")}, at UInt64, state UInt8, requests UInt64, version UInt64`,
+    version: "version",
+    day: `intDiv(at, ${DAY_MS})`,
+    key: "zone, at, node, source",
+  },
+  edge_events: {
+    columns: `${texts("id")}, at UInt64, ${texts("node", "zone", "kind", "detail")}`,
+    version: "",
+    day: `intDiv(at, ${DAY_MS})`,
+    key: "at, id",
+  },
+};
+
+export function createTable(database: string, table: Table): string {
+  const { columns, version, day, key } = DEFINITIONS[table];
+  return `CREATE TABLE IF NOT EXISTS ${database}.${table} (${columns}) ENGINE = ReplacingMergeTree(${version})
+    PARTITION BY ${day} ORDER BY (${key})`;
+}

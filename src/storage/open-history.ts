@@ -1,0 +1,24 @@
+/** The driver that the configuration names. */
+import type { StorageConfig } from "../config/storage-section.ts";
+import type { Clock } from "../system/clock.ts";
+import type { Environment } from "../system/environment.ts";
+import { ClickhouseHistory } from "./clickhouse/clickhouse-history.ts";
+import type { HistoryDriver } from "./history-driver.ts";
+import { SqliteHistory } from "./sqlite/sqlite-history.ts";
+
+/** null: storage is off. Nothing is opened yet. */
+export function historyDriver(
+  { driver, retentionDays }: StorageConfig,
+  { environment, clock }: { readonly environment: Environment; readonly clock: Clock },
+): HistoryDriver | null {
+  switch (driver?.kind) {
+    case undefined:
+      return null;
+    case "sqlite":
+      return new SqliteHistory({ path: driver.path, retentionDays });
+    case "clickhouse":
+      return new ClickhouseHistory({ ...driver, retentionDays, environment, clock });
+    default:
+      return driver satisfies never;
+  }
+}
