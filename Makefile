@@ -1,6 +1,7 @@
 # The one door. `make start` shows Floodwall at work, `make test` proves it; both set up what is missing by themselves.
 #   setup  packages, npm modules, native code       check  format, lint, types       bench  speed beside its rivals
-#   lab    the demonstration once, as a test        soak   15 minutes of floods      fuzz   the parser, for long
+#   lab    the demonstration once, as a test        soak   15 minutes of floods      fuzz   parser and API, for long
+#   conformance  the interface, statement by statement    format  as check wants it   clean  what was built and installed here
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
@@ -20,7 +21,7 @@ TEST_PACKAGES := doctest-dev libclang-rt-dev prometheus clickhouse-server
 CHECK_PACKAGES := clang-format clang-tidy
 BENCH_PACKAGES := fastnetmon wrk
 
-.PHONY: help setup start lab test check format bench soak fuzz addon clean
+.PHONY: help setup start lab test conformance check format bench soak fuzz addon clean
 help:
 	@sed -n '/^#/!q;s/^# //p' Makefile
 
@@ -35,12 +36,16 @@ lab: setup
 test: setup $(STAMPS)/test-packages
 	@$(BUN) test/run.ts
 
+conformance: setup
+	@$(BUN) test/conformance.ts
+
 soak: setup
 	@$(BUN) test/lab/soak.ts --minutes 15
 
 fuzz: setup $(STAMPS)/test-packages
 	@$(MAKE) -C addon -j$(JOBS) fuzz
 	build/addon/fuzz_packet_parser -max_total_time=$${SECONDS_TO_FUZZ:-1800} -max_len=512 -print_final_stats=1
+	$(BUN) test/fuzz-http.ts --requests 100000
 
 bench: setup $(STAMPS)/bench-packages
 	@$(BUN) bench/run.ts

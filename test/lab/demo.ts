@@ -38,7 +38,8 @@ if (unavailable !== null) {
 
 async function showWorld(): Promise<void> {
   say.step("world", "attacker ── box with Floodwall ── BGP peer with BIRD, in network namespaces of their own");
-  const world = await World.create({ apiPort: port, hysteresisSeconds: 3, mode: "mirror" });
+  const world = await World.create({ apiPort: port, hysteresisSeconds: 3, mode: "mirror" }).catch(told);
+  if (world === null) return;
   let isClosing = false;
   const close = async () => {
     if (isClosing) return;
@@ -58,12 +59,18 @@ async function showWorld(): Promise<void> {
   } catch (cause) {
     // Closing pulls the world from under the step in progress.
     if (isClosing) return;
-    say.fail(cause instanceof Error ? cause.message : String(cause));
+    told(cause);
     console.error(`\nthe service's last words:\n${world.service.output.slice(-4000)}`);
-    process.exitCode = 1;
   } finally {
     await close();
   }
+}
+
+/** A person reads why: the port is taken, BIRD does not start, … */
+function told(cause: unknown): null {
+  say.fail(cause instanceof Error ? cause.message : String(cause));
+  process.exitCode = 1;
+  return null;
 }
 
 async function showFlood(world: World): Promise<void> {
