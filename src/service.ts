@@ -17,6 +17,7 @@ import {
   type Service,
   ServiceFault,
   type StatusView,
+  type UpdateView,
 } from "./http/service.ts";
 import { HOST_CHUNK_ROWS } from "./limits.ts";
 import type { Ban } from "./mitigation/ban.ts";
@@ -33,20 +34,29 @@ export interface History {
   endedAttack(id: string): Promise<Attack | null>;
 }
 
+/** What there is beside the engines. */
+export interface Sources {
+  /** Absent: storage is off. */
+  readonly history?: History | null;
+  /** Absent: nobody asks for releases. */
+  readonly availableUpdate?: () => UpdateView | null;
+}
+
 export class RunningService implements Service {
   readonly #floodwall: Floodwall;
   readonly #version: string;
   readonly #history: History | null;
+  readonly #availableUpdate: () => UpdateView | null;
   /** Allocated with the first reading of hosts. */
   #rows: HostRows | null = null;
   #tenancy: { readonly of: Config; readonly tenancy: Tenancy } | null = null;
   ready = false;
 
-  /** @param history null: storage is off. */
-  constructor(floodwall: Floodwall, version: string, history: History | null = null) {
+  constructor(floodwall: Floodwall, version: string, { history, availableUpdate }: Sources = {}) {
     this.#floodwall = floodwall;
     this.#version = version;
-    this.#history = history;
+    this.#history = history ?? null;
+    this.#availableUpdate = availableUpdate ?? (() => null);
   }
 
   isReady(): boolean {
@@ -83,6 +93,7 @@ export class RunningService implements Service {
         email: email !== null,
         exec: exec !== null,
       },
+      update: this.#availableUpdate(),
       scrubNodes: config.scrubbing?.nodes.length ?? 0,
       edgeNodes: config.edge?.nodes.length ?? 0,
       capture: {

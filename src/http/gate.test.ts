@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { rawRequest } from "../../test/fixtures/raw-http.ts";
 import { RouteServer } from "../../test/fixtures/route-server.ts";
 import { textAnswer } from "./answer.ts";
 import { refuse } from "./refusal.ts";
@@ -143,6 +144,13 @@ describe("others", () => {
   test("a URL that cannot be read is 400, in the path and in the query", async () => {
     for (const path of ["/nodes/%ff/report", "/nodes/%zz/report", "/zones?x=%c3", "/zones?x=%"]) {
       expect([path, (await get(path, "unbound")).status]).toEqual([path, 400]);
+    }
+  });
+
+  test("a name that is dots is no name: the URL has them resolved away, and what was matched is not what is asked for", async () => {
+    server.admit();
+    for (const name of ["..", ".", "%2e%2e"]) {
+      expect([name, (await rawRequest(server.port, "GET", `/nodes/${name}/report`)).status]).toEqual([name, 400]);
     }
   });
 

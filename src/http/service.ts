@@ -75,10 +75,18 @@ export interface StatusView {
   readonly bgp: BgpView | null;
   /** Channels that are set up. */
   readonly notify: NotifyView;
+  /** A newer release; null: none is known of, or nobody asks. */
+  readonly update: UpdateView | null;
   /** Configured scrub nodes. */
   readonly scrubNodes: number;
   readonly edgeNodes: number;
   readonly capture: CaptureView;
+}
+
+export interface UpdateView {
+  readonly latestVersion: string;
+  readonly isSecurity: boolean;
+  readonly latestUrl: string;
 }
 
 export interface NotifyView {

@@ -302,6 +302,17 @@ describe("5, roles and tenants:", () => {
     },
   );
 
+  test("the traffic of any other address is the same 403", async () => {
+    const answers = [];
+    for (const ip of [OTHER_HOST, UNOWNED_HOST, OUTSIDE_HOST]) {
+      const url = `${server.base}/api/v1/traffic?key=${ip}`;
+      answers.push(await whole(await fetch(url, { headers: as("tenantViewer") })));
+    }
+    expect(answers[0]).toMatchObject({ status: 403, body: '{"error":"target is outside your tenant"}' });
+    for (const answer of answers) expect(answer).toEqual(answers[0] as object);
+    expect(server.service.trafficQuestions).toEqual([]);
+  });
+
   test("the name of the token is the operator of what it ordered", async () => {
     await command("/api/v1/ban", as("operator"));
     await command("/api/v1/ban", as("tenantOperator"));

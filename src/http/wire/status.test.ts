@@ -142,6 +142,21 @@ describe("status on the wire", () => {
     });
   });
 
+  test("tells of a newer release: a tenant no more than that there is one", () => {
+    const update = { latestVersion: "1.3.0", isSecurity: true, latestUrl: "https://example.net/1.3.0" };
+    const wire = statusToWire(status({ update }), operator);
+    expect(wire).toMatchObject({
+      update_available: true,
+      latest_version: "1.3.0",
+      latest_is_security: true,
+      latest_url: "https://example.net/1.3.0",
+    });
+    expect(Value.Check(StatusWire, wire)).toBe(true);
+    const tenant = statusToWire(status({ update }), { ...operator, tenant: "acme" });
+    expect(tenant.update_available).toBe(true);
+    expect(Value.Check(TenantStatusWire, tenant)).toBe(true);
+  });
+
   test("is whole for an unscoped token, and names the caller's role", () => {
     const viewer: Principal = { ...operator, role: "viewer" };
     const wire = statusToWire(status(), viewer);

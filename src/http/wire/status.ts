@@ -116,6 +116,9 @@ export type TenantStatusWire = Static<typeof TenantStatusWire>;
 export const StatusWire = Type.Object(
   {
     ...TENANT_FIELDS,
+    latest_version: Type.Optional(Type.String()),
+    latest_is_security: Type.Optional(Type.Boolean()),
+    latest_url: Type.Optional(Type.String()),
     networks: Type.Array(Type.String()),
     thresholds: ThresholdsWire,
     bgp: Type.Optional(BgpWire),
@@ -134,6 +137,9 @@ export function statusToWire(status: StatusView, principal: Principal): StatusWi
 export function wholeStatus(status: StatusView, principal: Principal): StatusWire {
   return omitNulls({
     ...tenantStatus(status, principal),
+    latest_version: status.update?.latestVersion ?? null,
+    latest_is_security: status.update?.isSecurity ?? null,
+    latest_url: status.update?.latestUrl ?? null,
     networks: [...status.networks],
     thresholds: thresholdsToWire(status.thresholds),
     bgp: status.bgp === null ? null : bgpToWire(status.bgp),
@@ -147,7 +153,7 @@ export function tenantStatus(status: StatusView, principal: Principal): TenantSt
     dry_run: status.dryRun,
     uptime_seconds: Math.floor(status.uptimeSeconds),
     version: status.version,
-    update_available: false,
+    update_available: status.update !== null,
     role: principal.role,
     unscoped: isUnscoped(principal),
     active_attacks: status.activeAttacks,
