@@ -71,7 +71,7 @@ describe("the check warns of", () => {
   test("an agent that is bound to no node", () => {
     const api = tokens("name: a, token_env: A, role: agent", "name: b, token_env: B, role: agent, node: e1");
     expect(warnings(api, SECRETS)).toEqual([
-      "7: api.tokens[0]: warning: a is an agent without node: it may act as any node",
+      "7: api.tokens[0]: warning: a is an agent without node: it may act as every node",
     ]);
     expect(unboundAgentTokens(loadConfigOrThrow(path))).toEqual(["a"]);
   });

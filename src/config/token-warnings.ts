@@ -18,7 +18,7 @@ export function* tokenWarnings({ api, hostgroups }: Config, read: ReadVariable):
     if (token.tenant !== null && !owners.has(token.tenant)) {
       yield { path: [...path, "tenant"], rule: `${token.tenant} owns no hostgroup: ${token.name} sees nothing` };
     }
-    if (isUnboundAgent(token)) yield { path, rule: `${token.name} is an agent without node: it may act as any node` };
+    if (isUnboundAgent(token)) yield { path, rule: `${token.name} is an agent without node: it may act as every node` };
   }
 }
 

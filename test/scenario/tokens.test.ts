@@ -75,7 +75,7 @@ test("entries come and go with a reload, by signal or by command", async () => {
   running.signal("SIGHUP");
   await eventually(async () => (await statusOf(running, "acme's")) === 200, "the reload was never applied");
   expect(await statusOf(running, "node's")).toBe(403);
-  expect(running.output).toContain("node is an agent without node: it may act as any node");
+  expect(running.output).toContain("node is an agent without node: it may act as every node");
 
   running.writeConfig(CONFIG, apiWith([NOC]));
   expect(await running.post("/api/v1/config/reload", {}, "acme's")).toEqual({
