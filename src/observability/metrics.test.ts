@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { filledMetrics } from "../../test/fixtures/metrics.ts";
 import { ban } from "../../test/fixtures/views.ts";
 import { CountedBans, countBans } from "../mitigation/counted-bans.ts";
 import type { QueueReading } from "./capture-metrics.ts";
@@ -29,45 +30,6 @@ function queueReading(changes: Partial<QueueReading> = {}): QueueReading {
 
 async function lines(metrics: Metrics): Promise<string[]> {
   return (await metrics.text()).split("\n");
-}
-
-function fillAll(metrics: Metrics): void {
-  metrics.setDryRun(true);
-  const queues = [queueReading({ receivedPackets: 7, parseErrors: { truncated: 2 } })];
-  metrics.capture.setSources([{ name: "eth0", kind: "af_xdp", state: "running", queues }]);
-  metrics.capture.setHostTable({ trackedHosts: 3, refusedHosts: 2, deferredRows: 1, memoryBytes: 4096 });
-  metrics.detection.tick({ foldSeconds: 0.001, busySeconds: 0.002, screenedRows: 5 });
-  metrics.detection.attackStarted("pps");
-  metrics.detection.setActive([{ metric: "pps" }]);
-  metrics.detection.setRefused({ attacks: 1, rows: 2 });
-  metrics.mitigation.setBans(countBans([]));
-  metrics.mitigation.announcedAfterDetection(0.02);
-  metrics.mitigation.setBgp({
-    connected: true,
-    neighbors: [{ state: "established" }],
-    routesWanted: 1,
-    routesAnnounced: 1,
-  });
-  metrics.mitigation.fault("AddPath");
-  metrics.api.answered({ route: "status", method: "GET", status: 200, seconds: 0.001 });
-  metrics.api.failed("status");
-  metrics.notify.setChannels(new Map([["slack", 3]]));
-  metrics.notify.sent("slack", 2);
-  fillStorage(metrics);
-}
-
-function fillStorage({ storage }: Metrics): void {
-  storage.setUp(true);
-  storage.openFailed();
-  storage.setQueued("audit", 1);
-  storage.written("audit", 2, 0.001);
-  storage.writeFailed("traffic");
-  storage.dropped("traffic", 1);
-  storage.auditLate();
-  storage.asked("auditEvents", 0.01);
-  storage.askFailed("auditEvents");
-  storage.maintenanceFailed();
-  storage.hostsCut(3);
 }
 
 describe("metrics", () => {
@@ -143,8 +105,7 @@ describe("metrics", () => {
 
 describe("the registry", () => {
   test("holds names that all start with svc_ or are the client library's own, and counters end in _total", async () => {
-    const metrics = new Metrics("1");
-    fillAll(metrics);
+    const metrics = filledMetrics();
     const types = (await lines(metrics)).filter((line) => line.startsWith("# TYPE ")).map((line) => line.split(" "));
     expect(types.length).toBeGreaterThan(30);
     for (const [, , name = "", type] of types) {
@@ -164,8 +125,7 @@ const promtool = Bun.which("promtool");
 const skipped = promtool === null ? " (skipped: promtool is not installed)" : "";
 
 test.skipIf(promtool === null)(`promtool finds nothing amiss in our metrics${skipped}`, async () => {
-  const metrics = new Metrics("1.2.3");
-  fillAll(metrics);
+  const metrics = filledMetrics({ interfaces: 64, queues: 16 });
   const check = Bun.spawn(["promtool", "check", "metrics"], {
     stdin: new Blob([await metrics.text()]),
     stdout: "pipe",

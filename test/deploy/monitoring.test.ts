@@ -1,0 +1,137 @@
+/** The dashboard and the alerts in deploy/ ask for metrics and labels that exist, and the alerts fire when they should. */
+import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse } from "yaml";
+import { filledMetrics } from "../fixtures/metrics.ts";
+
+const DEPLOY = join(import.meta.dir, "../../deploy");
+const RULES = join(DEPLOY, "prometheus/floodwall.rules.yml");
+const RULE_TESTS = join(DEPLOY, "prometheus/floodwall.rules.test.yml");
+
+interface Rule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly labels: { readonly severity: string };
+  readonly annotations: { readonly summary: string };
+}
+
+interface Panel {
+  readonly id: number;
+  readonly type: string;
+  readonly title: string;
+  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
+  readonly targets?: readonly { readonly expr: string; readonly legendFormat: string }[];
+}
+
+const rules = (parse(readFileSync(RULES, "utf8")) as { groups: { rules: Rule[] }[] }).groups.flatMap((g) => g.rules);
+const dashboard = JSON.parse(readFileSync(join(DEPLOY, "grafana/floodwall.json"), "utf8")) as {
+  panels: Panel[];
+  templating: { list: { query: unknown }[] };
+};
+const targets = dashboard.panels.flatMap((panel) => panel.targets ?? []);
+const expressions = [...rules.map(({ expr }) => expr), ...targets.map(({ expr }) => expr)];
+
+/** What Prometheus adds to each series; `le` is a histogram's own. */
+const ADDED_LABELS = ["instance", "job"];
+
+/** Labels by the name of the series, as the service exposes them. */
+async function exposed(): Promise<Map<string, Set<string>>> {
+  const labels = new Map<string, Set<string>>([["up", new Set(ADDED_LABELS)]]);
+  for (const line of (await filledMetrics().text()).split("\n")) {
+    const [, name, inner = ""] = /^([a-z_0-9]+)(?:\{(.*)\})? /.exec(line) ?? [];
+    if (name === undefined) continue;
+    const known = labels.get(name) ?? new Set(ADDED_LABELS);
+    for (const [, label = ""] of inner.matchAll(/([a-z_]+)="/g)) known.add(label);
+    labels.set(name, known);
+  }
+  return labels;
+}
+
+function metricsIn(expression: string): string[] {
+  return [...expression.matchAll(/\b(?:svc|nodejs|process)_[a-z0-9_]+|\bup\b/g)].map(([name]) => name);
+}
+
+/** In selectors, `by` clauses, and the `{{…}}` of legends and summaries. */
+function labelsIn(text: string): string[] {
+  const selected = [...text.matchAll(/\{([^{}]*)\}/g)].flatMap(([, inner = ""]) =>
+    [...inner.matchAll(/([a-z_]+)\s*(?:=~|!=|!~|=)/g)].map(([, label = ""]) => label),
+  );
+  const grouped = [...text.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, inner = ""]) => inner.split(/,\s*/));
+  const shown = [...text.matchAll(/\{\{\s*(?:\$labels\.)?([a-z_]+)\s*\}\}/g)].map(([, label = ""]) => label);
+  return [...selected, ...grouped, ...shown];
+}
+
+describe("dashboard and alerts", () => {
+  test("are read: metrics and labels are seen", () => {
+    const expression = 'sum by (instance, le) (rate(svc_a_bucket{state!="x", b=~"y"}[5m])) + up';
+    expect(metricsIn(expression)).toEqual(["svc_a_bucket", "up"]);
+    expect(labelsIn(expression)).toEqual(["state", "b", "instance", "le"]);
+    expect(labelsIn("{{ $labels.channel }} of {{route}}")).toEqual(["channel", "route"]);
+    expect(rules.length).toBeGreaterThan(20);
+    expect(targets.length).toBeGreaterThan(40);
+  });
+
+  test("ask for metrics that exist", async () => {
+    const known = await exposed();
+    const unknown = expressions.flatMap(metricsIn).filter((name) => !known.has(name));
+    expect(unknown).toEqual([]);
+  });
+
+  test("ask for labels that the metrics of the expression have", async () => {
+    const known = await exposed();
+    const texts = [
+      ...rules.map(({ expr, annotations }) => ({ expr, text: `${expr} ${annotations.summary}` })),
+      ...targets.map(({ expr, legendFormat }) => ({ expr, text: `${expr} ${legendFormat}` })),
+    ];
+    const faults = texts.flatMap(({ expr, text }) => {
+      const has = new Set(metricsIn(expr).flatMap((name) => [...(known.get(name) ?? [])]));
+      return labelsIn(text)
+        .filter((label) => !has.has(label))
+        .map((label) => `${label}: ${text}`);
+    });
+    expect(faults).toEqual([]);
+  });
+});
+
+test("the dashboard's panels lie beside each other, each with its own number and a metric", () => {
+  const { panels } = dashboard;
+  expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+  const taken = new Set<string>();
+  for (const { title, type, gridPos, targets: asked } of panels) {
+    if (type !== "row") expect(`${title}: ${asked?.length ?? 0}`).not.toBe(`${title}: 0`);
+    expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
+    for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++) {
+      for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
+        expect(taken.has(`${x} ${y}`)).toBe(false);
+        taken.add(`${x} ${y}`);
+      }
+    }
+  }
+});
+
+test("every alert has a test in which it fires and one in which it does not", () => {
+  interface Case {
+    readonly alertname: string;
+    readonly exp_alerts: readonly unknown[];
+  }
+  const { tests } = parse(readFileSync(RULE_TESTS, "utf8")) as { tests: { alert_rule_test: Case[] }[] };
+  const cases = tests.flatMap((group) => group.alert_rule_test);
+  const names = rules.map(({ alert }) => alert).toSorted();
+  const named = (fires: boolean) =>
+    cases.filter(({ exp_alerts: alerts }) => alerts.length > 0 === fires).map(({ alertname }) => alertname);
+  expect(named(true).toSorted()).toEqual(names);
+  expect(named(false).toSorted()).toEqual(names);
+});
+
+const promtool = Bun.which("promtool");
+const skipped = promtool === null ? " (skipped: promtool is not installed)" : "";
+
+test.skipIf(promtool === null).each([
+  ["check", RULES],
+  ["test", RULE_TESTS],
+])(`promtool %s rules${skipped}`, async (command, file) => {
+  const run = Bun.spawn([promtool ?? "", command, "rules", file], { stdout: "pipe", stderr: "pipe" });
+  const output = `${await run.stdout.text()}${await run.stderr.text()}`;
+  expect({ code: await run.exited, output }).toMatchObject({ code: 0, output: expect.stringContaining("SUCCESS") });
+});
