@@ -65,6 +65,8 @@ export interface Questions {
   auditEvents(question: AuditQuestion): AuditEvent[];
   /** Newest end first. */
   endedAttacks(question: { readonly limit: number }): Attack[];
+  /** null: there is none of this id, or it is not over. */
+  endedAttack(question: { readonly id: string }): Attack | null;
   /** Oldest first; up to but not including the end of the range. */
   trafficPoints(question: TrafficQuestion): TrafficPoint[];
   /** Oldest first; up to but not including the end of the range. */

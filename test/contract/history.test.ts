@@ -100,6 +100,15 @@ describe.each(historyDrivers())("$title", ({ skipped, place: newPlace }) => {
       expect((await place.driver.ask("endedAttacks", { limit: 1 })).map(({ id }) => id)).toEqual(["a3"]);
     });
 
+    contract("are found by their id when they are over", async () => {
+      const over = attack({ id: "a'2", endedAt: NOON + 5 });
+      await place.driver.write({ kind: "attacks", records: [saved({ id: "a1" }), saved({ id: "a'2" })] });
+      await place.driver.write({ kind: "attacks", records: [{ attack: over, tenant: null }] });
+      expect(await place.driver.ask("endedAttack", { id: "a'2" })).toEqual(over);
+      for (const id of ["a1", "a9", "", "' OR 1=1 --"])
+        expect(await place.driver.ask("endedAttack", { id })).toBeNull();
+    });
+
     contract("are kept as last saved, also within one write", async () => {
       const records = [saved({ endedAt: null }), saved({ endedAt: NOON + 3 }), saved({ endedAt: NOON + 4 })];
       await place.driver.write({ kind: "attacks", records });

@@ -66,6 +66,14 @@ export const ANSWERS: Answers = {
     return ids.flatMap((id) => records.get(id) ?? []).map((record) => JSON.parse(record) as Attack);
   },
 
+  async endedAttack({ id }, select, database) {
+    const rows = (await select(`
+      SELECT argMax(ended, version) AS last_end, argMax(record, version) AS last_record
+      FROM ${database}.attacks WHERE ${sql`id = ${id}`} GROUP BY id`)) as { last_end: number; last_record: string }[];
+    const [row] = rows;
+    return row === undefined || Number(row.last_end) === 0 ? null : (JSON.parse(row.last_record) as Attack);
+  },
+
   async trafficPoints({ key, direction, fromMs, toMs, stepSeconds }, select, database) {
     const outgoing = direction === "outgoing" ? 1 : 0;
     const [from, to] = [Math.ceil(fromMs / 1000), Math.ceil(toMs / 1000)];

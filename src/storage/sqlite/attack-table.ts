@@ -32,6 +32,11 @@ export class AttackTable {
     return (this.#db.query(sql).all(limit) as { record: string }[]).map(({ record }) => JSON.parse(record) as Attack);
   }
 
+  endedOf(id: string): Attack | null {
+    const row = this.#db.query("SELECT record FROM attacks WHERE id = ? AND ended IS NOT NULL").get(id);
+    return row === null ? null : (JSON.parse((row as { record: string }).record) as Attack);
+  }
+
   removeBefore(ms: number): void {
     this.#db.query("DELETE FROM attacks WHERE started < ?").run(ms);
   }

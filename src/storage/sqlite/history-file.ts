@@ -54,6 +54,7 @@ export class HistoryFile {
     const answers: Questions = {
       auditEvents: (asked) => this.#audit.select(asked),
       endedAttacks: ({ limit }) => this.#attacks.ended(limit),
+      endedAttack: ({ id }) => this.#attacks.endedOf(id),
       trafficPoints: (asked) => this.#traffic.points(asked),
       edgePoints: (asked) => this.#edge.points(asked),
       edgeSources: (asked) => this.#edge.sources(asked),

@@ -24,6 +24,7 @@ const ROLE_OF_KIND: Readonly<Record<RecordKind, FileRole>> = {
 const ROLE_OF_QUESTION: Readonly<Record<QuestionName, FileRole>> = {
   auditEvents: "records",
   endedAttacks: "records",
+  endedAttack: "records",
   trafficPoints: "series",
   edgePoints: "series",
   edgeSources: "series",
