@@ -1,5 +1,6 @@
 /** The processes that the benches of the packet path compare: each counts the packets of one interface on CPU 1. */
 import { join } from "node:path";
+import { linesOf } from "../test/fixtures/lines.ts";
 import { eventually } from "../test/fixtures/service.ts";
 import type { Namespace } from "../test/lab/namespaces.ts";
 
@@ -68,15 +69,5 @@ export class CountingProcess {
 
   async #listen(output: ReadableStream<Uint8Array>): Promise<void> {
     for await (const line of linesOf(output)) this.#lastLine = line;
-  }
-}
-
-async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string, void> {
-  const decoder = new TextDecoder();
-  let rest = "";
-  for await (const chunk of stream) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
-    rest = lines.pop() ?? "";
-    yield* lines;
   }
 }

@@ -9,7 +9,7 @@ import { attack, ban, NOON } from "../../test/fixtures/views.ts";
 import type { Attack } from "../detection/attack.ts";
 import { EVENT_QUEUE_BYTES, EVENT_RING_BYTES, EVENT_STREAMS_MAX, EVENT_STREAMS_PER_TOKEN } from "../limits.ts";
 import type { Ban } from "../mitigation/ban.ts";
-import { HEARTBEAT_MS, REMEMBERED_MS } from "./event-feed.ts";
+import { HEARTBEAT_MS, LOOK_MS, REMEMBERED_MS } from "./event-feed.ts";
 import { THROTTLE_MS } from "./event-throttle.ts";
 
 let server: TestServer;
@@ -122,6 +122,18 @@ describe("a stream", () => {
     expect((await reader.next())?.data).toMatchObject({ rate: 3000 });
     await expectNext(reader, "attack a false");
     expect(await metric('svc_api_events_total{event="attack"}')).toBe(3);
+  });
+
+  test("looks by itself, once a second, at what the attacks in progress have become", async () => {
+    const reader = await open();
+    tellAttack("a");
+    await expectNext(reader, "attack a true");
+    const view = (pps: number) => ({ attack: attack({ id: "a", rates: thresholds({ pps }) }), ban: null });
+    for (const pps of [2000, 3000]) {
+      server.service.attacksView = { active: [view(pps)], recent: [] };
+      server.clock.advance(LOOK_MS);
+      expect((await reader.next())?.data).toMatchObject({ id: "a", rate: pps, active: true });
+    }
   });
 
   test("is kept alive by a comment every 15 s, which keeps its reader's place, too", async () => {

@@ -27,6 +27,8 @@ export type EventName = FeedEvent["kind"] | "reload" | "reset";
 export interface EventFeedOptions {
   /** Of the configuration in force. */
   readonly tenancy: () => Tenancy;
+  /** With the rates of now: an attack changes all the time, so the feed looks itself. */
+  readonly activeAttacks: () => Iterable<AttackView>;
   readonly metrics: EventMetrics;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -48,6 +50,8 @@ interface Subscriber {
 
 /** Well below the listener's idle timeout. */
 export const HEARTBEAT_MS = 15_000;
+/** How often attacks in progress are looked at. */
+export const LOOK_MS = 1000;
 /** Events are kept this long for the last caller to come back. */
 export const REMEMBERED_MS = 60_000;
 const RETRY_MS = 2000;
@@ -65,7 +69,7 @@ export class EventFeed {
   /** While nobody listens, nor has of late, nothing is written. */
   #isListenedTo = false;
   #isStopped = false;
-  #cancelHeartbeat: Cancel = () => {};
+  #cancelBeats: Cancel = () => {};
   #cancelForget: Cancel = () => {};
 
   constructor(options: EventFeedOptions) {
@@ -76,7 +80,7 @@ export class EventFeed {
     this.#throttle = new EventThrottle(timers, (event) => this.#tell(event));
   }
 
-  /** Also of what is no news, as often as it is convenient: the feed sees to that. */
+  /** For what starts, ends or turns into something else; also of what is no news, the feed sees to that. */
   publish(event: FeedEvent): void {
     if (!this.#isListenedTo) return;
     const { kind, view } = event;
@@ -126,20 +130,29 @@ export class EventFeed {
 
   #listen(): void {
     this.#cancelForget();
-    if (this.#subscribers.size === 1) {
-      this.#cancelHeartbeat();
-      this.#cancelHeartbeat = this.#options.timers.every(HEARTBEAT_MS, () => this.#beat());
-    }
+    if (this.#subscribers.size === 1) this.#startBeats();
     if (this.#isListenedTo) return;
     this.#isListenedTo = true;
     this.#ring.forget(this.#nextId());
+  }
+
+  #startBeats(): void {
+    const { timers, activeAttacks } = this.#options;
+    const cancelHeartbeat = timers.every(HEARTBEAT_MS, () => this.#beat());
+    const cancelLook = timers.every(LOOK_MS, () => {
+      for (const view of activeAttacks()) this.publish({ kind: "attack", view });
+    });
+    this.#cancelBeats = () => {
+      cancelHeartbeat();
+      cancelLook();
+    };
   }
 
   #left(subscriber: Subscriber, reason: StreamEnd): void {
     this.#subscribers.delete(subscriber);
     this.#options.metrics.ended(reason);
     if (this.#subscribers.size > 0) return;
-    this.#cancelHeartbeat();
+    this.#cancelBeats();
     this.#cancelForget = this.#options.timers.after(REMEMBERED_MS, () => this.#forget());
   }
 

@@ -56,7 +56,13 @@ export class HttpServer {
     this.#snapshots = new HostsSnapshots(hosts, timers);
     this.#failures = { metrics: metrics.api, onFailure: (route, cause) => this.#tell(route, cause) };
     this.#app = createApp();
-    this.events = new EventFeed({ tenancy: () => service.tenancy(), metrics: metrics.events, clock, timers });
+    this.events = new EventFeed({
+      tenancy: () => service.tenancy(),
+      activeAttacks: () => service.attacks().active,
+      metrics: metrics.events,
+      clock,
+      timers,
+    });
     const { events } = this;
     this.routes = routesOf({ service, hosts, snapshots: this.#snapshots, slicing, events, metrics, clock });
     register(this.#app, this.routes, {
