@@ -39,6 +39,16 @@ test("2.1 update_available is false, without the fields of a release, as long as
   expect(Object.keys(wire).filter((name) => name.startsWith("latest_"))).toEqual([]);
 });
 
+test("2.1 latest_version, latest_is_security and latest_url come with a newer release, for unscoped tokens", async () => {
+  const update = { latestVersion: "1.3.0", isSecurity: true, latestUrl: "https://example.net/1.3.0" };
+  server.service.statusView = status({ update });
+  const told = { latest_version: "1.3.0", latest_is_security: true, latest_url: "https://example.net/1.3.0" };
+  expect(await statusFor()).toMatchObject({ update_available: true, ...told });
+  const own = await statusFor("tenantViewer");
+  expect(own).toMatchObject({ update_available: true });
+  expect(Object.keys(own).filter((name) => name.startsWith("latest_"))).toEqual([]);
+});
+
 test.each([
   ["viewer", "viewer"],
   ["operator", "operator"],
