@@ -210,7 +210,7 @@ describe("the command line", () => {
     expect(floodwall("version")).toEqual({ exitCode: 0, output: expect.stringMatching(/^floodwall \d+\.\d+\.\d+\n$/) });
   });
 
-  test.each([["--help"], ["serve", "-h"]])("shows how it is used, asked with %p", (...args) => {
+  test.each([[["--help"]], [["serve", "-h"]]] as const)("shows how it is used, asked with %p", (args) => {
     expect(floodwall(...args)).toMatchObject({ exitCode: 0, output: expect.stringMatching(/^usage:\n/) });
   });
 
