@@ -78,13 +78,7 @@ void InlineProgram::configure() {
 
 void InlineProgram::load() {
   const int error = -xdp_inline_bpf__load(skeleton_.get());
-  if (error == EPERM) {
-    throw SourceError(std::string("no permission to load an XDP program: ") + kPermissionRemedy);
-  }
-  if (error != 0) {
-    throw SourceError(std::string("the kernel refused the XDP counter: ") + strerror(error) +
-                      "; it needs Linux 5.18 or later and memory for its maps");
-  }
+  if (error != 0) throw SourceError(loadRefusal("the XDP counter", error));
 }
 
 void InlineProgram::openTable() {

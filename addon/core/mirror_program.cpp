@@ -24,13 +24,7 @@ MirrorProgram::MirrorProgram(std::uint32_t queues) {
   bpf_map__set_max_entries(skeleton_->maps.sockets, queues);
   bpf_map__set_max_entries(skeleton_->maps.passed, queues);
   const int error = -xdp_mirror_bpf__load(skeleton_.get());
-  if (error == EPERM || error == EACCES) {
-    throw SourceError(std::string("no permission to load an XDP program: ") + kPermissionRemedy);
-  }
-  if (error != 0) {
-    throw SourceError(std::string("the kernel refused the XDP mirror program: ") + strerror(error) +
-                      "; it needs Linux 5.18 or later, use the pcap backend otherwise");
-  }
+  if (error != 0) throw SourceError(loadRefusal("the XDP mirror program", error));
 }
 
 int MirrorProgram::programFd() const { return bpf_program__fd(skeleton_->progs.xdp_mirror); }

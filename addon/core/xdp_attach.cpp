@@ -101,6 +101,17 @@ void requireNoProgram(const NetworkDevice& device) {
   if (!holder.empty()) throw SourceError(holder);
 }
 
+std::string loadRefusal(const std::string& program, int error) {
+  if (error == EPERM) return "no permission to load an XDP program: " + std::string(kPermissionRemedy);
+  const std::string refusal = "the kernel refused " + program + ": ";
+  if (error == EACCES) {
+    return refusal +
+           "its verifier does not take the program, or a security module forbids it; it needs Linux 5.18 or " +
+           "later, use the pcap backend otherwise";
+  }
+  return refusal + strerror(error) + "; it needs Linux 5.18 or later and memory for its maps";
+}
+
 void prepareBpf() {
   libbpf_set_print(nullptr);
   // UMEMs count against the limit unless the process has CAP_IPC_LOCK, maps did before Linux 5.11.

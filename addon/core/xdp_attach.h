@@ -48,6 +48,10 @@ class XdpLink {
 /// Throws SourceError when a program is attached to the interface. For an early word: attach() has the last one.
 void requireNoProgram(const NetworkDevice& device);
 
+/// Why the kernel did not load `program`, and what to do. EPERM is a missing permission; EACCES is not: so the verifier
+/// says that it does not take the program.
+std::string loadRefusal(const std::string& program, int error);
+
 /// Prepares the process for BPF: libbpf's own messages are silenced (errors reach the caller), and the limit of locked
 /// memory is raised as far as it goes. Twice is fine.
 void prepareBpf();

@@ -39,10 +39,17 @@ std::uint64_t monotonicMs() {
   return static_cast<std::uint64_t>(duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count());
 }
 
+/// Before anything is loaded: a load takes a good part of a second, which every retry would spend for nothing.
+NetworkDevice requireFreeDevice(const std::string& interface) {
+  NetworkDevice device = requireNetworkDevice(interface);
+  requireNoProgram(device);
+  return device;
+}
+
 class InlineSession final : public CaptureSession {
  public:
   InlineSession(const XdpInlineOptions& options, const NetworksBox& box, QueueShards& shards)
-      : device_(requireNetworkDevice(options.interface)),
+      : device_(requireFreeDevice(options.interface)),
         sampleEvery_(options.sampleEvery),
         program_({.maxHosts = options.maxHosts,
                   .countOutgoing = options.countOutgoing,

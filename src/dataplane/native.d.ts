@@ -129,7 +129,7 @@ export interface EngineStats {
   readonly refusedHosts: number;
   /** Packets of such hosts, by network identifier. */
   readonly untrackedPackets: Float64Array;
-  /** Rows whose fold was put off because the window's journal was full. */
+  /** Times that counts found no room in the window's journal: they are in the sums, and leave them a bucket late. */
   readonly deferredRows: number;
   readonly memoryBytes: number;
 }

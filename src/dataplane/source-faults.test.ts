@@ -193,6 +193,19 @@ describe.skipIf(vethUnavailable !== null)(`faults${vethUnavailable === null ? ""
     await capture.open(afXdp);
   });
 
+  test("an inline counter is not even loaded where a foreign program is attached", async () => {
+    veth.far.run(["ip", "link", "set", DEVICE, "xdpgeneric", "obj", FOREIGN_PROGRAM, "sec", "xdp.frags"]);
+    const inline = { kind: "xdp_inline", interface: DEVICE, xdpMode: "auto", sampleEvery: 256, cpus: [] } as const;
+    // Without the permission to load one, a load that was tried would be what is complained of.
+    const without = ["setpriv", "--bounding-set=-all,+dac_read_search", "--inh-caps=-all"];
+    const unprivileged = new CaptureProcess(veth.far, without);
+    try {
+      expect(await unprivileged.refusal(inline)).toMatch(/^XDP program \d+ .*is attached to interface veth/);
+    } finally {
+      await unprivileged.kill();
+    }
+  });
+
   test("opens an interface that is down, says so, and captures once it is up", async () => {
     veth.far.run(["ip", "link", "set", DEVICE, "down"]);
     const status = await capture.status(await capture.open(afXdp));

@@ -1,0 +1,26 @@
+// What is said when the kernel does not load a program: the remedy must fit the cause.
+#include "xdp_attach.h"
+
+#include <doctest/doctest.h>
+
+#include <cerrno>
+
+using namespace floodwall;
+
+TEST_CASE("a missing permission is told as such, with the capabilities to give") {
+  const std::string text = loadRefusal("the XDP counter", EPERM);
+  CHECK(text == "no permission to load an XDP program: " + std::string(kPermissionRemedy));
+}
+
+TEST_CASE("a program that the verifier does not take is no matter of permissions") {
+  const std::string text = loadRefusal("the XDP counter", EACCES);
+  CHECK(text.starts_with("the kernel refused the XDP counter: its verifier does not take the program"));
+  CHECK(text.find("CAP_") == std::string::npos);
+  CHECK(text.find("Permission denied") == std::string::npos);
+}
+
+TEST_CASE("any other refusal has the kernel's word and what the program needs") {
+  CHECK(loadRefusal("the XDP counter", ENOMEM) ==
+        "the kernel refused the XDP counter: Cannot allocate memory; it needs Linux 5.18 or later and memory for its "
+        "maps");
+}
