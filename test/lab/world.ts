@@ -23,6 +23,8 @@ export interface WorldOptions {
   /** How long an attack must be calm before it is over. */
   readonly hysteresisSeconds: number;
   readonly mode: "mirror" | "inline";
+  /** Runs the service: with fewer rights, say. */
+  readonly runner?: readonly string[];
 }
 
 export interface TrafficOptions {
@@ -132,7 +134,8 @@ async function build(options: WorldOptions, undo: (() => void | Promise<void>)[]
   const relay = await Relay.open(box, options.apiPort, directory);
   undo.push(() => relay.close());
   const config = boxConfig(options);
-  const service = await ServiceProcess.start({ config, netns: box.name, port: options.apiPort, directory });
+  const { apiPort: port, runner = [] } = options;
+  const service = await ServiceProcess.start({ config, netns: box.name, runner, port, directory });
   undo.push(() => service.remove());
   await eventually(
     () => bird.isEstablished("floodwall"),
