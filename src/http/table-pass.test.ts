@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { PASS_READERS_MAX } from "../limits.ts";
 import { ListReader } from "./list-reader.ts";
 import { SLICE_MS, TablePass } from "./table-pass.ts";
 
@@ -88,6 +89,21 @@ describe("a pass over a table", () => {
     expect(await itemsOf(odd)).toEqual([1, 3, 5, 7]);
     expect(await itemsOf(even)).toEqual([0, 2, 4, 6, 8]);
     expect(passes()).toBe(2);
+  });
+
+  test.each([
+    [PASS_READERS_MAX, 2],
+    [PASS_READERS_MAX + 1, 3],
+  ])("serves at most so many views: %d of them after the first take %d passes in all", async (views, expected) => {
+    const { read, finish, passes } = world(() => numbers(3));
+    const answers = [
+      read("first"),
+      ...Array.from({ length: views }, (_, i) => read(`view ${i}`, (item) => item === i % 3)),
+    ];
+    await finish();
+    expect(await itemsOf(answers[0] as Promise<Blob>)).toHaveLength(3);
+    for (const [i, answer] of answers.slice(1).entries()) expect(await itemsOf(answer)).toEqual([i % 3]);
+    expect(passes()).toBe(expected);
   });
 
   test.each([0, 3])("that fails after %d items is told to who waits for it, and the next one is fresh", async (at) => {

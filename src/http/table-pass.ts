@@ -3,6 +3,7 @@
  * who asks meanwhile shares the next one. So an answer never misses what happened before it was asked for, and however
  * many ask, each view of the table is written once and kept once.
  */
+import { PASS_READERS_MAX } from "../limits.ts";
 import type { Clock } from "../system/clock.ts";
 
 /** Makes an answer of the items of one pass. */
@@ -28,7 +29,8 @@ export const SLICE_MS = 2;
 export class TablePass<Item> {
   readonly #items: () => Iterable<Item>;
   readonly #slicing: Slicing;
-  #waiting = new Map<string, Waiting<Item>>();
+  /** By view; one request, at least, is open for each. */
+  readonly #waiting = new Map<string, Waiting<Item>>();
   #isRunning = false;
 
   /** @param items as of now; read by one pass at a time, with the event loop running on in between. */
@@ -48,8 +50,7 @@ export class TablePass<Item> {
   async #run(): Promise<void> {
     this.#isRunning = true;
     while (this.#waiting.size > 0) {
-      const batch = [...this.#waiting.values()];
-      this.#waiting = new Map();
+      const batch = this.#takeWaiting();
       try {
         const readers = batch.map(({ makeReader }) => makeReader());
         await this.#pass(readers);
@@ -59,6 +60,13 @@ export class TablePass<Item> {
       }
     }
     this.#isRunning = false;
+  }
+
+  /** Those who wait longest. A reader holds much more than a request that waits for one. */
+  #takeWaiting(): Waiting<Item>[] {
+    const views = [...this.#waiting.entries()].slice(0, PASS_READERS_MAX);
+    for (const [view] of views) this.#waiting.delete(view);
+    return views.map(([, waiting]) => waiting);
   }
 
   async #pass(readers: readonly Reader<Item>[]): Promise<void> {
