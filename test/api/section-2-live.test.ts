@@ -136,10 +136,7 @@ test("2.5 in_attack and metric of a host are those of its attack", () => {
 
 test("2.6 metric, rate and threshold of an automatic ban are its attack's", async () => {
   const { bans } = (await service.get<{ bans: Record<string, unknown>[] }>("/api/v1/bans")).body;
-  expect(bans.map(({ target, state }) => `${target} ${state}`)).toEqual([
-    `${VICTIM} withdrawn`,
-    `${OTHER_VICTIM} active`,
-  ]);
+  expect(bans.map(({ target }) => target)).toEqual([VICTIM, OTHER_VICTIM]);
   expect(bans[0]).toMatchObject({ target: VICTIM, metric: "pps", threshold: 1000, manual: false, state: "withdrawn" });
   expect(bans[0]).toMatchObject({ reason: "attack ended", withdrawn_at: expect.any(String) });
 });
