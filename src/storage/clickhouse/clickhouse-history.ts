@@ -185,11 +185,18 @@ export class ClickhouseHistory implements HistoryDriver {
     try {
       return await run();
     } catch (cause) {
-      const code = cause instanceof ClickHouseError ? Number(cause.code) : null;
+      const code = exceptionCode(cause);
       if (code !== null && GONE.has(code)) this.#isOpen = false;
       const isLater = code === null || LATER.has(code);
       const detail = `ClickHouse at ${this.#options.url}: ${faultText(cause)}`;
       throw new StorageFault(operation, isLater ? "unavailable" : "refused", detail, { cause });
     }
   }
+}
+
+/** The server's own number of the exception; null: it never got as far as that. Old servers write it another way. */
+function exceptionCode(cause: unknown): number | null {
+  if (cause instanceof ClickHouseError) return Number(cause.code);
+  const code = /^Code: (\d+)/.exec(faultText(cause))?.[1];
+  return code === undefined ? null : Number(code);
 }

@@ -163,11 +163,11 @@ function widthOf(tier: number): number {
   return tier === HOT ? 1 : tier;
 }
 
-/** Which table answers for which part: the coarsest that the step allows, and of what is there. */
+/** Which table answers for which part: the coarser tier where its rows fit into buckets, or where there is nothing finer. */
 function segmentsOf({ from, to }: { from: number; to: number }, step: number, frontier: number): Segment[] {
   const hot = { tier: HOT, from: Math.max(from, frontier), to };
   const coldTo = Math.min(to, frontier);
-  if (step >= COARSE_TIER) return [{ tier: COARSE_TIER, from, to: coldTo }, hot];
+  if (step % COARSE_TIER === 0) return [{ tier: COARSE_TIER, from, to: coldTo }, hot];
   const fineFrom = Math.max(from, frontier - FINE_TIER_KEPT);
   return [
     { tier: COARSE_TIER, from, to: Math.min(coldTo, fineFrom) },

@@ -1,0 +1,182 @@
+import { Database } from "bun:sqlite";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { auditEvent, identified, snapshot } from "../../../test/fixtures/history.ts";
+import { NOON } from "../../../test/fixtures/views.ts";
+import { StorageFault } from "../storage-fault.ts";
+import { recordsPath, SqliteHistory } from "./sqlite-history.ts";
+
+const isRoot = process.getuid?.() === 0;
+const AUDITING = join(import.meta.dir, "../../../test/fixtures/auditing-process.ts");
+
+let folder: string;
+let path: string;
+let driver: SqliteHistory;
+const undo: (() => void)[] = [];
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), `floodwall-sqlite-${process.pid}-`));
+  path = join(folder, "deep", "history.sqlite");
+  driver = new SqliteHistory({ path, retentionDays: 30 });
+});
+afterEach(async () => {
+  await driver.close();
+  for (const step of undo.splice(0).reverse()) step();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function faultOf(promise: Promise<unknown>): Promise<StorageFault> {
+  const outcome = await promise.catch((cause: unknown) => cause);
+  if (outcome instanceof StorageFault) return outcome;
+  throw new Error(`no StorageFault but ${String(outcome)}`);
+}
+
+function audit(toMs = NOON + 1e9) {
+  const filters = { action: null, target: null };
+  return driver.ask("auditEvents", { range: { fromMs: 0, toMs }, filters, tenant: null });
+}
+
+const writeAudit = (...wallMs: number[]) =>
+  driver.write({ kind: "audit", records: wallMs.map((at) => identified(auditEvent({ wallMs: at }))) });
+const writeTraffic = () => driver.write({ kind: "traffic", records: [snapshot(NOON / 1000, 10)] });
+
+test("every audit row that was acknowledged is there after kill -9", async () => {
+  const child = Bun.spawn([process.execPath, AUDITING, path], { stdout: "pipe", stderr: "inherit" });
+  let text = "";
+  for await (const chunk of child.stdout) {
+    text += new TextDecoder().decode(chunk);
+    if (text.split("\n").length > 300) child.kill("SIGKILL");
+  }
+  const acknowledged = text.slice(0, text.lastIndexOf("\n")).split("\n").length;
+  expect(acknowledged).toBeGreaterThanOrEqual(300);
+  await driver.open();
+  const newest = (await audit())[0]?.wallMs ?? 0;
+  expect(newest).toBeGreaterThanOrEqual(NOON + acknowledged - 1);
+  const db = new Database(recordsPath(path));
+  const { n, last } = db.query("SELECT count(*) AS n, max(at) AS last FROM audit").get() as { n: number; last: number };
+  db.close();
+  expect(n).toBe(last - NOON + 1);
+});
+
+describe("opening", () => {
+  test("makes the folder and both files, for the service and its group only", async () => {
+    await driver.open();
+    expect([existsSync(path), existsSync(join(folder, "deep", "history-audit.sqlite"))]).toEqual([true, true]);
+    expect(statSync(join(folder, "deep")).mode & 0o007).toBe(0);
+  });
+
+  test("twice is fine, and so is another reader", async () => {
+    await driver.open();
+    await driver.open();
+    const reader = new Database(recordsPath(path), { readonly: true });
+    await writeAudit(NOON);
+    expect(reader.query("SELECT at FROM audit").all()).toEqual([{ at: NOON }]);
+    reader.close();
+  });
+
+  test("before it, everything is refused as not available", async () => {
+    expect(await faultOf(writeAudit(NOON))).toMatchObject({ kind: "unavailable", message: "the file is not open" });
+    expect(await faultOf(audit())).toMatchObject({ kind: "unavailable" });
+  });
+
+  test("refuses a file that is no database, leaves it as it was, and keeps the audit at work", async () => {
+    mkdirSync(join(folder, "deep"));
+    const noise = "these are not the pages you are looking for ".repeat(200);
+    writeFileSync(path, noise);
+    const fault = await faultOf(driver.open());
+    expect(fault.message).toContain(`${path}: file is not a database: the file is corrupt, move it aside`);
+    expect(readFileSync(path, "utf8")).toBe(noise);
+    expect(await faultOf(writeTraffic())).toMatchObject({ message: "the file is not open" });
+    await writeAudit(NOON);
+    expect(await audit()).toHaveLength(1);
+    rmSync(path);
+    await driver.open();
+    await writeTraffic();
+  });
+
+  test("refuses a newer schema", async () => {
+    mkdirSync(join(folder, "deep"));
+    const db = new Database(path, { create: true });
+    db.run("PRAGMA user_version = 99");
+    db.close();
+    expect((await faultOf(driver.open())).message).toContain("has schema version 99, this build knows 1");
+  });
+
+  test("refuses a folder that is none, until it is one", async () => {
+    writeFileSync(join(folder, "deep"), "");
+    const fault = await faultOf(driver.open());
+    expect(fault).toMatchObject({ kind: "unavailable" });
+    expect(fault.message).toContain("check the folder, its owner and the free space");
+    rmSync(join(folder, "deep"));
+    await driver.open();
+    await writeAudit(NOON);
+  });
+});
+
+test("damaged pages are told as such, and other tables go on", async () => {
+  await driver.open();
+  await writeAudit(...Array.from({ length: 2000 }, (_, i) => NOON + i));
+  await driver.close();
+  const file = recordsPath(path);
+  const bytes = readFileSync(file);
+  bytes.fill(0xa5, 4096 * 8, 4096 * 60);
+  writeFileSync(file, bytes);
+  await driver.open();
+  const fault = await faultOf(audit());
+  expect(fault.message).toContain("is corrupt, move it aside");
+  await writeTraffic();
+});
+
+test("a batch that the file refuses leaves nothing of itself", async () => {
+  await driver.open();
+  const bad = identified(auditEvent({ operator: null as unknown as string }));
+  const fault = await faultOf(driver.write({ kind: "audit", records: [identified(auditEvent()), bad] }));
+  expect(fault.kind).toBe("refused");
+  expect(await audit()).toEqual([]);
+});
+
+describe.skipIf(!isRoot)(`on a file system of its own${isRoot ? "" : " (skipped: needs root)"}`, () => {
+  const mounted = () => join(folder, "deep");
+  const mount = (...options: string[]) => {
+    const { success, stderr } = Bun.spawnSync(["mount", ...options, mounted()]);
+    if (!success) throw new Error(stderr.toString());
+  };
+  beforeEach(() => {
+    mkdirSync(mounted());
+    mount("-t", "tmpfs", "-o", "size=1m", "floodwall-test");
+    undo.push(() => Bun.spawnSync(["umount", "-l", mounted()]));
+  });
+
+  test("a full disk refuses writes as not available, loses nothing, and takes them when there is room", async () => {
+    await driver.open();
+    await writeAudit(NOON);
+    const ballast = join(mounted(), "ballast");
+    expect(() => writeFileSync(ballast, new Uint8Array(2 << 20))).toThrow("ENOSPC");
+    let kept = 1;
+    const fault = await faultOf(
+      (async () => {
+        for (; kept < 1000; kept++) await writeAudit(NOON + kept);
+      })(),
+    );
+    expect(fault).toMatchObject({ kind: "unavailable" });
+    expect(fault.message).toContain("free space");
+    expect(await audit()).toHaveLength(kept);
+    rmSync(ballast);
+    await writeAudit(NOON + kept);
+    expect(await audit()).toHaveLength(kept + 1);
+  });
+
+  test("a read-only file system is refused at the opening", async () => {
+    await driver.open();
+    await writeAudit(NOON);
+    await driver.close();
+    mount("-o", "remount,ro");
+    const fault = await faultOf(driver.open());
+    expect(fault).toMatchObject({ kind: "unavailable" });
+    mount("-o", "remount,rw");
+    await driver.open();
+    expect(await audit()).toHaveLength(1);
+  });
+});
