@@ -2,6 +2,7 @@
 import type { Tenancy } from "../access/tenancy.ts";
 import type { AuditAnswer, AuditFilters, AuditRange } from "../audit/audit-trail.ts";
 import type { BgpConfig, Thresholds } from "../config/config.ts";
+import type { SourceView } from "../dataplane/capture.ts";
 import type { Attack } from "../detection/attack.ts";
 import type { RouteState } from "../mitigation/announcer.ts";
 import type { Ban } from "../mitigation/ban.ts";
@@ -129,30 +130,6 @@ export interface CaptureView {
   readonly maxHosts: number;
   /** Empty: control plane only. */
   readonly sources: readonly SourceView[];
-}
-
-export interface SourceView {
-  /** The interface's name, or the capture file's path. */
-  readonly name: string;
-  readonly kind: string;
-  readonly state: "running" | "failed" | "ended";
-  readonly mode: string;
-  readonly error: string | null;
-  readonly queues: readonly QueueView[];
-}
-
-export interface QueueView {
-  /** -1 where the source has no queues. */
-  readonly queue: number;
-  readonly receivedPackets: number;
-  readonly receivedBytes: number;
-  readonly countedPackets: number;
-  readonly untrackedPackets: number;
-  readonly foreignPackets: number;
-  readonly parseErrors: Readonly<Record<string, number>>;
-  readonly droppedRingFull: number;
-  readonly droppedFillEmpty: number;
-  readonly droppedKernel: number;
 }
 
 export interface AttacksView {

@@ -1,37 +1,9 @@
 /** What the sources of packets and the host table say of themselves, read from them at each scrape. */
 import { Counter, Gauge, type Registry } from "prom-client";
+import type { SourceView } from "../dataplane/capture.ts";
+import type { EngineStats, QueueStats } from "../dataplane/native.d.ts";
 
-/** One source of packets; `name` is an interface or the capture file. */
-export interface SourceReading {
-  readonly name: string;
-  readonly kind: string;
-  readonly state: (typeof SOURCE_STATES)[number];
-  readonly queues: readonly QueueReading[];
-}
-
-export interface QueueReading {
-  /** -1 where the source has no queues. */
-  readonly queue: number;
-  readonly receivedPackets: number;
-  readonly receivedBytes: number;
-  readonly countedPackets: number;
-  readonly untrackedPackets: number;
-  readonly foreignPackets: number;
-  /** By reason, of a closed set. */
-  readonly parseErrors: Readonly<Record<string, number>>;
-  readonly droppedRingFull: number;
-  readonly droppedFillEmpty: number;
-  readonly droppedKernel: number;
-}
-
-export interface HostTableReading {
-  readonly trackedHosts: number;
-  readonly refusedHosts: number;
-  readonly deferredRows: number;
-  readonly memoryBytes: number;
-}
-
-const SOURCE_STATES = ["running", "failed", "ended"] as const;
+const SOURCE_STATES = ["running", "failed", "ended"] as const satisfies readonly SourceView["state"][];
 const QUEUE = ["interface", "queue"] as const;
 const QUEUE_REASON = [...QUEUE, "reason"] as const;
 
@@ -46,6 +18,7 @@ export class CaptureMetrics {
   readonly #foreignPackets: QueueCounter;
   readonly #parseErrors: ReasonCounter;
   readonly #droppedPackets: ReasonCounter;
+  readonly #lostSamples: QueueCounter;
   readonly #sourceState: Gauge<"interface" | "kind" | "state">;
   readonly #trackedHosts: Gauge;
   readonly #refusedHosts: Counter;
@@ -69,6 +42,10 @@ export class CaptureMetrics {
       "svc_capture_dropped_packets_total",
       "Packets lost before capture could read them.",
     );
+    this.#lostSamples = counter(
+      "svc_capture_lost_samples_total",
+      "Headers chosen as samples that found no room; their packets were counted.",
+    );
     this.#sourceState = new Gauge({
       name: "svc_capture_source_state",
       help: "1 for the state that a source of packets is in, else 0.",
@@ -83,7 +60,7 @@ export class CaptureMetrics {
     });
     this.#deferredRows = new Counter({
       name: "svc_deferred_rows_total",
-      help: "Rows of the host table whose fold was put off to a later tick.",
+      help: "Times that counts of a host left the sliding window a bucket late, for want of room in its journal.",
       registers,
     });
     this.#hostTableBytes = new Gauge({
@@ -93,7 +70,7 @@ export class CaptureMetrics {
     });
   }
 
-  setSources(sources: readonly SourceReading[]): void {
+  setSources(sources: readonly Omit<SourceView, "mode" | "error">[]): void {
     for (const metric of [
       this.#receivedPackets,
       this.#receivedBytes,
@@ -102,6 +79,7 @@ export class CaptureMetrics {
       this.#foreignPackets,
       this.#parseErrors,
       this.#droppedPackets,
+      this.#lostSamples,
       this.#sourceState,
     ]) {
       metric.reset();
@@ -114,20 +92,21 @@ export class CaptureMetrics {
     }
   }
 
-  setHostTable(table: HostTableReading): void {
+  setHostTable(table: Omit<EngineStats, "untrackedPackets">): void {
     this.#trackedHosts.set(table.trackedHosts);
     this.#hostTableBytes.set(table.memoryBytes);
     setCounter(this.#refusedHosts, table.refusedHosts);
     setCounter(this.#deferredRows, table.deferredRows);
   }
 
-  #setQueue(name: string, reading: QueueReading): void {
+  #setQueue(name: string, reading: QueueStats): void {
     const labels = { interface: name, queue: reading.queue < 0 ? "all" : String(reading.queue) };
     this.#receivedPackets.inc(labels, reading.receivedPackets);
     this.#receivedBytes.inc(labels, reading.receivedBytes);
     this.#countedPackets.inc(labels, reading.countedPackets);
     this.#untrackedPackets.inc(labels, reading.untrackedPackets);
     this.#foreignPackets.inc(labels, reading.foreignPackets);
+    this.#lostSamples.inc(labels, reading.lostSamples);
     for (const [reason, count] of Object.entries(reading.parseErrors)) {
       this.#parseErrors.inc({ ...labels, reason }, count);
     }

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { filledMetrics } from "../../test/fixtures/metrics.ts";
-import { ban } from "../../test/fixtures/views.ts";
+import { ban, queue } from "../../test/fixtures/views.ts";
 import { CountedBans, countBans } from "../mitigation/counted-bans.ts";
-import type { QueueReading } from "./capture-metrics.ts";
 import { Metrics } from "./metrics.ts";
 
 /** Names of the client library, which stay as they are although they break the rule for gauges. */
@@ -11,22 +10,6 @@ const LIBRARY_COMPLAINTS = [
   'nodejs_active_requests_total non-counter metrics should not have "_total" suffix',
   'nodejs_active_resources_total non-counter metrics should not have "_total" suffix',
 ];
-
-function queueReading(changes: Partial<QueueReading> = {}): QueueReading {
-  return {
-    queue: 0,
-    receivedPackets: 0,
-    receivedBytes: 0,
-    countedPackets: 0,
-    untrackedPackets: 0,
-    foreignPackets: 0,
-    parseErrors: {},
-    droppedRingFull: 0,
-    droppedFillEmpty: 0,
-    droppedKernel: 0,
-    ...changes,
-  };
-}
 
 async function lines(metrics: Metrics): Promise<string[]> {
   return (await metrics.text()).split("\n");
@@ -38,8 +21,8 @@ describe("metrics", () => {
     let receivedPackets = 10;
     metrics.beforeScrape(() => {
       const queues = [
-        queueReading({ receivedPackets, parseErrors: { truncated: 4, not_ip: 0 }, droppedFillEmpty: 2 }),
-        queueReading({ queue: 1, receivedPackets: 1 }),
+        queue({ receivedPackets, parseErrors: { truncated: 4, not_ip: 0 }, droppedFillEmpty: 2, lostSamples: 3 }),
+        queue({ queue: 1, receivedPackets: 1 }),
       ];
       metrics.capture.setSources([{ name: "eth0", kind: "af_xdp", state: "running", queues }]);
     });
@@ -50,13 +33,14 @@ describe("metrics", () => {
     expect(second).toContain('svc_capture_received_packets_total{interface="eth0",queue="1"} 1');
     expect(second).toContain('svc_capture_parse_errors_total{interface="eth0",queue="0",reason="truncated"} 4');
     expect(second).toContain('svc_capture_dropped_packets_total{interface="eth0",queue="0",reason="fill_empty"} 2');
+    expect(second).toContain('svc_capture_lost_samples_total{interface="eth0",queue="0"} 3');
   });
 
   test("name one state for each source and forget sources that are gone", async () => {
     const metrics = new Metrics("1");
     metrics.capture.setSources([
       { name: "eth0", kind: "af_xdp", state: "failed", queues: [] },
-      { name: "eth1", kind: "pcap_live", state: "running", queues: [queueReading({ queue: -1 })] },
+      { name: "eth1", kind: "pcap_live", state: "running", queues: [queue({ queue: -1 })] },
     ]);
     const first = await lines(metrics);
     expect(first).toContain('svc_capture_source_state{interface="eth0",kind="af_xdp",state="failed"} 1');

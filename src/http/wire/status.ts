@@ -4,7 +4,8 @@
  */
 import { type Static, Type } from "@sinclair/typebox";
 import { isUnscoped, type Principal } from "../../access/principal.ts";
-import type { BgpView, CaptureView, QueueView, StatusView } from "../service.ts";
+import type { QueueStats } from "../../dataplane/native.d.ts";
+import type { BgpView, CaptureView, StatusView } from "../service.ts";
 import { Method } from "./ban.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { ThresholdsWire, thresholdsToWire } from "./thresholds.ts";
@@ -197,7 +198,7 @@ function captureToWire({ trackedHosts, maxHosts, sources }: CaptureView): Static
   };
 }
 
-function queueToWire(queue: QueueView): Static<typeof QueueWire> {
+function queueToWire(queue: QueueStats): Static<typeof QueueWire> {
   return omitNulls({
     queue: queue.queue < 0 ? null : queue.queue,
     received_packets: queue.receivedPackets,
