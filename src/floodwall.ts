@@ -246,10 +246,11 @@ export class Floodwall {
   #attacksChanged(changes: readonly AttackChange[], now: Now): void {
     this.#announcements.attacksChanged(changes, now.monotonicMs);
     this.bans.attacksChanged(changes, now.wallMs);
-    for (const { kind, attack } of changes) if (kind !== "lasts") this.#attackEvents.tell({ kind, attack });
+    for (const { kind, attack } of changes) this.#attackEvents.tell({ kind, attack });
   }
 
   #keepAttack({ kind, attack }: AttackEvent): void {
+    if (kind === "lasts") return;
     if (kind === "ended") this.attackLog.add(attack);
     this.#unsavedAttacks.add(attack);
     this.#writeBehind.soon();
@@ -276,7 +277,7 @@ export class Floodwall {
 }
 
 function logAttack(log: Log, { kind, attack }: AttackEvent): void {
-  if (kind === "sampled") return;
+  if (kind === "sampled" || kind === "lasts") return;
   const { id, target, group, metric, threshold, rates } = attack;
   log.info({ id, target, group, metric, threshold, rates: Array.from(rates) }, `attack ${kind}`);
 }

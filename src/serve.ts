@@ -3,6 +3,7 @@
  * for a plain reason fails here, before anything outside is touched, with a message that says what to do.
  */
 
+import { signalReloadEvent } from "./audit/automatic-audit.ts";
 import { warningLines } from "./config/check.ts";
 import type { Config } from "./config/config.ts";
 import { type LoadedConfig, loadConfig } from "./config/load.ts";
@@ -16,10 +17,15 @@ import { HttpServer } from "./http/server.ts";
 import { Limiter } from "./observability/limiter.ts";
 import { type Log, openLog } from "./observability/log.ts";
 import { Metrics } from "./observability/metrics.ts";
+import { UpdateCheck } from "./release/update-check.ts";
 import { logWarnings } from "./reloader.ts";
-import { RunningService } from "./service.ts";
+import { Reporting } from "./reporting.ts";
+import { type History, RunningService } from "./service.ts";
 import { ServiceEnvironment } from "./service-environment.ts";
+import { HistoryStore } from "./storage/history-store.ts";
+import { historyDriver } from "./storage/open-history.ts";
 import { StateDatabase, StateDatabaseError } from "./storage/state-database.ts";
+import { StoredAuditTrail } from "./storage/stored-audit-trail.ts";
 import { systemClock } from "./system/clock.ts";
 import type { Environment } from "./system/environment.ts";
 import { processSignals } from "./system/signals.ts";
@@ -71,24 +77,55 @@ function start(config: Config, configPath: string, { log, limiter, environment }
   const parts = { clock: systemClock, timers: systemTimers, log, metrics };
   const floodwall = new Floodwall({ config, configPath, state, native, environment, ...parts });
   floodwall.onReloaded(({ api }) => environment.follow(api.envFile));
-  const service = new RunningService(floodwall, VERSION);
+  const driver = historyDriver(config.storage, { environment, clock: systemClock });
+  const history = driver === null ? null : new HistoryStore({ driver, ...parts, metrics: metrics.storage });
+  const audit = new StoredAuditTrail(history);
+  const updates = new UpdateCheck({
+    config: config.updateCheck,
+    version: VERSION,
+    random: Math.random,
+    limiter,
+    ...parts,
+  });
+  const service = new RunningService(floodwall, VERSION, {
+    history: history === null ? null : historyAnswers(history),
+    availableUpdate: () => updates.available,
+  });
   const http = new HttpServer({
     ...config.api,
     service,
     tokens: () => floodwall.config.api.tokens,
     secrets: environment.secrets,
-    audit: null,
+    audit,
+    limiter,
+    ...parts,
+  });
+  const { events: feed } = http;
+  const reporting = new Reporting({
+    floodwall,
+    service,
+    feed,
+    history,
+    audit,
+    updates,
+    environment,
     limiter,
     ...parts,
   });
   // The port first: a second service on this machine is refused before it announces anything.
   http.start();
+  reporting.start();
   floodwall.start();
   service.ready = true;
   let isStopping = false;
+  const reloadBySignal = async () => {
+    const outcome = await floodwall.reload();
+    const problems = outcome.kind === "invalid" ? outcome.problems : [];
+    await audit.record(signalReloadEvent({ problems, dryRun: floodwall.config.dryRun }, systemClock.wallMs()));
+  };
   // Stays to the end: without a handler SIGHUP would kill a service that is stopping, before it has saved and withdrawn.
   processSignals.on("SIGHUP", () => {
-    if (!isStopping) floodwall.reload().catch((cause: unknown) => log.error({ cause }, "a reload failed"));
+    if (!isStopping) reloadBySignal().catch((cause: unknown) => log.error({ cause }, "a reload failed"));
   });
   const listen = hostPort(config.api.host, http.port);
   log.info({ version: VERSION, listen, dry_run: config.dryRun }, "floodwall is up");
@@ -97,8 +134,18 @@ function start(config: Config, configPath: string, { log, limiter, environment }
       isStopping = true;
       floodwall.endReloads();
       await http.stop();
+      await reporting.stopReading();
       await floodwall.stop();
+      await reporting.stop();
     },
+  };
+}
+
+function historyAnswers(history: HistoryStore): History {
+  return {
+    trafficPoints: (question) => history.ask("trafficPoints", question),
+    auditEvents: (question) => history.ask("auditEvents", question),
+    endedAttack: (id) => history.ask("endedAttack", { id }),
   };
 }
 

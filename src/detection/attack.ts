@@ -34,9 +34,9 @@ export interface Attack {
   readonly calmSinceMs: number | null;
 }
 
-/** What others want to hear of an attack. `sampled`: it has a sample now, or a better one. */
+/** What others want to hear of an attack. `sampled`: it has a sample now, or a better one. `lasts`: with each tick. */
 export interface AttackEvent {
-  readonly kind: "started" | "sampled" | "ended";
+  readonly kind: "started" | "lasts" | "sampled" | "ended";
   readonly attack: Attack;
 }
 

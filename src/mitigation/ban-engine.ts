@@ -10,7 +10,7 @@ import type { IpAddress } from "../net/address.ts";
 import { hostPrefix, type Prefix } from "../net/prefix.ts";
 import { type AdmissionPolicy, admit, type Refusal } from "./admission.ts";
 import type { Announcer, Route, RouteState } from "./announcer.ts";
-import { type Ban, type BanEvent, next } from "./ban.ts";
+import { type Ban, type BanEvent, MANUAL_UNBAN, next } from "./ban.ts";
 import { type BanCount, CountedBans, countBans } from "./counted-bans.ts";
 import { covers, EndedBans } from "./ended-bans.ts";
 
@@ -75,7 +75,7 @@ export class BanEngine {
       else this.#ended.add(ban);
       // Of an attack that is over nobody would ever take the pardon back.
       const { attackId, reason } = ban;
-      if (attackId !== null && reason === "manual unban" && known.has(attackId)) this.#pardoned.add(attackId);
+      if (attackId !== null && reason === MANUAL_UNBAN && known.has(attackId)) this.#pardoned.add(attackId);
     }
     // A process killed between writing a ban and its attack leaves a ban whose attack nobody would see end.
     for (const ban of [...this.#active.values()]) {

@@ -33,6 +33,9 @@ export interface Ban {
   readonly reason: string | null;
 }
 
+/** The reason of a ban that an operator lifted. */
+export const MANUAL_UNBAN = "manual unban";
+
 /** What others want to hear of a ban, also when it is only pushed on; `previous` is null for a new one. */
 export interface BanChange {
   readonly ban: Ban;
@@ -73,7 +76,7 @@ export function next(ban: Ban, event: BanEvent, wallMs: number): Ban {
     case "refreshed":
       return { ...ban, manual: true, expiresAt: Math.max(ban.expiresAt, wallMs + event.ttlSeconds * 1000) };
     case "unbanned":
-      return withdraw(ban, "manual unban", wallMs);
+      return withdraw(ban, MANUAL_UNBAN, wallMs);
     case "clock":
       return wallMs >= ban.expiresAt ? withdraw(ban, "ttl expired", wallMs) : ban;
     case "clock_stepped":

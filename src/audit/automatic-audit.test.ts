@@ -1,0 +1,54 @@
+import { expect, test } from "bun:test";
+import { ban } from "../../test/fixtures/views.ts";
+import { MANUAL_UNBAN } from "../mitigation/ban.ts";
+import { automaticBanEvent, signalReloadEvent } from "./automatic-audit.ts";
+
+const active = ban({ manual: false });
+const withdrawn = ban({ manual: false, state: "withdrawn", reason: "attack ended" });
+
+test("a ban by detection, its end and its refusal are rows of nobody", () => {
+  expect(automaticBanEvent({ ban: active, previous: null }, 5)).toMatchObject({
+    wallMs: 5,
+    action: "ban",
+    result: "active",
+    operator: "",
+    tenant: "",
+    target: active.target,
+    source: "auto",
+    banState: "active",
+  });
+  expect(automaticBanEvent({ ban: withdrawn, previous: active }, 5)).toMatchObject({
+    action: "unban",
+    result: "withdrawn",
+    reason: "attack ended",
+  });
+  const rejected = ban({ manual: false, state: "rejected", reason: "max_active_bans reached" });
+  expect(automaticBanEvent({ ban: rejected, previous: null }, 5)).toMatchObject({ action: "ban", result: "rejected" });
+});
+
+test("the end of an operator's ban by time is a row, too", () => {
+  const manual = ban({ manual: true });
+  const expired = ban({ manual: true, state: "withdrawn", reason: "ttl expired" });
+  expect(automaticBanEvent({ ban: expired, previous: manual }, 5)).toMatchObject({ action: "unban", source: "auto" });
+});
+
+test("an operator's orders and a ban that is pushed on are none", () => {
+  const manual = ban({ manual: true });
+  expect(automaticBanEvent({ ban: manual, previous: null }, 5)).toBeNull();
+  expect(automaticBanEvent({ ban: manual, previous: active }, 5)).toBeNull();
+  expect(automaticBanEvent({ ban: active, previous: active }, 5)).toBeNull();
+  const unbanned = ban({ manual: false, state: "withdrawn", reason: MANUAL_UNBAN });
+  expect(automaticBanEvent({ ban: unbanned, previous: active }, 5)).toBeNull();
+});
+
+test("a reload by signal says what was wrong", () => {
+  expect(signalReloadEvent({ problems: [], dryRun: true }, 5)).toMatchObject({
+    result: "ok",
+    reason: "",
+    source: "signal",
+  });
+  expect(signalReloadEvent({ problems: ["a", "b"], dryRun: true }, 5)).toMatchObject({
+    result: "error",
+    reason: "a\nb",
+  });
+});

@@ -1,0 +1,42 @@
+/** What nobody called for over the API, as rows of the audit trail: `source` auto or signal (choices, section 6). */
+import { type BanChange, MANUAL_UNBAN } from "../mitigation/ban.ts";
+import type { AuditEvent } from "./audit-event.ts";
+
+const NOBODY = { operator: "", role: "", tenant: "" } as const;
+
+/** null: an operator's order, which has a row of its own, or no news. */
+export function automaticBanEvent({ ban, previous }: BanChange, wallMs: number): AuditEvent | null {
+  const isOrdered = (ban.manual && previous === null) || ban.reason === MANUAL_UNBAN;
+  if (isOrdered || ban.state === previous?.state) return null;
+  return {
+    ...NOBODY,
+    wallMs,
+    action: ban.state === "withdrawn" ? "unban" : "ban",
+    result: ban.state,
+    target: ban.target,
+    targetType: "host",
+    reason: ban.reason ?? "",
+    source: "auto",
+    banState: ban.state,
+    dryRun: ban.dryRun,
+  };
+}
+
+/** A reload by SIGHUP. No problems: it took effect. */
+export function signalReloadEvent(
+  { problems, dryRun }: { readonly problems: readonly string[]; readonly dryRun: boolean },
+  wallMs: number,
+): AuditEvent {
+  return {
+    ...NOBODY,
+    wallMs,
+    action: "config_reload",
+    result: problems.length === 0 ? "ok" : "error",
+    target: "",
+    targetType: "global",
+    reason: problems.join("\n"),
+    source: "signal",
+    banState: "",
+    dryRun,
+  };
+}
