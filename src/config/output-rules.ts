@@ -1,4 +1,4 @@
-/** Rules between the keys of `storage` and of `update_check`. */
+/** Rules between the keys of `storage`, of `notify.email` and of `update_check`. */
 import type { ConfigFile } from "./schema.ts";
 import type { Finding, Pruned } from "./shape.ts";
 
@@ -23,5 +23,13 @@ export function* storageKeysHaveAnEffect({ storage }: File): Generator<Finding> 
 export function* updateCheckHasAUrl({ update_check: check }: File): Generator<Finding> {
   if (check?.enabled === true && !("url" in check)) {
     yield { path: ["update_check", "url"], rule: "is required when update_check is enabled: where releases are told" };
+  }
+}
+
+export function* mailAccountIsWhole({ notify }: File): Generator<Finding> {
+  const email = notify?.email ?? {};
+  const [has, lacks] = "username_env" in email ? ["username_env", "password_env"] : ["password_env", "username_env"];
+  if (has in email && !(lacks in email)) {
+    yield { path: ["notify", "email", lacks], rule: `goes with ${has}: an account has both` };
   }
 }

@@ -37,7 +37,12 @@ import {
   networksDoNotOverlap,
   prefixesAreBounded,
 } from "./network-rules.ts";
-import { clickhouseHasItsSection, storageKeysHaveAnEffect, updateCheckHasAUrl } from "./output-rules.ts";
+import {
+  clickhouseHasItsSection,
+  mailAccountIsWhole,
+  storageKeysHaveAnEffect,
+  updateCheckHasAUrl,
+} from "./output-rules.ts";
 import type { ConfigFile } from "./schema.ts";
 import type { Finding, Pruned } from "./shape.ts";
 
@@ -65,6 +70,7 @@ const RULES: readonly Rule[] = [
   communitiesAreUnique,
   clickhouseHasItsSection,
   storageKeysHaveAnEffect,
+  mailAccountIsWhole,
   updateCheckHasAUrl,
   routableListenNeedsAToken,
   tokenEnvGoesWithoutTokens,

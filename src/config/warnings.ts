@@ -3,6 +3,7 @@
 import { enclosingPrefix, type Prefix } from "../net/prefix.ts";
 import { METRICS } from "../traffic/rates.ts";
 import type { Config } from "./config.ts";
+import { notifyWarnings } from "./notify-warnings.ts";
 import { type ReadVariable, unsetVariables } from "./secrets.ts";
 import type { Finding } from "./shape.ts";
 import { tokenWarnings } from "./token-warnings.ts";
@@ -15,6 +16,7 @@ export function configWarnings(config: Config, read: ReadVariable): Finding[] {
     ...thresholdWarnings(config),
     ...bgpWarnings(config),
     ...tokenWarnings(config, read),
+    ...notifyWarnings(config, read),
     ...unsetVariables(config, read).map(({ name, path }) => ({
       path,
       rule: `the variable ${name} is not set here: the service does not start without it`,
