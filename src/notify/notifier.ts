@@ -110,7 +110,7 @@ export class Notifier {
 
   /** Also for each tick that an attack lasts. `ban`: the one that it has or had. */
   attackChanged(change: "started" | "lasts" | "ended", attack: Attack, ban: Ban | null): void {
-    if (this.#queues.size === 0) return;
+    if (!this.#isRunning) return;
     const kind = this.#attackNews.take(change, attack, this.#options.clock.monotonicMs());
     if (kind !== null) this.#tell({ kind, attack, ban });
   }

@@ -17,7 +17,16 @@ export interface BgpReading {
 }
 
 const ANNOUNCE_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
-const SESSION_STATES = ["idle", "connect", "active", "opensent", "openconfirm", "established"] as const;
+const SESSION_STATES = [
+  "unknown",
+  "idle",
+  "connect",
+  "active",
+  "opensent",
+  "openconfirm",
+  "established",
+  "admin_down",
+] as const;
 
 export class MitigationMetrics {
   readonly #bans: Gauge<"state" | "method">;
