@@ -96,7 +96,7 @@ function summarize(source: Replay, attacks: ReadonlyMap<string, Attack>, print: 
     for (const [reason, count] of Object.entries(parseErrors)) if (count > 0) print(`${count} not counted: ${reason}`);
   }
   if (error !== null) print(`the capture ends early: ${error}`);
-  print(`${attacks.size} attacks, ${lasting} of them still going on at the end`);
+  print(`attacks: ${attacks.size}, still going on at the end: ${lasting}`);
 }
 
 function attackLine({ kind, attack }: AttackChange): string {

@@ -70,7 +70,7 @@ describe("floodwall replay", () => {
     expect(text).toMatch(/attack ended {4}203\.0\.113\.7/);
     expect(text).toContain("ban withdrawn   203.0.113.7/32  attack ended");
     expect(text).toContain("30020 packets: 30020 counted, 0 untracked, 0 of no configured network");
-    expect(text).toContain("1 attacks, 0 of them still going on at the end");
+    expect(text).toContain("attacks: 1, still going on at the end: 0");
   });
 
   test("names the metric that was crossed first in the configured order", () => {
@@ -80,7 +80,7 @@ describe("floodwall replay", () => {
 
   test("sees nothing in traffic at the threshold", () => {
     const { lines } = replay(flood(datagram(VICTIM), 1000, 3));
-    expect(lines.at(-1)).toBe("0 attacks, 0 of them still going on at the end");
+    expect(lines.at(-1)).toBe("attacks: 0, still going on at the end: 0");
   });
 
   test("counts what is cut off at the end of a broken capture, and says so", () => {
