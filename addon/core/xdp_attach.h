@@ -48,8 +48,8 @@ class XdpLink {
 /// Throws SourceError when a program is attached to the interface. For an early word: attach() has the last one.
 void requireNoProgram(const NetworkDevice& device);
 
-/// Why the kernel did not load `program`, and what to do. EPERM is a missing permission; EACCES is not: so the verifier
-/// says that it does not take the program.
+/// Why the kernel did not load `program`, and what to do. EPERM is a missing permission only where one is missing;
+/// EACCES never is: so the verifier says that it does not take the program.
 std::string loadRefusal(const std::string& program, int error);
 
 /// Prepares the process for BPF: libbpf's own messages are silenced (errors reach the caller), and the limit of locked
