@@ -54,7 +54,7 @@ export class Reporting {
     this.#notifier = new Notifier({
       ...options,
       config: config.notify,
-      dryRun: config.dryRun,
+      dryRun: () => floodwall.config.dryRun,
       instance: hostname(),
       metrics: options.metrics.notify,
       newId: randomUUIDv7,
@@ -122,9 +122,9 @@ export class Reporting {
     if (announcer !== null) this.#notifier.bgpSessions(announcer.status().neighbors);
   }
 
-  #reloaded({ notify, dryRun, updateCheck }: Config): void {
+  #reloaded({ notify, updateCheck }: Config): void {
     const { feed, updates } = this.#options;
-    this.#notifier.reconfigure({ config: notify, dryRun });
+    this.#notifier.reconfigure(notify);
     updates.reconfigure(updateCheck);
     feed.reloaded();
   }

@@ -34,10 +34,11 @@ function started(
   telegramApi = "http://127.0.0.1:1",
 ) {
   const observed = observation(systemClock);
+  const isDryRun = variables["DRY_RUN"] === "yes";
   let ids = 0;
   const notifier = new Notifier({
     config: { ...NO_CHANNELS, ...changes },
-    dryRun: false,
+    dryRun: () => isDryRun,
     instance: "box1",
     clock: systemClock,
     timers: systemTimers,
@@ -225,8 +226,7 @@ test("a channel that hangs delays no other", async () => {
 test("every message says whether anything is announced", async () => {
   const server = receiver();
   const config = { ...NO_CHANNELS, webhook: { urlEnv: "WEBHOOK_URL", secretEnv: null }, slack: SLACK };
-  const { notifier } = started(config, { SLACK_URL: server.url, WEBHOOK_URL: server.url });
-  notifier.reconfigure({ config, dryRun: true });
+  const { notifier } = started(config, { SLACK_URL: server.url, WEBHOOK_URL: server.url, DRY_RUN: "yes" });
   notifier.attackChanged("started", attack(), null);
   await eventually(() => server.received.length === 2, "not all was told");
   const bodies = server.received.map(({ body }) => body).join("\n");
@@ -242,11 +242,11 @@ test("a reload adds and takes away channels, and keeps what waits for those that
   const { notifier, counted } = started({ slack: SLACK }, variables);
   notifier.attackChanged("started", attack(), null);
   await eventually(() => server.received.length === 1, "no call came");
-  notifier.reconfigure({ config: { ...NO_CHANNELS, slack: { urlEnv: "OTHER_URL" } }, dryRun: false });
+  notifier.reconfigure({ ...NO_CHANNELS, slack: { urlEnv: "OTHER_URL" } });
   refusal.resolve(new Response(null, { status: 503 }));
   await eventually(async () => (await counted("sent_total", "slack")) === 1, "what waited was lost");
   expect(server.received.at(-1)?.path).toBe("/other");
-  notifier.reconfigure({ config: NO_CHANNELS, dryRun: false });
+  notifier.reconfigure(NO_CHANNELS);
   expect(notifier.enabled()).toEqual({ webhook: false, slack: false, telegram: false, email: false, exec: false });
   notifier.attackChanged("ended", attack(), null);
   expect(await counted("queue_length", "slack")).toBeNaN();

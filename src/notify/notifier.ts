@@ -23,7 +23,8 @@ import { webhookChannel } from "./webhook.ts";
 
 export interface NotifierOptions {
   readonly config: NotifyConfig;
-  readonly dryRun: boolean;
+  /** Whether nothing at all is announced at this moment. */
+  readonly dryRun: () => boolean;
   /** The machine's name, as messages give it. */
   readonly instance: string;
   readonly clock: Clock;
@@ -65,14 +66,12 @@ export class Notifier {
   readonly #sessionNews: SessionNews;
   readonly #queues = new Map<ChannelName, DeliveryQueue>();
   #config: NotifyConfig;
-  #dryRun: boolean;
   #isRunning = false;
 
   constructor(options: NotifierOptions) {
-    const { config, dryRun, instance, clock, timers, environment, telegramApi, authority } = options;
+    const { config, instance, clock, timers, environment, telegramApi, authority } = options;
     this.#options = options;
     this.#config = config;
-    this.#dryRun = dryRun;
     this.#context = {
       environment,
       wallMs: () => clock.wallMs(),
@@ -90,9 +89,8 @@ export class Notifier {
   }
 
   /** Channels that stay as they were keep what waits; one that is gone gives it up. */
-  reconfigure({ config, dryRun }: { readonly config: NotifyConfig; readonly dryRun: boolean }): void {
+  reconfigure(config: NotifyConfig): void {
     this.#config = config;
-    this.#dryRun = dryRun;
     if (this.#isRunning) this.#openQueues(config);
   }
 
@@ -136,8 +134,8 @@ export class Notifier {
 
   #tell(news: News): void {
     if (!this.#isRunning || this.#queues.size === 0) return;
-    const { newId, clock } = this.#options;
-    const event: NotifyEvent = { id: newId(), atMs: clock.wallMs(), dryRun: this.#dryRun, ...news };
+    const { newId, clock, dryRun } = this.#options;
+    const event: NotifyEvent = { id: newId(), atMs: clock.wallMs(), dryRun: dryRun(), ...news };
     for (const queue of this.#queues.values()) queue.add(event);
   }
 
