@@ -43,3 +43,13 @@ test("a store that fails leaves the log as it is", async () => {
   expect(await restored.restore()).toBe(0);
   expect(log.ended).toHaveLength(1);
 });
+
+test("an attack that ends again is in the log once, as it ended last", async () => {
+  const { log, history: restored } = history([ended("b", 20), ended("a", 10)]);
+  await restored.restore();
+  log.add(ended("a", 30));
+  expect(log.ended.map(({ id, endedAt }) => [id, endedAt])).toEqual([
+    ["a", 30],
+    ["b", 20],
+  ]);
+});

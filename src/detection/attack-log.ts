@@ -9,8 +9,9 @@ export class AttackLog {
     this.#kept = kept;
   }
 
+  /** Takes the place of one with its id: an attack may end again that an earlier process ended and did not get to forget. */
   add(attack: Attack): void {
-    this.#ended = [attack, ...this.#ended].slice(0, this.#kept);
+    this.#ended = [attack, ...this.#ended.filter(({ id }) => id !== attack.id)].slice(0, this.#kept);
   }
 
   /** Takes up attacks of an earlier process; those that are here already stay as they are. */

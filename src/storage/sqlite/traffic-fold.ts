@@ -7,7 +7,7 @@ import type { Database } from "bun:sqlite";
 import { COARSE_TIER, FINE_TIER, FINE_TIER_KEPT, HOT, nextFrontier } from "./traffic-tables.ts";
 
 /** Series folded in one slice. */
-const SLICE_SERIES = 200;
+const SLICE_SERIES = 100;
 
 interface Fold {
   /** Seconds since the epoch: from the frontier as it is to the one to come. */
@@ -33,6 +33,9 @@ export function* foldTraffic(db: Database, nowSeconds: number, retentionDays: nu
     yield;
   }
   db.query("UPDATE frontier SET ts = ?").run(to);
+  // Only now: the coarser tier is made with the ticks of the finer.
+  db.query(`DELETE FROM ticks WHERE tier = ${FINE_TIER} AND ts < ?`).run(fineKept(fold));
+  db.query(`DELETE FROM ticks WHERE tier = ${COARSE_TIER} AND ts < ?`).run(fold.coarseKept);
   yield;
   yield* removeFolded(db);
 }
@@ -42,27 +45,32 @@ function seriesAfter(db: Database, after: number): number[] {
   return (db.query(sql).all(after, SLICE_SERIES) as { id: number }[]).map(({ id }) => id);
 }
 
-function foldTicks(db: Database, tier: number, { from, to, coarseKept }: Fold): void {
+function foldTicks(db: Database, tier: number, { from, to }: Fold): void {
   db.query(
     `INSERT OR REPLACE INTO ticks SELECT $tier, ts / $tier * $tier AS bucket, sum(seconds) FROM ticks
       WHERE tier = ${HOT} AND ts >= $from AND ts < $to GROUP BY bucket`,
   ).run({ tier, from, to });
-  db.query("DELETE FROM ticks WHERE tier = ? AND ts < ?").run(
-    tier,
-    tier === FINE_TIER ? fineKept({ to, coarseKept }) : coarseKept,
-  );
 }
 
+/** The finer tier from the snapshots, the coarser one from the finer. */
 function foldSeries(db: Database, ids: readonly number[], fold: Fold): void {
   const [first = 0, last = 0] = [ids[0], ids.at(-1)];
-  for (const tier of [FINE_TIER, COARSE_TIER]) {
+  for (const [from, source, tier] of [
+    [HOT, "hot", FINE_TIER],
+    [FINE_TIER, `cold_${FINE_TIER}`, COARSE_TIER],
+  ] as const) {
+    // Which of the two leads is what each table is ordered by.
+    const rows =
+      from === HOT
+        ? `ticks t CROSS JOIN ${source} r ON r.ts = t.ts AND r.series >= $first AND r.series <= $last`
+        : `${source} r CROSS JOIN ticks t ON t.ts = r.ts`;
     db.query(
       `INSERT OR REPLACE INTO cold_${tier}
         SELECT r.series, r.ts / ${tier} * ${tier} AS bucket, sum(r.pps * t.seconds) / c.seconds,
           sum(r.mbps * t.seconds) / c.seconds, sum(r.flows * t.seconds) / c.seconds, max(r.in_attack), avg(r.baseline)
-        FROM ticks t CROSS JOIN hot r ON r.ts = t.ts AND r.series >= $first AND r.series <= $last
-        CROSS JOIN ticks c ON c.tier = ${tier} AND c.ts = r.ts / ${tier} * ${tier}
-        WHERE t.tier = ${HOT} AND t.ts >= $from AND t.ts < $to GROUP BY r.series, bucket`,
+        FROM ${rows} CROSS JOIN ticks c ON c.tier = ${tier} AND c.ts = r.ts / ${tier} * ${tier}
+        WHERE t.tier = ${from} AND r.series >= $first AND r.series <= $last AND r.ts >= $from AND r.ts < $to
+        GROUP BY r.series, bucket`,
     ).run({ first, last, from: fold.from, to: fold.to });
   }
   const removeFine = db.query(`DELETE FROM cold_${FINE_TIER} WHERE series = ? AND ts < ?`);
