@@ -17,7 +17,7 @@ NATIVE_SOURCES = $(shell find addon test bench -name '*.cpp' -o -name '*.[ch]')
 BUILD_PACKAGES := g++ clang llvm bpftool libbpf-dev libxdp-dev libpcap-dev $(if $(shell command -v npm),,npm)
 RUN_PACKAGES := gobgpd
 LAB_PACKAGES := iproute2 bird2 socat
-TEST_PACKAGES := doctest-dev libclang-rt-dev prometheus clickhouse-server
+TEST_PACKAGES := doctest-dev libclang-rt-dev prometheus clickhouse-server openssl
 CHECK_PACKAGES := clang-format clang-tidy
 BENCH_PACKAGES := fastnetmon wrk
 
