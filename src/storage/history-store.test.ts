@@ -133,6 +133,21 @@ describe("with a store that stalls", () => {
     expect(driver.writes.map(({ kind }) => kind)).toEqual(["audit"]);
   });
 
+  test("an order does not wait for a store whose writes fail, until they are well again", async () => {
+    driver.release();
+    driver.writeFault = new StorageFault("write", "unavailable", "away");
+    await store.recordAudit(auditEvent());
+    await store.recordAudit(auditEvent());
+    expect(metrics.counts).toEqual({ "audit failed": 1, "audit late": 2 });
+    driver.writeFault = null;
+    clock.advance(1000);
+    await settle();
+    await store.recordAudit(auditEvent());
+    expect(metrics.counts).toEqual({ "audit failed": 1, "audit late": 2, "audit written": 3 });
+    await store.stop();
+    expect(clock.pending).toBe(0);
+  });
+
   test("the loss is logged once a minute, and counted each time", async () => {
     for (let i = 0; i < HISTORY_QUEUES_MAX.audit + 3; i++) void store.recordAudit(auditEvent());
     await settle();

@@ -31,7 +31,7 @@ import {
   type RecordsByKind,
 } from "./history-driver.ts";
 import { StorageFault } from "./storage-fault.ts";
-import { WriteQueue } from "./write-queue.ts";
+import { type WriteOutcome, WriteQueue } from "./write-queue.ts";
 
 /** What is counted; the metrics implement it. */
 export interface HistoryMetrics {
@@ -62,6 +62,7 @@ export interface HistoryStoreOptions {
 const OPEN_AGAIN_MS = 10_000;
 const MAINTAIN_MS = 60_000;
 
+type AuditOutcome = WriteOutcome | "late";
 type Queues = { readonly [K in RecordKind]: WriteQueue<RecordsByKind[K]> };
 
 export class HistoryStore {
@@ -73,6 +74,8 @@ export class HistoryStore {
   #isOpening = false;
   #isMaintaining = false;
   #questions = 0;
+  /** Orders that wait for their audit row; called, they wait no longer. */
+  readonly #waiting = new Set<() => void>();
 
   constructor(options: HistoryStoreOptions) {
     this.#options = options;
@@ -109,17 +112,36 @@ export class HistoryStore {
     await within(driver.close(), HISTORY_FLUSH_MS, timers, () => {});
   }
 
-  /** Resolves when the row is kept, or after AUDIT_WAIT_MS: then it goes on waiting for the store without its caller. */
+  /**
+   * Resolves when the row is kept, when its write has failed, or after AUDIT_WAIT_MS: then the row goes on waiting for the
+   * store without its caller.
+   */
   async recordAudit(event: AuditEvent): Promise<void> {
     const { timers, metrics, log } = this.#options;
     const written = this.#queues.audit.push({ id: randomUUIDv7(), record: event });
-    const outcome = await within<"stored" | "dropped" | "late">(written, AUDIT_WAIT_MS, timers, () => "late");
+    const outcome = await within<AuditOutcome>(this.#orFailure(written), AUDIT_WAIT_MS, timers, () => "late");
     if (outcome === "stored") return;
     if (outcome === "late") metrics.auditLate();
     this.#limiter.pass(`audit ${outcome}`, (suppressed) => {
       const { action, result, operator, target } = event;
       const fate = outcome === "late" ? "is not kept yet: the store is slow or away" : "is lost: the store takes none";
       log.error({ action, result, operator, target, suppressed }, `an audit row ${fate}`);
+    });
+  }
+
+  /** While writes fail the next try is a second away or more: nobody needs to wait for it. */
+  #orFailure(written: Promise<WriteOutcome>): Promise<AuditOutcome> {
+    if (this.#queues.audit.isFailing) return Promise.race([written, Promise.resolve<AuditOutcome>("late")]);
+    return new Promise((resolve) => {
+      const giveUp = () => {
+        this.#waiting.delete(giveUp);
+        resolve("late");
+      };
+      this.#waiting.add(giveUp);
+      void written.then((outcome) => {
+        this.#waiting.delete(giveUp);
+        resolve(outcome);
+      });
     });
   }
 
@@ -185,6 +207,7 @@ export class HistoryStore {
       },
       onFault: (cause) => {
         metrics.writeFailed(kind);
+        if (kind === "audit") for (const giveUp of [...this.#waiting]) giveUp();
         this.#limiter.pass(`write ${kind}`, (suppressed) =>
           log.error({ kind, cause, suppressed }, "history cannot be written: it waits while there is room for it"),
         );

@@ -95,16 +95,17 @@ describe("a write queue", () => {
       await settle();
     }
     expect(await outcomes).toEqual(["dropped", "dropped", "stored"]);
-    expect([written, dropped]).toEqual([[[3]], 2]);
+    expect([written, dropped, queue.isFailing]).toEqual([[[3]], 2, false]);
   });
 
   test("tries again at once when it is woken", async () => {
     fate = [AWAY];
     const outcome = queue.push(1);
     await settle();
-    expect(written).toEqual([]);
+    expect([written, queue.isFailing]).toEqual([[], true]);
     queue.wake();
     expect(await outcome).toBe("stored");
+    expect(queue.isFailing).toBe(false);
     expect(clock.pending).toBe(0);
   });
 

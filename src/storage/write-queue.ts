@@ -34,6 +34,7 @@ export class WriteQueue<T> {
   #entries: Entry<T>[] = [];
   #pumping: Promise<void> | null = null;
   #isDraining = false;
+  #isFailing = false;
   #isClosed = false;
   #endPause: (() => void) | null = null;
 
@@ -43,6 +44,11 @@ export class WriteQueue<T> {
 
   get depth(): number {
     return this.#entries.length;
+  }
+
+  /** Whether the last write failed: what waits is tried again later. */
+  get isFailing(): boolean {
+    return this.#isFailing;
   }
 
   /** Never rejects. */
@@ -84,13 +90,16 @@ export class WriteQueue<T> {
       const batch = this.#entries.slice(0, this.#options.batch);
       try {
         await this.#options.write(batch.map(({ record }) => record));
+        this.#isFailing = false;
         this.#remove(batch.length, "stored");
         failures = refusals = 0;
       } catch (cause) {
+        this.#isFailing = true;
         this.#options.onFault(cause);
         failures++;
         if (!(cause instanceof StorageFault) || cause.kind === "refused") refusals++;
         if (refusals >= HISTORY_TRIES_MAX) {
+          this.#isFailing = false;
           this.#remove(batch.length, "dropped");
           failures = refusals = 0;
         } else if (this.#isDraining) break;

@@ -4,7 +4,7 @@ import { auditEvent, edgeWindow, identified, snapshot } from "../../../test/fixt
 import { clickhouseHistory, RETENTION_DAYS } from "../../../test/fixtures/history-drivers.ts";
 import { address } from "../../../test/fixtures/host-rows.ts";
 import { eventually, freePort } from "../../../test/fixtures/service.ts";
-import { StallingProxy } from "../../../test/fixtures/stalling-proxy.ts";
+import { StallingRelay } from "../../../test/fixtures/stalling-relay.ts";
 import { NOON } from "../../../test/fixtures/views.ts";
 import { openLog } from "../../observability/log.ts";
 import { Metrics } from "../../observability/metrics.ts";
@@ -123,16 +123,16 @@ withServer("goes on without a server that is killed in mid-run, and loses nothin
 
 withServer("delays nobody for long when the server is up and does not answer", async () => {
   const started = await server();
-  const proxy = await StallingProxy.start(started.port);
-  undo.push(() => proxy.close());
-  const { store, counted } = await runningStore(clickhouseHistory(`http://127.0.0.1:${proxy.port}`, "history"));
+  const relay = await StallingRelay.start(started.port);
+  undo.push(() => relay.close());
+  const { store, counted } = await runningStore(clickhouseHistory(`http://127.0.0.1:${relay.port}`, "history"));
   await store.recordAudit(auditEvent({ operator: "before" }));
-  proxy.stall();
+  relay.stall();
   await store.recordAudit(auditEvent({ operator: "during", wallMs: NOON + 1 }));
   const fault = await operators(store).catch((cause: unknown) => cause);
   expect(fault).toMatchObject({ name: "StorageFault", message: "the history does not answer in time" });
   expect(await counted("svc_storage_audit_late_total")).toBe(1);
-  proxy.resume();
+  relay.resume();
   await eventually(
     async () => (await operators(store)).includes("during"),
     "the row that waited was not written",
