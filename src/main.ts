@@ -8,7 +8,6 @@ import { replay } from "./replay.ts";
 import { serve } from "./serve.ts";
 import { readEnvFile } from "./system/env-file.ts";
 import { processEnvironment } from "./system/environment.ts";
-import { raisePriority } from "./system/priority.ts";
 import { VERSION } from "./version.ts";
 
 const DEFAULT_CONFIG = "/etc/floodwall/floodwall.yaml";
@@ -45,7 +44,6 @@ async function run(argv: readonly string[]): Promise<number> {
   switch (role) {
     case "serve":
       expectOperands(operands, []);
-      raisePriority();
       return serve(config);
     case "check":
       return check(expectOperands(operands, ["FILE"]));

@@ -28,6 +28,7 @@ import { StateDatabase, StateDatabaseError } from "./storage/state-database.ts";
 import { StoredAuditTrail } from "./storage/stored-audit-trail.ts";
 import { systemClock } from "./system/clock.ts";
 import type { Environment } from "./system/environment.ts";
+import { raisePriority } from "./system/priority.ts";
 import { processSignals } from "./system/signals.ts";
 import { systemTimers } from "./system/timers.ts";
 import { VERSION } from "./version.ts";
@@ -71,6 +72,8 @@ interface Surroundings {
 }
 
 function start(config: Config, configPath: string, { log, limiter, environment }: Surroundings): Running {
+  // First: what is started after has it too.
+  const nice = raisePriority();
   const metrics = new Metrics(VERSION);
   const native = config.capture === null ? null : loadAddon();
   const state = new StateDatabase(config.stateDir);
@@ -128,7 +131,7 @@ function start(config: Config, configPath: string, { log, limiter, environment }
     if (!isStopping) reloadBySignal().catch((cause: unknown) => log.error({ cause }, "a reload failed"));
   });
   const listen = hostPort(config.api.host, http.port);
-  log.info({ version: VERSION, listen, dry_run: config.dryRun }, "floodwall is up");
+  log.info({ version: VERSION, listen, dry_run: config.dryRun, nice }, "floodwall is up");
   return {
     stop: async () => {
       isStopping = true;
