@@ -83,7 +83,8 @@ export class Reporting {
     this.#notifier.start();
     this.#recorder?.start();
     updates.start();
-    void history?.start().then(() => this.#attackHistory?.restore());
+    history?.onUp(() => void this.#attackHistory?.restore());
+    void history?.start();
   }
 
   /** After the listener, whose last calls have rows to write, and after the service, whose last changes are news. */

@@ -54,8 +54,6 @@ export interface HistoryStoreOptions {
   readonly timers: Timers;
   readonly log: Log;
   readonly metrics: HistoryMetrics;
-  /** Each time that the store has come up: then what it keeps can be read. */
-  readonly onUp?: () => void;
 }
 
 /** How often the driver is opened anew after it failed, and how often it looks after its tables, ms. */
@@ -70,6 +68,7 @@ export class HistoryStore {
   readonly #limiter: Limiter;
   readonly #queues: Queues;
   #cancels: Cancel[] = [];
+  #tellUp: () => void = () => {};
   #isUp = false;
   #isOpening = false;
   #isMaintaining = false;
@@ -87,6 +86,11 @@ export class HistoryStore {
       edge_windows: this.#queue("edge_windows", (records) => ({ kind: "edge_windows", records })),
       edge_events: this.#queue("edge_events", (records) => ({ kind: "edge_events", records })),
     };
+  }
+
+  /** Calls `listener` each time that the store has come up: then what it keeps can be read. One listener; before start(). */
+  onUp(listener: () => void): void {
+    this.#tellUp = listener;
   }
 
   /** Opens the store; the service need not wait for it. What is recorded meanwhile waits in the queues. */
@@ -246,7 +250,7 @@ export class HistoryStore {
     this.#options.metrics.setUp(isUp);
     if (!comesUp) return;
     for (const kind of RECORD_KINDS) this.#queues[kind].wake();
-    this.#options.onUp?.();
+    this.#tellUp();
   }
 
   async #maintain(): Promise<void> {
