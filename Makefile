@@ -15,9 +15,9 @@ NATIVE_SOURCES = $(shell find addon test bench -name '*.cpp' -o -name '*.[ch]')
 
 # Debian's packages, by what needs them first: `make start` installs the first three lines.
 BUILD_PACKAGES := g++ clang llvm bpftool libbpf-dev libxdp-dev libpcap-dev $(if $(shell command -v npm),,npm)
-RUN_PACKAGES := gobgpd
+RUN_PACKAGES := gobgpd procps
 LAB_PACKAGES := iproute2 bird2 socat
-TEST_PACKAGES := doctest-dev libclang-rt-dev prometheus clickhouse-server openssl
+TEST_PACKAGES := doctest-dev libclang-rt-dev prometheus clickhouse-server openssl systemd
 CHECK_PACKAGES := clang-format clang-tidy
 BENCH_PACKAGES := fastnetmon wrk
 
