@@ -72,7 +72,7 @@ beforeAll(async () => {
       const { active, recent } = await attacks();
       readings.push(...active.filter(({ target }) => target === VICTIM));
       if (active.some(({ target }) => target === OTHER_VICTIM)) await service.post("/api/v1/ban", { ip: OTHER_VICTIM });
-      if (active[0] !== undefined && Object.keys(hostInAttack).length === 0) {
+      if (active.some(({ target }) => target === VICTIM) && Object.keys(hostInAttack).length === 0) {
         const { hosts } = (await service.get<{ hosts: Record<string, unknown>[] }>("/api/v1/hosts?q=203.0.113.7")).body;
         hostInAttack = hosts[0] ?? {};
       }

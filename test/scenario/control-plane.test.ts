@@ -53,7 +53,7 @@ const activeTargets = async (service: ServiceProcess) =>
 describe("a service without capture", () => {
   test("says that it is a control plane only, and is safe by default", async () => {
     const service = await started();
-    expect(service.output).toContain("control plane only");
+    await service.says("control plane only");
     expect((await service.get("/api/v1/status")).body).toMatchObject({
       dry_run: true,
       networks: ["203.0.113.0/24", "2001:db8::/32"],
@@ -112,7 +112,7 @@ detection: { tick_ms: 50 }`);
     );
     const { bans } = (await service.get<{ bans: Ban[] }>("/api/v1/bans")).body;
     expect(bans[0]?.reason).toBe("target left configured networks");
-    expect(service.output).toContain('"needs_restart":["detection.tick_ms"]');
+    await service.says('"needs_restart":["detection.tick_ms"]');
   });
 
   test("with a broken file names every fault and leaves the running configuration as it is", async () => {
