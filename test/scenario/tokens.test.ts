@@ -3,7 +3,7 @@ import { afterEach, expect, test } from "bun:test";
 import { mkdtempSync, renameSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ServiceProcess } from "../fixtures/service.ts";
+import { eventually, ServiceProcess } from "../fixtures/service.ts";
 
 const CONFIG = `networks: [192.0.2.0/24, 198.51.100.0/24]
 thresholds: {pps: 100000, mbps: 1000, flows_per_sec: 20000}
