@@ -82,8 +82,14 @@ export const HISTORY_QUESTIONS_MAX = 32;
 /** How long an order waits for its audit row, and a question for its answer, ms. */
 export const AUDIT_WAIT_MS = 1000;
 export const HISTORY_QUESTION_MS = 5000;
-/** How long a stopping service waits for the history that is not written yet, ms. */
-export const HISTORY_FLUSH_MS = 3000;
+/**
+ * A stopping service is gone within 5 s. One after the other it waits so long for answers in progress, for the BGP
+ * speaker, and for what is to be told and kept, ms.
+ */
+export const STOP_STEP_MS = 1500;
+/** Of the last step: for history that is not written yet, and for the store to be closed, ms. */
+export const HISTORY_FLUSH_MS = 1000;
+export const HISTORY_CLOSE_MS = STOP_STEP_MS - HISTORY_FLUSH_MS;
 /** Times that a batch is tried which the store refuses; what does not reach the store waits as long as there is room. */
 export const HISTORY_TRIES_MAX = 5;
 /** Rows of one snapshot of traffic, each a host in one direction; the busiest are kept. */

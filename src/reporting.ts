@@ -91,8 +91,7 @@ export class Reporting {
   async stop(): Promise<void> {
     const { history, updates } = this.#options;
     updates.stop();
-    await this.#notifier.stop();
-    await history?.stop();
+    await Promise.all([this.#notifier.stop(), history?.stop()]);
   }
 
   /** Before the packet counter is closed. */

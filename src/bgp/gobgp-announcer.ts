@@ -3,6 +3,7 @@
  * and sessions. Nothing here waits for the speaker but stop().
  */
 import type { BgpConfig, BgpNeighbor } from "../config/config.ts";
+import { STOP_STEP_MS } from "../limits.ts";
 import type { Announcer, Route, RouteState } from "../mitigation/announcer.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { Clock } from "../system/clock.ts";
@@ -42,9 +43,6 @@ export const DEFAULT_TIMES: GobgpAnnouncerOptions["times"] = {
   retryMaxMs: 5_000,
   deadlineMs: 2_000,
 };
-
-/** How long stop() waits for what was wanted last. */
-const SETTLE_DEADLINE_MS = 3_000;
 
 export interface NeighborStatus {
   readonly address: string;
@@ -172,7 +170,7 @@ export class GobgpAnnouncer implements Announcer {
 
   async #settleInTime(): Promise<void> {
     await new Promise<void>((resolve) => {
-      const cancel = this.#options.timers.after(SETTLE_DEADLINE_MS, resolve);
+      const cancel = this.#options.timers.after(STOP_STEP_MS, resolve);
       const end = () => {
         cancel();
         resolve();

@@ -2,6 +2,7 @@
 import type { Secrets } from "../access/tokens.ts";
 import type { AuditTrail } from "../audit/audit-trail.ts";
 import type { TokenConfig } from "../config/api-section.ts";
+import { STOP_STEP_MS } from "../limits.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import type { Clock } from "../system/clock.ts";
 import { nextTurn, type Timers } from "../system/timers.ts";
@@ -34,9 +35,6 @@ export interface HttpServerOptions {
   readonly clock: Clock;
   readonly timers: Timers;
 }
-
-/** How long a stop waits for answers in progress. */
-const STOP_MS = 3000;
 
 export class HttpServer {
   /** All that it answers. */
@@ -92,12 +90,12 @@ export class HttpServer {
     return this.#app.server?.port ?? 0;
   }
 
-  /** Takes no more requests, lets those in progress end for STOP_MS, then cuts them. */
+  /** Takes no more requests, lets those in progress end for STOP_STEP_MS, then cuts them. */
   async stop(): Promise<void> {
     const { server } = this.#app;
     if (server === null) return;
     this.events.stop();
-    const cancel = this.#options.timers.after(STOP_MS, () => void server.stop(true));
+    const cancel = this.#options.timers.after(STOP_STEP_MS, () => void server.stop(true));
     await server.stop();
     cancel();
     this.#app.server = null;

@@ -4,6 +4,7 @@
  */
 import type { NotifyConfig } from "../config/notify-section.ts";
 import type { Attack } from "../detection/attack.ts";
+import { STOP_STEP_MS } from "../limits.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
@@ -49,9 +50,6 @@ export const DEFAULT_TIMES: DeliveryTimes = {
   attemptsMax: 8,
   ageMaxMs: 900_000,
 };
-
-/** How long stop() tries to deliver what is left. */
-const FLUSH_DEADLINE_MS = 3_000;
 
 /** An event but for what all have in common. */
 type News =
@@ -124,11 +122,11 @@ export class Notifier {
     if (this.#isRunning) this.#sessionNews.take(neighbors);
   }
 
-  /** Delivers what it can within some seconds. */
+  /** Delivers what it can within STOP_STEP_MS. */
   async stop(): Promise<void> {
     this.#isRunning = false;
     this.#sessionNews.stop();
-    await Promise.all([...this.#queues.values()].map((queue) => queue.stop(FLUSH_DEADLINE_MS)));
+    await Promise.all([...this.#queues.values()].map((queue) => queue.stop(STOP_STEP_MS)));
     this.#queues.clear();
   }
 

@@ -9,6 +9,7 @@ import type { EdgeEvent, EdgeWindow } from "../edge/edge-history.ts";
 import {
   AUDIT_WAIT_MS,
   HISTORY_BATCH_MAX,
+  HISTORY_CLOSE_MS,
   HISTORY_FLUSH_MS,
   HISTORY_QUESTION_MS,
   HISTORY_QUESTIONS_MAX,
@@ -113,7 +114,7 @@ export class HistoryStore {
     const lost = queues.reduce((sum, { depth }) => sum + depth, 0);
     if (lost > 0) log.warn({ records: lost }, "history that the store did not take in time is lost");
     for (const queue of queues) queue.close();
-    await within(driver.close(), HISTORY_FLUSH_MS, timers, () => {});
+    await within(driver.close(), HISTORY_CLOSE_MS, timers, () => {});
   }
 
   /**
