@@ -1,6 +1,6 @@
 /** Opens a SQLite file of history and brings it to the schema of this build. Runs in the thread that owns the file. */
 import { Database, SQLiteError } from "bun:sqlite";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { faultText, StorageFault } from "../storage-fault.ts";
 
@@ -36,6 +36,12 @@ export function openFile({ path, synchronous, migrations }: FileOptions): Databa
     db?.close();
     throw cause instanceof StorageFault ? cause : fileFault("open", path, cause);
   }
+}
+
+/** Which file lies under the name now; empty: none that can be seen. */
+export function fileIdentity(path: string): string {
+  const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return stats === undefined ? "" : `${stats.dev} ${stats.ino}`;
 }
 
 function migrate(db: Database, path: string, migrations: readonly string[]): void {

@@ -12,13 +12,10 @@ export class FileThread {
   #worker: Worker | null = null;
   readonly #waiting = new Map<number, Waiting>();
   #lastId = 0;
-  #isOpen = false;
 
-  /** Does nothing when the file is open already. */
-  async open(argument: OpenFile): Promise<void> {
-    if (this.#isOpen) return;
-    await this.call("open", argument);
-    this.#isOpen = true;
+  /** Does nothing when the file is open already, and still the one under its name. */
+  open(argument: OpenFile): Promise<void> {
+    return this.call("open", argument);
   }
 
   call<N extends FileCallName>(name: N, argument: FileArgument<N>): Promise<FileAnswer<N>> {
@@ -35,7 +32,6 @@ export class FileThread {
   end(): void {
     const worker = this.#worker;
     this.#worker = null;
-    this.#isOpen = false;
     worker?.terminate();
     this.#failAll("the thread was ended");
   }

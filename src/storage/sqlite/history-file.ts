@@ -4,7 +4,7 @@ import type { AnswerTo, HistoryBatch, Question, QuestionName, Questions } from "
 import type { StorageFault } from "../storage-fault.ts";
 import { ATTACK_SCHEMA, AttackTable } from "./attack-table.ts";
 import { AUDIT_SCHEMA, AuditTable } from "./audit-table.ts";
-import { fileFault, openFile } from "./database-file.ts";
+import { fileFault, fileIdentity, openFile } from "./database-file.ts";
 import { EDGE_SCHEMA, EdgeTables } from "./edge-tables.ts";
 import type { FileRole, OpenFile } from "./file-calls.ts";
 import { foldTraffic } from "./traffic-fold.ts";
@@ -20,6 +20,7 @@ const DAY_MS = 86_400_000;
 export class HistoryFile {
   readonly #path: string;
   readonly #db: Database;
+  readonly #identity: string;
   readonly #role: FileRole;
   readonly #retentionDays: number;
   readonly #audit: AuditTable;
@@ -34,15 +35,22 @@ export class HistoryFile {
     this.#retentionDays = retentionDays;
     const synchronous = role === "records" ? "FULL" : "NORMAL";
     this.#db = openFile({ path, synchronous, migrations: MIGRATIONS[role] });
+    this.#identity = fileIdentity(path);
     this.#audit = new AuditTable(this.#db);
     this.#attacks = new AttackTable(this.#db);
     this.#traffic = new TrafficTables(this.#db);
     this.#edge = new EdgeTables(this.#db);
   }
 
+  /** False: it was removed or replaced, and what is written into it is gone with the process. */
+  isInPlace(): boolean {
+    return this.#identity !== "" && fileIdentity(this.#path) === this.#identity;
+  }
+
   /** All of them or none. */
   write(batch: HistoryBatch): void {
     try {
+      if (!this.isInPlace()) throw new Error("the open file was removed or replaced, another one is opened soon");
       this.#db.transaction(() => this.#insert(batch)).immediate();
     } catch (cause) {
       this.#traffic.forgetIds();

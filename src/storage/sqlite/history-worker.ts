@@ -15,6 +15,7 @@ function opened(): HistoryFile {
 
 const calls: FileCalls = {
   open(argument) {
+    if (file?.isInPlace()) return;
     file?.close();
     file = null;
     file = new HistoryFile(argument);

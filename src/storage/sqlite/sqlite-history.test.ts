@@ -1,6 +1,6 @@
 import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { auditEvent, identified, snapshot } from "../../../test/fixtures/history.ts";
@@ -74,6 +74,23 @@ describe("opening", () => {
     await writeAudit(NOON);
     expect(reader.query("SELECT at FROM audit").all()).toEqual([{ at: NOON }]);
     reader.close();
+  });
+
+  test.each([
+    ["removed with its folder", () => rmSync(folder, { recursive: true })],
+    ["replaced", () => renameSync(recordsPath(path), `${path}.old`)],
+  ])("again, a file that was %s takes rows where they are found, and none before", async (_, spoil) => {
+    await driver.open();
+    await writeAudit(NOON);
+    spoil();
+    const fault = await faultOf(writeAudit(NOON + 1));
+    expect(fault).toMatchObject({ kind: "unavailable" });
+    expect(fault.message).toContain(`${recordsPath(path)}: the open file was removed or replaced`);
+    await driver.open();
+    await writeAudit(NOON + 2);
+    await driver.close();
+    await driver.open();
+    expect(await audit()).toMatchObject([{ wallMs: NOON + 2 }]);
   });
 
   test("before it, everything is refused as not available", async () => {
