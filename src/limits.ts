@@ -55,6 +55,9 @@ export const RULES_HOLD_MS = 30_000;
 export const ZONES_HOLD_MS = 25_000;
 /** Hosts of one page, when they are asked for in pages. */
 export const HOSTS_PAGE_MAX = 1000;
+/** Pages that are read at once: of one token, and in all. */
+export const HOSTS_PAGES_PER_TOKEN = 16;
+export const HOSTS_PAGES_MAX = 512;
 /** Different views of one table that are written in one pass over it; the others wait for the next. */
 export const PASS_READERS_MAX = 32;
 /** Snapshots of all hosts that are kept, one a tenant; beyond, they are written anew each time. */

@@ -32,7 +32,8 @@ export type Refusal =
   | { readonly kind: "bug" }
   | { readonly kind: "stopping" }
   | { readonly kind: "too_many_holds" }
-  | { readonly kind: "too_many_streams" };
+  | { readonly kind: "too_many_streams" }
+  | { readonly kind: "too_many_pages" };
 
 interface Description {
   readonly status: number;
@@ -103,6 +104,8 @@ export function describeRefusal(refusal: Refusal): Description {
       return { status: 429, error: "too many concurrent zone holds", retryAfterSeconds: 1 };
     case "too_many_streams":
       return { status: 429, error: "too many event streams", retryAfterSeconds: 1 };
+    case "too_many_pages":
+      return { status: 429, error: "too many pages of hosts at once", retryAfterSeconds: 1 };
     default:
       return refusal satisfies never;
   }

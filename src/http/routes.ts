@@ -1,6 +1,7 @@
 /** All routes, in the order of the interface's section 4. */
 import type { Clock } from "../system/clock.ts";
 import type { EventFeed } from "./event-feed.ts";
+import type { HostsPages } from "./hosts-pages.ts";
 import type { HostsSnapshots } from "./hosts-snapshots.ts";
 import type { Route } from "./route.ts";
 import { attackRoute, attacksRoute } from "./routes/attacks.ts";
@@ -14,12 +15,12 @@ import { type MetricsText, metricsRoute } from "./routes/metrics.ts";
 import { openapiRoute } from "./routes/openapi.ts";
 import { statusRoute } from "./routes/status.ts";
 import { trafficRoute } from "./routes/traffic.ts";
-import type { HostView, Service } from "./service.ts";
-import type { Slicing, TablePass } from "./table-pass.ts";
+import type { Service } from "./service.ts";
+import type { Slicing } from "./table-pass.ts";
 
 export interface RouteSources {
   readonly service: Service;
-  readonly hosts: TablePass<HostView>;
+  readonly pages: HostsPages;
   readonly snapshots: HostsSnapshots;
   /** For the other large tables. */
   readonly slicing: Slicing;
@@ -29,12 +30,12 @@ export interface RouteSources {
 }
 
 export function routesOf(sources: RouteSources): readonly Route[] {
-  const { service, hosts, snapshots, slicing, events, metrics, clock } = sources;
+  const { service, pages, snapshots, slicing, events, metrics, clock } = sources;
   const routes: readonly Route[] = [
     statusRoute(service),
     attacksRoute(service, slicing),
     attackRoute(service),
-    hostsRoute(service, hosts, snapshots),
+    hostsRoute(service, pages, snapshots),
     bansRoute(service, slicing),
     trafficRoute(service, clock),
     auditRoute(service, clock),

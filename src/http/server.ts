@@ -9,6 +9,7 @@ import { nextTurn, type Timers } from "../system/timers.ts";
 import { createApp } from "./app.ts";
 import { EventFeed } from "./event-feed.ts";
 import { TokenGate } from "./gate.ts";
+import { HostsPages } from "./hosts-pages.ts";
 import { HostsSnapshots } from "./hosts-snapshots.ts";
 import { ListenError } from "./listen-error.ts";
 import { type FailureOptions, failed, register } from "./pipeline.ts";
@@ -62,7 +63,8 @@ export class HttpServer {
       timers,
     });
     const { events } = this;
-    this.routes = routesOf({ service, hosts, snapshots: this.#snapshots, slicing, events, metrics, clock });
+    const pages = new HostsPages(hosts);
+    this.routes = routesOf({ service, pages, snapshots: this.#snapshots, slicing, events, metrics, clock });
     register(this.#app, this.routes, {
       gate: new TokenGate({ tokens, secrets, metrics: metrics.api, log, limiter }),
       isReady: () => service.isReady(),

@@ -1,18 +1,13 @@
 /** The hosts: all of them in a snapshot, or a page of those that a query describes. */
 import { jsonBlobAnswer } from "../answer.ts";
-import { HostsPage } from "../hosts-page.ts";
-import { HOSTS_PARAMETERS, hostsPageQuery, pageKey } from "../hosts-query.ts";
+import type { HostsPages } from "../hosts-pages.ts";
+import { HOSTS_PARAMETERS, hostsPageQuery } from "../hosts-query.ts";
 import type { HostsSnapshots, VisibleGroups } from "../hosts-snapshots.ts";
 import type { ReadRoute } from "../route.ts";
-import type { HostView, Service } from "../service.ts";
-import type { TablePass } from "../table-pass.ts";
+import type { Service } from "../service.ts";
 import { HostsWire } from "../wire/host.ts";
 
-export function hostsRoute(
-  service: Pick<Service, "tenancy">,
-  hosts: TablePass<HostView>,
-  snapshots: HostsSnapshots,
-): ReadRoute {
+export function hostsRoute(service: Pick<Service, "tenancy">, pages: HostsPages, snapshots: HostsSnapshots): ReadRoute {
   return {
     name: "hosts",
     method: "GET",
@@ -21,14 +16,19 @@ export function hostsRoute(
     about: {
       summary: "Hosts and their rates of now: all of them, or a page with any of the parameters",
       query: HOSTS_PARAMETERS,
-      answers: { 200: { text: "The hosts.", schema: HostsWire } },
+      answers: {
+        200: { text: "The hosts.", schema: HostsWire },
+        429: { text: "Too many pages are read at once; Retry-After says when to try again." },
+      },
     },
-    handle: async ({ principal: { tenant }, query }) => {
+    handle: async ({ principal, query }) => {
+      const { tenant } = principal;
       const groups = (): VisibleGroups => (tenant === null ? null : service.tenancy().groupsOf(tenant));
       const page = hostsPageQuery(query);
       if (page?.kind === "invalid_query") return page;
       if (page === null) return jsonBlobAnswer(await snapshots.read(tenant, groups));
-      return jsonBlobAnswer(await hosts.read(pageKey(tenant, query), () => new HostsPage(page, groups())));
+      const answer = await pages.read({ principal, page, query, groups });
+      return answer instanceof Blob ? jsonBlobAnswer(answer) : answer;
     },
   };
 }
