@@ -4,7 +4,7 @@ import { closed, integer, text, withDefaults } from "./schema-forms.ts";
 
 const ClickHouse = Type.Object(
   {
-    url: text("httpUrl"),
+    url: text("httpServer"),
     database: text("databaseName", { default: "floodwall" }),
     username_env: Type.Optional(text("variableName")),
     password_env: Type.Optional(text("variableName")),

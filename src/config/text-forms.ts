@@ -32,6 +32,7 @@ export const TEXT_FORMS = {
   absolutePath: (text: string) =>
     text.startsWith("/") && !text.includes("\0") ? null : "must be an absolute path: it starts with /",
   httpUrl: httpUrlRule,
+  httpServer: httpServerRule,
   databaseName: (text: string) =>
     /^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(text)
       ? null
@@ -79,8 +80,17 @@ function isUnspecified(address: IpAddress): boolean {
 
 function httpUrlRule(text: string): string | null {
   const url = URL.canParse(text) ? new URL(text) : null;
-  if (url !== null && ["http:", "https:"].includes(url.protocol)) return null;
-  return "must be a URL: http://host:port/path, or https";
+  if (url === null || !["http:", "https:"].includes(url.protocol))
+    return "must be a URL: http://host:port/path, or https";
+  return url.username + url.password === "" ? null : "must not hold an account: secrets do not go in this file";
+}
+
+/** Options that a library reads out of a path or a query would get past our own. */
+function httpServerRule(text: string): string | null {
+  const rule = httpUrlRule(text);
+  if (rule !== null) return rule;
+  const { pathname, search, hash } = new URL(text);
+  return pathname + search + hash === "/" ? null : "must be a server alone: http://host:port, or https";
 }
 
 /** Names of RFC 1997, RFC 3765, RFC 7999 and RFC 8326. */
