@@ -66,6 +66,8 @@ export const HOST_SNAPSHOTS_MAX = 256;
 export const NOTIFY_QUEUE_MAX = 4096;
 /** Characters of one message for people; Telegram takes 4096. */
 export const NOTIFY_TEXT_CHARACTERS_MAX = 3500;
+/** Seconds between two update checks: a tenth more must be a delay that a timer takes, which is 24 days at most. */
+export const UPDATE_INTERVAL_SECONDS_MAX = 1_209_600;
 /** Bytes of the update check's answer. */
 export const UPDATE_ANSWER_BYTES_MAX = 64 * 1024;
 /** Rows of one answer from the history: one more than a page of 1000, so that a reader sees that there are more. */

@@ -1,6 +1,6 @@
 /** The sections `notify` and `update_check`: whom the service tells of its own accord, and whom it asks. */
 import { type Static, Type } from "@sinclair/typebox";
-import { NOTIFY_RECIPIENTS_MAX } from "../limits.ts";
+import { NOTIFY_RECIPIENTS_MAX, UPDATE_INTERVAL_SECONDS_MAX } from "../limits.ts";
 import { boolean, closed, integer, list, text, withDefaults } from "./schema-forms.ts";
 
 /** URLs and tokens of channels are secrets: they come by environment variables. */
@@ -40,7 +40,7 @@ export const UpdateCheckSection = Type.Object(
   {
     enabled: boolean(false),
     url: Type.Optional(text("httpUrl")),
-    interval_seconds: integer(60, 2_592_000, 21_600),
+    interval_seconds: integer(60, UPDATE_INTERVAL_SECONDS_MAX, 21_600),
   },
   withDefaults,
 );

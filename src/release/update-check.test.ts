@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
 import { observation, Receiver } from "../../test/fixtures/notify.ts";
 import { eventually } from "../../test/fixtures/service.ts";
-import { UPDATE_ANSWER_BYTES_MAX } from "../limits.ts";
+import { UPDATE_ANSWER_BYTES_MAX, UPDATE_INTERVAL_SECONDS_MAX } from "../limits.ts";
 import type { Cancel } from "../system/timers.ts";
 import { UpdateCheck } from "./update-check.ts";
 
@@ -24,19 +24,22 @@ class CountingTimers extends ManualTimers {
 
 const RELEASE = { version: "1.3.0", url: "https://example.net/1.3.0", security: true };
 
-function setup(answer: () => Response | Promise<Response>, { version = "1.2.3", start = true } = {}) {
+function setup(
+  answer: () => Response | Promise<Response>,
+  { version = "1.2.3", start = true, intervalSeconds = 3600, random = 0.5 } = {},
+) {
   const server = new Receiver();
   server.answers = [answer];
   const clock = new ManualClock();
   const timers = new CountingTimers(clock);
   const observed = observation(clock);
   const check = new UpdateCheck({
-    config: { url: `${server.url}s3cret.json`, intervalSeconds: 3600 },
+    config: { url: `${server.url}s3cret.json`, intervalSeconds },
     version,
     timers,
     log: observed.log,
     limiter: observed.limiter,
-    random: () => 0.5,
+    random: () => random,
   });
   if (start) check.start();
   cleanups.push(
@@ -55,6 +58,15 @@ async function checked({ clock, timers }: ReturnType<typeof setup>, checks = 1):
 }
 
 describe("the update check", () => {
+  test("comes again after the longest interval and a tenth", async () => {
+    const run = setup(json(RELEASE), { intervalSeconds: UPDATE_INTERVAL_SECONDS_MAX, random: 1 });
+    for (const checks of [1, 2]) {
+      run.clock.advance(checks === 1 ? 60_000 : UPDATE_INTERVAL_SECONDS_MAX * 1100);
+      await eventually(() => run.server.received.length === checks, "the check does not come");
+      await eventually(() => run.clock.pending === 1, "the next check is not due");
+    }
+  });
+
   test("finds a newer release, and tells the log once", async () => {
     const run = setup(json({ ...RELEASE, notes: "more" }));
     await checked(run);
