@@ -6,6 +6,7 @@ import { pathToFileURL } from "node:url";
 import { ManualClock, ManualTimers } from "../test/fixtures/manual-clock.ts";
 import { readChecked } from "./config/check.ts";
 import { ConfigReader } from "./config-reader.ts";
+import { IDLE_SECONDS } from "./http/app.ts";
 import { CONFIG_FINDINGS_TOLD, CONFIG_READ_MS } from "./limits.ts";
 import { readEnvFile } from "./system/env-file.ts";
 import { processEnvironment } from "./system/environment.ts";
@@ -112,4 +113,9 @@ describe("a thread that", () => {
     expect(await outcome).toEqual({ kind: "invalid", problems: ["/c.yaml: not read: the service is stopping"] });
     expect(clock.pending).toBe(0);
   });
+});
+
+test("a reading is given up before the listener cuts off who waits for it", () => {
+  // The listener counts its time in steps of four seconds.
+  expect(CONFIG_READ_MS).toBeLessThan((IDLE_SECONDS - 2 * 4) * 1000);
 });

@@ -108,6 +108,6 @@ export const EVENT_RING_BYTES = 4 * 1024 * 1024;
 /** Attacks and bans that were told of within a second. */
 export const EVENT_KEYS_MAX = 16_384;
 /** How long a reload may take to read and check the configuration file, ms. */
-export const CONFIG_READ_MS = 60_000;
+export const CONFIG_READ_MS = 45_000;
 /** Faults and warnings of a configuration that the service tells of; `floodwall check` tells them all. */
 export const CONFIG_FINDINGS_TOLD = 1000;

@@ -1,8 +1,8 @@
 /** An empty application of the library with all its choices made, since several of its own would hurt us. */
 import { Elysia } from "elysia";
 
-/** Longer than the longest hold of a parked poll, which sends nothing meanwhile. */
-const IDLE_SECONDS = 60;
+/** Longer than the longest hold of a parked poll and than a reload may take: they send nothing meanwhile. */
+export const IDLE_SECONDS = 60;
 
 export function createApp() {
   return new Elysia({
