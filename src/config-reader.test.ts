@@ -101,7 +101,7 @@ describe("a thread that", () => {
     const clock = new ManualClock();
     const outcome = new ConfigReader(new ManualTimers(clock), thread(HANGS)).read("/c.yaml");
     clock.advance(CONFIG_READ_MS);
-    expect(await outcome).toEqual({ kind: "invalid", problems: ["/c.yaml: not read: this takes longer than 60 s"] });
+    expect(await outcome).toEqual({ kind: "invalid", problems: ["/c.yaml: not read: this takes longer than 45 s"] });
     expect(clock.pending).toBe(0);
   });
 
