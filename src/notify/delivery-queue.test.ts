@@ -8,6 +8,7 @@ import { DeliveryQueue, type DeliveryTimes } from "./delivery-queue.ts";
 
 const TIMES: DeliveryTimes = {
   gatherMs: 500,
+  betweenMs: 5_000,
   retryMinMs: 1_000,
   retryMaxMs: 8_000,
   retryAfterMaxMs: 20_000,
@@ -196,6 +197,24 @@ describe("a queue for people", () => {
     expect(await counted("sent_total")).toBe(250);
   });
 
+  test("leaves them some time between two messages, and tells what comes after a calm soon", async () => {
+    const { channel, queue, advance } = setup("people");
+    queue.add(attackEvent({ id: "a" }));
+    await advance(500);
+    for (const id of ["b", "c", "d"]) {
+      queue.add(attackEvent({ id }));
+      await advance(1_000);
+    }
+    await advance(1_999);
+    expect(channel.deliveries).toEqual([["a"]]);
+    await advance(1);
+    expect(channel.deliveries).toEqual([["a"], ["b", "c", "d"]]);
+    await advance(60_000);
+    queue.add(attackEvent({ id: "e" }));
+    await advance(500);
+    expect(channel.deliveries.at(-1)).toEqual(["e"]);
+  });
+
   test("puts what comes during a delivery into the next, and tries the same events again", async () => {
     const { channel, queue, advance } = setup("people");
     channel.outcome = fails;
@@ -205,7 +224,7 @@ describe("a queue for people", () => {
     queue.add(attackEvent({ id: "third" }));
     channel.outcome = async () => {};
     await advance(1_000);
-    await advance(500);
+    await advance(5_000);
     expect(channel.deliveries).toEqual([["first"], ["first"], ["second", "third"]]);
   });
 });

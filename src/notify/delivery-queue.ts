@@ -24,6 +24,8 @@ export interface DeliveryMetrics {
 export interface DeliveryTimes {
   /** Events for people are gathered for so long, so that an attack and its ban are one message. */
   readonly gatherMs: number;
+  /** Between two messages for people, at least: hundreds of attacks that come and go are some messages, not hundreds. */
+  readonly betweenMs: number;
   /** The first pause; it doubles with each failure in a row. */
   readonly retryMinMs: number;
   readonly retryMaxMs: number;
@@ -60,6 +62,8 @@ export class DeliveryQueue {
   #attempts = 0;
   /** In a row, over batches: a receiver that is gone is not called more often because more is to be told. */
   #failures = 0;
+  /** When the last delivery succeeded. */
+  #deliveredMs = Number.NEGATIVE_INFINITY;
   #cancelPause: Cancel | null = null;
   #delivery: AbortController | null = null;
   #isStopping = false;
@@ -109,7 +113,9 @@ export class DeliveryQueue {
   }
 
   #gatherMs(): number {
-    return this.#channel.audience === "people" ? this.#options.times.gatherMs : 0;
+    if (this.#channel.audience !== "people") return 0;
+    const { times, clock } = this.#options;
+    return Math.max(times.gatherMs, this.#deliveredMs + times.betweenMs - clock.monotonicMs());
   }
 
   #goOnAfter(ms: number): void {
@@ -165,7 +171,9 @@ export class DeliveryQueue {
   }
 
   #delivered(): void {
-    this.#options.metrics.sent(this.#options.name, this.#batch.length);
+    const { name, metrics, clock } = this.#options;
+    metrics.sent(name, this.#batch.length);
+    this.#deliveredMs = clock.monotonicMs();
     this.#batch = [];
     this.#attempts = 0;
     this.#failures = 0;

@@ -15,7 +15,7 @@ const WEBHOOK: NotifyConfig["webhook"] = { urlEnv: "WEBHOOK_URL", secretEnv: "WE
 const SLACK: NotifyConfig["slack"] = { urlEnv: "SLACK_URL" };
 const TELEGRAM: NotifyConfig["telegram"] = { tokenEnv: "TELEGRAM_TOKEN", chatId: "-100" };
 /** Retries come in milliseconds. */
-const TIMES = { ...DEFAULT_TIMES, gatherMs: 5, retryMinMs: 5, retryMaxMs: 20, attemptsMax: 3 };
+const TIMES = { ...DEFAULT_TIMES, gatherMs: 5, betweenMs: 5, retryMinMs: 5, retryMaxMs: 20, attemptsMax: 3 };
 
 const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

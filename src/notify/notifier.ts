@@ -44,6 +44,7 @@ export interface NotifierOptions {
 
 export const DEFAULT_TIMES: DeliveryTimes = {
   gatherMs: 500,
+  betweenMs: 10_000,
   retryMinMs: 1_000,
   retryMaxMs: 60_000,
   retryAfterMaxMs: 600_000,
