@@ -1,6 +1,6 @@
 import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { address } from "../../test/fixtures/host-rows.ts";
@@ -84,6 +84,38 @@ test("what was acknowledged survives kill -9 of the process", async () => {
   expect(db.bans().length).toBeGreaterThanOrEqual(complete);
   expect(complete).toBeGreaterThan(200);
   db.close();
+});
+
+test.each(["a ban", "several at once"])(
+  "removed with its folder, the file is there again with all in it at %s",
+  (what) => {
+    const state = new StateDatabase(dir);
+    state.saveBan(ban);
+    state.saveAttack(attack());
+    rmSync(dir, { recursive: true });
+    const save = () => state.saveBan({ ...ban, id: "b2" });
+    if (what === "a ban") save();
+    else state.atOnce(save);
+    const onDisk = readFileSync(state.path);
+    expect(onDisk.length).toBeGreaterThan(0);
+    state.close();
+    const next = new StateDatabase(dir);
+    expect(next.bans().map(({ id }) => id)).toEqual(["b1", "b2"]);
+    expect(next.attacks()).toEqual([attack()]);
+    next.close();
+  },
+);
+
+test("replaced by another, the file takes nothing more, and the other one stays as it is", () => {
+  const state = new StateDatabase(dir);
+  rmSync(state.path);
+  const other = new StateDatabase(dir);
+  expect(() => state.saveBan(ban)).toThrow("the open file was replaced: another floodwall may run on this state_dir");
+  expect(() => state.atOnce(() => state.saveBan(ban))).toThrow("was replaced");
+  other.saveBan({ ...ban, id: "other" });
+  expect(other.bans().map(({ id }) => id)).toEqual(["other"]);
+  other.close();
+  state.close();
 });
 
 describe("opening", () => {

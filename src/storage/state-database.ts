@@ -3,11 +3,12 @@
  * returned is on disk (`synchronous=FULL`): kill -9 loses nothing of it.
  */
 import { Database } from "bun:sqlite";
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, renameSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
 import type { Attack } from "../detection/attack.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { BanStore } from "../mitigation/ban-engine.ts";
+import { fileIdentity } from "./sqlite/database-file.ts";
 
 const SCHEMA_VERSION = 1;
 const SCHEMA = `
@@ -23,23 +24,15 @@ export class StateDatabaseError extends Error {
 
 export class StateDatabase implements BanStore {
   readonly path: string;
-  readonly #db: Database;
+  #db: Database;
+  /** Of the open file. */
+  #identity: string;
 
   /** Creates the folder and the file when they are missing. Throws StateDatabaseError. */
   constructor(stateDir: string) {
     this.path = join(stateDir, "state.db");
-    try {
-      mkdirSync(stateDir, { recursive: true, mode: 0o750 });
-      this.#db = new Database(this.path, { create: true, strict: true });
-    } catch (cause) {
-      throw unusable(this.path, cause);
-    }
-    try {
-      this.#prepare();
-    } catch (cause) {
-      this.#db.close();
-      throw cause instanceof StateDatabaseError ? cause : unusable(this.path, cause);
-    }
+    this.#db = openPrepared(this.path);
+    this.#identity = fileIdentity(this.path);
   }
 
   saveBan(ban: Ban): void {
@@ -57,6 +50,7 @@ export class StateDatabase implements BanStore {
   /** All that `writes` does is kept or none of it: one transaction, so one wait for the disk. */
   atOnce(writes: () => void): void {
     try {
+      this.#keepInPlace();
       this.#db.transaction(writes).immediate();
     } catch (cause) {
       throw cause instanceof StateDatabaseError ? cause : this.#writeFault(cause);
@@ -84,27 +78,26 @@ export class StateDatabase implements BanStore {
     this.#db.close();
   }
 
-  #prepare(): void {
-    this.#db.run("PRAGMA busy_timeout = 0");
-    // One owner: a second service on the same folder is told so instead of announcing the same bans.
-    this.#db.run("PRAGMA locking_mode = EXCLUSIVE");
-    this.#db.run("PRAGMA journal_mode = WAL");
-    this.#db.run("PRAGMA synchronous = FULL");
-    const check = this.#db.query("PRAGMA quick_check(1)").get() as { quick_check: string };
-    if (check.quick_check !== "ok") throw corrupt(this.path, check.quick_check);
-    const { user_version: version } = this.#db.query("PRAGMA user_version").get() as { user_version: number };
-    if (version === 0) this.#db.transaction(() => this.#db.run(SCHEMA))();
-    else if (version !== SCHEMA_VERSION) {
-      throw new StateDatabaseError(
-        `${this.path} has schema version ${version}, this build knows ${SCHEMA_VERSION}: run the build that wrote it, or move the file aside`,
-      );
-    }
-    // Proves now, not at the first ban, that the disk takes writes.
-    this.#db.run(`PRAGMA user_version = ${SCHEMA_VERSION}`);
+  /** What is written into a file that was removed is gone with the process: then a copy of it takes its place. */
+  #keepInPlace(): void {
+    const identity = fileIdentity(this.path);
+    if (identity === this.#identity) return;
+    if (identity !== "") throw new Error("the open file was replaced: another floodwall may run on this state_dir");
+    const copy = `${this.path}.copy`;
+    makeFolder(this.path);
+    rmSync(copy, { force: true });
+    this.#db.query("VACUUM INTO ?").run(copy);
+    renameSync(copy, this.path);
+    // Before the copy is opened: closing removes the journal of that name.
+    this.#db.close();
+    this.#db = openPrepared(this.path);
+    this.#identity = fileIdentity(this.path);
   }
 
   #write(sql: string, values: (string | number)[]): void {
     try {
+      // Of a transaction its first step looked.
+      if (!this.#db.inTransaction) this.#keepInPlace();
       this.#db.query(sql).run(...values);
     } catch (cause) {
       throw this.#writeFault(cause);
@@ -122,6 +115,42 @@ export class StateDatabase implements BanStore {
       throw corrupt(this.path, text(cause));
     }
   }
+}
+
+function openPrepared(path: string): Database {
+  let db: Database | null = null;
+  try {
+    makeFolder(path);
+    db = new Database(path, { create: true, strict: true });
+    prepare(db, path);
+    return db;
+  } catch (cause) {
+    db?.close();
+    throw cause instanceof StateDatabaseError ? cause : unusable(path, cause);
+  }
+}
+
+function makeFolder(path: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o750 });
+}
+
+function prepare(db: Database, path: string): void {
+  db.run("PRAGMA busy_timeout = 0");
+  // One owner: a second service on the same folder is told so instead of announcing the same bans.
+  db.run("PRAGMA locking_mode = EXCLUSIVE");
+  db.run("PRAGMA journal_mode = WAL");
+  db.run("PRAGMA synchronous = FULL");
+  const check = db.query("PRAGMA quick_check(1)").get() as { quick_check: string };
+  if (check.quick_check !== "ok") throw corrupt(path, check.quick_check);
+  const { user_version: version } = db.query("PRAGMA user_version").get() as { user_version: number };
+  if (version === 0) db.transaction(() => db.run(SCHEMA))();
+  else if (version !== SCHEMA_VERSION) {
+    throw new StateDatabaseError(
+      `${path} has schema version ${version}, this build knows ${SCHEMA_VERSION}: run the build that wrote it, or move the file aside`,
+    );
+  }
+  // Proves now, not at the first ban, that the disk takes writes.
+  db.run(`PRAGMA user_version = ${SCHEMA_VERSION}`);
 }
 
 function unusable(path: string, cause: unknown): StateDatabaseError {
