@@ -4,8 +4,18 @@ import { AttackLog } from "./attack-log.ts";
 import { type DetectionPolicy, Detector } from "./detector.ts";
 import { screensFor } from "./screens.ts";
 
-const GLOBAL = { name: "global", tenant: null, networks: [], thresholds: thresholds({ pps: 1000, mbps: 100, flows_per_sec: 500 }) };
-const SHOP = { name: "shop", tenant: null, networks: [], thresholds: thresholds({ pps: 50, mbps: 100, flows_per_sec: 500 }) };
+const GLOBAL = {
+  name: "global",
+  tenant: null,
+  networks: [],
+  thresholds: thresholds({ pps: 1000, mbps: 100, flows_per_sec: 500 }),
+};
+const SHOP = {
+  name: "shop",
+  tenant: null,
+  networks: [],
+  thresholds: thresholds({ pps: 50, mbps: 100, flows_per_sec: 500 }),
+};
 
 function detector(overrides: Partial<DetectionPolicy> = {}) {
   let ids = 0;

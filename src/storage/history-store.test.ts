@@ -215,6 +215,26 @@ test("a store that cannot be opened is told of, and tried again until it can", a
   await store.stop();
 });
 
+test("what waits for a part that was opened again is written then, however long its pause", async () => {
+  const driver = new StalledDriver();
+  driver.release();
+  driver.writeFault = new StorageFault("write", "unavailable", "/srv/history.sqlite: removed");
+  const store = storeOver(driver);
+  await store.start();
+  store.saveAttack(attack(), null);
+  await settle();
+  for (const pauseMs of [1000, 2000, 4000]) {
+    clock.advance(pauseMs);
+    await settle();
+  }
+  driver.writeFault = null;
+  // The driver is looked after at 10 s, the pause would last until 15 s.
+  clock.advance(3000);
+  await settle();
+  expect(driver.writes).toHaveLength(1);
+  await store.stop();
+});
+
 describe("the audit trail", () => {
   let place: HistoryPlace;
   let store: HistoryStore;

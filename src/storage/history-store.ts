@@ -249,9 +249,9 @@ export class HistoryStore {
     const comesUp = isUp && !this.#isUp;
     this.#isUp = isUp;
     this.#options.metrics.setUp(isUp);
-    if (!comesUp) return;
-    for (const kind of RECORD_KINDS) this.#queues[kind].wake();
-    this.#tellUp();
+    // Also while it was up: a part of it may have been opened again.
+    if (isUp) for (const kind of RECORD_KINDS) this.#queues[kind].wake();
+    if (comesUp) this.#tellUp();
   }
 
   async #maintain(): Promise<void> {
