@@ -72,6 +72,8 @@ export const UPDATE_INTERVAL_SECONDS_MAX = 1_209_600;
 export const UPDATE_ANSWER_BYTES_MAX = 64 * 1024;
 /** Rows of one answer from the history: one more than a page of 1000, so that a reader sees that there are more. */
 export const HISTORY_ROWS_MAX = 1001;
+/** Refused orders in the audit trail of SQLite, about 250 MB: any caller can bring them about. */
+export const AUDIT_REFUSALS_KEPT = 1_000_000;
 /** Records that wait for the history store, by kind; of traffic, snapshots. */
 export const HISTORY_QUEUES_MAX = {
   audit: 4096,

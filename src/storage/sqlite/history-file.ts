@@ -1,5 +1,6 @@
 /** One SQLite file of history with its tables. Runs in the thread that owns the file; all calls block. */
 import type { Database } from "bun:sqlite";
+import { AUDIT_REFUSALS_KEPT } from "../../limits.ts";
 import type { AnswerTo, HistoryBatch, Question, QuestionName, Questions } from "../history-driver.ts";
 import type { StorageFault } from "../storage-fault.ts";
 import { ATTACK_SCHEMA, AttackTable } from "./attack-table.ts";
@@ -114,6 +115,7 @@ export class HistoryFile {
     const before = nowMs - this.#retentionDays * DAY_MS;
     this.#audit.removeBefore(before);
     yield;
+    yield* this.#audit.removeRefusedBeyond(AUDIT_REFUSALS_KEPT);
     this.#attacks.removeBefore(before);
   }
 
