@@ -4,7 +4,6 @@
  */
 import type { BgpConfig, BgpNeighbor } from "../config/config.ts";
 import type { Announcer, Route, RouteState } from "../mitigation/announcer.ts";
-import type { Prefix } from "../net/prefix.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Environment } from "../system/environment.ts";
 import type { Timers } from "../system/timers.ts";
@@ -117,8 +116,8 @@ export class GobgpAnnouncer implements Announcer {
     this.#reconciler.want(routes);
   }
 
-  routeState(prefix: Prefix): RouteState {
-    return this.#reconciler.state(prefix.text);
+  routeState(route: Route): RouteState {
+    return this.#reconciler.state(route);
   }
 
   /** Also called when a session or the link to the speaker changes. */

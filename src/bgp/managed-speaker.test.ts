@@ -56,7 +56,7 @@ test(
     await until("settled", async () => String(await bird.prefixes()) === "203.0.113.2/32,203.0.113.3/32");
     expect(gobgpdPid()).toBe(pid);
     expect(await bird.establishedSince("speaker")).toBeCloseTo(before, 1);
-    await until("announced", () => second.routeState(blackhole("203.0.113.3/32").prefix).kind === "announced");
+    await until("announced", () => second.routeState(blackhole("203.0.113.3/32")).kind === "announced");
   },
   DEADLINE_MS,
 );
@@ -108,10 +108,10 @@ test(
 
     process.kill(killed, "SIGKILL");
     await until("down", () => !announcer.status().connected);
-    expect(announcer.routeState(routes[0]?.prefix ?? blackhole("::1/128").prefix).kind).toBe("failed");
+    expect(announcer.routeState(routes[0] ?? blackhole("::1/128")).kind).toBe("failed");
 
     await established(announcer);
-    await until("announced again", () => routes.every((r) => announcer.routeState(r.prefix).kind === "announced"));
+    await until("announced again", () => routes.every((r) => announcer.routeState(r).kind === "announced"));
     await until("all in BIRD again", async () => (await bird.prefixes()).length === 3);
     expect(gobgpdPid()).not.toBe(killed);
     expect(warnings.length).toBe(1);
@@ -129,7 +129,7 @@ test(
     const first = blackhole("203.0.113.1/32");
     const second = blackhole("203.0.113.2/32");
     announcer.want([first]);
-    await until("announced", () => announcer.routeState(first.prefix).kind === "announced");
+    await until("announced", () => announcer.routeState(first).kind === "announced");
 
     const pid = gobgpdPid();
     process.kill(pid, "SIGSTOP");
@@ -137,15 +137,15 @@ test(
       await endGobgpd({ pid, workingDirectory: runDirectory(), gracefully: false, timers: systemTimers });
     });
     announcer.want([first, second]);
-    await until("failed", () => announcer.routeState(second.prefix).kind === "failed");
-    expect(JSON.stringify(announcer.routeState(second.prefix))).toContain("does not answer");
+    await until("failed", () => announcer.routeState(second).kind === "failed");
+    expect(JSON.stringify(announcer.routeState(second))).toContain("does not answer");
     expect(announcer.status().connected).toBe(false);
     expect(announcer.status().neighbors.map((n) => n.state)).toEqual(["unknown"]);
     await until("tried again and again", () => faults.length >= 3);
     expect(warnings.length).toBe(1);
 
     process.kill(pid, "SIGCONT");
-    await until("announced", () => announcer.routeState(second.prefix).kind === "announced");
+    await until("announced", () => announcer.routeState(second).kind === "announced");
     expect(await bird.prefixes()).toEqual(["203.0.113.1/32", "203.0.113.2/32"]);
     expect(gobgpdPid()).toBe(pid);
   },
@@ -160,7 +160,7 @@ test(
     const { announcer, warnings, faults } = lab.announcer(bgpConfig(), { clock });
     const route = blackhole("203.0.113.1/32");
     announcer.want([route]);
-    await until("no session", () => announcer.routeState(route.prefix).kind === "no_session");
+    await until("no session", () => announcer.routeState(route).kind === "no_session");
     const frozen = gobgpdPid();
     process.kill(frozen, "SIGSTOP");
     await until("found silent when it was to be adopted again", () => faults.includes("GetBgp"));
@@ -193,7 +193,7 @@ test(
     const { announcer } = lab.announcer(bgpConfig());
     const route = blackhole("203.0.113.1/32");
     announcer.want([route]);
-    await until("no session", () => announcer.routeState(route.prefix).kind === "no_session");
+    await until("no session", () => announcer.routeState(route).kind === "no_session");
     const pid = gobgpdPid();
 
     announcer.reload(bgpConfig({ localAsn: SPEAKER_ASN + 50 }));
@@ -240,11 +240,11 @@ test(
     const { announcer, warnings } = lab.announcer(bgpConfig(), { executable: () => executable });
     const route = blackhole("203.0.113.1/32");
     announcer.want([route]);
-    await until("failed", () => announcer.routeState(route.prefix).kind === "failed");
+    await until("failed", () => announcer.routeState(route).kind === "failed");
     expect(announcer.status().fault).toBe("gobgpd is not installed: apt-get install gobgpd");
     expect(warnings.length).toBe(1);
     executable = "/usr/bin/gobgpd";
-    await until("no session", () => announcer.routeState(route.prefix).kind === "no_session");
+    await until("no session", () => announcer.routeState(route).kind === "no_session");
   },
   DEADLINE_MS,
 );

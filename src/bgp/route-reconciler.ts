@@ -4,10 +4,20 @@
  */
 import type { Route, RouteState } from "../mitigation/announcer.ts";
 import type { Clock } from "../system/clock.ts";
-import { type GobgpClient, IPV4_UNICAST, IPV6_UNICAST } from "./gobgp-client.ts";
+import type { GobgpClient } from "./gobgp-client.ts";
 import type { Session } from "./neighbor.ts";
+import { ROUTE_FAMILIES, type RouteFamily, toGobgpFamily } from "./route-family.ts";
 import { RouteLedger, type SpeakerState } from "./route-ledger.ts";
-import { isOurs, type OwnPath, prefixOfPath, toOwnPath, toPaths, toWithdrawal } from "./route-path.ts";
+import {
+  familyOfKey,
+  isOurs,
+  keyOfPath,
+  type OwnPath,
+  type RouteKey,
+  toOwnPath,
+  toPaths,
+  toWithdrawal,
+} from "./route-path.ts";
 import { asError, SpeakerFault } from "./speaker-fault.ts";
 
 export interface RouteReconcilerOptions {
@@ -20,7 +30,10 @@ export interface RouteReconcilerOptions {
   readonly onChange: () => void;
 }
 
-/** Up to here prefixes are looked up one by one; a neighbor's whole out-table is cheaper beyond. */
+/**
+ * Up to here unicast prefixes are looked up one by one; a neighbor's whole out-table is cheaper beyond. GoBGP cannot
+ * look up single FlowSpec routes.
+ */
 const SINGLE_LOOKUPS_MAX = 16;
 
 export class RouteReconciler {
@@ -49,8 +62,8 @@ export class RouteReconciler {
     });
   }
 
-  state(prefix: string): RouteState {
-    return this.#ledger.state(prefix, this.#speaker);
+  state(route: Route): RouteState {
+    return this.#ledger.state(this.#ledger.keyOf(route), this.#speaker);
   }
 
   advertised(neighbor: string): number {
@@ -134,25 +147,25 @@ export class RouteReconciler {
   }
 
   async #lookUpOut(client: GobgpClient): Promise<void> {
-    const prefixes = this.#ledger.unchecked();
-    if (prefixes.length === 0) return;
+    const keys = this.#ledger.unchecked();
+    if (keys.length === 0) return;
     const sessions = this.#ledger.established();
     await Promise.all(
       sessions.map(async (session) => {
-        const found = await listOut({ client, session, prefixes }).catch(emptyIfRefused);
-        this.#ledger.outTable({ neighbor: session.address, looked: prefixes, found });
+        const found = await listOut({ client, session, keys }).catch(emptyIfRefused);
+        this.#ledger.outTable({ neighbor: session.address, looked: keys, found });
       }),
     );
     // Sessions that changed meanwhile have their own look to come.
     if (this.#ledger.established() !== sessions) return;
     const now = this.#options.clock.monotonicMs();
-    for (const wantedAtMs of this.#ledger.checked(prefixes)) this.#options.onAnnounced(now - wantedAtMs);
+    for (const wantedAtMs of this.#ledger.checked(keys)) this.#options.onAnnounced(now - wantedAtMs);
     this.#options.onChange();
   }
 }
 
 async function listOwnPaths(client: GobgpClient): Promise<readonly OwnPath[]> {
-  const tables = await Promise.all([client.listGlobal(IPV4_UNICAST), client.listGlobal(IPV6_UNICAST)]);
+  const tables = await Promise.all(ROUTE_FAMILIES.map((family) => client.listGlobal(toGobgpFamily(family))));
   return tables.flat().flatMap((path) => toOwnPath(path) ?? []);
 }
 
@@ -162,23 +175,25 @@ function emptyIfRefused(fault: unknown): ReadonlySet<string> {
   throw fault;
 }
 
-/** Our prefixes in a neighbor's out-table, at least those asked for. */
+/** Our routes in a neighbor's out-table, at least those asked for. */
 async function listOut(options: {
   client: GobgpClient;
   session: Session;
-  prefixes: readonly string[];
-}): Promise<ReadonlySet<string>> {
-  const { client, session, prefixes } = options;
+  keys: readonly RouteKey[];
+}): Promise<ReadonlySet<RouteKey>> {
+  const { client, session, keys } = options;
+  const keysByFamily = Map.groupBy(keys, familyOfKey);
   // The speaker lists a family also where the neighbor does not take it.
   const lookups = session.families.map(async (family) => {
-    const ofFamily = prefixes.filter((prefix) => prefix.includes(":") === (family === 6));
+    const ofFamily = keysByFamily.get(family) ?? [];
     if (ofFamily.length === 0) return [];
-    return client.listAdjOut({
-      neighbor: session.address,
-      family: family === 4 ? IPV4_UNICAST : IPV6_UNICAST,
-      prefixes: ofFamily.length > SINGLE_LOOKUPS_MAX ? [] : ofFamily,
-    });
+    const prefixes = canLookUpSingly(family, ofFamily) ? ofFamily : [];
+    return client.listAdjOut({ neighbor: session.address, family: toGobgpFamily(family), prefixes });
   });
   const paths = (await Promise.all(lookups)).flat();
-  return new Set(paths.filter(isOurs).flatMap((path) => prefixOfPath(path) ?? []));
+  return new Set(paths.filter(isOurs).flatMap((path) => keyOfPath(path) ?? []));
+}
+
+function canLookUpSingly(family: RouteFamily, keys: readonly RouteKey[]): boolean {
+  return family.endsWith("unicast") && keys.length <= SINGLE_LOOKUPS_MAX;
 }

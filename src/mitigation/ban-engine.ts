@@ -9,7 +9,7 @@ import type { AttackChange } from "../detection/detector.ts";
 import type { IpAddress } from "../net/address.ts";
 import { hostPrefix, type Prefix } from "../net/prefix.ts";
 import { type AdmissionPolicy, admit, type Refusal } from "./admission.ts";
-import type { Announcer, Route, RouteState } from "./announcer.ts";
+import type { Announcer, Route, RouteState, UnicastRoute } from "./announcer.ts";
 import { type Ban, type BanEvent, MANUAL_UNBAN, next } from "./ban.ts";
 import { type BanCount, CountedBans, countBans } from "./counted-bans.ts";
 import { covers, EndedBans } from "./ended-bans.ts";
@@ -18,7 +18,7 @@ export interface MitigationPolicy extends AdmissionPolicy {
   readonly dryRun: boolean;
   readonly ttlSeconds: number;
   /** The blackhole route of a prefix; null without a BGP speaker. */
-  routeFor(prefix: Prefix): Route | null;
+  routeFor(prefix: Prefix): UnicastRoute | null;
 }
 
 /** Where bans survive the process. */
@@ -176,7 +176,7 @@ export class BanEngine {
   /** null where nothing is to be announced: not active, virtual, or no speaker. */
   routeState(ban: Ban): RouteState | null {
     const { announcer } = this.#options;
-    return announcer !== null && isAnnounced(ban) ? announcer.routeState(ban.prefix) : null;
+    return announcer !== null && ban.route !== null && isAnnounced(ban) ? announcer.routeState(ban.route) : null;
   }
 
   get unsaved(): number {

@@ -1,10 +1,17 @@
 import { describe, expect, test } from "bun:test";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { hostPrefix } from "../net/prefix.ts";
+import type { UnicastRoute } from "./announcer.ts";
 import { type Ban, type BanEvent, next, routeText } from "./ban.ts";
 
 const target = address("192.0.2.1");
-const route = { prefix: hostPrefix(target), nextHop: address("192.0.2.254"), communities: ["65535:666"], localPref: 0 };
+const route: UnicastRoute = {
+  kind: "unicast",
+  prefix: hostPrefix(target),
+  nextHop: address("192.0.2.254"),
+  communities: ["65535:666"],
+  localPref: 0,
+};
 
 function ban(overrides: Partial<Ban> = {}): Ban {
   return {

@@ -5,7 +5,7 @@
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { Metric } from "../traffic/rates.ts";
-import type { Route } from "./announcer.ts";
+import type { UnicastRoute } from "./announcer.ts";
 
 export interface Ban {
   readonly id: string;
@@ -24,7 +24,7 @@ export interface Ban {
   readonly rate: number;
   readonly threshold: number;
   /** null without a BGP speaker. */
-  readonly route: Route | null;
+  readonly route: UnicastRoute | null;
   /** Wall clock, ms. */
   readonly startedAt: number;
   readonly expiresAt: number;
@@ -59,7 +59,7 @@ export type BanEvent =
       readonly isInNetworks: boolean;
       readonly isWhitelisted: boolean;
       readonly dryRun: boolean;
-      readonly route: Route | null;
+      readonly route: UnicastRoute | null;
     };
 
 /** The expiry moves in steps, so that a ban that is pushed on is not written ten times a second. */
@@ -106,12 +106,12 @@ function withdraw(ban: Ban, reason: string, wallMs: number): Ban {
   return { ...ban, state: "withdrawn", withdrawnAt: wallMs, reason };
 }
 
-function sameRoute(a: Route | null, b: Route | null): boolean {
+function sameRoute(a: UnicastRoute | null, b: UnicastRoute | null): boolean {
   return routeText(a) === routeText(b);
 }
 
 /** The route as operators write it: `192.0.2.1/32 next-hop 192.0.2.254 community 65535:666 local-pref 200`. */
-export function routeText(route: Route | null): string {
+export function routeText(route: UnicastRoute | null): string {
   if (route === null) return "";
   const parts = [route.prefix.text, "next-hop", route.nextHop];
   if (route.communities.length > 0) parts.push("community", route.communities.join(" "));

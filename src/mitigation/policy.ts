@@ -1,7 +1,7 @@
 /** What the configuration says about bans, in the form that the ban engine asks for. */
 import type { BgpConfig, Config } from "../config/config.ts";
 import type { Prefix } from "../net/prefix.ts";
-import type { Route } from "./announcer.ts";
+import type { UnicastRoute } from "./announcer.ts";
 import type { MitigationPolicy } from "./ban-engine.ts";
 
 export function mitigationPolicy(config: Config): MitigationPolicy {
@@ -15,7 +15,7 @@ export function mitigationPolicy(config: Config): MitigationPolicy {
   };
 }
 
-function blackhole(prefix: Prefix, bgp: BgpConfig): Route {
+function blackhole(prefix: Prefix, bgp: BgpConfig): UnicastRoute {
   const { communities, localPref } = bgp;
-  return { prefix, nextHop: prefix.family === 4 ? bgp.nextHop : bgp.nextHop6, communities, localPref };
+  return { kind: "unicast", prefix, nextHop: prefix.family === 4 ? bgp.nextHop : bgp.nextHop6, communities, localPref };
 }
