@@ -278,8 +278,8 @@ export class Floodwall {
 
 function logAttack(log: Log, { kind, attack }: AttackEvent): void {
   if (kind === "sampled" || kind === "lasts") return;
-  const { id, target, group, metric, threshold, rates } = attack;
-  log.info({ id, target, group, metric, threshold, rates: Array.from(rates) }, `attack ${kind}`);
+  const { id, target, group, direction, metric, threshold, rates } = attack;
+  log.info({ id, target, group, direction, metric, threshold, rates: Array.from(rates) }, `attack ${kind}`);
 }
 
 function logBan(log: Log, { ban, previous }: BanChange): void {

@@ -2,24 +2,34 @@
  * A host as the API reads it, straight from a row of the packet counter's columns. Of a million hosts most are only
  * compared by one rate, so what costs something (text of the address, views of the columns) is made when it is asked for.
  */
+import type { ActiveAttacks } from "./detection/active-attacks.ts";
 import type { Attack } from "./detection/attack.ts";
 import type { HostView } from "./http/service.ts";
 import type { IpAddress } from "./net/address.ts";
 import { type HostRows, rowAddress } from "./traffic/host-rows.ts";
 import { METRICS, type Rates } from "./traffic/rates.ts";
 
+/** What is known of hosts beside their rates. */
+export interface HostTables {
+  readonly attacks: ActiveAttacks;
+  /** By any hostgroup; after a reload that ended it, what hosts send is still counted, and not shown (interface 2.5). */
+  readonly isOutgoingJudged: boolean;
+}
+
+const SILENT: Rates = new Float64Array(METRICS.length);
+
 export class HostRowView implements HostView {
   readonly group: string;
   readonly #rows: HostRows;
   readonly #row: number;
-  readonly #attacks: ReadonlyMap<IpAddress, Attack>;
+  readonly #tables: HostTables;
 
   /** Valid as long as the row is. */
-  constructor(rows: HostRows, row: number, group: string, attacks: ReadonlyMap<IpAddress, Attack>) {
+  constructor(rows: HostRows, row: number, group: string, tables: HostTables) {
     this.#rows = rows;
     this.#row = row;
     this.group = group;
-    this.#attacks = attacks;
+    this.#tables = tables;
   }
 
   get target(): IpAddress {
@@ -31,11 +41,12 @@ export class HostRowView implements HostView {
   }
 
   get ratesOut(): Rates {
-    return this.#ratesOf(this.#rows.outgoing);
+    return this.#tables.isOutgoingJudged ? this.#ratesOf(this.#rows.outgoing) : SILENT;
   }
 
   get attack(): Attack | null {
-    return this.#attacks.get(this.target) ?? null;
+    const { attacks } = this.#tables;
+    return attacks.size === 0 ? null : attacks.on(this.target);
   }
 
   #ratesOf(column: Float64Array): Rates {

@@ -43,8 +43,8 @@ export class PacketPath {
   constructor(options: PacketPathOptions) {
     const { native, config, capture, detector, log, timers, now } = options;
     const { windowMs, tickMs } = config.detection;
-    const { maxHosts } = capture;
-    const fixed = { countOutgoing: false, clock: "monotonic", idleMs: HOST_IDLE_MS } as const;
+    const { maxHosts, countOutgoing } = capture;
+    const fixed = { countOutgoing, clock: "monotonic", idleMs: HOST_IDLE_MS } as const;
     this.engine = native.openEngine({ maxHosts, windowMs, tickMs, ...fixed });
     this.#capture = new Capture(this.engine, capture, log, (ms, fn) => timers.every(ms, fn));
     this.judge = new TickJudge(this.engine, detector, SCREENED_ROWS_MAX);

@@ -30,7 +30,7 @@ export function replay({ native, config, capture, print }: ReplayOptions): void 
     maxHosts: config.capture?.maxHosts ?? 1_048_576,
     windowMs: config.detection.windowMs,
     tickMs: config.detection.tickMs,
-    countOutgoing: false,
+    countOutgoing: config.hostgroups.some(({ thresholdsOutgoing }) => thresholdsOutgoing !== null),
     clock: "capture",
     idleMs: HOST_IDLE_MS,
   });
@@ -100,9 +100,13 @@ function summarize(source: Replay, attacks: ReadonlyMap<string, Attack>, print: 
 }
 
 function attackLine({ kind, attack }: AttackChange): string {
-  if (kind === "ended") return `attack ended    ${attack.target}  after ${seconds(attack)} s`;
+  if (kind === "ended") return `attack ended    ${victim(attack)}  after ${seconds(attack)} s`;
   const { metric } = attack;
-  return `attack started  ${attack.target}  ${metric} ${rateText(metric, attackRate(attack))} > ${attack.threshold}`;
+  return `attack started  ${victim(attack)}  ${metric} ${rateText(metric, attackRate(attack))} > ${attack.threshold}`;
+}
+
+function victim({ target, group, direction }: Attack): string {
+  return `${target ?? `hostgroup ${group}`}${direction === "outgoing" ? " outgoing" : ""}`;
 }
 
 function sampleLine({ target, sample }: SampledAttack): string {

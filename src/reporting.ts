@@ -106,7 +106,7 @@ export class Reporting {
     // The feed looks at what lasts in its own time, and the history keeps begin and end.
     if (kind === "lasts") return;
     feed.publish({ kind: "attack", view: { attack, ban } });
-    this.#attackHistory?.save(attack, service.tenancy().tenantOf(attack.target));
+    this.#attackHistory?.save(attack, service.tenancy().ownerOf(attack));
   }
 
   #banChanged({ ban, previous }: BanChange): void {

@@ -136,11 +136,13 @@ export class RunningService implements Service {
     const rows = this.#rows;
     for (let cursor = 0; cursor >= 0; ) {
       // Of the moment that the rows are read in, since that is whose groups they name.
-      const { config } = this.#floodwall;
+      const { hostgroups } = this.#floodwall.config;
+      const isOutgoingJudged = hostgroups.some(({ thresholdsOutgoing }) => thresholdsOutgoing !== null);
+      const tables = { attacks: detector.active, isOutgoingJudged };
       const { next, count } = packetPath.engine.readHosts(cursor, rows);
       for (let row = 0; row < count; row++) {
-        const group = config.hostgroups[rows.groups[row] as number]?.name ?? "global";
-        yield new HostRowView(rows, row, group, detector.active);
+        const group = hostgroups[rows.groups[row] as number]?.name ?? "global";
+        yield new HostRowView(rows, row, group, tables);
       }
       cursor = next;
     }
@@ -168,7 +170,7 @@ export class RunningService implements Service {
     if (tenant === null) return { activeAttacks: detector.active.size, activeBans: bans.active.size };
     const tenancy = this.tenancy();
     return {
-      activeAttacks: [...detector.active.values()].filter(({ target }) => tenancy.tenantOf(target) === tenant).length,
+      activeAttacks: [...detector.active.values()].filter((attack) => tenancy.ownerOf(attack) === tenant).length,
       activeBans: [...bans.active.keys()].filter((target) => tenancy.tenantOf(target) === tenant).length,
     };
   }
@@ -177,7 +179,12 @@ export class RunningService implements Service {
   #hostgroupsOf(tenant: string | null): StatusView["hostgroups"] {
     const { hostgroups } = this.#floodwall.config;
     const own = tenant === null ? hostgroups : hostgroups.slice(1).filter((group) => group.tenant === tenant);
-    return own.map(({ name }) => ({ name, calculation: "per_host", mitigation: "blackhole", ban: true }));
+    return own.map(({ name, calculation }) => ({
+      name,
+      calculation,
+      mitigation: "blackhole",
+      ban: calculation === "per_host",
+    }));
   }
 
   #bgp(): BgpView | null {

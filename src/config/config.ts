@@ -41,6 +41,8 @@ export interface CaptureConfig {
   readonly pcapFile: string | null;
   readonly pace: "real" | "max";
   readonly maxHosts: number;
+  /** Whether what hosts send is counted as well: only where `thresholds_outgoing` is set, since it takes memory. */
+  readonly countOutgoing: boolean;
 }
 
 export interface CaptureInterface {
@@ -67,7 +69,11 @@ export type Thresholds = readonly number[];
 export interface Hostgroup {
   readonly name: string;
   readonly networks: readonly Prefix[];
+  /** `total`: the sums of its hosts are judged, and the hosts themselves are not. */
+  readonly calculation: "per_host" | "total";
   readonly thresholds: Thresholds;
+  /** null: what its hosts send is not judged. */
+  readonly thresholdsOutgoing: Thresholds | null;
   /** Owner of the group's addresses; null: none. */
   readonly tenant: string | null;
 }

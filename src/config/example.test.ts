@@ -30,6 +30,7 @@ test("the example shows the defaults of the sections that are off as well", () =
   const minimal = configOf(`networks: [192.0.2.0/24]
 thresholds: {pps: 1, mbps: 1, flows_per_sec: 1}
 capture: {interfaces: [{name: eth1, mode: mirror}]}
+thresholds_outgoing: {pps: 100000}
 bgp:
   local_asn: 64500
   router_id: 192.0.2.10

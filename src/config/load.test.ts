@@ -54,7 +54,14 @@ describe("defaults", () => {
     expect(lookup.table.lengths).toEqual(Uint8Array.of(120));
     expect(whitelist.packed.lengths).toHaveLength(0);
     expect(hostgroups).toEqual([
-      { name: "global", tenant: null, networks: [], thresholds: [100_000, 1000, 20_000, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0] },
+      {
+        name: "global",
+        tenant: null,
+        networks: [],
+        calculation: "per_host",
+        thresholds: [100_000, 1000, 20_000, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+        thresholdsOutgoing: null,
+      },
     ]);
     expect<unknown>(rest).toEqual({
       dryRun: true,
@@ -104,6 +111,7 @@ describe("defaults", () => {
       pcapFile: null,
       pace: "real",
       maxHosts: 1_048_576,
+      countOutgoing: false,
     });
   });
 
@@ -138,6 +146,16 @@ describe("a full file", () => {
     expect(at(web, "pps")).toBe(500_000);
     expect(at(dns, "udp_pps")).toBe(0);
     expect(at(dns, "mbps")).toBe(at(global, "mbps"));
+  });
+
+  test("gives a hostgroup what it does not set of what hosts may send", () => {
+    const [global, web, dns] = config.hostgroups.map(({ thresholdsOutgoing }) => thresholdsOutgoing);
+    expect(global?.slice(0, 6)).toEqual([40_000, 0, 0, 0, 0, 0]);
+    expect(web?.slice(0, 2)).toEqual([0, 300]);
+    expect(web?.[METRICS.indexOf("udp_mbps")]).toBe(100);
+    expect(dns).toEqual(global);
+    expect(config.hostgroups.map(({ calculation }) => calculation)).toEqual(["per_host", "total", "per_host"]);
+    expect(config.capture?.countOutgoing).toBe(true);
   });
 });
 

@@ -31,6 +31,7 @@ const RESTART_KEYS: readonly (readonly [key: string, read: (config: Config) => u
 /** Empty when `next` can be applied as a whole. The named keys keep their running values until the restart. */
 export function restartKeys(running: Config, next: Config): string[] {
   const changed = RESTART_KEYS.filter(([, read]) => !isSame(read(running), read(next))).map(([key]) => key);
+  if (beginsOutgoing(running, next)) changed.push("thresholds_outgoing");
   if (opensRoutable(running.api, next.api)) changed.push("api.tokens");
   // When a whole section comes or goes, its keys say nothing more.
   return changed.filter((key) => !changed.includes(key.split(".")[0] ?? "") || !key.includes("."));
@@ -47,12 +48,22 @@ export function keepRestartKeys(running: Config, next: Config): Config {
   return Object.freeze({
     ...next,
     capture: running.capture,
+    hostgroups: beginsOutgoing(running, next) ? withoutOutgoing(next.hostgroups) : next.hostgroups,
     detection: { ...next.detection, windowMs, tickMs },
     stateDir: running.stateDir,
     storage: running.storage,
     bgp: keepBgp(running.bgp, next.bgp),
     api: keepApi(running.api, next.api),
   });
+}
+
+/** What hosts send is counted from the start of the process or not at all. */
+function beginsOutgoing(running: Config, next: Config): boolean {
+  return running.capture?.countOutgoing === false && next.capture?.countOutgoing === true;
+}
+
+function withoutOutgoing(hostgroups: Config["hostgroups"]): Config["hostgroups"] {
+  return hostgroups.map((group) => Object.freeze({ ...group, thresholdsOutgoing: null }));
 }
 
 /** Without tokens the API is open, which no address but a loopback one may be: then they stay as long as the address. */

@@ -45,6 +45,7 @@ import {
 } from "./output-rules.ts";
 import type { ConfigFile } from "./schema.ts";
 import type { Finding, Pruned } from "./shape.ts";
+import { outgoingThresholdsSaySomething } from "./threshold-rules.ts";
 
 export type Rule = (file: Pruned<ConfigFile>) => Iterable<Finding>;
 
@@ -55,6 +56,7 @@ const RULES: readonly Rule[] = [
   groupNamesAreUnique,
   groupNetworksLieInNetworks,
   groupNetworksAreTakenOnce,
+  outgoingThresholdsSaySomething,
   tickDividesWindow,
   captureHasOneSource,
   paceGoesWithFile,

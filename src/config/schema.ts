@@ -33,6 +33,17 @@ const OPTIONAL = {
   frag_mbps: Type.Optional(OptionalLimit),
 };
 
+/** Of what hosts send: any of them; 0 is off. */
+const Outgoing = Type.Object(
+  {
+    pps: Type.Optional(OptionalLimit),
+    mbps: Type.Optional(OptionalLimit),
+    flows_per_sec: Type.Optional(OptionalLimit),
+    ...OPTIONAL,
+  },
+  closed,
+);
+
 const Interface = Type.Object(
   {
     name: text("interfaceName"),
@@ -70,8 +81,10 @@ const Group = Type.Object(
   {
     name: text("groupName"),
     networks: list(text("prefix"), PREFIXES_MAX, { atLeastOne: true }),
+    calculation: Type.Unsafe<"per_host" | "total">({ ...oneOf("per_host", "total"), default: "per_host" }),
     /** Partial: what is absent is inherited. */
     thresholds: Type.Partial(Type.Object({ ...BASE, ...OPTIONAL }), withDefaults),
+    thresholds_outgoing: Type.Optional(Outgoing),
     tenant: Type.Optional(text("tenantName")),
   },
   closed,
@@ -132,6 +145,7 @@ export const ConfigFile = Type.Object(
     capture: Type.Optional(Capture),
     detection: Detection,
     thresholds: Type.Object({ ...BASE, ...OPTIONAL }, closed),
+    thresholds_outgoing: Type.Optional(Outgoing),
     hostgroups: list(Group, HOSTGROUPS_MAX),
     ban: Ban,
     state_dir: text("absolutePath", { default: "/var/lib/floodwall" }),

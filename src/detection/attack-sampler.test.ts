@@ -110,7 +110,7 @@ describe("attacks that wait for a sample", () => {
 
   test("have their turns one after the other when a caller leaves off", () => {
     const { headers, sampler } = harness();
-    for (const target of [VICTIM, OTHER]) sampler.begin(attack({ target }), at(0));
+    for (const target of [VICTIM, OTHER]) sampler.begin(attack({ id: target, target }), at(0));
     for (let turn = 0; turn < 3; turn++) for (const _ of sampler.readings(at(0))) break;
     expect(headers.asked).toEqual([VICTIM, OTHER, VICTIM]);
   });
@@ -124,7 +124,7 @@ describe("attacks that wait for a sample", () => {
 
   test("do not wait behind one that cannot be read", () => {
     const { headers, sampler } = harness();
-    for (const target of [VICTIM, OTHER]) sampler.begin(attack({ target }), at(0));
+    for (const target of [VICTIM, OTHER]) sampler.begin(attack({ id: target, target }), at(0));
     headers.fault = new Error("closed");
     expect(() => [...sampler.readings(at(0))]).toThrow("closed");
     expect(() => [...sampler.readings(at(0))]).toThrow("closed");
@@ -141,7 +141,7 @@ describe("attacks that wait for a sample", () => {
     sampler.reconfigure(null);
     expect(read(0)).toEqual([]);
     sampler.reconfigure(POLICY);
-    sampler.begin(attack({ target: OTHER }), at(0));
+    sampler.begin(attack({ id: OTHER, target: OTHER }), at(0));
     expect(read(0)).toEqual([`${OTHER} 0 false`]);
     expect(headers.asked).toEqual([OTHER]);
   });

@@ -23,6 +23,8 @@ export interface SamplingPolicy extends SampleBounds {
 }
 
 export interface SampledAttack {
+  /** Of the attack. */
+  readonly id: string;
   readonly target: IpAddress;
   readonly sample: Sample;
   /** No further reading follows. */
@@ -30,6 +32,7 @@ export interface SampledAttack {
 }
 
 interface Waiting {
+  readonly target: IpAddress;
   readonly direction: Direction;
   /** Monotonic ms. */
   readonly detectedMs: number;
@@ -38,8 +41,8 @@ interface Waiting {
 export class AttackSampler {
   readonly #headers: HeaderSamples;
   #policy: SamplingPolicy | null = null;
-  /** By target, in the order of their next reading. */
-  readonly #waiting = new Map<IpAddress, Waiting>();
+  /** By attack, in the order of their next reading. */
+  readonly #waiting = new Map<string, Waiting>();
   #records = new Uint8Array(0);
 
   /** @param policy null: sampling is off. */
@@ -62,12 +65,14 @@ export class AttackSampler {
   attacksChanged(changes: readonly AttackChange[], now: Now): void {
     for (const { kind, attack } of changes) {
       if (kind === "started") this.begin(attack, now);
-      else if (kind === "ended") this.#waiting.delete(attack.target);
+      else if (kind === "ended") this.#waiting.delete(attack.id);
     }
   }
 
-  begin({ target, direction }: Attack, now: Now): void {
-    if (this.#policy !== null) this.#waiting.set(target, { direction, detectedMs: now.monotonicMs });
+  /** An attack on a hostgroup has no sample: headers are kept by host. */
+  begin({ id, target, direction }: Attack, now: Now): void {
+    if (this.#policy === null || target === null) return;
+    this.#waiting.set(id, { target, direction, detectedMs: now.monotonicMs });
   }
 
   /**
@@ -75,16 +80,17 @@ export class AttackSampler {
    * caller with other work leaves off, and the rest have their turn the next time.
    */
   *readings(now: Now): Generator<SampledAttack> {
-    for (const [target, waiting] of [...this.#waiting]) {
+    for (const [id, waiting] of [...this.#waiting]) {
       if (this.#policy === null) return;
       const elapsedMs = now.monotonicMs - waiting.detectedMs;
       // To the end first: a reading that fails must not be the next one too.
-      this.#waiting.delete(target);
-      this.#waiting.set(target, waiting);
+      this.#waiting.delete(id);
+      this.#waiting.set(id, waiting);
+      const { target } = waiting;
       const packets = this.#packets(target, waiting.direction, this.#policy.windowMs + elapsedMs);
       const isComplete = packets.length >= ENOUGH_PACKETS || elapsedMs >= COMPLETION_MS;
-      if (isComplete) this.#waiting.delete(target);
-      yield { target, sample: sampleOf(packets, this.#policy), isComplete };
+      if (isComplete) this.#waiting.delete(id);
+      yield { id, target, sample: sampleOf(packets, this.#policy), isComplete };
     }
   }
 

@@ -1,8 +1,8 @@
 /**
- * One attack on one host, from the tick that crossed a threshold to the end of its hysteresis (interface 2.2, 3.2).
- * Knows nothing of bans, storage or the wire.
+ * One attack on one host, or on a hostgroup as a whole, from the tick that crossed a threshold to the end of its
+ * hysteresis (interface 2.2, 3.2). Knows nothing of bans, storage or the wire.
  */
-import type { Hostgroup, Thresholds } from "../config/config.ts";
+import type { Thresholds } from "../config/config.ts";
 import type { IpAddress } from "../net/address.ts";
 import { type Direction, METRICS, type Metric, type Rates } from "../traffic/rates.ts";
 import type { Reason } from "./reason.ts";
@@ -12,7 +12,8 @@ export interface Attack {
   /** Stable over a restart. */
   readonly id: string;
   readonly scope: "host" | "group";
-  readonly target: IpAddress;
+  /** null: scope group. */
+  readonly target: IpAddress | null;
   readonly group: string;
   readonly direction: Direction;
   /** The first metric in the order of METRICS that was crossed; frozen. */
@@ -48,26 +49,29 @@ export interface Now {
 
 export interface Detection {
   readonly id: string;
-  readonly target: IpAddress;
-  readonly group: Hostgroup;
+  /** null: the hostgroup as a whole. */
+  readonly target: IpAddress | null;
+  readonly group: string;
   readonly direction: Direction;
   /** Index in METRICS of the first metric that was crossed. */
   readonly metric: number;
+  /** Those that it was judged by. */
+  readonly thresholds: Thresholds;
   readonly rates: Rates;
   readonly reason: Reason;
 }
 
 export function startAttack(detection: Detection, now: Now): Attack {
-  const { id, target, group, direction, metric, rates, reason } = detection;
+  const { id, target, group, direction, metric, thresholds, rates, reason } = detection;
   return {
     id,
-    scope: "host",
+    scope: target === null ? "group" : "host",
     target,
-    group: group.name,
+    group,
     direction,
     metric: METRICS[metric] as Metric,
-    threshold: group.thresholds[metric] as number,
-    thresholds: group.thresholds,
+    threshold: thresholds[metric] as number,
+    thresholds,
     reason,
     sample: null,
     startedAt: now.wallMs,

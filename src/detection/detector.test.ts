@@ -1,11 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { address, type HostRowFields, hostRows, thresholds } from "../../test/fixtures/host-rows.ts";
+import { hostgroup } from "../../test/fixtures/hostgroups.ts";
 import { AttackLog } from "./attack-log.ts";
-import { type DetectionPolicy, Detector } from "./detector.ts";
+import { type AttackChange, type DetectionPolicy, Detector } from "./detector.ts";
 import { screensFor } from "./screens.ts";
 
-const GLOBAL = { name: "global", tenant: null, networks: [], thresholds: thresholds({ pps: 1000, mbps: 100, flows_per_sec: 500 }) };
-const SHOP = { name: "shop", tenant: null, networks: [], thresholds: thresholds({ pps: 50, mbps: 100, flows_per_sec: 500 }) };
+const GLOBAL = hostgroup({ pps: 1000, mbps: 100, flows_per_sec: 500 });
+const SHOP = hostgroup({ pps: 50, mbps: 100, flows_per_sec: 500 }, { name: "shop" });
 
 function detector(overrides: Partial<DetectionPolicy> = {}) {
   let ids = 0;
@@ -64,7 +65,7 @@ describe("detection", () => {
   test("counts what it refuses over the bound of attacks in progress", () => {
     const { made, tick } = detector({ maxActive: 1 });
     tick(0, flood("192.0.2.1"), flood("192.0.2.2"));
-    expect([...made.active.keys()]).toEqual([address("192.0.2.1")]);
+    expect([...made.active.targets()]).toEqual([address("192.0.2.1")]);
     expect(made.refused).toBe(1);
   });
 
@@ -80,6 +81,96 @@ describe("detection", () => {
   test("skips a row whose group a reload has just removed", () => {
     expect(detector().tick(0, { ...flood(), group: 7 })).toEqual([]);
   });
+});
+
+describe("outgoing detection", () => {
+  const OUT = hostgroup({ pps: 1000 }, { thresholdsOutgoing: thresholds({ pps: 200 }) });
+  const named = ({ kind, attack }: AttackChange) => `${kind} ${attack.direction} ${attack.target} ${attack.threshold}`;
+  const judging = (hostgroups = [OUT]) => {
+    let ids = 0;
+    const made = new Detector({ hostgroups, sustainMs: 0, hysteresisMs: 0, maxActive: 9 }, () => `a${++ids}`);
+    return (...hosts: HostRowFields[]) =>
+      made.judge(hostRows(...hosts), hosts.length, { wallMs: 0, monotonicMs: 0 }).map(named);
+  };
+
+  test("judges what a host sends by thresholds of its own", () => {
+    expect(judging()({ target: "192.0.2.1", rates: {}, outgoing: { pps: 201 } })).toEqual([
+      "started outgoing 192.0.2.1 200",
+    ]);
+    expect(judging()({ target: "192.0.2.1", rates: { pps: 201 }, outgoing: { pps: 200 } })).toEqual([]);
+  });
+
+  test("judges nothing that is sent without thresholds for it", () => {
+    const judge = judging([hostgroup({ pps: 1000 })]);
+    expect(judge({ target: "192.0.2.1", rates: {}, outgoing: { pps: 1e9 } })).toEqual([]);
+  });
+
+  test("has one attack in each direction on the same host, each with an end of its own", () => {
+    const judge = judging();
+    expect(judge({ target: "192.0.2.1", rates: { pps: 1001 }, outgoing: { pps: 201 } })).toEqual([
+      "started incoming 192.0.2.1 1000",
+      "started outgoing 192.0.2.1 200",
+    ]);
+    expect(judge({ target: "192.0.2.1", rates: { pps: 1001 }, outgoing: { pps: 1 } })).toEqual([
+      "lasts incoming 192.0.2.1 1000",
+      "ended outgoing 192.0.2.1 200",
+    ]);
+    expect(judge()).toEqual(["ended incoming 192.0.2.1 1000"]);
+  });
+});
+
+describe("a hostgroup judged as a whole", () => {
+  const WHOLE = hostgroup({ pps: 1000 }, { name: "whole", calculation: "total" });
+  const setUp = () => {
+    let ids = 0;
+    const policy = { hostgroups: [GLOBAL, WHOLE], sustainMs: 0, hysteresisMs: 0, maxActive: 9 };
+    const made = new Detector(policy, () => `a${++ids}`);
+    const judge = (pps: number, ...hosts: HostRowFields[]) => {
+      const sums = hostRows({ target: "0.0.0.0", rates: {} }, { target: "0.0.0.0", rates: { pps } });
+      return made
+        .judge(hostRows(...hosts), hosts.length, { wallMs: 0, monotonicMs: 0 }, sums)
+        .map(({ kind, attack: { scope, target, group } }) => `${kind} ${scope} ${target} ${group}`);
+    };
+    return { made, judge, policy };
+  };
+
+  test("is attacked when the sum of its hosts is over its thresholds", () => {
+    const { judge } = setUp();
+    expect(judge(1000)).toEqual([]);
+    expect(judge(1001)).toEqual(["started group null whole"]);
+    expect(judge(1001)).toEqual(["lasts group null whole"]);
+    expect(judge(1)).toEqual(["ended group null whole"]);
+  });
+
+  test("has no attack on a single host", () => {
+    expect(setUp().judge(0, { ...flood(), group: 1 })).toEqual([]);
+  });
+
+  test("ends its attack when a reload takes the group away", () => {
+    const { made, judge, policy } = setUp();
+    judge(1001);
+    made.reconfigure({ ...policy, hostgroups: [GLOBAL] });
+    expect(made.groupsToRead).toBe(1);
+    expect(judge(1001)).toEqual(["ended group null whole"]);
+    expect(made.groupsToRead).toBe(0);
+  });
+
+  test("goes on with its attack after a restart", () => {
+    const before = setUp();
+    before.judge(1001);
+    const after = setUp();
+    after.made.restore([...before.made.active.values()]);
+    expect(after.judge(1001)).toEqual(["lasts group null whole"]);
+  });
+});
+
+test("screens hand over hosts by what they send as well, and no host of a group that is judged as a whole", () => {
+  const screens = screensFor([
+    hostgroup({ pps: 1000 }, { thresholdsOutgoing: thresholds({ mbps: 7 }) }),
+    hostgroup({ pps: 1000 }, { calculation: "total" }),
+  ]);
+  expect([...screens.slice(13, 16)]).toEqual([Number.POSITIVE_INFINITY, 7, Number.POSITIVE_INFINITY]);
+  expect(screens.slice(26).every((screen) => screen === Number.POSITIVE_INFINITY)).toBe(true);
 });
 
 test("screens hand over what a threshold judges and nothing else", () => {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { ethernet, ip, udp } from "../../test/fixtures/frames.ts";
 import { FakeHeaderSamples } from "../../test/fixtures/header-samples.ts";
-import { address, hostRows, thresholds } from "../../test/fixtures/host-rows.ts";
+import { address, hostRows } from "../../test/fixtures/host-rows.ts";
+import { hostgroup } from "../../test/fixtures/hostgroups.ts";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
 import { AttackSampler } from "./attack-sampler.ts";
 import { Detector } from "./detector.ts";
@@ -17,9 +18,9 @@ function harness() {
   const timers = new ManualTimers(clock);
   const headers = new FakeHeaderSamples();
   headers.frames = [{ frame: ethernet(ip({ src: "198.51.100.1", dst: VICTIM }, udp())) }];
-  const group = { name: "global", tenant: null, networks: [], thresholds: thresholds({ pps: 10 }) };
-  const policy = { hostgroups: [group], sustainMs: 0, hysteresisMs: 0, maxActive: 10 };
-  const detector = new Detector(policy, () => "a1");
+  let ids = 0;
+  const policy = { hostgroups: [hostgroup({ pps: 10 })], sustainMs: 0, hysteresisMs: 0, maxActive: 10 };
+  const detector = new Detector(policy, () => `a${++ids}`);
   const now = () => ({ wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() });
   const seen: string[] = [];
   const loop = new SamplingLoop({
@@ -75,12 +76,12 @@ describe("samples", () => {
       monotonicMs: 0,
     });
     const sample = sampleOf([], { top: 1, flows: 0 });
-    detector.attachSample(address(OTHER), sample);
+    detector.attachSample("a2", sample);
     loop.start();
     tick(VICTIM, OTHER);
     clock.advance(READ_AFTER_MS);
     expect(seen).toEqual([`${VICTIM} 1`]);
-    expect(detector.active.get(address(OTHER))?.sample).toBe(sample);
+    expect(detector.active.on(address(OTHER))?.sample).toBe(sample);
   });
 
   test("keep the event loop no longer than their budget", () => {

@@ -52,8 +52,8 @@ export class SamplingLoop {
     this.#cancel = null;
     const began = now();
     try {
-      for (const { target, sample } of sampler.readings(began)) {
-        const attack = detector.attachSample(target, sample);
+      for (const { id, sample } of sampler.readings(began)) {
+        const attack = detector.attachSample(id, sample);
         if (attack !== null) onSampled(attack);
         if (now().monotonicMs - began.monotonicMs >= READING_BUDGET_MS) break;
       }

@@ -187,8 +187,8 @@ export class EventFeed {
 
   #tell(event: FeedEvent): void {
     const { kind, view } = event;
-    const { target } = kind === "attack" ? view.attack : view.ban;
-    const tenant = this.#options.tenancy().tenantOf(target);
+    const tenancy = this.#options.tenancy();
+    const tenant = kind === "attack" ? tenancy.ownerOf(view.attack) : tenancy.tenantOf(view.ban.target);
     const wire = kind === "attack" ? attackToWire(view, tenant) : banToWire(view);
     const id = this.#nextId();
     const bytes = encode(kind, id, JSON.stringify(wire));

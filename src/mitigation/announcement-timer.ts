@@ -17,9 +17,11 @@ export class AnnouncementTimer {
   /** To be told before the ban engine: a ban that was there before says nothing of how fast we are. */
   attacksChanged(changes: readonly AttackChange[], monotonicMs: number): void {
     for (const { kind, attack } of changes) {
-      if (kind === "ended") this.#detectedMs.delete(attack.target);
-      else if (kind === "started" && !this.#bans.active.has(attack.target)) {
-        this.#detectedMs.set(attack.target, monotonicMs);
+      const { target } = attack;
+      if (target === null) continue;
+      if (kind === "ended") this.#detectedMs.delete(target);
+      else if (kind === "started" && !this.#bans.active.has(target)) {
+        this.#detectedMs.set(target, monotonicMs);
       }
     }
   }

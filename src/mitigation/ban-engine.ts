@@ -168,7 +168,7 @@ export class BanEngine {
 
   /** The ban that an attack has or had. */
   banOf(attack: Attack): Ban | null {
-    const active = this.#active.get(attack.target);
+    const active = attack.target === null ? undefined : this.#active.get(attack.target);
     if (active !== undefined && (attack.endedAt === null || covers(active, attack))) return active;
     return this.#refused.get(attack.id) ?? this.#ended.of(attack);
   }
@@ -184,34 +184,36 @@ export class BanEngine {
   }
 
   #attackChanged({ kind, attack }: AttackChange, wallMs: number): void {
-    const ban = this.#active.get(attack.target);
+    const { target } = attack;
+    // A hostgroup as a whole has no address to ban: such an attack alerts.
+    if (target === null) return;
+    const ban = this.#active.get(target);
     if (kind === "ended") {
-      this.#attackEnded(attack, wallMs);
+      this.#attackEnded(attack, ban, wallMs);
     } else if (ban !== undefined) {
       this.#apply(ban, { kind: "attack_lasts", attackId: attack.id, ttlSeconds: this.#policy.ttlSeconds }, wallMs);
     } else if (!this.#pardoned.has(attack.id)) {
-      this.#banAttacked(attack, wallMs);
+      this.#banAttacked(target, attack, wallMs);
     }
   }
 
-  #banAttacked(attack: Attack, wallMs: number): void {
-    const admission = this.#admit(attack.target);
+  #banAttacked(target: IpAddress, attack: Attack, wallMs: number): void {
+    const admission = this.#admit(target);
     const previous = this.#refused.get(attack.id) ?? null;
     if (admission.kind === "refused") {
       if (previous?.reason === admission.reason) return;
-      const rejected = { ...this.#newBan(attack.target, attack, wallMs), ...rejection(admission.reason) };
+      const rejected = { ...this.#newBan(target, attack, wallMs), ...rejection(admission.reason) };
       this.#refused.set(attack.id, rejected);
       this.#options.onChange(rejected, previous);
       return;
     }
     this.#refused.delete(attack.id);
-    const ban = this.#newBan(attack.target, attack, wallMs);
+    const ban = this.#newBan(target, attack, wallMs);
     this.#put(ban, null);
     this.#saveSoon(ban.id, ban);
   }
 
-  #attackEnded(attack: Attack, wallMs: number): void {
-    const ban = this.#active.get(attack.target);
+  #attackEnded(attack: Attack, ban: Ban | undefined, wallMs: number): void {
     if (ban?.attackId === attack.id) this.#apply(ban, { kind: "attack_ended" }, wallMs);
     const refused = this.#refused.get(attack.id);
     if (refused !== undefined) {

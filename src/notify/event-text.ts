@@ -54,8 +54,8 @@ function describeAttack({ kind, attack, ban }: AttackEvent): EventText {
   };
 }
 
-function victim({ scope, target, group }: Attack): string {
-  return scope === "group" ? `hostgroup ${group}` : target;
+function victim({ target, group }: Attack): string {
+  return target ?? `hostgroup ${group}`;
 }
 
 /** What is being done about an attack. */

@@ -19,7 +19,7 @@ export interface HistoryRecorderOptions {
   readonly rowsMax: number;
   readonly hosts: HostReader;
   /** Attacks in progress. */
-  readonly attacks: () => Iterable<{ readonly target: IpAddress; readonly direction: Direction }>;
+  readonly attacks: () => Iterable<{ readonly target: IpAddress | null; readonly direction: Direction }>;
   /** The learned pps of a row; null: nothing was learned. */
   readonly baselinePps: (rows: HostRows, row: number, direction: Direction) => number | null;
   /** Runs `fn` every `ms`; returns what calls it off. */
@@ -111,8 +111,9 @@ class Attacked {
   readonly #targets: Record<Direction, Set<IpAddress>> = { incoming: new Set(), outgoing: new Set() };
   readonly #tails = new Set<number>();
 
-  constructor(attacks: Iterable<{ readonly target: IpAddress; readonly direction: Direction }>) {
+  constructor(attacks: Iterable<{ readonly target: IpAddress | null; readonly direction: Direction }>) {
     for (const { target, direction } of attacks) {
+      if (target === null) continue;
       this.#targets[direction].add(target);
       this.#tails.add(tailOf(addressToBytes(target), 0));
     }

@@ -97,6 +97,16 @@ test.each([
   expect((await attackOnWire({ target: address(target) }))["tenant"]).toBe(tenant as string);
 });
 
+test("2.2 scope group has no target, and the tenant of its group", async () => {
+  const wire = await attackOnWire({ scope: "group", target: null, group: "web" });
+  expect(wire).toMatchObject({ scope: "group", group: "web", tenant: "acme" });
+  expect(wire).not.toHaveProperty("target");
+});
+
+test("2.2 direction is outgoing for what a host sends", async () => {
+  expect(await attackOnWire({ direction: "outgoing" })).toMatchObject({ direction: "outgoing" });
+});
+
 test("2.2 rates are those of the attack, in the shape of 2.3", async () => {
   expect(await attackOnWire()).toMatchObject({ rates: { pps: 1500.123, mbps: 20, flows_per_sec: 0, udp_pps: 1200 } });
 });

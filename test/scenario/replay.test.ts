@@ -83,6 +83,28 @@ describe("floodwall replay", () => {
     expect(lines.at(-1)).toBe("0 attacks, 0 of them still going on at the end");
   });
 
+  test("tells what a host sends apart from what it gets, when that is judged", () => {
+    const sent = ethernet(ip({ src: VICTIM, dst: "198.51.100.9" }, udp({ payload: new Uint8Array(100) })));
+    const capture = flood(sent, 900, 2);
+    const { lines } = replay(capture, `${CONFIG}${BGP}thresholds_outgoing: { pps: 500 }\n`);
+    const text = lines.join("\n");
+    expect(text).toMatch(/attack started {2}203\.0\.113\.7 outgoing {2}pps \d+ > 500/);
+    expect(text).toMatch(/attack ended {4}203\.0\.113\.7 outgoing/);
+    expect(replay(capture).lines.at(-1)).toBe("0 attacks, 0 of them still going on at the end");
+  });
+
+  test("alerts for a hostgroup that is judged as a whole, and bans none of its hosts", () => {
+    const frames = Array.from({ length: 6000 }, (_, i) => datagram(`203.0.113.${i % 100}`));
+    const capture = pcapBytes(evenly(frames, { stepMs: 1 / 3 }));
+    const whole = "hostgroups: [{ name: web, networks: [203.0.113.0/25], calculation: total }]\n";
+    const text = replay(capture, `${CONFIG}${BGP}${whole}`).lines.join("\n");
+    expect(text).toMatch(/attack started {2}hostgroup web {2}pps \d+ > 1000/);
+    expect(text).not.toContain("ban ");
+    expect(text).toContain("1 attacks, ");
+    // A tenth of its threshold each: none of them is attacked by itself.
+    expect(replay(capture).lines.at(-1)).toBe("0 attacks, 0 of them still going on at the end");
+  });
+
   test("counts what is cut off at the end of a broken capture, and says so", () => {
     const whole = flood(datagram(VICTIM), 1000, 1);
     const { lines } = replay(whole.slice(0, whole.length - 50));

@@ -25,7 +25,8 @@ export const AttackWire = Type.Object(
     /** Beyond the interface: stable over a restart. */
     id: Type.String(),
     scope: Type.Union([Type.Literal("host"), Type.Literal("group")]),
-    target: Type.String(),
+    /** Absent where a hostgroup as a whole is attacked. */
+    target: Type.Optional(Type.String()),
     group: Type.String(),
     /** Absent where nobody owns the target. */
     tenant: Type.Optional(Type.String()),
