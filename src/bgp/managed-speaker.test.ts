@@ -10,6 +10,7 @@ import {
   bgpConfig,
   blackhole,
   established,
+  flow,
   loopback,
   SPEAKER_ASN,
   SPEAKER_LISTENS,
@@ -17,6 +18,7 @@ import {
 } from "../../test/fixtures/bgp.ts";
 import { systemTimers } from "../system/timers.ts";
 import { endGobgpd, findGobgpd } from "./gobgpd-process.ts";
+import { endManagedGobgpd } from "./managed-speaker.ts";
 
 const DEADLINE_MS = 60_000;
 const ANNOUNCING_PROCESS = join(import.meta.dir, "../../test/fixtures/announcing-process.ts");
@@ -68,7 +70,7 @@ test(
     const argument: AnnouncingProcessArgument = {
       config: bgpConfig(),
       stateDir: lab.stateDir,
-      route: blackhole("203.0.113.1/32"),
+      routes: [blackhole("203.0.113.1/32"), flow("203.0.113.1/32"), flow("203.0.113.9/32")],
     };
     const service = spawn(process.execPath, [ANNOUNCING_PROCESS, JSON.stringify(argument)], {
       detached: true,
@@ -76,8 +78,9 @@ test(
     });
     lab.onEnd(async () => {
       service.kill("SIGKILL");
+      await endManagedGobgpd({ stateDir: lab.stateDir, timers: systemTimers });
     });
-    await until("in BIRD", () => bird.hasRoute("203.0.113.1/32"));
+    await until("in BIRD", async () => (await bird.hasRoute("203.0.113.1/32")) && (await bird.flowCount()) === 2);
     const pid = gobgpdPid();
 
     const ended = new Promise((resolve) => service.once("exit", resolve));
@@ -86,10 +89,13 @@ test(
     await ended;
     expect(gobgpdPid()).toBe(pid);
     expect(await bird.prefixes()).toEqual(["203.0.113.1/32"]);
+    expect(await bird.flowCount()).toBe(2);
 
     const { announcer } = lab.announcer(bgpConfig());
-    announcer.want([blackhole("203.0.113.2/32")]);
+    announcer.want([blackhole("203.0.113.2/32"), flow("203.0.113.9/32")]);
     await until("settled", async () => String(await bird.prefixes()) === "203.0.113.2/32");
+    await until("flows settled", async () => (await bird.flowCount()) === 1);
+    expect((await bird.flows()).map(({ match }) => match)).toEqual(["dst 203.0.113.9/32"]);
     expect(gobgpdPid()).toBe(pid);
   },
   DEADLINE_MS,
@@ -101,9 +107,11 @@ test(
     const bird = await lab.bird();
     const { announcer, warnings, faults } = lab.announcer(bgpConfig());
     await established(announcer);
-    const routes = ["203.0.113.1/32", "203.0.113.2/32", "2001:db8::1/128"].map((text) => blackhole(text));
+    const texts = ["203.0.113.1/32", "203.0.113.2/32", "2001:db8::1/128"];
+    const routes = texts.flatMap((text) => [blackhole(text), flow(text)]);
     announcer.want(routes);
-    await until("all in BIRD", async () => (await bird.prefixes()).length === 3);
+    const areAllIn = async () => (await bird.prefixes()).length === 3 && (await bird.flowCount()) === 3;
+    await until("all in BIRD", areAllIn);
     const killed = gobgpdPid();
 
     process.kill(killed, "SIGKILL");
@@ -112,7 +120,7 @@ test(
 
     await established(announcer);
     await until("announced again", () => routes.every((r) => announcer.routeState(r).kind === "announced"));
-    await until("all in BIRD again", async () => (await bird.prefixes()).length === 3);
+    await until("all in BIRD again", areAllIn);
     expect(gobgpdPid()).not.toBe(killed);
     expect(warnings.length).toBe(1);
     expect(faults.length).toBe(1);
