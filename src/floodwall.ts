@@ -107,6 +107,9 @@ export class Floodwall {
     this.onAttackEvent((event) => logAttack(log, event));
     this.onAttackEvent(({ kind, attack }) => {
       if (kind === "started") metrics.detection.attackStarted(attack.metric);
+      if (kind === "classified" && attack.classification !== null) {
+        metrics.detection.attackClassified(attack.classification.type);
+      }
     });
     this.onBanChange((change) => logBan(log, change));
   }
@@ -230,6 +233,7 @@ export class Floodwall {
       now: () => this.now(),
       onChanges: (changes, now) => this.#attacksChanged(changes, now),
       onSampled: (attack) => this.#attackEvents.tell({ kind: "sampled", attack }),
+      onClassified: (attack, packets) => this.#attackEvents.tell({ kind: "classified", attack, packets }),
       onBeat: ({ summary, busyMs }) =>
         metrics.detection.tick({
           foldSeconds: summary.foldMicros / 1e6,
@@ -278,8 +282,9 @@ export class Floodwall {
 
 function logAttack(log: Log, { kind, attack }: AttackEvent): void {
   if (kind === "sampled" || kind === "lasts") return;
-  const { id, target, group, direction, metric, threshold, rates } = attack;
-  log.info({ id, target, group, direction, metric, threshold, rates: Array.from(rates) }, `attack ${kind}`);
+  const { id, target, group, direction, metric, threshold, rates, classification } = attack;
+  const vector = classification === null ? {} : { vector: classification.type, confidence: classification.confidence };
+  log.info({ id, target, group, direction, metric, threshold, rates: Array.from(rates), ...vector }, `attack ${kind}`);
 }
 
 function logBan(log: Log, { ban, previous }: BanChange): void {

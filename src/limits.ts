@@ -4,6 +4,8 @@
 export const ENDED_ATTACKS_KEPT = 100;
 /** Attacks in progress at once; more are counted and not opened. */
 export const ACTIVE_ATTACKS_MAX = 1024;
+/** Sampled packets kept of all attacks together, a few more when there are very many. */
+export const SAMPLED_PACKETS_MAX = 65_536;
 /** Ended bans kept beside the active ones. */
 export const ENDED_BANS_KEPT = 1000;
 /** Request bodies, bytes. */

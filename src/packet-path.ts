@@ -10,6 +10,7 @@ import { AttackSampler } from "./detection/attack-sampler.ts";
 import { type Beat, DetectionLoop } from "./detection/detection-loop.ts";
 import type { AttackChange, Detector } from "./detection/detector.ts";
 import { samplingPolicy } from "./detection/policy.ts";
+import type { SampledPacket } from "./detection/sample.ts";
 import { SamplingLoop } from "./detection/sampling-loop.ts";
 import { screensFor } from "./detection/screens.ts";
 import { TickJudge } from "./detection/tick-judge.ts";
@@ -28,6 +29,8 @@ export interface PacketPathOptions {
   readonly onChanges: (changes: readonly AttackChange[], now: Now) => void;
   /** An attack has a sample now, or a better one. */
   readonly onSampled: (attack: Attack) => void;
+  /** Its kind can be told now, or is another; with packets of it. */
+  readonly onClassified: (attack: Attack, packets: readonly SampledPacket[]) => void;
   readonly onBeat: (beat: Beat) => void;
   readonly onFault: (cause: unknown) => void;
 }
@@ -48,10 +51,11 @@ export class PacketPath {
     this.engine = native.openEngine({ maxHosts, windowMs, tickMs, ...fixed });
     this.#capture = new Capture(this.engine, capture, log, (ms, fn) => timers.every(ms, fn));
     this.judge = new TickJudge(this.engine, detector, SCREENED_ROWS_MAX);
-    const { onSampled, onBeat, onFault } = options;
+    const { onSampled, onClassified, onBeat, onFault } = options;
     const after = (ms: number, fn: () => void) => timers.after(ms, fn);
     this.#sampler = new AttackSampler(this.engine, samplingPolicy(config));
-    this.#sampling = new SamplingLoop({ sampler: this.#sampler, detector, after, now, onSampled, onFault });
+    const told = { onSampled, onClassified, onFault };
+    this.#sampling = new SamplingLoop({ sampler: this.#sampler, detector, after, now, ...told });
     this.#loop = new DetectionLoop({
       counter: this.engine,
       judge: this.judge,

@@ -5,7 +5,7 @@
 import type { Config } from "./config/config.ts";
 import type { Engine, Native, Replay } from "./dataplane/native.d.ts";
 import { type Attack, attackRate, type Now } from "./detection/attack.ts";
-import { AttackSampler, type SampledAttack } from "./detection/attack-sampler.ts";
+import { AttackSampler, findingsOf, type Reading } from "./detection/attack-sampler.ts";
 import { type AttackChange, Detector } from "./detection/detector.ts";
 import { detectionPolicy, samplingPolicy } from "./detection/policy.ts";
 import type { Share } from "./detection/sample.ts";
@@ -76,8 +76,11 @@ function run(engine: Engine, source: Replay, config: Config, print: (line: strin
     bans.attacksChanged(changes, timeMs);
     bans.tick(timeMs);
     sampler.attacksChanged(changes, now);
-    for (const sampled of sampler.readings(now)) {
-      if (sampled.isComplete) print(`${time(timeMs)}  ${sampleLine(sampled)}`);
+    for (const reading of sampler.readings(now)) {
+      const attack = detector.attach(reading.id, findingsOf(reading));
+      if (attack !== null) attacks.set(attack.id, attack);
+      if (reading.isNewKind) print(`${time(timeMs)}  ${vectorLine(reading)}`);
+      if (reading.isComplete) print(`${time(timeMs)}  ${sampleLine(reading)}`);
     }
   }
   return attacks;
@@ -109,7 +112,15 @@ function victim({ target, group, direction }: Attack): string {
   return `${target ?? `hostgroup ${group}`}${direction === "outgoing" ? " outgoing" : ""}`;
 }
 
-function sampleLine({ target, sample }: SampledAttack): string {
+function vectorLine({ target, classification }: Reading): string {
+  if (classification === null) return "";
+  const { type, confidence, parts } = classification;
+  const shares = parts.map((part) => `${part.type} ${Math.round(100 * part.share)} %`).join(", ");
+  return `attack vector   ${target}  ${type}, confidence ${confidence.toFixed(2)}${parts.length > 1 ? `: ${shares}` : ""}`;
+}
+
+function sampleLine({ target, sample }: Reading): string {
+  if (sample === null) return "";
   const { protocols, topSources, topSourcePorts, topDestinationPorts, totalPackets } = sample;
   const largest = ([share]: readonly Share[]) =>
     share === undefined ? "none" : `${share.key} ${Math.round((100 * share.packets) / totalPackets)} %`;

@@ -83,6 +83,7 @@ void writeSample(const Sample& sample, bool isOutgoing, double ageMs, std::uint8
   std::memcpy(record + 4, &sample.captured, 4);
   std::memcpy(record + 8, &ageMs, 8);
   record[16] = isOutgoing ? 1 : 0;
+  std::memcpy(record + 20, &sample.standsFor, 4);
   std::memcpy(record + 24, sample.data.data(), kHeaderBytes);
 }
 static_assert(24 + kHeaderBytes <= kSampleRecord);

@@ -160,8 +160,8 @@ export interface Engine {
   /**
    * Recent headers of packets to or from a host, newest last, unbiased. Where not all fit, the newest are taken, those of
    * one tick evenly from all workers. Returns how many were written. A record is 160 bytes: u32 wire length, u32
-   * captured length, f64 age in milliseconds, u8 direction (0 incoming), 7 bytes zero, 128 bytes from the start of the
-   * Ethernet frame; shorter frames end in zeros (linktypes without Ethernet get an Ethernet header of zeros and the type).
+   * captured length, f64 age in milliseconds, u8 direction (0 incoming), 3 bytes zero, u32 packets of
+   * its worker that it was drawn from, 128 bytes from the start of the Ethernet frame; shorter frames end in zeros (linktypes without Ethernet get an Ethernet header of zeros and the type).
    */
   readSamples(address: Uint8Array, out: Uint8Array): number;
   stats(): EngineStats;

@@ -5,8 +5,9 @@
 import type { Thresholds } from "../config/config.ts";
 import type { IpAddress } from "../net/address.ts";
 import { type Direction, METRICS, type Metric, type Rates } from "../traffic/rates.ts";
+import type { Classification } from "./classifier.ts";
 import type { Reason } from "./reason.ts";
-import type { Sample } from "./sample.ts";
+import type { Sample, SampledPacket } from "./sample.ts";
 
 export interface Attack {
   /** Stable over a restart. */
@@ -25,6 +26,8 @@ export interface Attack {
   readonly reason: Reason;
   /** Taken soon after the start; null before, and when sampling is off. */
   readonly sample: Sample | null;
+  /** What kind of attack it is, judged again while it lasts; null until that can be told. */
+  readonly classification: Classification | null;
   /** Wall clock, ms. */
   readonly startedAt: number;
   /** Wall clock, ms; null while the attack lasts. */
@@ -35,11 +38,13 @@ export interface Attack {
   readonly calmSinceMs: number | null;
 }
 
-/** What others want to hear of an attack. `sampled`: it has a sample now, or a better one. `lasts`: with each tick. */
-export interface AttackEvent {
-  readonly kind: "started" | "lasts" | "sampled" | "ended";
-  readonly attack: Attack;
-}
+/**
+ * What others want to hear of an attack. `sampled`: it has a sample now, or a better one. `classified`: its kind can be
+ * told now, or is another; with packets of it, as far as they can be told from others. `lasts`: with each tick.
+ */
+export type AttackEvent =
+  | { readonly kind: "started" | "lasts" | "sampled" | "ended"; readonly attack: Attack }
+  | { readonly kind: "classified"; readonly attack: Attack; readonly packets: readonly SampledPacket[] };
 
 /** Both clocks at one moment. */
 export interface Now {
@@ -74,6 +79,7 @@ export function startAttack(detection: Detection, now: Now): Attack {
     thresholds,
     reason,
     sample: null,
+    classification: null,
     startedAt: now.wallMs,
     endedAt: null,
     rates,

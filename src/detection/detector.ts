@@ -9,7 +9,6 @@ import { type Direction, METRICS, type Rates } from "../traffic/rates.ts";
 import { ActiveAttacks } from "./active-attacks.ts";
 import { type Attack, firstCrossed, isActive, type Now, observeAttack, startAttack } from "./attack.ts";
 import { explain } from "./reason.ts";
-import type { Sample } from "./sample.ts";
 
 export interface DetectionPolicy {
   readonly hostgroups: readonly Hostgroup[];
@@ -20,6 +19,8 @@ export interface DetectionPolicy {
   /** Attacks in progress at once. */
   readonly maxActive: number;
 }
+
+export type AttackFindings = Partial<Pick<Attack, "sample" | "classification">>;
 
 export type AttackChange = { readonly kind: "started" | "lasts" | "ended"; readonly attack: Attack };
 
@@ -89,13 +90,13 @@ export class Detector {
     return judgement.changes;
   }
 
-  /** null: the attack is not in progress. */
-  attachSample(id: string, sample: Sample): Attack | null {
+  /** What its packets tell of an attack. null: it is not in progress. */
+  attach(id: string, findings: AttackFindings): Attack | null {
     for (const attack of this.active.values()) {
       if (attack.id !== id) continue;
-      const sampled = { ...attack, sample };
-      this.active.set(sampled);
-      return sampled;
+      const attached = { ...attack, ...findings };
+      this.active.set(attached);
+      return attached;
     }
     return null;
   }

@@ -29,6 +29,8 @@ function harness() {
     after: (ms, fn) => timers.after(ms, fn),
     now,
     onSampled: ({ target, sample }) => seen.push(`${target} ${sample?.totalPackets}`),
+    onClassified: ({ target, classification }, { length }) =>
+      seen.push(`${target} ${classification?.type} by ${length}`),
     onFault: (cause) => seen.push(String(cause)),
   });
   const tick = (...flooded: string[]) => {
@@ -59,14 +61,26 @@ describe("samples", () => {
     expect(change).toMatchObject({ kind: "ended", attack: { sample: { totalPackets: 1 } } });
   });
 
-  test("are read once a tick while they are incomplete, and no longer than that", () => {
-    const { clock, headers, tick } = harness();
-    for (let ticks = 0; ticks < 20; ticks++) {
+  test("are read once a tick while they are incomplete, and then for judgement once a second", () => {
+    const { clock, headers, seen, tick } = harness();
+    for (let ticks = 0; ticks < 30; ticks++) {
       tick(VICTIM);
       clock.advance(TICK_MS);
     }
-    expect(headers.asked).toHaveLength(11);
+    expect(headers.asked).toHaveLength(12);
+    expect(seen.filter((line) => line === `${VICTIM} 1`)).toHaveLength(11);
     expect(clock.pending).toBe(0);
+  });
+
+  test("tell the kind of the attack once, and it stays with the attack", () => {
+    const { clock, headers, detector, seen, tick } = harness();
+    headers.frames = new Array(100).fill(headers.frames[0]);
+    for (let ticks = 0; ticks < 30; ticks++) {
+      tick(VICTIM);
+      clock.advance(TICK_MS);
+    }
+    expect(seen).toEqual([`${VICTIM} 100`, `${VICTIM} udp_flood by 100`]);
+    expect(detector.active.on(address(VICTIM))?.classification).toMatchObject({ type: "udp_flood", confidence: 1 });
   });
 
   test("are taken of attacks that an earlier process left without one", () => {
@@ -76,7 +90,7 @@ describe("samples", () => {
       monotonicMs: 0,
     });
     const sample = sampleOf([], { top: 1, flows: 0 });
-    detector.attachSample("a2", sample);
+    detector.attach("a2", { sample });
     loop.start();
     tick(VICTIM, OTHER);
     clock.advance(READ_AFTER_MS);

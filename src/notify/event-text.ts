@@ -1,5 +1,6 @@
 /** An event in words, for people: what is hit, how hard against which threshold, what is being done, since when. */
 import { type Attack, attackRate } from "../detection/attack.ts";
+import type { Vector } from "../detection/vector.ts";
 import { type Ban, routeText } from "../mitigation/ban.ts";
 import { METRICS, type Metric } from "../traffic/rates.ts";
 import type { AttackEvent, BanEvent, NotifyEvent, SessionEvent } from "./event.ts";
@@ -32,7 +33,7 @@ function describe(event: NotifyEvent): EventText {
   }
 }
 
-function describeAttack({ kind, attack, ban }: AttackEvent): EventText {
+function describeAttack({ kind, attack, ban, isNewKind }: AttackEvent): EventText {
   const name = `${attack.direction === "outgoing" ? "Outgoing attack from" : "Attack on"} ${victim(attack)}`;
   const strength = `${rateText(attack.metric, attackRate(attack))}, threshold ${numberText(attack.threshold)}`;
   if (kind === "attack_ended") {
@@ -43,8 +44,9 @@ function describeAttack({ kind, attack, ban }: AttackEvent): EventText {
     };
   }
   return {
-    headline: `${name}${kind === "attack_changed" ? " grows" : ""}: ${strength}`,
+    headline: `${name}${kind !== "attack_changed" ? "" : isNewKind ? " changes" : " grows"}: ${strength}`,
     details: [
+      ...kindText(attack),
       `In all: ${METRICS.slice(0, 3)
         .map((metric, i) => rateText(metric, attack.rates[i] ?? 0))
         .join(", ")}; hostgroup ${attack.group}`,
@@ -56,6 +58,20 @@ function describeAttack({ kind, attack, ban }: AttackEvent): EventText {
 
 function victim({ target, group }: Attack): string {
   return target ?? `hostgroup ${group}`;
+}
+
+/** `Kind: dns amplification, 97 % of its traffic`. */
+function kindText({ classification }: Attack): string[] {
+  if (classification === null) return [];
+  const { type, confidence, parts } = classification;
+  const percent = (share: number) => `${Math.round(100 * share)} %`;
+  if (parts.length < 2) return [`Kind: ${vectorText(type)}, ${percent(confidence)} of its traffic`];
+  const several = parts.map((part) => `${vectorText(part.type)} ${percent(part.share)}`);
+  return [`Kind: ${vectorText(type)}, of ${several.join(", ")}`];
+}
+
+function vectorText(vector: Vector): string {
+  return vector.replaceAll("_", " ");
 }
 
 /** What is being done about an attack. */

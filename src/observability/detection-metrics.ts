@@ -1,5 +1,6 @@
 /** Ticks and attacks. */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { VECTORS, type Vector } from "../detection/vector.ts";
 import { METRICS, type Metric } from "../traffic/rates.ts";
 import { setCounter } from "./capture-metrics.ts";
 
@@ -21,6 +22,7 @@ export class DetectionMetrics {
   readonly #tickFaults: Counter;
   readonly #active: Gauge<"metric">;
   readonly #started: Counter<"metric">;
+  readonly #classified: Counter<"vector">;
   readonly #refused: Counter;
 
   constructor(registry: Registry) {
@@ -56,6 +58,13 @@ export class DetectionMetrics {
       help: "Detections that were not opened because too many attacks are in progress.",
       registers,
     });
+    this.#classified = new Counter({
+      name: "svc_attacks_classified_total",
+      help: "Attacks whose vector was told, for the first time or anew.",
+      labelNames: ["vector"] as const,
+      registers,
+    });
+    for (const vector of VECTORS) this.#classified.inc({ vector }, 0);
     // A rate over a counter that appears at one misses its first attack.
     for (const metric of METRICS) this.#started.inc({ metric }, 0);
   }
@@ -72,6 +81,10 @@ export class DetectionMetrics {
 
   attackStarted(metric: Metric): void {
     this.#started.inc({ metric });
+  }
+
+  attackClassified(vector: Vector): void {
+    this.#classified.inc({ vector });
   }
 
   setActive(attacks: Iterable<{ readonly metric: Metric }>): void {

@@ -1,13 +1,14 @@
 /** Every field of an attack, a host, a ban and their parts (interface 2.2 to 2.6), over a real listener. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
+import { VECTORS } from "../../src/detection/vector.ts";
 import { AttackWire } from "../../src/http/wire/attack.ts";
 import { BanWire } from "../../src/http/wire/ban.ts";
 import { HostWire } from "../../src/http/wire/host.ts";
 import { ACME_HOST, admitCallers, as, OTHER_HOST, UNOWNED_HOST } from "../fixtures/callers.ts";
 import { address, thresholds } from "../fixtures/host-rows.ts";
 import { TestServer } from "../fixtures/http.ts";
-import { attack, ban, host, NOON, route } from "../fixtures/views.ts";
+import { attack, ban, classification, host, NOON, route } from "../fixtures/views.ts";
 
 type Wire = Record<string, unknown>;
 
@@ -149,8 +150,9 @@ test("2.2 sample is there once it was taken, and omitted before and without samp
   expect(await attackOnWire({ sample: SAMPLE })).toHaveProperty("sample");
 });
 
-test("2.2 classification is omitted when unclassified", async () => {
+test("2.2 classification is there once it can be told, and omitted when unclassified", async () => {
   expect(await attackOnWire()).not.toHaveProperty("classification");
+  expect(await attackOnWire({ classification: classification() })).toHaveProperty("classification");
 });
 
 test("2.2 reason is there from the start", async () => {
@@ -186,6 +188,39 @@ test("2.4 sample has flows where some were kept, and no such field otherwise", a
   expect((await attackOnWire({ sample: { ...SAMPLE, flows: [FLOW] } }))["sample"]).toMatchObject({
     flows: [{ src: "198.51.100.1", dst: ACME_HOST, proto: "udp", src_port: 53, dst_port: 443, bytes: 100 }],
   });
+});
+
+test.each(VECTORS.map((vector) => [vector]))("2.4 classification has type: %s", async (type) => {
+  const wire = await attackOnWire({ classification: classification({ type }) });
+  expect(wire["classification"]).toMatchObject({ type });
+});
+
+test("2.4 classification has confidence from 0 to 1, and src_port of amplification vectors", async () => {
+  const wire = await attackOnWire({ classification: classification() });
+  expect(wire["classification"]).toEqual({ type: "dns_amplification", confidence: 0.9, src_port: 53 });
+  const flood = classification({ type: "syn_flood", confidence: 1, sourcePort: null });
+  expect((await attackOnWire({ classification: flood }))["classification"]).toEqual({
+    type: "syn_flood",
+    confidence: 1,
+  });
+});
+
+test("2.4 classification has the parts of a multi-vector attack, and no such field otherwise", async () => {
+  const parts = [
+    { type: "syn_flood", share: 0.6, sourcePort: null },
+    { type: "ntp_amplification", share: 0.4, sourcePort: 123 },
+  ] as const;
+  const several = classification({ type: "syn_flood", confidence: 0.6, sourcePort: null, parts });
+  expect((await attackOnWire({ classification: several }))["classification"]).toEqual({
+    type: "syn_flood",
+    confidence: 0.6,
+    parts: [
+      { type: "syn_flood", share: 0.6 },
+      { type: "ntp_amplification", share: 0.4, src_port: 123 },
+    ],
+  });
+  const one = classification({ parts: parts.slice(0, 1) });
+  expect((await attackOnWire({ classification: one }))["classification"]).not.toHaveProperty("parts");
 });
 
 test("2.4 reason has threshold_source static, without a baseline", async () => {

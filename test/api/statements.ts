@@ -18,7 +18,7 @@ export const STATEMENTS: ReadonlyMap<string, readonly string[]> = new Map([
   rows(
     "2.4",
     "sample has top_sources, sample has top_src_ports, sample has top_dst_ports, sample has protocols, sample has flows",
-    "sample has total_packets, reason has threshold_source, reason has the shares",
+    "sample has total_packets, classification has type, classification has confidence, classification has the parts, reason has threshold_source, reason has the shares",
   ),
   rows("2.5", "target, group, rates, rates_out, in_attack, baseline"),
   rows(

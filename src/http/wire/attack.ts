@@ -1,4 +1,4 @@
-/** The attack (interface 2.2, 2.4). A field whose source does not exist yet is left out: classification. */
+/** The attack (interface 2.2, 2.4). */
 import { type Static, Type } from "@sinclair/typebox";
 import { attackRate, isActive } from "../../detection/attack.ts";
 import type { Reason } from "../../detection/reason.ts";
@@ -6,6 +6,7 @@ import { routeText } from "../../mitigation/ban.ts";
 import { ratesToWire, round } from "../../traffic/rates.ts";
 import type { AttackView } from "../service.ts";
 import { BanState, Method } from "./ban.ts";
+import { ClassificationWire, classificationToWire } from "./classification.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { RatesWire } from "./rates.ts";
 import { SampleWire, sampleToWire } from "./sample.ts";
@@ -43,6 +44,7 @@ export const AttackWire = Type.Object(
     started_at: Timestamp,
     ended_at: Type.Optional(Timestamp),
     sample: Type.Optional(SampleWire),
+    classification: Type.Optional(ClassificationWire),
     reason: ReasonWire,
   },
   { additionalProperties: false },
@@ -76,6 +78,7 @@ export function attackToWire({ attack, ban }: AttackView, tenant: string | null 
     started_at: timestamp(attack.startedAt),
     ended_at: attack.endedAt === null ? null : timestamp(attack.endedAt),
     sample: attack.sample === null ? null : sampleToWire(attack.sample),
+    classification: attack.classification === null ? null : classificationToWire(attack.classification),
     reason: reasonToWire(attack.reason),
   });
 }
