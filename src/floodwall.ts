@@ -11,10 +11,11 @@ import { ConfigReader } from "./config-reader.ts";
 import type { Native } from "./dataplane/native.d.ts";
 import type { AttackEvent, Now } from "./detection/attack.ts";
 import { AttackLog } from "./detection/attack-log.ts";
+import { Baselines } from "./detection/baselines.ts";
 import { type AttackChange, Detector } from "./detection/detector.ts";
 import { detectionPolicy } from "./detection/policy.ts";
 import type { ReloadOutcome } from "./http/service.ts";
-import { ENDED_ATTACKS_KEPT, ENDED_BANS_KEPT } from "./limits.ts";
+import { BASELINE_GROUPS_MAX, ENDED_ATTACKS_KEPT, ENDED_BANS_KEPT } from "./limits.ts";
 import { Listeners } from "./listeners.ts";
 import { AnnouncementTimer } from "./mitigation/announcement-timer.ts";
 import type { BanChange } from "./mitigation/ban.ts";
@@ -26,6 +27,7 @@ import type { Metrics } from "./observability/metrics.ts";
 import { PacketPath } from "./packet-path.ts";
 import { Reloader } from "./reloader.ts";
 import { fillMetrics } from "./scrape.ts";
+import { BaselineFile } from "./storage/baseline-file.ts";
 import type { StateDatabase } from "./storage/state-database.ts";
 import { UnsavedAttacks } from "./storage/unsaved-attacks.ts";
 import { WriteBehind } from "./storage/write-behind.ts";
@@ -47,6 +49,11 @@ export interface FloodwallOptions {
   readonly metrics: Metrics;
 }
 
+const LEARNING_FAULTS = {
+  load: "what was normal cannot be read: it is learned anew, and until then the thresholds hold alone",
+  save: "what is normal cannot be saved: after a restart it would be learned anew",
+  learn: "what is normal was not learned for a second",
+} as const;
 /** How often bans are looked through for expiry, ms. */
 const BAN_TICK_MS = 250;
 
@@ -78,7 +85,7 @@ export class Floodwall {
     this.#limiter = new Limiter(clock);
     this.#clockSteps = new ClockSteps(clock);
     this.announcer = config.bgp === null ? null : this.#makeAnnouncer(config.bgp);
-    this.detector = new Detector(detectionPolicy(config), randomUUIDv7);
+    this.detector = new Detector(detectionPolicy(config), randomUUIDv7, makeBaselines(config));
     this.bans = new BanEngine({
       policy: mitigationPolicy(config),
       store: state,
@@ -228,6 +235,7 @@ export class Floodwall {
       config: this.config,
       capture,
       detector: this.detector,
+      keeper: new BaselineFile(this.config.stateDir),
       log,
       timers,
       now: () => this.now(),
@@ -243,6 +251,12 @@ export class Floodwall {
       onFault: (cause) => {
         metrics.detection.tickFailed();
         this.#limiter.pass("tick", (suppressed) => log.error({ cause, suppressed }, "a detection tick failed"));
+      },
+      onLearningFault: (operation, cause) => {
+        metrics.baselines.failed(operation);
+        this.#limiter.pass(`baselines ${operation}`, (suppressed) =>
+          log.error({ cause, suppressed }, LEARNING_FAULTS[operation]),
+        );
       },
     });
   }
@@ -278,6 +292,13 @@ export class Floodwall {
       ),
     );
   }
+}
+
+/** Without a capture there is nothing to learn from. */
+function makeBaselines({ capture }: Config): Baselines {
+  const { maxHosts, countOutgoing } = capture ?? { maxHosts: 1, countOutgoing: false };
+  const seed = crypto.getRandomValues(new Uint32Array(1))[0] as number;
+  return new Baselines({ capacity: maxHosts + BASELINE_GROUPS_MAX, directions: countOutgoing ? 2 : 1, seed });
 }
 
 function logAttack(log: Log, { kind, attack }: AttackEvent): void {

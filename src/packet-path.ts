@@ -7,8 +7,11 @@ import { Capture, type SourceView } from "./dataplane/capture.ts";
 import type { Engine, EngineStats, Native } from "./dataplane/native.d.ts";
 import type { Attack, Now } from "./detection/attack.ts";
 import { AttackSampler } from "./detection/attack-sampler.ts";
+import { BaselineLearner } from "./detection/baseline-learner.ts";
+import type { Baselines } from "./detection/baselines.ts";
 import { type Beat, DetectionLoop } from "./detection/detection-loop.ts";
 import type { AttackChange, Detector } from "./detection/detector.ts";
+import { type BaselineKeeper, LearningLoop, type LearningLoopOptions } from "./detection/learning-loop.ts";
 import { samplingPolicy } from "./detection/policy.ts";
 import type { SampledPacket } from "./detection/sample.ts";
 import { SamplingLoop } from "./detection/sampling-loop.ts";
@@ -16,13 +19,14 @@ import { screensFor } from "./detection/screens.ts";
 import { TickJudge } from "./detection/tick-judge.ts";
 import { HOST_IDLE_MS, SCREENED_ROWS_MAX } from "./limits.ts";
 import type { Log } from "./observability/log.ts";
-import type { Timers } from "./system/timers.ts";
+import { nextTurn, type Timers } from "./system/timers.ts";
 
 export interface PacketPathOptions {
   readonly native: Native;
   readonly config: Config;
   readonly capture: CaptureConfig;
   readonly detector: Detector;
+  readonly keeper: BaselineKeeper;
   readonly log: Log;
   readonly timers: Timers;
   readonly now: () => Now;
@@ -33,15 +37,19 @@ export interface PacketPathOptions {
   readonly onClassified: (attack: Attack, packets: readonly SampledPacket[]) => void;
   readonly onBeat: (beat: Beat) => void;
   readonly onFault: (cause: unknown) => void;
+  readonly onLearningFault: LearningLoopOptions["onFault"];
 }
 
 export class PacketPath {
   readonly engine: Engine;
   readonly judge: TickJudge;
+  readonly baselines: Baselines;
   readonly #capture: Capture;
   readonly #loop: DetectionLoop;
   readonly #sampler: AttackSampler;
   readonly #sampling: SamplingLoop;
+  readonly #learning: LearningLoop;
+  #hostgroups: Config["hostgroups"];
 
   constructor(options: PacketPathOptions) {
     const { native, config, capture, detector, log, timers, now } = options;
@@ -50,6 +58,9 @@ export class PacketPath {
     const fixed = { countOutgoing, clock: "monotonic", idleMs: HOST_IDLE_MS } as const;
     this.engine = native.openEngine({ maxHosts, windowMs, tickMs, ...fixed });
     this.#capture = new Capture(this.engine, capture, log, (ms, fn) => timers.every(ms, fn));
+    this.#hostgroups = config.hostgroups;
+    this.baselines = detector.baselines;
+    this.#learning = this.#makeLearning(options);
     this.judge = new TickJudge(this.engine, detector, SCREENED_ROWS_MAX);
     const { onSampled, onClassified, onBeat, onFault } = options;
     const after = (ms: number, fn: () => void) => timers.after(ms, fn);
@@ -76,10 +87,12 @@ export class PacketPath {
     this.judge.watchAttacked();
     this.#sampling.start();
     this.#loop.start();
+    this.#learning.start();
     this.#capture.start();
   }
 
   reconfigure(config: Config): void {
+    this.#hostgroups = config.hostgroups;
     this.engine.setNetworks(config.lookup.table);
     this.engine.setScreens(screensFor(config.hostgroups));
     this.#sampler.reconfigure(samplingPolicy(config));
@@ -95,8 +108,33 @@ export class PacketPath {
 
   async stop(): Promise<void> {
     await this.#loop.stop();
+    await this.#learning.stop();
     this.#sampling.stop();
     this.#capture.stop();
     this.engine.close();
+  }
+
+  #makeLearning({ config, detector, keeper, timers, now, log, onLearningFault }: PacketPathOptions): LearningLoop {
+    const { baselines } = this;
+    const started = now();
+    return new LearningLoop({
+      learner: new BaselineLearner({
+        source: this.engine,
+        baselines,
+        active: detector.active,
+        windowMs: config.detection.windowMs,
+        hostgroups: () => this.#hostgroups,
+      }),
+      baselines,
+      keeper,
+      // Wall time that no step of the clock disturbs.
+      nowSeconds: () => (started.wallMs + now().monotonicMs - started.monotonicMs) / 1000,
+      every: (ms, fn) => timers.every(ms, fn),
+      nextTurn,
+      onLoaded: (rows) => {
+        if (rows > 0) log.info({ rows }, "what is normal is taken up from an earlier process");
+      },
+      onFault: onLearningFault,
+    });
   }
 }

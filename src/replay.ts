@@ -6,6 +6,8 @@ import type { Config } from "./config/config.ts";
 import type { Engine, Native, Replay } from "./dataplane/native.d.ts";
 import { type Attack, attackRate, type Now } from "./detection/attack.ts";
 import { AttackSampler, findingsOf, type Reading } from "./detection/attack-sampler.ts";
+import { BaselineLearner } from "./detection/baseline-learner.ts";
+import { Baselines } from "./detection/baselines.ts";
 import { type AttackChange, Detector } from "./detection/detector.ts";
 import { detectionPolicy, samplingPolicy } from "./detection/policy.ts";
 import type { Share } from "./detection/sample.ts";
@@ -27,10 +29,10 @@ export interface ReplayOptions {
 /** Throws when the capture cannot be opened; the message names it and the remedy. */
 export function replay({ native, config, capture, print }: ReplayOptions): void {
   const engine = native.openEngine({
-    maxHosts: config.capture?.maxHosts ?? 1_048_576,
+    maxHosts: hostTable(config).maxHosts,
     windowMs: config.detection.windowMs,
     tickMs: config.detection.tickMs,
-    countOutgoing: config.hostgroups.some(({ thresholdsOutgoing }) => thresholdsOutgoing !== null),
+    countOutgoing: hostTable(config).directions === 2,
     clock: "capture",
     idleMs: HOST_IDLE_MS,
   });
@@ -45,11 +47,27 @@ export function replay({ native, config, capture, print }: ReplayOptions): void 
   }
 }
 
+/** A capture is replayed with any configuration, also one that names no source of packets. */
+function hostTable({ capture, hostgroups }: Config): { readonly maxHosts: number; readonly directions: 1 | 2 } {
+  const isOutgoingJudged = hostgroups.some(({ thresholdsOutgoing }) => thresholdsOutgoing !== null);
+  return { maxHosts: capture?.maxHosts ?? 1_048_576, directions: isOutgoingJudged ? 2 : 1 };
+}
+
 function run(engine: Engine, source: Replay, config: Config, print: (line: string) => void): Map<string, Attack> {
   let ids = 0;
   let timeMs = 0;
   const newId = () => String(++ids);
-  const detector = new Detector(detectionPolicy(config), newId);
+  const { maxHosts, directions } = hostTable(config);
+  const baselines = new Baselines({ capacity: maxHosts, directions, seed: 0 });
+  const detector = new Detector(detectionPolicy(config), newId, baselines);
+  const learner = new BaselineLearner({
+    source: engine,
+    baselines,
+    active: detector.active,
+    windowMs: config.detection.windowMs,
+    hostgroups: () => config.hostgroups,
+  });
+  let learnAtMs = 0;
   const judge = new TickJudge(engine, detector, SCREENED_ROWS_MAX);
   const sampler = new AttackSampler(engine, samplingPolicy(config));
   const bans = new BanEngine({
@@ -75,6 +93,10 @@ function run(engine: Engine, source: Replay, config: Config, print: (line: strin
     }
     bans.attacksChanged(changes, timeMs);
     bans.tick(timeMs);
+    if (timeMs >= learnAtMs) {
+      learnAtMs = timeMs + 1000;
+      for (const _ of learner.pass(timeMs / 1000));
+    }
     sampler.attacksChanged(changes, now);
     for (const reading of sampler.readings(now)) {
       const attack = detector.attach(reading.id, findingsOf(reading));

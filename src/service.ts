@@ -138,11 +138,10 @@ export class RunningService implements Service {
       // Of the moment that the rows are read in, since that is whose groups they name.
       const { hostgroups } = this.#floodwall.config;
       const isOutgoingJudged = hostgroups.some(({ thresholdsOutgoing }) => thresholdsOutgoing !== null);
-      const tables = { attacks: detector.active, isOutgoingJudged };
+      const tables = { attacks: detector.active, baselines: packetPath.baselines, isOutgoingJudged };
       const { next, count } = packetPath.engine.readHosts(cursor, rows);
       for (let row = 0; row < count; row++) {
-        const group = hostgroups[rows.groups[row] as number]?.name ?? "global";
-        yield new HostRowView(rows, row, group, tables);
+        yield new HostRowView(rows, row, hostgroups[rows.groups[row] as number], tables);
       }
       cursor = next;
     }

@@ -5,6 +5,7 @@ import { PrefixTable } from "../net/prefix-table.ts";
 import { NetworkLookup } from "../traffic/network-lookup.ts";
 import { METRICS } from "../traffic/rates.ts";
 import { buildApi } from "./api-section.ts";
+import { buildBaseline } from "./baseline-section.ts";
 import type {
   BgpConfig,
   CaptureConfig,
@@ -95,15 +96,17 @@ function buildHostgroups(file: ConfigFile): Hostgroup[] {
     calculation: "per_host",
     thresholds: METRICS.map((metric) => file.thresholds[metric] ?? 0),
     thresholdsOutgoing: buildOutgoing(file.thresholds_outgoing, []),
+    baseline: buildBaseline(file.baseline, null),
   };
   const groups = file.hostgroups.map(
-    ({ name, networks, calculation, thresholds, thresholds_outgoing: outgoing, tenant }): Hostgroup => ({
+    ({ name, networks, calculation, thresholds, thresholds_outgoing: outgoing, baseline, tenant }): Hostgroup => ({
       name,
       tenant: tenant ?? null,
       networks: networks.map(prefix),
       calculation,
       thresholds: METRICS.map((metric, i) => thresholds[metric] ?? global.thresholds[i] ?? 0),
       thresholdsOutgoing: buildOutgoing(outgoing, global.thresholdsOutgoing ?? []),
+      baseline: buildBaseline(baseline, global.baseline),
     }),
   );
   return [global, ...groups];

@@ -4,6 +4,7 @@ import type { Prefix } from "../net/prefix.ts";
 import type { PrefixTable } from "../net/prefix-table.ts";
 import type { NetworkLookup } from "../traffic/network-lookup.ts";
 import type { ApiConfig } from "./api-section.ts";
+import type { BaselineConfig } from "./baseline-section.ts";
 import type { EdgeConfig, ScrubbingConfig } from "./nodes-section.ts";
 import type { NotifyConfig, UpdateCheckConfig } from "./notify-section.ts";
 import type { StorageConfig } from "./storage-section.ts";
@@ -74,6 +75,8 @@ export interface Hostgroup {
   readonly thresholds: Thresholds;
   /** null: what its hosts send is not judged. */
   readonly thresholdsOutgoing: Thresholds | null;
+  /** null: off, its thresholds are static. */
+  readonly baseline: BaselineConfig | null;
   /** Owner of the group's addresses; null: none. */
   readonly tenant: string | null;
 }

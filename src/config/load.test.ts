@@ -61,6 +61,7 @@ describe("defaults", () => {
         calculation: "per_host",
         thresholds: [100_000, 1000, 20_000, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
         thresholdsOutgoing: null,
+        baseline: null,
       },
     ]);
     expect<unknown>(rest).toEqual({
@@ -82,6 +83,16 @@ describe("defaults", () => {
       notify: { webhook: null, slack: null, telegram: null, email: null, exec: null },
       updateCheck: { url: null, intervalSeconds: 21_600 },
       api: { host: "127.0.0.1", port: 8080, tokens: [], isShorthand: false, envFile: null },
+    });
+  });
+
+  test("of a baseline are a factor of 3, an hour and ten minutes", () => {
+    const config = configOf(`${BASE}baseline: {floor: {pps: 1, mbps: 2, flows_per_sec: 3}}`);
+    expect<unknown>(config.hostgroups[0]?.baseline).toEqual({
+      factor: 3,
+      halfLifeSeconds: 3600,
+      warmupSeconds: 600,
+      floor: [1, 2, 3],
     });
   });
 
@@ -146,6 +157,15 @@ describe("a full file", () => {
     expect(at(web, "pps")).toBe(500_000);
     expect(at(dns, "udp_pps")).toBe(0);
     expect(at(dns, "mbps")).toBe(at(global, "mbps"));
+  });
+
+  test("gives a hostgroup what it does not set of the baseline, unless it is off there", () => {
+    const floor = [5000, 50, 1000];
+    expect(config.hostgroups.map(({ baseline }) => baseline)).toEqual([
+      { factor: 2.5, halfLifeSeconds: 7200, warmupSeconds: 60, floor },
+      { factor: 4, halfLifeSeconds: 7200, warmupSeconds: 60, floor: [9000, 50, 1000] },
+      null,
+    ]);
   });
 
   test("gives a hostgroup what it does not set of what hosts may send", () => {

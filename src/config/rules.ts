@@ -45,7 +45,7 @@ import {
 } from "./output-rules.ts";
 import type { ConfigFile } from "./schema.ts";
 import type { Finding, Pruned } from "./shape.ts";
-import { outgoingThresholdsSaySomething } from "./threshold-rules.ts";
+import { groupBaselinesHaveAFloor, outgoingThresholdsSaySomething } from "./threshold-rules.ts";
 
 export type Rule = (file: Pruned<ConfigFile>) => Iterable<Finding>;
 
@@ -57,6 +57,7 @@ const RULES: readonly Rule[] = [
   groupNetworksLieInNetworks,
   groupNetworksAreTakenOnce,
   outgoingThresholdsSaySomething,
+  groupBaselinesHaveAFloor,
   tickDividesWindow,
   captureHasOneSource,
   paceGoesWithFile,

@@ -10,6 +10,7 @@ import {
   PREFIXES_MAX,
 } from "../limits.ts";
 import { ApiSection } from "./api-section.ts";
+import { BaselineSection, GroupBaseline } from "./baseline-section.ts";
 import { EdgeSection, ScrubbingSection } from "./nodes-section.ts";
 import { NotifySection, UpdateCheckSection } from "./notify-section.ts";
 import { boolean, closed, integer, list, oneOf, text, withDefaults } from "./schema-forms.ts";
@@ -85,6 +86,7 @@ const Group = Type.Object(
     /** Partial: what is absent is inherited. */
     thresholds: Type.Partial(Type.Object({ ...BASE, ...OPTIONAL }), withDefaults),
     thresholds_outgoing: Type.Optional(Outgoing),
+    baseline: Type.Optional(GroupBaseline),
     tenant: Type.Optional(text("tenantName")),
   },
   closed,
@@ -146,6 +148,7 @@ export const ConfigFile = Type.Object(
     detection: Detection,
     thresholds: Type.Object({ ...BASE, ...OPTIONAL }, closed),
     thresholds_outgoing: Type.Optional(Outgoing),
+    baseline: Type.Optional(BaselineSection),
     hostgroups: list(Group, HOSTGROUPS_MAX),
     ban: Ban,
     state_dir: text("absolutePath", { default: "/var/lib/floodwall" }),

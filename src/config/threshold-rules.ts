@@ -20,6 +20,19 @@ export function* outgoingThresholdsSaySomething({
   }
 }
 
+/** Without a floor, its own or inherited, a limit could be next to nothing. */
+export function* groupBaselinesHaveAFloor({ baseline, hostgroups }: File): Generator<Finding> {
+  if (baseline !== undefined) return;
+  for (const [i, group] of (hostgroups ?? []).entries()) {
+    const own = group?.baseline;
+    if (own === undefined || own.enabled === false) continue;
+    const missing = ["pps", "mbps", "flows_per_sec"].filter((metric) => !(metric in (own.floor ?? {})));
+    if (missing.length === 0) continue;
+    const rule = `needs ${missing.join(", ")}: add them, or a baseline for all, from which they are inherited`;
+    yield { path: ["hostgroups", i, "baseline", "floor"], rule };
+  }
+}
+
 function fault(path: ConfigPath): Finding {
   return { path, rule: "needs at least one threshold: add pps, mbps or flows_per_sec, or remove it" };
 }

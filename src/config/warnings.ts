@@ -14,6 +14,7 @@ export function configWarnings(config: Config, read: ReadVariable): Finding[] {
     ...mirrorWarnings(config),
     ...whitelistWarnings(config),
     ...thresholdWarnings(config),
+    ...floorWarnings(config),
     ...bgpWarnings(config),
     ...tokenWarnings(config, read),
     ...notifyWarnings(config, read),
@@ -75,6 +76,19 @@ function* thresholdWarnings({ hostgroups }: Config): Generator<Finding> {
       if (group > 0 && limit === inherited[part] && ceiling === inherited[whole]) continue;
       const rule = `${limit} is above ${METRICS[whole]} ${ceiling}, which always trips first`;
       yield { path: [...path, METRICS[part] ?? ""], rule };
+    }
+  }
+}
+
+/** A floor at the threshold leaves nothing to learn. */
+function* floorWarnings({ hostgroups }: Config): Generator<Finding> {
+  for (const [group, { baseline, thresholds }] of hostgroups.entries()) {
+    for (const [metric, floor] of (baseline?.floor ?? []).entries()) {
+      const threshold = thresholds[metric] ?? 0;
+      if (threshold === 0 || floor < threshold) continue;
+      const path = group === 0 ? ["baseline", "floor"] : ["hostgroups", group - 1, "baseline"];
+      const rule = `the floor of ${METRICS[metric]}, ${floor}, is not below its threshold ${threshold}: nothing is learned`;
+      yield { path, rule };
     }
   }
 }

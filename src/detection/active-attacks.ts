@@ -1,11 +1,15 @@
 /** The attacks in progress, one at most of each subject and direction: a host, or a hostgroup as a whole. */
-import type { IpAddress } from "../net/address.ts";
+import { addressToBytes, type IpAddress } from "../net/address.ts";
+import { addressTail, type HostRows } from "../traffic/host-rows.ts";
 import type { Direction } from "../traffic/rates.ts";
 import type { Attack } from "./attack.ts";
 
 export class ActiveAttacks {
   readonly #hosts: Record<Direction, Map<IpAddress, Attack>> = { incoming: new Map(), outgoing: new Map() };
   readonly #groups: Record<Direction, Map<string, Attack>> = { incoming: new Map(), outgoing: new Map() };
+
+  /** How many attacks there are on hosts of each address tail. */
+  readonly #tails = new Map<number, number>();
 
   get size(): number {
     const { incoming, outgoing } = this.#hosts;
@@ -27,12 +31,20 @@ export class ActiveAttacks {
   set(attack: Attack): void {
     const { target, group, direction } = attack;
     if (target === null) this.#groups[direction].set(group, attack);
-    else this.#hosts[direction].set(target, attack);
+    else {
+      if (!this.#hosts[direction].has(target)) this.#countTail(target, 1);
+      this.#hosts[direction].set(target, attack);
+    }
   }
 
   delete({ target, group, direction }: Attack): void {
     if (target === null) this.#groups[direction].delete(group);
-    else this.#hosts[direction].delete(target);
+    else if (this.#hosts[direction].delete(target)) this.#countTail(target, -1);
+  }
+
+  /** False for nearly all hosts that are not attacked, without a look at the whole address. */
+  mayHold(rows: HostRows, row: number): boolean {
+    return this.#tails.size > 0 && this.#tails.has(addressTail(rows.addresses, row));
   }
 
   ofHost(target: IpAddress, direction: Direction): Attack | null {
@@ -51,5 +63,12 @@ export class ActiveAttacks {
   /** In either direction. */
   targets(): Set<IpAddress> {
     return new Set([...this.#hosts.incoming.keys(), ...this.#hosts.outgoing.keys()]);
+  }
+
+  #countTail(target: IpAddress, by: 1 | -1): void {
+    const tail = addressTail(addressToBytes(target), 0);
+    const count = (this.#tails.get(tail) ?? 0) + by;
+    if (count === 0) this.#tails.delete(tail);
+    else this.#tails.set(tail, count);
   }
 }

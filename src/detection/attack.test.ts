@@ -71,6 +71,9 @@ test("the reason tells the shares of all packets", () => {
   const reason = explain(rates({ pps: 1000, udp_pps: 900, tcp_pps: 100, tcp_syn_pps: 50, frag_pps: 900 }));
   expect(reason).toEqual({
     thresholdSource: "static",
+    baseline: null,
+    baselineConfigured: false,
+    warmupRemainingSeconds: null,
     shares: { udp: 0.9, syn: 0.05, tcp: 0.1, icmp: 0, frag: 0.9 },
     dominantShareGate: 0.5,
   });

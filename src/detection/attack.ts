@@ -104,11 +104,11 @@ export function attackRate(attack: Attack): number {
   return attack.rates[METRICS.indexOf(attack.metric)] ?? 0;
 }
 
-/** Index of the first metric strictly over its threshold, -1 when there is none. A threshold of 0 is off. */
-export function firstCrossed(rates: Rates, thresholds: Thresholds): number {
+/** Index of the first metric strictly over its threshold, -1 when there is none. A threshold of 0 is off. `from`: in `rates`. */
+export function firstCrossed(rates: Rates, thresholds: Rates, from = 0): number {
   for (let i = 0; i < METRICS.length; i++) {
     const threshold = thresholds[i] as number;
-    if (threshold > 0 && (rates[i] as number) > threshold) return i;
+    if (threshold > 0 && (rates[from + i] as number) > threshold) return i;
   }
   return -1;
 }

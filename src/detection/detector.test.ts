@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { address, type HostRowFields, hostRows, thresholds } from "../../test/fixtures/host-rows.ts";
 import { hostgroup } from "../../test/fixtures/hostgroups.ts";
 import { AttackLog } from "./attack-log.ts";
+import { Baselines } from "./baselines.ts";
 import { type AttackChange, type DetectionPolicy, Detector } from "./detector.ts";
 import { screensFor } from "./screens.ts";
 
@@ -161,6 +162,62 @@ describe("a hostgroup judged as a whole", () => {
     const after = setUp();
     after.made.restore([...before.made.active.values()]);
     expect(after.judge(1001)).toEqual(["lasts group null whole"]);
+  });
+});
+
+describe("a learned limit", () => {
+  const baseline = { factor: 3, halfLifeSeconds: 60, warmupSeconds: 10, floor: [100, 1000, 1000] };
+  const GROUP = hostgroup({ pps: 1000, mbps: 100 }, { baseline });
+  const at = (monotonicMs: number) => ({ wallMs: 0, monotonicMs });
+  const setUp = (learnedSeconds: number, pps: number) => {
+    let ids = 0;
+    const baselines = new Baselines({ capacity: 8, directions: 1, seed: 1 });
+    const policy = { hostgroups: [GROUP], sustainMs: 0, hysteresisMs: 0, maxActive: 9 };
+    const made = new Detector(policy, () => `a${++ids}`, baselines);
+    const rows = hostRows({ target: "192.0.2.1", rates: { pps } });
+    const learner = { keys: rows.addresses, at: 0, group: GROUP, direction: "incoming" } as const;
+    const moment = { nowSeconds: 0, seconds: learnedSeconds };
+    if (learnedSeconds > 0) baselines.learn(learner, thresholds({ pps }), 0, moment);
+    const judge = (seen: number) => made.judge(hostRows({ target: "192.0.2.1", rates: { pps: seen } }), 1, at(0))[0];
+    return { judge };
+  };
+
+  test("is what trips, what ends the attack, and what the reason tells", () => {
+    const { judge } = setUp(60, 50);
+    expect(judge(150)).toBeUndefined();
+    expect(judge(151)?.attack).toMatchObject({
+      metric: "pps",
+      threshold: 150,
+      reason: {
+        thresholdSource: "baseline",
+        baseline: { normal: 50, factor: 3, floor: 100, ceiling: 1000 },
+        baselineConfigured: true,
+        warmupRemainingSeconds: null,
+      },
+    });
+    expect(judge(151)?.kind).toBe("lasts");
+    expect(judge(150)?.kind).toBe("ended");
+  });
+
+  test("does not hold before its warm-up is over, and the reason says so", () => {
+    const { judge } = setUp(4, 50);
+    expect(judge(1000)).toBeUndefined();
+    expect(judge(1001)?.attack).toMatchObject({
+      threshold: 1000,
+      reason: { thresholdSource: "static", baseline: null, baselineConfigured: true, warmupRemainingSeconds: 6 },
+    });
+  });
+
+  test("never raises the threshold", () => {
+    const { judge } = setUp(60, 900);
+    expect(judge(1001)?.attack).toMatchObject({
+      threshold: 1000,
+      reason: { thresholdSource: "static", baselineConfigured: true, warmupRemainingSeconds: null },
+    });
+  });
+
+  test("has the packet counter hand over hosts from the floor on", () => {
+    expect([...screensFor([GROUP]).slice(0, 3)]).toEqual([100, 100, Number.POSITIVE_INFINITY]);
   });
 });
 

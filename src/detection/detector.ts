@@ -2,12 +2,13 @@
  * Judges each tick's rates: which hosts and hostgroups come under attack, which attacks go on, which are over. Owns the
  * table of attacks in progress. Knows nothing of where rates come from, nor of what is done about an attack.
  */
-import type { Hostgroup, Thresholds } from "../config/config.ts";
-import type { IpAddress } from "../net/address.ts";
+import type { Hostgroup } from "../config/config.ts";
+import { ADDRESS_BYTES, addressFromBytes, type IpAddress } from "../net/address.ts";
 import { type HostRows, rowAddress, rowRates } from "../traffic/host-rows.ts";
-import { type Direction, METRICS, type Rates } from "../traffic/rates.ts";
+import { METRICS, type Rates } from "../traffic/rates.ts";
 import { ActiveAttacks } from "./active-attacks.ts";
 import { type Attack, firstCrossed, isActive, type Now, observeAttack, startAttack } from "./attack.ts";
+import { Baselines, type Learner } from "./baselines.ts";
 import { explain } from "./reason.ts";
 
 export interface DetectionPolicy {
@@ -26,14 +27,8 @@ export type AttackChange = { readonly kind: "started" | "lasts" | "ended"; reado
 
 const QUIET: Rates = new Array<number>(METRICS.length).fill(0);
 const DIRECTIONS = ["incoming", "outgoing"] as const;
-
-/** Who is judged, in one direction. */
-interface Subject {
-  /** null: the hostgroup as a whole. */
-  readonly target: IpAddress | null;
-  readonly group: Hostgroup;
-  readonly direction: Direction;
-}
+/** Of a detector that is given none. */
+const NO_ROOM = { capacity: 1, directions: 1, seed: 0 } as const;
 
 /** One tick's judgement on its way. */
 interface Judgement {
@@ -47,20 +42,24 @@ interface Judgement {
 export class Detector {
   #policy: DetectionPolicy;
   readonly #newId: () => string;
+  readonly baselines: Baselines;
   readonly active = new ActiveAttacks();
   /** Those over a threshold that have not been so for `sustainMs` yet: since when, in monotonic ms. */
   #suspects = new Map<string, number>();
   /** Detections that found the table full. */
   refused = 0;
 
-  constructor(policy: DetectionPolicy, newId: () => string) {
+  constructor(policy: DetectionPolicy, newId: () => string, baselines = new Baselines(NO_ROOM)) {
     this.#policy = policy;
     this.#newId = newId;
+    this.baselines = baselines;
+    baselines.reconfigure(policy.hostgroups);
   }
 
   /** Attacks in progress keep the thresholds that they started with. */
   reconfigure(policy: DetectionPolicy): void {
     this.#policy = policy;
+    this.baselines.reconfigure(policy.hostgroups);
   }
 
   /** How many hostgroups' sums judge() asks for; 0: none is judged as a whole. */
@@ -102,15 +101,15 @@ export class Detector {
   }
 
   #judgeHost(rows: HostRows, row: number, judgement: Judgement): void {
-    const target = rowAddress(rows, row);
     const group = this.#policy.hostgroups[rows.groups[row] as number];
+    const mayBeAttacked = this.active.mayHold(rows, row);
     for (const direction of DIRECTIONS) {
       const column = rows[direction];
-      const attack = this.active.ofHost(target, direction);
+      const attack = mayBeAttacked ? this.active.ofHost(rowAddress(rows, row), direction) : null;
       if (attack !== null) this.#observe(attack, rowRates(column, row), judgement);
       // No group: the row was counted under a table which a reload has just replaced. The next tick has its new one.
       else if (group?.calculation === "per_host") {
-        this.#suspect({ target, group, direction }, rowRates(column, row), judgement);
+        this.#suspect({ keys: rows.addresses, at: row * ADDRESS_BYTES, group, direction }, column, row, judgement);
       }
     }
   }
@@ -121,7 +120,7 @@ export class Detector {
         const attack = this.active.ofGroup(group.name, direction);
         if (attack !== null) this.#observe(attack, rowRates(sums[direction], index), judgement);
         else if (group.calculation === "total") {
-          this.#suspect({ target: null, group, direction }, rowRates(sums[direction], index), judgement);
+          this.#suspect(this.baselines.ofGroup(group, direction), sums[direction], index, judgement);
         }
       }
     }
@@ -139,32 +138,42 @@ export class Detector {
     }
   }
 
-  #suspect(subject: Subject, rates: Rates, { now, changes, suspects, judged }: Judgement): void {
-    const { target, group, direction } = subject;
-    const thresholds = thresholdsOf(group, direction);
-    const metric = thresholds === null ? -1 : firstCrossed(rates, thresholds);
-    if (thresholds === null || metric < 0) return;
-    const key = `${direction} ${target ?? `group ${group.name}`}`;
-    const since = this.#suspects.get(key) ?? now.monotonicMs;
-    if (now.monotonicMs - since < this.#policy.sustainMs) {
-      suspects.set(key, since);
-      return;
-    }
-    if (this.active.size >= this.#policy.maxActive) {
-      this.refused++;
-      suspects.set(key, since);
-      return;
-    }
-    const id = this.#newId();
-    const reason = explain(rates);
-    const attack = startAttack({ id, target, group: group.name, direction, metric, thresholds, rates, reason }, now);
+  #suspect(subject: Learner, column: Float64Array, row: number, judgement: Judgement): void {
+    const limits = this.baselines.limits(subject);
+    const metric = limits === null ? -1 : firstCrossed(column, limits, row * METRICS.length);
+    if (limits === null || metric < 0 || !this.#isSustained(subject, judgement)) return;
+    const { group, direction } = subject;
+    const rates = rowRates(column, row);
+    const origin = this.baselines.origin(subject, metric);
+    const detection = {
+      id: this.#newId(),
+      target: targetOf(subject),
+      group: group.name,
+      direction,
+      metric,
+      thresholds: Array.from(limits),
+      rates,
+      reason: explain(rates, { ...origin, baselineConfigured: group.baseline !== null }),
+    };
+    const attack = startAttack(detection, judgement.now);
     this.active.set(attack);
-    judged.add(id);
-    changes.push({ kind: "started", attack });
+    judgement.judged.add(attack.id);
+    judgement.changes.push({ kind: "started", attack });
+  }
+
+  /** Whether what is over a limit has been so for long enough, and finds a place. */
+  #isSustained(subject: Learner, { now, suspects }: Judgement): boolean {
+    const key = `${subject.direction} ${targetOf(subject) ?? `group ${subject.group.name}`}`;
+    const since = this.#suspects.get(key) ?? now.monotonicMs;
+    const isOverdue = now.monotonicMs - since >= this.#policy.sustainMs;
+    if (isOverdue && this.active.size < this.#policy.maxActive) return true;
+    if (isOverdue) this.refused++;
+    suspects.set(key, since);
+    return false;
   }
 }
 
-/** null: the direction is not judged. */
-function thresholdsOf(group: Hostgroup, direction: Direction): Thresholds | null {
-  return direction === "incoming" ? group.thresholds : group.thresholdsOutgoing;
+/** null: the hostgroup as a whole. */
+function targetOf({ keys, at, group }: Learner): IpAddress | null {
+  return group.calculation === "total" ? null : addressFromBytes(keys, at);
 }

@@ -150,6 +150,9 @@ export interface HostView {
   readonly group: string;
   readonly rates: Rates;
   readonly ratesOut: Rates;
+  /** The base trio that is normal; null: no baseline is configured for its group. */
+  readonly baseline: Rates | null;
+  readonly baselineOut: Rates | null;
   /** The attack in progress. */
   readonly attack: Pick<Attack, "metric" | "direction"> | null;
 }

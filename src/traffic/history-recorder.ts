@@ -4,7 +4,7 @@
  */
 import { addressToBytes, type IpAddress } from "../net/address.ts";
 import { BusiestRows } from "./busiest-rows.ts";
-import { allocateHostRows, type HostRows, rowAddress } from "./host-rows.ts";
+import { addressTail, allocateHostRows, type HostRows, rowAddress } from "./host-rows.ts";
 import type { Direction } from "./rates.ts";
 import type { TrafficSnapshot } from "./traffic-history.ts";
 
@@ -115,17 +115,12 @@ class Attacked {
     for (const { target, direction } of attacks) {
       if (target === null) continue;
       this.#targets[direction].add(target);
-      this.#tails.add(tailOf(addressToBytes(target), 0));
+      this.#tails.add(addressTail(addressToBytes(target), 0));
     }
   }
 
   has(rows: HostRows, row: number, direction: Direction): boolean {
-    if (this.#tails.size === 0 || !this.#tails.has(tailOf(rows.addresses, row * 16))) return false;
+    if (this.#tails.size === 0 || !this.#tails.has(addressTail(rows.addresses, row))) return false;
     return this.#targets[direction].has(rowAddress(rows, row));
   }
-}
-
-function tailOf(bytes: Uint8Array, at: number): number {
-  const [a = 0, b = 0, c = 0, d = 0] = [bytes[at + 12], bytes[at + 13], bytes[at + 14], bytes[at + 15]];
-  return ((a << 24) | (b << 16) | (c << 8) | d) >>> 0;
 }

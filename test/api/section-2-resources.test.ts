@@ -1,6 +1,7 @@
 /** Every field of an attack, a host, a ban and their parts (interface 2.2 to 2.6), over a real listener. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
+import { explain } from "../../src/detection/reason.ts";
 import { VECTORS } from "../../src/detection/vector.ts";
 import { AttackWire } from "../../src/http/wire/attack.ts";
 import { BanWire } from "../../src/http/wire/ban.ts";
@@ -231,6 +232,32 @@ test("2.4 reason has threshold_source static, without a baseline", async () => {
   }
 });
 
+test("2.4 reason has threshold_source baseline, and how the limit came about", async () => {
+  const limit = { normal: 500.1234, factor: 3, floor: 100, ceiling: 2000 };
+  const { reason } = await attackOnWire({
+    reason: explain([1600], { baseline: limit, baselineConfigured: true, warmupRemainingSeconds: null }),
+  });
+  expect(reason).toMatchObject({
+    threshold_source: "baseline",
+    baseline: { ...limit, normal: 500.123 },
+    baseline_configured: true,
+  });
+  for (const field of ["warming_up", "warmup_remaining_seconds"]) expect(reason).not.toHaveProperty(field);
+});
+
+test("2.4 reason has warming_up and warmup_remaining_seconds while a baseline is not believed yet", async () => {
+  const { reason } = await attackOnWire({
+    reason: explain([1600], { baseline: null, baselineConfigured: true, warmupRemainingSeconds: 12.2 }),
+  });
+  expect(reason).toMatchObject({
+    threshold_source: "static",
+    baseline_configured: true,
+    warming_up: true,
+    warmup_remaining_seconds: 13,
+  });
+  expect(reason).not.toHaveProperty("baseline");
+});
+
 test("2.4 reason has the shares of udp, syn, tcp, icmp and frag, and the dominant_share_gate", async () => {
   expect((await attackOnWire())["reason"]).toMatchObject({
     shares: { udp: 0.7999, syn: 0, tcp: 0, icmp: 0, frag: 0 },
@@ -259,6 +286,13 @@ test("2.5 in_attack, metric and direction are those of the active attack, the la
     in_attack: true,
     metric: "tcp_syn_pps",
     direction: "outgoing",
+  });
+});
+
+test("2.5 baseline and baseline_out are the learned normal of each direction", async () => {
+  expect(await hostOnWire({ baseline: [100.1234, 2, 3], baselineOut: [0, 0, 0] })).toMatchObject({
+    baseline: { pps: 100.123, mbps: 2, flows_per_sec: 3 },
+    baseline_out: { pps: 0, mbps: 0, flows_per_sec: 0 },
   });
 });
 

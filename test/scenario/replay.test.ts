@@ -105,6 +105,20 @@ describe("floodwall replay", () => {
     expect(replay(capture).lines.at(-1)).toBe("0 attacks, 0 of them still going on at the end");
   });
 
+  test("judges by what it has learned of a host, and not by more than its threshold", () => {
+    const calm = evenly(new Array(2000).fill(datagram(VICTIM)), { stepMs: 5 });
+    const busy = evenly(new Array(1500).fill(datagram(VICTIM)), { startMs: 1_700_000_010_000, stepMs: 1 / 0.8 });
+    const capture = pcapBytes([...calm, ...busy]);
+    // 200 packets a second are normal, so that 800 are not, though the threshold is 1000.
+    const learning = "baseline: { warmup_seconds: 5, floor: { pps: 300, mbps: 50, flows_per_sec: 1000 } }\n";
+    const text = replay(capture, `${CONFIG}${BGP}${learning}`).lines.join("\n");
+    const [, rate = "", limit = ""] = /attack started {2}203\.0\.113\.7 {2}pps (\d+) > ([\d.]+)/.exec(text) ?? [];
+    expect(Number(limit)).toBeGreaterThan(590);
+    expect(Number(limit)).toBeLessThan(620);
+    expect(Number(rate)).toBeLessThan(1000);
+    expect(replay(capture).lines.at(-1)).toBe("0 attacks, 0 of them still going on at the end");
+  });
+
   test("counts what is cut off at the end of a broken capture, and says so", () => {
     const whole = flood(datagram(VICTIM), 1000, 1);
     const { lines } = replay(whole.slice(0, whole.length - 50));

@@ -14,7 +14,17 @@ import { Timestamp, timestamp } from "./timestamp.ts";
 
 const ReasonWire = Type.Object(
   {
-    threshold_source: Type.Literal("static"),
+    threshold_source: Type.Union([Type.Literal("static"), Type.Literal("baseline")]),
+    baseline: Type.Optional(
+      Type.Object(
+        { normal: Type.Number(), factor: Type.Number(), floor: Type.Number(), ceiling: Type.Number() },
+        { additionalProperties: false },
+      ),
+    ),
+    /** Absent where it would be false, as is the next. */
+    baseline_configured: Type.Optional(Type.Literal(true)),
+    warming_up: Type.Optional(Type.Literal(true)),
+    warmup_remaining_seconds: Type.Optional(Type.Number({ minimum: 0 })),
     shares: Type.Record(Type.String(), Type.Number({ minimum: 0, maximum: 1 })),
     dominant_share_gate: Type.Number(),
   },
@@ -84,9 +94,14 @@ export function attackToWire({ attack, ban }: AttackView, tenant: string | null 
 }
 
 function reasonToWire(reason: Reason): Static<typeof ReasonWire> {
-  return {
+  const { baseline, warmupRemainingSeconds } = reason;
+  return omitNulls({
     threshold_source: reason.thresholdSource,
+    baseline: baseline === null ? null : { ...baseline, normal: round(baseline.normal) },
+    baseline_configured: reason.baselineConfigured ? (true as const) : null,
+    warming_up: warmupRemainingSeconds === null ? null : (true as const),
+    warmup_remaining_seconds: warmupRemainingSeconds === null ? null : Math.ceil(warmupRemainingSeconds),
     shares: reason.shares,
     dominant_share_gate: reason.dominantShareGate,
-  };
+  });
 }
