@@ -6,7 +6,7 @@
 import { create, type DescMessage, type MessageInitShape } from "@bufbuild/protobuf";
 import { type Any, anyPack, anyUnpack } from "@bufbuild/protobuf/wkt";
 import type { Route } from "../mitigation/announcer.ts";
-import type { RuleAction } from "../mitigation/rule.ts";
+import type { Rule, RuleAction } from "../mitigation/rule.ts";
 import { addressFamily, parseAddress } from "../net/address.ts";
 import { parsePrefix } from "../net/prefix.ts";
 import { type Component, componentsOf, fromNlri, ruleProblem, toNlri } from "./flowspec-nlri.ts";
@@ -71,7 +71,7 @@ export function familyOfKey(key: RouteKey): RouteFamily {
 export function routeProblem(route: Route): string | null {
   const { prefix, communities, localPref } = route;
   if (parsePrefix(prefix.text)?.text !== prefix.text) return `invalid prefix ${prefix.text}`;
-  if (route.kind === "flowspec" && route.rule.destination?.text !== prefix.text) {
+  if (route.kind === "flowspec" && namedPrefix(route.rule)?.text !== prefix.text) {
     return `the rule is not for ${prefix.text}`;
   }
   const problem = route.kind === "unicast" ? nextHopProblem(route.nextHop, prefix) : ruleProblem(route.rule);
@@ -81,6 +81,11 @@ export function routeProblem(route: Route): string | null {
   if (wrong !== undefined) return `invalid community ${wrong}`;
   if (!Number.isInteger(localPref) || localPref < 0 || localPref > UINT32_MAX) return `invalid local_pref ${localPref}`;
   return null;
+}
+
+/** Whose traffic the rule is about: what goes to it, or what comes from it to anywhere. */
+function namedPrefix({ destination, source }: Rule): Rule["destination"] {
+  return destination ?? source;
 }
 
 function nextHopProblem(nextHop: string, prefix: Route["prefix"]): string | null {

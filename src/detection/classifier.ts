@@ -186,7 +186,7 @@ class CutDatagrams {
 }
 
 /** null: of a protocol that no vector is named for. */
-function vectorOf({ protocol, ports, tcpFlags, fragment }: PacketHeader): Vector | null {
+export function vectorOf({ protocol, ports, tcpFlags, fragment }: PacketHeader): Vector | null {
   const isUdp = protocol === IP_PROTOCOL.udp;
   const amplification = isUdp && ports !== null ? amplificationFrom(ports.source) : null;
   if (amplification !== null) return amplification;

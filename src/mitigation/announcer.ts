@@ -20,7 +20,7 @@ export interface UnicastRoute extends RouteAttributes {
 /** Has routers act on the packets that a rule matches. */
 export interface FlowspecRoute extends RouteAttributes {
   readonly kind: "flowspec";
-  /** Whose traffic it is, as the rule's destination. */
+  /** Whose traffic it is: the rule's destination, or its source where it has none. */
   readonly prefix: Prefix;
   readonly rule: Rule;
 }

@@ -1,18 +1,19 @@
 import { expect, test } from "bun:test";
 import { address, prefix } from "../../test/fixtures/bgp.ts";
-import { matchText, type Rule, type RulePacket, ruleMatches, ruleText, ruleToWire, wideRule } from "./rule.ts";
+import type { PacketHeader } from "../traffic/packet-header.ts";
+import { matchText, type Rule, ruleMatches, ruleText, ruleToWire, wideRule } from "./rule.ts";
 
 const VICTIM = "192.0.2.7/32";
 const wide = wideRule(prefix(VICTIM), { kind: "discard" });
 const narrowed = (changes: Partial<Rule>): Rule => ({ ...wide, ...changes });
 
-const packet = (changes: Partial<RulePacket> = {}): RulePacket => ({
+const packet = (changes: Partial<PacketHeader> = {}): PacketHeader => ({
   source: address("198.51.100.9"),
   destination: address("192.0.2.7"),
   protocol: 17,
   ports: { source: 53, destination: 4444 },
   tcpFlags: null,
-  isFragment: false,
+  fragment: null,
   packetBytes: 512,
   ...changes,
 });
@@ -50,11 +51,11 @@ test.each<[string, Partial<Rule>]>([
 
 test("a rule without a field matches anything there", () => {
   expect(ruleMatches(wide, packet())).toBe(true);
-  expect(ruleMatches(wide, packet({ ports: null, isFragment: true, protocol: 1 }))).toBe(true);
+  expect(ruleMatches(wide, packet({ ports: null, fragment: "later", protocol: 1 }))).toBe(true);
   expect(ruleMatches(narrowed({ destination: null }), packet({ destination: address("2001:db8::1") }))).toBe(true);
 });
 
-test.each<[Partial<Rule>, Partial<RulePacket>, boolean]>([
+test.each<[Partial<Rule>, Partial<PacketHeader>, boolean]>([
   [{}, { destination: address("192.0.2.8") }, false],
   [{}, { destination: address("2001:db8::7") }, false],
   [{ source: prefix("198.51.100.0/24") }, {}, true],
@@ -80,9 +81,10 @@ test.each<[Partial<Rule>, Partial<RulePacket>, boolean]>([
   [{ tcpFlags: SYN }, { tcpFlags: 0x12 }, false],
   [{ tcpFlags: SYN }, { tcpFlags: 0x00 }, false],
   [{ tcpFlags: SYN }, { tcpFlags: null }, false],
-  [{ fragment: true }, { isFragment: true }, true],
+  [{ fragment: true }, { fragment: "first" }, true],
+  [{ fragment: true }, { fragment: "later" }, true],
   [{ fragment: true }, {}, false],
-  [{ fragment: false }, { isFragment: true }, false],
+  [{ fragment: false }, { fragment: "later" }, false],
   [{ packetLength: { min: 512, max: 512 } }, {}, true],
   [{ packetLength: { min: 513, max: 600 } }, {}, false],
   [{ packetLength: { min: 500, max: 511 } }, {}, false],

@@ -39,19 +39,12 @@ export const PORT_RANGES_MAX = 5;
 /** What the generator gives at most for one attack. */
 export const RULES_MAX = 8;
 
-/** What a rule sees of a packet. */
-export type RulePacket = Pick<PacketHeader, "source" | "destination" | "protocol" | "ports" | "tcpFlags"> & {
-  readonly isFragment: boolean;
-  /** Of the IP packet with its headers. */
-  readonly packetBytes: number;
-};
-
 /** Ports and flags that the packet does not show, as in a later fragment, match no rule that asks for them. */
-export function ruleMatches(rule: Rule, packet: RulePacket): boolean {
+export function ruleMatches(rule: Rule, packet: PacketHeader): boolean {
   const { destination, source, protocol, tcpFlags, fragment, packetLength } = rule;
   return (
     (protocol === null || packet.protocol === protocol) &&
-    (fragment === null || packet.isFragment === fragment) &&
+    (fragment === null || (packet.fragment !== null) === fragment) &&
     (packetLength === null || isWithin(packet.packetBytes, packetLength.min, packetLength.max)) &&
     isOfPorts(rule.sourcePorts, packet.ports?.source) &&
     isOfPorts(rule.destinationPorts, packet.ports?.destination) &&
