@@ -28,8 +28,6 @@ export const PACKETS_KEPT = 256;
 const PACKETS_KEPT_LEAST = 32;
 /** Headers in one reading. They are drawn from, so that the newest are not all that is known. */
 export const HEADERS_READ = 8192;
-/** What a packet counts for at the judgement after the one it came for. */
-const FADE = 0.5;
 
 export interface SamplingPolicy extends SampleBounds {
   /** Packets from before the window that tripped have no part in the attack. */
@@ -178,13 +176,17 @@ export class AttackSampler {
   /** Until the sample is complete all over again, since it is of the detection; then what came since. */
   #collect({ target, attack, packets, isSampled, detectedMs, lastReadMs }: Watched, policy: SamplingPolicy, now: Now) {
     packets.resize(Math.max(this.#packetsEach(), isSampled ? 0 : policy.flows));
-    if (isSampled) packets.fade(FADE);
+    // Half is forgotten in the time that the rates take to forget: when a flood stops, its packets still are the most.
+    if (isSampled) packets.fade(0.5 ** (JUDGE_AGAIN_MS / Math.max(JUDGE_AGAIN_MS, policy.windowMs)));
     else packets.clear();
-    // Ages are in whole ticks: one of a whole interval may have been read the last time.
-    const ageMaxMs = isSampled ? now.monotonicMs - lastReadMs - 1 : policy.windowMs + now.monotonicMs - detectedMs;
     const end = attack.direction === "incoming" ? "destination" : "source";
     const records = this.#records;
     const count = this.#headers.readSamples(addressToBytes(target), records.bytes);
+    // While a flood begins most of the window is from before it: the last moments tell more, if they have enough.
+    const enoughMs = count > PACKETS_KEPT ? records.ageMs(count - PACKETS_KEPT) : Number.POSITIVE_INFINITY;
+    const windowMs = policy.windowMs + now.monotonicMs - detectedMs;
+    // Ages are in whole ticks: one of a whole interval may have been read the last time.
+    const ageMaxMs = isSampled ? now.monotonicMs - lastReadMs - 1 : Math.min(windowMs, enoughMs);
     for (let i = 0; i < count; i++) {
       if (records.ageMs(i) > ageMaxMs) continue;
       packets.offer(records.standsFor(i), () => {

@@ -38,6 +38,8 @@ export type TrafficUnit = "packets" | "bytes" | "flows";
 
 /** A vector below this share is noise. */
 const PART_LEAST = 0.1;
+/** Of the largest, what a part of a mixed attack has. */
+const MIXED_LEAST = 2 / 3;
 /** What a vector may fall below the gate, and a part below its bar, before it is dropped. */
 const GATE_SLACK = 0.1;
 const PART_SLACK = 0.7;
@@ -56,11 +58,12 @@ export function classify(packets: readonly SampledPacket[], options: ClassifierO
   shares.sort((a, b) => b.share - a.share);
   const named = nameOf(traffic, options);
   const type = named?.type ?? "mixed";
+  const mixedBar = named === null ? MIXED_LEAST * (shares[0]?.share ?? 0) : 1;
   return {
     type,
     confidence: named === null ? (shares[0]?.share ?? 0) : share(named.amount),
     ...portOf(type),
-    parts: shares.filter((part) => part.type === type || part.share >= barOf(part.type, named !== null, options)),
+    parts: shares.filter((part) => part.type === type || part.share >= barOf(part.type, options, mixedBar)),
   };
 }
 
@@ -76,10 +79,10 @@ function portOf(type: Vector): { sourcePort: number | null } {
 
 /**
  * What is a threshold's worth by itself cannot be normal traffic, since the host was below its threshold before. Where
- * no vector has a name, all that is not noise is told.
+ * none has a name, those are told too that come near the largest.
  */
-function barOf(type: Vector, isNamed: boolean, { timesThreshold, held }: ClassifierOptions): number {
-  const bar = isNamed ? Math.max(PART_LEAST, 1 / timesThreshold) : PART_LEAST;
+function barOf(type: Vector, { timesThreshold, held }: ClassifierOptions, mixedBar: number): number {
+  const bar = Math.max(PART_LEAST, Math.min(1 / timesThreshold, mixedBar));
   return held?.parts.some((part) => part.type === type) ? bar * PART_SLACK : bar;
 }
 
