@@ -19,6 +19,7 @@ import { GobgpClient } from "./gobgp-client.ts";
 import { PathSchema } from "./proto/gobgp_pb.ts";
 import { toGobgpFamily } from "./route-family.ts";
 import { isOurs, toPath } from "./route-path.ts";
+import { AFTERMATH_MS } from "./route-quarantine.ts";
 
 const DEADLINE_MS = 60_000;
 const V4 = "203.0.113.9/32";
@@ -200,6 +201,45 @@ test(
     await bird.ask("enable speaker");
     await until("both in BIRD", async () => (await bird.flowCount()) === 2);
     await until("announced again", () => announcer.routeState(route).kind === "announced");
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "a rule over which a neighbor resets its session again and again is kept back, and the others return",
+  async () => {
+    const bird = await lab.bird();
+    const { announcer, warnings, faults } = lab.announcer(bgpConfig());
+    await established(announcer);
+    const good = flow("203.0.113.1/32");
+    const bad = flow(V4, { protocol: 17 });
+    announcer.want([good]);
+    await until("announced", () => announcer.routeState(good).kind === "announced");
+    const sinceMs = performance.now();
+    await until("an older route", () => performance.now() - sinceMs > AFTERMATH_MS);
+
+    announcer.want([good, bad]);
+    for (let breaks = 0; breaks < 2; breaks++) {
+      await until("both in BIRD", async () => (await bird.flowCount()) === 2);
+      await until("announced", () => announcer.routeState(bad).kind === "announced");
+      // As a router that cannot take the rule would do.
+      await bird.ask("disable speaker");
+      await until("told", () => warnings.length === breaks + 1);
+      await bird.ask("enable speaker");
+    }
+    await until("the other in BIRD", async () => String(await matches(bird)) === "dst 203.0.113.1/32");
+    expect(announcer.routeState(bad)).toEqual({
+      kind: "failed",
+      cause: "kept back: a neighbor reset its session each time that it was sent",
+    });
+    expect(warnings[0]).toContain("bgp session broke right after rules were announced");
+    expect(warnings[1]).toContain("keeping them back");
+    expect(warnings.join()).not.toContain("203.0.113.1/32");
+    expect(faults).toEqual(["quarantine"]);
+
+    announcer.want([good]);
+    announcer.want([good, bad]);
+    await until("another chance", async () => (await bird.flowCount()) === 2);
   },
   DEADLINE_MS,
 );

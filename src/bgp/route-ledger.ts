@@ -19,6 +19,8 @@ interface WantedRoute {
 /** The speaker, as seen from a route. */
 export type SpeakerState = { readonly kind: "starting" | "up" } | { readonly kind: "down"; readonly cause: string };
 
+const KEPT_BACK = "kept back: a neighbor reset its session each time that it was sent";
+
 export class RouteLedger {
   readonly #wanted = new Map<RouteKey, WantedRoute>();
   /** Attributes. */
@@ -30,8 +32,14 @@ export class RouteLedger {
   readonly #checked = new Set<RouteKey>();
   /** Announced since they are wanted. */
   readonly #everOut = new Set<RouteKey>();
+  /** Kept back for what neighbors do over them. */
+  readonly #isKeptBack: (key: RouteKey) => boolean;
   /** A rule's takes a while to make, and most routes stay the same ones. */
   readonly #keys = new WeakMap<Route, RouteKey>();
+
+  constructor(isKeptBack: (key: RouteKey) => boolean = () => false) {
+    this.#isKeptBack = isKeptBack;
+  }
 
   keyOf(route: Route): RouteKey {
     const known = this.#keys.get(route);
@@ -75,6 +83,10 @@ export class RouteLedger {
     return true;
   }
 
+  isWanted(key: RouteKey): boolean {
+    return this.#wanted.has(key);
+  }
+
   established(): readonly Session[] {
     return this.#established;
   }
@@ -83,14 +95,16 @@ export class RouteLedger {
   missing(): readonly Route[] {
     const missing: Route[] = [];
     for (const [key, { route, attributes, problem }] of this.#wanted) {
-      if (problem === null && this.#installed.get(key) !== attributes) missing.push(route);
+      if (problem === null && !this.#isKeptBack(key) && this.#installed.get(key) !== attributes) missing.push(route);
     }
     return missing;
   }
 
   /** To be withdrawn. A wanted route that cannot be sent leaves an older one of its key no place. */
   surplus(): readonly RouteKey[] {
-    return [...this.#installed.keys()].filter((key) => this.#wanted.get(key)?.problem !== null);
+    return [...this.#installed.keys()].filter(
+      (key) => this.#wanted.get(key)?.problem !== null || this.#isKeptBack(key),
+    );
   }
 
   added(routes: readonly Route[]): void {
@@ -147,6 +161,7 @@ export class RouteLedger {
     const wanted = this.#wanted.get(key);
     if (wanted === undefined) return { kind: "pending" };
     if (wanted.problem !== null) return { kind: "failed", cause: wanted.problem };
+    if (this.#isKeptBack(key)) return { kind: "failed", cause: KEPT_BACK };
     if (speaker.kind === "down") return { kind: "failed", cause: speaker.cause };
     if (speaker.kind === "starting") return { kind: "pending" };
     if (this.#established.length === 0) return { kind: "no_session" };

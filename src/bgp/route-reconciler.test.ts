@@ -38,6 +38,7 @@ test.each(Array.from({ length: 20 }, (_, i) => i))(
       onFault: (fault) => {
         throw fault;
       },
+      onQuarantine: () => {},
       onChange: () => {},
     });
     await reconciler.attach(client as GobgpClient);

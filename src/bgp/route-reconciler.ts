@@ -18,6 +18,7 @@ import {
   toPaths,
   toWithdrawal,
 } from "./route-path.ts";
+import { type QuarantineNews, RouteQuarantine } from "./route-quarantine.ts";
 import { asError, SpeakerFault } from "./speaker-fault.ts";
 
 export interface RouteReconcilerOptions {
@@ -26,6 +27,8 @@ export interface RouteReconcilerOptions {
   readonly onAnnounced: (latencyMs: number) => void;
   /** A pass that want() set off failed: the client is to be given up. */
   readonly onFault: (fault: Error) => void;
+  /** A neighbor breaks its session over what it was sent. */
+  readonly onQuarantine: (news: QuarantineNews) => void;
   /** Route states may have changed. Never from within want(). */
   readonly onChange: () => void;
 }
@@ -38,7 +41,8 @@ const SINGLE_LOOKUPS_MAX = 16;
 
 export class RouteReconciler {
   readonly #options: RouteReconcilerOptions;
-  readonly #ledger = new RouteLedger();
+  readonly #quarantine = new RouteQuarantine();
+  readonly #ledger = new RouteLedger((key) => this.#quarantine.keepsBack(key));
   #speaker: SpeakerState = { kind: "starting" };
   /** null: no speaker to talk to. */
   #client: GobgpClient | null = null;
@@ -53,6 +57,7 @@ export class RouteReconciler {
 
   want(routes: readonly Route[]): void {
     this.#ledger.want(routes, this.#options.clock.monotonicMs());
+    this.#quarantine.keepOnly((key) => this.#ledger.isWanted(key));
     queueMicrotask(() => {
       this.#options.onChange();
       this.settle().catch((error: unknown) => {
@@ -91,6 +96,7 @@ export class RouteReconciler {
 
   down(cause: string): void {
     this.#ledger.sessionsAre([]);
+    this.#quarantine.speakerLost();
     const isNews = this.#speaker.kind !== "down" || this.#speaker.cause !== cause;
     this.#speaker = { kind: "down", cause };
     if (isNews) this.#options.onChange();
@@ -103,7 +109,10 @@ export class RouteReconciler {
   }
 
   sessionsAre(sessions: readonly Session[]): void {
-    if (this.#ledger.sessionsAre(sessions)) this.#options.onChange();
+    const isChanged = this.#ledger.sessionsAre(sessions);
+    const news = this.#quarantine.sessionsAre(this.#ledger.established(), this.#options.clock.monotonicMs());
+    if (news.suspected.length + news.keptBack.length > 0) this.#options.onQuarantine(news);
+    if (isChanged) this.#options.onChange();
   }
 
   /** Resolves when the wanted set is in the speaker, or at once without one. */
@@ -134,6 +143,8 @@ export class RouteReconciler {
     }
     const missing = this.#ledger.missing();
     if (missing.length > 0) {
+      const rules = missing.filter(({ kind }) => kind === "flowspec").map((route) => this.#ledger.keyOf(route));
+      this.#quarantine.sent(rules, this.#options.clock.monotonicMs());
       await client.sendPaths(toPaths(missing));
       this.#ledger.added(missing);
     }
