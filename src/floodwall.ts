@@ -112,12 +112,7 @@ export class Floodwall {
     metrics.beforeScrape(() => fillMetrics(metrics, this));
     this.onAttackEvent((event) => this.#keepAttack(event));
     this.onAttackEvent((event) => logAttack(log, event));
-    this.onAttackEvent(({ kind, attack }) => {
-      if (kind === "started") metrics.detection.attackStarted(attack.metric);
-      if (kind === "classified" && attack.classification !== null) {
-        metrics.detection.attackClassified(attack.classification.type);
-      }
-    });
+    this.onAttackEvent((event) => countAttack(metrics, event));
     this.onBanChange((change) => logBan(log, change));
   }
 
@@ -241,7 +236,7 @@ export class Floodwall {
       now: () => this.now(),
       onChanges: (changes, now) => this.#attacksChanged(changes, now),
       onSampled: (attack) => this.#attackEvents.tell({ kind: "sampled", attack }),
-      onClassified: (attack, packets) => this.#attackEvents.tell({ kind: "classified", attack, packets }),
+      onClassified: (told) => this.#attackEvents.tell(told),
       onBeat: ({ summary, busyMs }) =>
         metrics.detection.tick({
           foldSeconds: summary.foldMicros / 1e6,
@@ -299,6 +294,14 @@ function makeBaselines({ capture }: Config): Baselines {
   const { maxHosts, countOutgoing } = capture ?? { maxHosts: 1, countOutgoing: false };
   const seed = crypto.getRandomValues(new Uint32Array(1))[0] as number;
   return new Baselines({ capacity: maxHosts + BASELINE_GROUPS_MAX, directions: countOutgoing ? 2 : 1, seed });
+}
+
+function countAttack({ detection }: Metrics, event: AttackEvent): void {
+  const { kind, attack } = event;
+  if (kind === "started") detection.attackStarted(attack.metric);
+  if (kind === "classified" && event.isNewKind && attack.classification !== null) {
+    detection.attackClassified(attack.classification.type);
+  }
 }
 
 function logAttack(log: Log, { kind, attack }: AttackEvent): void {

@@ -5,7 +5,7 @@
 import type { CaptureConfig, Config } from "./config/config.ts";
 import { Capture, type SourceView } from "./dataplane/capture.ts";
 import type { Engine, EngineStats, Native } from "./dataplane/native.d.ts";
-import type { Attack, Now } from "./detection/attack.ts";
+import type { Attack, ClassifiedEvent, Now } from "./detection/attack.ts";
 import { AttackSampler } from "./detection/attack-sampler.ts";
 import { BaselineLearner } from "./detection/baseline-learner.ts";
 import type { Baselines } from "./detection/baselines.ts";
@@ -13,7 +13,6 @@ import { type Beat, DetectionLoop } from "./detection/detection-loop.ts";
 import type { AttackChange, Detector } from "./detection/detector.ts";
 import { type BaselineKeeper, LearningLoop, type LearningLoopOptions } from "./detection/learning-loop.ts";
 import { samplingPolicy } from "./detection/policy.ts";
-import type { SampledPacket } from "./detection/sample.ts";
 import { SamplingLoop } from "./detection/sampling-loop.ts";
 import { screensFor } from "./detection/screens.ts";
 import { TickJudge } from "./detection/tick-judge.ts";
@@ -33,8 +32,8 @@ export interface PacketPathOptions {
   readonly onChanges: (changes: readonly AttackChange[], now: Now) => void;
   /** An attack has a sample now, or a better one. */
   readonly onSampled: (attack: Attack) => void;
-  /** Its kind can be told now, or is another; with packets of it. */
-  readonly onClassified: (attack: Attack, packets: readonly SampledPacket[]) => void;
+  /** Its kind can be told now, is another, or is told from many more packets. */
+  readonly onClassified: (told: ClassifiedEvent) => void;
   readonly onBeat: (beat: Beat) => void;
   readonly onFault: (cause: unknown) => void;
   readonly onLearningFault: LearningLoopOptions["onFault"];

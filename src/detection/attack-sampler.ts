@@ -20,6 +20,8 @@ export const ENOUGH_PACKETS = 64;
 export const COMPLETION_MS = 1000;
 /** With fewer packets an attack is not judged before that: half of them may be chance. */
 export const LEAST_PACKETS = 16;
+/** With so many times the packets a kind is told again. */
+const FIRMER_FACTOR = 4;
 /** Between two judgements of an attack that lasts, ms: the packet counter's memory goes back about as far. */
 export const JUDGE_AGAIN_MS = 1000;
 /** Packets kept of one attack, unless `samples.per_attack_flows` asks for more: more tell no more. */
@@ -47,6 +49,8 @@ export interface Reading {
   readonly classification: Classification | null;
   /** It is the attack's first, or another one than before. */
   readonly isNewKind: boolean;
+  /** It was told from few packets, and now there are many: enough to see what they have in common. */
+  readonly isFirmer: boolean;
   /** Those of the attack, as far as they can be told from others. */
   readonly packets: readonly SampledPacket[];
 }
@@ -64,6 +68,8 @@ interface Watched {
   /** As of the last tick. */
   attack: Attack;
   verdict: Verdict;
+  /** Packets that it was told from. */
+  toldFrom: number;
   isSampled: boolean;
   lastReadMs: number;
   dueMs: number;
@@ -117,6 +123,7 @@ export class AttackSampler {
       detectedMs: now.monotonicMs,
       attack,
       verdict: { ...NO_VERDICT, held: classification },
+      toldFrom: PACKETS_KEPT,
       isSampled: sample !== null,
       lastReadMs: now.monotonicMs,
       dueMs: now.monotonicMs + (sample === null ? 0 : JUDGE_AGAIN_MS),
@@ -163,12 +170,16 @@ export class AttackSampler {
       watched.verdict = nextVerdict(verdict, classify(packets, { gate, unit, timesThreshold, held: verdict.held }));
     }
     const { held } = watched.verdict;
+    const isNew = isNewKind(verdict, watched.verdict);
+    const isFirmer = held !== null && !isNew && packets.length >= FIRMER_FACTOR * watched.toldFrom;
+    if (isNew || isFirmer) watched.toldFrom = packets.length;
     return {
       target,
       sample,
       isComplete,
       classification: held,
-      isNewKind: isNewKind(verdict, watched.verdict),
+      isNewKind: isNew,
+      isFirmer,
       packets,
     };
   }

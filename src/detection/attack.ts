@@ -39,12 +39,20 @@ export interface Attack {
 }
 
 /**
- * What others want to hear of an attack. `sampled`: it has a sample now, or a better one. `classified`: its kind can be
- * told now, or is another; with packets of it, as far as they can be told from others. `lasts`: with each tick.
+ * What others want to hear of an attack. `sampled`: it has a sample now, or a better one. `lasts`: with each tick.
  */
 export type AttackEvent =
   | { readonly kind: "started" | "lasts" | "sampled" | "ended"; readonly attack: Attack }
-  | { readonly kind: "classified"; readonly attack: Attack; readonly packets: readonly SampledPacket[] };
+  | ClassifiedEvent;
+
+/** An attack's kind can be told, by packets of it as far as they can be told from others. */
+export interface ClassifiedEvent {
+  readonly kind: "classified";
+  readonly attack: Attack;
+  /** It is the first, or another one than before; else it is the same, told from many more packets. */
+  readonly isNewKind: boolean;
+  readonly packets: readonly SampledPacket[];
+}
 
 /** Both clocks at one moment. */
 export interface Now {

@@ -29,8 +29,8 @@ function harness() {
     after: (ms, fn) => timers.after(ms, fn),
     now,
     onSampled: ({ target, sample }) => seen.push(`${target} ${sample?.totalPackets}`),
-    onClassified: ({ target, classification }, { length }) =>
-      seen.push(`${target} ${classification?.type} by ${length}`),
+    onClassified: ({ attack: { target, classification }, isNewKind, packets }) =>
+      seen.push(`${target} ${isNewKind ? "" : "still "}${classification?.type} by ${packets.length}`),
     onFault: (cause) => seen.push(String(cause)),
   });
   const tick = (...flooded: string[]) => {
@@ -81,6 +81,17 @@ describe("samples", () => {
     }
     expect(seen).toEqual([`${VICTIM} 100`, `${VICTIM} udp_flood by 100`]);
     expect(detector.active.on(address(VICTIM))?.classification).toMatchObject({ type: "udp_flood", confidence: 1 });
+  });
+
+  test("tell the kind again when there are many more packets to tell it from", () => {
+    const { clock, headers, seen, tick } = harness();
+    for (const count of [16, 63, 64, 256, 256]) {
+      headers.frames = new Array(count).fill(headers.frames[0]);
+      tick(VICTIM);
+      clock.advance(TICK_MS);
+    }
+    const kinds = seen.filter((line) => line.includes("flood"));
+    expect(kinds).toEqual([`${VICTIM} udp_flood by 16`, `${VICTIM} still udp_flood by 64`]);
   });
 
   test("are taken of attacks that an earlier process left without one", () => {

@@ -2,10 +2,9 @@
  * Has the packets of attacks looked at in the pauses between ticks, so that no announcement waits for it, and attaches
  * what they show to their attacks. Knows nothing of where that goes from there.
  */
-import type { Attack, Now } from "./attack.ts";
+import type { Attack, ClassifiedEvent, Now } from "./attack.ts";
 import { type AttackSampler, findingsOf, type Reading } from "./attack-sampler.ts";
 import type { AttackChange, Detector } from "./detector.ts";
-import type { SampledPacket } from "./sample.ts";
 
 /** From a tick to the readings that follow it, ms: by then what the tick ordered has left the process. */
 export const READ_AFTER_MS = 20;
@@ -19,8 +18,8 @@ export interface SamplingLoopOptions {
   readonly after: (ms: number, fn: () => void) => () => void;
   readonly now: () => Now;
   readonly onSampled: (attack: Attack) => void;
-  /** Its kind can be told now, or is another; with packets of it. */
-  readonly onClassified: (attack: Attack, packets: readonly SampledPacket[]) => void;
+  /** Its kind can be told now, is another, or is told from many more packets. */
+  readonly onClassified: (told: ClassifiedEvent) => void;
   readonly onFault: (cause: unknown) => void;
 }
 
@@ -69,6 +68,7 @@ export class SamplingLoop {
     const attack = detector.attach(reading.id, findingsOf(reading));
     if (attack === null) return;
     if (reading.sample !== null) onSampled(attack);
-    if (reading.isNewKind) onClassified(attack, reading.packets);
+    const { isNewKind, isFirmer, packets } = reading;
+    if (isNewKind || isFirmer) onClassified({ kind: "classified", attack, isNewKind, packets });
   }
 }

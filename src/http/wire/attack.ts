@@ -88,7 +88,7 @@ export function attackToWire({ attack, ban }: AttackView, tenant: string | null 
     started_at: timestamp(attack.startedAt),
     ended_at: attack.endedAt === null ? null : timestamp(attack.endedAt),
     sample: attack.sample === null ? null : sampleToWire(attack.sample),
-    classification: attack.classification === null ? null : classificationToWire(attack.classification),
+    classification: attack.classification ? classificationToWire(attack.classification) : null,
     reason: reasonToWire(attack.reason),
   });
 }
