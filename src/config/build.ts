@@ -6,6 +6,7 @@ import { NetworkLookup } from "../traffic/network-lookup.ts";
 import { METRICS } from "../traffic/rates.ts";
 import { buildApi } from "./api-section.ts";
 import { buildBaseline } from "./baseline-section.ts";
+import { buildCarpet } from "./carpet-section.ts";
 import type {
   BgpConfig,
   CaptureConfig,
@@ -38,6 +39,7 @@ export function buildConfig(file: ConfigFile): Config {
       sustainMs: file.detection.sustain_ms,
     },
     hostgroups,
+    carpet: file.carpet === undefined ? null : buildCarpet(file.carpet),
     ban: {
       ttlSeconds: file.ban.ttl_seconds,
       unbanHysteresisSeconds: file.ban.unban_hysteresis_seconds,

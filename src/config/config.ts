@@ -5,6 +5,7 @@ import type { PrefixTable } from "../net/prefix-table.ts";
 import type { NetworkLookup } from "../traffic/network-lookup.ts";
 import type { ApiConfig } from "./api-section.ts";
 import type { BaselineConfig } from "./baseline-section.ts";
+import type { CarpetConfig } from "./carpet-section.ts";
 import type { EdgeConfig, ScrubbingConfig } from "./nodes-section.ts";
 import type { NotifyConfig, UpdateCheckConfig } from "./notify-section.ts";
 import type { StorageConfig } from "./storage-section.ts";
@@ -18,6 +19,8 @@ export interface Config {
   readonly detection: DetectionConfig;
   /** Index 0 is the implicit group `global` with the top-level thresholds and no networks of its own. */
   readonly hostgroups: readonly Hostgroup[];
+  /** null: off. */
+  readonly carpet: CarpetConfig | null;
   /** Made of `networks` and `hostgroups`, once. */
   readonly lookup: NetworkLookup;
   /** Made of `protectedWhitelist`: row i is its entry i. */
