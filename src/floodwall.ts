@@ -18,8 +18,10 @@ import type { ReloadOutcome } from "./http/service.ts";
 import { BASELINE_GROUPS_MAX, ENDED_ATTACKS_KEPT, ENDED_BANS_KEPT } from "./limits.ts";
 import { Listeners } from "./listeners.ts";
 import { AnnouncementTimer } from "./mitigation/announcement-timer.ts";
-import type { BanChange } from "./mitigation/ban.ts";
-import { BanEngine, isAnnounced } from "./mitigation/ban-engine.ts";
+import { attackRules } from "./mitigation/attack-rules.ts";
+import { type Ban, type BanChange, wantedRoutes } from "./mitigation/ban.ts";
+import { BanEngine } from "./mitigation/ban-engine.ts";
+import { isSameMeasure } from "./mitigation/measure.ts";
 import { mitigationPolicy } from "./mitigation/policy.ts";
 import { Limiter } from "./observability/limiter.ts";
 import type { Log } from "./observability/log.ts";
@@ -90,6 +92,8 @@ export class Floodwall {
       policy: mitigationPolicy(config),
       store: state,
       announcer: this.announcer,
+      packetsOf: (attack) => this.packetPath?.packetsOf(attack) ?? [],
+      makeRules: attackRules,
       newId: randomUUIDv7,
       endedKept: ENDED_BANS_KEPT,
       onChange: (ban, previous) => this.#banChanges.tell({ ban, previous }),
@@ -153,7 +157,9 @@ export class Floodwall {
     this.#cancelBanTick();
     await this.packetPath?.stop();
     this.#writeBehind.stop();
-    await this.announcer?.stop({ withdraw: ![...this.bans.active.values()].some(isAnnounced) });
+    await this.announcer?.stop({
+      withdraw: ![...this.bans.active.values()].some((ban) => wantedRoutes(ban).length > 0),
+    });
     this.#options.state.close();
   }
 
@@ -230,14 +236,16 @@ export class Floodwall {
       config: this.config,
       capture,
       detector: this.detector,
-      newId: randomUUIDv7,
       keeper: new BaselineFile(this.config.stateDir),
       log,
       timers,
       now: () => this.now(),
       onChanges: (changes, now) => this.#attacksChanged(changes, now),
       onSampled: (attack) => this.#attackEvents.tell({ kind: "sampled", attack }),
-      onClassified: (told) => this.#attackEvents.tell(told),
+      onClassified: (told) => {
+        this.bans.attackClassified(told.attack, this.now().wallMs);
+        this.#attackEvents.tell(told);
+      },
       onBeat: ({ summary, busyMs }) =>
         metrics.detection.tick({
           foldSeconds: summary.foldMicros / 1e6,
@@ -313,8 +321,20 @@ function logAttack(log: Log, { kind, attack }: AttackEvent): void {
 }
 
 function logBan(log: Log, { ban, previous }: BanChange): void {
-  // Being pushed on is no news.
-  if (ban.state === previous?.state && ban.dryRun === previous.dryRun) return;
-  const { id, target, state, reason, manual, dryRun } = ban;
-  log.info({ id, target, state, reason, manual, dry_run: dryRun }, `ban ${state}`);
+  const news = newsOf(ban, previous);
+  if (news === null) return;
+  const { id, target, state, reason, manual, method, dryRun, step, fallback, repeat, measure } = ban;
+  const rules = measure.kind === "flowspec" ? { rules: measure.rules.length, matches_all: measure.matchesAll } : {};
+  log.info(
+    { id, target, state, reason, manual, method, dry_run: dryRun, step, fallback, repeat, ...rules },
+    `ban ${news}`,
+  );
+}
+
+/** null: being pushed on is no news. */
+function newsOf(ban: Ban, previous: Ban | null): string | null {
+  if (ban.state !== previous?.state) return ban.state;
+  if (ban.dryRun !== previous.dryRun) return ban.dryRun ? "became virtual" : "became real";
+  if (ban.method !== previous.method || ban.step !== previous.step) return "changed";
+  return isSameMeasure(ban.measure, previous.measure) ? null : "changed";
 }

@@ -9,12 +9,11 @@ import type { Attack, ClassifiedEvent, Now } from "./detection/attack.ts";
 import { AttackSampler } from "./detection/attack-sampler.ts";
 import { BaselineLearner } from "./detection/baseline-learner.ts";
 import type { Baselines } from "./detection/baselines.ts";
-import { CarpetJudge } from "./detection/carpet-judge.ts";
-import { CarpetScan } from "./detection/carpet-scan.ts";
 import { type Beat, DetectionLoop } from "./detection/detection-loop.ts";
 import type { AttackChange, Detector } from "./detection/detector.ts";
 import { type BaselineKeeper, LearningLoop, type LearningLoopOptions } from "./detection/learning-loop.ts";
-import { carpetPolicy, samplingPolicy } from "./detection/policy.ts";
+import { samplingPolicy } from "./detection/policy.ts";
+import type { SampledPacket } from "./detection/sample.ts";
 import { SamplingLoop } from "./detection/sampling-loop.ts";
 import { screensFor } from "./detection/screens.ts";
 import { TickJudge } from "./detection/tick-judge.ts";
@@ -27,7 +26,6 @@ export interface PacketPathOptions {
   readonly config: Config;
   readonly capture: CaptureConfig;
   readonly detector: Detector;
-  readonly newId: () => string;
   readonly keeper: BaselineKeeper;
   readonly log: Log;
   readonly timers: Timers;
@@ -51,8 +49,6 @@ export class PacketPath {
   readonly #sampler: AttackSampler;
   readonly #sampling: SamplingLoop;
   readonly #learning: LearningLoop;
-  readonly carpets: CarpetJudge;
-  readonly carpetScan: CarpetScan;
   #hostgroups: Config["hostgroups"];
 
   constructor(options: PacketPathOptions) {
@@ -64,8 +60,6 @@ export class PacketPath {
     this.#capture = new Capture(this.engine, capture, log, (ms, fn) => timers.every(ms, fn));
     this.#hostgroups = config.hostgroups;
     this.baselines = detector.baselines;
-    this.carpetScan = new CarpetScan(config);
-    this.carpets = new CarpetJudge(carpetPolicy(config), this.carpetScan, detector.active, options.newId);
     this.#learning = this.#makeLearning(options);
     this.judge = new TickJudge(this.engine, detector, SCREENED_ROWS_MAX);
     const { onSampled, onClassified, onBeat, onFault } = options;
@@ -101,8 +95,11 @@ export class PacketPath {
     this.#hostgroups = config.hostgroups;
     this.engine.setNetworks(config.lookup.table);
     this.engine.setScreens(screensFor(config.hostgroups));
-    this.carpets.reconfigure(carpetPolicy(config));
     this.#sampler.reconfigure(samplingPolicy(config));
+  }
+
+  packetsOf(attack: Attack): readonly SampledPacket[] {
+    return this.#sampler.packetsOf(attack);
   }
 
   sources(): SourceView[] {
@@ -121,8 +118,7 @@ export class PacketPath {
     this.engine.close();
   }
 
-  #makeLearning(options: PacketPathOptions): LearningLoop {
-    const { config, detector, keeper, timers, now, log } = options;
+  #makeLearning({ config, detector, keeper, timers, now, log, onLearningFault }: PacketPathOptions): LearningLoop {
     const { baselines } = this;
     const started = now();
     return new LearningLoop({
@@ -130,7 +126,6 @@ export class PacketPath {
         source: this.engine,
         baselines,
         active: detector.active,
-        carpets: this.carpetScan,
         windowMs: config.detection.windowMs,
         hostgroups: () => this.#hostgroups,
       }),
@@ -140,15 +135,10 @@ export class PacketPath {
       nowSeconds: () => (started.wallMs + now().monotonicMs - started.monotonicMs) / 1000,
       every: (ms, fn) => timers.every(ms, fn),
       nextTurn,
-      onPassed: () => {
-        const at = now();
-        const changes = this.carpets.judge(at);
-        if (changes.length > 0) options.onChanges(changes, at);
-      },
       onLoaded: (rows) => {
         if (rows > 0) log.info({ rows }, "what is normal is taken up from an earlier process");
       },
-      onFault: options.onLearningFault,
+      onFault: onLearningFault,
     });
   }
 }

@@ -8,16 +8,16 @@ import { type Attack, attackRate, type Now } from "./detection/attack.ts";
 import { AttackSampler, findingsOf, type Reading } from "./detection/attack-sampler.ts";
 import { BaselineLearner } from "./detection/baseline-learner.ts";
 import { Baselines } from "./detection/baselines.ts";
-import { CarpetJudge } from "./detection/carpet-judge.ts";
-import { CarpetScan } from "./detection/carpet-scan.ts";
 import { type AttackChange, Detector } from "./detection/detector.ts";
-import { carpetPolicy, detectionPolicy, samplingPolicy } from "./detection/policy.ts";
+import { detectionPolicy, samplingPolicy } from "./detection/policy.ts";
 import type { Share } from "./detection/sample.ts";
 import { screensFor } from "./detection/screens.ts";
 import { TickJudge } from "./detection/tick-judge.ts";
 import { ENDED_BANS_KEPT, HOST_IDLE_MS, SCREENED_ROWS_MAX } from "./limits.ts";
-import { type Ban, routeText } from "./mitigation/ban.ts";
+import { attackRules } from "./mitigation/attack-rules.ts";
+import type { Ban } from "./mitigation/ban.ts";
 import { BanEngine } from "./mitigation/ban-engine.ts";
+import { measureText } from "./mitigation/measure.ts";
 import { mitigationPolicy } from "./mitigation/policy.ts";
 import { type Metric, round } from "./traffic/rates.ts";
 
@@ -62,16 +62,13 @@ function run(engine: Engine, source: Replay, config: Config, print: (line: strin
   const { maxHosts, directions } = hostTable(config);
   const baselines = new Baselines({ capacity: maxHosts, directions, seed: 0 });
   const detector = new Detector(detectionPolicy(config), newId, baselines);
-  const scan = new CarpetScan(config);
   const learner = new BaselineLearner({
     source: engine,
     baselines,
     active: detector.active,
-    carpets: scan,
     windowMs: config.detection.windowMs,
     hostgroups: () => config.hostgroups,
   });
-  const carpets = new CarpetJudge(carpetPolicy(config), scan, detector.active, newId);
   let learnAtMs = 0;
   const judge = new TickJudge(engine, detector, SCREENED_ROWS_MAX);
   const sampler = new AttackSampler(engine, samplingPolicy(config));
@@ -79,6 +76,8 @@ function run(engine: Engine, source: Replay, config: Config, print: (line: strin
     policy: { ...mitigationPolicy(config), dryRun: true },
     store: { saveBan: () => {}, removeBan: () => {}, atOnce: (writes) => writes() },
     announcer: null,
+    packetsOf: (attack) => sampler.packetsOf(attack),
+    makeRules: attackRules,
     newId,
     endedKept: ENDED_BANS_KEPT,
     onChange: (ban, previous) => {
@@ -101,15 +100,12 @@ function run(engine: Engine, source: Replay, config: Config, print: (line: strin
     if (timeMs >= learnAtMs) {
       learnAtMs = timeMs + 1000;
       for (const _ of learner.pass(timeMs / 1000));
-      for (const change of carpets.judge(now)) {
-        attacks.set(change.attack.id, change.attack);
-        if (change.kind !== "lasts") print(`${time(timeMs)}  ${attackLine(change)}`);
-      }
     }
     sampler.attacksChanged(changes, now);
     for (const reading of sampler.readings(now)) {
       const attack = detector.attach(reading.id, findingsOf(reading));
       if (attack !== null) attacks.set(attack.id, attack);
+      if (attack !== null && (reading.isNewKind || reading.isFirmer)) bans.attackClassified(attack, timeMs);
       if (reading.isNewKind) print(`${time(timeMs)}  ${vectorLine(reading)}`);
       if (reading.isComplete) print(`${time(timeMs)}  ${sampleLine(reading)}`);
     }
@@ -139,8 +135,7 @@ function attackLine({ kind, attack }: AttackChange): string {
   return `attack started  ${victim(attack)}  ${metric} ${rateText(metric, attackRate(attack))} > ${attack.threshold}`;
 }
 
-function victim({ target, group, direction, carpet }: Attack): string {
-  if (carpet !== null) return `${carpet.prefix} (${carpet.hosts} hosts)`;
+function victim({ target, group, direction }: Attack): string {
   return `${target ?? `hostgroup ${group}`}${direction === "outgoing" ? " outgoing" : ""}`;
 }
 
@@ -161,7 +156,8 @@ function sampleLine({ target, sample }: Reading): string {
 }
 
 function banLine(ban: Ban): string {
-  if (ban.state === "active") return `ban             ${routeText(ban.route) || `${ban.prefix.text} ${ban.method}`}`;
+  if (ban.state === "active")
+    return `ban             ${measureText(ban.measure) || `${ban.prefix.text} ${ban.method}`}`;
   if (ban.state === "withdrawn") return `ban withdrawn   ${ban.prefix.text}  ${ban.reason}`;
   return `ban refused     ${ban.prefix.text}  ${ban.reason}`;
 }

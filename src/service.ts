@@ -170,7 +170,7 @@ export class RunningService implements Service {
     const tenancy = this.tenancy();
     return {
       activeAttacks: [...detector.active.values()].filter((attack) => tenancy.ownerOf(attack) === tenant).length,
-      activeBans: [...bans.active.keys()].filter((target) => tenancy.tenantOf(target) === tenant).length,
+      activeBans: [...bans.active.values()].filter(({ target }) => tenancy.tenantOf(target) === tenant).length,
     };
   }
 

@@ -135,7 +135,7 @@ test(
 
     await operator.kill();
     await until("down", () => !announcer.status().connected);
-    expect(announcer.routeState(blackhole("203.0.113.1/32")).kind).toBe("failed");
+    expect(announcer.routeState(blackhole("203.0.113.1/32")).kind).toBe("speaker_down");
     await operator.start();
     await until("ours is there again", async () => String(await operator.routes()) === "203.0.113.1/32 ours");
   },
@@ -174,9 +174,9 @@ test("a speaker that is not there is told and costs the caller nothing", async (
   const route = blackhole("203.0.113.1/32");
   announcer.want([route]);
   expect(announcer.routeState(route)).toEqual({ kind: "pending" });
-  await until("failed", () => announcer.routeState(route).kind === "failed");
+  await until("failed", () => announcer.routeState(route).kind === "speaker_down");
   expect(announcer.routeState(route)).toEqual({
-    kind: "failed",
+    kind: "speaker_down",
     cause: `bgp speaker: ${socket} is not reachable`,
   });
   await until("tried again", () => faults.length >= 3);

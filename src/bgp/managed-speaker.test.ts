@@ -116,7 +116,7 @@ test(
 
     process.kill(killed, "SIGKILL");
     await until("down", () => !announcer.status().connected);
-    expect(announcer.routeState(routes[0] ?? blackhole("::1/128")).kind).toBe("failed");
+    expect(announcer.routeState(routes[0] ?? blackhole("::1/128")).kind).toBe("speaker_down");
 
     await established(announcer);
     await until("announced again", () => routes.every((r) => announcer.routeState(r).kind === "announced"));
@@ -145,7 +145,7 @@ test(
       await endGobgpd({ pid, workingDirectory: runDirectory(), gracefully: false, timers: systemTimers });
     });
     announcer.want([first, second]);
-    await until("failed", () => announcer.routeState(second).kind === "failed");
+    await until("failed", () => announcer.routeState(second).kind === "speaker_down");
     expect(JSON.stringify(announcer.routeState(second))).toContain("does not answer");
     expect(announcer.status().connected).toBe(false);
     expect(announcer.status().neighbors.map((n) => n.state)).toEqual(["unknown"]);
@@ -248,7 +248,7 @@ test(
     const { announcer, warnings } = lab.announcer(bgpConfig(), { executable: () => executable });
     const route = blackhole("203.0.113.1/32");
     announcer.want([route]);
-    await until("failed", () => announcer.routeState(route).kind === "failed");
+    await until("failed", () => announcer.routeState(route).kind === "speaker_down");
     expect(announcer.status().fault).toBe("gobgpd is not installed: apt-get install gobgpd");
     expect(warnings.length).toBe(1);
     executable = "/usr/bin/gobgpd";

@@ -35,7 +35,7 @@ test("a route's state follows it from wanted to announced", () => {
   expect(ledger.state(A, UP)).toEqual({ kind: "pending" });
   ledger.want([blackhole(A)], 0);
   expect(ledger.state(A, { kind: "starting" })).toEqual({ kind: "pending" });
-  expect(ledger.state(A, { kind: "down", cause: "gone" })).toEqual({ kind: "failed", cause: "gone" });
+  expect(ledger.state(A, { kind: "down", cause: "gone" })).toEqual({ kind: "speaker_down", cause: "gone" });
   expect(ledger.state(A, UP)).toEqual({ kind: "no_session" });
   ledger.sessionsAre([session({ state: "active" })]);
   expect(ledger.state(A, UP)).toEqual({ kind: "no_session" });

@@ -162,7 +162,7 @@ export class RouteLedger {
     if (wanted === undefined) return { kind: "pending" };
     if (wanted.problem !== null) return { kind: "failed", cause: wanted.problem };
     if (this.#isKeptBack(key)) return { kind: "failed", cause: KEPT_BACK };
-    if (speaker.kind === "down") return { kind: "failed", cause: speaker.cause };
+    if (speaker.kind === "down") return { kind: "speaker_down", cause: speaker.cause };
     if (speaker.kind === "starting") return { kind: "pending" };
     if (this.#established.length === 0) return { kind: "no_session" };
     if (!this.#isInstalled(key)) return { kind: "pending" };

@@ -6,7 +6,6 @@ import { NetworkLookup } from "../traffic/network-lookup.ts";
 import { METRICS } from "../traffic/rates.ts";
 import { buildApi } from "./api-section.ts";
 import { buildBaseline } from "./baseline-section.ts";
-import { buildCarpet } from "./carpet-section.ts";
 import type {
   BgpConfig,
   CaptureConfig,
@@ -16,6 +15,7 @@ import type {
   SocketAddress,
   Thresholds,
 } from "./config.ts";
+import { buildMitigation, groupMitigationFile } from "./mitigation-section.ts";
 import { buildEdge, buildScrubbing } from "./nodes-section.ts";
 import { buildNotify, buildUpdateCheck } from "./notify-section.ts";
 import type { ConfigFile } from "./schema.ts";
@@ -39,11 +39,10 @@ export function buildConfig(file: ConfigFile): Config {
       sustainMs: file.detection.sustain_ms,
     },
     hostgroups,
-    carpet: file.carpet === undefined ? null : buildCarpet(file.carpet),
+    mitigations: [file, ...file.hostgroups.map((group) => groupMitigationFile(file, group))].map(buildMitigation),
     ban: {
-      ttlSeconds: file.ban.ttl_seconds,
-      unbanHysteresisSeconds: file.ban.unban_hysteresis_seconds,
       maxActiveBans: file.ban.max_active_bans,
+      maxBannedFraction: file.ban.max_banned_fraction,
     },
     stateDir: file.state_dir,
     bgp: file.bgp === undefined ? null : buildBgp(file.bgp),

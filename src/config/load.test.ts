@@ -69,8 +69,26 @@ describe("defaults", () => {
       protectedWhitelist: [],
       capture: null,
       detection: { windowMs: 1000, tickMs: 100, sustainMs: 0 },
-      carpet: null,
-      ban: { ttlSeconds: 600, unbanHysteresisSeconds: 120, maxActiveBans: 50 },
+      mitigations: [
+        {
+          method: "blackhole",
+          ladder: [{ afterSeconds: 0, action: "blackhole" }],
+          hasEscalation: false,
+          flowspec: { action: { kind: "discard" }, sourceAnchored: false, minSourceConcentration: 0.8 },
+          ban: {
+            ttlSeconds: 600,
+            unbanHysteresisSeconds: 120,
+            fallback: "blackhole",
+            cooldownSeconds: 0,
+            repeatWindowSeconds: 600,
+            repeatHoldSeconds: 300,
+            repeatHoldMaxSeconds: 3600,
+          },
+          blackhole: null,
+          divert: null,
+        },
+      ],
+      ban: { maxActiveBans: 50, maxBannedFraction: 0 },
       stateDir: "/var/lib/floodwall",
       bgp: null,
       samples: { enabled: true, perAttackFlows: 20, top: 10 },
@@ -255,7 +273,7 @@ describe("aliases", () => {
 
   test("mean the anchor of their name that stands last before them", () => {
     const config = configOf(`${BASE}detection: {tick_ms: &n 50, window_ms: &m 500}\nban: {ttl_seconds: *n}\n`);
-    expect(config.ban.ttlSeconds).toBe(50);
+    expect(config.mitigations[0]?.ban.ttlSeconds).toBe(50);
   });
 });
 

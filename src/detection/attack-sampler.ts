@@ -153,6 +153,14 @@ export class AttackSampler {
     }
   }
 
+  /** Packets of an attack in progress, as far as they can be told from others. */
+  packetsOf({ id }: Pick<Attack, "id">): readonly SampledPacket[] {
+    const watched = this.#watched.get(id);
+    if (watched === undefined) return [];
+    const { isPartOf } = attackTraffic(watched.attack);
+    return watched.packets.packets().filter(({ header }) => isPartOf(header));
+  }
+
   #judge(watched: Watched, policy: SamplingPolicy, now: Now): Omit<Reading, "id"> {
     const { target, attack, verdict } = watched;
     const elapsedMs = now.monotonicMs - watched.detectedMs;

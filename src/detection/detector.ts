@@ -83,8 +83,7 @@ export class Detector {
     for (let row = 0; row < count; row++) this.#judgeHost(rows, row, judgement);
     if (groups !== null) this.#judgeGroups(groups, judgement);
     for (const attack of this.active.values()) {
-      // Those on a part of a hostgroup are judged by the passes over all hosts.
-      if (attack.carpet === null && !judgement.judged.has(attack.id)) this.#observe(attack, QUIET, judgement);
+      if (!judgement.judged.has(attack.id)) this.#observe(attack, QUIET, judgement);
     }
     this.#suspects = judgement.suspects;
     return judgement.changes;

@@ -32,14 +32,7 @@ function harness({ isOn = true } = {}) {
     },
     readGroups: () => 1,
   };
-  const options = {
-    source,
-    baselines,
-    active: new ActiveAttacks(),
-    carpets: null,
-    windowMs: 1000,
-    hostgroups: () => hostgroups,
-  };
+  const options = { source, baselines, active: new ActiveAttacks(), windowMs: 1000, hostgroups: () => hostgroups };
   const loop = new LearningLoop({
     learner: new BaselineLearner(options),
     baselines,
@@ -53,7 +46,6 @@ function harness({ isOn = true } = {}) {
     nowSeconds: () => clock.monotonicMs() / 1000,
     every: (ms, fn) => timers.every(ms, fn),
     nextTurn: () => Promise.resolve(),
-    onPassed: () => {},
     onLoaded: (rows) => seen.push(`loaded ${rows}`),
     onFault: (operation) => seen.push(`${operation} failed`),
   });
@@ -65,11 +57,7 @@ function harness({ isOn = true } = {}) {
     }
   };
   const count = (name: string) => seen.filter((line) => line === name).length;
-  const switchOn = () => {
-    hostgroups[0] = hostgroup({ pps: 1000 }, { baseline: BASELINE });
-    baselines.reconfigure(hostgroups);
-  };
-  return { loop, seen, broken, switchOn, seconds, count, clock };
+  return { loop, seen, broken, baselines, seconds, count, clock };
 }
 
 describe("the learning loop", () => {
@@ -94,10 +82,10 @@ describe("the learning loop", () => {
   });
 
   test("begins when a reload switches it on", async () => {
-    const { loop, seen, switchOn, seconds } = harness({ isOn: false });
+    const { loop, seen, baselines, seconds } = harness({ isOn: false });
     loop.start();
     await seconds(1);
-    switchOn();
+    baselines.reconfigure([hostgroup({ pps: 1000 }, { baseline: BASELINE })]);
     await seconds(1);
     expect(seen).toEqual(["load", "loaded 3"]);
     await loop.stop();

@@ -5,7 +5,7 @@ import { address, thresholds } from "../../test/fixtures/host-rows.ts";
 import { TestServer } from "../../test/fixtures/http.ts";
 import { RawHttp } from "../../test/fixtures/raw-http.ts";
 import { eventually } from "../../test/fixtures/service.ts";
-import { attack, ban, classification, NOON } from "../../test/fixtures/views.ts";
+import { attack, ban, NOON } from "../../test/fixtures/views.ts";
 import type { Attack } from "../detection/attack.ts";
 import { EVENT_QUEUE_BYTES, EVENT_RING_BYTES, EVENT_STREAMS_MAX, EVENT_STREAMS_PER_TOKEN } from "../limits.ts";
 import type { Ban } from "../mitigation/ban.ts";
@@ -122,20 +122,6 @@ describe("a stream", () => {
     expect((await reader.next())?.data).toMatchObject({ rate: 3000 });
     await expectNext(reader, "attack a false");
     expect(await metric('svc_api_events_total{event="attack"}')).toBe(3);
-  });
-
-  test("tells at once what kind an attack is, and that it is another", async () => {
-    const reader = await open();
-    tellAttack("a1");
-    for (const type of ["syn_flood", "syn_flood", "udp_flood"] as const) {
-      tellAttack("a1", { classification: classification({ type }) });
-    }
-    const types: unknown[] = [];
-    for (let i = 0; i < 3; i++) {
-      const told = (await reader.next())?.data as { classification?: { type: string } } | undefined;
-      types.push(told?.classification?.type);
-    }
-    expect(types).toEqual([undefined, "syn_flood", "udp_flood"]);
   });
 
   test("looks by itself, once a second, at what the attacks in progress have become", async () => {

@@ -32,6 +32,9 @@ export type RouteState =
   | { readonly kind: "pending" }
   | { readonly kind: "announced" }
   | { readonly kind: "no_session" }
+  /** The speaker does not answer: what neighbors have is not known. */
+  | { readonly kind: "speaker_down"; readonly cause: string }
+  /** The route cannot be had as it is. */
   | { readonly kind: "failed"; readonly cause: string };
 
 export interface Announcer {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { address, thresholds } from "../../test/fixtures/host-rows.ts";
 import { attackEvent, banEvent, sessionEvent } from "../../test/fixtures/notify.ts";
-import { attack, ban, classification, NOON } from "../../test/fixtures/views.ts";
+import { attack, ban, NOON } from "../../test/fixtures/views.ts";
 import type { NotifyEvent } from "./event.ts";
 import { describeEvent } from "./event-text.ts";
 
@@ -36,19 +36,6 @@ describe("an attack", () => {
       "Ban: refused, max_active_bans reached",
       "Since 2026-03-01 12:00:00 UTC",
     ]);
-  });
-
-  test("whose kind is known, and that turns into several at once", () => {
-    const dns = attack({ classification: classification() });
-    expect(text(attackEvent({ attack: dns }))).toContain("Kind: dns amplification, 90 % of its traffic");
-    const parts = [
-      { type: "syn_flood", share: 0.6, sourcePort: null },
-      { type: "ntp_amplification", share: 0.4, sourcePort: 123 },
-    ] as const;
-    const several = attack({ classification: classification({ type: "syn_flood", parts }) });
-    const changed = text(attackEvent({ kind: "attack_changed", attack: several, isNewKind: true }));
-    expect(changed[0]).toStartWith("Attack on 192.0.2.1 changes: ");
-    expect(changed).toContain("Kind: syn flood, of syn flood 60 %, ntp amplification 40 %");
   });
 
   test("that is over, with its ban", () => {

@@ -1,7 +1,8 @@
 /** An event in words, for people: what is hit, how hard against which threshold, what is being done, since when. */
 import { type Attack, attackRate } from "../detection/attack.ts";
 import type { Vector } from "../detection/vector.ts";
-import { type Ban, routeText } from "../mitigation/ban.ts";
+import type { Ban } from "../mitigation/ban.ts";
+import { measureText } from "../mitigation/measure.ts";
 import { METRICS, type Metric } from "../traffic/rates.ts";
 import type { AttackEvent, BanEvent, NotifyEvent, SessionEvent } from "./event.ts";
 
@@ -56,8 +57,7 @@ function describeAttack({ kind, attack, ban, isNewKind }: AttackEvent): EventTex
   };
 }
 
-function victim({ target, group, carpet }: Attack): string {
-  if (carpet !== null) return `${carpet.hosts} hosts of ${carpet.prefix}`;
+function victim({ target, group }: Attack): string {
   return target ?? `hostgroup ${group}`;
 }
 
@@ -80,12 +80,14 @@ function banText(ban: Ban | null): string {
   if (ban === null) return "Ban: none";
   if (ban.state === "rejected") return `Ban: refused, ${ban.reason ?? "by policy"}`;
   if (ban.state === "withdrawn") return `Ban: withdrawn, ${ban.reason ?? "by policy"}`;
-  return `Ban: ${ban.method} until ${timeText(ban.expiresAt)}, ${measureText(ban)}`;
+  return `Ban: ${ban.method} until ${timeText(ban.expiresAt)}, ${announcementText(ban)}`;
 }
 
-function measureText(ban: Ban): string {
+function announcementText(ban: Ban): string {
   if (ban.dryRun) return "virtual: nothing is announced";
-  return routeText(ban.route) || "no BGP speaker: nothing is announced";
+  if (ban.measure.kind === "none") return "watched for now: nothing is announced";
+  if (ban.measure.kind === "flowspec") return measureText(ban.measure) || "its rules are not known yet";
+  return measureText(ban.measure) || "no BGP speaker: nothing is announced";
 }
 
 function describeBan({ kind, ban }: BanEvent): EventText {
@@ -98,7 +100,7 @@ function describeBan({ kind, ban }: BanEvent): EventText {
     case "ban_active":
       return {
         headline: `Ban of ${ban.target} is active`,
-        details: [cause, `${ban.method}: ${measureText(ban)}`, `${since}, until ${timeText(ban.expiresAt)}`],
+        details: [cause, `${ban.method}: ${announcementText(ban)}`, `${since}, until ${timeText(ban.expiresAt)}`],
       };
     case "ban_withdrawn":
       return {

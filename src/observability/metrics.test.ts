@@ -61,14 +61,6 @@ describe("metrics", () => {
     expect(text).toContain('svc_attacks_total{metric="pps"} 0');
   });
 
-  test("show attacks by vector, with a zero before the first", async () => {
-    const metrics = new Metrics("1");
-    metrics.detection.attackClassified("syn_flood");
-    const text = await lines(metrics);
-    expect(text).toContain('svc_attacks_classified_total{vector="syn_flood"} 1');
-    expect(text).toContain('svc_attacks_classified_total{vector="dns_amplification"} 0');
-  });
-
   test("show bans by state and method, and neighbors by state only", async () => {
     const metrics = new Metrics("1");
     const bans = new CountedBans<string>();

@@ -7,9 +7,9 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Attack } from "../detection/attack.ts";
 import type { Ban } from "../mitigation/ban.ts";
-import type { BanStore } from "../mitigation/ban-engine.ts";
+import type { BanStore } from "../mitigation/unsaved-bans.ts";
+import { canMigrate, migrate, SCHEMA_VERSION } from "./state-migrations.ts";
 
-const SCHEMA_VERSION = 1;
 const SCHEMA = `
   CREATE TABLE bans (id TEXT PRIMARY KEY, started_at INTEGER NOT NULL, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE attacks (id TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -94,6 +94,7 @@ export class StateDatabase implements BanStore {
     if (check.quick_check !== "ok") throw corrupt(this.path, check.quick_check);
     const { user_version: version } = this.#db.query("PRAGMA user_version").get() as { user_version: number };
     if (version === 0) this.#db.transaction(() => this.#db.run(SCHEMA))();
+    else if (canMigrate(version)) this.#db.transaction(() => migrate(this.#db, version))();
     else if (version !== SCHEMA_VERSION) {
       throw new StateDatabaseError(
         `${this.path} has schema version ${version}, this build knows ${SCHEMA_VERSION}: run the build that wrote it, or move the file aside`,

@@ -2,13 +2,14 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { attackRate, isActive } from "../../detection/attack.ts";
 import type { Reason } from "../../detection/reason.ts";
-import { routeText } from "../../mitigation/ban.ts";
+import { measureText } from "../../mitigation/measure.ts";
 import { ratesToWire, round } from "../../traffic/rates.ts";
 import type { AttackView } from "../service.ts";
 import { BanState, Method } from "./ban.ts";
 import { ClassificationWire, classificationToWire } from "./classification.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { RatesWire } from "./rates.ts";
+import { FlowspecWire, flowspecToWire } from "./rule.ts";
 import { SampleWire, sampleToWire } from "./sample.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
 
@@ -39,9 +40,6 @@ export const AttackWire = Type.Object(
     /** Absent where a hostgroup as a whole is attacked. */
     target: Type.Optional(Type.String()),
     group: Type.String(),
-    /** Beyond the interface: the part of the hostgroup that is attacked, and over how many of its hosts that is spread. */
-    prefix: Type.Optional(Type.String()),
-    hosts: Type.Optional(Type.Integer({ minimum: 0 })),
     /** Absent where nobody owns the target. */
     tenant: Type.Optional(Type.String()),
     direction: Type.Union([Type.Literal("incoming"), Type.Literal("outgoing")]),
@@ -53,6 +51,7 @@ export const AttackWire = Type.Object(
     ban_state: Type.Optional(BanState),
     method: Type.Optional(Method),
     route: Type.Optional(Type.String()),
+    flowspec: Type.Optional(FlowspecWire),
     dry_run: Type.Boolean(),
     started_at: Timestamp,
     ended_at: Type.Optional(Timestamp),
@@ -77,8 +76,6 @@ export function attackToWire({ attack, ban }: AttackView, tenant: string | null 
     scope: attack.scope,
     target: attack.target,
     group: attack.group,
-    prefix: attack.carpet?.prefix ?? null,
-    hosts: attack.carpet?.hosts ?? null,
     tenant,
     direction: attack.direction,
     metric: attack.metric,
@@ -88,7 +85,8 @@ export function attackToWire({ attack, ban }: AttackView, tenant: string | null 
     active: isActive(attack),
     ban_state: ban?.state ?? null,
     method: ban?.method ?? null,
-    route: routeText(ban?.route ?? null) || null,
+    route: (ban !== null && measureText(ban.measure)) || null,
+    flowspec: ban === null ? null : flowspecToWire(ban.measure),
     dry_run: ban?.dryRun ?? false,
     started_at: timestamp(attack.startedAt),
     ended_at: attack.endedAt === null ? null : timestamp(attack.endedAt),
