@@ -40,6 +40,7 @@ export interface GeneratedRules {
 
 /** A share of the packets that no rule needs to catch: noise. */
 const NOISE = 0.015;
+const STRAYS = 2;
 /** The most that is taken for others' packets among an attack's. */
 const OTHERS_MAX = 0.4;
 
@@ -138,7 +139,9 @@ function vectorDrafts(vector: Vector, { evidence, action, packets }: Case, taken
 }
 
 function narrowest({ rule, packets, others, isWide }: Draft, spare: number): readonly Rule[] {
-  return narrowed(rule, { packets, others, spare: weightOf(packets) * (isWide ? spare : NOISE) });
+  // In a small sample one or two strays are more than noise by their share.
+  const share = Math.max(isWide ? spare : NOISE, STRAYS / packets.length);
+  return narrowed(rule, { packets, others, spare: weightOf(packets) * share });
 }
 
 /** Empty: the sources of some part are not concentrated. */

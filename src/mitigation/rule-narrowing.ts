@@ -14,7 +14,7 @@ const LENGTH_SHARE_LEAST = 0.1;
 const LENGTH_GAP = 16;
 const LENGTH_WIDTH_MAX = 100;
 const LENGTH_RANGES_MAX = 3;
-const LONG_LEAST = 320;
+const LONG_LEAST = 400;
 /** Of the heaviest value's weight: what has less may be others'. */
 export const FAR_BELOW = 0.25;
 /** Share of the packets that a flag may be on or missing in and still be called a rule. */
@@ -167,7 +167,7 @@ function longOnly(lengths: readonly Weighted[], spare: number): PortRange[] | nu
   for (const { from, weight } of lengths.toSorted((a, b) => a.from - b.from)) {
     passed += weight;
     if (passed <= spare) continue;
-    return from < LONG_LEAST ? null : [{ from: from - Math.ceil(from / 16), to: 0xffff }];
+    return from < LONG_LEAST ? null : [{ from: from - Math.ceil(from / 4), to: 0xffff }];
   }
   return null;
 }

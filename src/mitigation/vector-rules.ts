@@ -40,7 +40,7 @@ export function vectorRules(vector: Vector, family: 4 | 6): VectorRules {
     case "tcp_flood":
       return wide({ protocol: IP_PROTOCOL.tcp });
     case "icmp_flood":
-      return narrow({ protocol: family === 4 ? IP_PROTOCOL.icmp : IP_PROTOCOL.icmpv6 });
+      return wide({ protocol: family === 4 ? IP_PROTOCOL.icmp : IP_PROTOCOL.icmpv6 });
     case "gre_flood":
       return narrow({ protocol: IP_PROTOCOL.gre });
     case "fragment_flood":
