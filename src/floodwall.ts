@@ -236,6 +236,7 @@ export class Floodwall {
       config: this.config,
       capture,
       detector: this.detector,
+      newId: randomUUIDv7,
       keeper: new BaselineFile(this.config.stateDir),
       log,
       timers,

@@ -14,6 +14,9 @@ export const BODY_BYTES_MAX = 64 * 1024;
 export const SCREENED_ROWS_MAX = 8192;
 /** Rows read from the addon in one crossing when all hosts are read. */
 export const HOST_CHUNK_ROWS = 65_536;
+/** Prefixes that the traffic of all hosts is added up by, and attacks on such at once. */
+export const CARPET_PREFIXES_MAX = 65_536;
+export const CARPETS_MAX = 64;
 /** What is normal of hosts, beside `capture.max_hosts`: of hostgroups as a whole. */
 export const BASELINE_GROUPS_MAX = 1025;
 /** Prefixes in all networks and hostgroups. */

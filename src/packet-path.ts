@@ -9,10 +9,12 @@ import type { Attack, ClassifiedEvent, Now } from "./detection/attack.ts";
 import { AttackSampler } from "./detection/attack-sampler.ts";
 import { BaselineLearner } from "./detection/baseline-learner.ts";
 import type { Baselines } from "./detection/baselines.ts";
+import { CarpetJudge } from "./detection/carpet-judge.ts";
+import { CarpetScan } from "./detection/carpet-scan.ts";
 import { type Beat, DetectionLoop } from "./detection/detection-loop.ts";
 import type { AttackChange, Detector } from "./detection/detector.ts";
 import { type BaselineKeeper, LearningLoop, type LearningLoopOptions } from "./detection/learning-loop.ts";
-import { samplingPolicy } from "./detection/policy.ts";
+import { carpetPolicy, samplingPolicy } from "./detection/policy.ts";
 import type { SampledPacket } from "./detection/sample.ts";
 import { SamplingLoop } from "./detection/sampling-loop.ts";
 import { screensFor } from "./detection/screens.ts";
@@ -26,6 +28,7 @@ export interface PacketPathOptions {
   readonly config: Config;
   readonly capture: CaptureConfig;
   readonly detector: Detector;
+  readonly newId: () => string;
   readonly keeper: BaselineKeeper;
   readonly log: Log;
   readonly timers: Timers;
@@ -49,6 +52,8 @@ export class PacketPath {
   readonly #sampler: AttackSampler;
   readonly #sampling: SamplingLoop;
   readonly #learning: LearningLoop;
+  readonly carpets: CarpetJudge;
+  readonly carpetScan: CarpetScan;
   #hostgroups: Config["hostgroups"];
 
   constructor(options: PacketPathOptions) {
@@ -60,6 +65,8 @@ export class PacketPath {
     this.#capture = new Capture(this.engine, capture, log, (ms, fn) => timers.every(ms, fn));
     this.#hostgroups = config.hostgroups;
     this.baselines = detector.baselines;
+    this.carpetScan = new CarpetScan(config);
+    this.carpets = new CarpetJudge(carpetPolicy(config), this.carpetScan, detector.active, options.newId);
     this.#learning = this.#makeLearning(options);
     this.judge = new TickJudge(this.engine, detector, SCREENED_ROWS_MAX);
     const { onSampled, onClassified, onBeat, onFault } = options;
@@ -95,6 +102,7 @@ export class PacketPath {
     this.#hostgroups = config.hostgroups;
     this.engine.setNetworks(config.lookup.table);
     this.engine.setScreens(screensFor(config.hostgroups));
+    this.carpets.reconfigure(carpetPolicy(config));
     this.#sampler.reconfigure(samplingPolicy(config));
   }
 
@@ -118,7 +126,8 @@ export class PacketPath {
     this.engine.close();
   }
 
-  #makeLearning({ config, detector, keeper, timers, now, log, onLearningFault }: PacketPathOptions): LearningLoop {
+  #makeLearning(options: PacketPathOptions): LearningLoop {
+    const { config, detector, keeper, timers, now, log } = options;
     const { baselines } = this;
     const started = now();
     return new LearningLoop({
@@ -126,6 +135,7 @@ export class PacketPath {
         source: this.engine,
         baselines,
         active: detector.active,
+        carpets: this.carpetScan,
         windowMs: config.detection.windowMs,
         hostgroups: () => this.#hostgroups,
       }),
@@ -135,10 +145,15 @@ export class PacketPath {
       nowSeconds: () => (started.wallMs + now().monotonicMs - started.monotonicMs) / 1000,
       every: (ms, fn) => timers.every(ms, fn),
       nextTurn,
+      onPassed: () => {
+        const at = now();
+        const changes = this.carpets.judge(at);
+        if (changes.length > 0) options.onChanges(changes, at);
+      },
       onLoaded: (rows) => {
         if (rows > 0) log.info({ rows }, "what is normal is taken up from an earlier process");
       },
-      onFault: onLearningFault,
+      onFault: options.onLearningFault,
     });
   }
 }

@@ -8,8 +8,10 @@ import { type Attack, attackRate, type Now } from "./detection/attack.ts";
 import { AttackSampler, findingsOf, type Reading } from "./detection/attack-sampler.ts";
 import { BaselineLearner } from "./detection/baseline-learner.ts";
 import { Baselines } from "./detection/baselines.ts";
+import { CarpetJudge } from "./detection/carpet-judge.ts";
+import { CarpetScan } from "./detection/carpet-scan.ts";
 import { type AttackChange, Detector } from "./detection/detector.ts";
-import { detectionPolicy, samplingPolicy } from "./detection/policy.ts";
+import { carpetPolicy, detectionPolicy, samplingPolicy } from "./detection/policy.ts";
 import type { Share } from "./detection/sample.ts";
 import { screensFor } from "./detection/screens.ts";
 import { TickJudge } from "./detection/tick-judge.ts";
@@ -62,13 +64,16 @@ function run(engine: Engine, source: Replay, config: Config, print: (line: strin
   const { maxHosts, directions } = hostTable(config);
   const baselines = new Baselines({ capacity: maxHosts, directions, seed: 0 });
   const detector = new Detector(detectionPolicy(config), newId, baselines);
+  const scan = new CarpetScan(config);
   const learner = new BaselineLearner({
     source: engine,
     baselines,
     active: detector.active,
+    carpets: scan,
     windowMs: config.detection.windowMs,
     hostgroups: () => config.hostgroups,
   });
+  const carpets = new CarpetJudge(carpetPolicy(config), scan, detector.active, newId);
   let learnAtMs = 0;
   const judge = new TickJudge(engine, detector, SCREENED_ROWS_MAX);
   const sampler = new AttackSampler(engine, samplingPolicy(config));
@@ -100,6 +105,10 @@ function run(engine: Engine, source: Replay, config: Config, print: (line: strin
     if (timeMs >= learnAtMs) {
       learnAtMs = timeMs + 1000;
       for (const _ of learner.pass(timeMs / 1000));
+      for (const change of carpets.judge(now)) {
+        attacks.set(change.attack.id, change.attack);
+        if (change.kind !== "lasts") print(`${time(timeMs)}  ${attackLine(change)}`);
+      }
     }
     sampler.attacksChanged(changes, now);
     for (const reading of sampler.readings(now)) {
@@ -135,7 +144,8 @@ function attackLine({ kind, attack }: AttackChange): string {
   return `attack started  ${victim(attack)}  ${metric} ${rateText(metric, attackRate(attack))} > ${attack.threshold}`;
 }
 
-function victim({ target, group, direction }: Attack): string {
+function victim({ target, group, direction, carpet }: Attack): string {
+  if (carpet !== null) return `${carpet.prefix} (${carpet.hosts} hosts)`;
   return `${target ?? `hostgroup ${group}`}${direction === "outgoing" ? " outgoing" : ""}`;
 }
 

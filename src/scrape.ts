@@ -12,7 +12,11 @@ export function fillMetrics(metrics: Metrics, floodwall: Floodwall): void {
   if (packetPath !== null) {
     metrics.capture.setSources(packetPath.sources());
     metrics.capture.setHostTable(packetPath.stats());
-    metrics.detection.setRefused({ attacks: detector.refused, rows: packetPath.judge.overflow });
+    metrics.detection.setRefused({
+      attacks: detector.refused + packetPath.carpets.refused,
+      rows: packetPath.judge.overflow,
+      carpetHosts: packetPath.carpetScan.overflow,
+    });
   }
   fillBgpMetrics(metrics, floodwall);
 }

@@ -6,6 +6,7 @@ import { NetworkLookup } from "../traffic/network-lookup.ts";
 import { METRICS } from "../traffic/rates.ts";
 import { buildApi } from "./api-section.ts";
 import { buildBaseline } from "./baseline-section.ts";
+import { buildCarpet } from "./carpet-section.ts";
 import type {
   BgpConfig,
   CaptureConfig,
@@ -39,6 +40,7 @@ export function buildConfig(file: ConfigFile): Config {
       sustainMs: file.detection.sustain_ms,
     },
     hostgroups,
+    carpet: file.carpet === undefined ? null : buildCarpet(file.carpet),
     mitigations: [file, ...file.hostgroups.map((group) => groupMitigationFile(file, group))].map(buildMitigation),
     ban: {
       maxActiveBans: file.ban.max_active_bans,

@@ -5,6 +5,7 @@ import type { PrefixTable } from "../net/prefix-table.ts";
 import type { NetworkLookup } from "../traffic/network-lookup.ts";
 import type { ApiConfig } from "./api-section.ts";
 import type { BaselineConfig } from "./baseline-section.ts";
+import type { CarpetConfig } from "./carpet-section.ts";
 import type { GroupMitigation } from "./mitigation-section.ts";
 import type { EdgeConfig, ScrubbingConfig } from "./nodes-section.ts";
 import type { NotifyConfig, UpdateCheckConfig } from "./notify-section.ts";
@@ -19,6 +20,8 @@ export interface Config {
   readonly detection: DetectionConfig;
   /** Index 0 is the implicit group `global` with the top-level thresholds and no networks of its own. */
   readonly hostgroups: readonly Hostgroup[];
+  /** null: off. */
+  readonly carpet: CarpetConfig | null;
   /** What is done about attacks on the hosts of each hostgroup, in the same order. */
   readonly mitigations: readonly GroupMitigation[];
   /** Made of `networks` and `hostgroups`, once. */

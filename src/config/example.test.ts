@@ -26,12 +26,13 @@ thresholds: {pps: 100000, mbps: 1000, flows_per_sec: 50000}`);
 });
 
 test("the example shows the defaults of the sections that are off as well", () => {
-  const { capture, hostgroups, bgp, scrubbing, edge, notify } = configOf(FULL_EXAMPLE);
+  const { capture, hostgroups, carpet, bgp, scrubbing, edge, notify } = configOf(FULL_EXAMPLE);
   const minimal = configOf(`networks: [192.0.2.0/24]
 thresholds: {pps: 1, mbps: 1, flows_per_sec: 1}
 capture: {interfaces: [{name: eth1, mode: mirror}]}
 thresholds_outgoing: {pps: 100000}
 baseline: {floor: {pps: 10000, mbps: 100, flows_per_sec: 5000}}
+carpet: {thresholds: {pps: 300000, mbps: 3000}}
 bgp:
   local_asn: 64500
   router_id: 192.0.2.10
@@ -55,6 +56,7 @@ notify:
   const learnedAndSent = (groups: Config["hostgroups"]) =>
     groups.map(({ baseline, thresholdsOutgoing }) => ({ baseline, thresholdsOutgoing }));
   expect(learnedAndSent(hostgroups)).toEqual(learnedAndSent(minimal.hostgroups));
+  expect(carpet).toEqual(minimal.carpet);
   expect(edge).toEqual({ nodes: [{ name: "edge1", hostgroups: ["global"] }] });
 });
 

@@ -69,6 +69,7 @@ describe("defaults", () => {
       protectedWhitelist: [],
       capture: null,
       detection: { windowMs: 1000, tickMs: 100, sustainMs: 0 },
+      carpet: null,
       mitigations: [
         {
           method: "blackhole",

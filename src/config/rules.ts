@@ -53,7 +53,11 @@ import {
 } from "./output-rules.ts";
 import type { ConfigFile } from "./schema.ts";
 import type { Finding, Pruned } from "./shape.ts";
-import { groupBaselinesHaveAFloor, outgoingThresholdsSaySomething } from "./threshold-rules.ts";
+import {
+  carpetThresholdsSaySomething,
+  groupBaselinesHaveAFloor,
+  outgoingThresholdsSaySomething,
+} from "./threshold-rules.ts";
 
 export type Rule = (file: Pruned<ConfigFile>) => Iterable<Finding>;
 
@@ -66,6 +70,7 @@ const RULES: readonly Rule[] = [
   groupNetworksAreTakenOnce,
   outgoingThresholdsSaySomething,
   groupBaselinesHaveAFloor,
+  carpetThresholdsSaySomething,
   tickDividesWindow,
   captureHasOneSource,
   paceGoesWithFile,

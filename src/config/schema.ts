@@ -10,40 +10,13 @@ import {
 } from "../limits.ts";
 import { ApiSection } from "./api-section.ts";
 import { BaselineSection, GroupBaseline } from "./baseline-section.ts";
+import { CarpetSection } from "./carpet-section.ts";
 import { GROUP_MITIGATION_KEYS, MITIGATION_KEYS } from "./mitigation-section.ts";
 import { EdgeSection, ScrubbingSection } from "./nodes-section.ts";
 import { NotifySection, UpdateCheckSection } from "./notify-section.ts";
 import { boolean, closed, integer, list, oneOf, text, withDefaults } from "./schema-forms.ts";
 import { StorageSection } from "./storage-section.ts";
-
-/** A threshold. The base trio cannot be off. */
-const Limit = Type.Number({ exclusiveMinimum: 0 });
-/** A threshold; 0 is off. */
-const OptionalLimit = Type.Number({ minimum: 0 });
-const BASE = { pps: Limit, mbps: Limit, flows_per_sec: Limit };
-const OPTIONAL = {
-  tcp_pps: Type.Optional(OptionalLimit),
-  tcp_mbps: Type.Optional(OptionalLimit),
-  udp_pps: Type.Optional(OptionalLimit),
-  udp_mbps: Type.Optional(OptionalLimit),
-  icmp_pps: Type.Optional(OptionalLimit),
-  icmp_mbps: Type.Optional(OptionalLimit),
-  tcp_syn_pps: Type.Optional(OptionalLimit),
-  tcp_syn_mbps: Type.Optional(OptionalLimit),
-  frag_pps: Type.Optional(OptionalLimit),
-  frag_mbps: Type.Optional(OptionalLimit),
-};
-
-/** Of what hosts send: any of them; 0 is off. */
-const Outgoing = Type.Object(
-  {
-    pps: Type.Optional(OptionalLimit),
-    mbps: Type.Optional(OptionalLimit),
-    flows_per_sec: Type.Optional(OptionalLimit),
-    ...OPTIONAL,
-  },
-  closed,
-);
+import { AllThresholds, AnyThresholds, SomeThresholds } from "./threshold-forms.ts";
 
 const Interface = Type.Object(
   {
@@ -84,8 +57,8 @@ const Group = Type.Object(
     networks: list(text("prefix"), PREFIXES_MAX, { atLeastOne: true }),
     calculation: Type.Unsafe<"per_host" | "total">({ ...oneOf("per_host", "total"), default: "per_host" }),
     /** Partial: what is absent is inherited. */
-    thresholds: Type.Partial(Type.Object({ ...BASE, ...OPTIONAL }), withDefaults),
-    thresholds_outgoing: Type.Optional(Outgoing),
+    thresholds: SomeThresholds,
+    thresholds_outgoing: Type.Optional(AnyThresholds),
     baseline: Type.Optional(GroupBaseline),
     ...GROUP_MITIGATION_KEYS,
     tenant: Type.Optional(text("tenantName")),
@@ -138,9 +111,10 @@ export const ConfigFile = Type.Object(
     protected_whitelist: list(text("addressOrPrefix"), PREFIXES_MAX),
     capture: Type.Optional(Capture),
     detection: Detection,
-    thresholds: Type.Object({ ...BASE, ...OPTIONAL }, closed),
-    thresholds_outgoing: Type.Optional(Outgoing),
+    thresholds: AllThresholds,
+    thresholds_outgoing: Type.Optional(AnyThresholds),
     baseline: Type.Optional(BaselineSection),
+    carpet: Type.Optional(CarpetSection),
     hostgroups: list(Group, HOSTGROUPS_MAX),
     ...MITIGATION_KEYS,
     state_dir: text("absolutePath", { default: "/var/lib/floodwall" }),

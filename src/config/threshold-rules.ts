@@ -5,6 +5,13 @@ import type { Finding, Pruned } from "./shape.ts";
 
 type File = Pruned<ConfigFile>;
 
+export function* carpetThresholdsSaySomething({ carpet }: File): Generator<Finding> {
+  const thresholds = carpet?.thresholds;
+  if (thresholds !== undefined && Object.values(thresholds).every((value) => value === 0)) {
+    yield fault(["carpet", "thresholds"]);
+  }
+}
+
 /** A section without a value would look as if what hosts send were judged. */
 export function* outgoingThresholdsSaySomething({
   thresholds_outgoing: outgoing,

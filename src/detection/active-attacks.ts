@@ -1,4 +1,4 @@
-/** The attacks in progress, one at most of each subject and direction: a host, or a hostgroup as a whole. */
+/** The attacks in progress, one at most of each subject and direction: a host, a hostgroup as a whole, or a part of one. */
 import { addressToBytes, type IpAddress } from "../net/address.ts";
 import { addressTail, type HostRows } from "../traffic/host-rows.ts";
 import type { Direction } from "../traffic/rates.ts";
@@ -8,12 +8,15 @@ export class ActiveAttacks {
   readonly #hosts: Record<Direction, Map<IpAddress, Attack>> = { incoming: new Map(), outgoing: new Map() };
   readonly #groups: Record<Direction, Map<string, Attack>> = { incoming: new Map(), outgoing: new Map() };
 
+  /** By id: the part that is attacked may grow. */
+  readonly #carpets = new Map<string, Attack>();
   /** How many attacks there are on hosts of each address tail. */
   readonly #tails = new Map<number, number>();
 
   get size(): number {
     const { incoming, outgoing } = this.#hosts;
-    return incoming.size + outgoing.size + this.#groups.incoming.size + this.#groups.outgoing.size;
+    const groups = this.#groups.incoming.size + this.#groups.outgoing.size;
+    return incoming.size + outgoing.size + groups + this.#carpets.size;
   }
 
   get hasGroups(): boolean {
@@ -25,20 +28,31 @@ export class ActiveAttacks {
       yield* table.incoming.values();
       yield* table.outgoing.values();
     }
+    yield* this.#carpets.values();
+  }
+
+  *carpets(): Generator<Attack & { readonly carpet: NonNullable<Attack["carpet"]> }> {
+    for (const attack of this.#carpets.values()) if (attack.carpet !== null) yield { ...attack, carpet: attack.carpet };
+  }
+
+  get carpetCount(): number {
+    return this.#carpets.size;
   }
 
   /** Takes the place of the one that the subject had. */
   set(attack: Attack): void {
     const { target, group, direction } = attack;
-    if (target === null) this.#groups[direction].set(group, attack);
+    if (attack.carpet !== null) this.#carpets.set(attack.id, attack);
+    else if (target === null) this.#groups[direction].set(group, attack);
     else {
       if (!this.#hosts[direction].has(target)) this.#countTail(target, 1);
       this.#hosts[direction].set(target, attack);
     }
   }
 
-  delete({ target, group, direction }: Attack): void {
-    if (target === null) this.#groups[direction].delete(group);
+  delete({ id, target, group, direction, carpet }: Attack): void {
+    if (carpet !== null) this.#carpets.delete(id);
+    else if (target === null) this.#groups[direction].delete(group);
     else if (this.#hosts[direction].delete(target)) this.#countTail(target, -1);
   }
 

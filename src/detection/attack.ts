@@ -16,6 +16,8 @@ export interface Attack {
   /** null: scope group. */
   readonly target: IpAddress | null;
   readonly group: string;
+  /** The part of the hostgroup that is attacked, and over how many of its hosts that is spread; null: all or one of it. */
+  readonly carpet: { readonly prefix: string; readonly hosts: number } | null;
   readonly direction: Direction;
   /** The first metric in the order of METRICS that was crossed; frozen. */
   readonly metric: Metric;
@@ -81,6 +83,7 @@ export function startAttack(detection: Detection, now: Now): Attack {
     scope: target === null ? "group" : "host",
     target,
     group,
+    carpet: null,
     direction,
     metric: METRICS[metric] as Metric,
     threshold: thresholds[metric] as number,

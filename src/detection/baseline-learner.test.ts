@@ -41,7 +41,14 @@ function harness(groups: readonly Hostgroup[] = [GROUP]) {
   const baselines = new Baselines({ capacity: 16, directions: 2, seed: 1 });
   baselines.reconfigure(groups);
   const active = new ActiveAttacks();
-  const learner = new BaselineLearner({ source, baselines, active, windowMs: 1000, hostgroups: () => groups });
+  const learner = new BaselineLearner({
+    source,
+    baselines,
+    active,
+    carpets: null,
+    windowMs: 1000,
+    hostgroups: () => groups,
+  });
   const pass = (nowSeconds: number) => [...learner.pass(nowSeconds)].length;
   pass(0);
   const normal = (target: string, direction: "incoming" | "outgoing" = "incoming") =>

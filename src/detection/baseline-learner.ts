@@ -1,14 +1,15 @@
 /**
  * Goes through all hosts and hostgroups and learns from those that are heard and not attacked: about once a second, in
- * slices that others may run between.
+ * slices that others may run between. What the hosts of a prefix come to is added up on the way.
  */
 
 import type { Hostgroup } from "../config/config.ts";
 import { ADDRESS_BYTES } from "../net/address.ts";
 import { allocateHostRows, type HostRows, rowAddress } from "../traffic/host-rows.ts";
-import { METRICS } from "../traffic/rates.ts";
+import { type Direction, METRICS } from "../traffic/rates.ts";
 import type { ActiveAttacks } from "./active-attacks.ts";
 import type { Baselines, Learner } from "./baselines.ts";
+import type { CarpetScan } from "./carpet-scan.ts";
 
 /** What is needed of the packet counter. */
 export interface AllRates {
@@ -23,6 +24,8 @@ export interface BaselineLearnerOptions {
   readonly baselines: Baselines;
   /** Attacks in progress: nothing is learned from those. */
   readonly active: ActiveAttacks;
+  /** null: nobody asks what prefixes come to. */
+  readonly carpets: CarpetScan | null;
   readonly windowMs: number;
   readonly hostgroups: () => readonly Hostgroup[];
 }
@@ -43,32 +46,43 @@ export class BaselineLearner {
     this.#options = options;
   }
 
+  /** False: a pass would come to nothing. */
+  get hasWork(): boolean {
+    const { carpets, hostgroups } = this.#options;
+    return carpets?.isOn === true || hostgroups().some(({ baseline }) => baseline !== null);
+  }
+
   /** Yields after each slice. */
   *pass(nowSeconds: number): Generator<void> {
-    const { source, hostgroups } = this.#options;
+    const { source, hostgroups, carpets } = this.#options;
     const last = this.#lastSeconds;
     this.#lastSeconds = nowSeconds;
-    if (last === null || !hostgroups().some(({ baseline }) => baseline !== null)) return;
+    if (last === null || !this.hasWork) return;
     const moment = { nowSeconds: Math.floor(nowSeconds), seconds: Math.min(nowSeconds - last, SECONDS_MAX) };
     this.#learnGroups(moment);
+    carpets?.begin();
     for (let cursor = 0; cursor >= 0; ) {
       const { next, count } = source.readHosts(cursor, this.#rows);
       // Of the moment that the rows are read in, since that is whose groups they name.
       const groups = hostgroups();
-      for (let row = 0; row < count; row++) this.#learnHost(row, groups[this.#rows.groups[row] as number], moment);
+      for (let row = 0; row < count; row++) this.#look(row, groups[this.#rows.groups[row] as number], moment);
       cursor = next;
       yield;
     }
   }
 
-  #learnHost(row: number, group: Hostgroup | undefined, moment: Moment): void {
-    const { active, baselines, windowMs } = this.#options;
+  #look(row: number, group: Hostgroup | undefined, moment: Moment): void {
+    const { active, baselines, carpets, windowMs } = this.#options;
     const rows = this.#rows;
-    if (group === undefined || group.baseline === null || group.calculation === "total") return;
-    if ((rows.idleMs[row] as number) >= windowMs) return;
+    if (group === undefined || group.calculation === "total" || (rows.idleMs[row] as number) >= windowMs) return;
     const mayBeAttacked = active.mayHold(rows, row);
+    const isAttacked = (direction: Direction) =>
+      mayBeAttacked && active.ofHost(rowAddress(rows, row), direction) !== null;
+    // What a host gets that is attacked by itself is no part of a spread attack.
+    const isInCarpet = carpets?.isOn === true && !isAttacked("incoming") && carpets.add(rows, row);
+    if (group.baseline === null) return;
     for (const direction of DIRECTIONS) {
-      if (mayBeAttacked && active.ofHost(rowAddress(rows, row), direction) !== null) continue;
+      if (isAttacked(direction) || (isInCarpet && direction === "incoming")) continue;
       const learner: Learner = { keys: rows.addresses, at: row * ADDRESS_BYTES, group, direction };
       baselines.learn(learner, rows[direction], row * METRICS.length, moment);
     }

@@ -83,7 +83,8 @@ export class Detector {
     for (let row = 0; row < count; row++) this.#judgeHost(rows, row, judgement);
     if (groups !== null) this.#judgeGroups(groups, judgement);
     for (const attack of this.active.values()) {
-      if (!judgement.judged.has(attack.id)) this.#observe(attack, QUIET, judgement);
+      // Those on a part of a hostgroup are judged by the passes over all hosts.
+      if (attack.carpet === null && !judgement.judged.has(attack.id)) this.#observe(attack, QUIET, judgement);
     }
     this.#suspects = judgement.suspects;
     return judgement.changes;

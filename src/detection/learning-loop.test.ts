@@ -32,7 +32,14 @@ function harness({ isOn = true } = {}) {
     },
     readGroups: () => 1,
   };
-  const options = { source, baselines, active: new ActiveAttacks(), windowMs: 1000, hostgroups: () => hostgroups };
+  const options = {
+    source,
+    baselines,
+    active: new ActiveAttacks(),
+    carpets: null,
+    windowMs: 1000,
+    hostgroups: () => hostgroups,
+  };
   const loop = new LearningLoop({
     learner: new BaselineLearner(options),
     baselines,
@@ -46,6 +53,7 @@ function harness({ isOn = true } = {}) {
     nowSeconds: () => clock.monotonicMs() / 1000,
     every: (ms, fn) => timers.every(ms, fn),
     nextTurn: () => Promise.resolve(),
+    onPassed: () => {},
     onLoaded: (rows) => seen.push(`loaded ${rows}`),
     onFault: (operation) => seen.push(`${operation} failed`),
   });
@@ -57,7 +65,11 @@ function harness({ isOn = true } = {}) {
     }
   };
   const count = (name: string) => seen.filter((line) => line === name).length;
-  return { loop, seen, broken, baselines, seconds, count, clock };
+  const switchOn = () => {
+    hostgroups[0] = hostgroup({ pps: 1000 }, { baseline: BASELINE });
+    baselines.reconfigure(hostgroups);
+  };
+  return { loop, seen, broken, switchOn, seconds, count, clock };
 }
 
 describe("the learning loop", () => {
@@ -82,10 +94,10 @@ describe("the learning loop", () => {
   });
 
   test("begins when a reload switches it on", async () => {
-    const { loop, seen, baselines, seconds } = harness({ isOn: false });
+    const { loop, seen, switchOn, seconds } = harness({ isOn: false });
     loop.start();
     await seconds(1);
-    baselines.reconfigure([hostgroup({ pps: 1000 }, { baseline: BASELINE })]);
+    switchOn();
     await seconds(1);
     expect(seen).toEqual(["load", "loaded 3"]);
     await loop.stop();

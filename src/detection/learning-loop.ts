@@ -23,6 +23,8 @@ export interface LearningLoopOptions {
   readonly every: (ms: number, fn: () => void) => () => void;
   /** Lets other work run between two slices. */
   readonly nextTurn: () => Promise<void>;
+  /** All hosts were gone through. */
+  readonly onPassed: () => void;
   readonly onLoaded: (rows: number) => void;
   /** What failed: reading or writing what is normal, or a pass. */
   readonly onFault: (operation: "load" | "save" | "learn", cause: unknown) => void;
@@ -65,19 +67,20 @@ export class LearningLoop {
   }
 
   async #beat(): Promise<void> {
-    const { learner, baselines, nowSeconds, nextTurn, onFault } = this.#options;
+    const { learner, baselines, nowSeconds, nextTurn, onPassed, onFault } = this.#options;
     // A reload may switch it on.
-    if (baselines.table === null) return;
-    if (!this.#isLoaded) await this.#load(baselines.table);
+    if (!learner.hasWork) return;
+    if (!this.#isLoaded && baselines.table !== null) await this.#load(baselines.table);
     try {
       for (const _ of learner.pass(nowSeconds())) {
         await nextTurn();
         if (this.#isStopped) return;
       }
+      onPassed();
     } catch (cause) {
       onFault("learn", cause);
     }
-    if (nowSeconds() - this.#savedSeconds >= SAVE_EVERY_SECONDS) await this.#save();
+    if (this.#isLoaded && nowSeconds() - this.#savedSeconds >= SAVE_EVERY_SECONDS) await this.#save();
   }
 
   async #load(table: BaselineTable): Promise<void> {

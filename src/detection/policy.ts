@@ -2,6 +2,7 @@
 import type { Config } from "../config/config.ts";
 import { ACTIVE_ATTACKS_MAX } from "../limits.ts";
 import type { SamplingPolicy } from "./attack-sampler.ts";
+import type { CarpetPolicy } from "./carpet-judge.ts";
 import type { DetectionPolicy } from "./detector.ts";
 
 export function detectionPolicy(config: Config): DetectionPolicy {
@@ -11,6 +12,10 @@ export function detectionPolicy(config: Config): DetectionPolicy {
     hysteresisMs: (config.mitigations[0]?.ban.unbanHysteresisSeconds ?? 0) * 1000,
     maxActive: ACTIVE_ATTACKS_MAX,
   };
+}
+
+export function carpetPolicy(config: Config): CarpetPolicy {
+  return { ...detectionPolicy(config), carpet: config.carpet, networks: config.networks };
 }
 
 /** null: sampling is off. */

@@ -57,7 +57,8 @@ function describeAttack({ kind, attack, ban, isNewKind }: AttackEvent): EventTex
   };
 }
 
-function victim({ target, group }: Attack): string {
+function victim({ target, group, carpet }: Attack): string {
+  if (carpet !== null) return `${carpet.hosts} hosts of ${carpet.prefix}`;
   return target ?? `hostgroup ${group}`;
 }
 

@@ -19,6 +19,7 @@ export class DetectionMetrics {
   readonly #busySeconds: Histogram;
   readonly #screenedRows: Gauge;
   readonly #overflowRows: Counter;
+  readonly #carpetOverflow: Counter;
   readonly #tickFaults: Counter;
   readonly #active: Gauge<"metric">;
   readonly #started: Counter<"metric">;
@@ -47,6 +48,11 @@ export class DetectionMetrics {
     this.#overflowRows = new Counter({
       name: "svc_screened_rows_overflow_total",
       help: "Hosts that were not judged in a tick because too many were handed over.",
+      registers,
+    });
+    this.#carpetOverflow = new Counter({
+      name: "svc_carpet_hosts_overflow_total",
+      help: "Times that a host was in the sum of no prefix because there are too many prefixes.",
       registers,
     });
     this.#tickFaults = new Counter({ name: "svc_tick_faults_total", help: "Ticks that failed.", registers });
@@ -92,8 +98,13 @@ export class DetectionMetrics {
     for (const { metric } of attacks) this.#active.inc({ metric });
   }
 
-  /** Counts that the detector keeps: detections that found its table full, and rows that found no place in a tick. */
-  setRefused({ attacks, rows }: { readonly attacks: number; readonly rows: number }): void {
+  /**
+   * Counts that the detector keeps: detections that found its table full, rows that found no place in a tick, and hosts
+   * that are in no prefix's sum.
+   */
+  setRefused(counts: { readonly attacks: number; readonly rows: number; readonly carpetHosts: number }): void {
+    const { attacks, rows, carpetHosts } = counts;
+    setCounter(this.#carpetOverflow, carpetHosts);
     setCounter(this.#refused, attacks);
     setCounter(this.#overflowRows, rows);
   }

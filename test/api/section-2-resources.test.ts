@@ -105,6 +105,13 @@ test("2.2 scope group has no target, and the tenant of its group", async () => {
   expect(wire).not.toHaveProperty("target");
 });
 
+test("2.2 scope group has prefix and hosts, beyond the interface, when the attack is spread over a part of it", async () => {
+  const carpet = { prefix: "192.0.2.0/25", hosts: 100 };
+  const wire = await attackOnWire({ scope: "group", target: null, group: "web", carpet });
+  expect(wire).toMatchObject({ scope: "group", group: "web", tenant: "acme", ...carpet });
+  for (const field of ["prefix", "hosts"]) expect(await attackOnWire()).not.toHaveProperty(field);
+});
+
 test("2.2 direction is outgoing for what a host sends", async () => {
   expect(await attackOnWire({ direction: "outgoing" })).toMatchObject({ direction: "outgoing" });
 });

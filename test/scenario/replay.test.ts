@@ -105,6 +105,14 @@ describe("floodwall replay", () => {
     expect(replay(capture).lines.at(-1)).toBe("0 attacks, 0 of them still going on at the end");
   });
 
+  test("finds an attack that is spread over a prefix, whose hosts are all under their thresholds", () => {
+    const frames = Array.from({ length: 9000 }, (_, i) => datagram(`203.0.113.${i % 100}`));
+    const capture = pcapBytes(evenly(frames, { stepMs: 1 / 3 }));
+    const text = replay(capture, `${CONFIG}${BGP}carpet: { thresholds: { pps: 2000 } }\n`).lines.join("\n");
+    expect(text).toMatch(/attack started {2}203\.0\.113\.0\/24 \(100 hosts\) {2}pps \d+ > 2000/);
+    expect(text).not.toContain("ban ");
+  });
+
   test("judges by what it has learned of a host, and not by more than its threshold", () => {
     const calm = evenly(new Array(2000).fill(datagram(VICTIM)), { stepMs: 5 });
     const busy = evenly(new Array(1500).fill(datagram(VICTIM)), { startMs: 1_700_000_010_000, stepMs: 1 / 0.8 });

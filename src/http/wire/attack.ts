@@ -40,6 +40,9 @@ export const AttackWire = Type.Object(
     /** Absent where a hostgroup as a whole is attacked. */
     target: Type.Optional(Type.String()),
     group: Type.String(),
+    /** Beyond the interface: the part of the hostgroup that is attacked, and over how many of its hosts that is spread. */
+    prefix: Type.Optional(Type.String()),
+    hosts: Type.Optional(Type.Integer({ minimum: 0 })),
     /** Absent where nobody owns the target. */
     tenant: Type.Optional(Type.String()),
     direction: Type.Union([Type.Literal("incoming"), Type.Literal("outgoing")]),
@@ -76,6 +79,8 @@ export function attackToWire({ attack, ban }: AttackView, tenant: string | null 
     scope: attack.scope,
     target: attack.target,
     group: attack.group,
+    prefix: attack.carpet?.prefix ?? null,
+    hosts: attack.carpet?.hosts ?? null,
     tenant,
     direction: attack.direction,
     metric: attack.metric,
