@@ -4,7 +4,7 @@
  * or when an attack of twice its threshold or more is missed, taken for another, or badly matched. SEED makes others.
  */
 import { type Found, faultOf, labelOf, type Score, scoreOf } from "./fixtures/accuracy-score.ts";
-import { attackSpecs, LEVELS, lookAlikeSpecs } from "./fixtures/attack-captures.ts";
+import { attackSpecs, type CaptureSpec, LEVELS, lookAlikeSpecs } from "./fixtures/attack-captures.ts";
 
 const seed = Number(process.env["SEED"] ?? 0);
 const specs = [...attackSpecs(seed), ...lookAlikeSpecs(seed)];
@@ -34,14 +34,19 @@ function lineOf({ spec, falseAlarms, found }: Score): string {
 function printConfusion(): void {
   console.log("\nlabel                        found as, at twice the threshold and above");
   const judged = scores.filter(({ spec }) => spec.level >= 2 || spec.vector === null);
-  for (const [label, of] of Map.groupBy(judged, ({ spec }) => labelOf(spec) ?? "look-alike")) {
+  for (const [label, of] of Map.groupBy(judged, ({ spec }) => nameOf(spec))) {
     const cells = [...Map.groupBy(of, foundAs)].map(([name, { length }]) => `${name} ${length}`);
     console.log(`  ${label.padEnd(26)} ${cells.join(", ")}`);
   }
 }
 
-function foundAs({ found, falseAlarms }: Score): string {
+function nameOf(spec: CaptureSpec): string {
+  return spec.also === null ? (labelOf(spec) ?? "look-alike") : "several at once";
+}
+
+function foundAs({ found, falseAlarms, spec }: Score): string {
   if (falseAlarms > 0) return "false alarm";
+  if (found !== null && spec.also !== null) return found.parts.join(" + ");
   return found === null ? "nothing" : (found.vector ?? "unclassified");
 }
 

@@ -163,6 +163,19 @@ describe("the dominant share", () => {
     ]);
   });
 
+  test("of a protocol is that of its larger vectors: people's own traffic beside one of them names nothing", () => {
+    const packets = [...times(42, flags(syn)), ...times(43, from(53)), ...times(15, flags(psh | ack))];
+    const found = classify(packets, { ...OPTIONS, timesThreshold: 4 });
+    expect(found).toMatchObject({ type: "mixed", confidence: 0.43 });
+    expect(found?.parts.map(({ type }) => type)).toEqual(["dns_amplification", "syn_flood"]);
+  });
+
+  test("of a protocol does not need a vector of that name", () => {
+    const found = classify([...times(45, from(123)), ...times(45, from(389)), ...times(10, flags(ack))], OPTIONS);
+    expect(found).toMatchObject({ type: "udp_flood", confidence: 0.9, sourcePort: null });
+    expect(found?.parts.map(({ sourcePort }) => sourcePort)).toEqual([123, 389, null]);
+  });
+
   test("once named, a vector keeps its name a little below it", () => {
     const share = (percent: number) => [...times(percent, flags(syn)), ...times(100 - percent, OTHER)];
     const held = classify(share(60), OPTIONS);

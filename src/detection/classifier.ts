@@ -38,8 +38,8 @@ export type TrafficUnit = "packets" | "bytes" | "flows";
 
 /** A vector below this share is noise. */
 const PART_LEAST = 0.1;
-/** Of the largest, what a part of a mixed attack has. */
-const MIXED_LEAST = 2 / 3;
+/** Of the largest, what the others have where none has the most. */
+const NEAR_LARGEST = 2 / 3;
 /** What a vector may fall below the gate, and a part below its bar, before it is dropped. */
 const GATE_SLACK = 0.1;
 const PART_SLACK = 0.7;
@@ -51,20 +51,40 @@ const QUIC_PORT = 443;
 
 /** null: there is nothing to tell it from. */
 export function classify(packets: readonly SampledPacket[], options: ClassifierOptions): Classification | null {
-  const traffic = trafficOf(packets, options.unit);
-  if (traffic.total === 0) return null;
-  const share = (amount: number) => Math.round((amount / traffic.total) * 1e4) / 1e4;
-  const shares = [...traffic.byVector].map(([type, amount]) => ({ type, share: share(amount), ...portOf(type) }));
+  const { total, byVector } = trafficOf(packets, options.unit);
+  if (total === 0) return null;
+  const share = (amount: number) => Math.round((amount / total) * 1e4) / 1e4;
+  const shares = [...byVector].map(([type, amount]) => ({ type, share: share(amount), ...portOf(type) }));
   shares.sort((a, b) => b.share - a.share);
-  const named = nameOf(traffic, options);
-  const type = named?.type ?? "mixed";
-  const mixedBar = named === null ? MIXED_LEAST * (shares[0]?.share ?? 0) : 1;
-  return {
-    type,
-    confidence: named === null ? (shares[0]?.share ?? 0) : share(named.amount),
-    ...portOf(type),
-    parts: shares.filter((part) => part.type === type || part.share >= barOf(part.type, options, mixedBar)),
-  };
+  const order = shares.toSorted((a, b) => VECTORS.indexOf(a.type) - VECTORS.indexOf(b.type));
+  const dominant = order.find((part) => part.share >= gateOf(part.type, options));
+  if (dominant !== undefined) {
+    const parts = shares.filter((part) => part === dominant || part.share >= barOf(part.type, 1, options));
+    return { type: dominant.type, confidence: dominant.share, sourcePort: dominant.sourcePort, parts };
+  }
+  const largest = shares[0]?.share ?? 0;
+  const parts = shares.filter((part) => part.share >= barOf(part.type, NEAR_LARGEST * largest, options));
+  const protocol = PROTOCOLS.find(({ type, vectors }) => sumOf(parts, vectors) >= gateOf(type, options));
+  if (protocol === undefined) return { type: "mixed", confidence: largest, sourcePort: null, parts };
+  return { type: protocol.type, confidence: sumOf(shares, protocol.vectors), sourcePort: null, parts };
+}
+
+/** A protocol as a whole names an attack of several of its vectors. */
+const PROTOCOLS: readonly { readonly type: Vector; readonly vectors: readonly Vector[] }[] = [
+  {
+    type: "udp_flood",
+    vectors: ["udp_flood", "quic_flood", ...VECTORS.filter((type) => reflectedPort(type) !== null)],
+  },
+  { type: "tcp_flood", vectors: ["tcp_flood", "syn_flood", "syn_ack_flood", "ack_flood", "rst_flood"] },
+];
+
+function sumOf(parts: readonly VectorPart[], vectors: readonly Vector[]): number {
+  const own = parts.filter(({ type }) => vectors.includes(type));
+  return Math.round(own.reduce((sum, { share }) => sum + share, 0) * 1e4) / 1e4;
+}
+
+function gateOf(type: Vector, { gate, held }: ClassifierOptions): number {
+  return held?.type === type ? gate - GATE_SLACK : gate;
 }
 
 /** What makes one judgement another: neither confidence nor shares, which always change a little. */
@@ -79,10 +99,10 @@ function portOf(type: Vector): { sourcePort: number | null } {
 
 /**
  * What is a threshold's worth by itself cannot be normal traffic, since the host was below its threshold before. Where
- * none has a name, those are told too that come near the largest.
+ * no vector has the most, those are told too that come near the largest.
  */
-function barOf(type: Vector, { timesThreshold, held }: ClassifierOptions, mixedBar: number): number {
-  const bar = Math.max(PART_LEAST, Math.min(1 / timesThreshold, mixedBar));
+function barOf(type: Vector, nearLargest: number, { timesThreshold, held }: ClassifierOptions): number {
+  const bar = Math.max(PART_LEAST, Math.min(1 / timesThreshold, nearLargest));
   return held?.parts.some((part) => part.type === type) ? bar * PART_SLACK : bar;
 }
 
@@ -90,19 +110,6 @@ interface Traffic {
   readonly total: number;
   /** Each packet is of one vector at most. */
   readonly byVector: ReadonlyMap<Vector, number>;
-  readonly udp: number;
-  readonly tcp: number;
-}
-
-/** The first of VECTORS that has the share; a protocol as a whole names what none of its vectors does. */
-function nameOf(traffic: Traffic, { gate, held }: ClassifierOptions): { type: Vector; amount: number } | null {
-  for (const type of VECTORS) {
-    const own = traffic.byVector.get(type) ?? 0;
-    const amount = type === "udp_flood" ? traffic.udp : type === "tcp_flood" ? traffic.tcp : own;
-    const needed = held?.type === type ? gate - GATE_SLACK : gate;
-    if (amount > 0 && amount / traffic.total >= needed) return { type, amount };
-  }
-  return null;
 }
 
 function trafficOf(packets: readonly SampledPacket[], unit: TrafficUnit): Traffic {
@@ -113,14 +120,10 @@ function trafficOf(packets: readonly SampledPacket[], unit: TrafficUnit): Traffi
   const weightOf = weighing(unit);
   const cut = new CutDatagrams();
   let total = 0;
-  let udp = 0;
-  let tcp = 0;
   for (const packet of packets) {
     const { header, standsFor } = packet;
     const weight = weightOf(packet);
     total += weight;
-    if (header.protocol === IP_PROTOCOL.udp) udp += weight;
-    if (header.protocol === IP_PROTOCOL.tcp) tcp += weight;
     const vector = vectorOf(header);
     if (header.protocol === IP_PROTOCOL.udp && header.fragment !== null) {
       cut.add({ isFirst: header.fragment === "first", vector, packets: standsFor, weight });
@@ -128,7 +131,7 @@ function trafficOf(packets: readonly SampledPacket[], unit: TrafficUnit): Traffi
     if (header.protocol !== IP_PROTOCOL.udp || header.fragment !== "later") add(vector, weight);
   }
   for (const [vector, weight] of cut.laterWeights()) add(vector, weight);
-  return { total, byVector, udp, tcp };
+  return { total, byVector };
 }
 
 /** What one packet counts for. */

@@ -21,6 +21,7 @@ test.each([
   ...named("gre_flood by pps at 2"),
   ...named("mixed by pps at 10"),
   ...named("syn_flood, then udp_flood"),
+  ...named("dns_amplification and syn_flood"),
   ...named("flash crowd, IPv6"),
   ...named("DNS resolver, IPv4"),
 ])("%s is found for what it is", (_, spec) => {
