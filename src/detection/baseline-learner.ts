@@ -6,9 +6,9 @@
 import type { Hostgroup } from "../config/config.ts";
 import { ADDRESS_BYTES } from "../net/address.ts";
 import { allocateHostRows, type HostRows, rowAddress } from "../traffic/host-rows.ts";
-import { type Direction, METRICS } from "../traffic/rates.ts";
+import { METRICS } from "../traffic/rates.ts";
 import type { ActiveAttacks } from "./active-attacks.ts";
-import type { Baselines, Learner } from "./baselines.ts";
+import { type Baselines, scratchLearner } from "./baselines.ts";
 import type { CarpetScan } from "./carpet-scan.ts";
 
 /** What is needed of the packet counter. */
@@ -41,6 +41,7 @@ export class BaselineLearner {
   readonly #rows = allocateHostRows(SLICE_ROWS);
   #groups = allocateHostRows(0);
   #lastSeconds: number | null = null;
+  readonly #learner = scratchLearner();
 
   constructor(options: BaselineLearnerOptions) {
     this.#options = options;
@@ -76,14 +77,17 @@ export class BaselineLearner {
     const rows = this.#rows;
     if (group === undefined || group.calculation === "total" || (rows.idleMs[row] as number) >= windowMs) return;
     const mayBeAttacked = active.mayHold(rows, row);
-    const isAttacked = (direction: Direction) =>
-      mayBeAttacked && active.ofHost(rowAddress(rows, row), direction) !== null;
-    // What a host gets that is attacked by itself is no part of a spread attack.
-    const isInCarpet = carpets?.isOn === true && !isAttacked("incoming") && carpets.add(rows, row);
-    if (group.baseline === null) return;
     for (const direction of DIRECTIONS) {
-      if (isAttacked(direction) || (isInCarpet && direction === "incoming")) continue;
-      const learner: Learner = { keys: rows.addresses, at: row * ADDRESS_BYTES, group, direction };
+      if (mayBeAttacked && active.ofHost(rowAddress(rows, row), direction) !== null) continue;
+      // What a host gets that is attacked by itself is no part of a spread attack.
+      if (direction === "incoming" && carpets?.isOn === true && carpets.add(rows, row)) continue;
+      if (group.baseline === null) continue;
+      // One object for all rows: with a million hosts the collector would else have more to do than we.
+      const learner = this.#learner;
+      learner.keys = rows.addresses;
+      learner.at = row * ADDRESS_BYTES;
+      learner.group = group;
+      learner.direction = direction;
       baselines.learn(learner, rows[direction], row * METRICS.length, moment);
     }
   }

@@ -17,6 +17,21 @@ export interface Learner {
   readonly direction: Direction;
 }
 
+/** One to be filled in for each row in turn. */
+export function scratchLearner(): { -readonly [Key in keyof Learner]: Learner[Key] } {
+  return { keys: new Uint8Array(0), at: 0, group: NOBODY, direction: "incoming" };
+}
+
+const NOBODY: Hostgroup = Object.freeze({
+  name: "",
+  tenant: null,
+  networks: [],
+  calculation: "per_host",
+  thresholds: [],
+  thresholdsOutgoing: null,
+  baseline: null,
+});
+
 /** How a limit came about (interface 2.4). */
 export interface LimitOrigin {
   /** null: the static threshold held. */
@@ -37,6 +52,7 @@ export class Baselines {
   /** null until a hostgroup has a baseline. */
   #table: BaselineTable | null = null;
   readonly #limits = new Float64Array(METRICS.length);
+  #weight = { seconds: 0, halfLifeSeconds: 0, value: 0 };
   readonly #groupKeys = new Map<string, Uint8Array>();
 
   constructor(options: BaselineTableOptions) {
@@ -129,7 +145,7 @@ export class Baselines {
     const learned = before + seconds;
     const isBelieved = before > 0 && before >= baseline.warmupSeconds;
     // At first the plain mean: a young host is not weighed down by the zero that it began with.
-    const weight = Math.max(1 - 2 ** (-seconds / baseline.halfLifeSeconds), seconds / learned);
+    const weight = Math.max(this.#steadyWeight(seconds, baseline.halfLifeSeconds), seconds / learned);
     for (let i = 0; i < BASE_TRIO; i++) {
       const normal = table.normal(row, side, i);
       const rate = rates[from + i] as number;
@@ -141,6 +157,15 @@ export class Baselines {
     }
     table.setLearnedSeconds(row, side, learned);
     table.setHeard(row, nowSeconds);
+  }
+
+  /** The same for nearly all hosts of a pass, and a power is what costs most here. */
+  #steadyWeight(seconds: number, halfLifeSeconds: number): number {
+    const weight = this.#weight;
+    if (weight.seconds !== seconds || weight.halfLifeSeconds !== halfLifeSeconds) {
+      this.#weight = { seconds, halfLifeSeconds, value: 1 - 2 ** (-seconds / halfLifeSeconds) };
+    }
+    return this.#weight.value;
   }
 
   #warmupRemaining(row: number, direction: Direction, { warmupSeconds }: BaselineConfig): number {

@@ -8,7 +8,7 @@ import { type HostRows, rowAddress, rowRates } from "../traffic/host-rows.ts";
 import { METRICS, type Rates } from "../traffic/rates.ts";
 import { ActiveAttacks } from "./active-attacks.ts";
 import { type Attack, firstCrossed, isActive, type Now, observeAttack, startAttack } from "./attack.ts";
-import { Baselines, type Learner } from "./baselines.ts";
+import { Baselines, type Learner, scratchLearner } from "./baselines.ts";
 import { explain } from "./reason.ts";
 
 export interface DetectionPolicy {
@@ -43,6 +43,8 @@ export class Detector {
   #policy: DetectionPolicy;
   readonly #newId: () => string;
   readonly baselines: Baselines;
+  /** For each row in turn: thousands a tick. */
+  readonly #host = scratchLearner();
   readonly active = new ActiveAttacks();
   /** Those over a threshold that have not been so for `sustainMs` yet: since when, in monotonic ms. */
   #suspects = new Map<string, number>();
@@ -110,7 +112,12 @@ export class Detector {
       if (attack !== null) this.#observe(attack, rowRates(column, row), judgement);
       // No group: the row was counted under a table which a reload has just replaced. The next tick has its new one.
       else if (group?.calculation === "per_host") {
-        this.#suspect({ keys: rows.addresses, at: row * ADDRESS_BYTES, group, direction }, column, row, judgement);
+        const host = this.#host;
+        host.keys = rows.addresses;
+        host.at = row * ADDRESS_BYTES;
+        host.group = group;
+        host.direction = direction;
+        this.#suspect(host, column, row, judgement);
       }
     }
   }
