@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
+  address,
   BgpLab,
   bgpConfig,
   blackhole,
@@ -83,6 +84,38 @@ test(
     announcer.want([blackhole("203.0.113.9/32", { localPref: 300, communities: ["65001:7"] })]);
     await until("replaced", async () => (await bird.routes())[0]?.localPref === 300);
     expect((await bird.routes()).map((route) => route.communities)).toEqual([["65001:7"]]);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "a divert goes to its own next hop, and a blackhole of the prefix takes its place without a gap",
+  async () => {
+    const bird = await lab.bird({ asn: SPEAKER_ASN });
+    const { announcer } = lab.announcer(bgpConfig({ neighbors: [neighbor({ remoteAsn: SPEAKER_ASN })] }));
+    await established(announcer);
+    const diverts = [
+      blackhole("203.0.113.9/32", { nextHop: address("198.51.100.77"), communities: ["65001:100"], localPref: 200 }),
+      blackhole("2001:db8::9/128", { nextHop: address("2001:db8:ff::7"), communities: ["65001:100"], localPref: 200 }),
+    ];
+    announcer.want(diverts);
+    await until("in BIRD", async () => (await bird.routes()).length === 2);
+    expect(
+      (await bird.routes()).map(({ nextHop, communities, localPref }) => [nextHop, communities, localPref]),
+    ).toEqual([
+      ["198.51.100.77", ["65001:100"], 200],
+      ["2001:db8:ff::7", ["65001:100"], 200],
+    ]);
+
+    announcer.want([blackhole("203.0.113.9/32")]);
+    const seen = new Set<number>();
+    await until("replaced", async () => {
+      const routes = await bird.routes();
+      seen.add(routes.filter(({ prefix }) => prefix === "203.0.113.9/32").length);
+      return routes.length === 1 && routes[0]?.nextHop === "192.0.2.1";
+    });
+    expect([...seen]).toEqual([1]);
+    expect((await bird.routes())[0]?.communities).toEqual(["65535:666"]);
   },
   DEADLINE_MS,
 );

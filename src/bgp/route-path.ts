@@ -8,7 +8,7 @@ import { type Any, anyPack, anyUnpack } from "@bufbuild/protobuf/wkt";
 import type { Route } from "../mitigation/announcer.ts";
 import type { Rule, RuleAction } from "../mitigation/rule.ts";
 import { addressFamily, parseAddress } from "../net/address.ts";
-import { parsePrefix } from "../net/prefix.ts";
+import { canonicalPrefix, type Prefix, parsePrefix } from "../net/prefix.ts";
 import { type Component, componentsOf, fromNlri, ruleProblem, toNlri } from "./flowspec-nlri.ts";
 import {
   CommunitiesAttributeSchema,
@@ -96,7 +96,7 @@ function nextHopProblem(nextHop: string, prefix: Route["prefix"]): string | null
 
 /** Of a route without a routeProblem(). */
 export function toPath(route: Route): Path {
-  return pathWith(keyOf(route), packAttributes(route));
+  return pathWith(route, packAttributes(route));
 }
 
 /** toPath() of each, as it is asked for; attributes that many have in common are made once. */
@@ -107,12 +107,13 @@ export function* toPaths(routes: Iterable<Route>): Iterable<Path> {
     const shared = `${what} ${route.communities.join()} ${route.localPref}`;
     const attributes = known.get(shared) ?? packAttributes(route);
     known.set(shared, attributes);
-    yield pathWith(keyOf(route), attributes);
+    yield pathWith(route, attributes);
   }
 }
 
-function pathWith(key: RouteKey, pattrs: Any[]): Path {
-  return create(PathSchema, { ...pathIdentity(key), pattrs });
+function pathWith(route: Route, pattrs: Any[]): Path {
+  const nlri = route.kind === "unicast" ? prefixNlri(route.prefix) : toNlri(componentsOf(route.rule));
+  return create(PathSchema, { ...pathIdentity(familyOfRoute(route), nlri), pattrs });
 }
 
 function packAttributes(route: Route): Any[] {
@@ -134,18 +135,20 @@ function packAttributes(route: Route): Any[] {
 
 /** Takes away our path of this key, and ours alone. */
 export function toWithdrawal(key: RouteKey): Path {
-  return create(PathSchema, { ...pathIdentity(key), isWithdraw: true });
-}
-
-function pathIdentity(key: RouteKey) {
   const family = familyOfKey(key);
-  return { family: toGobgpFamily(family), nlri: nlriOf(key, family), identifier: OUR_IDENTIFIER };
+  const isFlowspec = family.endsWith("flowspec");
+  const nlri = isFlowspec
+    ? toNlri(JSON.parse(key.slice(family.length)) as Component[])
+    : prefixNlri(canonicalPrefix(key));
+  return create(PathSchema, { ...pathIdentity(family, nlri), isWithdraw: true });
 }
 
-function nlriOf(key: RouteKey, family: RouteFamily): Any {
-  if (family.endsWith("flowspec")) return toNlri(JSON.parse(key.slice(family.length)) as Component[]);
-  const [address = "", length = ""] = key.split("/");
-  return pack(IPAddressPrefixSchema, { prefix: address, prefixLen: Number(length) });
+function pathIdentity(family: RouteFamily, nlri: Any) {
+  return { family: toGobgpFamily(family), nlri, identifier: OUR_IDENTIFIER };
+}
+
+function prefixNlri({ address, length }: Prefix): Any {
+  return pack(IPAddressPrefixSchema, { prefix: address, prefixLen: length });
 }
 
 export function isOurs(path: Path): boolean {
