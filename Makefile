@@ -2,6 +2,7 @@
 #   setup  packages, npm modules, native code       check  format, lint, types       bench  speed beside its rivals
 #   lab    the demonstration once, as a test        soak   15 minutes of floods      fuzz   parser and API, for long
 #   conformance  the interface, statement by statement    accuracy  detection on labelled captures
+#   simulate  the ban engine through a month of anything (SEED=…)
 #   format  as check wants it    clean  what was built and installed here
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
@@ -22,7 +23,7 @@ TEST_PACKAGES := doctest-dev libclang-rt-dev prometheus clickhouse-server
 CHECK_PACKAGES := clang-format clang-tidy
 BENCH_PACKAGES := fastnetmon wrk
 
-.PHONY: help setup start lab test conformance accuracy check format bench soak fuzz addon clean
+.PHONY: help setup start lab test conformance accuracy check format bench soak simulate fuzz addon clean
 help:
 	@sed -n '/^#/!q;s/^# //p' Makefile
 
@@ -45,6 +46,9 @@ accuracy: setup
 
 soak: setup
 	@$(BUN) test/lab/soak.ts --minutes 15
+
+simulate: setup
+	SEED=$${SEED:-} STEPS=$${STEPS:-400000} $(BUN) test src/mitigation/ban-simulation.test.ts --isolate --timeout 600000
 
 fuzz: setup $(STAMPS)/test-packages
 	@$(MAKE) -C addon -j$(JOBS) fuzz

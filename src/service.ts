@@ -86,6 +86,7 @@ export class RunningService implements Service {
       thresholds: config.hostgroups[0]?.thresholds ?? [],
       hostgroups: this.#hostgroupsOf(tenant),
       bgp: this.#bgp(),
+      scrubbing: config.mitigations[0]?.divert ?? null,
       notify: {
         telegram: telegram !== null,
         webhook: webhook !== null,
@@ -176,12 +177,13 @@ export class RunningService implements Service {
 
   /** The implicit group is the operator's view of all that has no group: no tenant's (choices, section 6, tenants). */
   #hostgroupsOf(tenant: string | null): StatusView["hostgroups"] {
-    const { hostgroups } = this.#floodwall.config;
+    const { hostgroups, mitigations } = this.#floodwall.config;
+    const methods = new Map(hostgroups.map(({ name }, i) => [name, mitigations[i]?.method]));
     const own = tenant === null ? hostgroups : hostgroups.slice(1).filter((group) => group.tenant === tenant);
     return own.map(({ name, calculation }) => ({
       name,
       calculation,
-      mitigation: "blackhole",
+      mitigation: methods.get(name) ?? "blackhole",
       ban: calculation === "per_host",
     }));
   }

@@ -15,7 +15,7 @@ function harness(changes: Partial<CarpetPolicy> = {}) {
   const policy: CarpetPolicy = {
     hostgroups: [hostgroup({ pps: 1e6 }), hostgroup({ pps: 1e6 }, { name: "web" })],
     sustainMs: 0,
-    hysteresisMs: 0,
+    hysteresisMs: () => 0,
     maxActive: 1000,
     carpet: CARPET,
     networks: NETWORKS,

@@ -164,7 +164,7 @@ export class CarpetJudge {
     for (const leaf of leaves) {
       for (const [i, rate] of this.#scan.sums(leaf).entries()) most[i] = Math.max(most[i] ?? 0, rate);
     }
-    const judged = observeAttack(attack, most, this.#policy.hysteresisMs, now);
+    const judged = observeAttack(attack, most, this.#policy.hysteresisMs(attack.group), now);
     if (!isActive(judged)) {
       this.#active.delete(judged);
       return { kind: "ended", attack: { ...judged, rates: attack.rates } };

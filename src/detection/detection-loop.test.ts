@@ -41,7 +41,7 @@ function harness(capacity = 8) {
   const timers = new ManualTimers(clock);
   const counter = new ScriptedCounter();
   let ids = 0;
-  const policy = { hostgroups: [hostgroup({ pps: 10 })], sustainMs: 0, hysteresisMs: 0, maxActive: 10 };
+  const policy = { hostgroups: [hostgroup({ pps: 10 })], sustainMs: 0, hysteresisMs: () => 0, maxActive: 10 };
   const detector = new Detector(policy, () => `a${++ids}`);
   const judge = new TickJudge(counter, detector, capacity);
   const seen: string[] = [];

@@ -11,7 +11,7 @@ const SHOP = hostgroup({ pps: 50, mbps: 100, flows_per_sec: 500 }, { name: "shop
 
 function detector(overrides: Partial<DetectionPolicy> = {}) {
   let ids = 0;
-  const policy = { hostgroups: [GLOBAL, SHOP], sustainMs: 0, hysteresisMs: 300, maxActive: 3, ...overrides };
+  const policy = { hostgroups: [GLOBAL, SHOP], sustainMs: 0, hysteresisMs: () => 300, maxActive: 3, ...overrides };
   const made = new Detector(policy, () => `attack-${++ids}`);
   const tick = (monotonicMs: number, ...hosts: HostRowFields[]) =>
     made
@@ -79,6 +79,12 @@ describe("detection", () => {
     expect(after.tick(50_300)).toEqual(["ended 192.0.2.1 pps"]);
   });
 
+  test("ends attacks by the hysteresis of their group", () => {
+    const { tick } = detector({ hysteresisMs: (group) => (group === "shop" ? 0 : 300) });
+    tick(0, flood("192.0.2.1"), { ...flood("192.0.2.2"), group: 1 });
+    expect(tick(100)).toEqual(["lasts 192.0.2.1 pps", "ended 192.0.2.2 pps"]);
+  });
+
   test("skips a row whose group a reload has just removed", () => {
     expect(detector().tick(0, { ...flood(), group: 7 })).toEqual([]);
   });
@@ -89,7 +95,7 @@ describe("outgoing detection", () => {
   const named = ({ kind, attack }: AttackChange) => `${kind} ${attack.direction} ${attack.target} ${attack.threshold}`;
   const judging = (hostgroups = [OUT]) => {
     let ids = 0;
-    const made = new Detector({ hostgroups, sustainMs: 0, hysteresisMs: 0, maxActive: 9 }, () => `a${++ids}`);
+    const made = new Detector({ hostgroups, sustainMs: 0, hysteresisMs: () => 0, maxActive: 9 }, () => `a${++ids}`);
     return (...hosts: HostRowFields[]) =>
       made.judge(hostRows(...hosts), hosts.length, { wallMs: 0, monotonicMs: 0 }).map(named);
   };
@@ -124,7 +130,7 @@ describe("a hostgroup judged as a whole", () => {
   const WHOLE = hostgroup({ pps: 1000 }, { name: "whole", calculation: "total" });
   const setUp = () => {
     let ids = 0;
-    const policy = { hostgroups: [GLOBAL, WHOLE], sustainMs: 0, hysteresisMs: 0, maxActive: 9 };
+    const policy = { hostgroups: [GLOBAL, WHOLE], sustainMs: 0, hysteresisMs: () => 0, maxActive: 9 };
     const made = new Detector(policy, () => `a${++ids}`);
     const judge = (pps: number, ...hosts: HostRowFields[]) => {
       const sums = hostRows({ target: "0.0.0.0", rates: {} }, { target: "0.0.0.0", rates: { pps } });
@@ -172,7 +178,7 @@ describe("a learned limit", () => {
   const setUp = (learnedSeconds: number, pps: number) => {
     let ids = 0;
     const baselines = new Baselines({ capacity: 8, directions: 1, seed: 1 });
-    const policy = { hostgroups: [GROUP], sustainMs: 0, hysteresisMs: 0, maxActive: 9 };
+    const policy = { hostgroups: [GROUP], sustainMs: 0, hysteresisMs: () => 0, maxActive: 9 };
     const made = new Detector(policy, () => `a${++ids}`, baselines);
     const rows = hostRows({ target: "192.0.2.1", rates: { pps } });
     const learner = { keys: rows.addresses, at: 0, group: GROUP, direction: "incoming" } as const;
@@ -238,7 +244,7 @@ test("screens hand over what a threshold judges and nothing else", () => {
 });
 
 test("the log keeps the newest ended attacks up to its bound", () => {
-  const { made } = detector({ hysteresisMs: 0 });
+  const { made } = detector({ hysteresisMs: () => 0 });
   const log = new AttackLog(2);
   for (let i = 1; i <= 3; i++) {
     const now = { wallMs: i, monotonicMs: i };

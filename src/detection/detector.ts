@@ -16,7 +16,7 @@ export interface DetectionPolicy {
   /** How long a rate must hold before it is an attack. */
   readonly sustainMs: number;
   /** How long all rates must stay within the thresholds before an attack is over. */
-  readonly hysteresisMs: number;
+  readonly hysteresisMs: (group: string) => number;
   /** Attacks in progress at once. */
   readonly maxActive: number;
 }
@@ -135,7 +135,7 @@ export class Detector {
   }
 
   #observe(attack: Attack, rates: Rates, { now, changes, judged }: Judgement): void {
-    const observed = observeAttack(attack, rates, this.#policy.hysteresisMs, now);
+    const observed = observeAttack(attack, rates, this.#policy.hysteresisMs(attack.group), now);
     judged.add(observed.id);
     if (isActive(observed)) {
       this.active.set(observed);

@@ -6,10 +6,14 @@ import type { CarpetPolicy } from "./carpet-judge.ts";
 import type { DetectionPolicy } from "./detector.ts";
 
 export function detectionPolicy(config: Config): DetectionPolicy {
+  const seconds = new Map(
+    config.hostgroups.map(({ name }, i) => [name, config.mitigations[i]?.ban.unbanHysteresisSeconds ?? 0]),
+  );
   return {
     hostgroups: config.hostgroups,
     sustainMs: config.detection.sustainMs,
-    hysteresisMs: (config.mitigations[0]?.ban.unbanHysteresisSeconds ?? 0) * 1000,
+    // A group that a reload took away leaves its attacks to the global value.
+    hysteresisMs: (group) => 1000 * (seconds.get(group) ?? seconds.get("global") ?? 0),
     maxActive: ACTIVE_ATTACKS_MAX,
   };
 }
