@@ -148,7 +148,9 @@ export class PacketPath {
       onPassed: () => {
         const at = now();
         const changes = this.carpets.judge(at);
-        if (changes.length > 0) options.onChanges(changes, at);
+        if (changes.length === 0) return;
+        options.onChanges(changes, at);
+        this.#sampling.attacksChanged(changes, at);
       },
       onLoaded: (rows) => {
         if (rows > 0) log.info({ rows }, "what is normal is taken up from an earlier process");

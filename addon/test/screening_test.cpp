@@ -219,6 +219,21 @@ TEST_CASE("a sample says of how many packets it is one, whatever its worker's tr
   }
 }
 
+TEST_CASE("samples are of all hosts of a prefix when that is asked for") {
+  EngineFixture fixture;
+  for (std::uint16_t i = 1; i <= 9; i++) fixture.count(udpFrame(kForeign, kProtected + i, i));
+  fixture.tick();
+  std::vector<std::uint8_t> room(100 * kSampleRecord);
+  const auto count = [&](std::uint32_t host, std::uint32_t length) {
+    return fixture.engine.readSamples(ipv4(kProtected + host), room, 96 + length);
+  };
+  CHECK(count(1, 32) == 1);
+  CHECK(count(2, 31) == 2);
+  CHECK(count(4, 30) == 4);
+  CHECK(count(0, 29) == 7);
+  CHECK(count(200, 24) == 9);
+}
+
 TEST_CASE("samples of a host tell outgoing packets from incoming ones") {
   EngineFixture fixture({.countOutgoing = true});
   fixture.count(udpFrame(kProtected + 1, kForeign, 9));

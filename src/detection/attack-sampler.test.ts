@@ -215,7 +215,18 @@ describe("attacks to be looked at", () => {
     expect(sampler.isWatching).toBe(false);
   });
 
-  test("are not those on a hostgroup, whose headers are not kept", () => {
+  test("are those on a prefix, with the packets to all of its hosts", () => {
+    const { headers, begin, readings } = harness();
+    begin({ target: null, scope: "group", carpet: { prefix: "203.0.113.0/29", hosts: 2 } });
+    headers.frames = ["203.0.113.1", "203.0.113.7", "203.0.113.8"].map((dst) => ({
+      frame: frame("198.51.100.1", dst),
+    }));
+    const [reading] = readings(0);
+    expect([headers.asked, headers.lengths]).toEqual([["203.0.113.0"], [96 + 29]]);
+    expect(reading).toMatchObject({ target: "203.0.113.0/29", sample: { totalPackets: 2 } });
+  });
+
+  test("are not those on a hostgroup, which may be many networks", () => {
     const { begin, sampler } = harness();
     begin({ target: null, scope: "group" });
     expect(sampler.isWatching).toBe(false);

@@ -3,7 +3,8 @@
  * once and again about every second while it lasts. Knows the attacks in progress, and keeps some packets of each.
  */
 import { SAMPLED_PACKETS_MAX } from "../limits.ts";
-import { addressToBytes, type IpAddress } from "../net/address.ts";
+import { addressToBytes } from "../net/address.ts";
+import { canonicalPrefix, hostPrefix, mappedLength, type Prefix, prefixContains } from "../net/prefix.ts";
 import { HeaderRecords, type HeaderSamples } from "../traffic/header-record.ts";
 import { decodeHeader } from "../traffic/packet-header.ts";
 import type { Attack, Now } from "./attack.ts";
@@ -40,7 +41,8 @@ export interface SamplingPolicy extends SampleBounds {
 export interface Reading {
   /** Of the attack. */
   readonly id: string;
-  readonly target: IpAddress;
+  /** The attacked host, or the prefix of an attack that is spread. */
+  readonly target: string;
   /** null: that of the detection is complete already. */
   readonly sample: Sample | null;
   /** The sample is complete with this reading. */
@@ -61,7 +63,8 @@ export function findingsOf({ sample, classification }: Reading): AttackFindings 
 }
 
 interface Watched {
-  readonly target: IpAddress;
+  /** The attacked host, or the prefix of an attack that is spread, which may become a larger one. */
+  prefix: Prefix;
   readonly packets: PacketReservoir;
   /** Monotonic ms. */
   readonly detectedMs: number;
@@ -109,16 +112,20 @@ export class AttackSampler {
       const watched = this.#watched.get(attack.id);
       if (kind === "started") this.begin(attack, now);
       else if (kind === "ended") this.#watched.delete(attack.id);
-      else if (watched !== undefined) watched.attack = attack;
+      else if (watched !== undefined) {
+        if (attack.carpet !== null) watched.prefix = canonicalPrefix(attack.carpet.prefix);
+        watched.attack = attack;
+      }
     }
   }
 
-  /** Also for an attack that an earlier process looked at. Not for one on a hostgroup: headers are kept by host. */
+  /** Also for an attack that an earlier process looked at. Not for one on a hostgroup, which may be many networks. */
   begin(attack: Attack, now: Now): void {
-    const { id, target, sample, classification } = attack;
-    if (this.#policy === null || target === null) return;
+    const { id, sample, classification } = attack;
+    const prefix = placeOf(attack);
+    if (this.#policy === null || prefix === null) return;
     this.#watched.set(id, {
-      target,
+      prefix,
       packets: new PacketReservoir(PACKETS_KEPT, this.#random),
       detectedMs: now.monotonicMs,
       attack,
@@ -162,7 +169,8 @@ export class AttackSampler {
   }
 
   #judge(watched: Watched, policy: SamplingPolicy, now: Now): Omit<Reading, "id"> {
-    const { target, attack, verdict } = watched;
+    const { prefix, attack, verdict } = watched;
+    const target = attack.target ?? prefix.text;
     const elapsedMs = now.monotonicMs - watched.detectedMs;
     const all = watched.packets.packets();
     const isComplete = !watched.isSampled && (all.length >= ENOUGH_PACKETS || elapsedMs >= COMPLETION_MS);
@@ -193,14 +201,14 @@ export class AttackSampler {
   }
 
   /** Until the sample is complete all over again, since it is of the detection; then what came since. */
-  #collect({ target, attack, packets, isSampled, detectedMs, lastReadMs }: Watched, policy: SamplingPolicy, now: Now) {
+  #collect({ prefix, attack, packets, isSampled, detectedMs, lastReadMs }: Watched, policy: SamplingPolicy, now: Now) {
     packets.resize(Math.max(this.#packetsEach(), isSampled ? 0 : policy.flows));
     // Half is forgotten in the time that the rates take to forget: when a flood stops, its packets still are the most.
     if (isSampled) packets.fade(0.5 ** (JUDGE_AGAIN_MS / Math.max(JUDGE_AGAIN_MS, policy.windowMs)));
     else packets.clear();
     const end = attack.direction === "incoming" ? "destination" : "source";
     const records = this.#records;
-    const count = this.#headers.readSamples(addressToBytes(target), records.bytes);
+    const count = this.#headers.readSamples(addressToBytes(prefix.address), records.bytes, mappedLength(prefix));
     // While a flood begins most of the window is from before it: the last moments tell more, if they have enough.
     const enoughMs = count > PACKETS_KEPT ? records.ageMs(count - PACKETS_KEPT) : Number.POSITIVE_INFINITY;
     const windowMs = policy.windowMs + now.monotonicMs - detectedMs;
@@ -210,7 +218,8 @@ export class AttackSampler {
       if (records.ageMs(i) > ageMaxMs) continue;
       packets.offer(records.standsFor(i), () => {
         const header = decodeHeader(records.frame(i));
-        return header?.[end] === target ? { header, wireBytes: records.wireBytes(i) } : null;
+        const isOurs = header !== null && prefixContains(prefix, header[end]);
+        return isOurs ? { header, wireBytes: records.wireBytes(i) } : null;
       });
     }
   }
@@ -219,6 +228,12 @@ export class AttackSampler {
     const share = Math.floor(SAMPLED_PACKETS_MAX / this.#watched.size);
     return Math.max(PACKETS_KEPT_LEAST, Math.min(PACKETS_KEPT, share));
   }
+}
+
+/** null: it has none. */
+function placeOf({ target, carpet }: Attack): Prefix | null {
+  if (target !== null) return hostPrefix(target);
+  return carpet === null ? null : canonicalPrefix(carpet.prefix);
 }
 
 /** In a calm there is nothing of the attack to be seen: what it was stays held. */

@@ -6,8 +6,11 @@ const FRAME_BYTES = 128;
 
 /** What is needed of the packet counter. */
 export interface HeaderSamples {
-  /** Fills `out` with the newest headers of packets to or from a host (16 bytes), newest last. Returns how many. */
-  readSamples(address: Uint8Array, out: Uint8Array): number;
+  /**
+   * Fills `out` with the newest headers of packets to or from hosts that agree with the address (16 bytes) in its first
+   * `length` bits, newest last. Returns how many.
+   */
+  readSamples(address: Uint8Array, out: Uint8Array, length: number): number;
 }
 
 /** Room for a reading, read field by field: a reading may have thousands of records, and few are looked at closely. */
