@@ -187,3 +187,28 @@ test("the service on a capture file detects, bans in dry run and ends, with wall
   );
   expect((await attacks()).recent[0]).toMatchObject({ active: false, ban_state: "withdrawn" });
 });
+
+test("the service shows what hosts send, and an attack from inside, where that is judged", async () => {
+  const directory = folder();
+  const sent = ethernet(ip({ src: VICTIM, dst: "198.51.100.9" }, udp({ payload: new Uint8Array(100) })));
+  writeFileSync(join(directory, "flood.pcap"), flood(sent, 900, 20));
+  const capture = `capture: { pcap_file: ${join(directory, "flood.pcap")}, pace: real }\n`;
+  const service = await ServiceProcess.start({ config: `${CONFIG}thresholds_outgoing: { pps: 500 }\n${capture}` });
+  undo.push(() => service.remove());
+  const read = async (path: string, list: string) =>
+    (await service.get<Record<string, Record<string, unknown>[]>>(path)).body[list] ?? [];
+  await eventually(
+    async () => (await read("/api/v1/attacks", "active")).length === 1,
+    () => `no attack:\n${service.output}`,
+  );
+  expect((await read("/api/v1/attacks", "active"))[0]).toMatchObject({
+    scope: "host",
+    target: VICTIM,
+    direction: "outgoing",
+    metric: "pps",
+    threshold: 500,
+  });
+  const [host] = (await read("/api/v1/hosts", "hosts")).filter(({ target }) => target === VICTIM);
+  expect(host).toMatchObject({ in_attack: true, direction: "outgoing", rates: { pps: 0 } });
+  expect((host?.["rates_out"] as { pps: number }).pps).toBeGreaterThan(500);
+}, 60_000);
