@@ -53,6 +53,7 @@ export function keepRestartKeys(running: Config, next: Config): Config {
     stateDir: running.stateDir,
     storage: running.storage,
     bgp: keepBgp(running.bgp, next.bgp),
+    mitigations: keepBlackholes(running, next),
     api: keepApi(running.api, next.api),
   });
 }
@@ -80,6 +81,13 @@ function keepBgp(running: BgpConfig | null, next: BgpConfig | null): BgpConfig |
   if (running === null || next === null) return running;
   const { speaker, grpc, localAsn, routerId, listen } = running;
   return { ...next, speaker, grpc, localAsn, routerId, listen };
+}
+
+/** Routes go with the speaker: as long as it stays, or stays away, so do they. */
+function keepBlackholes(running: Config, next: Config): Config["mitigations"] {
+  if ((running.bgp === null) === (next.bgp === null)) return next.mitigations;
+  const blackhole = running.mitigations[0]?.blackhole ?? null;
+  return next.mitigations.map((mitigation) => Object.freeze({ ...mitigation, blackhole }));
 }
 
 /** Both are plain values made by the same code, so their keys come in the same order. */

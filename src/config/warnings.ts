@@ -16,6 +16,7 @@ export function configWarnings(config: Config, read: ReadVariable): Finding[] {
     ...thresholdWarnings(config),
     ...floorWarnings(config),
     ...bgpWarnings(config),
+    ...divertWarnings(config),
     ...tokenWarnings(config, read),
     ...notifyWarnings(config, read),
     ...unsetVariables(config, read).map(({ name, path }) => ({
@@ -98,6 +99,20 @@ const PARTS = METRICS.flatMap((metric, part) => {
   const whole = METRICS.findIndex((unit) => metric.endsWith(`_${unit}`));
   return whole < 0 ? [] : [[part, whole] as const];
 });
+
+/** What a family cannot have falls back, which is perhaps not meant. */
+function* divertWarnings({ networks, hostgroups, mitigations }: Config): Generator<Finding> {
+  const families = new Set(networks.map(({ family }) => family));
+  for (const [i, { name }] of hostgroups.entries()) {
+    const { ladder, divert } = mitigations[i] ?? { ladder: [], divert: null };
+    if (divert === null || !ladder.some(({ action }) => action === "divert")) continue;
+    for (const family of families) {
+      if ((family === 4 ? divert.nextHop : divert.nextHop6) !== null) continue;
+      const rule = `is absent: hostgroup ${name} cannot divert IPv${family}, and falls back`;
+      yield { path: ["scrubbing", family === 4 ? "next_hop" : "next_hop6"], rule };
+    }
+  }
+}
 
 function* bgpWarnings({ bgp }: Config): Generator<Finding> {
   if (bgp === null) return;

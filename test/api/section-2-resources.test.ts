@@ -9,7 +9,7 @@ import { HostWire } from "../../src/http/wire/host.ts";
 import { ACME_HOST, admitCallers, as, OTHER_HOST, UNOWNED_HOST } from "../fixtures/callers.ts";
 import { address, thresholds } from "../fixtures/host-rows.ts";
 import { TestServer } from "../fixtures/http.ts";
-import { attack, ban, classification, host, NOON, route } from "../fixtures/views.ts";
+import { attack, ban, classification, host, NOON, route, udpRules } from "../fixtures/views.ts";
 
 type Wire = Record<string, unknown>;
 
@@ -138,6 +138,11 @@ test.each(["ban_state", "method", "route", "flowspec"])("2.2 %s is omitted when 
 test("2.2 route is the ban's route string", async () => {
   const route = "192.0.2.1/32 next-hop 192.0.2.254 community 65535:666";
   expect(await attackOnWire({}, {})).toMatchObject({ route });
+});
+
+test("2.2 flowspec has the rules when that is the method", async () => {
+  const wire = await attackOnWire({}, { method: "flowspec", measure: udpRules() });
+  expect(wire).toMatchObject({ method: "flowspec", flowspec: [{ dst: "192.0.2.1/32", proto: 17, action: "discard" }] });
 });
 
 test("2.2 flowspec is absent when the method is another", async () => {
@@ -364,6 +369,19 @@ test("2.6 withdrawn_at is omitted while active", async () => {
 test.each(["whitelisted", "attack ended"])("2.6 reason says why rejected or withdrawn: %s", async (reason) => {
   expect(await banOnWire({ state: "rejected", reason })).toMatchObject({ reason });
   expect(await banOnWire()).not.toHaveProperty("reason");
+});
+
+test("2.6 method, flowspec and route of a ban by FlowSpec are its rules and their summary", async () => {
+  expect(await banOnWire({ method: "flowspec", measure: udpRules() })).toMatchObject({
+    method: "flowspec",
+    flowspec: [{ dst: "192.0.2.1/32", proto: 17, action: "discard" }],
+    route: "dst 192.0.2.1/32 proto udp discard",
+  });
+});
+
+test("2.6 escalation and escalation_step are the configured ladder and the rung", async () => {
+  const wire = await banOnWire({ escalation: [{ afterSeconds: 0, action: "blackhole" }], step: 0 });
+  expect(wire).toMatchObject({ escalation: [{ after_seconds: 0, action: "blackhole" }], escalation_step: 0 });
 });
 
 test.each(["node", "flowspec", "escalation", "escalation_step"])(
