@@ -105,10 +105,12 @@ function run(engine: Engine, source: Replay, config: Config, print: (line: strin
     if (timeMs >= learnAtMs) {
       learnAtMs = timeMs + 1000;
       for (const _ of learner.pass(timeMs / 1000));
-      for (const change of carpets.judge(now)) {
+      const spread = carpets.judge(now);
+      for (const change of spread) {
         attacks.set(change.attack.id, change.attack);
         if (change.kind !== "lasts") print(`${time(timeMs)}  ${attackLine(change)}`);
       }
+      sampler.attacksChanged(spread, now);
     }
     sampler.attacksChanged(changes, now);
     for (const reading of sampler.readings(now)) {

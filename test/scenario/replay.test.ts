@@ -110,6 +110,7 @@ describe("floodwall replay", () => {
     const capture = pcapBytes(evenly(frames, { stepMs: 1 / 3 }));
     const text = replay(capture, `${CONFIG}${BGP}carpet: { thresholds: { pps: 2000 } }\n`).lines.join("\n");
     expect(text).toMatch(/attack started {2}203\.0\.113\.0\/24 \(100 hosts\) {2}pps \d+ > 2000/);
+    expect(text).toContain("attack vector   203.0.113.0/24  udp_flood, confidence 1.00");
     expect(text).not.toContain("ban ");
   });
 
