@@ -71,7 +71,7 @@ export class BanEngine {
    * and what lost its attack, and wants the rest.
    */
   restore({ bans, attacks }: { bans: readonly Ban[]; attacks: readonly Attack[] }, wallMs: number): void {
-    for (const attack of attacks) this.#attacks.set(attack.id, attack);
+    for (const attack of attacks) if (prefixUnderAttack(attack) !== null) this.#attacks.set(attack.id, attack);
     for (const ban of bans) {
       if (ban.state === "active") this.#active.put(ban);
       else this.#ended.add(ban);
