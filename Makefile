@@ -1,7 +1,9 @@
 # The one door. `make start` shows Floodwall at work, `make test` proves it; both set up what is missing by themselves.
 #   setup  packages, npm modules, native code       check  format, lint, types       bench  speed beside its rivals
 #   lab    the demonstration once, as a test        soak   15 minutes of floods      fuzz   parser and API, for long
-#   conformance  the interface, statement by statement    format  as check wants it   clean  what was built and installed here
+#   conformance  the interface, statement by statement    accuracy  detection on labelled captures
+#   simulate  the ban engine through a month of anything (SEED=…)
+#   format  as check wants it    clean  what was built and installed here
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
@@ -21,7 +23,7 @@ TEST_PACKAGES := doctest-dev libclang-rt-dev prometheus clickhouse-server openss
 CHECK_PACKAGES := clang-format clang-tidy
 BENCH_PACKAGES := fastnetmon wrk
 
-.PHONY: help setup start lab test conformance check format bench soak fuzz addon clean
+.PHONY: help setup start lab test conformance accuracy check format bench soak simulate fuzz addon clean
 help:
 	@sed -n '/^#/!q;s/^# //p' Makefile
 
@@ -39,8 +41,14 @@ test: setup $(STAMPS)/test-packages
 conformance: setup
 	@$(BUN) test/conformance.ts
 
+accuracy: setup
+	@$(BUN) test/accuracy.ts
+
 soak: setup
 	@$(BUN) test/lab/soak.ts --minutes 15
+
+simulate: setup
+	SEED=$${SEED:-} STEPS=$${STEPS:-400000} $(BUN) test src/mitigation/ban-simulation.test.ts --isolate --timeout 600000
 
 fuzz: setup $(STAMPS)/test-packages
 	@$(MAKE) -C addon -j$(JOBS) fuzz

@@ -11,14 +11,17 @@ import { ConfigReader } from "./config-reader.ts";
 import type { Native } from "./dataplane/native.d.ts";
 import type { AttackEvent, Now } from "./detection/attack.ts";
 import { AttackLog } from "./detection/attack-log.ts";
+import { Baselines } from "./detection/baselines.ts";
 import { type AttackChange, Detector } from "./detection/detector.ts";
 import { detectionPolicy } from "./detection/policy.ts";
 import type { ReloadOutcome } from "./http/service.ts";
-import { ENDED_ATTACKS_KEPT, ENDED_BANS_KEPT } from "./limits.ts";
+import { BASELINE_GROUPS_MAX, ENDED_ATTACKS_KEPT, ENDED_BANS_KEPT } from "./limits.ts";
 import { Listeners } from "./listeners.ts";
 import { AnnouncementTimer } from "./mitigation/announcement-timer.ts";
-import type { BanChange } from "./mitigation/ban.ts";
-import { BanEngine, isAnnounced } from "./mitigation/ban-engine.ts";
+import { attackRules } from "./mitigation/attack-rules.ts";
+import { type Ban, type BanChange, wantedRoutes } from "./mitigation/ban.ts";
+import { BanEngine } from "./mitigation/ban-engine.ts";
+import { isSameMeasure } from "./mitigation/measure.ts";
 import { mitigationPolicy } from "./mitigation/policy.ts";
 import { Limiter } from "./observability/limiter.ts";
 import type { Log } from "./observability/log.ts";
@@ -26,6 +29,7 @@ import type { Metrics } from "./observability/metrics.ts";
 import { PacketPath } from "./packet-path.ts";
 import { Reloader } from "./reloader.ts";
 import { fillMetrics } from "./scrape.ts";
+import { BaselineFile } from "./storage/baseline-file.ts";
 import type { StateDatabase } from "./storage/state-database.ts";
 import { UnsavedAttacks } from "./storage/unsaved-attacks.ts";
 import { WriteBehind } from "./storage/write-behind.ts";
@@ -47,6 +51,11 @@ export interface FloodwallOptions {
   readonly metrics: Metrics;
 }
 
+const LEARNING_FAULTS = {
+  load: "what was normal cannot be read: it is learned anew, and until then the thresholds hold alone",
+  save: "what is normal cannot be saved: after a restart it would be learned anew",
+  learn: "what is normal was not learned for a second",
+} as const;
 /** How often bans are looked through for expiry, ms. */
 const BAN_TICK_MS = 250;
 
@@ -78,11 +87,13 @@ export class Floodwall {
     this.#limiter = new Limiter(clock);
     this.#clockSteps = new ClockSteps(clock);
     this.announcer = config.bgp === null ? null : this.#makeAnnouncer(config.bgp);
-    this.detector = new Detector(detectionPolicy(config), randomUUIDv7);
+    this.detector = new Detector(detectionPolicy(config), randomUUIDv7, makeBaselines(config));
     this.bans = new BanEngine({
       policy: mitigationPolicy(config),
       store: state,
       announcer: this.announcer,
+      packetsOf: (attack) => this.packetPath?.packetsOf(attack) ?? [],
+      makeRules: attackRules,
       newId: randomUUIDv7,
       endedKept: ENDED_BANS_KEPT,
       onChange: (ban, previous) => this.#banChanges.tell({ ban, previous }),
@@ -105,9 +116,7 @@ export class Floodwall {
     metrics.beforeScrape(() => fillMetrics(metrics, this));
     this.onAttackEvent((event) => this.#keepAttack(event));
     this.onAttackEvent((event) => logAttack(log, event));
-    this.onAttackEvent(({ kind, attack }) => {
-      if (kind === "started") metrics.detection.attackStarted(attack.metric);
-    });
+    this.onAttackEvent((event) => countAttack(metrics, event));
     this.onBanChange((change) => logBan(log, change));
   }
 
@@ -148,7 +157,9 @@ export class Floodwall {
     this.#cancelBanTick();
     await this.packetPath?.stop();
     this.#writeBehind.stop();
-    await this.announcer?.stop({ withdraw: ![...this.bans.active.values()].some(isAnnounced) });
+    await this.announcer?.stop({
+      withdraw: ![...this.bans.active.values()].some((ban) => wantedRoutes(ban).length > 0),
+    });
     this.#options.state.close();
   }
 
@@ -225,11 +236,17 @@ export class Floodwall {
       config: this.config,
       capture,
       detector: this.detector,
+      newId: randomUUIDv7,
+      keeper: new BaselineFile(this.config.stateDir),
       log,
       timers,
       now: () => this.now(),
       onChanges: (changes, now) => this.#attacksChanged(changes, now),
       onSampled: (attack) => this.#attackEvents.tell({ kind: "sampled", attack }),
+      onClassified: (told) => {
+        this.bans.attackClassified(told.attack, this.now().wallMs);
+        this.#attackEvents.tell(told);
+      },
       onBeat: ({ summary, busyMs }) =>
         metrics.detection.tick({
           foldSeconds: summary.foldMicros / 1e6,
@@ -239,6 +256,12 @@ export class Floodwall {
       onFault: (cause) => {
         metrics.detection.tickFailed();
         this.#limiter.pass("tick", (suppressed) => log.error({ cause, suppressed }, "a detection tick failed"));
+      },
+      onLearningFault: (operation, cause) => {
+        metrics.baselines.failed(operation);
+        this.#limiter.pass(`baselines ${operation}`, (suppressed) =>
+          log.error({ cause, suppressed }, LEARNING_FAULTS[operation]),
+        );
       },
     });
   }
@@ -276,15 +299,43 @@ export class Floodwall {
   }
 }
 
+/** Without a capture there is nothing to learn from. */
+function makeBaselines({ capture }: Config): Baselines {
+  const { maxHosts, countOutgoing } = capture ?? { maxHosts: 1, countOutgoing: false };
+  const seed = crypto.getRandomValues(new Uint32Array(1))[0] as number;
+  return new Baselines({ capacity: maxHosts + BASELINE_GROUPS_MAX, directions: countOutgoing ? 2 : 1, seed });
+}
+
+function countAttack({ detection }: Metrics, event: AttackEvent): void {
+  const { kind, attack } = event;
+  if (kind === "started") detection.attackStarted(attack.metric);
+  if (kind === "classified" && event.isNewKind && attack.classification !== null) {
+    detection.attackClassified(attack.classification.type);
+  }
+}
+
 function logAttack(log: Log, { kind, attack }: AttackEvent): void {
   if (kind === "sampled" || kind === "lasts") return;
-  const { id, target, group, metric, threshold, rates } = attack;
-  log.info({ id, target, group, metric, threshold, rates: Array.from(rates) }, `attack ${kind}`);
+  const { id, target, group, direction, metric, threshold, rates, classification } = attack;
+  const vector = classification === null ? {} : { vector: classification.type, confidence: classification.confidence };
+  log.info({ id, target, group, direction, metric, threshold, rates: Array.from(rates), ...vector }, `attack ${kind}`);
 }
 
 function logBan(log: Log, { ban, previous }: BanChange): void {
-  // Being pushed on is no news.
-  if (ban.state === previous?.state && ban.dryRun === previous.dryRun) return;
-  const { id, target, state, reason, manual, dryRun } = ban;
-  log.info({ id, target, state, reason, manual, dry_run: dryRun }, `ban ${state}`);
+  const news = newsOf(ban, previous);
+  if (news === null) return;
+  const { id, target, state, reason, manual, method, dryRun, step, fallback, repeat, measure } = ban;
+  const rules = measure.kind === "flowspec" ? { rules: measure.rules.length, matches_all: measure.matchesAll } : {};
+  log.info(
+    { id, target, state, reason, manual, method, dry_run: dryRun, step, fallback, repeat, ...rules },
+    `ban ${news}`,
+  );
+}
+
+/** null: being pushed on is no news. */
+function newsOf(ban: Ban, previous: Ban | null): string | null {
+  if (ban.state !== previous?.state) return ban.state;
+  if (ban.dryRun !== previous.dryRun) return ban.dryRun ? "became virtual" : "became real";
+  if (ban.method !== previous.method || ban.step !== previous.step) return "changed";
+  return isSameMeasure(ban.measure, previous.measure) ? null : "changed";
 }

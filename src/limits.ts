@@ -4,6 +4,8 @@
 export const ENDED_ATTACKS_KEPT = 100;
 /** Attacks in progress at once; more are counted and not opened. */
 export const ACTIVE_ATTACKS_MAX = 1024;
+/** Sampled packets kept of all attacks together, a few more when there are very many. */
+export const SAMPLED_PACKETS_MAX = 65_536;
 /** Ended bans kept beside the active ones. */
 export const ENDED_BANS_KEPT = 1000;
 /** Request bodies, bytes. */
@@ -12,6 +14,11 @@ export const BODY_BYTES_MAX = 64 * 1024;
 export const SCREENED_ROWS_MAX = 8192;
 /** Rows read from the addon in one crossing when all hosts are read. */
 export const HOST_CHUNK_ROWS = 65_536;
+/** Prefixes that the traffic of all hosts is added up by, and attacks on such at once. */
+export const CARPET_PREFIXES_MAX = 65_536;
+export const CARPETS_MAX = 64;
+/** What is normal of hosts, beside `capture.max_hosts`: of hostgroups as a whole. */
+export const BASELINE_GROUPS_MAX = 1025;
 /** Prefixes in all networks and hostgroups. */
 export const PREFIXES_MAX = 100_000;
 /** Bytes of a configuration file. */
@@ -28,6 +35,10 @@ export const BGP_NEIGHBORS_MAX = 64;
 export const COMMUNITIES_MAX = 32;
 /** Bans active at once: the most that `ban.max_active_bans` may say. */
 export const ACTIVE_BANS_MAX = 10_000;
+/** The longest time that a ban can be given, seconds. */
+export const BAN_SECONDS_MAX = 2_592_000;
+/** Rungs of an escalation ladder. */
+export const ESCALATION_RUNGS_MAX = 5;
 /** Rows of the host table: the most that `capture.max_hosts` may say. */
 export const HOSTS_MAX = 16_777_216;
 /** Kinds of a repeated warning that are told apart in the log; the rest share one place. */

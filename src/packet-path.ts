@@ -5,53 +5,75 @@
 import type { CaptureConfig, Config } from "./config/config.ts";
 import { Capture, type SourceView } from "./dataplane/capture.ts";
 import type { Engine, EngineStats, Native } from "./dataplane/native.d.ts";
-import type { Attack, Now } from "./detection/attack.ts";
+import type { Attack, ClassifiedEvent, Now } from "./detection/attack.ts";
 import { AttackSampler } from "./detection/attack-sampler.ts";
+import { BaselineLearner } from "./detection/baseline-learner.ts";
+import type { Baselines } from "./detection/baselines.ts";
+import { CarpetJudge } from "./detection/carpet-judge.ts";
+import { CarpetScan } from "./detection/carpet-scan.ts";
 import { type Beat, DetectionLoop } from "./detection/detection-loop.ts";
 import type { AttackChange, Detector } from "./detection/detector.ts";
-import { samplingPolicy } from "./detection/policy.ts";
+import { type BaselineKeeper, LearningLoop, type LearningLoopOptions } from "./detection/learning-loop.ts";
+import { carpetPolicy, samplingPolicy } from "./detection/policy.ts";
+import type { SampledPacket } from "./detection/sample.ts";
 import { SamplingLoop } from "./detection/sampling-loop.ts";
 import { screensFor } from "./detection/screens.ts";
 import { TickJudge } from "./detection/tick-judge.ts";
 import { HOST_IDLE_MS, SCREENED_ROWS_MAX } from "./limits.ts";
 import type { Log } from "./observability/log.ts";
-import type { Timers } from "./system/timers.ts";
+import { nextTurn, type Timers } from "./system/timers.ts";
 
 export interface PacketPathOptions {
   readonly native: Native;
   readonly config: Config;
   readonly capture: CaptureConfig;
   readonly detector: Detector;
+  readonly newId: () => string;
+  readonly keeper: BaselineKeeper;
   readonly log: Log;
   readonly timers: Timers;
   readonly now: () => Now;
   readonly onChanges: (changes: readonly AttackChange[], now: Now) => void;
   /** An attack has a sample now, or a better one. */
   readonly onSampled: (attack: Attack) => void;
+  /** Its kind can be told now, is another, or is told from many more packets. */
+  readonly onClassified: (told: ClassifiedEvent) => void;
   readonly onBeat: (beat: Beat) => void;
   readonly onFault: (cause: unknown) => void;
+  readonly onLearningFault: LearningLoopOptions["onFault"];
 }
 
 export class PacketPath {
   readonly engine: Engine;
   readonly judge: TickJudge;
+  readonly baselines: Baselines;
   readonly #capture: Capture;
   readonly #loop: DetectionLoop;
   readonly #sampler: AttackSampler;
   readonly #sampling: SamplingLoop;
+  readonly #learning: LearningLoop;
+  readonly carpets: CarpetJudge;
+  readonly carpetScan: CarpetScan;
+  #hostgroups: Config["hostgroups"];
 
   constructor(options: PacketPathOptions) {
     const { native, config, capture, detector, log, timers, now } = options;
     const { windowMs, tickMs } = config.detection;
-    const { maxHosts } = capture;
-    const fixed = { countOutgoing: false, clock: "monotonic", idleMs: HOST_IDLE_MS } as const;
+    const { maxHosts, countOutgoing } = capture;
+    const fixed = { countOutgoing, clock: "monotonic", idleMs: HOST_IDLE_MS } as const;
     this.engine = native.openEngine({ maxHosts, windowMs, tickMs, ...fixed });
     this.#capture = new Capture(this.engine, capture, log, (ms, fn) => timers.every(ms, fn));
+    this.#hostgroups = config.hostgroups;
+    this.baselines = detector.baselines;
+    this.carpetScan = new CarpetScan(config);
+    this.carpets = new CarpetJudge(carpetPolicy(config), this.carpetScan, detector.active, options.newId);
+    this.#learning = this.#makeLearning(options);
     this.judge = new TickJudge(this.engine, detector, SCREENED_ROWS_MAX);
-    const { onSampled, onBeat, onFault } = options;
+    const { onSampled, onClassified, onBeat, onFault } = options;
     const after = (ms: number, fn: () => void) => timers.after(ms, fn);
     this.#sampler = new AttackSampler(this.engine, samplingPolicy(config));
-    this.#sampling = new SamplingLoop({ sampler: this.#sampler, detector, after, now, onSampled, onFault });
+    const told = { onSampled, onClassified, onFault };
+    this.#sampling = new SamplingLoop({ sampler: this.#sampler, detector, after, now, ...told });
     this.#loop = new DetectionLoop({
       counter: this.engine,
       judge: this.judge,
@@ -72,13 +94,20 @@ export class PacketPath {
     this.judge.watchAttacked();
     this.#sampling.start();
     this.#loop.start();
+    this.#learning.start();
     this.#capture.start();
   }
 
   reconfigure(config: Config): void {
+    this.#hostgroups = config.hostgroups;
     this.engine.setNetworks(config.lookup.table);
     this.engine.setScreens(screensFor(config.hostgroups));
+    this.carpets.reconfigure(carpetPolicy(config));
     this.#sampler.reconfigure(samplingPolicy(config));
+  }
+
+  packetsOf(attack: Attack): readonly SampledPacket[] {
+    return this.#sampler.packetsOf(attack);
   }
 
   sources(): SourceView[] {
@@ -91,8 +120,42 @@ export class PacketPath {
 
   async stop(): Promise<void> {
     await this.#loop.stop();
+    await this.#learning.stop();
     this.#sampling.stop();
     this.#capture.stop();
     this.engine.close();
+  }
+
+  #makeLearning(options: PacketPathOptions): LearningLoop {
+    const { config, detector, keeper, timers, now, log } = options;
+    const { baselines } = this;
+    const started = now();
+    return new LearningLoop({
+      learner: new BaselineLearner({
+        source: this.engine,
+        baselines,
+        active: detector.active,
+        carpets: this.carpetScan,
+        windowMs: config.detection.windowMs,
+        hostgroups: () => this.#hostgroups,
+      }),
+      baselines,
+      keeper,
+      // Wall time that no step of the clock disturbs.
+      nowSeconds: () => (started.wallMs + now().monotonicMs - started.monotonicMs) / 1000,
+      every: (ms, fn) => timers.every(ms, fn),
+      nextTurn,
+      onPassed: () => {
+        const at = now();
+        const changes = this.carpets.judge(at);
+        if (changes.length === 0) return;
+        options.onChanges(changes, at);
+        this.#sampling.attacksChanged(changes, at);
+      },
+      onLoaded: (rows) => {
+        if (rows > 0) log.info({ rows }, "what is normal is taken up from an earlier process");
+      },
+      onFault: options.onLearningFault,
+    });
   }
 }

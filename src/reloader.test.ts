@@ -31,8 +31,9 @@ function harness(onApply: (ttlSeconds: number) => void = () => {}) {
   const say = (fields: object, message: string) => said.push(`${message} ${JSON.stringify(fields)}`);
   const apply = (next: Config) => {
     running = next;
-    applied.push(next.ban.ttlSeconds);
-    onApply(next.ban.ttlSeconds);
+    const ttlSeconds = next.mitigations[0]?.ban.ttlSeconds ?? 0;
+    applied.push(ttlSeconds);
+    onApply(ttlSeconds);
   };
   const log = { info: say, warn: say, error: say };
   return { reloader: new Reloader({ configPath: path, reader, log, running: () => running, apply }), applied, said };

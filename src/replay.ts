@@ -5,15 +5,21 @@
 import type { Config } from "./config/config.ts";
 import type { Engine, Native, Replay } from "./dataplane/native.d.ts";
 import { type Attack, attackRate, type Now } from "./detection/attack.ts";
-import { AttackSampler, type SampledAttack } from "./detection/attack-sampler.ts";
+import { AttackSampler, findingsOf, type Reading } from "./detection/attack-sampler.ts";
+import { BaselineLearner } from "./detection/baseline-learner.ts";
+import { Baselines } from "./detection/baselines.ts";
+import { CarpetJudge } from "./detection/carpet-judge.ts";
+import { CarpetScan } from "./detection/carpet-scan.ts";
 import { type AttackChange, Detector } from "./detection/detector.ts";
-import { detectionPolicy, samplingPolicy } from "./detection/policy.ts";
+import { carpetPolicy, detectionPolicy, samplingPolicy } from "./detection/policy.ts";
 import type { Share } from "./detection/sample.ts";
 import { screensFor } from "./detection/screens.ts";
 import { TickJudge } from "./detection/tick-judge.ts";
 import { ENDED_BANS_KEPT, HOST_IDLE_MS, SCREENED_ROWS_MAX } from "./limits.ts";
-import { type Ban, routeText } from "./mitigation/ban.ts";
+import { attackRules } from "./mitigation/attack-rules.ts";
+import type { Ban } from "./mitigation/ban.ts";
 import { BanEngine } from "./mitigation/ban-engine.ts";
+import { measureText } from "./mitigation/measure.ts";
 import { mitigationPolicy } from "./mitigation/policy.ts";
 import { type Metric, round } from "./traffic/rates.ts";
 
@@ -27,10 +33,10 @@ export interface ReplayOptions {
 /** Throws when the capture cannot be opened; the message names it and the remedy. */
 export function replay({ native, config, capture, print }: ReplayOptions): void {
   const engine = native.openEngine({
-    maxHosts: config.capture?.maxHosts ?? 1_048_576,
+    maxHosts: hostTable(config).maxHosts,
     windowMs: config.detection.windowMs,
     tickMs: config.detection.tickMs,
-    countOutgoing: false,
+    countOutgoing: hostTable(config).directions === 2,
     clock: "capture",
     idleMs: HOST_IDLE_MS,
   });
@@ -45,17 +51,38 @@ export function replay({ native, config, capture, print }: ReplayOptions): void 
   }
 }
 
+/** A capture is replayed with any configuration, also one that names no source of packets. */
+function hostTable({ capture, hostgroups }: Config): { readonly maxHosts: number; readonly directions: 1 | 2 } {
+  const isOutgoingJudged = hostgroups.some(({ thresholdsOutgoing }) => thresholdsOutgoing !== null);
+  return { maxHosts: capture?.maxHosts ?? 1_048_576, directions: isOutgoingJudged ? 2 : 1 };
+}
+
 function run(engine: Engine, source: Replay, config: Config, print: (line: string) => void): Map<string, Attack> {
   let ids = 0;
   let timeMs = 0;
   const newId = () => String(++ids);
-  const detector = new Detector(detectionPolicy(config), newId);
+  const { maxHosts, directions } = hostTable(config);
+  const baselines = new Baselines({ capacity: maxHosts, directions, seed: 0 });
+  const detector = new Detector(detectionPolicy(config), newId, baselines);
+  const scan = new CarpetScan(config);
+  const learner = new BaselineLearner({
+    source: engine,
+    baselines,
+    active: detector.active,
+    carpets: scan,
+    windowMs: config.detection.windowMs,
+    hostgroups: () => config.hostgroups,
+  });
+  const carpets = new CarpetJudge(carpetPolicy(config), scan, detector.active, newId);
+  let learnAtMs = 0;
   const judge = new TickJudge(engine, detector, SCREENED_ROWS_MAX);
   const sampler = new AttackSampler(engine, samplingPolicy(config));
   const bans = new BanEngine({
     policy: { ...mitigationPolicy(config), dryRun: true },
     store: { saveBan: () => {}, removeBan: () => {}, atOnce: (writes) => writes() },
     announcer: null,
+    packetsOf: (attack) => sampler.packetsOf(attack),
+    makeRules: attackRules,
     newId,
     endedKept: ENDED_BANS_KEPT,
     onChange: (ban, previous) => {
@@ -75,9 +102,23 @@ function run(engine: Engine, source: Replay, config: Config, print: (line: strin
     }
     bans.attacksChanged(changes, timeMs);
     bans.tick(timeMs);
+    if (timeMs >= learnAtMs) {
+      learnAtMs = timeMs + 1000;
+      for (const _ of learner.pass(timeMs / 1000));
+      const spread = carpets.judge(now);
+      for (const change of spread) {
+        attacks.set(change.attack.id, change.attack);
+        if (change.kind !== "lasts") print(`${time(timeMs)}  ${attackLine(change)}`);
+      }
+      sampler.attacksChanged(spread, now);
+    }
     sampler.attacksChanged(changes, now);
-    for (const sampled of sampler.readings(now)) {
-      if (sampled.isComplete) print(`${time(timeMs)}  ${sampleLine(sampled)}`);
+    for (const reading of sampler.readings(now)) {
+      const attack = detector.attach(reading.id, findingsOf(reading));
+      if (attack !== null) attacks.set(attack.id, attack);
+      if (attack !== null && (reading.isNewKind || reading.isFirmer)) bans.attackClassified(attack, timeMs);
+      if (reading.isNewKind) print(`${time(timeMs)}  ${vectorLine(reading)}`);
+      if (reading.isComplete) print(`${time(timeMs)}  ${sampleLine(reading)}`);
     }
   }
   return attacks;
@@ -100,12 +141,25 @@ function summarize(source: Replay, attacks: ReadonlyMap<string, Attack>, print: 
 }
 
 function attackLine({ kind, attack }: AttackChange): string {
-  if (kind === "ended") return `attack ended    ${attack.target}  after ${seconds(attack)} s`;
+  if (kind === "ended") return `attack ended    ${victim(attack)}  after ${seconds(attack)} s`;
   const { metric } = attack;
-  return `attack started  ${attack.target}  ${metric} ${rateText(metric, attackRate(attack))} > ${attack.threshold}`;
+  return `attack started  ${victim(attack)}  ${metric} ${rateText(metric, attackRate(attack))} > ${attack.threshold}`;
 }
 
-function sampleLine({ target, sample }: SampledAttack): string {
+function victim({ target, group, direction, carpet }: Attack): string {
+  if (carpet !== null) return `${carpet.prefix} (${carpet.hosts} hosts)`;
+  return `${target ?? `hostgroup ${group}`}${direction === "outgoing" ? " outgoing" : ""}`;
+}
+
+function vectorLine({ target, classification }: Reading): string {
+  if (classification === null) return "";
+  const { type, confidence, parts } = classification;
+  const shares = parts.map((part) => `${part.type} ${Math.round(100 * part.share)} %`).join(", ");
+  return `attack vector   ${target}  ${type}, confidence ${confidence.toFixed(2)}${parts.length > 1 ? `: ${shares}` : ""}`;
+}
+
+function sampleLine({ target, sample }: Reading): string {
+  if (sample === null) return "";
   const { protocols, topSources, topSourcePorts, topDestinationPorts, totalPackets } = sample;
   const largest = ([share]: readonly Share[]) =>
     share === undefined ? "none" : `${share.key} ${Math.round((100 * share.packets) / totalPackets)} %`;
@@ -114,7 +168,8 @@ function sampleLine({ target, sample }: SampledAttack): string {
 }
 
 function banLine(ban: Ban): string {
-  if (ban.state === "active") return `ban             ${routeText(ban.route) || `${ban.prefix.text} ${ban.method}`}`;
+  if (ban.state === "active")
+    return `ban             ${measureText(ban.measure) || `${ban.prefix.text} ${ban.method}`}`;
   if (ban.state === "withdrawn") return `ban withdrawn   ${ban.prefix.text}  ${ban.reason}`;
   return `ban refused     ${ban.prefix.text}  ${ban.reason}`;
 }

@@ -13,6 +13,7 @@ import type { Floodwall } from "./floodwall.ts";
 import type { EventFeed } from "./http/event-feed.ts";
 import { TRAFFIC_ROWS_MAX } from "./limits.ts";
 import type { BanChange } from "./mitigation/ban.ts";
+import { ADDRESS_BYTES } from "./net/address.ts";
 import { Notifier } from "./notify/notifier.ts";
 import type { Limiter } from "./observability/limiter.ts";
 import type { Log } from "./observability/log.ts";
@@ -106,7 +107,7 @@ export class Reporting {
     // The feed looks at what lasts in its own time, and the history keeps begin and end.
     if (kind === "lasts") return;
     feed.publish({ kind: "attack", view: { attack, ban } });
-    this.#attackHistory?.save(attack, service.tenancy().tenantOf(attack.target));
+    this.#attackHistory?.save(attack, service.tenancy().ownerOf(attack));
   }
 
   #banChanged({ ban, previous }: BanChange): void {
@@ -133,12 +134,18 @@ export class Reporting {
     const { floodwall, timers, clock, metrics, log, limiter } = this.#options;
     const { packetPath, detector } = floodwall;
     if (packetPath === null) return null;
+    const { baselines } = packetPath;
     return new HistoryRecorder({
       intervalSeconds: storage.trafficIntervalSeconds,
       rowsMax: TRAFFIC_ROWS_MAX,
       hosts: packetPath.engine,
       attacks: () => detector.active.values(),
-      baselinePps: () => null,
+      baselinePps: (rows, row, direction) => {
+        const group = floodwall.config.hostgroups[rows.groups[row] as number];
+        return group === undefined
+          ? null
+          : baselines.normalPps({ keys: rows.addresses, at: row * ADDRESS_BYTES, group, direction });
+      },
       every: (ms, fn) => timers.every(ms, fn),
       nextTurn,
       wallMs: () => clock.wallMs(),

@@ -6,12 +6,17 @@ export function fillMetrics(metrics: Metrics, floodwall: Floodwall): void {
   const { config, detector, bans, packetPath } = floodwall;
   metrics.setDryRun(config.dryRun);
   metrics.detection.setActive(detector.active.values());
+  metrics.baselines.set(detector.baselines.table ?? { count: 0, refused: 0 });
   metrics.mitigation.setBans(bans.counts());
   metrics.mitigation.setUnsaved(bans.unsaved);
   if (packetPath !== null) {
     metrics.capture.setSources(packetPath.sources());
     metrics.capture.setHostTable(packetPath.stats());
-    metrics.detection.setRefused({ attacks: detector.refused, rows: packetPath.judge.overflow });
+    metrics.detection.setRefused({
+      attacks: detector.refused + packetPath.carpets.refused,
+      rows: packetPath.judge.overflow,
+      carpetHosts: packetPath.carpetScan.overflow,
+    });
   }
   fillBgpMetrics(metrics, floodwall);
 }

@@ -86,6 +86,7 @@ export class RunningService implements Service {
       thresholds: config.hostgroups[0]?.thresholds ?? [],
       hostgroups: this.#hostgroupsOf(tenant),
       bgp: this.#bgp(),
+      scrubbing: config.mitigations[0]?.divert ?? null,
       notify: {
         telegram: telegram !== null,
         webhook: webhook !== null,
@@ -136,11 +137,12 @@ export class RunningService implements Service {
     const rows = this.#rows;
     for (let cursor = 0; cursor >= 0; ) {
       // Of the moment that the rows are read in, since that is whose groups they name.
-      const { config } = this.#floodwall;
+      const { hostgroups } = this.#floodwall.config;
+      const isOutgoingJudged = hostgroups.some(({ thresholdsOutgoing }) => thresholdsOutgoing !== null);
+      const tables = { attacks: detector.active, baselines: packetPath.baselines, isOutgoingJudged };
       const { next, count } = packetPath.engine.readHosts(cursor, rows);
       for (let row = 0; row < count; row++) {
-        const group = config.hostgroups[rows.groups[row] as number]?.name ?? "global";
-        yield new HostRowView(rows, row, group, detector.active);
+        yield new HostRowView(rows, row, hostgroups[rows.groups[row] as number], tables);
       }
       cursor = next;
     }
@@ -168,16 +170,22 @@ export class RunningService implements Service {
     if (tenant === null) return { activeAttacks: detector.active.size, activeBans: bans.active.size };
     const tenancy = this.tenancy();
     return {
-      activeAttacks: [...detector.active.values()].filter(({ target }) => tenancy.tenantOf(target) === tenant).length,
-      activeBans: [...bans.active.keys()].filter((target) => tenancy.tenantOf(target) === tenant).length,
+      activeAttacks: [...detector.active.values()].filter((attack) => tenancy.ownerOf(attack) === tenant).length,
+      activeBans: [...bans.active.values()].filter(({ target }) => tenancy.tenantOf(target) === tenant).length,
     };
   }
 
   /** The implicit group is the operator's view of all that has no group: no tenant's (choices, section 6, tenants). */
   #hostgroupsOf(tenant: string | null): StatusView["hostgroups"] {
-    const { hostgroups } = this.#floodwall.config;
+    const { hostgroups, mitigations } = this.#floodwall.config;
+    const methods = new Map(hostgroups.map(({ name }, i) => [name, mitigations[i]?.method]));
     const own = tenant === null ? hostgroups : hostgroups.slice(1).filter((group) => group.tenant === tenant);
-    return own.map(({ name }) => ({ name, calculation: "per_host", mitigation: "blackhole", ban: true }));
+    return own.map(({ name, calculation }) => ({
+      name,
+      calculation,
+      mitigation: methods.get(name) ?? "blackhole",
+      ban: calculation === "per_host",
+    }));
   }
 
   #bgp(): BgpView | null {

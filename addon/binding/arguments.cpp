@@ -120,6 +120,11 @@ Address addressArgument(const Napi::CallbackInfo& info, std::size_t index) {
   return address;
 }
 
+std::uint32_t lengthArgument(const Napi::CallbackInfo& info, std::size_t index) {
+  constexpr std::uint32_t kBits = 8 * kAddressBytes;
+  return info[index].IsUndefined() ? kBits : uint32From(info[index], "length", kBits);
+}
+
 HostColumns hostRowsArgument(const Napi::CallbackInfo& info, std::size_t index) {
   const Napi::Object rows = objectArgument(info, index, "out");
   // As many as an array of addresses could hold; the columns' own lengths decide.

@@ -31,6 +31,8 @@ namespace floodwall::binding {
 [[nodiscard]] std::span<double> doublesArgument(const Napi::CallbackInfo& info, std::size_t index, const char* name);
 /// Exactly 16 bytes.
 [[nodiscard]] Address addressArgument(const Napi::CallbackInfo& info, std::size_t index);
+/// Bits of an address, 0 to 128; all of them when it is not given.
+[[nodiscard]] std::uint32_t lengthArgument(const Napi::CallbackInfo& info, std::size_t index);
 
 /// A HostRows whose arrays all hold `capacity` rows.
 [[nodiscard]] HostColumns hostRowsArgument(const Napi::CallbackInfo& info, std::size_t index);

@@ -168,7 +168,8 @@ Napi::Value EngineHandle::readSamples(const Napi::CallbackInfo& info) {
   const Engine& core = engine(info);
   const Address address = addressArgument(info, 0);
   const auto out = bytesArgument(info, 1, "out");
-  return Napi::Number::New(info.Env(), guarded(info.Env(), [&] { return core.readSamples(address, out); }));
+  const std::uint32_t length = lengthArgument(info, 2);
+  return Napi::Number::New(info.Env(), guarded(info.Env(), [&] { return core.readSamples(address, out, length); }));
 }
 
 Napi::Value EngineHandle::stats(const Napi::CallbackInfo& info) {

@@ -123,8 +123,8 @@ HostChunk Engine::readHosts(std::int64_t cursor, const HostColumns& out) const {
 }
 bool Engine::readHost(const Address& address, const HostColumns& out) const { return state_->readHost(address, out); }
 std::uint32_t Engine::readGroups(const HostColumns& out) const { return state_->readGroups(out); }
-std::uint32_t Engine::readSamples(const Address& address, std::span<std::uint8_t> out) const {
-  return state_->readSamples(address, out);
+std::uint32_t Engine::readSamples(const Address& address, std::span<std::uint8_t> out, std::uint32_t length) const {
+  return state_->readSamples(address, out, length);
 }
 EngineStats Engine::stats() const { return state_->stats(); }
 

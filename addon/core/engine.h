@@ -102,7 +102,8 @@ class Engine {
   /// Sums by group; row i is group i. Returns how many groups there are.
   std::uint32_t readGroups(const HostColumns& out) const;
   /// Records of kSampleRecord bytes as in native.d.ts, newest last. Returns how many were written.
-  std::uint32_t readSamples(const Address& address, std::span<std::uint8_t> out) const;
+  /// Of all hosts that agree with the address in its first `length` bits.
+  std::uint32_t readSamples(const Address& address, std::span<std::uint8_t> out, std::uint32_t length = 128) const;
   [[nodiscard]] EngineStats stats() const;
 
  private:

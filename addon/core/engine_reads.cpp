@@ -38,9 +38,24 @@ struct Found {
   }
 };
 
-/// Where in `samples` a packet goes to or comes from the address, oldest first. `ends` has the end of each shard's.
-std::vector<Found> find(const std::vector<Sample>& samples, const std::vector<std::size_t>& ends,
-                        const Address& address, std::uint32_t epoch) {
+constexpr std::uint32_t kAddressBits = 128;
+
+/// The addresses of which a reading is.
+struct Wanted {
+  Address address;
+  std::uint32_t length;
+
+  [[nodiscard]] bool has(const Address& other) const noexcept {
+    const std::size_t whole = length / 8;
+    if (std::memcmp(address.bytes.data(), other.bytes.data(), whole) != 0) return false;
+    const unsigned rest = length % 8;
+    return rest == 0 || ((address.bytes.at(whole) ^ other.bytes.at(whole)) >> (8 - rest)) == 0;
+  }
+};
+
+/// Where in `samples` a packet goes to or comes from those addresses, oldest first. `ends` has the end of each shard's.
+std::vector<Found> find(const std::vector<Sample>& samples, const std::vector<std::size_t>& ends, const Wanted& wanted,
+                        std::uint32_t epoch) {
   std::vector<Found> found;
   std::uint32_t shard = 0;
   for (std::size_t i = 0; i < samples.size(); i++) {
@@ -50,8 +65,8 @@ std::vector<Found> find(const std::vector<Sample>& samples, const std::vector<st
     if (parsePacket({sample.data.data(), sample.captured, sample.wire}, Link::ethernet, packet) != ParseError::none) {
       continue;
     }
-    const bool isOutgoing = packet.source == address;
-    if (!isOutgoing && packet.destination != address) continue;
+    const bool isOutgoing = wanted.has(packet.source);
+    if (!isOutgoing && !wanted.has(packet.destination)) continue;
     found.push_back({i, sample.serial, shard, epochsSince(sample.epoch, epoch), isOutgoing});
   }
   std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.isOlderThan(b); });
@@ -83,6 +98,7 @@ void writeSample(const Sample& sample, bool isOutgoing, double ageMs, std::uint8
   std::memcpy(record + 4, &sample.captured, 4);
   std::memcpy(record + 8, &ageMs, 8);
   record[16] = isOutgoing ? 1 : 0;
+  std::memcpy(record + 20, &sample.standsFor, 4);
   std::memcpy(record + 24, sample.data.data(), kHeaderBytes);
 }
 static_assert(24 + kHeaderBytes <= kSampleRecord);
@@ -137,9 +153,10 @@ std::uint32_t EngineState::readGroups(const HostColumns& out) const {
   return static_cast<std::uint32_t>(groupSums_[0].size());
 }
 
-std::uint32_t EngineState::readSamples(const Address& address, std::span<std::uint8_t> out) const {
-  std::uint32_t slot;
-  {
+std::uint32_t EngineState::readSamples(const Address& address, std::span<std::uint8_t> out,
+                                       std::uint32_t length) const {
+  std::uint32_t slot = kNoSlot;
+  if (length == kAddressBits) {
     const std::scoped_lock settings(settingsLock_);
     slot = newWatched_->slotOf(address);
   }
@@ -155,7 +172,7 @@ std::uint32_t EngineState::readSamples(const Address& address, std::span<std::ui
   }
   // After the samples: none of them is from a later epoch.
   const std::uint32_t epoch = control_->epoch.load(std::memory_order_relaxed);
-  std::vector<Found> found = find(samples, ends, address, epoch);
+  std::vector<Found> found = find(samples, ends, {address, length}, epoch);
   keepNewest(found, out.size() / kSampleRecord);
   for (std::size_t i = 0; i < found.size(); i++) {
     // A packet of the present epoch came after the last fold, one of the epoch before came before it.

@@ -34,7 +34,7 @@ class EngineState {
   HostChunk readHosts(std::int64_t cursor, const HostColumns& out) const;
   bool readHost(const Address& address, const HostColumns& out) const;
   std::uint32_t readGroups(const HostColumns& out) const;
-  std::uint32_t readSamples(const Address& address, std::span<std::uint8_t> out) const;
+  std::uint32_t readSamples(const Address& address, std::span<std::uint8_t> out, std::uint32_t length) const;
   EngineStats stats() const;
 
  private:

@@ -32,7 +32,7 @@ void SampleSlot::write(const Sample& sample) noexcept {
   std::array<std::uint64_t, kWords> words;
   words[0] = sample.serial;
   words[1] = std::uint64_t{sample.epoch} << 32 | sample.captured;
-  words[2] = sample.wire;
+  words[2] = std::uint64_t{sample.standsFor} << 32 | sample.wire;
   std::memcpy(&words[3], sample.data.data(), kHeaderBytes);
   const std::uint64_t version = version_.load(std::memory_order_relaxed);
   version_.store(version + 1, std::memory_order_relaxed);
@@ -51,14 +51,14 @@ bool SampleSlot::read(Sample& sample) const noexcept {
   sample.epoch = static_cast<std::uint32_t>(words[1] >> 32);
   sample.captured = static_cast<std::uint32_t>(words[1]);
   sample.wire = static_cast<std::uint32_t>(words[2]);
+  sample.standsFor = static_cast<std::uint32_t>(words[2] >> 32);
   std::memcpy(sample.data.data(), &words[3], kHeaderBytes);
   return true;
 }
 
-void SampleRings::write(std::uint32_t ring, const Frame& frame, Link link, std::uint64_t serial,
-                        std::uint32_t epoch) noexcept {
+void SampleRings::write(std::uint32_t ring, const Frame& frame, Link link, Sample sample) noexcept {
   constexpr std::size_t kEthernetHeader = 14;
-  Sample sample{serial, epoch, frame.wire, 0, {}};
+  sample.wire = frame.wire;
   std::size_t at = 0;
   if (link == Link::rawIp) {
     const bool isIpv4 = frame.captured > 0 && frame.data[0] >> 4 == 4;

@@ -16,14 +16,16 @@ inline constexpr std::size_t kHeaderBytes = 128;
 
 struct Sample {
   /// Number of the packet in its shard, by which two rings' records of one packet are known.
-  std::uint64_t serial;
+  std::uint64_t serial = 0;
   /// The worker's epoch when it came.
-  std::uint32_t epoch;
-  std::uint32_t wire;
+  std::uint32_t epoch = 0;
+  /// Packets of the shard that it was drawn from.
+  std::uint32_t standsFor = 1;
+  std::uint32_t wire = 0;
   /// Bytes of `data` that were captured, at most kHeaderBytes.
-  std::uint32_t captured;
+  std::uint32_t captured = 0;
   /// From the start of the Ethernet frame; a packet without one gets a header of zeros and its type.
-  std::array<std::uint8_t, kHeaderBytes> data;
+  std::array<std::uint8_t, kHeaderBytes> data{};
 };
 
 /// Chooses one packet in N at random, with N such that `target` packets are chosen in about a second.
@@ -40,6 +42,8 @@ class Sampler {
     choose();
     return true;
   }
+  /// One packet in so many is chosen.
+  [[nodiscard]] std::uint32_t every() const noexcept { return every_; }
   /// Call at each epoch; `epochsPerSecond` is their nominal rate.
   void adapt(std::uint32_t epochsPerSecond) noexcept;
 
@@ -74,8 +78,8 @@ class SampleRings {
   SampleRings(std::uint32_t count, std::uint32_t capacity)
       : capacity_(capacity), written_(count), slots_(std::size_t{count} * capacity) {}
 
-  /// The worker only.
-  void write(std::uint32_t ring, const Frame& frame, Link link, std::uint64_t serial, std::uint32_t epoch) noexcept;
+  /// The worker only. Fills into `sample` what the frame says.
+  void write(std::uint32_t ring, const Frame& frame, Link link, Sample sample) noexcept;
   /// Any thread. Appends what the ring holds, in no order.
   void read(std::uint32_t ring, std::vector<Sample>& out) const;
 

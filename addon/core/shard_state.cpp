@@ -1,6 +1,7 @@
 #include "shard_state.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 namespace floodwall {
@@ -106,7 +107,11 @@ void ShardState::countPending(const Pending& pending, Link link, StatDelta& delt
   } else if (from.place != kNoPlace) {
     view_->count(Direction::outgoing, from.place, packet, isNewFlow);
   }
-  if (sampler_.takes()) recent_.write(0, *pending.frame, link, serial_, epoch_);
+  if (sampler_.takes()) {
+    const Located& ours = isWatched(to) ? to : from;
+    const std::uint32_t slot = isWatched(ours) ? rows.cold[ours.row].watchSlot : kNoSlot;
+    recent_.write(0, *pending.frame, link, sampleWith(slot));
+  }
   if (isWatched(to)) keepForWatched(rows.cold[to.row].watchSlot, *pending.frame, link);
   if (isWatched(from)) keepForWatched(rows.cold[from.row].watchSlot, *pending.frame, link);
 }
@@ -167,7 +172,18 @@ bool ShardState::isInside(std::uint32_t row) noexcept {
 }
 
 void ShardState::keepForWatched(std::uint32_t slot, const Frame& frame, Link link) noexcept {
-  if (watchedSamplers_[slot].takes()) watchedRings_.write(slot, frame, link, serial_, epoch_);
+  if (watchedSamplers_[slot].takes()) watchedRings_.write(slot, frame, link, sampleWith(slot));
+}
+
+/// A packet of a watched host has two chances to be kept, and is handed over once.
+Sample ShardState::sampleWith(std::uint32_t slot) const noexcept {
+  double chance = 1.0 / sampler_.every();
+  if (slot != kNoSlot) chance += (1 - chance) / watchedSamplers_[slot].every();
+  Sample sample;
+  sample.serial = serial_;
+  sample.epoch = epoch_;
+  sample.standsFor = static_cast<std::uint32_t>(std::lround(1 / chance));
+  return sample;
 }
 
 void ShardState::publish(const StatDelta& delta) noexcept {
@@ -232,7 +248,10 @@ void ShardState::addSample(const Frame& frame, Link link) {
   const auto isOurs = [&](const Address& address) { return networks_->match(address) != kNoPlace; };
   if (!isOurs(packet.destination) && !(control_.countOutgoing && isOurs(packet.source))) return;
   serial_++;
-  if (sampler_.takes()) recent_.write(0, frame, link, serial_, epoch_);
+  if (sampler_.takes()) {
+    const std::uint32_t to = watchedHosts_->slotOf(packet.destination);
+    recent_.write(0, frame, link, sampleWith(to != kNoSlot ? to : watchedHosts_->slotOf(packet.source)));
+  }
   for (const Address& address : {packet.destination, packet.source}) {
     const std::uint32_t slot = watchedHosts_->slotOf(address);
     if (slot != kNoSlot) keepForWatched(slot, frame, link);

@@ -128,6 +128,8 @@ class ShardState {
     return located.row != kNoRow && rows.hot[located.row].epoch != epoch_;
   }
   void keepForWatched(std::uint32_t slot, const Frame& frame, Link link) noexcept;
+  /// What the present packet's sample says beside the frame; `slot` is that of its watched host, or kNoSlot.
+  [[nodiscard]] Sample sampleWith(std::uint32_t slot) const noexcept;
 
   std::uint32_t takeRow(const Address& address, std::uint64_t hash) noexcept;
   void freeRow(std::uint32_t row) noexcept;

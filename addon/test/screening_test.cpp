@@ -31,6 +31,7 @@ struct SampleRecord {
   std::uint32_t captured;
   double ageMs;
   std::uint8_t direction;
+  std::uint32_t standsFor;
   std::vector<std::uint8_t> data;
 };
 std::vector<SampleRecord> samples(const Engine& engine, const Address& address, std::size_t most = 10'000) {
@@ -39,10 +40,11 @@ std::vector<SampleRecord> samples(const Engine& engine, const Address& address, 
   std::vector<SampleRecord> records;
   for (std::size_t i = 0; i < count; i++) {
     const std::uint8_t* const at = &bytes[i * kSampleRecord];
-    SampleRecord record{0, 0, 0, at[16], {at + 24, at + 24 + kHeaderBytes}};
+    SampleRecord record{0, 0, 0, at[16], 0, {at + 24, at + 24 + kHeaderBytes}};
     std::memcpy(&record.wire, at, 4);
     std::memcpy(&record.captured, at + 4, 4);
     std::memcpy(&record.ageMs, at + 8, 8);
+    std::memcpy(&record.standsFor, at + 20, 4);
     records.push_back(std::move(record));
   }
   return records;
@@ -188,6 +190,48 @@ TEST_CASE("where only some samples fit, every worker's senders are among the new
   CHECK(ports(121) == Ports{{203, 1}, {300, 30}, {301, 30}, {302, 30}, {303, 30}});
   CHECK(ports(359).size() == 12);
   CHECK(ports(360) == ports(1000));
+}
+
+TEST_CASE("a sample says of how many packets it is one, whatever its worker's traffic, watched or not") {
+  EngineFixture fixture;
+  constexpr std::array<std::size_t, 2> kPerTick = {20'000, 200};
+  std::array<std::shared_ptr<Shard>, 2> shards = {fixture.engine.addShard(), fixture.engine.addShard()};
+  for (int tick = 0; tick < 30; tick++) {
+    for (std::uint16_t i = 0; i < 2; i++) {
+      const Bytes bytes = udpFrame(kForeign, kProtected + 1, i);
+      const std::vector<Frame> frames(100, frameOf(bytes));
+      shards[i]->leaveIdle();
+      for (std::size_t sent = 0; sent < kPerTick[i]; sent += frames.size()) {
+        shards[i]->countFrames(frames, Link::ethernet);
+      }
+      shards[i]->enterIdle();
+    }
+    if (tick == 15) fixture.engine.setWatched(bytesOf({kHost}));
+    fixture.tick();
+    if (tick != 14 && tick != 29) continue;
+    std::array<double, 2> sum{};
+    for (const SampleRecord& record : samples(fixture.engine, kHost)) {
+      // What a worker keeps reaches back about a second, that of one without a flood a little further.
+      if (record.ageMs > 0 && record.ageMs <= 500) sum.at(portOf(record)) += record.standsFor;
+    }
+    CHECK(sum[0] == doctest::Approx(5.0 * kPerTick[0]).epsilon(0.15));
+    CHECK(sum[1] == doctest::Approx(5.0 * kPerTick[1]).epsilon(0.15));
+  }
+}
+
+TEST_CASE("samples are of all hosts of a prefix when that is asked for") {
+  EngineFixture fixture;
+  for (std::uint16_t i = 1; i <= 9; i++) fixture.count(udpFrame(kForeign, kProtected + i, i));
+  fixture.tick();
+  std::vector<std::uint8_t> room(100 * kSampleRecord);
+  const auto count = [&](std::uint32_t host, std::uint32_t length) {
+    return fixture.engine.readSamples(ipv4(kProtected + host), room, 96 + length);
+  };
+  CHECK(count(1, 32) == 1);
+  CHECK(count(2, 31) == 2);
+  CHECK(count(4, 30) == 4);
+  CHECK(count(0, 29) == 7);
+  CHECK(count(200, 24) == 9);
 }
 
 TEST_CASE("samples of a host tell outgoing packets from incoming ones") {

@@ -23,6 +23,12 @@ export class Tenancy {
     return this.#hostgroups[this.#lookup.group(ip)]?.tenant ?? null;
   }
 
+  /** Of an address, or of a hostgroup as a whole. */
+  ownerOf({ target, group }: { readonly target: IpAddress | null; readonly group: string }): string | null {
+    if (target !== null) return this.tenantOf(target);
+    return this.#hostgroups.find(({ name }) => name === group)?.tenant ?? null;
+  }
+
   /** Whether the caller may see and change what is at the address. */
   owns({ tenant }: Principal, ip: IpAddress): boolean {
     return tenant === null || this.tenantOf(ip) === tenant;

@@ -5,12 +5,13 @@ import { createServer } from "node:http2";
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { BgpLab, bgpConfig, blackhole, loopback, neighbor, SPEAKER_LISTENS, until } from "../../test/fixtures/bgp.ts";
-import { GobgpClient, IPV4_UNICAST } from "./gobgp-client.ts";
+import { GobgpClient } from "./gobgp-client.ts";
 import { gobgpdToml } from "./gobgpd-config.ts";
 import { gobgpdExecutable } from "./gobgpd-process.ts";
 import { toPeer } from "./neighbor.ts";
 import { PathSchema } from "./proto/gobgp_pb.ts";
-import { attributesOf, isOurs, prefixOfPath, toOwnPath, toPath, toWithdrawal } from "./route-path.ts";
+import { toGobgpFamily } from "./route-family.ts";
+import { attributesOf, isOurs, keyOfPath, toOwnPath, toPath, toWithdrawal } from "./route-path.ts";
 
 const DEADLINE_MS = 60_000;
 
@@ -52,8 +53,8 @@ class Operator {
 
   /** Prefix and next hop of all paths, ours marked. */
   async routes(): Promise<readonly string[]> {
-    const paths = await this.client.listGlobal(IPV4_UNICAST);
-    return paths.map((path) => `${prefixOfPath(path)}${isOurs(path) ? " ours" : ""}`).sort();
+    const paths = await this.client.listGlobal(toGobgpFamily("ipv4-unicast"));
+    return paths.map((path) => `${keyOfPath(path)}${isOurs(path) ? " ours" : ""}`).sort();
   }
 }
 
@@ -134,7 +135,7 @@ test(
 
     await operator.kill();
     await until("down", () => !announcer.status().connected);
-    expect(announcer.routeState(blackhole("203.0.113.1/32").prefix).kind).toBe("failed");
+    expect(announcer.routeState(blackhole("203.0.113.1/32")).kind).toBe("speaker_down");
     await operator.start();
     await until("ours is there again", async () => String(await operator.routes()) === "203.0.113.1/32 ours");
   },
@@ -145,9 +146,9 @@ test("a path comes back from the speaker with the attributes it was sent with", 
   const operator = await startOperator();
   const route = blackhole("203.0.113.1/32", { communities: ["65535:666", "1:2", "65535:666"], localPref: 7 });
   await operator.client.sendPaths([toPath(route)]);
-  const [path] = await operator.client.listGlobal(IPV4_UNICAST);
+  const [path] = await operator.client.listGlobal(toGobgpFamily("ipv4-unicast"));
   expect(path === undefined ? null : toOwnPath(path)).toEqual({
-    prefix: "203.0.113.1/32",
+    key: "203.0.113.1/32",
     attributes: attributesOf(route),
   });
 });
@@ -172,10 +173,10 @@ test("a speaker that is not there is told and costs the caller nothing", async (
   const { announcer, warnings, faults } = lab.announcer(bgpConfig({ speaker: "external", grpc: socket }));
   const route = blackhole("203.0.113.1/32");
   announcer.want([route]);
-  expect(announcer.routeState(route.prefix)).toEqual({ kind: "pending" });
-  await until("failed", () => announcer.routeState(route.prefix).kind === "failed");
-  expect(announcer.routeState(route.prefix)).toEqual({
-    kind: "failed",
+  expect(announcer.routeState(route)).toEqual({ kind: "pending" });
+  await until("failed", () => announcer.routeState(route).kind === "speaker_down");
+  expect(announcer.routeState(route)).toEqual({
+    kind: "speaker_down",
     cause: `bgp speaker: ${socket} is not reachable`,
   });
   await until("tried again", () => faults.length >= 3);

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
+  address,
   BgpLab,
   bgpConfig,
   blackhole,
@@ -38,7 +39,7 @@ test(
     const v6 = blackhole("2001:db8::9/128");
 
     announcer.want([v4, v6]);
-    await until("announced", () => [v4, v6].every((route) => announcer.routeState(route.prefix).kind === "announced"));
+    await until("announced", () => [v4, v6].every((route) => announcer.routeState(route).kind === "announced"));
     await until("in BIRD", async () => (await bird.routes()).length === 2);
     expect(await bird.routes()).toEqual([
       {
@@ -88,6 +89,38 @@ test(
 );
 
 test(
+  "a divert goes to its own next hop, and a blackhole of the prefix takes its place without a gap",
+  async () => {
+    const bird = await lab.bird({ asn: SPEAKER_ASN });
+    const { announcer } = lab.announcer(bgpConfig({ neighbors: [neighbor({ remoteAsn: SPEAKER_ASN })] }));
+    await established(announcer);
+    const diverts = [
+      blackhole("203.0.113.9/32", { nextHop: address("198.51.100.77"), communities: ["65001:100"], localPref: 200 }),
+      blackhole("2001:db8::9/128", { nextHop: address("2001:db8:ff::7"), communities: ["65001:100"], localPref: 200 }),
+    ];
+    announcer.want(diverts);
+    await until("in BIRD", async () => (await bird.routes()).length === 2);
+    expect(
+      (await bird.routes()).map(({ nextHop, communities, localPref }) => [nextHop, communities, localPref]),
+    ).toEqual([
+      ["198.51.100.77", ["65001:100"], 200],
+      ["2001:db8:ff::7", ["65001:100"], 200],
+    ]);
+
+    announcer.want([blackhole("203.0.113.9/32")]);
+    const seen = new Set<number>();
+    await until("replaced", async () => {
+      const routes = await bird.routes();
+      seen.add(routes.filter(({ prefix }) => prefix === "203.0.113.9/32").length);
+      return routes.length === 1 && routes[0]?.nextHop === "192.0.2.1";
+    });
+    expect([...seen]).toEqual([1]);
+    expect((await bird.routes())[0]?.communities).toEqual(["65535:666"]);
+  },
+  DEADLINE_MS,
+);
+
+test(
   "stop with withdrawal leaves neither routes nor gobgpd",
   async () => {
     const bird = await lab.bird();
@@ -109,17 +142,17 @@ test(
     const { announcer } = lab.announcer(bgpConfig());
     const route = blackhole("203.0.113.1/32");
     announcer.want([route]);
-    await until("no session", () => announcer.routeState(route.prefix).kind === "no_session");
+    await until("no session", () => announcer.routeState(route).kind === "no_session");
 
     let calls = 0;
     announcer.onChange(() => calls++);
     const bird = await lab.bird();
-    await until("announced", () => announcer.routeState(route.prefix).kind === "announced");
+    await until("announced", () => announcer.routeState(route).kind === "announced");
     expect(await bird.prefixes()).toEqual(["203.0.113.1/32"]);
     expect(calls).toBeGreaterThan(0);
 
     await bird.ask("disable speaker");
-    await until("no session again", () => announcer.routeState(route.prefix).kind === "no_session");
+    await until("no session again", () => announcer.routeState(route).kind === "no_session");
     expect(announcer.status().neighbors.map((n) => [n.state === "established", n.advertised])).toEqual([[false, 0]]);
   },
   DEADLINE_MS,
@@ -133,8 +166,8 @@ test(
     await established(announcer);
     const v6 = blackhole("2001:db8::1/128");
     announcer.want([v6, blackhole("203.0.113.1/32")]);
-    await until("failed", () => announcer.routeState(v6.prefix).kind === "failed");
-    expect(announcer.routeState(v6.prefix)).toEqual({
+    await until("failed", () => announcer.routeState(v6).kind === "failed");
+    expect(announcer.routeState(v6)).toEqual({
       kind: "failed",
       cause: "no established neighbor takes IPv6 unicast routes",
     });
@@ -152,7 +185,7 @@ test(
     const wrong = blackhole("203.0.113.1/32", { communities: ["65536:1"] });
     announcer.want([wrong, blackhole("203.0.113.2/32")]);
     await until("the other in BIRD", () => bird.hasRoute("203.0.113.2/32"));
-    expect(announcer.routeState(wrong.prefix)).toEqual({ kind: "failed", cause: "invalid community 65536:1" });
+    expect(announcer.routeState(wrong)).toEqual({ kind: "failed", cause: "invalid community 65536:1" });
   },
   DEADLINE_MS,
 );
@@ -194,7 +227,7 @@ test(
     await established(announcer);
     const routes = Array.from({ length: 2_000 }, (_, i) => blackhole(`198.18.${i >> 8}.${i & 255}/32`));
     announcer.want(routes);
-    await until("all announced", () => routes.every((r) => announcer.routeState(r.prefix).kind === "announced"));
+    await until("all announced", () => routes.every((r) => announcer.routeState(r).kind === "announced"));
     await until("all in BIRD", async () => (await bird.routes()).length === 2_000);
     expect(announcer.status().neighbors[0]?.advertised).toBe(2_000);
     announcer.want([]);
@@ -210,15 +243,15 @@ test(
     const { announcer } = lab.announcer(bgpConfig());
     await established(announcer);
     announcer.want([blackhole("203.0.113.1/32")]);
-    const { prefix } = blackhole("203.0.113.1/32");
-    await until("announced", () => announcer.routeState(prefix).kind === "announced");
+    const route = blackhole("203.0.113.1/32");
+    await until("announced", () => announcer.routeState(route).kind === "announced");
     const before = await kept.establishedSince("speaker");
 
     const added = await lab.bird({ host: 3, asn: PEER_ASN + 1 });
     const third = neighbor({ address: loopback(3), remoteAsn: PEER_ASN + 9 });
     announcer.reload(bgpConfig({ neighbors: [neighbor(), third] }));
     await until("added", () => announcer.status().neighbors.some((n) => n.remoteAsn === PEER_ASN + 9));
-    expect(announcer.routeState(prefix).kind).toBe("announced");
+    expect(announcer.routeState(route).kind).toBe("announced");
 
     announcer.reload(bgpConfig({ neighbors: [neighbor(), { ...third, remoteAsn: PEER_ASN + 1 }] }));
     await established(announcer, 3);

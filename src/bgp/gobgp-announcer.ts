@@ -5,19 +5,19 @@
 import type { BgpConfig, BgpNeighbor } from "../config/config.ts";
 import { STOP_STEP_MS } from "../limits.ts";
 import type { Announcer, Route, RouteState } from "../mitigation/announcer.ts";
-import type { Prefix } from "../net/prefix.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Environment } from "../system/environment.ts";
 import type { Timers } from "../system/timers.ts";
 import { ManagedSpeaker, type SpeakerLog } from "./managed-speaker.ts";
 import type { Session, SessionState } from "./neighbor.ts";
+import type { QuarantineNews } from "./route-quarantine.ts";
 import { RouteReconciler } from "./route-reconciler.ts";
 import { ExternalSpeaker, type Speaker } from "./speaker.ts";
 import { faultReason, SpeakerFault } from "./speaker-fault.ts";
 import { type LinkTimes, SpeakerLink } from "./speaker-link.ts";
 
 export interface BgpMetrics {
-  /** The speaker failed us; the operation is of a closed set: gobgpd and the names of GoBGP's calls. */
+  /** The speaker failed us; the operation is of a closed set: gobgpd, quarantine and the names of GoBGP's calls. */
   fault(operation: string): void;
   /** From want() until the route is in a neighbor's out-table. */
   announced(latencyMs: number): void;
@@ -90,6 +90,7 @@ export class GobgpAnnouncer implements Announcer {
       clock,
       onAnnounced: (latencyMs) => metrics.announced(latencyMs),
       onFault: (error) => this.#link.restart(error),
+      onQuarantine: (news) => this.#quarantined(news),
       onChange: () => this.#notify(),
     });
     this.#link = new SpeakerLink({
@@ -115,8 +116,8 @@ export class GobgpAnnouncer implements Announcer {
     this.#reconciler.want(routes);
   }
 
-  routeState(prefix: Prefix): RouteState {
-    return this.#reconciler.state(prefix.text);
+  routeState(route: Route): RouteState {
+    return this.#reconciler.state(route);
   }
 
   /** Also called when a session or the link to the speaker changes. */
@@ -196,6 +197,14 @@ export class GobgpAnnouncer implements Announcer {
     this.#fault = reason;
     this.#reconciler.down(`bgp speaker: ${reason}`);
     this.#notify();
+  }
+
+  #quarantined({ suspected, keptBack }: QuarantineNews): void {
+    const { log, metrics } = this.#options;
+    if (suspected.length > 0) log.warn({ routes: suspected }, "bgp session broke right after rules were announced");
+    if (keptBack.length === 0) return;
+    metrics.fault("quarantine");
+    log.warn({ routes: keptBack }, "bgp session broke again over the same rules, keeping them back");
   }
 
   /** Logged and counted when they change. */

@@ -9,9 +9,6 @@ import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-no
 import {
   AddPathStreamRequestSchema,
   type Family,
-  Family_Afi,
-  Family_Safi,
-  FamilySchema,
   type Global,
   GobgpApi,
   type Path,
@@ -29,9 +26,6 @@ export interface GobgpClientOptions {
   readonly target: SpeakerTarget;
   readonly deadlineMs: number;
 }
-
-export const IPV4_UNICAST = create(FamilySchema, { afi: Family_Afi.IP, safi: Family_Safi.UNICAST });
-export const IPV6_UNICAST = create(FamilySchema, { afi: Family_Afi.IP6, safi: Family_Safi.UNICAST });
 
 /** Bun's HTTP/2 stalls on client-stream messages much beyond this. */
 export const STREAM_MESSAGE_BYTES_MAX = 48 * 1024;
@@ -105,7 +99,7 @@ export class GobgpClient {
     return this.#listPaths({ tableType: TableType.GLOBAL, name: "", family, prefixes: [] });
   }
 
-  /** What goes out to a neighbor; `prefixes` empty: all of it. */
+  /** What goes out to a neighbor; `prefixes` empty: all of it. GoBGP knows single prefixes of unicast families only. */
   listAdjOut(options: { neighbor: string; family: Family; prefixes: readonly string[] }): Promise<readonly Path[]> {
     const { neighbor, family, prefixes } = options;
     return this.#listPaths({ tableType: TableType.ADJ_OUT, name: neighbor, family, prefixes });

@@ -10,6 +10,7 @@ import {
   bgpConfig,
   blackhole,
   established,
+  flow,
   loopback,
   SPEAKER_ASN,
   SPEAKER_LISTENS,
@@ -17,6 +18,7 @@ import {
 } from "../../test/fixtures/bgp.ts";
 import { systemTimers } from "../system/timers.ts";
 import { endGobgpd, findGobgpd } from "./gobgpd-process.ts";
+import { endManagedGobgpd } from "./managed-speaker.ts";
 
 const DEADLINE_MS = 60_000;
 const ANNOUNCING_PROCESS = join(import.meta.dir, "../../test/fixtures/announcing-process.ts");
@@ -56,7 +58,7 @@ test(
     await until("settled", async () => String(await bird.prefixes()) === "203.0.113.2/32,203.0.113.3/32");
     expect(gobgpdPid()).toBe(pid);
     expect(await bird.establishedSince("speaker")).toBeCloseTo(before, 1);
-    await until("announced", () => second.routeState(blackhole("203.0.113.3/32").prefix).kind === "announced");
+    await until("announced", () => second.routeState(blackhole("203.0.113.3/32")).kind === "announced");
   },
   DEADLINE_MS,
 );
@@ -68,7 +70,7 @@ test(
     const argument: AnnouncingProcessArgument = {
       config: bgpConfig(),
       stateDir: lab.stateDir,
-      route: blackhole("203.0.113.1/32"),
+      routes: [blackhole("203.0.113.1/32"), flow("203.0.113.1/32"), flow("203.0.113.9/32")],
     };
     const service = spawn(process.execPath, [ANNOUNCING_PROCESS, JSON.stringify(argument)], {
       detached: true,
@@ -76,8 +78,9 @@ test(
     });
     lab.onEnd(async () => {
       service.kill("SIGKILL");
+      await endManagedGobgpd({ stateDir: lab.stateDir, timers: systemTimers });
     });
-    await until("in BIRD", () => bird.hasRoute("203.0.113.1/32"));
+    await until("in BIRD", async () => (await bird.hasRoute("203.0.113.1/32")) && (await bird.flowCount()) === 2);
     const pid = gobgpdPid();
 
     const ended = new Promise((resolve) => service.once("exit", resolve));
@@ -86,10 +89,13 @@ test(
     await ended;
     expect(gobgpdPid()).toBe(pid);
     expect(await bird.prefixes()).toEqual(["203.0.113.1/32"]);
+    expect(await bird.flowCount()).toBe(2);
 
     const { announcer } = lab.announcer(bgpConfig());
-    announcer.want([blackhole("203.0.113.2/32")]);
+    announcer.want([blackhole("203.0.113.2/32"), flow("203.0.113.9/32")]);
     await until("settled", async () => String(await bird.prefixes()) === "203.0.113.2/32");
+    await until("flows settled", async () => (await bird.flowCount()) === 1);
+    expect((await bird.flows()).map(({ match }) => match)).toEqual(["dst 203.0.113.9/32"]);
     expect(gobgpdPid()).toBe(pid);
   },
   DEADLINE_MS,
@@ -101,18 +107,20 @@ test(
     const bird = await lab.bird();
     const { announcer, warnings, faults } = lab.announcer(bgpConfig());
     await established(announcer);
-    const routes = ["203.0.113.1/32", "203.0.113.2/32", "2001:db8::1/128"].map((text) => blackhole(text));
+    const texts = ["203.0.113.1/32", "203.0.113.2/32", "2001:db8::1/128"];
+    const routes = texts.flatMap((text) => [blackhole(text), flow(text)]);
     announcer.want(routes);
-    await until("all in BIRD", async () => (await bird.prefixes()).length === 3);
+    const areAllIn = async () => (await bird.prefixes()).length === 3 && (await bird.flowCount()) === 3;
+    await until("all in BIRD", areAllIn);
     const killed = gobgpdPid();
 
     process.kill(killed, "SIGKILL");
     await until("down", () => !announcer.status().connected);
-    expect(announcer.routeState(routes[0]?.prefix ?? blackhole("::1/128").prefix).kind).toBe("failed");
+    expect(announcer.routeState(routes[0] ?? blackhole("::1/128")).kind).toBe("speaker_down");
 
     await established(announcer);
-    await until("announced again", () => routes.every((r) => announcer.routeState(r.prefix).kind === "announced"));
-    await until("all in BIRD again", async () => (await bird.prefixes()).length === 3);
+    await until("announced again", () => routes.every((r) => announcer.routeState(r).kind === "announced"));
+    await until("all in BIRD again", areAllIn);
     expect(gobgpdPid()).not.toBe(killed);
     expect(warnings.length).toBe(1);
     expect(faults.length).toBe(1);
@@ -129,7 +137,7 @@ test(
     const first = blackhole("203.0.113.1/32");
     const second = blackhole("203.0.113.2/32");
     announcer.want([first]);
-    await until("announced", () => announcer.routeState(first.prefix).kind === "announced");
+    await until("announced", () => announcer.routeState(first).kind === "announced");
 
     const pid = gobgpdPid();
     process.kill(pid, "SIGSTOP");
@@ -137,15 +145,15 @@ test(
       await endGobgpd({ pid, workingDirectory: runDirectory(), gracefully: false, timers: systemTimers });
     });
     announcer.want([first, second]);
-    await until("failed", () => announcer.routeState(second.prefix).kind === "failed");
-    expect(JSON.stringify(announcer.routeState(second.prefix))).toContain("does not answer");
+    await until("failed", () => announcer.routeState(second).kind === "speaker_down");
+    expect(JSON.stringify(announcer.routeState(second))).toContain("does not answer");
     expect(announcer.status().connected).toBe(false);
     expect(announcer.status().neighbors.map((n) => n.state)).toEqual(["unknown"]);
     await until("tried again and again", () => faults.length >= 3);
     expect(warnings.length).toBe(1);
 
     process.kill(pid, "SIGCONT");
-    await until("announced", () => announcer.routeState(second.prefix).kind === "announced");
+    await until("announced", () => announcer.routeState(second).kind === "announced");
     expect(await bird.prefixes()).toEqual(["203.0.113.1/32", "203.0.113.2/32"]);
     expect(gobgpdPid()).toBe(pid);
   },
@@ -160,7 +168,7 @@ test(
     const { announcer, warnings, faults } = lab.announcer(bgpConfig(), { clock });
     const route = blackhole("203.0.113.1/32");
     announcer.want([route]);
-    await until("no session", () => announcer.routeState(route.prefix).kind === "no_session");
+    await until("no session", () => announcer.routeState(route).kind === "no_session");
     const frozen = gobgpdPid();
     process.kill(frozen, "SIGSTOP");
     await until("found silent when it was to be adopted again", () => faults.includes("GetBgp"));
@@ -193,7 +201,7 @@ test(
     const { announcer } = lab.announcer(bgpConfig());
     const route = blackhole("203.0.113.1/32");
     announcer.want([route]);
-    await until("no session", () => announcer.routeState(route.prefix).kind === "no_session");
+    await until("no session", () => announcer.routeState(route).kind === "no_session");
     const pid = gobgpdPid();
 
     announcer.reload(bgpConfig({ localAsn: SPEAKER_ASN + 50 }));
@@ -240,11 +248,11 @@ test(
     const { announcer, warnings } = lab.announcer(bgpConfig(), { executable: () => executable });
     const route = blackhole("203.0.113.1/32");
     announcer.want([route]);
-    await until("failed", () => announcer.routeState(route.prefix).kind === "failed");
+    await until("failed", () => announcer.routeState(route).kind === "speaker_down");
     expect(announcer.status().fault).toBe("gobgpd is not installed: apt-get install gobgpd");
     expect(warnings.length).toBe(1);
     executable = "/usr/bin/gobgpd";
-    await until("no session", () => announcer.routeState(route.prefix).kind === "no_session");
+    await until("no session", () => announcer.routeState(route).kind === "no_session");
   },
   DEADLINE_MS,
 );

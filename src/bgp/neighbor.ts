@@ -1,19 +1,17 @@
 /** BGP neighbors: what we ask of the speaker for each, and what a session of theirs looks like in status. */
-import { create, equals } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import { anyUnpack, type Timestamp } from "@bufbuild/protobuf/wkt";
 import type { BgpNeighbor } from "../config/config.ts";
-import { IPV4_UNICAST, IPV6_UNICAST } from "./gobgp-client.ts";
 import { MultiProtocolCapabilitySchema } from "./proto/capability_pb.ts";
 import {
   type AfiSafi,
   AfiSafiSchema,
-  type Family,
-  FamilySchema,
   type Peer,
   PeerSchema,
   PeerState_AdminState,
   PeerState_SessionState,
 } from "./proto/gobgp_pb.ts";
+import { fromGobgpFamily, ROUTE_FAMILIES, type RouteFamily, toGobgpFamily } from "./route-family.ts";
 
 export type SessionState =
   | "unknown"
@@ -31,27 +29,30 @@ export interface Session {
   readonly state: SessionState;
   /** Wall time of the last change to or from established; null: it never was, as far as the speaker knows. */
   readonly changedAtMs: number | null;
-  /** Unicast families that both ends speak; empty unless established. */
-  readonly families: readonly (4 | 6)[];
+  /** That both ends speak; empty unless established. */
+  readonly families: readonly RouteFamily[];
 }
 
 /** Seconds that a peer keeps our routes after the session broke: enough to start a speaker that died. */
 const RESTART_SECONDS = 120;
 
-/** `password`: null without one. */
+/**
+ * `password`: null without one. All families are offered to each neighbor, and it takes what it knows: a family added
+ * on the day on which the first rule is wanted would break the session, in the middle of an attack.
+ */
 export function toPeer(neighbor: BgpNeighbor, password: string | null): Peer {
   return create(PeerSchema, {
     conf: { neighborAddress: neighbor.address, peerAsn: neighbor.remoteAsn, authPassword: password ?? "" },
     transport: { remotePort: neighbor.port },
     ebgpMultihop: { enabled: neighbor.multihopTtl > 0, multihopTtl: neighbor.multihopTtl },
     gracefulRestart: { enabled: true, restartTime: RESTART_SECONDS },
-    afiSafis: [unicast(IPV4_UNICAST), unicast(IPV6_UNICAST)],
+    afiSafis: ROUTE_FAMILIES.map(offered),
   });
 }
 
-function unicast(family: Family): AfiSafi {
+function offered(family: RouteFamily): AfiSafi {
   return create(AfiSafiSchema, {
-    config: { family, enabled: true },
+    config: { family: toGobgpFamily(family), enabled: true },
     mpGracefulRestart: { config: { enabled: true } },
   });
 }
@@ -62,9 +63,14 @@ export function isSamePeer(running: Peer, wanted: Peer): boolean {
     running.conf?.peerAsn === wanted.conf?.peerAsn &&
     running.conf?.authPassword === wanted.conf?.authPassword &&
     running.transport?.remotePort === wanted.transport?.remotePort &&
+    ROUTE_FAMILIES.every((family) => offersFamily(running, family)) &&
     (running.ebgpMultihop?.enabled ?? false) === wanted.ebgpMultihop?.enabled &&
     (!wanted.ebgpMultihop.enabled || running.ebgpMultihop?.multihopTtl === wanted.ebgpMultihop.multihopTtl)
   );
+}
+
+function offersFamily(peer: Peer, family: RouteFamily): boolean {
+  return peer.afiSafis.some(({ config }) => fromGobgpFamily(config?.family) === family);
 }
 
 export function peerAddress(peer: Peer): string {
@@ -103,18 +109,17 @@ function sessionState(peer: Peer): SessionState {
   }
 }
 
-function sharedFamilies(peer: Peer): readonly (4 | 6)[] {
-  const remote: Family[] = [];
+function sharedFamilies(peer: Peer): readonly RouteFamily[] {
+  const remote = new Set<RouteFamily | null>();
+  let announcesFamilies = false;
   for (const capability of peer.state?.remoteCap ?? []) {
     const family = anyUnpack(capability, MultiProtocolCapabilitySchema)?.family;
-    if (family !== undefined) remote.push(family);
+    announcesFamilies ||= family !== undefined;
+    remote.add(fromGobgpFamily(family));
   }
   // RFC 4760: who announces no families at all speaks IPv4 unicast.
-  if (remote.length === 0) remote.push(IPV4_UNICAST);
-  const local = peer.afiSafis.flatMap((afiSafi) => afiSafi.config?.family ?? []);
-  const isShared = (family: Family) =>
-    [remote, local].every((side) => side.some((f) => equals(FamilySchema, f, family)));
-  return [...(isShared(IPV4_UNICAST) ? [4 as const] : []), ...(isShared(IPV6_UNICAST) ? [6 as const] : [])];
+  if (!announcesFamilies) remote.add("ipv4-unicast");
+  return ROUTE_FAMILIES.filter((family) => remote.has(family) && offersFamily(peer, family));
 }
 
 /** GoBGP has whole seconds, and the epoch for never. */

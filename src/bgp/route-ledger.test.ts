@@ -14,7 +14,7 @@ function session(changes: Partial<Session> = {}): Session {
     remoteAsn: 65002,
     state: "established",
     changedAtMs: 1_000,
-    families: [4, 6],
+    families: ["ipv4-unicast", "ipv6-unicast"],
     ...changes,
   };
 }
@@ -35,7 +35,7 @@ test("a route's state follows it from wanted to announced", () => {
   expect(ledger.state(A, UP)).toEqual({ kind: "pending" });
   ledger.want([blackhole(A)], 0);
   expect(ledger.state(A, { kind: "starting" })).toEqual({ kind: "pending" });
-  expect(ledger.state(A, { kind: "down", cause: "gone" })).toEqual({ kind: "failed", cause: "gone" });
+  expect(ledger.state(A, { kind: "down", cause: "gone" })).toEqual({ kind: "speaker_down", cause: "gone" });
   expect(ledger.state(A, UP)).toEqual({ kind: "no_session" });
   ledger.sessionsAre([session({ state: "active" })]);
   expect(ledger.state(A, UP)).toEqual({ kind: "no_session" });
@@ -58,7 +58,7 @@ test("a route that is looked up and not out says what keeps it back", () => {
   ledger.outTable({ neighbor: loopback(2), looked: [A], found: new Set() });
   expect(ledger.checked([A])).toEqual([]);
   expect(JSON.stringify(ledger.state(A, UP))).toContain("export policy");
-  ledger.sessionsAre([session({ families: [6] })]);
+  ledger.sessionsAre([session({ families: ["ipv6-unicast"] })]);
   ledger.checked([A]);
   expect(ledger.state(A, UP)).toEqual({ kind: "failed", cause: "no established neighbor takes IPv4 unicast routes" });
 });
@@ -87,8 +87,8 @@ test("what the speaker has decides what is missing and what is surplus", () => {
   const ledger = new RouteLedger();
   ledger.want([blackhole(A)], 0);
   ledger.speakerHas([
-    { prefix: A, attributes: attributesOf(blackhole(A, { localPref: 9 })) },
-    { prefix: B, attributes: attributesOf(blackhole(B)) },
+    { key: A, attributes: attributesOf(blackhole(A, { localPref: 9 })) },
+    { key: B, attributes: attributesOf(blackhole(B)) },
   ]);
   expect(ledger.missing().map((route) => route.prefix.text)).toEqual([A]);
   expect(ledger.surplus()).toEqual([B]);
@@ -108,7 +108,7 @@ test("a route that cannot be sent is not missing, and an older one of its prefix
   expect(ledger.state(A, { kind: "down", cause: "gone" })).toEqual({ kind: "failed", cause: "invalid community x" });
 });
 
-test("of two routes of one prefix the last counts", () => {
+test("of two routes of one key the last counts", () => {
   const ledger = new RouteLedger();
   ledger.want([blackhole(A), blackhole(A, { localPref: 9 })], 0);
   expect(ledger.missing().map((route) => route.localPref)).toEqual([9]);

@@ -54,8 +54,8 @@ test("compares communities as a set", () => {
 
 test("knows a path of ours by its identifier and by coming from no neighbor", () => {
   const path = { ...toPath(blackhole(V4)), neighborIp: "<nil>" };
-  expect(toOwnPath(path)?.prefix).toBe(V4);
-  expect(toOwnPath({ ...path, neighborIp: "" })?.prefix).toBe(V4);
+  expect(toOwnPath(path)?.key).toBe(V4);
+  expect(toOwnPath({ ...path, neighborIp: "" })?.key).toBe(V4);
   expect(toOwnPath({ ...path, neighborIp: "192.0.2.5" })).toBeNull();
   expect(toOwnPath({ ...path, identifier: 0 })).toBeNull();
 });

@@ -1,22 +1,27 @@
 /**
  * Our routes as GoBGP's paths and back. Every path of ours carries one path identifier, so that the speaker itself
  * remembers what is ours: nothing has to be recorded beside it, and a service killed at any moment finds its routes.
+ * The speaker keeps it in all families, also where nothing of the kind goes over the wire.
  */
 import { create, type DescMessage, type MessageInitShape } from "@bufbuild/protobuf";
 import { type Any, anyPack, anyUnpack } from "@bufbuild/protobuf/wkt";
 import type { Route } from "../mitigation/announcer.ts";
+import type { Rule, RuleAction } from "../mitigation/rule.ts";
 import { addressFamily, parseAddress } from "../net/address.ts";
-import { parsePrefix } from "../net/prefix.ts";
-import { IPV4_UNICAST, IPV6_UNICAST } from "./gobgp-client.ts";
+import { canonicalPrefix, type Prefix, parsePrefix } from "../net/prefix.ts";
+import { type Component, componentsOf, fromNlri, ruleProblem, toNlri } from "./flowspec-nlri.ts";
 import {
   CommunitiesAttributeSchema,
+  ExtendedCommunitiesAttributeSchema,
   IPAddressPrefixSchema,
   LocalPrefAttributeSchema,
   MpReachNLRIAttributeSchema,
   NextHopAttributeSchema,
   OriginAttributeSchema,
+  TrafficRateExtendedSchema,
 } from "./proto/attribute_pb.ts";
-import { type Family, Family_Afi, type Path, PathSchema } from "./proto/gobgp_pb.ts";
+import { type Path, PathSchema } from "./proto/gobgp_pb.ts";
+import { familyOfRoute, fromGobgpFamily, type RouteFamily, toGobgpFamily } from "./route-family.ts";
 
 /**
  * "FLWL". Stays within the speaker: it is the receive-side path identifier of RFC 7911, which GoBGP keeps apart from
@@ -29,15 +34,34 @@ const ORIGIN_IGP = 0;
 export const COMMUNITIES_MAX = 64;
 const COMMUNITY = /^(0|[1-9]\d{0,4}):(0|[1-9]\d{0,4})$/;
 const UINT32_MAX = 0xffff_ffff;
+/** GoBGP asks for one; FlowSpec goes out without. */
+const NO_NEXT_HOP = "0.0.0.0";
+
+/**
+ * What the speaker holds one path of ours for: the prefix of a unicast route, and of a FlowSpec route its family and
+ * components. It says all that a withdrawal must name.
+ */
+export type RouteKey = string;
 
 /** A path of ours as the speaker has it. `attributes` compares with attributesOf(). */
 export interface OwnPath {
-  readonly prefix: string;
+  readonly key: RouteKey;
   readonly attributes: string;
 }
 
-export function familyOf(prefix: string): Family {
-  return prefix.includes(":") ? IPV6_UNICAST : IPV4_UNICAST;
+export function keyOf(route: Route): RouteKey {
+  if (route.kind === "unicast") return route.prefix.text;
+  return flowspecKey(familyOfRoute(route), componentsOf(route.rule));
+}
+
+function flowspecKey(family: RouteFamily, components: readonly Component[]): RouteKey {
+  return `${family} ${JSON.stringify(components)}`;
+}
+
+export function familyOfKey(key: RouteKey): RouteFamily {
+  if (key.startsWith("ipv4-flowspec ")) return "ipv4-flowspec";
+  if (key.startsWith("ipv6-flowspec ")) return "ipv6-flowspec";
+  return key.includes(":") ? "ipv6-unicast" : "ipv4-unicast";
 }
 
 /**
@@ -45,16 +69,29 @@ export function familyOf(prefix: string): Family {
  * 0.0.0.0, and a length that is too long makes peers reset the session.
  */
 export function routeProblem(route: Route): string | null {
-  const { prefix, nextHop, communities, localPref } = route;
+  const { prefix, communities, localPref } = route;
   if (parsePrefix(prefix.text)?.text !== prefix.text) return `invalid prefix ${prefix.text}`;
-  const hop = parseAddress(nextHop);
-  if (hop === null || hop === "0.0.0.0" || hop === "::") return `invalid next hop ${nextHop}`;
-  if (addressFamily(hop) !== prefix.family) return `next hop ${nextHop} is not of the family of ${prefix.text}`;
+  if (route.kind === "flowspec" && namedPrefix(route.rule)?.text !== prefix.text) {
+    return `the rule is not for ${prefix.text}`;
+  }
+  const problem = route.kind === "unicast" ? nextHopProblem(route.nextHop, prefix) : ruleProblem(route.rule);
+  if (problem !== null) return problem;
   if (communities.length > COMMUNITIES_MAX) return `more than ${COMMUNITIES_MAX} communities`;
   const wrong = communities.find((community) => communityValue(community) === null);
   if (wrong !== undefined) return `invalid community ${wrong}`;
   if (!Number.isInteger(localPref) || localPref < 0 || localPref > UINT32_MAX) return `invalid local_pref ${localPref}`;
   return null;
+}
+
+/** Whose traffic the rule is about: what goes to it, or what comes from it to anywhere. */
+function namedPrefix({ destination, source }: Rule): Rule["destination"] {
+  return destination ?? source;
+}
+
+function nextHopProblem(nextHop: string, prefix: Route["prefix"]): string | null {
+  const hop = parseAddress(nextHop);
+  if (hop === null || hop === "0.0.0.0" || hop === "::") return `invalid next hop ${nextHop}`;
+  return addressFamily(hop) === prefix.family ? null : `next hop ${nextHop} is not of the family of ${prefix.text}`;
 }
 
 /** Of a route without a routeProblem(). */
@@ -66,38 +103,52 @@ export function toPath(route: Route): Path {
 export function* toPaths(routes: Iterable<Route>): Iterable<Path> {
   const known = new Map<string, Any[]>();
   for (const route of routes) {
-    const key = `${route.nextHop} ${route.communities.join()} ${route.localPref}`;
-    const attributes = known.get(key) ?? packAttributes(route);
-    known.set(key, attributes);
+    const what = route.kind === "unicast" ? route.nextHop : rateOf(route.rule.action);
+    const shared = `${what} ${route.communities.join()} ${route.localPref}`;
+    const attributes = known.get(shared) ?? packAttributes(route);
+    known.set(shared, attributes);
     yield pathWith(route, attributes);
   }
 }
 
 function pathWith(route: Route, pattrs: Any[]): Path {
-  return create(PathSchema, { ...pathKey(route.prefix.text), pattrs });
+  const nlri = route.kind === "unicast" ? prefixNlri(route.prefix) : toNlri(componentsOf(route.rule));
+  return create(PathSchema, { ...pathIdentity(familyOfRoute(route), nlri), pattrs });
 }
 
 function packAttributes(route: Route): Any[] {
   const attributes = [
     pack(OriginAttributeSchema, { origin: ORIGIN_IGP }),
-    // For both families: GoBGP moves a v6 next hop into MP_REACH_NLRI by itself.
-    pack(NextHopAttributeSchema, { nextHop: route.nextHop }),
+    // For all families: GoBGP moves what is not IPv4 unicast into MP_REACH_NLRI by itself.
+    pack(NextHopAttributeSchema, { nextHop: route.kind === "unicast" ? route.nextHop : NO_NEXT_HOP }),
   ];
   const communities = sortedCommunities(route);
   if (communities.length > 0) attributes.push(pack(CommunitiesAttributeSchema, { communities }));
   if (route.localPref > 0) attributes.push(pack(LocalPrefAttributeSchema, { localPref: route.localPref }));
+  if (route.kind === "flowspec") {
+    // The AS beside the rate informs people only (RFC 8955, 7.1) and has 16 bits.
+    const rate = pack(TrafficRateExtendedSchema, { asn: 0, rate: rateOf(route.rule.action) });
+    attributes.push(pack(ExtendedCommunitiesAttributeSchema, { communities: [rate] }));
+  }
   return attributes;
 }
 
-/** Takes away our path of this prefix, and ours alone. */
-export function toWithdrawal(prefix: string): Path {
-  return create(PathSchema, { ...pathKey(prefix), isWithdraw: true });
+/** Takes away our path of this key, and ours alone. */
+export function toWithdrawal(key: RouteKey): Path {
+  const family = familyOfKey(key);
+  const isFlowspec = family.endsWith("flowspec");
+  const nlri = isFlowspec
+    ? toNlri(JSON.parse(key.slice(family.length)) as Component[])
+    : prefixNlri(canonicalPrefix(key));
+  return create(PathSchema, { ...pathIdentity(family, nlri), isWithdraw: true });
 }
 
-function pathKey(prefix: string) {
-  const [address = "", length = ""] = prefix.split("/");
-  const nlri = pack(IPAddressPrefixSchema, { prefix: address, prefixLen: Number(length) });
-  return { family: familyOf(prefix), nlri, identifier: OUR_IDENTIFIER };
+function pathIdentity(family: RouteFamily, nlri: Any) {
+  return { family: toGobgpFamily(family), nlri, identifier: OUR_IDENTIFIER };
+}
+
+function prefixNlri({ address, length }: Prefix): Any {
+  return pack(IPAddressPrefixSchema, { prefix: address, prefixLen: length });
 }
 
 export function isOurs(path: Path): boolean {
@@ -106,39 +157,62 @@ export function isOurs(path: Path): boolean {
   return isLocal && path.identifier === OUR_IDENTIFIER;
 }
 
-/** null: not a unicast prefix. */
-export function prefixOfPath(path: Path): string | null {
-  const nlri = path.nlri === undefined ? undefined : anyUnpack(path.nlri, IPAddressPrefixSchema);
+/** null: not of a family of ours. */
+export function keyOfPath(path: Path): RouteKey | null {
+  const family = fromGobgpFamily(path.family);
+  if (family === null || path.nlri === undefined) return null;
+  if (family.endsWith("flowspec")) {
+    const components = fromNlri(path.nlri);
+    return components === null ? null : flowspecKey(family, components);
+  }
+  const nlri = anyUnpack(path.nlri, IPAddressPrefixSchema);
   const address = nlri === undefined ? null : parseAddress(nlri.prefix);
   return nlri === undefined || address === null ? null : `${address}/${nlri.prefixLen}`;
 }
 
-/** What distinguishes two routes of one prefix. */
+/** What distinguishes two routes of one key. */
 export function attributesOf(route: Route): string {
-  return attributesText(route.nextHop, sortedCommunities(route), route.localPref);
+  const what = route.kind === "unicast" ? route.nextHop : rateText(rateOf(route.rule.action));
+  return attributesText(what, sortedCommunities(route), route.localPref);
 }
 
 export function toOwnPath(path: Path): OwnPath | null {
-  const prefix = isOurs(path) ? prefixOfPath(path) : null;
-  if (prefix === null) return null;
-  let nextHop = "";
+  const key = isOurs(path) ? keyOfPath(path) : null;
+  if (key === null) return null;
+  const isFlowspec = familyOfKey(key).endsWith("flowspec");
+  let what = "";
   let communities: readonly number[] = [];
   let localPref = 0;
   for (const attribute of path.pattrs) {
-    nextHop ||= nextHopOf(attribute, path);
+    what ||= isFlowspec ? rateOfAttribute(attribute) : nextHopOf(attribute, familyOfKey(key));
     communities = anyUnpack(attribute, CommunitiesAttributeSchema)?.communities ?? communities;
     localPref = anyUnpack(attribute, LocalPrefAttributeSchema)?.localPref ?? localPref;
   }
-  return { prefix, attributes: attributesText(nextHop, communities, localPref) };
+  return { key, attributes: attributesText(what, communities, localPref) };
 }
 
-function nextHopOf(attribute: Any, path: Path): string {
-  if (path.family?.afi === Family_Afi.IP) return anyUnpack(attribute, NextHopAttributeSchema)?.nextHop ?? "";
+function nextHopOf(attribute: Any, family: RouteFamily): string {
+  if (family === "ipv4-unicast") return anyUnpack(attribute, NextHopAttributeSchema)?.nextHop ?? "";
   return anyUnpack(attribute, MpReachNLRIAttributeSchema)?.nextHops[0] ?? "";
 }
 
-function attributesText(nextHop: string, communities: readonly number[], localPref: number): string {
-  return `${nextHop} ${[...communities].sort((a, b) => a - b).join(",")} ${localPref}`;
+/** Bytes a second; 0 discards. */
+function rateOf(action: RuleAction): number {
+  return action.kind === "discard" ? 0 : action.bytesPerSecond;
+}
+
+function rateOfAttribute(attribute: Any): string {
+  const communities = anyUnpack(attribute, ExtendedCommunitiesAttributeSchema)?.communities ?? [];
+  return communities.map((community) => rateText(anyUnpack(community, TrafficRateExtendedSchema)?.rate ?? null)).join();
+}
+
+/** It comes back with the precision that it has on the wire. null: another extended community. */
+function rateText(rate: number | null): string {
+  return rate === null ? "other" : `rate ${Math.fround(rate)}`;
+}
+
+function attributesText(what: string, communities: readonly number[], localPref: number): string {
+  return `${what} ${[...communities].sort((a, b) => a - b).join(",")} ${localPref}`;
 }
 
 /** A set in any order: sorted and without doubles, as peers expect it. */

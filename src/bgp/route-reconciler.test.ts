@@ -7,6 +7,7 @@ import type { GobgpClient } from "./gobgp-client.ts";
 import { RouteReconciler } from "./route-reconciler.ts";
 
 const route = (ip: string): Route => ({
+  kind: "unicast",
   prefix: hostPrefix(address(ip)),
   nextHop: address("192.0.2.1"),
   communities: [],
@@ -37,6 +38,7 @@ test.each(Array.from({ length: 20 }, (_, i) => i))(
       onFault: (fault) => {
         throw fault;
       },
+      onQuarantine: () => {},
       onChange: () => {},
     });
     await reconciler.attach(client as GobgpClient);

@@ -4,10 +4,21 @@
  */
 import type { Route, RouteState } from "../mitigation/announcer.ts";
 import type { Clock } from "../system/clock.ts";
-import { type GobgpClient, IPV4_UNICAST, IPV6_UNICAST } from "./gobgp-client.ts";
+import type { GobgpClient } from "./gobgp-client.ts";
 import type { Session } from "./neighbor.ts";
+import { ROUTE_FAMILIES, type RouteFamily, toGobgpFamily } from "./route-family.ts";
 import { RouteLedger, type SpeakerState } from "./route-ledger.ts";
-import { isOurs, type OwnPath, prefixOfPath, toOwnPath, toPaths, toWithdrawal } from "./route-path.ts";
+import {
+  familyOfKey,
+  isOurs,
+  keyOfPath,
+  type OwnPath,
+  type RouteKey,
+  toOwnPath,
+  toPaths,
+  toWithdrawal,
+} from "./route-path.ts";
+import { type QuarantineNews, RouteQuarantine } from "./route-quarantine.ts";
 import { asError, SpeakerFault } from "./speaker-fault.ts";
 
 export interface RouteReconcilerOptions {
@@ -16,16 +27,22 @@ export interface RouteReconcilerOptions {
   readonly onAnnounced: (latencyMs: number) => void;
   /** A pass that want() set off failed: the client is to be given up. */
   readonly onFault: (fault: Error) => void;
+  /** A neighbor breaks its session over what it was sent. */
+  readonly onQuarantine: (news: QuarantineNews) => void;
   /** Route states may have changed. Never from within want(). */
   readonly onChange: () => void;
 }
 
-/** Up to here prefixes are looked up one by one; a neighbor's whole out-table is cheaper beyond. */
+/**
+ * Up to here unicast prefixes are looked up one by one; a neighbor's whole out-table is cheaper beyond. GoBGP cannot
+ * look up single FlowSpec routes.
+ */
 const SINGLE_LOOKUPS_MAX = 16;
 
 export class RouteReconciler {
   readonly #options: RouteReconcilerOptions;
-  readonly #ledger = new RouteLedger();
+  readonly #quarantine = new RouteQuarantine();
+  readonly #ledger = new RouteLedger((key) => this.#quarantine.keepsBack(key));
   #speaker: SpeakerState = { kind: "starting" };
   /** null: no speaker to talk to. */
   #client: GobgpClient | null = null;
@@ -40,6 +57,7 @@ export class RouteReconciler {
 
   want(routes: readonly Route[]): void {
     this.#ledger.want(routes, this.#options.clock.monotonicMs());
+    this.#quarantine.keepOnly((key) => this.#ledger.isWanted(key));
     queueMicrotask(() => {
       this.#options.onChange();
       this.settle().catch((error: unknown) => {
@@ -49,8 +67,8 @@ export class RouteReconciler {
     });
   }
 
-  state(prefix: string): RouteState {
-    return this.#ledger.state(prefix, this.#speaker);
+  state(route: Route): RouteState {
+    return this.#ledger.state(this.#ledger.keyOf(route), this.#speaker);
   }
 
   advertised(neighbor: string): number {
@@ -78,6 +96,7 @@ export class RouteReconciler {
 
   down(cause: string): void {
     this.#ledger.sessionsAre([]);
+    this.#quarantine.speakerLost();
     const isNews = this.#speaker.kind !== "down" || this.#speaker.cause !== cause;
     this.#speaker = { kind: "down", cause };
     if (isNews) this.#options.onChange();
@@ -90,7 +109,10 @@ export class RouteReconciler {
   }
 
   sessionsAre(sessions: readonly Session[]): void {
-    if (this.#ledger.sessionsAre(sessions)) this.#options.onChange();
+    const isChanged = this.#ledger.sessionsAre(sessions);
+    const news = this.#quarantine.sessionsAre(this.#ledger.established(), this.#options.clock.monotonicMs());
+    if (news.suspected.length + news.keptBack.length > 0) this.#options.onQuarantine(news);
+    if (isChanged) this.#options.onChange();
   }
 
   /** Resolves when the wanted set is in the speaker, or at once without one. */
@@ -121,6 +143,8 @@ export class RouteReconciler {
     }
     const missing = this.#ledger.missing();
     if (missing.length > 0) {
+      const rules = missing.filter(({ kind }) => kind === "flowspec").map((route) => this.#ledger.keyOf(route));
+      this.#quarantine.sent(rules, this.#options.clock.monotonicMs());
       await client.sendPaths(toPaths(missing));
       this.#ledger.added(missing);
     }
@@ -134,25 +158,25 @@ export class RouteReconciler {
   }
 
   async #lookUpOut(client: GobgpClient): Promise<void> {
-    const prefixes = this.#ledger.unchecked();
-    if (prefixes.length === 0) return;
+    const keys = this.#ledger.unchecked();
+    if (keys.length === 0) return;
     const sessions = this.#ledger.established();
     await Promise.all(
       sessions.map(async (session) => {
-        const found = await listOut({ client, session, prefixes }).catch(emptyIfRefused);
-        this.#ledger.outTable({ neighbor: session.address, looked: prefixes, found });
+        const found = await listOut({ client, session, keys }).catch(emptyIfRefused);
+        this.#ledger.outTable({ neighbor: session.address, looked: keys, found });
       }),
     );
     // Sessions that changed meanwhile have their own look to come.
     if (this.#ledger.established() !== sessions) return;
     const now = this.#options.clock.monotonicMs();
-    for (const wantedAtMs of this.#ledger.checked(prefixes)) this.#options.onAnnounced(now - wantedAtMs);
+    for (const wantedAtMs of this.#ledger.checked(keys)) this.#options.onAnnounced(now - wantedAtMs);
     this.#options.onChange();
   }
 }
 
 async function listOwnPaths(client: GobgpClient): Promise<readonly OwnPath[]> {
-  const tables = await Promise.all([client.listGlobal(IPV4_UNICAST), client.listGlobal(IPV6_UNICAST)]);
+  const tables = await Promise.all(ROUTE_FAMILIES.map((family) => client.listGlobal(toGobgpFamily(family))));
   return tables.flat().flatMap((path) => toOwnPath(path) ?? []);
 }
 
@@ -162,23 +186,25 @@ function emptyIfRefused(fault: unknown): ReadonlySet<string> {
   throw fault;
 }
 
-/** Our prefixes in a neighbor's out-table, at least those asked for. */
+/** Our routes in a neighbor's out-table, at least those asked for. */
 async function listOut(options: {
   client: GobgpClient;
   session: Session;
-  prefixes: readonly string[];
-}): Promise<ReadonlySet<string>> {
-  const { client, session, prefixes } = options;
+  keys: readonly RouteKey[];
+}): Promise<ReadonlySet<RouteKey>> {
+  const { client, session, keys } = options;
+  const keysByFamily = Map.groupBy(keys, familyOfKey);
   // The speaker lists a family also where the neighbor does not take it.
   const lookups = session.families.map(async (family) => {
-    const ofFamily = prefixes.filter((prefix) => prefix.includes(":") === (family === 6));
+    const ofFamily = keysByFamily.get(family) ?? [];
     if (ofFamily.length === 0) return [];
-    return client.listAdjOut({
-      neighbor: session.address,
-      family: family === 4 ? IPV4_UNICAST : IPV6_UNICAST,
-      prefixes: ofFamily.length > SINGLE_LOOKUPS_MAX ? [] : ofFamily,
-    });
+    const prefixes = canLookUpSingly(family, ofFamily) ? ofFamily : [];
+    return client.listAdjOut({ neighbor: session.address, family: toGobgpFamily(family), prefixes });
   });
   const paths = (await Promise.all(lookups)).flat();
-  return new Set(paths.filter(isOurs).flatMap((path) => prefixOfPath(path) ?? []));
+  return new Set(paths.filter(isOurs).flatMap((path) => keyOfPath(path) ?? []));
+}
+
+function canLookUpSingly(family: RouteFamily, keys: readonly RouteKey[]): boolean {
+  return family.endsWith("unicast") && keys.length <= SINGLE_LOOKUPS_MAX;
 }

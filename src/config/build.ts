@@ -5,6 +5,8 @@ import { PrefixTable } from "../net/prefix-table.ts";
 import { NetworkLookup } from "../traffic/network-lookup.ts";
 import { METRICS } from "../traffic/rates.ts";
 import { buildApi } from "./api-section.ts";
+import { buildBaseline } from "./baseline-section.ts";
+import { buildCarpet } from "./carpet-section.ts";
 import type {
   BgpConfig,
   CaptureConfig,
@@ -14,6 +16,7 @@ import type {
   SocketAddress,
   Thresholds,
 } from "./config.ts";
+import { buildMitigation, groupMitigationFile } from "./mitigation-section.ts";
 import { buildEdge, buildScrubbing } from "./nodes-section.ts";
 import { buildNotify, buildUpdateCheck } from "./notify-section.ts";
 import type { ConfigFile } from "./schema.ts";
@@ -24,21 +27,24 @@ type CaptureFile = NonNullable<ConfigFile["capture"]>;
 type BgpFile = NonNullable<ConfigFile["bgp"]>;
 
 export function buildConfig(file: ConfigFile): Config {
+  const hostgroups = buildHostgroups(file);
+  const countOutgoing = hostgroups.some(({ thresholdsOutgoing }) => thresholdsOutgoing !== null);
   const plain: PlainConfig = {
     dryRun: file.dry_run,
     networks: file.networks.map(prefix),
     protectedWhitelist: file.protected_whitelist.map((text) => Object.freeze(valid(parseAddressOrPrefix, text))),
-    capture: file.capture === undefined ? null : buildCapture(file.capture),
+    capture: file.capture === undefined ? null : buildCapture(file.capture, countOutgoing),
     detection: {
       windowMs: file.detection.window_ms,
       tickMs: file.detection.tick_ms,
       sustainMs: file.detection.sustain_ms,
     },
-    hostgroups: buildHostgroups(file),
+    hostgroups,
+    carpet: file.carpet === undefined ? null : buildCarpet(file.carpet),
+    mitigations: [file, ...file.hostgroups.map((group) => groupMitigationFile(file, group))].map(buildMitigation),
     ban: {
-      ttlSeconds: file.ban.ttl_seconds,
-      unbanHysteresisSeconds: file.ban.unban_hysteresis_seconds,
       maxActiveBans: file.ban.max_active_bans,
+      maxBannedFraction: file.ban.max_banned_fraction,
     },
     stateDir: file.state_dir,
     bgp: file.bgp === undefined ? null : buildBgp(file.bgp),
@@ -72,7 +78,9 @@ export function completeConfig(
   tables: ConfigTables,
 ): Config {
   for (const table of Object.values(tables)) Object.freeze(table);
-  const groups = hostgroups.map((group) => Object.freeze({ ...group, thresholds: Object.freeze(group.thresholds) }));
+  const groups = hostgroups.map(({ networks: members, ...group }) =>
+    Object.freeze({ ...deepFreeze(group), networks: members }),
+  );
   return Object.freeze({
     ...deepFreeze(rest),
     networks,
@@ -84,22 +92,42 @@ export function completeConfig(
 
 /** `global` first; a group takes the thresholds that it does not set from there. */
 function buildHostgroups(file: ConfigFile): Hostgroup[] {
-  const global = METRICS.map((metric) => file.thresholds[metric] ?? 0);
-  const groups = file.hostgroups.map(({ name, networks, thresholds, tenant }) => ({
-    name,
-    tenant: tenant ?? null,
-    networks: networks.map(prefix),
-    thresholds: METRICS.map((metric, i): number => thresholds[metric] ?? global[i] ?? 0) satisfies Thresholds,
-  }));
-  return [{ name: "global", tenant: file.tenant ?? null, networks: [], thresholds: global }, ...groups];
+  const global: Hostgroup = {
+    name: "global",
+    tenant: file.tenant ?? null,
+    networks: [],
+    calculation: "per_host",
+    thresholds: METRICS.map((metric) => file.thresholds[metric] ?? 0),
+    thresholdsOutgoing: buildOutgoing(file.thresholds_outgoing, []),
+    baseline: buildBaseline(file.baseline, null),
+  };
+  const groups = file.hostgroups.map(
+    ({ name, networks, calculation, thresholds, thresholds_outgoing: outgoing, baseline, tenant }): Hostgroup => ({
+      name,
+      tenant: tenant ?? null,
+      networks: networks.map(prefix),
+      calculation,
+      thresholds: METRICS.map((metric, i) => thresholds[metric] ?? global.thresholds[i] ?? 0),
+      thresholdsOutgoing: buildOutgoing(outgoing, global.thresholdsOutgoing ?? []),
+      baseline: buildBaseline(baseline, global.baseline),
+    }),
+  );
+  return [global, ...groups];
 }
 
-function buildCapture(file: CaptureFile): CaptureConfig {
+/** null: none is set. */
+function buildOutgoing(file: ConfigFile["thresholds_outgoing"], inherited: Thresholds): Thresholds | null {
+  const thresholds = METRICS.map((metric, i) => file?.[metric] ?? inherited[i] ?? 0);
+  return thresholds.some((threshold) => threshold > 0) ? thresholds : null;
+}
+
+function buildCapture(file: CaptureFile, countOutgoing: boolean): CaptureConfig {
   return {
     interfaces: (file.interfaces ?? []).map(buildInterface),
     pcapFile: file.pcap_file ?? null,
     pace: file.pace ?? "real",
     maxHosts: file.max_hosts,
+    countOutgoing,
   };
 }
 

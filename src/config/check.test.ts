@@ -109,6 +109,13 @@ describe("warnings leave the exit code 0 and name their line:", () => {
       QUIET + bgp(", local_pref: 200"),
       ["5: bgp.local_pref: warning: goes to neighbors of the same AS only, and there is none"],
     ],
+    [
+      "a divert that one family cannot have",
+      `${QUIET.replace("[192.0.2.0/24]", '[192.0.2.0/24, "2001:db8::/32"]')}${bgp("")}mitigation: divert
+scrubbing: {next_hop: 192.0.2.67, nodes: []}
+`,
+      ["7: scrubbing.next_hop6: warning: is absent: hostgroup global cannot divert IPv6, and falls back"],
+    ],
   ])("%s", (_name, text, warnings) => {
     expect(check(text)).toEqual({ lines: [...warnings, " valid"], exitCode: 0 });
   });

@@ -4,6 +4,9 @@ import type { Prefix } from "../net/prefix.ts";
 import type { PrefixTable } from "../net/prefix-table.ts";
 import type { NetworkLookup } from "../traffic/network-lookup.ts";
 import type { ApiConfig } from "./api-section.ts";
+import type { BaselineConfig } from "./baseline-section.ts";
+import type { CarpetConfig } from "./carpet-section.ts";
+import type { GroupMitigation } from "./mitigation-section.ts";
 import type { EdgeConfig, ScrubbingConfig } from "./nodes-section.ts";
 import type { NotifyConfig, UpdateCheckConfig } from "./notify-section.ts";
 import type { StorageConfig } from "./storage-section.ts";
@@ -17,11 +20,15 @@ export interface Config {
   readonly detection: DetectionConfig;
   /** Index 0 is the implicit group `global` with the top-level thresholds and no networks of its own. */
   readonly hostgroups: readonly Hostgroup[];
+  /** null: off. */
+  readonly carpet: CarpetConfig | null;
+  /** What is done about attacks on the hosts of each hostgroup, in the same order. */
+  readonly mitigations: readonly GroupMitigation[];
   /** Made of `networks` and `hostgroups`, once. */
   readonly lookup: NetworkLookup;
   /** Made of `protectedWhitelist`: row i is its entry i. */
   readonly whitelist: PrefixTable;
-  readonly ban: BanPolicy;
+  readonly ban: BanBounds;
   readonly stateDir: string;
   /** null: no announcer. */
   readonly bgp: BgpConfig | null;
@@ -41,6 +48,8 @@ export interface CaptureConfig {
   readonly pcapFile: string | null;
   readonly pace: "real" | "max";
   readonly maxHosts: number;
+  /** Whether what hosts send is counted as well: only where `thresholds_outgoing` is set, since it takes memory. */
+  readonly countOutgoing: boolean;
 }
 
 export interface CaptureInterface {
@@ -67,15 +76,22 @@ export type Thresholds = readonly number[];
 export interface Hostgroup {
   readonly name: string;
   readonly networks: readonly Prefix[];
+  /** `total`: the sums of its hosts are judged, and the hosts themselves are not. */
+  readonly calculation: "per_host" | "total";
   readonly thresholds: Thresholds;
+  /** null: what its hosts send is not judged. */
+  readonly thresholdsOutgoing: Thresholds | null;
+  /** null: off, its thresholds are static. */
+  readonly baseline: BaselineConfig | null;
   /** Owner of the group's addresses; null: none. */
   readonly tenant: string | null;
 }
 
-export interface BanPolicy {
-  readonly ttlSeconds: number;
-  readonly unbanHysteresisSeconds: number;
+/** Bounds of the whole table of bans. */
+export interface BanBounds {
   readonly maxActiveBans: number;
+  /** Of the addresses of all networks of a family, 0 to 1; 0: no such bound. */
+  readonly maxBannedFraction: number;
 }
 
 export interface BgpConfig {

@@ -26,17 +26,20 @@ thresholds: {pps: 100000, mbps: 1000, flows_per_sec: 50000}`);
 });
 
 test("the example shows the defaults of the sections that are off as well", () => {
-  const { capture, bgp, scrubbing, edge, notify } = configOf(FULL_EXAMPLE);
+  const { capture, hostgroups, carpet, bgp, scrubbing, edge, notify } = configOf(FULL_EXAMPLE);
   const minimal = configOf(`networks: [192.0.2.0/24]
 thresholds: {pps: 1, mbps: 1, flows_per_sec: 1}
 capture: {interfaces: [{name: eth1, mode: mirror}]}
+thresholds_outgoing: {pps: 100000}
+baseline: {floor: {pps: 10000, mbps: 100, flows_per_sec: 5000}}
+carpet: {thresholds: {pps: 300000, mbps: 3000}}
 bgp:
   local_asn: 64500
   router_id: 192.0.2.10
   listen: 192.0.2.10:179
   next_hop: 192.0.2.66
   neighbors: [{address: 192.0.2.254, remote_asn: 64501}]
-scrubbing: {nodes: [{name: scrub1}]}
+scrubbing: {next_hop: 192.0.2.67, next_hop6: "2001:db8::67", nodes: [{name: scrub1}]}
 notify:
   webhook: {url_env: FLOODWALL_WEBHOOK_URL}
   slack: {url_env: FLOODWALL_SLACK_URL}
@@ -50,6 +53,10 @@ notify:
     scrubbing: minimal.scrubbing,
     notify: minimal.notify,
   });
+  const learnedAndSent = (groups: Config["hostgroups"]) =>
+    groups.map(({ baseline, thresholdsOutgoing }) => ({ baseline, thresholdsOutgoing }));
+  expect(learnedAndSent(hostgroups)).toEqual(learnedAndSent(minimal.hostgroups));
+  expect(carpet).toEqual(minimal.carpet);
   expect(edge).toEqual({ nodes: [{ name: "edge1", hostgroups: ["global"] }] });
 });
 

@@ -54,14 +54,42 @@ describe("defaults", () => {
     expect(lookup.table.lengths).toEqual(Uint8Array.of(120));
     expect(whitelist.packed.lengths).toHaveLength(0);
     expect(hostgroups).toEqual([
-      { name: "global", tenant: null, networks: [], thresholds: [100_000, 1000, 20_000, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0] },
+      {
+        name: "global",
+        tenant: null,
+        networks: [],
+        calculation: "per_host",
+        thresholds: [100_000, 1000, 20_000, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+        thresholdsOutgoing: null,
+        baseline: null,
+      },
     ]);
     expect<unknown>(rest).toEqual({
       dryRun: true,
       protectedWhitelist: [],
       capture: null,
       detection: { windowMs: 1000, tickMs: 100, sustainMs: 0 },
-      ban: { ttlSeconds: 600, unbanHysteresisSeconds: 120, maxActiveBans: 50 },
+      carpet: null,
+      mitigations: [
+        {
+          method: "blackhole",
+          ladder: [{ afterSeconds: 0, action: "blackhole" }],
+          hasEscalation: false,
+          flowspec: { action: { kind: "discard" }, sourceAnchored: false, minSourceConcentration: 0.8 },
+          ban: {
+            ttlSeconds: 600,
+            unbanHysteresisSeconds: 120,
+            fallback: "blackhole",
+            cooldownSeconds: 0,
+            repeatWindowSeconds: 600,
+            repeatHoldSeconds: 300,
+            repeatHoldMaxSeconds: 3600,
+          },
+          blackhole: null,
+          divert: null,
+        },
+      ],
+      ban: { maxActiveBans: 50, maxBannedFraction: 0 },
       stateDir: "/var/lib/floodwall",
       bgp: null,
       samples: { enabled: true, perAttackFlows: 20, top: 10 },
@@ -75,6 +103,16 @@ describe("defaults", () => {
       notify: { webhook: null, slack: null, telegram: null, email: null, exec: null },
       updateCheck: { url: null, intervalSeconds: 21_600 },
       api: { host: "127.0.0.1", port: 8080, tokens: [], isShorthand: false, envFile: null },
+    });
+  });
+
+  test("of a baseline are a factor of 3, an hour and ten minutes", () => {
+    const config = configOf(`${BASE}baseline: {floor: {pps: 1, mbps: 2, flows_per_sec: 3}}`);
+    expect<unknown>(config.hostgroups[0]?.baseline).toEqual({
+      factor: 3,
+      halfLifeSeconds: 3600,
+      warmupSeconds: 600,
+      floor: [1, 2, 3],
     });
   });
 
@@ -104,6 +142,7 @@ describe("defaults", () => {
       pcapFile: null,
       pace: "real",
       maxHosts: 1_048_576,
+      countOutgoing: false,
     });
   });
 
@@ -138,6 +177,25 @@ describe("a full file", () => {
     expect(at(web, "pps")).toBe(500_000);
     expect(at(dns, "udp_pps")).toBe(0);
     expect(at(dns, "mbps")).toBe(at(global, "mbps"));
+  });
+
+  test("gives a hostgroup what it does not set of the baseline, unless it is off there", () => {
+    const floor = [5000, 50, 1000];
+    expect(config.hostgroups.map(({ baseline }) => baseline)).toEqual([
+      { factor: 2.5, halfLifeSeconds: 7200, warmupSeconds: 60, floor },
+      { factor: 4, halfLifeSeconds: 7200, warmupSeconds: 60, floor: [9000, 50, 1000] },
+      null,
+    ]);
+  });
+
+  test("gives a hostgroup what it does not set of what hosts may send", () => {
+    const [global, web, dns] = config.hostgroups.map(({ thresholdsOutgoing }) => thresholdsOutgoing);
+    expect(global?.slice(0, 6)).toEqual([40_000, 0, 0, 0, 0, 0]);
+    expect(web?.slice(0, 2)).toEqual([0, 300]);
+    expect(web?.[METRICS.indexOf("udp_mbps")]).toBe(100);
+    expect(dns).toEqual(global);
+    expect(config.hostgroups.map(({ calculation }) => calculation)).toEqual(["per_host", "total", "per_host"]);
+    expect(config.capture?.countOutgoing).toBe(true);
   });
 });
 
@@ -216,7 +274,7 @@ describe("aliases", () => {
 
   test("mean the anchor of their name that stands last before them", () => {
     const config = configOf(`${BASE}detection: {tick_ms: &n 50, window_ms: &m 500}\nban: {ttl_seconds: *n}\n`);
-    expect(config.ban.ttlSeconds).toBe(50);
+    expect(config.mitigations[0]?.ban.ttlSeconds).toBe(50);
   });
 });
 

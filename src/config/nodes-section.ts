@@ -1,6 +1,7 @@
 /** The nodes that poll the service: which there are, and which hostgroups they serve (interface, 4.5 and 4.6). */
 import { type Static, Type } from "@sinclair/typebox";
 import { HOSTGROUPS_MAX, NODES_MAX } from "../limits.ts";
+import { DIVERT_KEYS } from "./mitigation-section.ts";
 import { closed, list, text } from "./schema-forms.ts";
 
 const ScrubNode = Type.Object({ name: text("nodeName") }, closed);
@@ -14,7 +15,7 @@ const EdgeNode = Type.Object(
   closed,
 );
 
-export const ScrubbingSection = Type.Object({ nodes: list(ScrubNode, NODES_MAX) }, closed);
+export const ScrubbingSection = Type.Object({ ...DIVERT_KEYS, nodes: list(ScrubNode, NODES_MAX) }, closed);
 export const EdgeSection = Type.Object({ nodes: list(EdgeNode, NODES_MAX) }, closed);
 
 export interface ScrubbingConfig {

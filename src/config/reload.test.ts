@@ -98,6 +98,27 @@ test("keys that need a restart keep their running values, all others are taken o
   expect(restartKeys(running, kept)).toEqual([]);
 });
 
+test("a speaker that stays until the restart keeps its blackholes, and one that comes with it brings them then", () => {
+  const without = config(BASE.slice(0, BASE.indexOf("bgp:")));
+  const kept = keepRestartKeys(config(BASE), without);
+  expect(kept.mitigations[0]?.blackhole).toMatchObject({ nextHop: "192.0.2.66" });
+  expect(keepRestartKeys(without, config(BASE)).mitigations[0]?.blackhole).toBeNull();
+  const moved = config(BASE.replace("192.0.2.66", "192.0.2.67"));
+  expect(keepRestartKeys(config(BASE), moved).mitigations[0]?.blackhole).toMatchObject({ nextHop: "192.0.2.67" });
+});
+
+test("what hosts send is counted from the start of the process: thresholds for it come with a restart, and go live", () => {
+  const counting = config(`${BASE}thresholds_outgoing: {pps: 7}`);
+  expect(restartKeys(config(BASE), counting)).toEqual(["thresholds_outgoing"]);
+  const kept = keepRestartKeys(config(BASE), counting);
+  expect(kept.hostgroups.map(({ thresholdsOutgoing }) => thresholdsOutgoing)).toEqual([null]);
+  expect(restartKeys(counting, config(BASE))).toEqual([]);
+  const ended = keepRestartKeys(counting, config(BASE));
+  expect(ended.hostgroups[0]?.thresholdsOutgoing).toBeNull();
+  // It is still counted, so that thresholds may come back.
+  expect(restartKeys(ended, counting)).toEqual([]);
+});
+
 test("an API on a routable address is not opened: its tokens stay until the address changes", () => {
   const closed = (host: string) => config(`${BASE}api: {listen: "${host}:8080", token_env: API_TOKEN}`);
   const open = config(BASE);

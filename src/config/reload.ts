@@ -31,6 +31,7 @@ const RESTART_KEYS: readonly (readonly [key: string, read: (config: Config) => u
 /** Empty when `next` can be applied as a whole. The named keys keep their running values until the restart. */
 export function restartKeys(running: Config, next: Config): string[] {
   const changed = RESTART_KEYS.filter(([, read]) => !isSame(read(running), read(next))).map(([key]) => key);
+  if (beginsOutgoing(running, next)) changed.push("thresholds_outgoing");
   if (opensRoutable(running.api, next.api)) changed.push("api.tokens");
   // When a whole section comes or goes, its keys say nothing more.
   return changed.filter((key) => !changed.includes(key.split(".")[0] ?? "") || !key.includes("."));
@@ -47,12 +48,23 @@ export function keepRestartKeys(running: Config, next: Config): Config {
   return Object.freeze({
     ...next,
     capture: running.capture,
+    hostgroups: beginsOutgoing(running, next) ? withoutOutgoing(next.hostgroups) : next.hostgroups,
     detection: { ...next.detection, windowMs, tickMs },
     stateDir: running.stateDir,
     storage: running.storage,
     bgp: keepBgp(running.bgp, next.bgp),
+    mitigations: keepBlackholes(running, next),
     api: keepApi(running.api, next.api),
   });
+}
+
+/** What hosts send is counted from the start of the process or not at all. */
+function beginsOutgoing(running: Config, next: Config): boolean {
+  return running.capture?.countOutgoing === false && next.capture?.countOutgoing === true;
+}
+
+function withoutOutgoing(hostgroups: Config["hostgroups"]): Config["hostgroups"] {
+  return hostgroups.map((group) => Object.freeze({ ...group, thresholdsOutgoing: null }));
 }
 
 /** Without tokens the API is open, which no address but a loopback one may be: then they stay as long as the address. */
@@ -69,6 +81,13 @@ function keepBgp(running: BgpConfig | null, next: BgpConfig | null): BgpConfig |
   if (running === null || next === null) return running;
   const { speaker, grpc, localAsn, routerId, listen } = running;
   return { ...next, speaker, grpc, localAsn, routerId, listen };
+}
+
+/** Routes go with the speaker: as long as it stays, or stays away, so do they. */
+function keepBlackholes(running: Config, next: Config): Config["mitigations"] {
+  if ((running.bgp === null) === (next.bgp === null)) return next.mitigations;
+  const blackhole = running.mitigations[0]?.blackhole ?? null;
+  return next.mitigations.map((mitigation) => Object.freeze({ ...mitigation, blackhole }));
 }
 
 /** Both are plain values made by the same code, so their keys come in the same order. */

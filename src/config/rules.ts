@@ -30,6 +30,14 @@ import {
   queuesAreUnique,
 } from "./capture-rules.ts";
 import {
+  divertHasANextHop,
+  groupsRefineWhatIsThere,
+  holdsAreBounded,
+  laddersAct,
+  laddersClimb,
+  rateGoesWithRateLimit,
+} from "./mitigation-rules.ts";
+import {
   groupNamesAreUnique,
   groupNetworksAreTakenOnce,
   groupNetworksLieInNetworks,
@@ -45,6 +53,11 @@ import {
 } from "./output-rules.ts";
 import type { ConfigFile } from "./schema.ts";
 import type { Finding, Pruned } from "./shape.ts";
+import {
+  carpetThresholdsSaySomething,
+  groupBaselinesHaveAFloor,
+  outgoingThresholdsSaySomething,
+} from "./threshold-rules.ts";
 
 export type Rule = (file: Pruned<ConfigFile>) => Iterable<Finding>;
 
@@ -55,6 +68,9 @@ const RULES: readonly Rule[] = [
   groupNamesAreUnique,
   groupNetworksLieInNetworks,
   groupNetworksAreTakenOnce,
+  outgoingThresholdsSaySomething,
+  groupBaselinesHaveAFloor,
+  carpetThresholdsSaySomething,
   tickDividesWindow,
   captureHasOneSource,
   paceGoesWithFile,
@@ -68,6 +84,12 @@ const RULES: readonly Rule[] = [
   managedSpeakerHasNeighbors,
   neighborsAreUnique,
   communitiesAreUnique,
+  laddersClimb,
+  laddersAct,
+  rateGoesWithRateLimit,
+  divertHasANextHop,
+  groupsRefineWhatIsThere,
+  holdsAreBounded,
   clickhouseHasItsSection,
   storageKeysHaveAnEffect,
   mailAccountIsWhole,

@@ -1,7 +1,6 @@
 /** The shape of the configuration file: its keys, their types, ranges and defaults. What the keys mean: README. */
 import { type Static, Type } from "@sinclair/typebox";
 import {
-  ACTIVE_BANS_MAX,
   BGP_NEIGHBORS_MAX,
   CAPTURE_INTERFACES_MAX,
   COMMUNITIES_MAX,
@@ -10,28 +9,14 @@ import {
   PREFIXES_MAX,
 } from "../limits.ts";
 import { ApiSection } from "./api-section.ts";
+import { BaselineSection, GroupBaseline } from "./baseline-section.ts";
+import { CarpetSection } from "./carpet-section.ts";
+import { GROUP_MITIGATION_KEYS, MITIGATION_KEYS } from "./mitigation-section.ts";
 import { EdgeSection, ScrubbingSection } from "./nodes-section.ts";
 import { NotifySection, UpdateCheckSection } from "./notify-section.ts";
 import { boolean, closed, integer, list, oneOf, text, withDefaults } from "./schema-forms.ts";
 import { StorageSection } from "./storage-section.ts";
-
-/** A threshold. The base trio cannot be off. */
-const Limit = Type.Number({ exclusiveMinimum: 0 });
-/** A threshold; 0 is off. */
-const OptionalLimit = Type.Number({ minimum: 0 });
-const BASE = { pps: Limit, mbps: Limit, flows_per_sec: Limit };
-const OPTIONAL = {
-  tcp_pps: Type.Optional(OptionalLimit),
-  tcp_mbps: Type.Optional(OptionalLimit),
-  udp_pps: Type.Optional(OptionalLimit),
-  udp_mbps: Type.Optional(OptionalLimit),
-  icmp_pps: Type.Optional(OptionalLimit),
-  icmp_mbps: Type.Optional(OptionalLimit),
-  tcp_syn_pps: Type.Optional(OptionalLimit),
-  tcp_syn_mbps: Type.Optional(OptionalLimit),
-  frag_pps: Type.Optional(OptionalLimit),
-  frag_mbps: Type.Optional(OptionalLimit),
-};
+import { AllThresholds, AnyThresholds, SomeThresholds } from "./threshold-forms.ts";
 
 const Interface = Type.Object(
   {
@@ -70,20 +55,15 @@ const Group = Type.Object(
   {
     name: text("groupName"),
     networks: list(text("prefix"), PREFIXES_MAX, { atLeastOne: true }),
+    calculation: Type.Unsafe<"per_host" | "total">({ ...oneOf("per_host", "total"), default: "per_host" }),
     /** Partial: what is absent is inherited. */
-    thresholds: Type.Partial(Type.Object({ ...BASE, ...OPTIONAL }), withDefaults),
+    thresholds: SomeThresholds,
+    thresholds_outgoing: Type.Optional(AnyThresholds),
+    baseline: Type.Optional(GroupBaseline),
+    ...GROUP_MITIGATION_KEYS,
     tenant: Type.Optional(text("tenantName")),
   },
   closed,
-);
-
-const Ban = Type.Object(
-  {
-    ttl_seconds: integer(1, 2_592_000, 600),
-    unban_hysteresis_seconds: integer(0, 86_400, 120),
-    max_active_bans: integer(1, ACTIVE_BANS_MAX, 50),
-  },
-  withDefaults,
 );
 
 const Asn = integer(1, 0xffff_ffff);
@@ -131,9 +111,12 @@ export const ConfigFile = Type.Object(
     protected_whitelist: list(text("addressOrPrefix"), PREFIXES_MAX),
     capture: Type.Optional(Capture),
     detection: Detection,
-    thresholds: Type.Object({ ...BASE, ...OPTIONAL }, closed),
+    thresholds: AllThresholds,
+    thresholds_outgoing: Type.Optional(AnyThresholds),
+    baseline: Type.Optional(BaselineSection),
+    carpet: Type.Optional(CarpetSection),
     hostgroups: list(Group, HOSTGROUPS_MAX),
-    ban: Ban,
+    ...MITIGATION_KEYS,
     state_dir: text("absolutePath", { default: "/var/lib/floodwall" }),
     bgp: Type.Optional(Bgp),
     samples: Samples,

@@ -124,6 +124,7 @@ function expectation(shape: Shape): string {
     case "integer":
       return `must be a whole number from ${shape.minimum} to ${shape.maximum}`;
     case "number":
+      if (shape.maximum !== undefined) return `must be a number from ${shape.minimum} to ${shape.maximum}`;
       return shape.minimum === 0 ? "must be a number, 0 (off) or more" : "must be a number greater than 0";
     case "boolean":
       return "must be true or false";

@@ -14,7 +14,9 @@ export function configWarnings(config: Config, read: ReadVariable): Finding[] {
     ...mirrorWarnings(config),
     ...whitelistWarnings(config),
     ...thresholdWarnings(config),
+    ...floorWarnings(config),
     ...bgpWarnings(config),
+    ...divertWarnings(config),
     ...tokenWarnings(config, read),
     ...notifyWarnings(config, read),
     ...unsetVariables(config, read).map(({ name, path }) => ({
@@ -79,11 +81,38 @@ function* thresholdWarnings({ hostgroups }: Config): Generator<Finding> {
   }
 }
 
+/** A floor at the threshold leaves nothing to learn. */
+function* floorWarnings({ hostgroups }: Config): Generator<Finding> {
+  for (const [group, { baseline, thresholds }] of hostgroups.entries()) {
+    for (const [metric, floor] of (baseline?.floor ?? []).entries()) {
+      const threshold = thresholds[metric] ?? 0;
+      if (threshold === 0 || floor < threshold) continue;
+      const path = group === 0 ? ["baseline", "floor"] : ["hostgroups", group - 1, "baseline"];
+      const rule = `the floor of ${METRICS[metric]}, ${floor}, is not below its threshold ${threshold}: nothing is learned`;
+      yield { path, rule };
+    }
+  }
+}
+
 /** Pairs of metrics as positions in METRICS: tcp_pps is a part of pps, tcp_mbps of mbps. */
 const PARTS = METRICS.flatMap((metric, part) => {
   const whole = METRICS.findIndex((unit) => metric.endsWith(`_${unit}`));
   return whole < 0 ? [] : [[part, whole] as const];
 });
+
+/** What a family cannot have falls back, which is perhaps not meant. */
+function* divertWarnings({ networks, hostgroups, mitigations }: Config): Generator<Finding> {
+  const families = new Set(networks.map(({ family }) => family));
+  for (const [i, { name }] of hostgroups.entries()) {
+    const { ladder, divert } = mitigations[i] ?? { ladder: [], divert: null };
+    if (divert === null || !ladder.some(({ action }) => action === "divert")) continue;
+    for (const family of families) {
+      if ((family === 4 ? divert.nextHop : divert.nextHop6) !== null) continue;
+      const rule = `is absent: hostgroup ${name} cannot divert IPv${family}, and falls back`;
+      yield { path: ["scrubbing", family === 4 ? "next_hop" : "next_hop6"], rule };
+    }
+  }
+}
 
 function* bgpWarnings({ bgp }: Config): Generator<Finding> {
   if (bgp === null) return;

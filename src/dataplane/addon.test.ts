@@ -152,6 +152,7 @@ describe("arrays", () => {
     expect(wrongly((given) => engine.setScreens(given), [1, 2])).toThrow("screens must be a Float64Array");
     expect(wrongly((given) => engine.setWatched(given), "10.0.0.1")).toThrow("addresses must be a Uint8Array");
     expect(wrongly((given) => engine.readSamples(given, HOST), null)).toThrow("address must be a Uint8Array");
+    expect(wrongly((given) => engine.readSamples(HOST, HOST, given), 129)).toThrow("length");
   });
 
   test("refuses an address that has not 16 bytes", () => {

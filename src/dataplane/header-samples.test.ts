@@ -9,7 +9,7 @@ import { networksOf } from "../../test/fixtures/networks.ts";
 import { evenly, LINKTYPE, pcapBytes } from "../../test/fixtures/pcap-writer.ts";
 import { seededRandom } from "../../test/fixtures/seeded-random.ts";
 import { addressToBytes } from "../net/address.ts";
-import { HEADER_RECORD_BYTES, type HeaderRecord, headerRecord } from "../traffic/header-record.ts";
+import { HeaderRecords } from "../traffic/header-record.ts";
 import { decodeHeader } from "../traffic/packet-header.ts";
 import { loadAddon } from "./addon.ts";
 
@@ -19,8 +19,14 @@ const HOSTS = Object.keys(mixedHosts());
 const directory = mkdtempSync(join(tmpdir(), `floodwall-headers-${process.pid}-`));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
+interface Header {
+  readonly frame: Uint8Array;
+  readonly wireBytes: number;
+  readonly standsFor: number;
+}
+
 /** What is sampled of each host when so few packets are counted that all of them are. */
-function sampled(frames: readonly Uint8Array[], linktype = LINKTYPE.ethernet): ReadonlyMap<string, HeaderRecord[]> {
+function sampled(frames: readonly Uint8Array[], linktype = LINKTYPE.ethernet): ReadonlyMap<string, Header[]> {
   const path = join(directory, "frames.pcap");
   writeFileSync(path, pcapBytes(evenly(frames, { stepMs: 0.01 }), { linktype }));
   const windows = { windowMs: 1000, tickMs: 100, idleMs: 60_000 };
@@ -29,11 +35,15 @@ function sampled(frames: readonly Uint8Array[], linktype = LINKTYPE.ethernet): R
     engine.setNetworks(networksOf(NETWORKS));
     const replay = engine.openReplay(path);
     while (replay.advance() !== null);
-    const out = new Uint8Array(frames.length * HEADER_RECORD_BYTES);
     const records = HOSTS.map((host) => {
-      const count = engine.readSamples(addressToBytes(address(host)), out);
-      const copy = out.slice(0, count * HEADER_RECORD_BYTES);
-      return [host, Array.from({ length: count }, (_, i) => headerRecord(copy, i))] as const;
+      const read = new HeaderRecords(frames.length);
+      const count = engine.readSamples(addressToBytes(address(host)), read.bytes);
+      const headerAt = (i: number) => ({
+        frame: read.frame(i),
+        wireBytes: read.wireBytes(i),
+        standsFor: read.standsFor(i),
+      });
+      return [host, Array.from({ length: count }, (_, i) => headerAt(i))] as const;
     });
     return new Map(records);
   } finally {
@@ -52,6 +62,8 @@ describe("sampled headers", () => {
       const of = (...protocols: number[]) => packets.filter(({ header }) => protocols.includes(header?.protocol ?? -1));
       expect(packets.every(({ header }) => header?.destination === address(host))).toBe(true);
       expect(packets).toHaveLength(totals.pps ?? 0);
+      // All of them were kept.
+      for (const { standsFor } of records.get(host) ?? []) expect(standsFor).toBe(1);
       expect(packets.reduce((sum, { wireBytes }) => sum + wireBytes, 0)).toBe(totals.mbps ?? 0);
       expect(of(6)).toHaveLength(totals.tcp_pps ?? 0);
       expect(of(17)).toHaveLength(totals.udp_pps ?? 0);
@@ -65,7 +77,7 @@ describe("sampled headers", () => {
     const packet = (MIXED_FRAMES[0] as Uint8Array).subarray(14);
     const records = sampled([packet], LINKTYPE.raw);
     const [record] = [...records.values()].flat();
-    expect(decodeHeader((record as HeaderRecord).frame)).toMatchObject({ protocol: 6, tcpFlags: 2 });
+    expect(decodeHeader((record as Header).frame)).toMatchObject({ protocol: 6, tcpFlags: 2 });
   });
 
   test(`of mangled packets are read wherever they were counted (SEED=${SEED})`, () => {

@@ -158,12 +158,13 @@ export interface Engine {
   /** Sums by group: row i is group i; addresses are zero. */
   readGroups(out: HostRows): number;
   /**
-   * Recent headers of packets to or from a host, newest last, unbiased. Where not all fit, the newest are taken, those of
+   * Recent headers of packets to or from a host, or to or from hosts that agree with it in the first `length` bits (96
+   * more than an IPv4 prefix has; 128 by default), newest last, unbiased. Where not all fit, the newest are taken, those of
    * one tick evenly from all workers. Returns how many were written. A record is 160 bytes: u32 wire length, u32
-   * captured length, f64 age in milliseconds, u8 direction (0 incoming), 7 bytes zero, 128 bytes from the start of the
-   * Ethernet frame; shorter frames end in zeros (linktypes without Ethernet get an Ethernet header of zeros and the type).
+   * captured length, f64 age in milliseconds, u8 direction (0 incoming), 3 bytes zero, u32 packets of
+   * its worker that it was drawn from, 128 bytes from the start of the Ethernet frame; shorter frames end in zeros (linktypes without Ethernet get an Ethernet header of zeros and the type).
    */
-  readSamples(address: Uint8Array, out: Uint8Array): number;
+  readSamples(address: Uint8Array, out: Uint8Array, length?: number): number;
   stats(): EngineStats;
   close(): void;
 }

@@ -1,104 +1,242 @@
 /**
- * Takes the flow sample of each attack: once at its detection, and again while that showed too few packets, since the
- * packet counter keeps more of a host's headers once it watches it. Knows the attacks whose sample is not complete.
+ * Looks at the packets of each attack: takes the flow sample of its detection, and judges what kind of attack it is, at
+ * once and again about every second while it lasts. Knows the attacks in progress, and keeps some packets of each.
  */
-import { addressToBytes, type IpAddress } from "../net/address.ts";
-import { HEADER_RECORD_BYTES, type HeaderSamples, headerRecord } from "../traffic/header-record.ts";
+import { SAMPLED_PACKETS_MAX } from "../limits.ts";
+import { addressToBytes } from "../net/address.ts";
+import { canonicalPrefix, hostPrefix, mappedLength, type Prefix, prefixContains } from "../net/prefix.ts";
+import { HeaderRecords, type HeaderSamples } from "../traffic/header-record.ts";
 import { decodeHeader } from "../traffic/packet-header.ts";
-import type { Direction } from "../traffic/rates.ts";
 import type { Attack, Now } from "./attack.ts";
-import type { AttackChange } from "./detector.ts";
+import { attackTraffic } from "./attack-traffic.ts";
+import { type Classification, classify } from "./classifier.ts";
+import type { AttackChange, AttackFindings } from "./detector.ts";
+import { PacketReservoir } from "./packet-reservoir.ts";
 import { type Sample, type SampleBounds, type SampledPacket, sampleOf } from "./sample.ts";
+import { isNewKind, NO_VERDICT, nextVerdict, type Verdict } from "./verdict.ts";
 
 /** With so many packets a sample is complete: a sender of a tenth of them is all but certain to be in it. */
 export const ENOUGH_PACKETS = 64;
-/** A sample is of the detection: after so long it stays as it is, ms. */
+/** A sample is of the detection: after so long it stays as it is, and few packets must do for a judgement, ms. */
 export const COMPLETION_MS = 1000;
-/** Headers read at once, unless `samples.per_attack_flows` asks for more: more tell no more, and cost milliseconds. */
-export const HEADERS_READ = 256;
+/** With fewer packets an attack is not judged before that: half of them may be chance. */
+export const LEAST_PACKETS = 16;
+/** With so many times the packets a kind is told again. */
+const FIRMER_FACTOR = 4;
+/** Between two judgements of an attack that lasts, ms: the packet counter's memory goes back about as far. */
+export const JUDGE_AGAIN_MS = 1000;
+/** Packets kept of one attack, unless `samples.per_attack_flows` asks for more: more tell no more. */
+export const PACKETS_KEPT = 256;
+/** And the least, when there are many attacks. */
+const PACKETS_KEPT_LEAST = 32;
+/** Headers in one reading. They are drawn from, so that the newest are not all that is known. */
+export const HEADERS_READ = 8192;
 
 export interface SamplingPolicy extends SampleBounds {
   /** Packets from before the window that tripped have no part in the attack. */
   readonly windowMs: number;
 }
 
-export interface SampledAttack {
-  readonly target: IpAddress;
-  readonly sample: Sample;
-  /** No further reading follows. */
+/** What one look at an attack's packets shows. */
+export interface Reading {
+  /** Of the attack. */
+  readonly id: string;
+  /** The attacked host, or the prefix of an attack that is spread. */
+  readonly target: string;
+  /** null: that of the detection is complete already. */
+  readonly sample: Sample | null;
+  /** The sample is complete with this reading. */
   readonly isComplete: boolean;
+  /** null: too few packets so far. */
+  readonly classification: Classification | null;
+  /** It is the attack's first, or another one than before. */
+  readonly isNewKind: boolean;
+  /** It was told from few packets, and now there are many: enough to see what they have in common. */
+  readonly isFirmer: boolean;
+  /** Those of the attack, as far as they can be told from others. */
+  readonly packets: readonly SampledPacket[];
 }
 
-interface Waiting {
-  readonly direction: Direction;
+/** What of it belongs to the attack's record. */
+export function findingsOf({ sample, classification }: Reading): AttackFindings {
+  return sample === null ? { classification } : { classification, sample };
+}
+
+interface Watched {
+  /** The attacked host, or the prefix of an attack that is spread, which may become a larger one. */
+  prefix: Prefix;
+  readonly packets: PacketReservoir;
   /** Monotonic ms. */
   readonly detectedMs: number;
+  /** As of the last tick. */
+  attack: Attack;
+  verdict: Verdict;
+  /** Packets that it was told from. */
+  toldFrom: number;
+  isSampled: boolean;
+  lastReadMs: number;
+  dueMs: number;
+  /** The lower, the longer ago it was read. */
+  turn: number;
 }
 
 export class AttackSampler {
   readonly #headers: HeaderSamples;
-  #policy: SamplingPolicy | null = null;
-  /** By target, in the order of their next reading. */
-  readonly #waiting = new Map<IpAddress, Waiting>();
-  #records = new Uint8Array(0);
+  readonly #random: () => number;
+  #policy: SamplingPolicy | null;
+  /** By attack. */
+  readonly #watched = new Map<string, Watched>();
+  #turns = 0;
+  readonly #records = new HeaderRecords(HEADERS_READ);
 
-  /** @param policy null: sampling is off. */
-  constructor(headers: HeaderSamples, policy: SamplingPolicy | null) {
+  /** @param policy null: sampling is off. @param random like Math.random. */
+  constructor(headers: HeaderSamples, policy: SamplingPolicy | null, random: () => number = Math.random) {
     this.#headers = headers;
-    this.reconfigure(policy);
+    this.#random = random;
+    this.#policy = policy;
   }
 
   /** Attacks that have a sample keep it. */
   reconfigure(policy: SamplingPolicy | null): void {
     this.#policy = policy;
-    if (policy === null) this.#waiting.clear();
-    else this.#records = new Uint8Array(Math.max(HEADERS_READ, policy.flows) * HEADER_RECORD_BYTES);
+    if (policy === null) this.#watched.clear();
   }
 
-  get waiting(): number {
-    return this.#waiting.size;
+  /** Attacks are here to be looked at, now or later. */
+  get isWatching(): boolean {
+    return this.#watched.size > 0;
   }
 
   attacksChanged(changes: readonly AttackChange[], now: Now): void {
     for (const { kind, attack } of changes) {
+      const watched = this.#watched.get(attack.id);
       if (kind === "started") this.begin(attack, now);
-      else if (kind === "ended") this.#waiting.delete(attack.target);
+      else if (kind === "ended") this.#watched.delete(attack.id);
+      else if (watched !== undefined) {
+        if (attack.carpet !== null) watched.prefix = canonicalPrefix(attack.carpet.prefix);
+        watched.attack = attack;
+      }
     }
   }
 
-  begin({ target, direction }: Attack, now: Now): void {
-    if (this.#policy !== null) this.#waiting.set(target, { direction, detectedMs: now.monotonicMs });
+  /** Also for an attack that an earlier process looked at. Not for one on a hostgroup, which may be many networks. */
+  begin(attack: Attack, now: Now): void {
+    const { id, sample, classification } = attack;
+    const prefix = placeOf(attack);
+    if (this.#policy === null || prefix === null) return;
+    this.#watched.set(id, {
+      prefix,
+      packets: new PacketReservoir(PACKETS_KEPT, this.#random),
+      detectedMs: now.monotonicMs,
+      attack,
+      verdict: { ...NO_VERDICT, held: classification },
+      toldFrom: PACKETS_KEPT,
+      isSampled: sample !== null,
+      lastReadMs: now.monotonicMs,
+      dueMs: now.monotonicMs + (sample === null ? 0 : JUDGE_AGAIN_MS),
+      turn: 0,
+    });
+  }
+
+  /** Something is to be read by now. */
+  isDue(now: Now): boolean {
+    for (const watched of this.#watched.values()) if (isDue(watched, now)) return true;
+    return false;
   }
 
   /**
-   * One reading for each attack that waits, the longest without one first. A reading takes a millisecond or more: a
-   * caller with other work leaves off, and the rest have their turn the next time.
+   * One reading for each attack that is due, those that nobody has judged yet first, then the longest without one. A
+   * reading takes a millisecond or more: a caller with other work leaves off, and the rest have their turn the next time.
    */
-  *readings(now: Now): Generator<SampledAttack> {
-    for (const [target, waiting] of [...this.#waiting]) {
+  *readings(now: Now): Generator<Reading> {
+    const due = [...this.#watched].filter(([, watched]) => isDue(watched, now));
+    due.sort(([, a], [, b]) => Number(a.verdict.held !== null) - Number(b.verdict.held !== null) || a.turn - b.turn);
+    for (const [id, watched] of due) {
       if (this.#policy === null) return;
-      const elapsedMs = now.monotonicMs - waiting.detectedMs;
-      // To the end first: a reading that fails must not be the next one too.
-      this.#waiting.delete(target);
-      this.#waiting.set(target, waiting);
-      const packets = this.#packets(target, waiting.direction, this.#policy.windowMs + elapsedMs);
-      const isComplete = packets.length >= ENOUGH_PACKETS || elapsedMs >= COMPLETION_MS;
-      if (isComplete) this.#waiting.delete(target);
-      yield { target, sample: sampleOf(packets, this.#policy), isComplete };
+      // First: one that cannot be read must not be the next one too.
+      watched.turn = ++this.#turns;
+      this.#collect(watched, this.#policy, now);
+      yield { id, ...this.#judge(watched, this.#policy, now) };
     }
   }
 
-  /** The attack's packets, newest last, that are at most so old. */
-  #packets(target: IpAddress, direction: Direction, ageMaxMs: number): SampledPacket[] {
-    const end = direction === "incoming" ? "destination" : "source";
-    const count = this.#headers.readSamples(addressToBytes(target), this.#records);
-    const packets: SampledPacket[] = [];
-    for (let i = 0; i < count; i++) {
-      const { ageMs, wireBytes, frame } = headerRecord(this.#records, i);
-      if (ageMs > ageMaxMs) continue;
-      const header = decodeHeader(frame);
-      if (header?.[end] === target) packets.push({ header, wireBytes });
-    }
-    return packets;
+  /** Packets of an attack in progress, as far as they can be told from others. */
+  packetsOf({ id }: Pick<Attack, "id">): readonly SampledPacket[] {
+    const watched = this.#watched.get(id);
+    if (watched === undefined) return [];
+    const { isPartOf } = attackTraffic(watched.attack);
+    return watched.packets.packets().filter(({ header }) => isPartOf(header));
   }
+
+  #judge(watched: Watched, policy: SamplingPolicy, now: Now): Omit<Reading, "id"> {
+    const { prefix, attack, verdict } = watched;
+    const target = attack.target ?? prefix.text;
+    const elapsedMs = now.monotonicMs - watched.detectedMs;
+    const all = watched.packets.packets();
+    const isComplete = !watched.isSampled && (all.length >= ENOUGH_PACKETS || elapsedMs >= COMPLETION_MS);
+    const sample = watched.isSampled ? null : sampleOf(all, policy);
+    watched.isSampled ||= isComplete;
+    watched.lastReadMs = now.monotonicMs;
+    watched.dueMs = watched.isSampled ? now.monotonicMs + JUDGE_AGAIN_MS : now.monotonicMs;
+
+    const { isPartOf, unit, timesThreshold } = attackTraffic(attack);
+    const packets = all.filter(({ header }) => isPartOf(header));
+    if (packets.length >= LEAST_PACKETS || elapsedMs >= COMPLETION_MS) {
+      const gate = attack.reason.dominantShareGate;
+      watched.verdict = nextVerdict(verdict, classify(packets, { gate, unit, timesThreshold, held: verdict.held }));
+    }
+    const { held } = watched.verdict;
+    const isNew = isNewKind(verdict, watched.verdict);
+    const isFirmer = held !== null && !isNew && packets.length >= FIRMER_FACTOR * watched.toldFrom;
+    if (isNew || isFirmer) watched.toldFrom = packets.length;
+    return {
+      target,
+      sample,
+      isComplete,
+      classification: held,
+      isNewKind: isNew,
+      isFirmer,
+      packets,
+    };
+  }
+
+  /** Until the sample is complete all over again, since it is of the detection; then what came since. */
+  #collect({ prefix, attack, packets, isSampled, detectedMs, lastReadMs }: Watched, policy: SamplingPolicy, now: Now) {
+    packets.resize(Math.max(this.#packetsEach(), isSampled ? 0 : policy.flows));
+    // Half is forgotten in the time that the rates take to forget: when a flood stops, its packets still are the most.
+    if (isSampled) packets.fade(0.5 ** (JUDGE_AGAIN_MS / Math.max(JUDGE_AGAIN_MS, policy.windowMs)));
+    else packets.clear();
+    const end = attack.direction === "incoming" ? "destination" : "source";
+    const records = this.#records;
+    const count = this.#headers.readSamples(addressToBytes(prefix.address), records.bytes, mappedLength(prefix));
+    // While a flood begins most of the window is from before it: the last moments tell more, if they have enough.
+    const enoughMs = count > PACKETS_KEPT ? records.ageMs(count - PACKETS_KEPT) : Number.POSITIVE_INFINITY;
+    const windowMs = policy.windowMs + now.monotonicMs - detectedMs;
+    // Ages are in whole ticks: one of a whole interval may have been read the last time.
+    const ageMaxMs = isSampled ? now.monotonicMs - lastReadMs - 1 : Math.min(windowMs, enoughMs);
+    for (let i = 0; i < count; i++) {
+      if (records.ageMs(i) > ageMaxMs) continue;
+      packets.offer(records.standsFor(i), () => {
+        const header = decodeHeader(records.frame(i));
+        const isOurs = header !== null && prefixContains(prefix, header[end]);
+        return isOurs ? { header, wireBytes: records.wireBytes(i) } : null;
+      });
+    }
+  }
+
+  #packetsEach(): number {
+    const share = Math.floor(SAMPLED_PACKETS_MAX / this.#watched.size);
+    return Math.max(PACKETS_KEPT_LEAST, Math.min(PACKETS_KEPT, share));
+  }
+}
+
+/** null: it has none. */
+function placeOf({ target, carpet }: Attack): Prefix | null {
+  if (target !== null) return hostPrefix(target);
+  return carpet === null ? null : canonicalPrefix(carpet.prefix);
+}
+
+/** In a calm there is nothing of the attack to be seen: what it was stays held. */
+function isDue({ attack, isSampled, dueMs }: Watched, now: Now): boolean {
+  return dueMs <= now.monotonicMs && (!isSampled || attack.calmSinceMs === null);
 }

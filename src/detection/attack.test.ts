@@ -9,9 +9,9 @@ const limits = thresholds({ pps: 1000, mbps: 10, flows_per_sec: 100, tcp_syn_pps
 
 function attackAt(monotonicMs: number) {
   const seen = rates({ pps: 1500, mbps: 20 });
-  const group = { name: "global", tenant: null, networks: [], thresholds: limits };
-  const detection = { id: "a1", target: address("192.0.2.1"), group, direction: "incoming", metric: 0 } as const;
-  return startAttack({ ...detection, rates: seen, reason: explain(seen) }, { wallMs: 5000, monotonicMs });
+  const subject = { target: address("192.0.2.1"), group: "global", direction: "incoming" } as const;
+  const judged = { thresholds: limits, metric: 0, rates: seen, reason: explain(seen) };
+  return startAttack({ id: "a1", ...subject, ...judged }, { wallMs: 5000, monotonicMs });
 }
 
 describe("thresholds", () => {
@@ -71,6 +71,9 @@ test("the reason tells the shares of all packets", () => {
   const reason = explain(rates({ pps: 1000, udp_pps: 900, tcp_pps: 100, tcp_syn_pps: 50, frag_pps: 900 }));
   expect(reason).toEqual({
     thresholdSource: "static",
+    baseline: null,
+    baselineConfigured: false,
+    warmupRemainingSeconds: null,
     shares: { udp: 0.9, syn: 0.05, tcp: 0.1, icmp: 0, frag: 0.9 },
     dominantShareGate: 0.5,
   });

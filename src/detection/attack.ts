@@ -1,19 +1,23 @@
 /**
- * One attack on one host, from the tick that crossed a threshold to the end of its hysteresis (interface 2.2, 3.2).
- * Knows nothing of bans, storage or the wire.
+ * One attack on one host, or on a hostgroup as a whole, from the tick that crossed a threshold to the end of its
+ * hysteresis (interface 2.2, 3.2). Knows nothing of bans, storage or the wire.
  */
-import type { Hostgroup, Thresholds } from "../config/config.ts";
+import type { Thresholds } from "../config/config.ts";
 import type { IpAddress } from "../net/address.ts";
 import { type Direction, METRICS, type Metric, type Rates } from "../traffic/rates.ts";
+import type { Classification } from "./classifier.ts";
 import type { Reason } from "./reason.ts";
-import type { Sample } from "./sample.ts";
+import type { Sample, SampledPacket } from "./sample.ts";
 
 export interface Attack {
   /** Stable over a restart. */
   readonly id: string;
   readonly scope: "host" | "group";
-  readonly target: IpAddress;
+  /** null: scope group. */
+  readonly target: IpAddress | null;
   readonly group: string;
+  /** The part of the hostgroup that is attacked, and over how many of its hosts that is spread; null: all or one of it. */
+  readonly carpet: { readonly prefix: string; readonly hosts: number } | null;
   readonly direction: Direction;
   /** The first metric in the order of METRICS that was crossed; frozen. */
   readonly metric: Metric;
@@ -24,6 +28,8 @@ export interface Attack {
   readonly reason: Reason;
   /** Taken soon after the start; null before, and when sampling is off. */
   readonly sample: Sample | null;
+  /** What kind of attack it is, judged again while it lasts; null until that can be told. */
+  readonly classification: Classification | null;
   /** Wall clock, ms. */
   readonly startedAt: number;
   /** Wall clock, ms; null while the attack lasts. */
@@ -34,10 +40,20 @@ export interface Attack {
   readonly calmSinceMs: number | null;
 }
 
-/** What others want to hear of an attack. `sampled`: it has a sample now, or a better one. `lasts`: with each tick. */
-export interface AttackEvent {
-  readonly kind: "started" | "lasts" | "sampled" | "ended";
+/**
+ * What others want to hear of an attack. `sampled`: it has a sample now, or a better one. `lasts`: with each tick.
+ */
+export type AttackEvent =
+  | { readonly kind: "started" | "lasts" | "sampled" | "ended"; readonly attack: Attack }
+  | ClassifiedEvent;
+
+/** An attack's kind can be told, by packets of it as far as they can be told from others. */
+export interface ClassifiedEvent {
+  readonly kind: "classified";
   readonly attack: Attack;
+  /** It is the first, or another one than before; else it is the same, told from many more packets. */
+  readonly isNewKind: boolean;
+  readonly packets: readonly SampledPacket[];
 }
 
 /** Both clocks at one moment. */
@@ -48,28 +64,33 @@ export interface Now {
 
 export interface Detection {
   readonly id: string;
-  readonly target: IpAddress;
-  readonly group: Hostgroup;
+  /** null: the hostgroup as a whole. */
+  readonly target: IpAddress | null;
+  readonly group: string;
   readonly direction: Direction;
   /** Index in METRICS of the first metric that was crossed. */
   readonly metric: number;
+  /** Those that it was judged by. */
+  readonly thresholds: Thresholds;
   readonly rates: Rates;
   readonly reason: Reason;
 }
 
 export function startAttack(detection: Detection, now: Now): Attack {
-  const { id, target, group, direction, metric, rates, reason } = detection;
+  const { id, target, group, direction, metric, thresholds, rates, reason } = detection;
   return {
     id,
-    scope: "host",
+    scope: target === null ? "group" : "host",
     target,
-    group: group.name,
+    group,
+    carpet: null,
     direction,
     metric: METRICS[metric] as Metric,
-    threshold: group.thresholds[metric] as number,
-    thresholds: group.thresholds,
+    threshold: thresholds[metric] as number,
+    thresholds,
     reason,
     sample: null,
+    classification: null,
     startedAt: now.wallMs,
     endedAt: null,
     rates,
@@ -94,11 +115,11 @@ export function attackRate(attack: Attack): number {
   return attack.rates[METRICS.indexOf(attack.metric)] ?? 0;
 }
 
-/** Index of the first metric strictly over its threshold, -1 when there is none. A threshold of 0 is off. */
-export function firstCrossed(rates: Rates, thresholds: Thresholds): number {
+/** Index of the first metric strictly over its threshold, -1 when there is none. A threshold of 0 is off. `from`: in `rates`. */
+export function firstCrossed(rates: Rates, thresholds: Rates, from = 0): number {
   for (let i = 0; i < METRICS.length; i++) {
     const threshold = thresholds[i] as number;
-    if (threshold > 0 && (rates[i] as number) > threshold) return i;
+    if (threshold > 0 && (rates[from + i] as number) > threshold) return i;
   }
   return -1;
 }

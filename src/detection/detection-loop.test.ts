@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { type HostRowFields, hostRows, thresholds } from "../../test/fixtures/host-rows.ts";
+import { type HostRowFields, hostRows } from "../../test/fixtures/host-rows.ts";
+import { hostgroup } from "../../test/fixtures/hostgroups.ts";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
 import type { HostRows } from "../traffic/host-rows.ts";
 import { DetectionLoop, type PacketCounter } from "./detection-loop.ts";
@@ -27,6 +28,9 @@ class ScriptedCounter implements PacketCounter {
     out.incoming.set(rows.incoming);
     return this.#rows.length;
   }
+  readGroups(): number {
+    throw new Error("no group is judged as a whole");
+  }
   setWatched(addresses: Uint8Array) {
     this.watched.push(addresses.length / 16);
   }
@@ -36,9 +40,8 @@ function harness(capacity = 8) {
   const clock = new ManualClock();
   const timers = new ManualTimers(clock);
   const counter = new ScriptedCounter();
-  const group = { name: "global", tenant: null, networks: [], thresholds: thresholds({ pps: 10 }) };
   let ids = 0;
-  const policy = { hostgroups: [group], sustainMs: 0, hysteresisMs: 0, maxActive: 10 };
+  const policy = { hostgroups: [hostgroup({ pps: 10 })], sustainMs: 0, hysteresisMs: () => 0, maxActive: 10 };
   const detector = new Detector(policy, () => `a${++ids}`);
   const judge = new TickJudge(counter, detector, capacity);
   const seen: string[] = [];

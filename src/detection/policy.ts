@@ -2,15 +2,24 @@
 import type { Config } from "../config/config.ts";
 import { ACTIVE_ATTACKS_MAX } from "../limits.ts";
 import type { SamplingPolicy } from "./attack-sampler.ts";
+import type { CarpetPolicy } from "./carpet-judge.ts";
 import type { DetectionPolicy } from "./detector.ts";
 
 export function detectionPolicy(config: Config): DetectionPolicy {
+  const seconds = new Map(
+    config.hostgroups.map(({ name }, i) => [name, config.mitigations[i]?.ban.unbanHysteresisSeconds ?? 0]),
+  );
   return {
     hostgroups: config.hostgroups,
     sustainMs: config.detection.sustainMs,
-    hysteresisMs: config.ban.unbanHysteresisSeconds * 1000,
+    // A group that a reload took away leaves its attacks to the global value.
+    hysteresisMs: (group) => 1000 * (seconds.get(group) ?? seconds.get("global") ?? 0),
     maxActive: ACTIVE_ATTACKS_MAX,
   };
+}
+
+export function carpetPolicy(config: Config): CarpetPolicy {
+  return { ...detectionPolicy(config), carpet: config.carpet, networks: config.networks };
 }
 
 /** null: sampling is off. */

@@ -1,26 +1,12 @@
 import { describe, expect, test } from "bun:test";
-import {
-  ethernet,
-  fragments,
-  type IpPacket,
-  icmp,
-  ip,
-  protocol,
-  TCP_FLAGS,
-  tcp,
-  udp,
-} from "../../test/fixtures/frames.ts";
-import { decodeHeader } from "../traffic/packet-header.ts";
-import { type SampledPacket, sampleOf } from "./sample.ts";
+import { fragments, type IpPacket, icmp, ip, protocol, TCP_FLAGS, tcp, udp } from "../../test/fixtures/frames.ts";
+import { sampledPacket } from "../../test/fixtures/sampled-packets.ts";
+import { sampleOf } from "./sample.ts";
 
 const VICTIM = "203.0.113.7";
 const BOUNDS = { top: 10, flows: 20 };
 
-function sampled(packet: IpPacket, wireBytes = 100): SampledPacket {
-  const header = decodeHeader(ethernet(packet));
-  if (header === null) throw new Error("the frame has no header");
-  return { header, wireBytes };
-}
+const sampled = (packet: IpPacket, wireBytes = 100) => sampledPacket(packet, { wireBytes });
 
 const datagram = (src: string, sourcePort: number, destinationPort = 443, wireBytes = 100) =>
   sampled(ip({ src, dst: VICTIM }, udp({ sourcePort, destinationPort })), wireBytes);

@@ -10,6 +10,8 @@ export interface SampledPacket {
   readonly header: PacketHeader;
   /** Length of the frame on the wire. */
   readonly wireBytes: number;
+  /** Packets on the wire that this one was drawn from. */
+  readonly standsFor: number;
 }
 
 /** What the sampled packets with one key come to. */

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { ethernet, ip, udp } from "../../test/fixtures/frames.ts";
 import { FakeHeaderSamples } from "../../test/fixtures/header-samples.ts";
-import { address, hostRows, thresholds } from "../../test/fixtures/host-rows.ts";
+import { address, hostRows } from "../../test/fixtures/host-rows.ts";
+import { hostgroup } from "../../test/fixtures/hostgroups.ts";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
 import { AttackSampler } from "./attack-sampler.ts";
 import { Detector } from "./detector.ts";
@@ -17,9 +18,9 @@ function harness() {
   const timers = new ManualTimers(clock);
   const headers = new FakeHeaderSamples();
   headers.frames = [{ frame: ethernet(ip({ src: "198.51.100.1", dst: VICTIM }, udp())) }];
-  const group = { name: "global", tenant: null, networks: [], thresholds: thresholds({ pps: 10 }) };
-  const policy = { hostgroups: [group], sustainMs: 0, hysteresisMs: 0, maxActive: 10 };
-  const detector = new Detector(policy, () => "a1");
+  let ids = 0;
+  const policy = { hostgroups: [hostgroup({ pps: 10 })], sustainMs: 0, hysteresisMs: () => 0, maxActive: 10 };
+  const detector = new Detector(policy, () => `a${++ids}`);
   const now = () => ({ wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() });
   const seen: string[] = [];
   const loop = new SamplingLoop({
@@ -28,6 +29,8 @@ function harness() {
     after: (ms, fn) => timers.after(ms, fn),
     now,
     onSampled: ({ target, sample }) => seen.push(`${target} ${sample?.totalPackets}`),
+    onClassified: ({ attack: { target, classification }, isNewKind, packets }) =>
+      seen.push(`${target} ${isNewKind ? "" : "still "}${classification?.type} by ${packets.length}`),
     onFault: (cause) => seen.push(String(cause)),
   });
   const tick = (...flooded: string[]) => {
@@ -58,14 +61,37 @@ describe("samples", () => {
     expect(change).toMatchObject({ kind: "ended", attack: { sample: { totalPackets: 1 } } });
   });
 
-  test("are read once a tick while they are incomplete, and no longer than that", () => {
-    const { clock, headers, tick } = harness();
-    for (let ticks = 0; ticks < 20; ticks++) {
+  test("are read once a tick while they are incomplete, and then for judgement once a second", () => {
+    const { clock, headers, seen, tick } = harness();
+    for (let ticks = 0; ticks < 30; ticks++) {
       tick(VICTIM);
       clock.advance(TICK_MS);
     }
-    expect(headers.asked).toHaveLength(11);
+    expect(headers.asked).toHaveLength(12);
+    expect(seen.filter((line) => line === `${VICTIM} 1`)).toHaveLength(11);
     expect(clock.pending).toBe(0);
+  });
+
+  test("tell the kind of the attack once, and it stays with the attack", () => {
+    const { clock, headers, detector, seen, tick } = harness();
+    headers.frames = new Array(100).fill(headers.frames[0]);
+    for (let ticks = 0; ticks < 30; ticks++) {
+      tick(VICTIM);
+      clock.advance(TICK_MS);
+    }
+    expect(seen).toEqual([`${VICTIM} 100`, `${VICTIM} udp_flood by 100`]);
+    expect(detector.active.on(address(VICTIM))?.classification).toMatchObject({ type: "udp_flood", confidence: 1 });
+  });
+
+  test("tell the kind again when there are many more packets to tell it from", () => {
+    const { clock, headers, seen, tick } = harness();
+    for (const count of [16, 63, 64, 256, 256]) {
+      headers.frames = new Array(count).fill(headers.frames[0]);
+      tick(VICTIM);
+      clock.advance(TICK_MS);
+    }
+    const kinds = seen.filter((line) => line.includes("flood"));
+    expect(kinds).toEqual([`${VICTIM} udp_flood by 16`, `${VICTIM} still udp_flood by 64`]);
   });
 
   test("are taken of attacks that an earlier process left without one", () => {
@@ -75,12 +101,12 @@ describe("samples", () => {
       monotonicMs: 0,
     });
     const sample = sampleOf([], { top: 1, flows: 0 });
-    detector.attachSample(address(OTHER), sample);
+    detector.attach("a2", { sample });
     loop.start();
     tick(VICTIM, OTHER);
     clock.advance(READ_AFTER_MS);
     expect(seen).toEqual([`${VICTIM} 1`]);
-    expect(detector.active.get(address(OTHER))?.sample).toBe(sample);
+    expect(detector.active.on(address(OTHER))?.sample).toBe(sample);
   });
 
   test("keep the event loop no longer than their budget", () => {

@@ -1,9 +1,9 @@
 /**
- * Has samples taken in the pauses between ticks, so that no announcement waits for one, and attaches them to their
- * attacks. Knows nothing of where samples go from there.
+ * Has the packets of attacks looked at in the pauses between ticks, so that no announcement waits for it, and attaches
+ * what they show to their attacks. Knows nothing of where that goes from there.
  */
-import type { Attack, Now } from "./attack.ts";
-import type { AttackSampler } from "./attack-sampler.ts";
+import type { Attack, ClassifiedEvent, Now } from "./attack.ts";
+import { type AttackSampler, findingsOf, type Reading } from "./attack-sampler.ts";
 import type { AttackChange, Detector } from "./detector.ts";
 
 /** From a tick to the readings that follow it, ms: by then what the tick ordered has left the process. */
@@ -18,6 +18,8 @@ export interface SamplingLoopOptions {
   readonly after: (ms: number, fn: () => void) => () => void;
   readonly now: () => Now;
   readonly onSampled: (attack: Attack) => void;
+  /** Its kind can be told now, is another, or is told from many more packets. */
+  readonly onClassified: (told: ClassifiedEvent) => void;
   readonly onFault: (cause: unknown) => void;
 }
 
@@ -29,10 +31,10 @@ export class SamplingLoop {
     this.#options = options;
   }
 
-  /** Takes up attacks that an earlier process left without a sample. */
+  /** Takes up attacks that an earlier process left. */
   start(): void {
     const { sampler, detector, now } = this.#options;
-    for (const attack of detector.active.values()) if (attack.sample === null) sampler.begin(attack, now());
+    for (const attack of detector.active.values()) sampler.begin(attack, now());
   }
 
   stop(): void {
@@ -44,21 +46,29 @@ export class SamplingLoop {
   attacksChanged(changes: readonly AttackChange[], at: Now): void {
     const { sampler, after } = this.#options;
     sampler.attacksChanged(changes, at);
-    if (sampler.waiting > 0) this.#cancel ??= after(READ_AFTER_MS, () => this.#read());
+    if (sampler.isDue(at)) this.#cancel ??= after(READ_AFTER_MS, () => this.#read());
   }
 
   #read(): void {
-    const { sampler, detector, now, onSampled, onFault } = this.#options;
+    const { sampler, now, onFault } = this.#options;
     this.#cancel = null;
     const began = now();
     try {
-      for (const { target, sample } of sampler.readings(began)) {
-        const attack = detector.attachSample(target, sample);
-        if (attack !== null) onSampled(attack);
+      for (const reading of sampler.readings(began)) {
+        this.#attach(reading);
         if (now().monotonicMs - began.monotonicMs >= READING_BUDGET_MS) break;
       }
     } catch (cause) {
       onFault(cause);
     }
+  }
+
+  #attach(reading: Reading): void {
+    const { detector, onSampled, onClassified } = this.#options;
+    const attack = detector.attach(reading.id, findingsOf(reading));
+    if (attack === null) return;
+    if (reading.sample !== null) onSampled(attack);
+    const { isNewKind, isFirmer, packets } = reading;
+    if (isNewKind || isFirmer) onClassified({ kind: "classified", attack, isNewKind, packets });
   }
 }

@@ -11,6 +11,8 @@ import type { AttackChange, Detector } from "./detector.ts";
 export interface ScreenedRates {
   /** Returns how many rows there are; the first `capacity` are written, watched hosts before all others. */
   readScreened(out: HostRows): number;
+  /** Sums by hostgroup: row i is group i. Returns how many groups there are. */
+  readGroups(out: HostRows): number;
   /** 16 bytes a host. */
   setWatched(addresses: Uint8Array): void;
 }
@@ -19,6 +21,7 @@ export class TickJudge {
   readonly #source: ScreenedRates;
   readonly #detector: Detector;
   readonly #rows: HostRows;
+  #groups: HostRows = allocateHostRows(0);
   /** Screened rows that found no place and were not judged, in all ticks. */
   overflow = 0;
 
@@ -32,14 +35,23 @@ export class TickJudge {
     const screened = this.#source.readScreened(this.#rows);
     const count = Math.min(screened, this.#rows.capacity);
     this.overflow += screened - count;
-    const changes = this.#detector.judge(this.#rows, count, now);
+    const changes = this.#detector.judge(this.#rows, count, now, this.#sums());
     if (changes.some(({ kind }) => kind !== "lasts")) this.watchAttacked();
     return changes;
   }
 
+  /** null: no hostgroup is judged as a whole. */
+  #sums(): HostRows | null {
+    const { groupsToRead } = this.#detector;
+    if (groupsToRead === 0) return null;
+    if (this.#groups.capacity !== groupsToRead) this.#groups = allocateHostRows(groupsToRead);
+    this.#source.readGroups(this.#groups);
+    return this.#groups;
+  }
+
   /** Also needed once after attacks were restored. */
   watchAttacked(): void {
-    const targets = [...this.#detector.active.keys()];
+    const targets = [...this.#detector.active.targets()];
     const addresses = new Uint8Array(targets.length * 16);
     targets.forEach((target, i) => {
       addresses.set(addressToBytes(target), i * 16);

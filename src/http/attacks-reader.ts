@@ -19,7 +19,7 @@ export class AttacksReader implements Reader<AttackView> {
   }
 
   see(view: AttackView): void {
-    const owner = this.#tenancy.tenantOf(view.attack.target);
+    const owner = this.#tenancy.ownerOf(view.attack);
     const { tenant } = this.#principal;
     if (tenant !== null && tenant !== owner) return;
     const list = isActive(view.attack) ? this.#active : this.#recent;

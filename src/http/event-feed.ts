@@ -5,6 +5,7 @@
  */
 import type { Principal } from "../access/principal.ts";
 import type { Tenancy } from "../access/tenancy.ts";
+import type { Attack } from "../detection/attack.ts";
 import { EVENT_RING_BYTES, EVENT_STREAMS_MAX, EVENT_STREAMS_PER_TOKEN } from "../limits.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
@@ -85,7 +86,7 @@ export class EventFeed {
     if (!this.#isListenedTo) return;
     const { kind, view } = event;
     const { id } = kind === "attack" ? view.attack : view.ban;
-    const phase = kind === "attack" ? String(view.attack.endedAt) : view.ban.state;
+    const phase = kind === "attack" ? attackPhase(view.attack) : view.ban.state;
     this.#throttle.offer({ key: `${kind} ${id}`, phase, event });
   }
 
@@ -187,8 +188,8 @@ export class EventFeed {
 
   #tell(event: FeedEvent): void {
     const { kind, view } = event;
-    const { target } = kind === "attack" ? view.attack : view.ban;
-    const tenant = this.#options.tenancy().tenantOf(target);
+    const tenancy = this.#options.tenancy();
+    const tenant = kind === "attack" ? tenancy.ownerOf(view.attack) : tenancy.tenantOf(view.ban.target);
     const wire = kind === "attack" ? attackToWire(view, tenant) : banToWire(view);
     const id = this.#nextId();
     const bytes = encode(kind, id, JSON.stringify(wire));
@@ -224,6 +225,10 @@ export class EventFeed {
 
 function encode(event: EventName, id: number, data: string): Uint8Array<ArrayBuffer> {
   return utf8.encode(`event: ${event}\nid: ${id}\ndata: ${data}\n\n`);
+}
+
+function attackPhase({ endedAt, classification }: Attack): string {
+  return `${endedAt} ${classification?.type}`;
 }
 
 /** As in the lists. */

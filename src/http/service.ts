@@ -2,6 +2,7 @@
 import type { Tenancy } from "../access/tenancy.ts";
 import type { AuditAnswer, AuditFilters, AuditRange } from "../audit/audit-trail.ts";
 import type { BgpConfig, Thresholds } from "../config/config.ts";
+import type { RouteTerms } from "../config/mitigation-section.ts";
 import type { SourceView } from "../dataplane/capture.ts";
 import type { Attack } from "../detection/attack.ts";
 import type { RouteState } from "../mitigation/announcer.ts";
@@ -74,6 +75,8 @@ export interface StatusView {
   readonly hostgroups: readonly HostgroupView[];
   /** null: no announcer is configured. */
   readonly bgp: BgpView | null;
+  /** Where diverted traffic goes; null: nothing is said of it. */
+  readonly scrubbing: RouteTerms | null;
   /** Channels that are set up. */
   readonly notify: NotifyView;
   /** A newer release; null: none is known of, or nobody asks. */
@@ -150,6 +153,9 @@ export interface HostView {
   readonly group: string;
   readonly rates: Rates;
   readonly ratesOut: Rates;
+  /** The base trio that is normal; null: no baseline is configured for its group. */
+  readonly baseline: Rates | null;
+  readonly baselineOut: Rates | null;
   /** The attack in progress. */
   readonly attack: Pick<Attack, "metric" | "direction"> | null;
 }

@@ -1,6 +1,5 @@
 import { expect, test } from "bun:test";
 import { attack, ban } from "../../test/fixtures/views.ts";
-import type { IpAddress } from "../net/address.ts";
 import { AnnouncementTimer } from "./announcement-timer.ts";
 import type { RouteState } from "./announcer.ts";
 import type { Ban } from "./ban.ts";
@@ -10,11 +9,11 @@ const lasts = { kind: "lasts", attack: attack() } as const;
 const ended = { kind: "ended", attack: attack() } as const;
 
 function harness() {
-  const active = new Map<IpAddress, Ban>();
+  const active = new Map<string, Ban>();
   const route: { state: RouteState } = { state: { kind: "pending" } };
   const measured: number[] = [];
   const timer = new AnnouncementTimer({ active, routeState: () => route.state }, (ms) => measured.push(ms));
-  const banned = () => active.set(ban().target, ban());
+  const banned = () => active.set(ban().prefix.text, ban());
   return { timer, route, measured, banned };
 }
 

@@ -1,13 +1,13 @@
 /** How long it takes from the detection of an attack until the route of its first ban is out. */
 import type { AttackChange } from "../detection/detector.ts";
-import type { IpAddress } from "../net/address.ts";
 import type { BanEngine } from "./ban-engine.ts";
+import { prefixUnderAttack } from "./ban-subject.ts";
 
 export class AnnouncementTimer {
   readonly #bans: Pick<BanEngine, "active" | "routeState">;
   readonly #onAnnounced: (elapsedMs: number) => void;
-  /** Monotonic ms of detection, by target, until the route is out or the attack is over. */
-  readonly #detectedMs = new Map<IpAddress, number>();
+  /** Monotonic ms of detection, by prefix, until the route is out or the attack is over. */
+  readonly #detectedMs = new Map<string, number>();
 
   constructor(bans: Pick<BanEngine, "active" | "routeState">, onAnnounced: (elapsedMs: number) => void) {
     this.#bans = bans;
@@ -17,19 +17,20 @@ export class AnnouncementTimer {
   /** To be told before the ban engine: a ban that was there before says nothing of how fast we are. */
   attacksChanged(changes: readonly AttackChange[], monotonicMs: number): void {
     for (const { kind, attack } of changes) {
-      if (kind === "ended") this.#detectedMs.delete(attack.target);
-      else if (kind === "started" && !this.#bans.active.has(attack.target)) {
-        this.#detectedMs.set(attack.target, monotonicMs);
-      }
+      if (kind === "lasts") continue;
+      const prefix = prefixUnderAttack(attack)?.text;
+      if (prefix === undefined) continue;
+      if (kind === "ended") this.#detectedMs.delete(prefix);
+      else if (!this.#bans.active.has(prefix)) this.#detectedMs.set(prefix, monotonicMs);
     }
   }
 
   /** The announcer has news. */
   routesChanged(monotonicMs: number): void {
-    for (const [target, detectedMs] of this.#detectedMs) {
-      const ban = this.#bans.active.get(target);
+    for (const [prefix, detectedMs] of this.#detectedMs) {
+      const ban = this.#bans.active.get(prefix);
       if (ban === undefined || this.#bans.routeState(ban)?.kind !== "announced") continue;
-      this.#detectedMs.delete(target);
+      this.#detectedMs.delete(prefix);
       this.#onAnnounced(monotonicMs - detectedMs);
     }
   }

@@ -14,15 +14,33 @@ import { hostPrefix } from "../net/prefix.ts";
 import { admit } from "./admission.ts";
 
 describe("admission", () => {
-  const state = { isBanned: true, active: 99 };
-  test("checks the whitelist, the networks, an active ban and the cap in this order", () => {
-    expect(admit(WHITELISTED, policy({ isInNetworks: () => false }), state)).toMatchObject({ reason: "whitelisted" });
-    expect(admit(address("203.0.113.1"), policy(), state)).toMatchObject({ reason: "outside configured networks" });
-    expect(admit(victim, policy(), state)).toEqual({ kind: "refresh" });
-    expect(admit(victim, policy(), { isBanned: false, active: 2 })).toMatchObject({
-      reason: "max_active_bans reached",
+  const everything = { isBanned: true, active: 99, addresses: () => 256 };
+  const free = { isBanned: false, active: 1, addresses: () => 1 };
+  const request = (target = victim, isCoolingDown = true) => ({ target, prefix: hostPrefix(target), isCoolingDown });
+
+  test("checks the whitelist, the networks, an active ban, the cooldown, the cap and the fraction in this order", () => {
+    const strict = policy({ maxBannedFraction: 0.5 });
+    const nowhere = policy({ isInNetworks: () => false });
+    expect(admit(request(WHITELISTED), nowhere, everything)).toMatchObject({ reason: "whitelisted" });
+    expect(admit(request(address("203.0.113.1")), strict, everything)).toMatchObject({
+      reason: "outside configured networks",
     });
-    expect(admit(victim, policy(), { isBanned: false, active: 1 })).toEqual({ kind: "admitted" });
+    expect(admit(request(), strict, everything)).toEqual({ kind: "refresh" });
+    const unbanned = { ...everything, isBanned: false };
+    expect(admit(request(), strict, unbanned)).toMatchObject({ reason: "cooldown after unban" });
+    expect(admit(request(victim, false), strict, unbanned)).toMatchObject({ reason: "max_active_bans reached" });
+    expect(admit(request(victim, false), strict, { ...unbanned, active: 1 })).toMatchObject({
+      reason: "max_banned_fraction reached",
+    });
+    expect(admit(request(victim, false), strict, free)).toEqual({ kind: "admitted" });
+  });
+
+  test("lets as many addresses be banned as the fraction says, and no more", () => {
+    const strict = policy({ maxBannedFraction: 0.25, addresses: () => 8 });
+    expect(admit(request(victim, false), strict, free)).toEqual({ kind: "admitted" });
+    expect(admit(request(victim, false), strict, { ...free, addresses: () => 2 })).toMatchObject({
+      reason: "max_banned_fraction reached",
+    });
   });
 });
 
@@ -53,7 +71,7 @@ describe("an attack", () => {
     const { engine, announcer } = harness({ dryRun: true });
     engine.attacksChanged([started(attackOn())], 0);
     expect(announcer.wanted).toEqual([]);
-    expect(engine.active.get(victim)).toMatchObject({ state: "active", dryRun: true });
+    expect(engine.active.get(hostPrefix(victim).text)).toMatchObject({ state: "active", dryRun: true });
   });
 
   test("whose ban is refused asks again while it lasts", () => {
@@ -97,9 +115,9 @@ describe("an attack", () => {
     engine.ban(victim, 0);
     const attack = attackOn();
     engine.attacksChanged([started(attack)], 100);
-    expect(engine.banOf(attack)).toMatchObject({ manual: true, attackId: attack.id });
+    expect(engine.banOf(attack)).toMatchObject({ manual: true, heldBy: [attack.id] });
     engine.attacksChanged([ended(attack)], 200);
-    expect(engine.active.get(victim)).toMatchObject({ state: "active", manual: true });
+    expect(engine.active.get(hostPrefix(victim).text)).toMatchObject({ state: "active", manual: true });
   });
 });
 
@@ -268,7 +286,7 @@ describe("a restart", () => {
     const after = harness({ dryRun: true });
     after.engine.restore({ bans: [...before.disk.values()], attacks: [] }, 1);
     expect(after.announcer.wanted).toEqual([]);
-    expect(after.engine.active.get(victim)?.dryRun).toBe(true);
+    expect(after.engine.active.get(hostPrefix(victim).text)?.dryRun).toBe(true);
   });
 
   test("in the middle of an attack whose ban an operator lifted does not ban again", () => {

@@ -4,64 +4,66 @@
  * itself is stored by the next flush(), so that no disk stands between an attack and its route: a process killed in
  * between finds a route that it does not want at its next start, withdraws it, and detects the attack anew.
  */
-import { type Attack, attackRate } from "../detection/attack.ts";
+import { isDeepStrictEqual } from "node:util";
+import type { Attack } from "../detection/attack.ts";
 import type { AttackChange } from "../detection/detector.ts";
 import type { IpAddress } from "../net/address.ts";
 import { hostPrefix, type Prefix } from "../net/prefix.ts";
-import { type AdmissionPolicy, admit, type Refusal } from "./admission.ts";
+import { ActiveBans } from "./active-bans.ts";
+import { type Admission, type AdmissionPolicy, admit, type Refusal } from "./admission.ts";
 import type { Announcer, Route, RouteState } from "./announcer.ts";
-import { type Ban, type BanEvent, MANUAL_UNBAN, next } from "./ban.ts";
+import { type Ban, type BanEvent, MANUAL_UNBAN, next, wantedRoutes } from "./ban.ts";
+import { prefixUnderAttack } from "./ban-subject.ts";
 import { type BanCount, CountedBans, countBans } from "./counted-bans.ts";
 import { covers, EndedBans } from "./ended-bans.ts";
+import { newBan } from "./new-ban.ts";
+import { type BanTerms, type Circumstances, planOf, type RuleMaker } from "./plan.ts";
+import { isCoolingDown } from "./repetition.ts";
+import { RouteWatch } from "./route-watch.ts";
+import { UnsavedBans, type UnsavedBansOptions } from "./unsaved-bans.ts";
 
 export interface MitigationPolicy extends AdmissionPolicy {
   readonly dryRun: boolean;
-  readonly ttlSeconds: number;
-  /** The blackhole route of a prefix; null without a BGP speaker. */
-  routeFor(prefix: Prefix): Route | null;
+  /** How long rules wait until it can be told what an attack is; 0: that is never told. */
+  readonly evidenceWaitMs: number;
+  /** The same object for all addresses of one hostgroup. */
+  termsOf(target: IpAddress): BanTerms;
 }
 
-/** Where bans survive the process. */
-export interface BanStore {
-  saveBan(ban: Ban): void;
-  removeBan(id: string): void;
-  /** Returns when all that `writes` did is on disk, or throws and none of it is: one wait, however many bans. */
-  atOnce(writes: () => void): void;
-}
-
-export interface BanEngineOptions {
+export interface BanEngineOptions extends UnsavedBansOptions {
   readonly policy: MitigationPolicy;
-  readonly store: BanStore;
   readonly announcer: Announcer | null;
+  readonly packetsOf: Circumstances["packetsOf"];
+  readonly makeRules: RuleMaker;
   readonly newId: () => string;
   /** Ended bans that stay in the table and the store. */
   readonly endedKept: number;
   /** After any change of a ban; `previous` is null for a new one. */
   readonly onChange: (ban: Ban, previous: Ban | null) => void;
-  /** A change waits for flush(), which is due in some milliseconds. */
-  readonly onUnsaved: () => void;
-  /** A write failed. What happened by itself holds all the same and is written again with the next flush(). */
-  readonly onStoreFault: (cause: unknown) => void;
 }
 
 export class BanEngine {
   readonly #options: BanEngineOptions;
   #policy: MitigationPolicy;
-  readonly #active = new CountedBans<IpAddress>();
+  readonly #active = new ActiveBans();
   /** Refused bans of attacks in progress, by attack. They are asked for again each tick. */
   readonly #refused = new CountedBans<string>();
   readonly #ended: EndedBans;
+  /** Attacks in progress, as they were heard of last. */
+  readonly #attacks = new Map<string, Attack>();
   /** Attacks whose ban an operator lifted: they get no other. */
   readonly #pardoned = new Set<string>();
-  /** What waits for flush(), by id; null: forgotten, to be removed from the store. */
-  readonly #unsaved = new Map<string, Ban | null>();
+  readonly #unsaved: UnsavedBans;
+  readonly #routes: RouteWatch;
   /** The routes of the active bans are others than the announcer knows. */
   #areRoutesStale = false;
 
   constructor(options: BanEngineOptions) {
     this.#options = options;
     this.#policy = options.policy;
-    this.#ended = new EndedBans(options.endedKept, (id) => this.#saveSoon(id, null));
+    this.#unsaved = new UnsavedBans(options);
+    this.#routes = new RouteWatch(options.announcer);
+    this.#ended = new EndedBans(options.endedKept, (id) => this.#unsaved.soon(id, null));
   }
 
   /**
@@ -69,90 +71,117 @@ export class BanEngine {
    * and what lost its attack, and wants the rest.
    */
   restore({ bans, attacks }: { bans: readonly Ban[]; attacks: readonly Attack[] }, wallMs: number): void {
-    const known = new Set(attacks.map(({ id }) => id));
+    for (const attack of attacks) if (prefixUnderAttack(attack) !== null) this.#attacks.set(attack.id, attack);
     for (const ban of bans) {
-      if (ban.state === "active") this.#active.set(ban.target, ban);
+      if (ban.state === "active") this.#active.put(ban);
       else this.#ended.add(ban);
       // Of an attack that is over nobody would ever take the pardon back.
-      const { attackId, reason } = ban;
-      if (attackId !== null && reason === MANUAL_UNBAN && known.has(attackId)) this.#pardoned.add(attackId);
+      if (ban.reason === MANUAL_UNBAN) this.#pardon(ban.heldBy.filter((id) => this.#attacks.has(id)));
     }
     // A process killed between writing a ban and its attack leaves a ban whose attack nobody would see end.
     for (const ban of [...this.#active.values()]) {
-      if (ban.attackId !== null && !known.has(ban.attackId)) this.#apply(ban, { kind: "attack_ended" }, wallMs);
+      const lost = ban.heldBy.filter((id) => !this.#attacks.has(id));
+      for (const attackId of lost) this.#applyTo(ban.prefix, { kind: "attack_ended", attackId }, wallMs);
     }
-    this.#endExpired(wallMs);
+    for (const ban of [...this.#active.values()]) this.#applyTo(ban.prefix, { kind: "clock" }, wallMs);
     this.reconfigure(this.#policy, wallMs);
   }
 
-  /** All changes of one tick. */
+  /** All changes of one tick, or what became known of an attack in between. */
   attacksChanged(changes: readonly AttackChange[], wallMs: number): void {
     for (const change of changes) this.#attackChanged(change, wallMs);
     this.#wantRoutesIfStale();
   }
 
+  /** It is known now what the attack is, or better than before, or it became another: rules follow. */
+  attackClassified(attack: Attack, wallMs: number): void {
+    if (!this.#attacks.has(attack.id)) return;
+    this.#attacks.set(attack.id, attack);
+    const ban = this.#banOn(prefixUnderAttack(attack));
+    if (ban !== undefined) this.#change(ban, this.#reconsidered(ban, wallMs, { isToldAnew: true }));
+    this.#wantRoutesIfStale();
+  }
+
   /** By an operator. Throws when the store cannot keep it: then there is no ban. */
   ban(target: IpAddress, wallMs: number): Ban {
-    const admission = this.#admit(target);
-    if (admission.kind === "refused") return { ...this.#newBan(target, null, wallMs), ...rejection(admission.reason) };
-    const existing = this.#active.get(target);
+    const prefix = hostPrefix(target);
+    const admission = this.#admit({ target, prefix, isCoolingDown: false });
+    if (admission.kind === "refused") return { ...this.#newBan(prefix, null, wallMs), ...rejection(admission.reason) };
+    const existing = this.#active.get(prefix.text) ?? null;
+    const { ttlSeconds } = this.#policy.termsOf(target).ban;
     const ban =
-      existing === undefined
-        ? this.#newBan(target, null, wallMs)
-        : next(existing, { kind: "refreshed", ttlSeconds: this.#policy.ttlSeconds }, wallMs);
-    this.#saveOrThrow(ban);
-    this.#put(ban, existing ?? null);
+      existing === null
+        ? this.#newBan(prefix, null, wallMs)
+        : this.#reconsidered(next(existing, { kind: "refreshed", ttlSeconds }, wallMs), wallMs);
+    this.#unsaved.now(ban);
+    this.#put(ban, existing);
     this.#wantRoutesIfStale();
     return ban;
   }
 
   /** By an operator. null: the address has no active ban. Throws when the store cannot keep it: then the ban stays. */
   unban(target: IpAddress, wallMs: number): Ban | null {
-    const ban = this.#active.get(target);
+    const ban = this.#active.get(hostPrefix(target).text);
     if (ban === undefined) return null;
     const withdrawn = next(ban, { kind: "unbanned" }, wallMs);
-    this.#saveOrThrow(withdrawn);
-    if (ban.attackId !== null) this.#pardoned.add(ban.attackId);
+    this.#unsaved.now(withdrawn);
+    this.#pardon(ban.heldBy);
     this.#put(withdrawn, ban);
     this.#wantRoutesIfStale();
     return withdrawn;
   }
 
-  /** Ends what has expired. */
+  /** Ends what has expired, climbs the ladders, and looks at what has become of routes. */
   tick(wallMs: number): void {
-    this.#endExpired(wallMs);
+    for (const ban of [...this.#active.values()]) {
+      this.#change(ban, this.#reconsidered(next(ban, { kind: "clock" }, wallMs), wallMs));
+    }
     this.#wantRoutesIfStale();
   }
 
   /** The wall clock was set by so much; to be told before the new time is used for anything else. */
   clockStepped(byMs: number, wallMs: number): void {
-    for (const ban of [...this.#active.values()]) this.#apply(ban, { kind: "clock_stepped", byMs }, wallMs);
+    for (const ban of [...this.#active.values()]) {
+      this.#routes.forget(ban.id);
+      this.#change(ban, next(ban, { kind: "clock_stepped", byMs }, wallMs));
+    }
   }
 
   /** Stores what happened by itself since the last time; all of it waits on when the write fails. */
   flush(): void {
-    if (this.#unsaved.size === 0) return;
-    try {
-      this.#write(this.#unsaved);
-    } catch (cause) {
-      this.#options.onStoreFault(cause);
-    }
+    this.#unsaved.flush();
+  }
+
+  get unsaved(): number {
+    return this.#unsaved.size;
   }
 
   reconfigure(policy: MitigationPolicy, wallMs: number): void {
+    const before = this.#policy;
     this.#policy = policy;
     for (const ban of [...this.#active.values()]) {
-      const isInNetworks = policy.isInNetworks(ban.target);
-      const isWhitelisted = policy.isWhitelisted(ban.target);
-      const route = policy.routeFor(ban.prefix);
-      this.#apply(ban, { kind: "policy", isInNetworks, isWhitelisted, dryRun: policy.dryRun, route }, wallMs);
+      const terms = policy.termsOf(ban.target);
+      const { dryRun } = policy;
+      // What was refused under other terms is tried again.
+      const fallback = isDeepStrictEqual(before.termsOf(ban.target), terms) ? ban.fallback : null;
+      const event: BanEvent = {
+        kind: "policy",
+        isInNetworks: policy.isInNetworks(ban.target),
+        isWhitelisted: policy.isWhitelisted(ban.target),
+        dryRun,
+        escalation: terms.hasEscalation ? terms.ladder : null,
+        plan: planOf({ ...ban, dryRun, fallback }, terms, this.#circumstances(ban.heldBy, null), wallMs),
+        isOut: this.#routes.newsOf(ban, wallMs).isOut,
+      };
+      this.#change(ban, next(ban, event, wallMs));
     }
     // Also when nothing changed: the announcer of a service that starts knows no route yet.
     this.#areRoutesStale = true;
     this.#wantRoutesIfStale();
   }
 
-  get active(): ReadonlyMap<IpAddress, Ban> {
+  /** By the text of their prefix. */
+  get active(): ReadonlyMap<string, Ban> {
     return this.#active;
   }
 
@@ -168,110 +197,100 @@ export class BanEngine {
 
   /** The ban that an attack has or had. */
   banOf(attack: Attack): Ban | null {
-    const active = this.#active.get(attack.target);
+    const active = this.#banOn(prefixUnderAttack(attack));
     if (active !== undefined && (attack.endedAt === null || covers(active, attack))) return active;
     return this.#refused.get(attack.id) ?? this.#ended.of(attack);
   }
 
-  /** null where nothing is to be announced: not active, virtual, or no speaker. */
+  /** null where nothing is to be announced: not active, virtual, only watched, or no speaker. */
   routeState(ban: Ban): RouteState | null {
-    const { announcer } = this.#options;
-    return announcer !== null && isAnnounced(ban) ? announcer.routeState(ban.prefix) : null;
-  }
-
-  get unsaved(): number {
-    return this.#unsaved.size;
+    return this.#routes.stateOf(ban);
   }
 
   #attackChanged({ kind, attack }: AttackChange, wallMs: number): void {
-    const ban = this.#active.get(attack.target);
+    const prefix = prefixUnderAttack(attack);
+    if (prefix === null) return;
     if (kind === "ended") {
-      this.#attackEnded(attack, wallMs);
-    } else if (ban !== undefined) {
-      this.#apply(ban, { kind: "attack_lasts", attackId: attack.id, ttlSeconds: this.#policy.ttlSeconds }, wallMs);
-    } else if (!this.#pardoned.has(attack.id)) {
-      this.#banAttacked(attack, wallMs);
+      this.#attackEnded(attack, prefix, wallMs);
+      return;
     }
+    this.#attacks.set(attack.id, attack);
+    const { ttlSeconds } = this.#policy.termsOf(prefix.address).ban;
+    if (this.#active.has(prefix.text)) {
+      this.#applyTo(prefix, { kind: "attack_lasts", attackId: attack.id, ttlSeconds }, wallMs);
+    } else if (!this.#pardoned.has(attack.id)) this.#banAttacked(prefix, attack, wallMs);
   }
 
-  #banAttacked(attack: Attack, wallMs: number): void {
-    const admission = this.#admit(attack.target);
+  #banAttacked(prefix: Prefix, attack: Attack, wallMs: number): void {
+    const { ban: config } = this.#policy.termsOf(prefix.address);
+    const isCooling = isCoolingDown(this.#ended.lastOf(prefix), config, wallMs);
+    const admission = this.#admit({ target: prefix.address, prefix, isCoolingDown: isCooling });
     const previous = this.#refused.get(attack.id) ?? null;
     if (admission.kind === "refused") {
       if (previous?.reason === admission.reason) return;
-      const rejected = { ...this.#newBan(attack.target, attack, wallMs), ...rejection(admission.reason) };
+      const rejected = { ...this.#newBan(prefix, attack, wallMs), ...rejection(admission.reason) };
       this.#refused.set(attack.id, rejected);
       this.#options.onChange(rejected, previous);
       return;
     }
     this.#refused.delete(attack.id);
-    const ban = this.#newBan(attack.target, attack, wallMs);
+    const ban = this.#newBan(prefix, attack, wallMs);
     this.#put(ban, null);
-    this.#saveSoon(ban.id, ban);
+    this.#unsaved.soon(ban.id, ban);
   }
 
-  #attackEnded(attack: Attack, wallMs: number): void {
-    const ban = this.#active.get(attack.target);
-    if (ban?.attackId === attack.id) this.#apply(ban, { kind: "attack_ended" }, wallMs);
+  #attackEnded(attack: Attack, prefix: Prefix, wallMs: number): void {
+    this.#applyTo(prefix, { kind: "attack_ended", attackId: attack.id }, wallMs);
     const refused = this.#refused.get(attack.id);
     if (refused !== undefined) {
       this.#refused.delete(attack.id);
       this.#ended.add(refused);
-      this.#saveSoon(refused.id, refused);
+      this.#unsaved.soon(refused.id, refused);
     }
     this.#pardoned.delete(attack.id);
+    this.#attacks.delete(attack.id);
   }
 
-  #endExpired(wallMs: number): void {
-    for (const ban of [...this.#active.values()]) this.#apply(ban, { kind: "clock" }, wallMs);
+  /** What is to be done for it now, of what is known now. */
+  #reconsidered(ban: Ban, wallMs: number, { isToldAnew } = { isToldAnew: false }): Ban {
+    if (ban.state !== "active") return ban;
+    const news = this.#routes.newsOf(ban, wallMs);
+    const settled = news.isSettled ? next(ban, { kind: "announced" }, wallMs) : ban;
+    const circumstances = { ...this.#circumstances(ban.heldBy, news.refusal), isToldAnew };
+    const plan = planOf(settled, this.#policy.termsOf(ban.target), circumstances, wallMs);
+    return next(settled, { kind: "planned", plan, isOut: news.isOut }, wallMs);
   }
 
-  #apply(ban: Ban, event: BanEvent, wallMs: number): void {
-    const changed = next(ban, event, wallMs);
+  #circumstances(heldBy: readonly string[], refusal: string | null): Circumstances {
+    const { makeRules, packetsOf } = this.#options;
+    const attacks = heldBy.flatMap((id) => this.#attacks.get(id) ?? []);
+    return { attacks, refusal, isToldAnew: false, packetsOf, makeRules, evidenceWaitMs: this.#policy.evidenceWaitMs };
+  }
+
+  #banOn(prefix: Prefix | null): Ban | undefined {
+    return prefix === null ? undefined : this.#active.get(prefix.text);
+  }
+
+  #applyTo(prefix: Prefix, event: BanEvent, wallMs: number): void {
+    const ban = this.#active.get(prefix.text);
+    if (ban !== undefined) this.#change(ban, next(ban, event, wallMs));
+  }
+
+  /** By itself: stored soon. */
+  #change(ban: Ban, changed: Ban): void {
     if (changed === ban) return;
     this.#put(changed, ban);
-    this.#saveSoon(changed.id, changed);
+    this.#unsaved.soon(changed.id, changed);
   }
 
   #put(ban: Ban, previous: Ban | null): void {
-    if (ban.state === "active") {
-      this.#active.set(ban.target, ban);
-    } else {
-      this.#active.delete(ban.target);
+    this.#active.put(ban);
+    if (ban.state !== "active") {
       this.#ended.add(ban);
+      this.#routes.forget(ban.id);
     }
-    if (previous === null || isAnnounced(ban) !== isAnnounced(previous) || ban.route !== previous.route) {
-      this.#areRoutesStale = true;
-    }
+    if (previous === null || areRoutesOther(ban, previous)) this.#areRoutesStale = true;
     this.#options.onChange(ban, previous);
-  }
-
-  #saveSoon(id: string, ban: Ban | null): void {
-    this.#unsaved.set(id, ban);
-    this.#options.onUnsaved();
-  }
-
-  /** With all that waits, so that the disk never has a later change without the earlier ones. */
-  #saveOrThrow(ban: Ban): void {
-    try {
-      this.#write(new Map([...this.#unsaved, [ban.id, ban]]));
-    } catch (cause) {
-      this.#options.onStoreFault(cause);
-      throw cause;
-    }
-  }
-
-  /** All that waits is among the changes. */
-  #write(changes: ReadonlyMap<string, Ban | null>): void {
-    const { store } = this.#options;
-    const writes = () => {
-      for (const [id, ban] of changes) {
-        if (ban === null) store.removeBan(id);
-        else store.saveBan(ban);
-      }
-    };
-    store.atOnce(writes);
-    this.#unsaved.clear();
   }
 
   /** Once for all changes of a call: the announcer takes the whole set each time. */
@@ -279,42 +298,42 @@ export class BanEngine {
     if (!this.#areRoutesStale) return;
     this.#areRoutesStale = false;
     const routes: Route[] = [];
-    for (const ban of this.#active.values()) if (isAnnounced(ban) && ban.route !== null) routes.push(ban.route);
+    for (const ban of this.#active.values()) routes.push(...wantedRoutes(ban));
     this.#options.announcer?.want(routes);
   }
 
-  #admit(target: IpAddress) {
-    return admit(target, this.#policy, { isBanned: this.#active.has(target), active: this.#active.size });
+  #pardon(attackIds: readonly string[]): void {
+    for (const id of attackIds) this.#pardoned.add(id);
   }
 
-  #newBan(target: IpAddress, attack: Attack | null, wallMs: number): Ban {
-    const prefix = hostPrefix(target);
-    return {
-      id: this.#options.newId(),
-      target,
-      prefix,
-      method: "blackhole",
-      state: "active",
-      dryRun: this.#policy.dryRun,
-      manual: attack === null,
-      attackId: attack?.id ?? null,
-      metric: attack?.metric ?? null,
-      rate: attack === null ? 0 : attackRate(attack),
-      threshold: attack?.threshold ?? 0,
-      route: this.#policy.routeFor(prefix),
-      startedAt: wallMs,
-      expiresAt: wallMs + this.#policy.ttlSeconds * 1000,
-      withdrawnAt: null,
-      reason: null,
-    };
+  #admit(request: Parameters<typeof admit>[0]): Admission {
+    const active = this.#active;
+    return admit(request, this.#policy, {
+      isBanned: active.has(request.prefix.text),
+      active: active.size,
+      addresses: (family) => active.addresses(family),
+    });
+  }
+
+  #newBan(prefix: Prefix, attack: Attack | null, wallMs: number): Ban {
+    const { newId } = this.#options;
+    const { dryRun } = this.#policy;
+    const terms = this.#policy.termsOf(prefix.address);
+    const last = this.#ended.lastOf(prefix);
+    const circumstances = this.#circumstances(attack === null ? [] : [attack.id], null);
+    return newBan({ id: newId(), prefix, attack, dryRun, last, terms, circumstances }, wallMs);
   }
 }
 
-function rejection(reason: Refusal): Pick<Ban, "state" | "reason"> {
-  return { state: "rejected", reason };
+function rejection(reason: Refusal): Pick<Ban, "state" | "reason" | "repeat" | "holdUntil"> {
+  return { state: "rejected", reason, repeat: 0, holdUntil: null };
 }
 
-/** The one place where a virtual ban and a real one part. */
-export function isAnnounced(ban: Ban): boolean {
-  return ban.state === "active" && !ban.dryRun && ban.route !== null;
+function areRoutesOther(ban: Ban, previous: Ban): boolean {
+  return (
+    ban.state !== previous.state ||
+    ban.dryRun !== previous.dryRun ||
+    ban.measure !== previous.measure ||
+    ban.retiring !== previous.retiring
+  );
 }

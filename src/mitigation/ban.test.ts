@@ -1,26 +1,51 @@
 import { describe, expect, test } from "bun:test";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { hostPrefix } from "../net/prefix.ts";
-import { type Ban, type BanEvent, next, routeText } from "./ban.ts";
+import type { UnicastRoute } from "./announcer.ts";
+import { type Ban, type BanEvent, next, type Plan, wantedRoutes } from "./ban.ts";
+import { type Measure, measureText, NO_MEASURE, routeKey, routeText } from "./measure.ts";
+import { type Rule, wideRule } from "./rule.ts";
 
 const target = address("192.0.2.1");
-const route = { prefix: hostPrefix(target), nextHop: address("192.0.2.254"), communities: ["65535:666"], localPref: 0 };
+const route: UnicastRoute = {
+  kind: "unicast",
+  prefix: hostPrefix(target),
+  nextHop: address("192.0.2.254"),
+  communities: ["65535:666"],
+  localPref: 0,
+};
+const blackhole: Measure = { kind: "blackhole", route };
+const divert: Measure = { kind: "divert", route: { ...route, nextHop: address("192.0.2.9"), communities: [] } };
+
+function flowspec(...protocols: number[]): Measure {
+  const rule = (protocol: number): Rule => ({ ...wideRule(hostPrefix(target), { kind: "discard" }), protocol });
+  return { kind: "flowspec", rules: protocols.map(rule), matchesAll: false, localPref: 0, basis: protocols.join() };
+}
+
+function plan(measure: Measure, fields: Partial<Plan> = {}): Plan {
+  return { step: 0, method: measure.kind === "none" ? "blackhole" : measure.kind, measure, fallback: null, ...fields };
+}
 
 function ban(overrides: Partial<Ban> = {}): Ban {
   return {
     id: "b1",
     target,
     prefix: hostPrefix(target),
-    method: "blackhole",
     state: "active",
     dryRun: false,
     manual: false,
     attackId: "a1",
+    heldBy: ["a1"],
     metric: "pps",
     rate: 2000,
     threshold: 1000,
-    route,
+    ...plan(blackhole),
+    retiring: [],
+    escalation: null,
+    repeat: 0,
+    holdUntil: null,
     startedAt: 0,
+    countedFrom: 0,
     expiresAt: 600_000,
     withdrawnAt: null,
     reason: null,
@@ -33,27 +58,69 @@ const policy = (fields: Partial<Extract<BanEvent, { kind: "policy" }>> = {}): Ba
   isInNetworks: true,
   isWhitelisted: false,
   dryRun: false,
-  route,
+  escalation: null,
+  plan: plan(blackhole),
+  isOut: true,
   ...fields,
 });
 
-const EVENTS: readonly BanEvent[] = [
-  { kind: "attack_lasts", attackId: "a1", ttlSeconds: 600 },
-  { kind: "attack_ended" },
-  { kind: "refreshed", ttlSeconds: 600 },
-  { kind: "unbanned" },
-  { kind: "clock" },
-  { kind: "clock_stepped", byMs: 5 },
-  policy({ isWhitelisted: true, isInNetworks: false, dryRun: true }),
+/** Each event once; what becomes of an active ban by it. */
+const EVENTS: readonly (readonly [event: BanEvent, becomes: Partial<Ban>])[] = [
+  [
+    { kind: "attack_lasts", attackId: "a2", ttlSeconds: 900 },
+    { heldBy: ["a1", "a2"], expiresAt: 900_500 },
+  ],
+  [
+    { kind: "attack_ended", attackId: "a1" },
+    { state: "withdrawn", reason: "attack ended", withdrawnAt: 500 },
+  ],
+  [
+    { kind: "refreshed", ttlSeconds: 900 },
+    { manual: true, expiresAt: 900_500 },
+  ],
+  [{ kind: "unbanned" }, { state: "withdrawn", reason: "manual unban", withdrawnAt: 500 }],
+  [{ kind: "clock" }, {}],
+  [
+    { kind: "clock_stepped", byMs: 5 },
+    { startedAt: 0, countedFrom: 5, expiresAt: 600_005 },
+  ],
+  [
+    { kind: "planned", plan: plan(divert, { step: 1 }), isOut: true },
+    { method: "divert", step: 1, retiring: [] },
+  ],
+  [{ kind: "announced" }, {}],
+  [policy({ isWhitelisted: true, isInNetworks: false }), { state: "withdrawn", reason: "target is whitelisted" }],
 ];
 
-describe("a ban that is not active", () => {
-  for (const state of ["withdrawn", "rejected"] as const) {
-    test.each(EVENTS.map((event) => [event.kind, event] as const))(`${state} is not changed by %s`, (_, event) => {
-      const over = ban({ state });
-      expect(next(over, event, 10_000_000)).toBe(over);
-    });
-  }
+describe("each event", () => {
+  test.each(EVENTS.map(([event, becomes]) => [event.kind, event, becomes] as const))(
+    "%s changes an active ban as it should, and no other",
+    (_, event, becomes) => {
+      const active = ban();
+      const changed = next(active, event, 500);
+      expect(changed).toMatchObject(becomes);
+      if (Object.keys(becomes).length === 0) expect(changed).toBe(active);
+      for (const state of ["withdrawn", "rejected"] as const) {
+        const over = ban({ state });
+        expect(next(over, event, 10_000_000)).toBe(over);
+      }
+    },
+  );
+
+  test("is in the table", () => {
+    const kinds: Record<BanEvent["kind"], true> = {
+      attack_lasts: true,
+      attack_ended: true,
+      refreshed: true,
+      unbanned: true,
+      clock: true,
+      clock_stepped: true,
+      planned: true,
+      announced: true,
+      policy: true,
+    };
+    expect(EVENTS.map(([{ kind }]) => kind)).toEqual(Object.keys(kinds) as BanEvent["kind"][]);
+  });
 });
 
 describe("an active ban", () => {
@@ -70,24 +137,36 @@ describe("an active ban", () => {
   });
 
   test("takes up a new attack and never shortens", () => {
-    const manual = ban({ manual: true, attackId: null, expiresAt: 900_000 });
+    const manual = ban({ manual: true, attackId: null, heldBy: [], expiresAt: 900_000 });
     const pushed = next(manual, { kind: "attack_lasts", attackId: "a2", ttlSeconds: 600 }, 1000);
-    expect(pushed).toMatchObject({ attackId: "a2", expiresAt: 900_000 });
+    expect(pushed).toMatchObject({ attackId: null, heldBy: ["a2"], expiresAt: 900_000 });
   });
 
-  test("ends with its attack", () => {
-    expect(next(ban(), { kind: "attack_ended" }, 7000)).toMatchObject({
+  test("of both directions goes on until both attacks are over", () => {
+    const shared = ban({ heldBy: ["in", "out"] });
+    const half = next(shared, { kind: "attack_ended", attackId: "in" }, 7000);
+    expect(half).toMatchObject({ state: "active", heldBy: ["out"] });
+    expect(next(half, { kind: "attack_ended", attackId: "another" }, 7000)).toBe(half);
+    expect(next(half, { kind: "attack_ended", attackId: "out" }, 8000)).toMatchObject({
       state: "withdrawn",
-      withdrawnAt: 7000,
+      withdrawnAt: 8000,
       reason: "attack ended",
     });
   });
 
-  test("outlasts the attack when an operator asked for it", () => {
-    expect(next(ban({ manual: true }), { kind: "attack_ended" }, 7000)).toMatchObject({
-      state: "active",
-      attackId: null,
-    });
+  test("outlasts its attack when an operator asked for it", () => {
+    const over = next(ban({ manual: true }), { kind: "attack_ended", attackId: "a1" }, 7000);
+    expect(over).toMatchObject({ state: "active", heldBy: [] });
+    expect(next(over, { kind: "clock" }, 8000)).toBe(over);
+  });
+
+  test("that holds goes on without its attack until that time, and no longer", () => {
+    const held = next(ban({ holdUntil: 300_000 }), { kind: "attack_ended", attackId: "a1" }, 7000);
+    expect(held).toMatchObject({ state: "active", heldBy: [] });
+    expect(next(held, { kind: "clock" }, 299_999)).toBe(held);
+    expect(next(held, { kind: "clock" }, 300_000)).toMatchObject({ state: "withdrawn", reason: "attack ended" });
+    const again = next(held, { kind: "attack_lasts", attackId: "a2", ttlSeconds: 600 }, 250_000);
+    expect(next(again, { kind: "clock" }, 300_000)).toMatchObject({ state: "active", heldBy: ["a2"] });
   });
 
   test("keeps its start and becomes the operator's when refreshed", () => {
@@ -98,10 +177,6 @@ describe("an active ban", () => {
     });
   });
 
-  test("ends by an operator", () => {
-    expect(next(ban(), { kind: "unbanned" }, 1)).toMatchObject({ state: "withdrawn", reason: "manual unban" });
-  });
-
   test("ends at its expiry, not before", () => {
     expect(next(ban(), { kind: "clock" }, 599_999).state).toBe("active");
     expect(next(ban(), { kind: "clock" }, 600_000)).toMatchObject({ state: "withdrawn", reason: "ttl expired" });
@@ -109,7 +184,8 @@ describe("an active ban", () => {
 
   test("keeps what is left of its time when the wall clock is set", () => {
     const day = 86_400_000;
-    const ahead = next(ban(), { kind: "clock_stepped", byMs: day }, day);
+    const ahead = next(ban({ holdUntil: 300_000 }), { kind: "clock_stepped", byMs: day }, day);
+    expect(ahead).toMatchObject({ holdUntil: day + 300_000, countedFrom: day, startedAt: 0 });
     expect(next(ahead, { kind: "clock" }, day + 599_999).state).toBe("active");
     const back = next(ban({ expiresAt: day + 600_000 }), { kind: "clock_stepped", byMs: -day }, 0);
     expect(next(back, { kind: "clock" }, 600_000).state).toBe("withdrawn");
@@ -123,10 +199,56 @@ describe("an active ban", () => {
   test("becomes virtual or real, and takes a new route, with the policy", () => {
     expect(next(ban(), policy({ dryRun: true }), 1)).toMatchObject({ state: "active", dryRun: true });
     expect(next(ban({ dryRun: true }), policy(), 1).dryRun).toBe(false);
-    const other = { ...route, communities: ["64500:1"] };
-    expect(next(ban(), policy({ route: other }), 1).route).toEqual(other);
+    const other: Measure = { kind: "blackhole", route: { ...route, communities: ["64500:1"] } };
+    expect(next(ban(), policy({ plan: plan(other) }), 1).measure).toEqual(other);
     const same = ban();
-    expect(next(same, policy({ route: { ...route } }), 1)).toBe(same);
+    expect(next(same, policy({ plan: plan({ kind: "blackhole", route: { ...route } }) }), 1)).toBe(same);
+    const escalation = [{ afterSeconds: 0, action: "blackhole" }] as const;
+    expect(next(same, policy({ escalation }), 1)).toMatchObject({ escalation, measure: blackhole });
+  });
+});
+
+describe("what is done next", () => {
+  const texts = (ban: Ban) => wantedRoutes(ban).map(routeKey).sort();
+  const planned = (from: Ban, measure: Measure, isOut: boolean) =>
+    next(from, { kind: "planned", plan: plan(measure), isOut }, 1);
+
+  test("is announced beside what it takes the place of, until it is out", () => {
+    const before = ban(plan(flowspec(6, 17)));
+    const both = planned(before, blackhole, true);
+    expect(texts(both)).toEqual(["192.0.2.1/32", "flow dst 192.0.2.1/32 proto tcp", "flow dst 192.0.2.1/32 proto udp"]);
+    expect(texts(next(both, { kind: "announced" }, 2))).toEqual(["192.0.2.1/32"]);
+  });
+
+  test("takes the place of a route with the same key at once: a speaker has one of them", () => {
+    expect(texts(planned(ban(), divert, true))).toEqual(["192.0.2.1/32"]);
+    expect(texts(planned(ban(plan(flowspec(6, 17))), flowspec(17, 1), true))).toHaveLength(3);
+  });
+
+  test("leaves beside it what was out, not what never was", () => {
+    const first = planned(ban(), flowspec(6), true);
+    const second = planned(first, flowspec(17), false);
+    expect(texts(second)).toEqual(["192.0.2.1/32", "flow dst 192.0.2.1/32 proto udp"]);
+  });
+
+  test("keeps what is out while its own rules are not known yet", () => {
+    expect(texts(planned(ban(), flowspec(), true))).toEqual(["192.0.2.1/32"]);
+  });
+
+  test("may be nothing at all", () => {
+    expect(texts(planned(ban(), NO_MEASURE, true))).toEqual([]);
+    expect(texts(ban({ dryRun: true }))).toEqual([]);
+    expect(texts(ban({ state: "withdrawn" }))).toEqual([]);
+    expect(next(ban({ dryRun: true }), { kind: "planned", plan: plan(flowspec(6)), isOut: true }, 1).retiring).toEqual(
+      [],
+    );
+  });
+
+  test("is nothing new when it is the same", () => {
+    const same = ban();
+    expect(planned(same, { kind: "blackhole", route: { ...route } }, true)).toBe(same);
+    const climbed = next(same, { kind: "planned", plan: plan(blackhole, { step: 1 }), isOut: true }, 1);
+    expect(climbed).toMatchObject({ step: 1, measure: blackhole, retiring: [] });
   });
 });
 
@@ -137,4 +259,6 @@ test("a route reads as operators write it", () => {
   );
   expect(routeText({ ...route, communities: [] })).toBe("192.0.2.1/32 next-hop 192.0.2.254");
   expect(routeText(null)).toBe("");
+  expect(measureText(NO_MEASURE)).toBe("");
+  expect(measureText(flowspec(17))).toBe("dst 192.0.2.1/32 proto udp discard");
 });

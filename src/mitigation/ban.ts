@@ -1,40 +1,63 @@
 /**
- * A ban: one address whose traffic is drawn to a discard next hop for a bounded time (interface 2.6, 3.1).
- * Pure: what an event makes of a ban. Knows nothing of tables, databases or BGP.
+ * A ban: one prefix, mostly a single address, whose traffic is dropped, filtered or diverted for a bounded time
+ * (interface 2.6, 3.1). Pure: what an event makes of a ban. Knows nothing of tables, databases, configuration or BGP.
  */
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { Metric } from "../traffic/rates.ts";
 import type { Route } from "./announcer.ts";
+import type { Ladder, Method } from "./escalation.ts";
+import { isSameMeasure, type Measure, routeKey, routesOf } from "./measure.ts";
 
 export interface Ban {
   readonly id: string;
+  /** The address, or the first one of the prefix. */
   readonly target: IpAddress;
   readonly prefix: Prefix;
-  readonly method: "blackhole";
   readonly state: "active" | "withdrawn" | "rejected";
   /** Virtual: recorded, never announced. */
   readonly dryRun: boolean;
-  /** Asked for by an operator; such a ban outlasts its attack. */
+  /** Asked for by an operator; such a ban outlasts its attacks. */
   readonly manual: boolean;
-  /** The attack that keeps it alive; null for a manual ban without one. */
+  /** The attack that it began with; null for an order. */
   readonly attackId: string | null;
+  /** Attacks in progress on the prefix, of either direction: they keep it in force. */
+  readonly heldBy: readonly string[];
   readonly metric: Metric | null;
-  /** Of the attack at the ban's start; 0 for a manual ban. */
+  /** Of the attack at the ban's start; 0 for an order. */
   readonly rate: number;
   readonly threshold: number;
-  /** null without a BGP speaker. */
-  readonly route: Route | null;
+  /** What it does, or, while it only watches, does next. */
+  readonly method: Method;
+  readonly measure: Measure;
+  /** Routes of the measure before, which stay until those of this one are out. */
+  readonly retiring: readonly Route[];
+  /** null: none is configured. */
+  readonly escalation: Ladder | null;
+  /** The rung it stands on. */
+  readonly step: number;
+  /** Why it does not what its rung says; null: it does. */
+  readonly fallback: string | null;
+  /** How many bans of the prefix ended shortly before its next one began. */
+  readonly repeat: number;
+  /** Wall clock, ms: it stays until then, also when its attack seems over; null: it ends with its attack. */
+  readonly holdUntil: number | null;
   /** Wall clock, ms. */
   readonly startedAt: number;
+  /** `startedAt`, moved with the wall clock: what the rungs are counted from. */
+  readonly countedFrom: number;
   readonly expiresAt: number;
   readonly withdrawnAt: number | null;
   /** Why rejected or withdrawn. */
   readonly reason: string | null;
 }
 
-/** The reason of a ban that an operator lifted. */
+/** What is to be done, of everything that can be done. */
+export type Plan = Pick<Ban, "step" | "method" | "measure" | "fallback">;
+
+/** The reasons of a ban that an operator lifted, and of one whose attack is over. */
 export const MANUAL_UNBAN = "manual unban";
+export const ATTACK_ENDED = "attack ended";
 
 /** What others want to hear of a ban, also when it is only pushed on; `previous` is null for a new one. */
 export interface BanChange {
@@ -45,7 +68,7 @@ export interface BanChange {
 export type BanEvent =
   /** The attack goes on: the expiry is pushed on. */
   | { readonly kind: "attack_lasts"; readonly attackId: string; readonly ttlSeconds: number }
-  | { readonly kind: "attack_ended" }
+  | { readonly kind: "attack_ended"; readonly attackId: string }
   /** An operator asked again for a ban that is already there. */
   | { readonly kind: "refreshed"; readonly ttlSeconds: number }
   | { readonly kind: "unbanned" }
@@ -53,13 +76,19 @@ export type BanEvent =
   | { readonly kind: "clock" }
   /** The wall clock was set: what is left of the ban's time stays as it was. */
   | { readonly kind: "clock_stepped"; readonly byMs: number }
-  /** The configuration changed: what the target is now, and whether bans are virtual now. */
+  /** A rung is due, the method was refused, or more is known of the attack. `isOut`: neighbors have what is done now. */
+  | { readonly kind: "planned"; readonly plan: Plan; readonly isOut: boolean }
+  /** Neighbors have what is done now: what was done before is not needed any more. */
+  | { readonly kind: "announced" }
+  /** The configuration changed: what the target is now, whether bans are virtual now, and what is to be done. */
   | {
       readonly kind: "policy";
       readonly isInNetworks: boolean;
       readonly isWhitelisted: boolean;
       readonly dryRun: boolean;
-      readonly route: Route | null;
+      readonly escalation: Ladder | null;
+      readonly plan: Plan;
+      readonly isOut: boolean;
     };
 
 /** The expiry moves in steps, so that a ban that is pushed on is not written ten times a second. */
@@ -72,15 +101,19 @@ export function next(ban: Ban, event: BanEvent, wallMs: number): Ban {
     case "attack_lasts":
       return pushOn(ban, event.attackId, event.ttlSeconds, wallMs);
     case "attack_ended":
-      return ban.manual ? { ...ban, attackId: null } : withdraw(ban, "attack ended", wallMs);
+      return attackEnded(ban, event.attackId, wallMs);
     case "refreshed":
       return { ...ban, manual: true, expiresAt: Math.max(ban.expiresAt, wallMs + event.ttlSeconds * 1000) };
     case "unbanned":
       return withdraw(ban, MANUAL_UNBAN, wallMs);
     case "clock":
-      return wallMs >= ban.expiresAt ? withdraw(ban, "ttl expired", wallMs) : ban;
+      return afterTime(ban, wallMs);
     case "clock_stepped":
-      return { ...ban, expiresAt: ban.expiresAt + event.byMs };
+      return stepped(ban, event.byMs);
+    case "planned":
+      return carryOut(ban, event.plan, event.isOut);
+    case "announced":
+      return ban.retiring.length === 0 ? ban : { ...ban, retiring: [] };
     case "policy":
       return underPolicy(ban, event, wallMs);
     default:
@@ -91,30 +124,71 @@ export function next(ban: Ban, event: BanEvent, wallMs: number): Ban {
 function pushOn(ban: Ban, attackId: string, ttlSeconds: number, wallMs: number): Ban {
   const expiresAt = wallMs + ttlSeconds * 1000;
   const step = Math.min(EXPIRY_STEP_MS, ttlSeconds * 250);
-  if (ban.attackId === attackId && expiresAt - ban.expiresAt < step) return ban;
-  return { ...ban, attackId, expiresAt: Math.max(ban.expiresAt, expiresAt) };
+  const isKnown = ban.heldBy.includes(attackId);
+  if (isKnown && expiresAt - ban.expiresAt < step) return ban;
+  const heldBy = isKnown ? ban.heldBy : [...ban.heldBy, attackId];
+  return { ...ban, heldBy, expiresAt: Math.max(ban.expiresAt, expiresAt) };
+}
+
+/** The ban of two attacks, one a direction, goes on until both are over. */
+function attackEnded(ban: Ban, attackId: string, wallMs: number): Ban {
+  if (!ban.heldBy.includes(attackId)) return ban;
+  return endIfOver({ ...ban, heldBy: ban.heldBy.filter((id) => id !== attackId) }, wallMs);
+}
+
+function afterTime(ban: Ban, wallMs: number): Ban {
+  return wallMs >= ban.expiresAt ? withdraw(ban, "ttl expired", wallMs) : endIfOver(ban, wallMs);
+}
+
+/** Nobody asks for it any more, and it need not be held either. */
+function endIfOver(ban: Ban, wallMs: number): Ban {
+  if (ban.manual || ban.heldBy.length > 0) return ban;
+  return ban.holdUntil !== null && wallMs < ban.holdUntil ? ban : withdraw(ban, ATTACK_ENDED, wallMs);
+}
+
+function stepped(ban: Ban, byMs: number): Ban {
+  return {
+    ...ban,
+    countedFrom: ban.countedFrom + byMs,
+    expiresAt: ban.expiresAt + byMs,
+    holdUntil: ban.holdUntil === null ? null : ban.holdUntil + byMs,
+  };
+}
+
+/** Make before break: what is out now stays beside what is to come, but for routes that it takes the place of. */
+function carryOut(ban: Ban, plan: Plan, isOut: boolean): Ban {
+  if (isSameMeasure(ban.measure, plan.measure)) {
+    const isSame = ban.step === plan.step && ban.method === plan.method && ban.fallback === plan.fallback;
+    return isSame ? ban : { ...ban, ...plan, measure: ban.measure };
+  }
+  return { ...ban, ...plan, retiring: retiringRoutes(ban, plan.measure, isOut) };
+}
+
+function retiringRoutes(ban: Ban, measure: Measure, isOut: boolean): readonly Route[] {
+  if (ban.dryRun || measure.kind === "none") return [];
+  // Of two that are not out the older one may have been: of three, the one in the middle goes.
+  const out = isOut || ban.retiring.length === 0 ? routesOf(ban.measure, ban.prefix) : ban.retiring;
+  const replaced = new Set(routesOf(measure, ban.prefix).map(routeKey));
+  return out.filter((route) => !replaced.has(routeKey(route)));
 }
 
 function underPolicy(ban: Ban, policy: Extract<BanEvent, { kind: "policy" }>, wallMs: number): Ban {
   if (policy.isWhitelisted) return withdraw(ban, "target is whitelisted", wallMs);
   if (!policy.isInNetworks) return withdraw(ban, "target left configured networks", wallMs);
-  if (ban.dryRun === policy.dryRun && sameRoute(ban.route, policy.route)) return ban;
-  return { ...ban, dryRun: policy.dryRun, route: policy.route };
+  const { dryRun, escalation } = policy;
+  const planned = carryOut(ban, policy.plan, policy.isOut);
+  const isSame = planned.dryRun === dryRun && JSON.stringify(planned.escalation) === JSON.stringify(escalation);
+  if (isSame) return planned;
+  return { ...planned, escalation, dryRun, retiring: dryRun ? [] : planned.retiring };
 }
 
 function withdraw(ban: Ban, reason: string, wallMs: number): Ban {
-  return { ...ban, state: "withdrawn", withdrawnAt: wallMs, reason };
+  return { ...ban, state: "withdrawn", withdrawnAt: wallMs, retiring: [], reason };
 }
 
-function sameRoute(a: Route | null, b: Route | null): boolean {
-  return routeText(a) === routeText(b);
-}
-
-/** The route as operators write it: `192.0.2.1/32 next-hop 192.0.2.254 community 65535:666 local-pref 200`. */
-export function routeText(route: Route | null): string {
-  if (route === null) return "";
-  const parts = [route.prefix.text, "next-hop", route.nextHop];
-  if (route.communities.length > 0) parts.push("community", route.communities.join(" "));
-  if (route.localPref > 0) parts.push("local-pref", String(route.localPref));
-  return parts.join(" ");
+/** The one place where a virtual ban and a real one part. Empty: nothing is to be announced for it. */
+export function wantedRoutes(ban: Ban): readonly Route[] {
+  if (ban.state !== "active" || ban.dryRun) return [];
+  const routes = routesOf(ban.measure, ban.prefix);
+  return ban.retiring.length === 0 ? routes : [...routes, ...ban.retiring];
 }

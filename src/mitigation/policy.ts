@@ -1,21 +1,33 @@
 /** What the configuration says about bans, in the form that the ban engine asks for. */
-import type { BgpConfig, Config } from "../config/config.ts";
+import type { Config } from "../config/config.ts";
 import type { Prefix } from "../net/prefix.ts";
-import type { Route } from "./announcer.ts";
+import { addressesIn } from "./admission.ts";
 import type { MitigationPolicy } from "./ban-engine.ts";
+import type { BanTerms } from "./plan.ts";
+
+/** How long FlowSpec rules wait for the first judgement of what an attack is. */
+const EVIDENCE_WAIT_MS = 1000;
 
 export function mitigationPolicy(config: Config): MitigationPolicy {
+  const terms = termsByGroup(config);
+  const addresses = { 4: addressesOf(config.networks, 4), 6: addressesOf(config.networks, 6) };
   return {
     dryRun: config.dryRun,
-    ttlSeconds: config.ban.ttlSeconds,
+    evidenceWaitMs: config.samples.enabled ? EVIDENCE_WAIT_MS : 0,
     maxActiveBans: config.ban.maxActiveBans,
+    maxBannedFraction: config.ban.maxBannedFraction,
+    addresses: (family) => addresses[family],
     isInNetworks: (target) => config.lookup.holds(target),
     isWhitelisted: (target) => config.whitelist.find(target) >= 0,
-    routeFor: (prefix) => (config.bgp === null ? null : blackhole(prefix, config.bgp)),
+    // What lies outside the networks is of no group; its ban ends, or is refused.
+    termsOf: (target) => terms[config.lookup.group(target)] ?? (terms[0] as BanTerms),
   };
 }
 
-function blackhole(prefix: Prefix, bgp: BgpConfig): Route {
-  const { communities, localPref } = bgp;
-  return { prefix, nextHop: prefix.family === 4 ? bgp.nextHop : bgp.nextHop6, communities, localPref };
+function termsByGroup({ hostgroups, mitigations }: Config): BanTerms[] {
+  return mitigations.map((mitigation, i) => ({ ...mitigation, group: hostgroups[i]?.name ?? "global" }));
+}
+
+function addressesOf(networks: readonly Prefix[], family: Prefix["family"]): number {
+  return networks.reduce((sum, prefix) => sum + (prefix.family === family ? addressesIn(prefix) : 0), 0);
 }

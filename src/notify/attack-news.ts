@@ -1,38 +1,69 @@
 /**
  * Which turns of an attack are worth a message: its start, its end, and in between each time that its rate has doubled
- * since it was last told. An early message says little of the size of a flood, since a window fills while it begins.
+ * since it was last told, or that it turned into another kind. A start is told with the kind, which takes a moment; of
+ * its size an early message says little, since a window fills while a flood begins.
  */
 import { type Attack, attackRate } from "../detection/attack.ts";
 import type { AttackEvent } from "./event.ts";
 
 /** A rate that climbs is told again after this time at the earliest, ms. */
 export const CHANGE_PAUSE_MS = 10_000;
+/** How long a start waits for the attack's kind, ms: without sampling it never comes. */
+export const KIND_WAIT_MS = 500;
 const CHANGE_FACTOR = 2;
+
+export type AttackTurn = "started" | "lasts" | "classified" | "ended";
 
 interface Told {
   readonly rate: number;
+  readonly type: string | null;
   readonly atMs: number;
 }
 
 export class AttackNews {
   /** By attack in progress: as many as the detector lets be. */
   readonly #told = new Map<string, Told>();
+  /** Started, and not told yet: since when. */
+  readonly #waiting = new Map<string, number>();
 
-  /** null: nothing new. Called for each attack in progress each tick. */
-  take(kind: "started" | "lasts" | "ended", attack: Attack, monotonicMs: number): AttackEvent["kind"] | null {
-    if (kind === "ended") {
-      this.#told.delete(attack.id);
-      return "attack_ended";
+  /** Empty: nothing new. Called for each attack in progress each tick. */
+  take(turn: AttackTurn, attack: Attack, monotonicMs: number): readonly AttackEvent["kind"][] {
+    const { id, classification } = attack;
+    const waitsSince = turn === "started" ? monotonicMs : this.#waiting.get(id);
+    if (waitsSince !== undefined) {
+      const isReady = classification !== null || turn === "ended" || monotonicMs - waitsSince >= KIND_WAIT_MS;
+      if (!isReady) {
+        this.#waiting.set(id, waitsSince);
+        return [];
+      }
+      this.#waiting.delete(id);
+      if (turn === "ended") return ["attack_started", "attack_ended"];
+      this.#tell(attack, monotonicMs);
+      return ["attack_started"];
     }
-    const rate = attackRate(attack);
+    if (turn === "ended") {
+      this.#told.delete(id);
+      return ["attack_ended"];
+    }
+    return this.#hasChanged(attack, monotonicMs) ? ["attack_changed"] : [];
+  }
+
+  #hasChanged(attack: Attack, monotonicMs: number): boolean {
     const told = this.#told.get(attack.id);
-    if (kind === "started" || told === undefined) {
-      this.#told.set(attack.id, { rate, atMs: monotonicMs });
+    const type = attack.classification?.type ?? null;
+    if (told === undefined) {
       // One that lasts and is not known was told by an earlier process.
-      return kind === "started" ? "attack_started" : null;
+      this.#tell(attack, monotonicMs);
+      return false;
     }
-    if (rate < CHANGE_FACTOR * told.rate || monotonicMs - told.atMs < CHANGE_PAUSE_MS) return null;
-    this.#told.set(attack.id, { rate, atMs: monotonicMs });
-    return "attack_changed";
+    const isOfNewKind = type !== null && told.type !== null && type !== told.type;
+    const hasGrown = attackRate(attack) >= CHANGE_FACTOR * told.rate && monotonicMs - told.atMs >= CHANGE_PAUSE_MS;
+    if (isOfNewKind || hasGrown) this.#tell(attack, monotonicMs);
+    else if (told.type === null && type !== null) this.#told.set(attack.id, { ...told, type });
+    return isOfNewKind || hasGrown;
+  }
+
+  #tell(attack: Attack, atMs: number): void {
+    this.#told.set(attack.id, { rate: attackRate(attack), type: attack.classification?.type ?? null, atMs });
   }
 }

@@ -14,7 +14,7 @@ const FULL_EVENTS = 5;
 
 const NOUNS: Readonly<Record<NotifyEvent["kind"], readonly [one: string, many: string]>> = {
   attack_started: ["attack", "attacks"],
-  attack_changed: ["attack that grows", "attacks that grow"],
+  attack_changed: ["attack that changes", "attacks that change"],
   attack_ended: ["attack that is over", "attacks that are over"],
   ban_active: ["active ban", "active bans"],
   ban_withdrawn: ["withdrawn ban", "withdrawn bans"],

@@ -53,7 +53,7 @@ describe("an attack", () => {
     const from = attackEvent({ attack: attack({ direction: "outgoing" }), ban: ban({ dryRun: true }) });
     expect(text(from)[0]).toStartWith("Outgoing attack from 192.0.2.1: ");
     expect(text(from)[2]).toBe("Ban: blackhole until 2026-03-01 12:10:00 UTC, virtual: nothing is announced");
-    const group = attackEvent({ attack: attack({ scope: "group", group: "web" }) });
+    const group = attackEvent({ attack: attack({ scope: "group", target: null, group: "web" }) });
     expect(text(group)[0]).toStartWith("Attack on hostgroup web: ");
     expect(text(group)[2]).toBe("Ban: none");
   });

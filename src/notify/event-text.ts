@@ -1,6 +1,8 @@
 /** An event in words, for people: what is hit, how hard against which threshold, what is being done, since when. */
 import { type Attack, attackRate } from "../detection/attack.ts";
-import { type Ban, routeText } from "../mitigation/ban.ts";
+import type { Vector } from "../detection/vector.ts";
+import type { Ban } from "../mitigation/ban.ts";
+import { measureText } from "../mitigation/measure.ts";
 import { METRICS, type Metric } from "../traffic/rates.ts";
 import type { AttackEvent, BanEvent, NotifyEvent, SessionEvent } from "./event.ts";
 
@@ -32,7 +34,7 @@ function describe(event: NotifyEvent): EventText {
   }
 }
 
-function describeAttack({ kind, attack, ban }: AttackEvent): EventText {
+function describeAttack({ kind, attack, ban, isNewKind }: AttackEvent): EventText {
   const name = `${attack.direction === "outgoing" ? "Outgoing attack from" : "Attack on"} ${victim(attack)}`;
   const strength = `${rateText(attack.metric, attackRate(attack))}, threshold ${numberText(attack.threshold)}`;
   if (kind === "attack_ended") {
@@ -43,8 +45,9 @@ function describeAttack({ kind, attack, ban }: AttackEvent): EventText {
     };
   }
   return {
-    headline: `${name}${kind === "attack_changed" ? " grows" : ""}: ${strength}`,
+    headline: `${name}${kind !== "attack_changed" ? "" : isNewKind ? " changes" : " grows"}: ${strength}`,
     details: [
+      ...kindText(attack),
       `In all: ${METRICS.slice(0, 3)
         .map((metric, i) => rateText(metric, attack.rates[i] ?? 0))
         .join(", ")}; hostgroup ${attack.group}`,
@@ -54,8 +57,23 @@ function describeAttack({ kind, attack, ban }: AttackEvent): EventText {
   };
 }
 
-function victim({ scope, target, group }: Attack): string {
-  return scope === "group" ? `hostgroup ${group}` : target;
+function victim({ target, group, carpet }: Attack): string {
+  if (carpet !== null) return `${carpet.hosts} hosts of ${carpet.prefix}`;
+  return target ?? `hostgroup ${group}`;
+}
+
+/** `Kind: dns amplification, 97 % of its traffic`. */
+function kindText({ classification }: Attack): string[] {
+  if (classification === null) return [];
+  const { type, confidence, parts } = classification;
+  const percent = (share: number) => `${Math.round(100 * share)} %`;
+  if (parts.length < 2) return [`Kind: ${vectorText(type)}, ${percent(confidence)} of its traffic`];
+  const several = parts.map((part) => `${vectorText(part.type)} ${percent(part.share)}`);
+  return [`Kind: ${vectorText(type)}, of ${several.join(", ")}`];
+}
+
+function vectorText(vector: Vector): string {
+  return vector.replaceAll("_", " ");
 }
 
 /** What is being done about an attack. */
@@ -63,12 +81,14 @@ function banText(ban: Ban | null): string {
   if (ban === null) return "Ban: none";
   if (ban.state === "rejected") return `Ban: refused, ${ban.reason ?? "by policy"}`;
   if (ban.state === "withdrawn") return `Ban: withdrawn, ${ban.reason ?? "by policy"}`;
-  return `Ban: ${ban.method} until ${timeText(ban.expiresAt)}, ${measureText(ban)}`;
+  return `Ban: ${ban.method} until ${timeText(ban.expiresAt)}, ${announcementText(ban)}`;
 }
 
-function measureText(ban: Ban): string {
+function announcementText(ban: Ban): string {
   if (ban.dryRun) return "virtual: nothing is announced";
-  return routeText(ban.route) || "no BGP speaker: nothing is announced";
+  if (ban.measure.kind === "none") return "watched for now: nothing is announced";
+  if (ban.measure.kind === "flowspec") return measureText(ban.measure) || "its rules are not known yet";
+  return measureText(ban.measure) || "no BGP speaker: nothing is announced";
 }
 
 function describeBan({ kind, ban }: BanEvent): EventText {
@@ -81,7 +101,7 @@ function describeBan({ kind, ban }: BanEvent): EventText {
     case "ban_active":
       return {
         headline: `Ban of ${ban.target} is active`,
-        details: [cause, `${ban.method}: ${measureText(ban)}`, `${since}, until ${timeText(ban.expiresAt)}`],
+        details: [cause, `${ban.method}: ${announcementText(ban)}`, `${since}, until ${timeText(ban.expiresAt)}`],
       };
     case "ban_withdrawn":
       return {

@@ -16,6 +16,8 @@ interface Occasion {
 export interface AttackEvent extends Occasion {
   readonly kind: "attack_started" | "attack_changed" | "attack_ended";
   readonly attack: Attack;
+  /** Changed: it turned into another kind of attack; otherwise it has grown. */
+  readonly isNewKind: boolean;
   /** The ban that it has or had. */
   readonly ban: Ban | null;
 }

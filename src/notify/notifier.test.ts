@@ -3,8 +3,9 @@ import { createHmac } from "node:crypto";
 import { selfSigned } from "../../test/fixtures/certificate.ts";
 import { NO_CHANNELS, observation, Receiver } from "../../test/fixtures/notify.ts";
 import { eventually } from "../../test/fixtures/service.ts";
-import { attack, ban, NOON } from "../../test/fixtures/views.ts";
+import { attack, ban, classification, NOON } from "../../test/fixtures/views.ts";
 import type { NotifyConfig } from "../config/notify-section.ts";
+import type { Attack } from "../detection/attack.ts";
 import { attackToWire } from "../http/wire/attack.ts";
 import { systemClock } from "../system/clock.ts";
 import { systemTimers } from "../system/timers.ts";
@@ -27,6 +28,9 @@ function receiver(): Receiver {
   cleanups.push(() => made.stop());
   return made;
 }
+
+/** A start is told at once when its kind is known. */
+const classified = (changes: Partial<Attack> = {}) => attack({ classification: classification(), ...changes });
 
 function started(
   changes: Partial<NotifyConfig>,
@@ -64,7 +68,7 @@ describe("the webhook", () => {
   test("gets the attack as the API shows it, signed, with an id for its attempts", async () => {
     const server = receiver();
     const { notifier } = started({ webhook: WEBHOOK }, { WEBHOOK_URL: `${server.url}hook`, WEBHOOK_SECRET: "k" });
-    notifier.attackChanged("started", attack(), null);
+    notifier.attackChanged("started", classified(), null);
     await eventually(() => server.received.length === 1, "no call came");
     const [call] = server.received;
     const body: unknown = JSON.parse(call?.body ?? "");
@@ -74,7 +78,7 @@ describe("the webhook", () => {
       at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       instance: "box1",
       dry_run: false,
-      attack: JSON.parse(JSON.stringify(attackToWire({ attack: attack(), ban: null }))),
+      attack: JSON.parse(JSON.stringify(attackToWire({ attack: classified(), ban: null }))),
     });
     expect(call?.path).toBe("/hook");
     expect(call?.headers.get("content-type")).toBe("application/json");
@@ -108,7 +112,7 @@ describe("the webhook", () => {
     server.answers = [() => new Response(null, { status: 503 }), () => new Response(null, { status: 204 })];
     const variables = { WEBHOOK_URL: server.url, WEBHOOK_SECRET: "k" };
     const { notifier, counted } = started({ webhook: WEBHOOK }, variables);
-    notifier.attackChanged("started", attack(), null);
+    notifier.attackChanged("started", classified(), null);
     await eventually(async () => (await counted("sent_total", "webhook")) === 1, "it was not delivered");
     const [first, second] = server.received;
     expect(second?.body).toBe(first?.body ?? "");
@@ -120,7 +124,7 @@ describe("the webhook", () => {
     const server = receiver();
     const variables: Record<string, string> = { WEBHOOK_URL: server.url };
     const { notifier, lines } = started({ webhook: WEBHOOK }, variables);
-    notifier.attackChanged("started", attack(), null);
+    notifier.attackChanged("started", classified(), null);
     await eventually(() => lines.some((line) => line.includes("WEBHOOK_SECRET is not set")), "no fault was told");
     expect(server.received).toHaveLength(0);
     variables["WEBHOOK_SECRET"] = "rotated";
@@ -137,7 +141,7 @@ describe("the webhook", () => {
     server.answers = [() => Response.redirect(elsewhere.url, 307)];
     const variables = { WEBHOOK_URL: server.url, WEBHOOK_SECRET: "k" };
     const { notifier, counted, lines } = started({ webhook: WEBHOOK }, variables);
-    notifier.attackChanged("started", attack(), null);
+    notifier.attackChanged("started", classified(), null);
     await eventually(async () => (await counted("dropped_total", "webhook")) === 1, "it was not given up");
     expect(elsewhere.received).toHaveLength(0);
     expect(lines.join("")).toContain("answered 307, and redirects are not followed");
@@ -150,13 +154,13 @@ describe("the webhook", () => {
     });
     server.answers = [() => new Response(endless)];
     const { notifier, counted } = started({ webhook: { ...WEBHOOK, secretEnv: null } }, { WEBHOOK_URL: server.url });
-    notifier.attackChanged("started", attack(), null);
+    notifier.attackChanged("started", classified(), null);
     await eventually(async () => (await counted("sent_total", "webhook")) === 1, "it was not delivered");
   });
 
   test.each(["file:///etc/passwd", "data:text/plain,x", "no url"])("is never taken at %s", async (url) => {
     const { notifier, lines } = started({ webhook: { ...WEBHOOK, secretEnv: null } }, { WEBHOOK_URL: url });
-    notifier.attackChanged("started", attack(), null);
+    notifier.attackChanged("started", classified(), null);
     await eventually(() => lines.some((line) => line.includes("holds no http or https URL")), "no fault was told");
     expect(lines.join("")).not.toContain(url);
   });
@@ -169,7 +173,7 @@ describe("the webhook", () => {
       { webhook: { ...WEBHOOK, secretEnv: null } },
       { WEBHOOK_URL: server.url.replace("http:", "https:") },
     );
-    notifier.attackChanged("started", attack(), null);
+    notifier.attackChanged("started", classified(), null);
     await eventually(async () => (await counted("dropped_total", "webhook")) === 1, "it was not given up");
     expect(server.received).toHaveLength(0);
     expect(lines.join("")).toMatch(/"cause":"[A-Z_]*SELF_SIGNED[A-Z_]*"/);
@@ -192,7 +196,7 @@ describe("people", () => {
     const api = server.url.replace(/\/$/, "");
     const { notifier } = started({ telegram: TELEGRAM }, { TELEGRAM_TOKEN: "123:abc" }, api);
     notifier.banChanged(ban(), null);
-    notifier.attackChanged("started", attack(), ban());
+    notifier.attackChanged("started", classified(), ban());
     await eventually(() => server.received.length === 1, "no call came");
     expect(server.received[0]?.path).toBe("/bot123:abc/sendMessage");
     const { chat_id, text } = JSON.parse(server.received[0]?.body ?? "") as { chat_id: string; text: string };
@@ -204,7 +208,7 @@ describe("people", () => {
   test("are told of a flood in one message", async () => {
     const server = receiver();
     const { notifier, counted } = started({ slack: SLACK }, { SLACK_URL: server.url });
-    for (let i = 0; i < 245; i++) notifier.attackChanged("started", attack({ id: `a${i}` }), null);
+    for (let i = 0; i < 245; i++) notifier.attackChanged("started", classified({ id: `a${i}` }), null);
     await eventually(async () => (await counted("sent_total", "slack")) === 245, "not all was told");
     expect(server.received).toHaveLength(1);
     expect(server.received[0]?.body).toContain("And 240 more attacks");
@@ -219,7 +223,7 @@ test("a channel that hangs delays no other", async () => {
     { slack: SLACK, webhook: { ...WEBHOOK, secretEnv: null } },
     { SLACK_URL: slow.url, WEBHOOK_URL: quick.url },
   );
-  for (let i = 0; i < 20; i++) notifier.attackChanged("started", attack({ id: `a${i}` }), null);
+  for (let i = 0; i < 20; i++) notifier.attackChanged("started", classified({ id: `a${i}` }), null);
   await eventually(() => quick.received.length === 20 && slow.received.length === 1, "the quick one waited");
 });
 
@@ -227,7 +231,7 @@ test("every message says whether anything is announced", async () => {
   const server = receiver();
   const config = { ...NO_CHANNELS, webhook: { urlEnv: "WEBHOOK_URL", secretEnv: null }, slack: SLACK };
   const { notifier } = started(config, { SLACK_URL: server.url, WEBHOOK_URL: server.url, DRY_RUN: "yes" });
-  notifier.attackChanged("started", attack(), null);
+  notifier.attackChanged("started", classified(), null);
   await eventually(() => server.received.length === 2, "not all was told");
   const bodies = server.received.map(({ body }) => body).join("\n");
   expect(bodies).toContain('"dry_run":true');
@@ -240,7 +244,7 @@ test("a reload adds and takes away channels, and keeps what waits for those that
   server.answers = [() => refusal.promise, () => new Response()];
   const variables = { SLACK_URL: server.url, OTHER_URL: `${server.url}other` };
   const { notifier, counted } = started({ slack: SLACK }, variables);
-  notifier.attackChanged("started", attack(), null);
+  notifier.attackChanged("started", classified(), null);
   await eventually(() => server.received.length === 1, "no call came");
   notifier.reconfigure({ ...NO_CHANNELS, slack: { urlEnv: "OTHER_URL" } });
   refusal.resolve(new Response(null, { status: 503 }));
@@ -255,7 +259,7 @@ test("a reload adds and takes away channels, and keeps what waits for those that
 test("a stop delivers what waits", async () => {
   const server = receiver();
   const { notifier } = started({ slack: SLACK }, { SLACK_URL: server.url });
-  notifier.attackChanged("started", attack(), null);
+  notifier.attackChanged("started", classified(), null);
   await notifier.stop();
   expect(server.received).toHaveLength(1);
 });
@@ -295,7 +299,7 @@ test("neither log nor metrics nor status tell a secret or a URL, whatever goes w
     },
     variables,
   );
-  notifier.attackChanged("started", attack(), null);
+  notifier.attackChanged("started", classified(), null);
   for (const channel of ["webhook", "slack", "telegram", "email", "exec"]) {
     await eventually(async () => (await counted("dropped_total", channel)) === 1, `${channel} was not given up`);
   }

@@ -11,7 +11,7 @@ import type { Log } from "../observability/log.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Environment } from "../system/environment.ts";
 import type { Timers } from "../system/timers.ts";
-import { AttackNews } from "./attack-news.ts";
+import { AttackNews, type AttackTurn } from "./attack-news.ts";
 import { CHANNELS, type Channel, type ChannelContext, type ChannelName } from "./channel.ts";
 import { type DeliveryMetrics, DeliveryQueue, type DeliveryTimes } from "./delivery-queue.ts";
 import { emailChannel } from "./email.ts";
@@ -54,7 +54,7 @@ export const DEFAULT_TIMES: DeliveryTimes = {
 
 /** An event but for what all have in common. */
 type News =
-  | Pick<AttackEvent, "kind" | "attack" | "ban">
+  | Pick<AttackEvent, "kind" | "attack" | "ban" | "isNewKind">
   | Pick<BanEvent, "kind" | "ban">
   | Pick<SessionEvent, "kind" | "neighbor">;
 
@@ -106,10 +106,10 @@ export class Notifier {
   }
 
   /** Also for each tick that an attack lasts. `ban`: the one that it has or had. */
-  attackChanged(change: "started" | "lasts" | "ended", attack: Attack, ban: Ban | null): void {
+  attackChanged(turn: AttackTurn, attack: Attack, ban: Ban | null): void {
     if (!this.#isRunning) return;
-    const kind = this.#attackNews.take(change, attack, this.#options.clock.monotonicMs());
-    if (kind !== null) this.#tell({ kind, attack, ban });
+    const kinds = this.#attackNews.take(turn, attack, this.#options.clock.monotonicMs());
+    for (const kind of kinds) this.#tell({ kind, attack, ban, isNewKind: turn === "classified" });
   }
 
   /** After any change; `previous` is null for a new one. A ban that is pushed on is no news. */

@@ -1,5 +1,6 @@
 /** Ticks and attacks. */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { VECTORS, type Vector } from "../detection/vector.ts";
 import { METRICS, type Metric } from "../traffic/rates.ts";
 import { setCounter } from "./capture-metrics.ts";
 
@@ -18,9 +19,11 @@ export class DetectionMetrics {
   readonly #busySeconds: Histogram;
   readonly #screenedRows: Gauge;
   readonly #overflowRows: Counter;
+  readonly #carpetOverflow: Counter;
   readonly #tickFaults: Counter;
   readonly #active: Gauge<"metric">;
   readonly #started: Counter<"metric">;
+  readonly #classified: Counter<"vector">;
   readonly #refused: Counter;
 
   constructor(registry: Registry) {
@@ -47,6 +50,11 @@ export class DetectionMetrics {
       help: "Hosts that were not judged in a tick because too many were handed over.",
       registers,
     });
+    this.#carpetOverflow = new Counter({
+      name: "svc_carpet_hosts_overflow_total",
+      help: "Times that a host was in the sum of no prefix because there are too many prefixes.",
+      registers,
+    });
     this.#tickFaults = new Counter({ name: "svc_tick_faults_total", help: "Ticks that failed.", registers });
     const labelNames = ["metric"] as const;
     this.#active = new Gauge({ name: "svc_attacks_active", help: "Attacks in progress.", labelNames, registers });
@@ -56,6 +64,13 @@ export class DetectionMetrics {
       help: "Detections that were not opened because too many attacks are in progress.",
       registers,
     });
+    this.#classified = new Counter({
+      name: "svc_attacks_classified_total",
+      help: "Attacks whose vector was told, for the first time or anew.",
+      labelNames: ["vector"] as const,
+      registers,
+    });
+    for (const vector of VECTORS) this.#classified.inc({ vector }, 0);
     // A rate over a counter that appears at one misses its first attack.
     for (const metric of METRICS) this.#started.inc({ metric }, 0);
   }
@@ -74,13 +89,22 @@ export class DetectionMetrics {
     this.#started.inc({ metric });
   }
 
+  attackClassified(vector: Vector): void {
+    this.#classified.inc({ vector });
+  }
+
   setActive(attacks: Iterable<{ readonly metric: Metric }>): void {
     for (const metric of METRICS) this.#active.set({ metric }, 0);
     for (const { metric } of attacks) this.#active.inc({ metric });
   }
 
-  /** Counts that the detector keeps: detections that found its table full, and rows that found no place in a tick. */
-  setRefused({ attacks, rows }: { readonly attacks: number; readonly rows: number }): void {
+  /**
+   * Counts that the detector keeps: detections that found its table full, rows that found no place in a tick, and hosts
+   * that are in no prefix's sum.
+   */
+  setRefused(counts: { readonly attacks: number; readonly rows: number; readonly carpetHosts: number }): void {
+    const { attacks, rows, carpetHosts } = counts;
+    setCounter(this.#carpetOverflow, carpetHosts);
     setCounter(this.#refused, attacks);
     setCounter(this.#overflowRows, rows);
   }

@@ -4,6 +4,7 @@
  */
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import { ApiMetrics } from "./api-metrics.ts";
+import { BaselineMetrics } from "./baseline-metrics.ts";
 import { CaptureMetrics } from "./capture-metrics.ts";
 import { DetectionMetrics } from "./detection-metrics.ts";
 import { EventMetrics } from "./event-metrics.ts";
@@ -15,6 +16,7 @@ import { StorageMetrics } from "./storage-metrics.ts";
 export class Metrics {
   readonly capture: CaptureMetrics;
   readonly detection: DetectionMetrics;
+  readonly baselines: BaselineMetrics;
   readonly mitigation: MitigationMetrics;
   readonly api: ApiMetrics;
   readonly notify: NotifyMetrics;
@@ -33,6 +35,7 @@ export class Metrics {
     this.#dryRun = new Gauge({ name: "svc_dry_run", help: "1 while no route is announced at all.", registers });
     this.capture = new CaptureMetrics(this.#registry);
     this.detection = new DetectionMetrics(this.#registry);
+    this.baselines = new BaselineMetrics(this.#registry);
     this.mitigation = new MitigationMetrics(this.#registry);
     this.api = new ApiMetrics(this.#registry);
     this.notify = new NotifyMetrics(this.#registry);

@@ -3,10 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { address } from "../../test/fixtures/host-rows.ts";
-import { attack } from "../../test/fixtures/views.ts";
-import type { Ban } from "../mitigation/ban.ts";
-import { hostPrefix } from "../net/prefix.ts";
+import { attack, route as blackhole, ban as viewedBan } from "../../test/fixtures/views.ts";
 import { StateDatabase } from "./state-database.ts";
 
 let dir: string;
@@ -15,25 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-const target = address("2001:db8::1");
-const ban: Ban = {
-  id: "b1",
-  target,
-  prefix: hostPrefix(target),
-  method: "blackhole",
-  state: "active",
-  dryRun: false,
-  manual: true,
-  attackId: null,
-  metric: null,
-  rate: 0,
-  threshold: 0,
-  route: null,
-  startedAt: 1,
-  expiresAt: 2,
-  withdrawnAt: null,
-  reason: null,
-};
+const ban = viewedBan({ target: "2001:db8::1", manual: true, attackId: null, heldBy: [], startedAt: 1 });
 
 test("a record comes back as it went in, changed and removed records as last left", () => {
   const first = new StateDatabase(dir);
@@ -166,7 +145,7 @@ describe("opening", () => {
     const raw = new Database(join(dir, "state.db"));
     raw.run("PRAGMA user_version = 99");
     raw.close();
-    expect(() => new StateDatabase(dir)).toThrow("has schema version 99, this build knows 1");
+    expect(() => new StateDatabase(dir)).toThrow("has schema version 99, this build knows 2");
   });
 
   test("refuses a folder that cannot be written", () => {
@@ -174,4 +153,64 @@ describe("opening", () => {
     writeFileSync(join(dir, "file"), "");
     expect(() => new StateDatabase(join(dir, "file"))).toThrow("check state_dir");
   });
+});
+
+/** As builds before escalation wrote them. */
+function writeVersion1(bans: readonly object[], attacks: readonly object[]): void {
+  const raw = new Database(join(dir, "state.db"));
+  raw.run(
+    "CREATE TABLE bans (id TEXT PRIMARY KEY, started_at INTEGER NOT NULL, record TEXT NOT NULL) STRICT, WITHOUT ROWID",
+  );
+  raw.run("CREATE TABLE attacks (id TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID");
+  const put = (table: string, records: readonly object[], columns: string) => {
+    for (const record of records) {
+      const values = { id: "", ...record };
+      raw
+        .query(`INSERT INTO ${table} (${columns}) VALUES (?1, ${table === "bans" ? "1, " : ""}?2)`)
+        .run(values.id, JSON.stringify(record));
+    }
+  };
+  put("bans", bans, "id, started_at, record");
+  put("attacks", attacks, "id, record");
+  raw.run("PRAGMA user_version = 1");
+  raw.close();
+}
+
+function without(record: object, ...keys: string[]): object {
+  return Object.fromEntries(Object.entries(record).filter(([key]) => !keys.includes(key)));
+}
+
+test("bans and attacks of a build before escalation come back as this one keeps them", () => {
+  const news = [
+    "heldBy",
+    "measure",
+    "retiring",
+    "escalation",
+    "step",
+    "fallback",
+    "repeat",
+    "holdUntil",
+    "countedFrom",
+  ];
+  const plain = without(ban, ...news);
+  const old = { ...plain, manual: false, attackId: "a1", route: without(blackhole("2001:db8::1"), "kind") };
+  const ordered = { ...plain, id: "b2", manual: true, attackId: "a1", route: null };
+  writeVersion1([old, ordered], [without(attack(), "classification")]);
+  const first = new StateDatabase(dir);
+  expect(first.bans()).toEqual([
+    { ...ban, manual: false, attackId: "a1", heldBy: ["a1"], countedFrom: ban.startedAt },
+    {
+      ...ban,
+      id: "b2",
+      attackId: null,
+      heldBy: ["a1"],
+      measure: { kind: "blackhole", route: null },
+      countedFrom: ban.startedAt,
+    },
+  ]);
+  expect(first.attacks()).toEqual([attack()]);
+  first.close();
+  const second = new StateDatabase(dir);
+  expect(second.bans()).toHaveLength(2);
+  second.close();
 });

@@ -7,10 +7,10 @@ import { mkdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Attack } from "../detection/attack.ts";
 import type { Ban } from "../mitigation/ban.ts";
-import type { BanStore } from "../mitigation/ban-engine.ts";
+import type { BanStore } from "../mitigation/unsaved-bans.ts";
 import { fileIdentity } from "./sqlite/database-file.ts";
+import { canMigrate, migrate, SCHEMA_VERSION } from "./state-migrations.ts";
 
-const SCHEMA_VERSION = 1;
 const SCHEMA = `
   CREATE TABLE bans (id TEXT PRIMARY KEY, started_at INTEGER NOT NULL, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE attacks (id TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -144,6 +144,7 @@ function prepare(db: Database, path: string): void {
   if (check.quick_check !== "ok") throw corrupt(path, check.quick_check);
   const { user_version: version } = db.query("PRAGMA user_version").get() as { user_version: number };
   if (version === 0) db.transaction(() => db.run(SCHEMA))();
+  else if (canMigrate(version)) db.transaction(() => migrate(db, version))();
   else if (version !== SCHEMA_VERSION) {
     throw new StateDatabaseError(
       `${path} has schema version ${version}, this build knows ${SCHEMA_VERSION}: run the build that wrote it, or move the file aside`,

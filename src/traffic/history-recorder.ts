@@ -4,7 +4,7 @@
  */
 import { addressToBytes, type IpAddress } from "../net/address.ts";
 import { BusiestRows } from "./busiest-rows.ts";
-import { allocateHostRows, type HostRows, rowAddress } from "./host-rows.ts";
+import { addressTail, allocateHostRows, type HostRows, rowAddress } from "./host-rows.ts";
 import type { Direction } from "./rates.ts";
 import type { TrafficSnapshot } from "./traffic-history.ts";
 
@@ -19,7 +19,7 @@ export interface HistoryRecorderOptions {
   readonly rowsMax: number;
   readonly hosts: HostReader;
   /** Attacks in progress. */
-  readonly attacks: () => Iterable<{ readonly target: IpAddress; readonly direction: Direction }>;
+  readonly attacks: () => Iterable<{ readonly target: IpAddress | null; readonly direction: Direction }>;
   /** The learned pps of a row; null: nothing was learned. */
   readonly baselinePps: (rows: HostRows, row: number, direction: Direction) => number | null;
   /** Runs `fn` every `ms`; returns what calls it off. */
@@ -111,20 +111,16 @@ class Attacked {
   readonly #targets: Record<Direction, Set<IpAddress>> = { incoming: new Set(), outgoing: new Set() };
   readonly #tails = new Set<number>();
 
-  constructor(attacks: Iterable<{ readonly target: IpAddress; readonly direction: Direction }>) {
+  constructor(attacks: Iterable<{ readonly target: IpAddress | null; readonly direction: Direction }>) {
     for (const { target, direction } of attacks) {
+      if (target === null) continue;
       this.#targets[direction].add(target);
-      this.#tails.add(tailOf(addressToBytes(target), 0));
+      this.#tails.add(addressTail(addressToBytes(target), 0));
     }
   }
 
   has(rows: HostRows, row: number, direction: Direction): boolean {
-    if (this.#tails.size === 0 || !this.#tails.has(tailOf(rows.addresses, row * 16))) return false;
+    if (this.#tails.size === 0 || !this.#tails.has(addressTail(rows.addresses, row))) return false;
     return this.#targets[direction].has(rowAddress(rows, row));
   }
-}
-
-function tailOf(bytes: Uint8Array, at: number): number {
-  const [a = 0, b = 0, c = 0, d = 0] = [bytes[at + 12], bytes[at + 13], bytes[at + 14], bytes[at + 15]];
-  return ((a << 24) | (b << 16) | (c << 8) | d) >>> 0;
 }

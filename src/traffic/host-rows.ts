@@ -33,6 +33,14 @@ export function rowAddress(rows: HostRows, row: number): IpAddress {
   return addressFromBytes(rows.addresses, row * 16);
 }
 
+/** The last four bytes of the address: enough to tell nearly all hosts from a few that are looked for. */
+export function addressTail(addresses: Uint8Array, row: number): number {
+  const at = row * 16 + 12;
+  const high = ((addresses[at] as number) << 8) | (addresses[at + 1] as number);
+  const low = ((addresses[at + 2] as number) << 8) | (addresses[at + 3] as number);
+  return high * 0x1_0000 + low;
+}
+
 /** A copy: the columns are overwritten by the next tick. */
 export function rowRates(column: Float64Array, row: number): number[] {
   const start = row * METRICS.length;

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { Hostgroup } from "../config/config.ts";
+import { hostgroup as namedGroup } from "../../test/fixtures/hostgroups.ts";
 import type { NetworksTable as NativeNetworksTable } from "../dataplane/native.d.ts";
 import { addressFromBytes } from "../net/address.ts";
 import { type Prefix, parsePrefix } from "../net/prefix.ts";
@@ -11,8 +11,8 @@ function prefix(text: string): Prefix {
   return parsed;
 }
 
-function hostgroup(name: string, ...networks: string[]): Hostgroup {
-  return { name, tenant: null, networks: networks.map(prefix), thresholds: [] };
+function hostgroup(name: string, ...networks: string[]) {
+  return namedGroup({}, { name, networks: networks.map(prefix) });
 }
 
 function rows(table: NetworksTable): [string, number, number, number][] {

@@ -40,12 +40,15 @@ describe("a header", () => {
     ["IPv6 with extension headers", { ...V6, extensions: [HOP_BY_HOP, { type: 60, bytes: new Uint8Array(16) }] }],
   ])("of a TCP segment in %s has addresses, ports and flags", (_, fields: IpFields) => {
     const flags = TCP_FLAGS.syn | TCP_FLAGS.ack;
-    expect(decode(ip(fields, tcp({ sourcePort: 4321, destinationPort: 443, flags }))) as unknown).toEqual({
+    const packet = ip(fields, tcp({ sourcePort: 4321, destinationPort: 443, flags }));
+    expect(decode(packet) as unknown).toEqual({
       source: fields.src,
       destination: fields.dst,
       protocol: 6,
       ports: { source: 4321, destination: 443 },
       tcpFlags: 18,
+      fragment: null,
+      packetBytes: packet.bytes.length,
     });
   });
 
@@ -80,9 +83,16 @@ describe("a header", () => {
     ["IPv6", V6],
   ])("of a fragment in %s has ports in the first part only", (_, fields) => {
     const [first, ...later] = fragments(fields, udp({ payload: new Uint8Array(64).fill(9) }), 24).map(decode);
-    expect(first).toMatchObject({ protocol: 17, ports: { source: 40_000, destination: 53 } });
+    expect(first).toMatchObject({ protocol: 17, ports: { source: 40_000, destination: 53 }, fragment: "first" });
     expect(later).not.toBeEmpty();
-    for (const part of later) expect(part).toMatchObject({ destination: fields.dst, protocol: 17, ports: null });
+    for (const part of later) {
+      expect(part).toMatchObject({ destination: fields.dst, protocol: 17, ports: null, fragment: "later" });
+    }
+  });
+
+  test("sent as a fragment though it is whole is a first one, as the packet counter has it", () => {
+    const whole = { type: 44, bytes: new Uint8Array(8) };
+    expect(decode(ip({ ...V6, extensions: [whole] }, udp()))).toMatchObject({ ports: {}, fragment: "first" });
   });
 
   test("of an IPv6 packet with a mapped source is not that of the IPv4 host", () => {
@@ -144,6 +154,12 @@ describe("a length that lies", () => {
     expect(header?.ports ?? null).toEqual(ports);
   });
 
+  test("a length of 0 stays open", () => {
+    const v4 = decodeHeader(changed(ethernet(ip(V4, udp())), { [ETHERNET + 2]: 0, [ETHERNET + 3]: 0 }));
+    const v6 = decodeHeader(changed(ethernet(ip(V6, udp())), { [ETHERNET + 4]: 0, [ETHERNET + 5]: 0 }));
+    expect([v4?.packetBytes, v6?.packetBytes]).toEqual([0, 0]);
+  });
+
   test("an IPv6 payload length of 0 is the frame's", () => {
     const header = decodeHeader(changed(ethernet(ip(V6, udp())), { [ETHERNET + 4]: 0, [ETHERNET + 5]: 0 }));
     expect(header?.ports).toEqual({ source: 40_000, destination: 53 });
@@ -190,7 +206,7 @@ describe(`over generated frames (SEED=${SEED})`, () => {
     for (let i = 0; i < 2000; i++) {
       const frame = randomFrame();
       const header = decodeHeader(frame);
-      expect(header).toEqual(otherDecoder(Buffer.from(frame)));
+      expect(header).toMatchObject(otherDecoder(Buffer.from(frame)));
     }
   });
 
@@ -219,7 +235,7 @@ describe(`over generated frames (SEED=${SEED})`, () => {
   });
 });
 
-function otherDecoder(frame: Buffer): PacketHeader {
+function otherDecoder(frame: Buffer): Omit<PacketHeader, "fragment" | "packetBytes"> {
   const link = Ethernet(frame);
   const isV6 = link.info.type === 0x86dd;
   const { info, offset } = isV6 ? IPV6(frame, link.offset) : IPV4(frame, link.offset);

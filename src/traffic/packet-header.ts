@@ -15,6 +15,10 @@ export interface PacketHeader {
   readonly ports: { readonly source: number; readonly destination: number } | null;
   /** The low eight, FIN being 1; null as with ports. */
   readonly tcpFlags: number | null;
+  /** Which part of a datagram that was cut up; null: it was not. `first` also of a whole one sent as such (RFC 6946). */
+  readonly fragment: "first" | "later" | null;
+  /** Length of the IP packet as its header has it, the header included; 0 where it leaves that open. */
+  readonly packetBytes: number;
 }
 
 const ETHERNET_BYTES = 14;
@@ -102,10 +106,13 @@ function decodeIpv4(cursor: Cursor): PacketHeader | null {
   const source = ipv4Address(cursor.slice(12, 4));
   const destination = ipv4Address(cursor.slice(16, 4));
   const protocol = cursor.u8(9);
-  const isLaterFragment = (cursor.u16(6) & 0x1fff) !== 0;
+  const offset = cursor.u16(6) & 0x1fff;
+  const isFollowed = (cursor.u16(6) & 0x2000) !== 0;
+  const fragment = offset !== 0 ? "later" : isFollowed ? "first" : null;
   if (totalBytes !== 0) cursor.limit(totalBytes);
   cursor.skip(headerBytes);
-  return { source, destination, protocol, ...decodeTransport(cursor, protocol, isLaterFragment) };
+  const transport = decodeTransport(cursor, protocol, fragment);
+  return { source, destination, protocol, ...transport, fragment, packetBytes: totalBytes };
 }
 
 function ipv4Address(bytes: Uint8Array): IpAddress {
@@ -125,23 +132,25 @@ function decodeIpv6(cursor: Cursor): PacketHeader | null {
   cursor.skip(IPV6_BYTES);
   // 0 stands for a jumbogram or for segmentation offload.
   if (payloadBytes !== 0) cursor.limit(payloadBytes);
-  const { protocol, isLaterFragment } = skipExtensions(cursor, first);
-  return { source, destination, protocol, ...decodeTransport(cursor, protocol, isLaterFragment) };
+  const { protocol, fragment } = skipExtensions(cursor, first);
+  const transport = decodeTransport(cursor, protocol, fragment);
+  const packetBytes = payloadBytes === 0 ? 0 : IPV6_BYTES + payloadBytes;
+  return { source, destination, protocol, ...transport, fragment, packetBytes };
 }
 
-function skipExtensions(cursor: Cursor, first: number): { protocol: number; isLaterFragment: boolean } {
+function skipExtensions(cursor: Cursor, first: number): Pick<PacketHeader, "protocol" | "fragment"> {
   let protocol = first;
-  let isLaterFragment = false;
+  let fragment: PacketHeader["fragment"] = null;
   // After a later fragment's header comes the middle of a payload, whatever its next number says.
-  for (let i = 0; i < EXTENSIONS_MAX && !isLaterFragment; i++) {
+  for (let i = 0; i < EXTENSIONS_MAX && fragment !== "later"; i++) {
     const length = extensionBytes(cursor, protocol);
     if (length === null) break;
-    if (protocol === FRAGMENT_EXTENSION) isLaterFragment = (cursor.u16(2) & 0xfff8) !== 0;
+    if (protocol === FRAGMENT_EXTENSION) fragment = (cursor.u16(2) & 0xfff8) === 0 ? "first" : "later";
     if (!cursor.has(length)) break;
     protocol = cursor.u8(0);
     cursor.skip(length);
   }
-  return { protocol, isLaterFragment };
+  return { protocol, fragment };
 }
 
 /** null: no extension header, or one whose length cannot be read. */
@@ -155,9 +164,9 @@ function extensionBytes(cursor: Cursor, protocol: number): number | null {
 function decodeTransport(
   cursor: Cursor,
   protocol: number,
-  isLaterFragment: boolean,
+  fragment: PacketHeader["fragment"],
 ): Pick<PacketHeader, "ports" | "tcpFlags"> {
-  if (isLaterFragment || !PROTOCOLS_WITH_PORTS.includes(protocol) || !cursor.has(4)) {
+  if (fragment === "later" || !PROTOCOLS_WITH_PORTS.includes(protocol) || !cursor.has(4)) {
     return { ports: null, tcpFlags: null };
   }
   const ports = { source: cursor.u16(0), destination: cursor.u16(2) };

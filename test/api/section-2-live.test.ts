@@ -32,7 +32,9 @@ const RISING_SECONDS = 4;
 const CONFIG = `
 networks: [203.0.113.0/24]
 thresholds: { pps: 1000, mbps: 1000, flows_per_sec: 100000 }
-hostgroups: [{ name: web, networks: [203.0.113.0/25], tenant: acme }]
+hostgroups:
+  - { name: web, networks: [203.0.113.0/25], tenant: acme }
+  - { name: whole, networks: [203.0.113.128/25], calculation: total, mitigation: flowspec }
 ban: { unban_hysteresis_seconds: 1 }
 `;
 
@@ -90,6 +92,15 @@ beforeAll(async () => {
 afterAll(async () => {
   await service.remove();
   rmSync(directory, { recursive: true, force: true });
+});
+
+test("2.1 hostgroups are those of the configuration, and one that is judged as a whole does not ban", async () => {
+  const { hostgroups } = (await service.get<{ hostgroups: unknown }>("/api/v1/status")).body;
+  expect(hostgroups).toEqual([
+    { name: "global", calculation: "per_host", mitigation: "blackhole", ban: true },
+    { name: "web", calculation: "per_host", mitigation: "blackhole", ban: true },
+    { name: "whole", calculation: "total", mitigation: "flowspec", ban: false },
+  ]);
 });
 
 test("2.2 rate is re-read from the engine on every request while active", () => {

@@ -1,13 +1,15 @@
 /** Every field of an attack, a host, a ban and their parts (interface 2.2 to 2.6), over a real listener. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
+import { explain } from "../../src/detection/reason.ts";
+import { VECTORS } from "../../src/detection/vector.ts";
 import { AttackWire } from "../../src/http/wire/attack.ts";
 import { BanWire } from "../../src/http/wire/ban.ts";
 import { HostWire } from "../../src/http/wire/host.ts";
 import { ACME_HOST, admitCallers, as, OTHER_HOST, UNOWNED_HOST } from "../fixtures/callers.ts";
 import { address, thresholds } from "../fixtures/host-rows.ts";
 import { TestServer } from "../fixtures/http.ts";
-import { attack, ban, host, NOON, route } from "../fixtures/views.ts";
+import { attack, ban, classification, host, NOON, route, udpRules } from "../fixtures/views.ts";
 
 type Wire = Record<string, unknown>;
 
@@ -97,6 +99,23 @@ test.each([
   expect((await attackOnWire({ target: address(target) }))["tenant"]).toBe(tenant as string);
 });
 
+test("2.2 scope group has no target, and the tenant of its group", async () => {
+  const wire = await attackOnWire({ scope: "group", target: null, group: "web" });
+  expect(wire).toMatchObject({ scope: "group", group: "web", tenant: "acme" });
+  expect(wire).not.toHaveProperty("target");
+});
+
+test("2.2 scope group has prefix and hosts, beyond the interface, when the attack is spread over a part of it", async () => {
+  const carpet = { prefix: "192.0.2.0/25", hosts: 100 };
+  const wire = await attackOnWire({ scope: "group", target: null, group: "web", carpet });
+  expect(wire).toMatchObject({ scope: "group", group: "web", tenant: "acme", ...carpet });
+  for (const field of ["prefix", "hosts"]) expect(await attackOnWire()).not.toHaveProperty(field);
+});
+
+test("2.2 direction is outgoing for what a host sends", async () => {
+  expect(await attackOnWire({ direction: "outgoing" })).toMatchObject({ direction: "outgoing" });
+});
+
 test("2.2 rates are those of the attack, in the shape of 2.3", async () => {
   expect(await attackOnWire()).toMatchObject({ rates: { pps: 1500.123, mbps: 20, flows_per_sec: 0, udp_pps: 1200 } });
 });
@@ -121,6 +140,11 @@ test("2.2 route is the ban's route string", async () => {
   expect(await attackOnWire({}, {})).toMatchObject({ route });
 });
 
+test("2.2 flowspec has the rules when that is the method", async () => {
+  const wire = await attackOnWire({}, { method: "flowspec", measure: udpRules() });
+  expect(wire).toMatchObject({ method: "flowspec", flowspec: [{ dst: "192.0.2.1/32", proto: 17, action: "discard" }] });
+});
+
 test("2.2 flowspec is absent when the method is another", async () => {
   expect(await attackOnWire({}, {})).not.toHaveProperty("flowspec");
 });
@@ -139,8 +163,9 @@ test("2.2 sample is there once it was taken, and omitted before and without samp
   expect(await attackOnWire({ sample: SAMPLE })).toHaveProperty("sample");
 });
 
-test("2.2 classification is omitted when unclassified", async () => {
+test("2.2 classification is there once it can be told, and omitted when unclassified", async () => {
   expect(await attackOnWire()).not.toHaveProperty("classification");
+  expect(await attackOnWire({ classification: classification() })).toHaveProperty("classification");
 });
 
 test("2.2 reason is there from the start", async () => {
@@ -178,12 +203,71 @@ test("2.4 sample has flows where some were kept, and no such field otherwise", a
   });
 });
 
+test.each(VECTORS.map((vector) => [vector]))("2.4 classification has type: %s", async (type) => {
+  const wire = await attackOnWire({ classification: classification({ type }) });
+  expect(wire["classification"]).toMatchObject({ type });
+});
+
+test("2.4 classification has confidence from 0 to 1, and src_port of amplification vectors", async () => {
+  const wire = await attackOnWire({ classification: classification() });
+  expect(wire["classification"]).toEqual({ type: "dns_amplification", confidence: 0.9, src_port: 53 });
+  const flood = classification({ type: "syn_flood", confidence: 1, sourcePort: null });
+  expect((await attackOnWire({ classification: flood }))["classification"]).toEqual({
+    type: "syn_flood",
+    confidence: 1,
+  });
+});
+
+test("2.4 classification has the parts of a multi-vector attack, and no such field otherwise", async () => {
+  const parts = [
+    { type: "syn_flood", share: 0.6, sourcePort: null },
+    { type: "ntp_amplification", share: 0.4, sourcePort: 123 },
+  ] as const;
+  const several = classification({ type: "syn_flood", confidence: 0.6, sourcePort: null, parts });
+  expect((await attackOnWire({ classification: several }))["classification"]).toEqual({
+    type: "syn_flood",
+    confidence: 0.6,
+    parts: [
+      { type: "syn_flood", share: 0.6 },
+      { type: "ntp_amplification", share: 0.4, src_port: 123 },
+    ],
+  });
+  const one = classification({ parts: parts.slice(0, 1) });
+  expect((await attackOnWire({ classification: one }))["classification"]).not.toHaveProperty("parts");
+});
+
 test("2.4 reason has threshold_source static, without a baseline", async () => {
   const { reason } = await attackOnWire();
   expect(reason).toMatchObject({ threshold_source: "static" });
   for (const field of ["baseline", "baseline_configured", "warming_up", "warmup_remaining_seconds"]) {
     expect(reason).not.toHaveProperty(field);
   }
+});
+
+test("2.4 reason has threshold_source baseline, and how the limit came about", async () => {
+  const limit = { normal: 500.1234, factor: 3, floor: 100, ceiling: 2000 };
+  const { reason } = await attackOnWire({
+    reason: explain([1600], { baseline: limit, baselineConfigured: true, warmupRemainingSeconds: null }),
+  });
+  expect(reason).toMatchObject({
+    threshold_source: "baseline",
+    baseline: { ...limit, normal: 500.123 },
+    baseline_configured: true,
+  });
+  for (const field of ["warming_up", "warmup_remaining_seconds"]) expect(reason).not.toHaveProperty(field);
+});
+
+test("2.4 reason has warming_up and warmup_remaining_seconds while a baseline is not believed yet", async () => {
+  const { reason } = await attackOnWire({
+    reason: explain([1600], { baseline: null, baselineConfigured: true, warmupRemainingSeconds: 12.2 }),
+  });
+  expect(reason).toMatchObject({
+    threshold_source: "static",
+    baseline_configured: true,
+    warming_up: true,
+    warmup_remaining_seconds: 13,
+  });
+  expect(reason).not.toHaveProperty("baseline");
 });
 
 test("2.4 reason has the shares of udp, syn, tcp, icmp and frag, and the dominant_share_gate", async () => {
@@ -214,6 +298,13 @@ test("2.5 in_attack, metric and direction are those of the active attack, the la
     in_attack: true,
     metric: "tcp_syn_pps",
     direction: "outgoing",
+  });
+});
+
+test("2.5 baseline and baseline_out are the learned normal of each direction", async () => {
+  expect(await hostOnWire({ baseline: [100.1234, 2, 3], baselineOut: [0, 0, 0] })).toMatchObject({
+    baseline: { pps: 100.123, mbps: 2, flows_per_sec: 3 },
+    baseline_out: { pps: 0, mbps: 0, flows_per_sec: 0 },
   });
 });
 
@@ -278,6 +369,19 @@ test("2.6 withdrawn_at is omitted while active", async () => {
 test.each(["whitelisted", "attack ended"])("2.6 reason says why rejected or withdrawn: %s", async (reason) => {
   expect(await banOnWire({ state: "rejected", reason })).toMatchObject({ reason });
   expect(await banOnWire()).not.toHaveProperty("reason");
+});
+
+test("2.6 method, flowspec and route of a ban by FlowSpec are its rules and their summary", async () => {
+  expect(await banOnWire({ method: "flowspec", measure: udpRules() })).toMatchObject({
+    method: "flowspec",
+    flowspec: [{ dst: "192.0.2.1/32", proto: 17, action: "discard" }],
+    route: "dst 192.0.2.1/32 proto udp discard",
+  });
+});
+
+test("2.6 escalation and escalation_step are the configured ladder and the rung", async () => {
+  const wire = await banOnWire({ escalation: [{ afterSeconds: 0, action: "blackhole" }], step: 0 });
+  expect(wire).toMatchObject({ escalation: [{ after_seconds: 0, action: "blackhole" }], escalation_step: 0 });
 });
 
 test.each(["node", "flowspec", "escalation", "escalation_step"])(

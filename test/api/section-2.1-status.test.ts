@@ -120,6 +120,14 @@ test("2.1 scrubbing is absent where nothing is diverted", async () => {
   expect(await statusFor()).not.toHaveProperty("scrubbing");
 });
 
+test("2.1 scrubbing says where diverted traffic goes, to an unscoped token only", async () => {
+  server.service.statusView = status({
+    scrubbing: { nextHop: "192.0.2.67" as never, nextHop6: null, communities: ["64500:2", "64500:3"], localPref: 0 },
+  });
+  expect((await statusFor())["scrubbing"]).toEqual({ next_hop: "192.0.2.67", community: "64500:2 64500:3" });
+  expect(await statusFor("tenantOperator")).not.toHaveProperty("scrubbing");
+});
+
 test("2.1 notify lists which channels are enabled, never tokens or URLs", async () => {
   const wire = await statusFor();
   expect(wire["notify"]).toEqual({ telegram: false, webhook: true, slack: false, email: false, exec: false });

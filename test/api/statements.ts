@@ -11,16 +11,17 @@ export const STATEMENTS: ReadonlyMap<string, readonly string[]> = new Map([
   ),
   rows(
     "2.2",
-    "scope, target, group, tenant, direction, metric, rate, threshold, rates, active, ban_state, method, route, flowspec",
+    "scope, scope group, target, group, tenant, direction, metric, rate, threshold, rates, active, ban_state, method, route, flowspec",
     "dry_run, started_at, ended_at, sample, classification, reason",
   ),
   rows("2.3", "pps, tcp_pps, udp_pps, icmp_pps, tcp_syn_pps, frag_pps"),
   rows(
     "2.4",
     "sample has top_sources, sample has top_src_ports, sample has top_dst_ports, sample has protocols, sample has flows",
-    "sample has total_packets, reason has threshold_source, reason has the shares",
+    "sample has total_packets, classification has type, classification has confidence, classification has the parts",
+    "reason has threshold_source, reason has threshold_source baseline, reason has warming_up, reason has the shares",
   ),
-  rows("2.5", "target, group, rates, rates_out, in_attack, baseline"),
+  rows("2.5", "target, group, rates, rates_out, in_attack, baseline, baseline and baseline_out are the learned"),
   rows(
     "2.6",
     "target, prefix, metric, rate, threshold, next_hop, community, local_pref, node, route, state, dry_run, manual",

@@ -83,6 +83,51 @@ describe("floodwall replay", () => {
     expect(lines.at(-1)).toBe("attacks: 0, still going on at the end: 0");
   });
 
+  test("tells what a host sends apart from what it gets, when that is judged", () => {
+    const sent = ethernet(ip({ src: VICTIM, dst: "198.51.100.9" }, udp({ payload: new Uint8Array(100) })));
+    const capture = flood(sent, 900, 2);
+    const { lines } = replay(capture, `${CONFIG}${BGP}thresholds_outgoing: { pps: 500 }\n`);
+    const text = lines.join("\n");
+    expect(text).toMatch(/attack started {2}203\.0\.113\.7 outgoing {2}pps \d+ > 500/);
+    expect(text).toMatch(/attack ended {4}203\.0\.113\.7 outgoing/);
+    expect(replay(capture).lines.at(-1)).toBe("0 attacks, 0 of them still going on at the end");
+  });
+
+  test("alerts for a hostgroup that is judged as a whole, and bans none of its hosts", () => {
+    const frames = Array.from({ length: 6000 }, (_, i) => datagram(`203.0.113.${i % 100}`));
+    const capture = pcapBytes(evenly(frames, { stepMs: 1 / 3 }));
+    const whole = "hostgroups: [{ name: web, networks: [203.0.113.0/25], calculation: total }]\n";
+    const text = replay(capture, `${CONFIG}${BGP}${whole}`).lines.join("\n");
+    expect(text).toMatch(/attack started {2}hostgroup web {2}pps \d+ > 1000/);
+    expect(text).not.toContain("ban ");
+    expect(text).toContain("1 attacks, ");
+    // A tenth of its threshold each: none of them is attacked by itself.
+    expect(replay(capture).lines.at(-1)).toBe("0 attacks, 0 of them still going on at the end");
+  });
+
+  test("finds an attack that is spread over a prefix, whose hosts are all under their thresholds", () => {
+    const frames = Array.from({ length: 9000 }, (_, i) => datagram(`203.0.113.${i % 100}`));
+    const capture = pcapBytes(evenly(frames, { stepMs: 1 / 3 }));
+    const text = replay(capture, `${CONFIG}${BGP}carpet: { thresholds: { pps: 2000 } }\n`).lines.join("\n");
+    expect(text).toMatch(/attack started {2}203\.0\.113\.0\/24 \(100 hosts\) {2}pps \d+ > 2000/);
+    expect(text).toContain("attack vector   203.0.113.0/24  udp_flood, confidence 1.00");
+    expect(text).not.toContain("ban ");
+  });
+
+  test("judges by what it has learned of a host, and not by more than its threshold", () => {
+    const calm = evenly(new Array(2000).fill(datagram(VICTIM)), { stepMs: 5 });
+    const busy = evenly(new Array(1500).fill(datagram(VICTIM)), { startMs: 1_700_000_010_000, stepMs: 1 / 0.8 });
+    const capture = pcapBytes([...calm, ...busy]);
+    // 200 packets a second are normal, so that 800 are not, though the threshold is 1000.
+    const learning = "baseline: { warmup_seconds: 5, floor: { pps: 300, mbps: 50, flows_per_sec: 1000 } }\n";
+    const text = replay(capture, `${CONFIG}${BGP}${learning}`).lines.join("\n");
+    const [, rate = "", limit = ""] = /attack started {2}203\.0\.113\.7 {2}pps (\d+) > ([\d.]+)/.exec(text) ?? [];
+    expect(Number(limit)).toBeGreaterThan(590);
+    expect(Number(limit)).toBeLessThan(620);
+    expect(Number(rate)).toBeLessThan(1000);
+    expect(replay(capture).lines.at(-1)).toBe("0 attacks, 0 of them still going on at the end");
+  });
+
   test("counts what is cut off at the end of a broken capture, and says so", () => {
     const whole = flood(datagram(VICTIM), 1000, 1);
     const { lines } = replay(whole.slice(0, whole.length - 50));
@@ -143,3 +188,29 @@ test("the service on a capture file detects, bans in dry run and ends, with wall
   );
   expect((await attacks()).recent[0]).toMatchObject({ active: false, ban_state: "withdrawn" });
 });
+
+test("the service shows what hosts send, and an attack from inside, where that is judged", async () => {
+  const directory = folder();
+  const sent = ethernet(ip({ src: VICTIM, dst: "198.51.100.9" }, udp({ payload: new Uint8Array(100) })));
+  writeFileSync(join(directory, "flood.pcap"), flood(sent, 900, 20));
+  const capture = `capture: { pcap_file: ${join(directory, "flood.pcap")}, pace: real }\n`;
+  const service = await ServiceProcess.start({ config: `${CONFIG}thresholds_outgoing: { pps: 500 }\n${capture}` });
+  undo.push(() => service.remove());
+  const read = async (path: string, list: string) =>
+    (await service.get<Record<string, Record<string, unknown>[]>>(path)).body[list] ?? [];
+  await eventually(
+    async () => (await read("/api/v1/attacks", "active")).length === 1,
+    () => `no attack:\n${service.output}`,
+  );
+  expect((await read("/api/v1/attacks", "active"))[0]).toMatchObject({
+    scope: "host",
+    target: VICTIM,
+    direction: "outgoing",
+    metric: "pps",
+    threshold: 500,
+  });
+  const [host] = (await read("/api/v1/hosts", "hosts")).filter(({ target }) => target === VICTIM);
+  expect(host).toMatchObject({ in_attack: true, direction: "outgoing", rates: { pps: 0 } });
+  const { pps = 0 } = (host?.["rates_out"] ?? {}) as { pps?: number };
+  expect(pps).toBeGreaterThan(500);
+}, 60_000);

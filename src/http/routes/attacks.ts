@@ -41,8 +41,9 @@ export function attackRoute(service: Service): ReadRoute {
     },
     handle: async ({ principal, params }) => {
       const view = await service.attack(params["id"] ?? "");
-      if (view === null || !service.tenancy().owns(principal, view.attack.target)) return { kind: "unknown_attack" };
-      return jsonAnswer(200, attackToWire(view, service.tenancy().tenantOf(view.attack.target)));
+      const owner = view === null ? null : service.tenancy().ownerOf(view.attack);
+      const isVisible = principal.tenant === null || principal.tenant === owner;
+      return view === null || !isVisible ? { kind: "unknown_attack" } : jsonAnswer(200, attackToWire(view, owner));
     },
   };
 }

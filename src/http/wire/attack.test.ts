@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { attack, ban, NOON } from "../../../test/fixtures/views.ts";
+import type { Attack } from "../../detection/attack.ts";
 import { AttackWire, attackToWire } from "./attack.ts";
 
 describe("an attack on the wire", () => {
@@ -26,6 +27,11 @@ describe("an attack on the wire", () => {
       },
     });
     expect(Value.Check(AttackWire, wire)).toBe(true);
+  });
+
+  test("that an earlier build kept, without a kind, has none", () => {
+    const { classification: _, ...kept } = attack();
+    expect(attackToWire({ attack: kept as Attack, ban: null })).not.toHaveProperty("classification");
   });
 
   test("that is over names its end", () => {

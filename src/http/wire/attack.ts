@@ -1,19 +1,31 @@
-/** The attack (interface 2.2, 2.4). A field whose source does not exist yet is left out: classification. */
+/** The attack (interface 2.2, 2.4). */
 import { type Static, Type } from "@sinclair/typebox";
 import { attackRate, isActive } from "../../detection/attack.ts";
 import type { Reason } from "../../detection/reason.ts";
-import { routeText } from "../../mitigation/ban.ts";
+import { measureText } from "../../mitigation/measure.ts";
 import { ratesToWire, round } from "../../traffic/rates.ts";
 import type { AttackView } from "../service.ts";
 import { BanState, Method } from "./ban.ts";
+import { ClassificationWire, classificationToWire } from "./classification.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { RatesWire } from "./rates.ts";
+import { FlowspecWire, flowspecToWire } from "./rule.ts";
 import { SampleWire, sampleToWire } from "./sample.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
 
 const ReasonWire = Type.Object(
   {
-    threshold_source: Type.Literal("static"),
+    threshold_source: Type.Union([Type.Literal("static"), Type.Literal("baseline")]),
+    baseline: Type.Optional(
+      Type.Object(
+        { normal: Type.Number(), factor: Type.Number(), floor: Type.Number(), ceiling: Type.Number() },
+        { additionalProperties: false },
+      ),
+    ),
+    /** Absent where it would be false, as is the next. */
+    baseline_configured: Type.Optional(Type.Literal(true)),
+    warming_up: Type.Optional(Type.Literal(true)),
+    warmup_remaining_seconds: Type.Optional(Type.Number({ minimum: 0 })),
     shares: Type.Record(Type.String(), Type.Number({ minimum: 0, maximum: 1 })),
     dominant_share_gate: Type.Number(),
   },
@@ -25,8 +37,12 @@ export const AttackWire = Type.Object(
     /** Beyond the interface: stable over a restart. */
     id: Type.String(),
     scope: Type.Union([Type.Literal("host"), Type.Literal("group")]),
-    target: Type.String(),
+    /** Absent where a hostgroup as a whole is attacked. */
+    target: Type.Optional(Type.String()),
     group: Type.String(),
+    /** Beyond the interface: the part of the hostgroup that is attacked, and over how many of its hosts that is spread. */
+    prefix: Type.Optional(Type.String()),
+    hosts: Type.Optional(Type.Integer({ minimum: 0 })),
     /** Absent where nobody owns the target. */
     tenant: Type.Optional(Type.String()),
     direction: Type.Union([Type.Literal("incoming"), Type.Literal("outgoing")]),
@@ -38,10 +54,12 @@ export const AttackWire = Type.Object(
     ban_state: Type.Optional(BanState),
     method: Type.Optional(Method),
     route: Type.Optional(Type.String()),
+    flowspec: Type.Optional(FlowspecWire),
     dry_run: Type.Boolean(),
     started_at: Timestamp,
     ended_at: Type.Optional(Timestamp),
     sample: Type.Optional(SampleWire),
+    classification: Type.Optional(ClassificationWire),
     reason: ReasonWire,
   },
   { additionalProperties: false },
@@ -61,6 +79,8 @@ export function attackToWire({ attack, ban }: AttackView, tenant: string | null 
     scope: attack.scope,
     target: attack.target,
     group: attack.group,
+    prefix: attack.carpet?.prefix ?? null,
+    hosts: attack.carpet?.hosts ?? null,
     tenant,
     direction: attack.direction,
     metric: attack.metric,
@@ -70,19 +90,26 @@ export function attackToWire({ attack, ban }: AttackView, tenant: string | null 
     active: isActive(attack),
     ban_state: ban?.state ?? null,
     method: ban?.method ?? null,
-    route: routeText(ban?.route ?? null) || null,
+    route: (ban !== null && measureText(ban.measure)) || null,
+    flowspec: ban === null ? null : flowspecToWire(ban.measure),
     dry_run: ban?.dryRun ?? false,
     started_at: timestamp(attack.startedAt),
     ended_at: attack.endedAt === null ? null : timestamp(attack.endedAt),
     sample: attack.sample === null ? null : sampleToWire(attack.sample),
+    classification: attack.classification ? classificationToWire(attack.classification) : null,
     reason: reasonToWire(attack.reason),
   });
 }
 
 function reasonToWire(reason: Reason): Static<typeof ReasonWire> {
-  return {
+  const { baseline, warmupRemainingSeconds } = reason;
+  return omitNulls({
     threshold_source: reason.thresholdSource,
+    baseline: baseline === null ? null : { ...baseline, normal: round(baseline.normal) },
+    baseline_configured: reason.baselineConfigured ? (true as const) : null,
+    warming_up: warmupRemainingSeconds === null ? null : (true as const),
+    warmup_remaining_seconds: warmupRemainingSeconds === null ? null : Math.ceil(warmupRemainingSeconds),
     shares: reason.shares,
     dominant_share_gate: reason.dominantShareGate,
-  };
+  });
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { address } from "../../../test/fixtures/host-rows.ts";
 import { ban, NOON, route } from "../../../test/fixtures/views.ts";
+import { wideRule } from "../../mitigation/rule.ts";
 import { BanWire, banToWire, sortBans } from "./ban.ts";
 
 const announced = { kind: "announced" } as const;
@@ -81,6 +82,54 @@ describe("a ban on the wire", () => {
       reason: "manual unban",
     });
     expect(banToWire({ ban: ban({ dryRun: true }), routeState: null })).not.toHaveProperty("announced");
+  });
+
+  test("with a ladder shows it and its rung; without one, neither", () => {
+    const escalation = [
+      { afterSeconds: 0, action: "none" },
+      { afterSeconds: 60, action: "divert" },
+    ] as const;
+    expect(banToWire({ ban: ban({ escalation, step: 1 }), routeState: announced })).toMatchObject({
+      escalation: [
+        { after_seconds: 0, action: "none" },
+        { after_seconds: 60, action: "divert" },
+      ],
+      escalation_step: 1,
+    });
+    for (const field of ["escalation", "escalation_step", "fallback", "repeat", "hold_until", "flowspec"]) {
+      expect(banToWire({ ban: ban(), routeState: announced })).not.toHaveProperty(field);
+    }
+  });
+
+  test("by FlowSpec shows its rules, and their summary for a route", () => {
+    const { prefix } = ban();
+    const rules = [{ ...wideRule(prefix, { kind: "discard" }), protocol: 17 }];
+    const measure = { kind: "flowspec", rules, matchesAll: false, localPref: 0, basis: "" } as const;
+    const wire = banToWire({ ban: ban({ method: "flowspec", measure }), routeState: announced });
+    expect(wire).toMatchObject({
+      method: "flowspec",
+      route: "dst 192.0.2.1/32 proto udp discard",
+      flowspec: [{ dst: "192.0.2.1/32", proto: 17, action: "discard" }],
+    });
+    for (const field of ["next_hop", "community", "matches_all"]) expect(wire).not.toHaveProperty(field);
+    expect(banToWire({ ban: ban({ measure: { ...measure, matchesAll: true } }), routeState: announced })).toMatchObject(
+      {
+        matches_all: true,
+      },
+    );
+    expect(Value.Check(BanWire, wire)).toBe(true);
+  });
+
+  test("that only watches has no route", () => {
+    const wire = banToWire({ ban: ban({ measure: { kind: "none" } }), routeState: null });
+    expect(wire).toMatchObject({ method: "blackhole", announced: false });
+    for (const field of ["route", "next_hop", "community"]) expect(wire).not.toHaveProperty(field);
+  });
+
+  test("that stands in for another, or holds, says so", () => {
+    const wire = banToWire({ ban: ban({ fallback: "refused", repeat: 2, holdUntil: NOON }), routeState: announced });
+    expect(wire).toMatchObject({ fallback: "refused", repeat: 2, hold_until: "2026-03-01T12:00:00.000Z" });
+    expect(Value.Check(BanWire, wire)).toBe(true);
   });
 
   test("of IPv6 has a /128", () => {

@@ -1,16 +1,29 @@
 /** The ban (interface 2.6), and what a caller sends for one (4.2). */
 import { type Static, Type } from "@sinclair/typebox";
-import { routeText } from "../../mitigation/ban.ts";
+import type { RouteState } from "../../mitigation/announcer.ts";
+import type { Ladder } from "../../mitigation/escalation.ts";
+import { measureText } from "../../mitigation/measure.ts";
 import { addressOrder } from "../../net/address.ts";
 import { round } from "../../traffic/rates.ts";
 import type { BanView } from "../service.ts";
 import { omitNulls } from "./omit-nulls.ts";
+import { FlowspecWire, flowspecToWire } from "./rule.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
 
 export const BanRequest = Type.Object({ ip: Type.String() }, { additionalProperties: false });
 
+const closed = { additionalProperties: false } as const;
+
 export const BanState = Type.Union([Type.Literal("active"), Type.Literal("withdrawn"), Type.Literal("rejected")]);
 export const Method = Type.Union([Type.Literal("blackhole"), Type.Literal("flowspec"), Type.Literal("divert")]);
+
+const RungWire = Type.Object(
+  {
+    after_seconds: Type.Integer({ minimum: 0 }),
+    action: Type.Union([Type.Literal("none"), Method]),
+  },
+  closed,
+);
 
 export const BanWire = Type.Object(
   {
@@ -31,6 +44,16 @@ export const BanWire = Type.Object(
     withdrawn_at: Type.Optional(Timestamp),
     reason: Type.Optional(Type.String()),
     method: Method,
+    flowspec: Type.Optional(FlowspecWire),
+    escalation: Type.Optional(Type.Array(RungWire)),
+    escalation_step: Type.Optional(Type.Integer({ minimum: 0 })),
+    /** Beyond the interface: true where nothing narrower than all traffic of the prefix was found. */
+    matches_all: Type.Optional(Type.Boolean()),
+    /** Beyond the interface: why the method is not that of the rung. */
+    fallback: Type.Optional(Type.String()),
+    /** Beyond the interface: how many bans of the prefix it followed shortly, and until when it holds for that reason. */
+    repeat: Type.Optional(Type.Integer({ minimum: 1 })),
+    hold_until: Type.Optional(Timestamp),
     /** Beyond the interface: whether a neighbor has the route. Of bans in force that are not virtual. */
     announced: Type.Optional(Type.Boolean()),
     /** Beyond the interface: why the speaker would not take it. Not the reason of the ban, which is in force and is tried again. */
@@ -43,7 +66,8 @@ export type BanWire = Static<typeof BanWire>;
 export const BansWire = Type.Object({ bans: Type.Array(BanWire) }, { additionalProperties: false });
 
 export function banToWire({ ban, routeState }: BanView): BanWire {
-  const { route } = ban;
+  const { measure, escalation } = ban;
+  const route = measure.kind === "blackhole" || measure.kind === "divert" ? measure.route : null;
   const isInForce = ban.state === "active" && !ban.dryRun;
   return omitNulls({
     target: ban.target,
@@ -55,7 +79,7 @@ export function banToWire({ ban, routeState }: BanView): BanWire {
     next_hop: route?.nextHop ?? null,
     community: route?.communities.join(" ") || null,
     local_pref: route?.localPref || null,
-    route: routeText(route) || null,
+    route: measureText(measure) || null,
     state: ban.state,
     dry_run: ban.dryRun,
     manual: ban.manual,
@@ -64,9 +88,24 @@ export function banToWire({ ban, routeState }: BanView): BanWire {
     withdrawn_at: ban.withdrawnAt === null ? null : timestamp(ban.withdrawnAt),
     reason: ban.reason,
     method: ban.method,
+    flowspec: flowspecToWire(measure),
+    escalation: escalation === null ? null : ladderToWire(escalation),
+    escalation_step: escalation === null ? null : ban.step,
+    matches_all: measure.kind === "flowspec" && measure.matchesAll ? true : null,
+    fallback: ban.fallback,
+    repeat: ban.repeat || null,
+    hold_until: ban.holdUntil === null ? null : timestamp(ban.holdUntil),
     announced: isInForce ? routeState?.kind === "announced" : null,
-    announce_error: isInForce && routeState?.kind === "failed" ? `bgp announce failed: ${routeState.cause}` : null,
+    announce_error: isInForce ? announceError(routeState) : null,
   });
+}
+
+function ladderToWire(ladder: Ladder): Static<typeof RungWire>[] {
+  return ladder.map(({ afterSeconds, action }) => ({ after_seconds: afterSeconds, action }));
+}
+
+function announceError(state: RouteState | null): string | null {
+  return state?.kind === "failed" || state?.kind === "speaker_down" ? `bgp announce failed: ${state.cause}` : null;
 }
 
 /** By address, IPv4 first, then by number; of one address the newest ban first. */

@@ -4,6 +4,11 @@ import { ratesToWire } from "../../traffic/rates.ts";
 import type { HostView } from "../service.ts";
 import { RatesWire } from "./rates.ts";
 
+const BaselineWire = Type.Object(
+  { pps: Type.Number(), mbps: Type.Number(), flows_per_sec: Type.Number() },
+  { additionalProperties: false },
+);
+
 export const HostWire = Type.Object(
   {
     target: Type.String(),
@@ -11,6 +16,9 @@ export const HostWire = Type.Object(
     rates: RatesWire,
     rates_out: RatesWire,
     in_attack: Type.Boolean(),
+    /** Absent where no baseline is configured for the host's group, as is the next. */
+    baseline: Type.Optional(BaselineWire),
+    baseline_out: Type.Optional(BaselineWire),
     metric: Type.Optional(Type.String()),
     direction: Type.Optional(Type.Union([Type.Literal("incoming"), Type.Literal("outgoing")])),
   },
@@ -30,8 +38,12 @@ export const HostsWire = Type.Object(
 );
 export type HostsWire = Static<typeof HostsWire>;
 
-export function hostToWire({ target, group, rates, ratesOut, attack }: HostView): HostWire {
-  const calm = { target, group, rates: ratesToWire(rates), rates_out: ratesToWire(ratesOut), in_attack: false };
+export function hostToWire({ target, group, rates, ratesOut, attack, baseline, baselineOut }: HostView): HostWire {
+  const seen = { target, group, rates: ratesToWire(rates), rates_out: ratesToWire(ratesOut), in_attack: false };
+  const calm =
+    baseline === null || baselineOut === null
+      ? seen
+      : { ...seen, baseline: ratesToWire(baseline), baseline_out: ratesToWire(baselineOut) };
   if (attack === null) return calm;
   return { ...calm, in_attack: true, metric: attack.metric, direction: attack.direction };
 }

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
-import { ethernet, icmp, ip, TCP_FLAGS, tcp } from "../../../test/fixtures/frames.ts";
+import { icmp, ip, TCP_FLAGS, tcp } from "../../../test/fixtures/frames.ts";
+import { sampledPacket } from "../../../test/fixtures/sampled-packets.ts";
 import { attack } from "../../../test/fixtures/views.ts";
 import { type Sample, sampleOf } from "../../detection/sample.ts";
-import { decodeHeader } from "../../traffic/packet-header.ts";
 import { AttackWire, attackToWire } from "./attack.ts";
 import { SampleWire, sampleToWire } from "./sample.ts";
 
@@ -11,10 +11,7 @@ const fields = { src: "198.51.100.1", dst: "203.0.113.7" };
 
 function sample(flows = 20): Sample {
   const transports = [icmp(), tcp({ sourcePort: 1024, destinationPort: 0, flags: TCP_FLAGS.syn })];
-  const packets = transports.flatMap((transport) => {
-    const header = decodeHeader(ethernet(ip(fields, transport)));
-    return header === null ? [] : [{ header, wireBytes: 60 }];
-  });
+  const packets = transports.map((transport) => sampledPacket(ip(fields, transport), { wireBytes: 60 }));
   return sampleOf(packets, { top: 10, flows });
 }
 

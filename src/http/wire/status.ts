@@ -4,6 +4,7 @@
  */
 import { type Static, Type } from "@sinclair/typebox";
 import { isUnscoped, type Principal } from "../../access/principal.ts";
+import type { RouteTerms } from "../../config/mitigation-section.ts";
 import type { QueueStats } from "../../dataplane/native.d.ts";
 import type { BgpView, CaptureView, StatusView } from "../service.ts";
 import { Method } from "./ban.ts";
@@ -39,6 +40,12 @@ const BgpWire = Type.Object(
       ),
     ),
   },
+  closed,
+);
+
+/** Absent where nothing is diverted; a next hop where the family has none. */
+const ScrubbingWire = Type.Object(
+  { next_hop: Type.Optional(Type.String()), next_hop6: Type.Optional(Type.String()), community: Type.String() },
   closed,
 );
 
@@ -123,6 +130,7 @@ export const StatusWire = Type.Object(
     networks: Type.Array(Type.String()),
     thresholds: ThresholdsWire,
     bgp: Type.Optional(BgpWire),
+    scrubbing: Type.Optional(ScrubbingWire),
     notify: NotifyWire,
     capture: CaptureWire,
   },
@@ -144,6 +152,7 @@ export function wholeStatus(status: StatusView, principal: Principal): StatusWir
     networks: [...status.networks],
     thresholds: thresholdsToWire(status.thresholds),
     bgp: status.bgp === null ? null : bgpToWire(status.bgp),
+    scrubbing: status.scrubbing === null ? null : scrubbingToWire(status.scrubbing),
     notify: { ...status.notify },
     capture: captureToWire(status.capture),
   });
@@ -186,6 +195,10 @@ function bgpToWire({ config, connected, fault, neighbors }: BgpView): Static<typ
       }),
     ),
   });
+}
+
+function scrubbingToWire({ nextHop, nextHop6, communities }: RouteTerms): Static<typeof ScrubbingWire> {
+  return omitNulls({ next_hop: nextHop, next_hop6: nextHop6, community: communities.join(" ") });
 }
 
 function captureToWire({ trackedHosts, maxHosts, sources }: CaptureView): Static<typeof CaptureWire> {

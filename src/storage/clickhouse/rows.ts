@@ -17,7 +17,14 @@ export function auditRow({ id, record }: Identified<AuditEvent>): Row {
 
 export function attackRow({ attack, tenant }: AttackRecord, version: number): Row {
   const { id, group, target, startedAt, endedAt } = attack;
-  const found = { id, tenant: tenant ?? "", hostgroup: group, target, started: startedAt, ended: endedAt ?? 0 };
+  const found = {
+    id,
+    tenant: tenant ?? "",
+    hostgroup: group,
+    target: target ?? "",
+    started: startedAt,
+    ended: endedAt ?? 0,
+  };
   return { ...found, record: JSON.stringify(attack), version };
 }
 

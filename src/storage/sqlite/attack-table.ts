@@ -23,7 +23,7 @@ export class AttackTable {
     const statement = this.#db.query("INSERT OR REPLACE INTO attacks VALUES (?, ?, ?, ?, ?, ?, ?)");
     for (const { attack, tenant } of records) {
       const { id, group, target, startedAt, endedAt } = attack;
-      statement.run(id, tenant ?? "", group, target, startedAt, endedAt, JSON.stringify(attack));
+      statement.run(id, tenant ?? "", group, target ?? "", startedAt, endedAt, JSON.stringify(attack));
     }
   }
 

@@ -1,0 +1,108 @@
+import { describe, expect, test } from "bun:test";
+import { flow, prefix } from "../../test/fixtures/bgp.ts";
+import type { PortRange, Rule } from "../mitigation/rule.ts";
+import { componentsOf, fromNlri, ruleProblem, toNlri } from "./flowspec-nlri.ts";
+import { keyOf, routeProblem } from "./route-path.ts";
+
+const V4 = "203.0.113.9/32";
+const V6 = "2001:db8::9/128";
+const rule = (changes: Partial<Rule> = {}, text = V4): Rule => flow(text, changes).rule;
+const port = (from: number, to = from): PortRange => ({ from, to });
+
+describe("components", () => {
+  test("come by their type, whatever the rule has", () => {
+    const all = rule({
+      source: prefix("198.51.100.0/24"),
+      protocol: 6,
+      sourcePorts: [port(1)],
+      destinationPorts: [port(2)],
+      tcpFlags: { set: 2, unset: 16 },
+      fragment: true,
+      packetLength: { min: 40, max: 60 },
+    });
+    expect(componentsOf(all).map(({ type }) => type)).toEqual([1, 2, 3, 5, 6, 9, 10, 12]);
+  });
+
+  test.each<[PortRange, readonly (readonly [number, number])[]]>([
+    [port(53), [[0x01, 53]]],
+    [
+      port(10, 20),
+      [
+        [0x03, 10],
+        [0x45, 20],
+      ],
+    ],
+    [port(444, 65535), [[0x03, 444]]],
+    [port(0, 52), [[0x05, 52]]],
+    [port(0, 65535), [[0x03, 0]]],
+  ])("a range of %j is %j", (range, items) => {
+    expect(componentsOf(rule({ sourcePorts: [range] }))[1]).toEqual({ type: 6, items });
+  });
+
+  test.each<[Rule["tcpFlags"], readonly (readonly [number, number])[]]>([
+    [{ set: 2, unset: 0 }, [[0x01, 2]]],
+    [{ set: 0, unset: 18 }, [[0x02, 18]]],
+    [
+      { set: 2, unset: 16 },
+      [
+        [0x01, 2],
+        [0x42, 16],
+      ],
+    ],
+  ])("flags of %j are %j", (tcpFlags, items) => {
+    expect(componentsOf(rule({ tcpFlags }))[1]).toEqual({ type: 9, items });
+  });
+
+  test("come back from the speaker's message as they were sent, without the bits that the speaker sets", () => {
+    for (const sent of [
+      rule({ protocol: 17, sourcePorts: [port(53), port(100, 200)], fragment: false }),
+      rule({ source: prefix("2001:db8:1::/48"), packetLength: { min: 1, max: 2 } }, V6),
+    ]) {
+      expect(fromNlri(toNlri(componentsOf(sent)))).toEqual(componentsOf(sent));
+    }
+    const marked = toNlri([{ type: 3, items: [[0x81 | 0x30, 17]] }]);
+    expect(fromNlri(marked)).toEqual([{ type: 3, items: [[0x01, 17]] }]);
+    expect(fromNlri(undefined)).toBeNull();
+  });
+});
+
+describe("a rule is sent", () => {
+  test.each([
+    ["that names its host alone", rule()],
+    ["with five values in a field", rule({ sourcePorts: [port(1), port(2), port(3), port(4, 5)] })],
+    [
+      "with the highest values",
+      rule({ protocol: 255, destinationPorts: [port(65535)], tcpFlags: { set: 255, unset: 0 } }),
+    ],
+    ["for what a host sends", rule({ destination: null, source: prefix(V4) })],
+  ])("%s", (_, good) => {
+    expect(ruleProblem(good)).toBeNull();
+  });
+
+  test.each([
+    ["a rule without destination and source", rule({ destination: null })],
+    ["invalid prefix 203.0.113.9/24", rule({ destination: { ...prefix(V4), text: "203.0.113.9/24" } })],
+    ["source and destination of two families", rule({ source: prefix(V6) })],
+    ["invalid protocol 256", rule({ protocol: 256 })],
+    ["invalid port range", rule({ sourcePorts: [port(2, 1)] })],
+    ["invalid port range", rule({ destinationPorts: [port(0, 65536)] })],
+    ["invalid TCP flags", rule({ tcpFlags: { set: 256, unset: 0 } })],
+    ["invalid packet length", rule({ packetLength: { min: 10, max: 9 } })],
+    ["invalid rate 0", rule({ action: { kind: "rate_limit", bytesPerSecond: 0 } })],
+    ["invalid rate Infinity", rule({ action: { kind: "rate_limit", bytesPerSecond: Infinity } })],
+    ["more than 5 values in a field", rule({ sourcePorts: [port(1, 2), port(3, 4), port(6, 7)] })],
+  ])("never with %s", (problem, bad) => {
+    expect(ruleProblem(bad)).toBe(problem);
+  });
+
+  test("never for another prefix than its route's", () => {
+    expect(routeProblem({ ...flow(V4), prefix: prefix("203.0.113.8/32") })).toBe("the rule is not for 203.0.113.8/32");
+  });
+});
+
+test("rules of one match have one key, whatever is done to the packets", () => {
+  const limited = flow(V4, { action: { kind: "rate_limit", bytesPerSecond: 1 } });
+  expect(keyOf(limited)).toBe(keyOf(flow(V4)));
+  expect(keyOf(flow(V4, { protocol: 6 }))).not.toBe(keyOf(flow(V4)));
+  expect(keyOf(flow("203.0.113.9/32"))).not.toBe(keyOf(flow(V6)));
+});

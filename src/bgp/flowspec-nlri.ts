@@ -1,0 +1,147 @@
+/**
+ * What a rule matches as FlowSpec says it (RFC 8955, IPv6: RFC 8956): components of numbered types, in GoBGP's messages
+ * and back. Knows nothing of what is done to the packets.
+ */
+import { create } from "@bufbuild/protobuf";
+import { type Any, anyPack, anyUnpack } from "@bufbuild/protobuf/wkt";
+import type { PortRange, Rule } from "../mitigation/rule.ts";
+import { parsePrefix } from "../net/prefix.ts";
+import { FlowSpecComponentSchema, FlowSpecIPPrefixSchema, FlowSpecNLRISchema } from "./proto/attribute_pb.ts";
+
+const TYPE = {
+  destination: 1,
+  source: 2,
+  protocol: 3,
+  destinationPort: 5,
+  sourcePort: 6,
+  tcpFlags: 9,
+  packetLength: 10,
+  fragment: 12,
+} as const;
+
+/** Items of one component follow each other as "or", unless one says AND. Bits 7, 5 and 4 are the speaker's to set. */
+const AND = 0x40;
+const NUMBER = { equal: 0x01, atLeast: 0x03, atMost: 0x05 } as const;
+/** Without either: any of the value's bits is set. */
+const BITS = { any: 0x00, all: 0x01, none: 0x02 } as const;
+const OPERATOR_MASK = 0x47;
+
+/** Is a fragment beyond the first, or is the first one: together, any fragment. */
+const FRAGMENT_BITS = 0x02 | 0x04;
+
+export interface PrefixComponent {
+  readonly type: number;
+  readonly prefix: string;
+}
+
+export interface ItemsComponent {
+  readonly type: number;
+  /** Operator and value. */
+  readonly items: readonly (readonly [number, number])[];
+}
+
+export type Component = PrefixComponent | ItemsComponent;
+
+/**
+ * Peers of one kind reset the session over more. With so few no rule comes near the 239 bytes from which a length takes
+ * two bytes, over which all peers do.
+ */
+const ITEMS_MAX = 5;
+const PORT_MAX = 0xffff;
+
+/** By ascending type, as the RFC wants them. */
+export function componentsOf(rule: Rule): readonly Component[] {
+  const { destination, source, protocol, tcpFlags, fragment, packetLength } = rule;
+  const components: Component[] = [];
+  if (destination !== null) components.push({ type: TYPE.destination, prefix: destination.text });
+  if (source !== null) components.push({ type: TYPE.source, prefix: source.text });
+  const add = (type: number, items: ItemsComponent["items"]) => {
+    if (items.length > 0) components.push({ type, items });
+  };
+  if (protocol !== null) add(TYPE.protocol, [[NUMBER.equal, protocol]]);
+  add(TYPE.destinationPort, rule.destinationPorts.flatMap(rangeItems));
+  add(TYPE.sourcePort, rule.sourcePorts.flatMap(rangeItems));
+  if (tcpFlags !== null) add(TYPE.tcpFlags, flagItems(tcpFlags));
+  if (packetLength !== null) add(TYPE.packetLength, rangeItems({ from: packetLength.min, to: packetLength.max }));
+  if (fragment !== null) add(TYPE.fragment, [[fragment ? BITS.any : BITS.none, FRAGMENT_BITS]]);
+  return components;
+}
+
+function rangeItems({ from, to }: PortRange): [number, number][] {
+  if (from === to) return [[NUMBER.equal, from]];
+  if (to === PORT_MAX) return [[NUMBER.atLeast, from]];
+  if (from === 0) return [[NUMBER.atMost, to]];
+  return [
+    [NUMBER.atLeast, from],
+    [AND | NUMBER.atMost, to],
+  ];
+}
+
+function flagItems({ set, unset }: { set: number; unset: number }): [number, number][] {
+  const items: [number, number][] = [];
+  if (set !== 0) items.push([BITS.all, set]);
+  if (unset !== 0) items.push([items.length === 0 ? BITS.none : AND | BITS.none, unset]);
+  return items;
+}
+
+/** Why this rule must not be sent, or null. GoBGP checks nothing of it, and peers answer with a reset. */
+export function ruleProblem(rule: Rule): string | null {
+  const { destination, source, protocol, tcpFlags, packetLength, action } = rule;
+  const prefixes = [destination, source].filter((prefix) => prefix !== null);
+  const invalid = prefixes.find(({ text }) => parsePrefix(text)?.text !== text);
+  if (invalid !== undefined) return `invalid prefix ${invalid.text}`;
+  if (prefixes.length === 0) return "a rule without destination and source";
+  if (new Set(prefixes.map(({ family }) => family)).size > 1) return "source and destination of two families";
+  if (protocol !== null && !isWhole(protocol, 0, 255)) return `invalid protocol ${protocol}`;
+  if (![...rule.sourcePorts, ...rule.destinationPorts].every(isRange)) return "invalid port range";
+  const flags = tcpFlags === null ? [] : [tcpFlags.set, tcpFlags.unset];
+  if (!flags.every((bits) => isWhole(bits, 0, 255))) return "invalid TCP flags";
+  if (packetLength !== null && !isRange({ from: packetLength.min, to: packetLength.max }))
+    return "invalid packet length";
+  if (action.kind === "rate_limit" && !(action.bytesPerSecond > 0 && action.bytesPerSecond < Infinity)) {
+    return `invalid rate ${action.bytesPerSecond}`;
+  }
+  const components = componentsOf(rule);
+  if (components.some((component) => "items" in component && component.items.length > ITEMS_MAX)) {
+    return `more than ${ITEMS_MAX} values in a field`;
+  }
+  return null;
+}
+
+function isRange({ from, to }: PortRange): boolean {
+  return isWhole(from, 0, PORT_MAX) && isWhole(to, from, PORT_MAX);
+}
+
+function isWhole(value: number, min: number, max: number): boolean {
+  return Number.isInteger(value) && min <= value && value <= max;
+}
+
+export function toNlri(components: readonly Component[]): Any {
+  const rules = components.map((component) => {
+    if ("prefix" in component) {
+      const [prefix = "", length] = component.prefix.split("/");
+      const message = { type: component.type, prefix, prefixLen: Number(length), offset: 0 };
+      return anyPack(FlowSpecIPPrefixSchema, create(FlowSpecIPPrefixSchema, message));
+    }
+    const items = component.items.map(([op, value]) => ({ op, value: BigInt(value) }));
+    return anyPack(FlowSpecComponentSchema, create(FlowSpecComponentSchema, { type: component.type, items }));
+  });
+  return anyPack(FlowSpecNLRISchema, create(FlowSpecNLRISchema, { rules }));
+}
+
+/** null: no FlowSpec, or one of a kind that is not ours. */
+export function fromNlri(nlri: Any | undefined): readonly Component[] | null {
+  const rules = nlri === undefined ? undefined : anyUnpack(nlri, FlowSpecNLRISchema)?.rules;
+  if (rules === undefined) return null;
+  const components: Component[] = [];
+  for (const rule of rules) {
+    const prefix = anyUnpack(rule, FlowSpecIPPrefixSchema);
+    const numbers = anyUnpack(rule, FlowSpecComponentSchema);
+    if (prefix !== undefined) components.push({ type: prefix.type, prefix: `${prefix.prefix}/${prefix.prefixLen}` });
+    else if (numbers !== undefined) {
+      const items = numbers.items.map(({ op, value }) => [op & OPERATOR_MASK, Number(value)] as const);
+      components.push({ type: numbers.type, items });
+    } else return null;
+  }
+  return components;
+}

@@ -1,0 +1,300 @@
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { create } from "@bufbuild/protobuf";
+import {
+  BgpLab,
+  bgpConfig,
+  blackhole,
+  established,
+  flow,
+  loopback,
+  neighbor,
+  PEER_ASN,
+  prefix,
+  SPEAKER_ASN,
+  until,
+} from "../../test/fixtures/bgp.ts";
+import type { Bird } from "../../test/fixtures/bird.ts";
+import type { PortRange } from "../mitigation/rule.ts";
+import { GobgpClient } from "./gobgp-client.ts";
+import { PathSchema } from "./proto/gobgp_pb.ts";
+import { toGobgpFamily } from "./route-family.ts";
+import { isOurs, toPath } from "./route-path.ts";
+import { AFTERMATH_MS } from "./route-quarantine.ts";
+
+const DEADLINE_MS = 60_000;
+const V4 = "203.0.113.9/32";
+const V6 = "2001:db8::9/128";
+
+let lab: BgpLab;
+beforeEach(() => {
+  lab = new BgpLab();
+});
+afterEach(() => lab.end());
+
+const port = (from: number, to = from): PortRange => ({ from, to });
+
+async function matches(bird: Bird): Promise<readonly string[]> {
+  return (await bird.flows()).map(({ match }) => match).sort();
+}
+
+test(
+  "every field of a rule arrives as it was meant, in both families, and each rule is withdrawn alone",
+  async () => {
+    const bird = await lab.bird();
+    const { announcer, latenciesMs } = lab.announcer(bgpConfig());
+    await established(announcer);
+    const routes = new Map([
+      [`dst ${V4}; proto 17; sport 53`, flow(V4, { protocol: 17, sourcePorts: [port(53)] })],
+      [
+        `dst ${V4}; src 198.51.100.0/24; proto 6; dport 80,443,8000..8010; tcp flags 0x2/0x2 && 0x0/0x10; length 40..60`,
+        flow(V4, {
+          source: prefix("198.51.100.0/24"),
+          protocol: 6,
+          destinationPorts: [port(80), port(443), port(8000, 8010)],
+          tcpFlags: { set: 0x02, unset: 0x10 },
+          packetLength: { min: 40, max: 60 },
+        }),
+      ],
+      [`dst ${V4}; fragment !0x0/0x6`, flow(V4, { fragment: true })],
+      [
+        `dst ${V4}; proto 1; length 1500; fragment 0x0/0x6`,
+        flow(V4, { protocol: 1, packetLength: { min: 1500, max: 1500 }, fragment: false }),
+      ],
+      ["dst 203.0.113.0/24", flow("203.0.113.0/24")],
+      [
+        `dst ${V6}; src 2001:db8:1::/48; next header 17; sport 123; length 400..500`,
+        flow(V6, {
+          source: prefix("2001:db8:1::/48"),
+          protocol: 17,
+          sourcePorts: [port(123)],
+          packetLength: { min: 400, max: 500 },
+        }),
+      ],
+      [`dst ${V6}; next header 6; tcp flags 0x0/0x12`, flow(V6, { protocol: 6, tcpFlags: { set: 0, unset: 0x12 } })],
+      [`dst ${V6}; fragment !0x0/0x6`, flow(V6, { fragment: true })],
+    ]);
+
+    announcer.want([...routes.values()]);
+    await until("announced", () => [...routes.values()].every((r) => announcer.routeState(r).kind === "announced"));
+    await until("in BIRD", async () => (await bird.flowCount()) === routes.size);
+    expect(await matches(bird)).toEqual([...routes.keys()].sort());
+    expect(latenciesMs.length).toBe(routes.size);
+    expect(announcer.status().neighbors[0]?.advertised).toBe(routes.size);
+
+    for (const text of [...routes.keys()]) {
+      routes.delete(text);
+      announcer.want([...routes.values()]);
+      await until("withdrawn", async () => (await bird.flowCount()) === routes.size);
+      expect(await matches(bird)).toEqual([...routes.keys()].sort());
+    }
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "a rule carries its action, communities and local preference, and another action takes its place",
+  async () => {
+    const bird = await lab.bird({ asn: SPEAKER_ASN });
+    const { announcer } = lab.announcer(bgpConfig({ neighbors: [neighbor({ remoteAsn: SPEAKER_ASN })] }));
+    await established(announcer);
+    const attributes = { communities: ["65001:7", "65535:666"], localPref: 250 };
+    announcer.want([{ ...flow(V4), ...attributes }]);
+    await until("in BIRD", async () => (await bird.flowCount()) === 1);
+    const received = { match: `dst ${V4}`, session: "speaker", asPath: "", ...attributes };
+    expect(await bird.flows()).toEqual([{ ...received, rateBytes: 0 }]);
+
+    const limited = { ...flow(V4, { action: { kind: "rate_limit", bytesPerSecond: 125_000 } }), ...attributes };
+    announcer.want([limited]);
+    await until("replaced", async () => (await bird.flows())[0]?.rateBytes !== 0);
+    expect(await bird.flows()).toEqual([{ ...received, rateBytes: 125_000 }]);
+    await until("announced", () => announcer.routeState(limited).kind === "announced");
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "rules and unicast routes of one prefix live side by side",
+  async () => {
+    const bird = await lab.bird();
+    const { announcer } = lab.announcer(bgpConfig());
+    await established(announcer);
+    announcer.want([flow(V4)]);
+    await until("the rule", async () => (await bird.flowCount()) === 1);
+    announcer.want([flow(V4), blackhole(V4)]);
+    await until("the blackhole", () => bird.hasRoute(V4));
+    announcer.want([blackhole(V4)]);
+    await until("the rule gone", async () => (await bird.flowCount()) === 0);
+    expect(await bird.prefixes()).toEqual([V4]);
+    announcer.want([]);
+    await until("the blackhole gone", async () => (await bird.prefixes()).length === 0);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "1,000 rules are all announced and all withdrawn",
+  async () => {
+    const bird = await lab.bird();
+    const { announcer } = lab.announcer(bgpConfig());
+    await established(announcer);
+    const routes = Array.from({ length: 1_000 }, (_, i) =>
+      flow(`198.18.${i >> 5}.${i & 31}/32`, { protocol: 17, sourcePorts: [port(53), port(1_000 + i, 2_000 + i)] }),
+    );
+    announcer.want(routes);
+    await until("all announced", () => routes.every((route) => announcer.routeState(route).kind === "announced"));
+    await until("all in BIRD", async () => (await bird.flowCount()) === 1_000);
+    announcer.want([]);
+    await until("none in BIRD", async () => (await bird.flowCount()) === 0);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "a rule that cannot be sent fails alone, and the session stays",
+  async () => {
+    const bird = await lab.bird();
+    const { announcer } = lab.announcer(bgpConfig());
+    await established(announcer);
+    const before = await bird.establishedSince("speaker");
+    const wrong = flow(V4, { destinationPorts: [port(1, 2), port(4, 5), port(7, 8)] });
+    announcer.want([wrong, flow("203.0.113.2/32")]);
+    await until("the other in BIRD", async () => (await bird.flowCount()) === 1);
+    expect(announcer.routeState(wrong)).toEqual({ kind: "failed", cause: "more than 5 values in a field" });
+    expect(await bird.establishedSince("speaker")).toBeCloseTo(before, 1);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "a neighbor without FlowSpec gets the unicast routes, and the rule says why it is not out",
+  async () => {
+    const bird = await lab.bird({ session: { takesFlowspec: false } });
+    const { announcer } = lab.announcer(bgpConfig());
+    await established(announcer);
+    announcer.want([flow(V4), flow(V6), blackhole(V4)]);
+    await until("the blackhole", () => bird.hasRoute(V4));
+    for (const [route, family] of [
+      [flow(V4), "IPv4"],
+      [flow(V6), "IPv6"],
+    ] as const) {
+      await until("failed", () => announcer.routeState(route).kind === "failed");
+      expect(announcer.routeState(route)).toEqual({
+        kind: "failed",
+        cause: `no established neighbor takes ${family} flowspec routes`,
+      });
+    }
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "rules follow a session that breaks and comes back",
+  async () => {
+    const bird = await lab.bird();
+    const { announcer } = lab.announcer(bgpConfig());
+    const route = flow(V4, { protocol: 17 });
+    announcer.want([route]);
+    await until("announced", () => announcer.routeState(route).kind === "announced");
+    await bird.ask("disable speaker");
+    await until("no session", () => announcer.routeState(route).kind === "no_session");
+    announcer.want([route, flow(V6)]);
+    await bird.ask("enable speaker");
+    await until("both in BIRD", async () => (await bird.flowCount()) === 2);
+    await until("announced again", () => announcer.routeState(route).kind === "announced");
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "a rule over which a neighbor resets its session again and again is kept back, and the others return",
+  async () => {
+    const bird = await lab.bird();
+    const { announcer, warnings, faults } = lab.announcer(bgpConfig());
+    await established(announcer);
+    const good = flow("203.0.113.1/32");
+    const bad = flow(V4, { protocol: 17 });
+    announcer.want([good]);
+    await until("announced", () => announcer.routeState(good).kind === "announced");
+    const sinceMs = performance.now();
+    await until("an older route", () => performance.now() - sinceMs > AFTERMATH_MS);
+
+    announcer.want([good, bad]);
+    for (let breaks = 0; breaks < 2; breaks++) {
+      await until("both in BIRD", async () => (await bird.flowCount()) === 2);
+      await until("announced", () => announcer.routeState(bad).kind === "announced");
+      // As a router that cannot take the rule would do.
+      await bird.ask("disable speaker");
+      await until("told", () => warnings.length === breaks + 1);
+      await bird.ask("enable speaker");
+    }
+    await until("the other in BIRD", async () => String(await matches(bird)) === "dst 203.0.113.1/32");
+    expect(announcer.routeState(bad)).toEqual({
+      kind: "failed",
+      cause: "kept back: a neighbor reset its session each time that it was sent",
+    });
+    expect(warnings[0]).toContain("bgp session broke right after rules were announced");
+    expect(warnings[1]).toContain("keeping them back");
+    expect(warnings.join()).not.toContain("203.0.113.1/32");
+    expect(faults).toEqual(["quarantine"]);
+
+    announcer.want([good]);
+    announcer.want([good, bad]);
+    await until("another chance", async () => (await bird.flowCount()) === 2);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "passes no rule of one neighbor on to another",
+  async () => {
+    const source = await lab.bird({ announcesFlows: ["flow4 { dst 198.51.100.1/32; }"] });
+    const other = await lab.bird({ host: 3, asn: PEER_ASN + 1 });
+    const neighbors = [neighbor(), neighbor({ address: loopback(3), remoteAsn: PEER_ASN + 1 })];
+    const { announcer } = lab.announcer(bgpConfig({ neighbors }));
+    await established(announcer, 2);
+    await established(announcer, 3);
+    await until("the neighbor's rule is there to be passed on", async () => (await receivedFlows()) === 1);
+    announcer.want([flow(V4)]);
+    for (const bird of [source, other]) {
+      await until("the own rule in BIRD", async () => (await bird.flowCount()) > 0);
+      expect(await matches(bird)).toEqual([`dst ${V4}`]);
+    }
+  },
+  DEADLINE_MS,
+);
+
+/** What the neighbors sent, whether accepted or not. */
+function receivedFlows(): Promise<number> {
+  return withSpeaker(async (client) => {
+    const families = (await client.listPeers()).flatMap((peer) => peer.afiSafis);
+    return families.reduce((sum, { state }) => sum + Number(state?.received ?? 0n), 0);
+  });
+}
+
+test(
+  "leaves a rule that somebody else put into the speaker, also one of the same match",
+  async () => {
+    const { announcer } = lab.announcer(bgpConfig());
+    await until("connected", () => announcer.status().connected);
+    await withSpeaker(async (client) => {
+      for (const text of [V4, "203.0.113.7/32"]) {
+        await client.sendPaths([create(PathSchema, { ...toPath(flow(text)), identifier: 0 })]);
+      }
+      announcer.want([flow(V4)]);
+      await until("ours beside it", async () => (await client.listGlobal(toGobgpFamily("ipv4-flowspec"))).length === 3);
+      announcer.want([]);
+      await until("ours gone", async () => (await client.listGlobal(toGobgpFamily("ipv4-flowspec"))).length === 2);
+      expect((await client.listGlobal(toGobgpFamily("ipv4-flowspec"))).some(isOurs)).toBe(false);
+    });
+  },
+  DEADLINE_MS,
+);
+
+async function withSpeaker<T>(work: (client: GobgpClient) => Promise<T>): Promise<T> {
+  const client = new GobgpClient({ target: { kind: "unix", path: lab.speakerSocket() }, deadlineMs: 1_000 });
+  try {
+    return await work(client);
+  } finally {
+    client.close();
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * Keeps what is normal up to date: takes it up from where an earlier process left it, learns once a second, and has it
+ * saved every few minutes and at the end. A pass that takes longer than a second drops beats rather than pile them up.
+ */
+import type { BaselineLearner } from "./baseline-learner.ts";
+import type { BaselineTable } from "./baseline-table.ts";
+import type { Baselines } from "./baselines.ts";
+
+/** Where it survives the process. Neither call keeps the event loop for long; both may reject. */
+export interface BaselineKeeper {
+  /** Returns how many rows were taken up. */
+  load(table: BaselineTable, nowSeconds: number): Promise<number>;
+  save(table: BaselineTable, nowSeconds: number): Promise<void>;
+}
+
+export interface LearningLoopOptions {
+  readonly learner: BaselineLearner;
+  readonly baselines: Baselines;
+  readonly keeper: BaselineKeeper;
+  /** Never goes back; of one process as of the next. */
+  readonly nowSeconds: () => number;
+  /** Runs `fn` every `ms`; returns what calls it off. */
+  readonly every: (ms: number, fn: () => void) => () => void;
+  /** Lets other work run between two slices. */
+  readonly nextTurn: () => Promise<void>;
+  /** All hosts were gone through. */
+  readonly onPassed: () => void;
+  readonly onLoaded: (rows: number) => void;
+  /** What failed: reading or writing what is normal, or a pass. */
+  readonly onFault: (operation: "load" | "save" | "learn", cause: unknown) => void;
+}
+
+const LEARN_EVERY_MS = 1000;
+const SAVE_EVERY_SECONDS = 300;
+
+export class LearningLoop {
+  readonly #options: LearningLoopOptions;
+  #cancel: () => void = () => {};
+  #work: Promise<void> | null = null;
+  #isStopped = false;
+  #isLoaded = false;
+  #savedSeconds = 0;
+
+  constructor(options: LearningLoopOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    const { every, nowSeconds } = this.#options;
+    this.#savedSeconds = nowSeconds();
+    this.#run();
+    this.#cancel = every(LEARN_EVERY_MS, () => this.#run());
+  }
+
+  /** Saves once more. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancel();
+    await this.#work;
+    if (this.#isLoaded) await this.#save();
+  }
+
+  #run(): void {
+    this.#work ??= this.#beat().finally(() => {
+      this.#work = null;
+    });
+  }
+
+  async #beat(): Promise<void> {
+    const { learner, baselines, nowSeconds, nextTurn, onPassed, onFault } = this.#options;
+    // A reload may switch it on.
+    if (!learner.hasWork) return;
+    if (!this.#isLoaded && baselines.table !== null) await this.#load(baselines.table);
+    try {
+      for (const _ of learner.pass(nowSeconds())) {
+        await nextTurn();
+        if (this.#isStopped) return;
+      }
+      onPassed();
+    } catch (cause) {
+      onFault("learn", cause);
+    }
+    if (this.#isLoaded && nowSeconds() - this.#savedSeconds >= SAVE_EVERY_SECONDS) await this.#save();
+  }
+
+  async #load(table: BaselineTable): Promise<void> {
+    const { keeper, nowSeconds, onLoaded, onFault } = this.#options;
+    this.#isLoaded = true;
+    try {
+      onLoaded(await keeper.load(table, Math.floor(nowSeconds())));
+    } catch (cause) {
+      onFault("load", cause);
+    }
+  }
+
+  async #save(): Promise<void> {
+    const { keeper, baselines, nowSeconds, onFault } = this.#options;
+    this.#savedSeconds = nowSeconds();
+    if (baselines.table === null) return;
+    try {
+      await keeper.save(baselines.table, Math.floor(nowSeconds()));
+    } catch (cause) {
+      onFault("save", cause);
+    }
+  }
+}

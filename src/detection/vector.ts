@@ -1,0 +1,62 @@
+/** The kinds of attack that are told apart, by the names of the interface (2.4), and the services that amplify. */
+
+/** UDP services that answer a small question at length, by the port that they answer from. */
+export const AMPLIFIERS = {
+  dns: 53,
+  ntp: 123,
+  cldap: 389,
+  memcached: 11211,
+  ssdp: 1900,
+  chargen: 19,
+  snmp: 161,
+  mdns: 5353,
+  wsd: 3702,
+  coap: 5683,
+  qotd: 17,
+  tftp: 69,
+  portmap: 111,
+  netbios: 137,
+  rip: 520,
+  sip: 5060,
+  steam: 27015,
+  arms: 3283,
+  "dvr-dhcp": 37810,
+  plex: 32414,
+  openvpn: 1194,
+} as const;
+
+type Amplification = `${keyof typeof AMPLIFIERS}_amplification`;
+
+const OTHERS = [
+  "syn_flood",
+  "fragment_flood",
+  "icmp_flood",
+  "gre_flood",
+  "syn_ack_flood",
+  "ack_flood",
+  "rst_flood",
+  "quic_flood",
+  "udp_flood",
+  "tcp_flood",
+  "mixed",
+] as const;
+
+export type Vector = Amplification | (typeof OTHERS)[number];
+
+const BY_PORT = new Map<number, Amplification>(
+  Object.entries(AMPLIFIERS).map(([service, port]) => [port, `${service}_amplification` as Amplification]),
+);
+
+export const VECTORS: readonly Vector[] = [...BY_PORT.values(), ...OTHERS];
+
+/** null: nothing on this port is known to amplify. */
+export function amplificationFrom(port: number): Amplification | null {
+  return BY_PORT.get(port) ?? null;
+}
+
+const PORTS = new Map<Vector, number>([...BY_PORT].map(([port, vector]) => [vector, port]));
+
+/** The port that an amplification comes from; null for all other vectors. */
+export function reflectedPort(vector: Vector): number | null {
+  return PORTS.get(vector) ?? null;
+}

@@ -1,0 +1,35 @@
+/** The rules of a ban (choices, sections 3 and 5). */
+import { Type } from "@sinclair/typebox";
+import type { Measure } from "../../mitigation/measure.ts";
+import { type RuleWire, ruleToWire } from "../../mitigation/rule.ts";
+
+const closed = { additionalProperties: false } as const;
+const PortRangeWire = Type.Object({ from: Type.Integer(), to: Type.Integer() }, closed);
+
+export const FlowspecWire = Type.Array(
+  Type.Unsafe<RuleWire>(
+    Type.Object(
+      {
+        dst: Type.Optional(Type.String()),
+        src: Type.Optional(Type.String()),
+        proto: Type.Optional(Type.Integer()),
+        src_port: Type.Optional(Type.Integer()),
+        dst_port: Type.Optional(Type.Integer()),
+        tcp_flags: Type.Optional(Type.Integer()),
+        fragment: Type.Optional(Type.Boolean()),
+        action: Type.Union([Type.Literal("discard"), Type.Literal("rate_limit")]),
+        rate_bytes: Type.Optional(Type.Number()),
+        src_ports: Type.Optional(Type.Array(PortRangeWire)),
+        dst_ports: Type.Optional(Type.Array(PortRangeWire)),
+        tcp_flags_unset: Type.Optional(Type.Integer()),
+        packet_length: Type.Optional(Type.Object({ min: Type.Integer(), max: Type.Integer() }, closed)),
+      },
+      closed,
+    ),
+  ),
+);
+
+/** null: the method has no rules, which is not the same as having none yet. */
+export function flowspecToWire(measure: Measure): RuleWire[] | null {
+  return measure.kind === "flowspec" ? measure.rules.map(ruleToWire) : null;
+}

@@ -1,0 +1,30 @@
+/**
+ * Whatever happens, in whatever order: attacks, orders, reloads, restarts, lost sessions and clocks that are set, over
+ * simulated time. After each step the table of bans keeps its promises. SEED and STEPS come from the environment.
+ */
+import { expect, test } from "bun:test";
+import { BanSimulation } from "../../test/fixtures/ban-simulation.ts";
+
+const { SEED: seed = "" } = process.env;
+const seeds = seed === "" ? newSeeds(8) : [Number(seed)];
+const steps = Number(process.env["STEPS"] ?? 4000);
+
+test.each(seeds)("bans keep their promises, whatever happens (SEED=%d)", (seed) => {
+  const simulation = new BanSimulation(seed);
+  for (let step = 0; step < steps; step++) {
+    const faults = simulation.step();
+    if (faults.length > 0)
+      throw new Error(`SEED=${seed}, step ${step}, after ${simulation.lastEvents.join(", ")}: ${faults.join("; ")}`);
+  }
+  // A simulation in which nothing happens would prove nothing.
+  if (steps >= 4000) {
+    expect([...simulation.seen].sort()).toEqual(
+      expect.arrayContaining(["blackhole", "divert", "flowspec", "rejected", "repeat", "retiring", "withdrawn"]),
+    );
+    expect(simulation.simulatedMs).toBeGreaterThan(3_600_000);
+  }
+});
+
+function newSeeds(count: number): number[] {
+  return Array.from({ length: count }, () => Math.trunc(Math.random() * 2 ** 32));
+}

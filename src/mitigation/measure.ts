@@ -1,0 +1,86 @@
+/** What a ban does to the traffic of its prefix, and the routes that it takes. Pure. */
+import type { Prefix } from "../net/prefix.ts";
+import type { Route, UnicastRoute } from "./announcer.ts";
+import { matchText, type Rule, rulesText } from "./rule.ts";
+
+export type Measure =
+  /** Nothing yet: the attack is only watched. */
+  | { readonly kind: "none" }
+  /** null: there is no speaker, or no next hop of the family. */
+  | { readonly kind: "blackhole" | "divert"; readonly route: UnicastRoute | null }
+  | FlowspecMeasure;
+
+export interface FlowspecMeasure {
+  readonly kind: "flowspec";
+  /** Empty: what to match is not known yet. */
+  readonly rules: readonly Rule[];
+  /** Nothing narrower than all traffic of the prefix was found. */
+  readonly matchesAll: boolean;
+  readonly localPref: number;
+  /** What the rules were made from: they stay as long as this does. */
+  readonly basis: string;
+}
+
+export const NO_MEASURE: Measure = { kind: "none" };
+
+export function routesOf(measure: Measure, prefix: Prefix): readonly Route[] {
+  switch (measure.kind) {
+    case "none":
+      return [];
+    case "blackhole":
+    case "divert":
+      return measure.route === null ? [] : [measure.route];
+    case "flowspec":
+      return flowspecRoutes(measure, prefix);
+    default:
+      return measure satisfies never;
+  }
+}
+
+/** Made once for a measure: whoever compares routes knows them again. */
+const FLOWSPEC_ROUTES = new WeakMap<FlowspecMeasure, readonly Route[]>();
+
+function flowspecRoutes(measure: FlowspecMeasure, prefix: Prefix): readonly Route[] {
+  const known = FLOWSPEC_ROUTES.get(measure);
+  if (known !== undefined) return known;
+  const { localPref } = measure;
+  const routes = measure.rules.map((rule) => ({ kind: "flowspec", prefix, rule, communities: [], localPref }) as const);
+  FLOWSPEC_ROUTES.set(measure, routes);
+  return routes;
+}
+
+/** Of two routes with one key a speaker has the later one. */
+export function routeKey(route: Route): string {
+  return route.kind === "unicast" ? route.prefix.text : `flow ${matchText(route.rule)}`;
+}
+
+export function isSameMeasure(a: Measure, b: Measure): boolean {
+  if (a === b) return true;
+  if (a.kind !== b.kind || measureText(a) !== measureText(b)) return false;
+  if (a.kind !== "flowspec" || b.kind !== "flowspec") return true;
+  return a.basis === b.basis && a.matchesAll === b.matchesAll && a.localPref === b.localPref;
+}
+
+/** The routes as operators write them; "": none. */
+export function measureText(measure: Measure): string {
+  switch (measure.kind) {
+    case "none":
+      return "";
+    case "blackhole":
+    case "divert":
+      return routeText(measure.route);
+    case "flowspec":
+      return rulesText(measure.rules);
+    default:
+      return measure satisfies never;
+  }
+}
+
+/** `192.0.2.1/32 next-hop 192.0.2.254 community 65535:666 local-pref 200`. */
+export function routeText(route: UnicastRoute | null): string {
+  if (route === null) return "";
+  const parts = [route.prefix.text, "next-hop", route.nextHop];
+  if (route.communities.length > 0) parts.push("community", route.communities.join(" "));
+  if (route.localPref > 0) parts.push("local-pref", String(route.localPref));
+  return parts.join(" ");
+}

@@ -1,0 +1,50 @@
+/** A ban as it begins, of an attack or by order. Pure. */
+import { type Attack, attackRate } from "../detection/attack.ts";
+import type { Prefix } from "../net/prefix.ts";
+import type { Ban } from "./ban.ts";
+import { methodOf } from "./escalation.ts";
+import { NO_MEASURE } from "./measure.ts";
+import { type BanTerms, type Circumstances, planOf } from "./plan.ts";
+import { repetitionOf } from "./repetition.ts";
+
+export interface NewBan {
+  readonly id: string;
+  readonly prefix: Prefix;
+  /** null: an operator asked for it. */
+  readonly attack: Attack | null;
+  readonly dryRun: boolean;
+  /** The ban of the prefix that ended last. */
+  readonly last: Ban | null;
+  readonly terms: BanTerms;
+  readonly circumstances: Circumstances;
+}
+
+export function newBan({ id, prefix, attack, dryRun, last, terms, circumstances }: NewBan, wallMs: number): Ban {
+  const manual = attack === null;
+  const nothingYet = { step: 0, method: methodOf(terms.ladder, 0), measure: NO_MEASURE, fallback: null };
+  const plan = planOf({ prefix, manual, dryRun, countedFrom: wallMs, ...nothingYet }, terms, circumstances, wallMs);
+  const { repeat, holdUntil } = manual ? { repeat: 0, holdUntil: null } : repetitionOf(last, terms.ban, wallMs);
+  return {
+    id,
+    target: prefix.address,
+    prefix,
+    state: "active",
+    dryRun,
+    manual,
+    attackId: attack?.id ?? null,
+    heldBy: attack === null ? [] : [attack.id],
+    metric: attack?.metric ?? null,
+    rate: attack === null ? 0 : attackRate(attack),
+    threshold: attack?.threshold ?? 0,
+    ...plan,
+    retiring: [],
+    escalation: terms.hasEscalation ? terms.ladder : null,
+    repeat,
+    holdUntil,
+    startedAt: wallMs,
+    countedFrom: wallMs,
+    expiresAt: Math.max(wallMs + terms.ban.ttlSeconds * 1000, holdUntil ?? 0),
+    withdrawnAt: null,
+    reason: null,
+  };
+}

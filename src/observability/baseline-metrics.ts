@@ -1,0 +1,37 @@
+/** What is normal: how much of it is known, and what went wrong with it. */
+import { Counter, Gauge, type Registry } from "prom-client";
+import { setCounter } from "./capture-metrics.ts";
+
+const OPERATIONS = ["load", "save", "learn"] as const;
+
+export class BaselineMetrics {
+  readonly #known: Gauge;
+  readonly #refused: Counter;
+  readonly #faults: Counter<"operation">;
+
+  constructor(registry: Registry) {
+    const registers = [registry];
+    this.#known = new Gauge({ name: "svc_baselines", help: "Hosts and hostgroups with a baseline.", registers });
+    this.#refused = new Counter({
+      name: "svc_baselines_refused_total",
+      help: "Times that a host was not learned from because the table of baselines was full.",
+      registers,
+    });
+    this.#faults = new Counter({
+      name: "svc_baseline_faults_total",
+      help: "Reading, saving or learning of baselines that failed.",
+      labelNames: ["operation"],
+      registers,
+    });
+    for (const operation of OPERATIONS) this.#faults.inc({ operation }, 0);
+  }
+
+  failed(operation: (typeof OPERATIONS)[number]): void {
+    this.#faults.inc({ operation });
+  }
+
+  set({ count, refused }: { readonly count: number; readonly refused: number }): void {
+    this.#known.set(count);
+    setCounter(this.#refused, refused);
+  }
+}

@@ -1,0 +1,126 @@
+/**
+ * What is normal, kept over a restart: one file in `state_dir`, replaced as a whole, so that a reader finds the old one or
+ * the new one. It can be learned again, hence a file with a fault is left out and not a reason to stop.
+ */
+import { type FileHandle, open, rename } from "node:fs/promises";
+import { join } from "node:path";
+import type { BaselineTable } from "../detection/baseline-table.ts";
+import type { BaselineKeeper } from "../detection/learning-loop.ts";
+import { BASE_TRIO } from "../traffic/rates.ts";
+
+/** "FWBL" and a version, little endian; then directions and rows; then the rows. */
+const MAGIC = 0x4c425746;
+const VERSION = 1;
+const HEADER_BYTES = 16;
+/** Written or read before others have their turn: a millisecond or two, the first touch of the memory included. */
+const SLICE_ROWS = 1024;
+
+type Directions = BaselineTable["directions"];
+
+export class BaselineFile implements BaselineKeeper {
+  readonly path: string;
+
+  constructor(stateDir: string) {
+    this.path = join(stateDir, "baselines.bin");
+  }
+
+  async save(table: BaselineTable, nowSeconds: number): Promise<void> {
+    const unfinished = `${this.path}.new`;
+    const file = await open(unfinished, "w", 0o640);
+    try {
+      const { count, directions } = table;
+      const header = new DataView(new ArrayBuffer(HEADER_BYTES));
+      for (const [i, word] of [MAGIC, VERSION, directions, count].entries()) header.setUint32(4 * i, word, true);
+      await file.write(new Uint8Array(header.buffer));
+      for (let row = 0; row < count; row += SLICE_ROWS) {
+        await file.write(rowsToBytes(table, row, Math.min(count, row + SLICE_ROWS), nowSeconds));
+      }
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(unfinished, this.path);
+  }
+
+  /** Rows that the table has already stay as they are. */
+  async load(table: BaselineTable, nowSeconds: number): Promise<number> {
+    const file = await openIfThere(this.path);
+    if (file === null) return 0;
+    try {
+      const header = await read(file, HEADER_BYTES);
+      const [magic, version, directions, count = 0] = [0, 4, 8, 12].map((at) => header.getUint32(at, true));
+      if (magic !== MAGIC || version !== VERSION || (directions !== 1 && directions !== 2)) {
+        throw new Error(`${this.path} is of no version that this build knows: what is normal is learned anew`);
+      }
+      for (let row = 0; row < count; row += SLICE_ROWS) {
+        const rows = Math.min(SLICE_ROWS, count - row);
+        takeRows(table, await read(file, rows * rowBytes(directions)), directions, nowSeconds);
+      }
+      return count;
+    } finally {
+      await file.close();
+    }
+  }
+}
+
+/** Key, seconds since it was heard, and for each direction the seconds learned and the base trio. */
+function rowBytes(directions: Directions): number {
+  return 16 + 4 + directions * 4 * (1 + BASE_TRIO);
+}
+
+function rowsToBytes(table: BaselineTable, from: number, to: number, nowSeconds: number): Uint8Array {
+  const { directions } = table;
+  const bytes = new DataView(new ArrayBuffer((to - from) * rowBytes(directions)));
+  let at = 0;
+  for (let row = from; row < to; row++) {
+    table.copyKey(row, bytes, at);
+    bytes.setUint32(at + 16, Math.max(0, nowSeconds - table.heardSeconds(row)), true);
+    at += 20;
+    for (let direction = 0; direction < directions; direction++) {
+      bytes.setFloat32(at, table.learnedSeconds(row, direction), true);
+      for (let i = 0; i < BASE_TRIO; i++) bytes.setFloat32(at + 4 * (i + 1), table.normal(row, direction, i), true);
+      at += 4 * (1 + BASE_TRIO);
+    }
+  }
+  return new Uint8Array(bytes.buffer);
+}
+
+function takeRows(table: BaselineTable, bytes: DataView, directions: Directions, nowSeconds: number): void {
+  const keys = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (let at = 0; at < bytes.byteLength; at += rowBytes(directions)) {
+    if (table.find(keys, at) >= 0) continue;
+    const row = table.findOrAdd(keys, at, nowSeconds);
+    if (row < 0) return;
+    table.setHeard(row, nowSeconds - bytes.getUint32(at + 16, true));
+    for (let direction = 0; direction < Math.min(directions, table.directions); direction++) {
+      const from = at + 20 + direction * 4 * (1 + BASE_TRIO);
+      table.setLearnedSeconds(row, direction, number(bytes, from));
+      for (let i = 0; i < BASE_TRIO; i++) table.setNormal(row, direction, i, number(bytes, from + 4 * (i + 1)));
+    }
+  }
+}
+
+/** Of a file that somebody else has written to: nothing that a limit could be computed wrongly from. */
+function number(bytes: DataView, at: number): number {
+  const value = bytes.getFloat32(at, true);
+  return value >= 0 && value < Number.POSITIVE_INFINITY ? value : 0;
+}
+
+async function openIfThere(path: string): Promise<FileHandle | null> {
+  try {
+    return await open(path, "r");
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw cause;
+  }
+}
+
+async function read(file: FileHandle, bytes: number): Promise<DataView> {
+  const buffer = new Uint8Array(bytes);
+  for (let filled = 0; filled < bytes; ) {
+    const { bytesRead } = await file.read(buffer, filled, bytes - filled);
+    if (bytesRead === 0) throw new Error("the file of what is normal ends early: the rest is learned anew");
+    filled += bytesRead;
+  }
+  return new DataView(buffer.buffer);
+}

@@ -1,0 +1,48 @@
+/** What earlier builds wrote into the state database, as this one reads it: an update keeps bans and attacks in force. */
+import type { Database } from "bun:sqlite";
+
+type Json = Record<string, unknown>;
+
+export const SCHEMA_VERSION = 2;
+
+/** The change to the version after the key. Within a transaction of the caller. */
+const MIGRATIONS: Readonly<Record<number, (db: Database) => void>> = {
+  1: (db) => {
+    rewrite(db, "bans", escalatingBan);
+    rewrite(db, "attacks", (attack) => ({ classification: null, ...attack }));
+  },
+};
+
+/** Whether the file can be brought to this build's version. */
+export function canMigrate(version: number): boolean {
+  return version in MIGRATIONS;
+}
+
+export function migrate(db: Database, from: number): void {
+  for (let version = from; version < SCHEMA_VERSION; version++) MIGRATIONS[version]?.(db);
+  db.run(`PRAGMA user_version = ${SCHEMA_VERSION}`);
+}
+
+/** A ban was a blackhole, of one attack. */
+function escalatingBan({ route, attackId, ...ban }: Json): Json {
+  const heldBy = attackId === null ? [] : [attackId];
+  return {
+    ...ban,
+    attackId: ban["manual"] === true ? null : attackId,
+    heldBy,
+    measure: { kind: "blackhole", route: route === null ? null : { kind: "unicast", ...(route as Json) } },
+    retiring: [],
+    escalation: null,
+    step: 0,
+    fallback: null,
+    repeat: 0,
+    holdUntil: null,
+    countedFrom: ban["startedAt"],
+  };
+}
+
+function rewrite(db: Database, table: "bans" | "attacks", change: (record: Json) => Json): void {
+  const rows = db.query(`SELECT id, record FROM ${table}`).all() as { id: string; record: string }[];
+  const update = db.query(`UPDATE ${table} SET record = $record WHERE id = $id`);
+  for (const { id, record } of rows) update.run({ id, record: JSON.stringify(change(JSON.parse(record) as Json)) });
+}

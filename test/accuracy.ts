@@ -1,0 +1,92 @@
+/**
+ * How right is detection? Labelled captures of every vector at several strengths, and look-alikes, through the packet
+ * counter: the confusion table, the time to detect, and what the generated rules match. Exits 1 when a look-alike fires,
+ * or when an attack of twice its threshold or more is missed, taken for another, or badly matched. SEED makes others.
+ */
+import { type Found, faultOf, labelOf, type Score, scoreOf } from "./fixtures/accuracy-score.ts";
+import { attackSpecs, type CaptureSpec, LEVELS, lookAlikeSpecs } from "./fixtures/attack-captures.ts";
+
+const seed = Number(process.env["SEED"] ?? 0);
+const specs = [...attackSpecs(seed), ...lookAlikeSpecs(seed)];
+const scores = specs.map((spec) => {
+  const score = scoreOf(spec);
+  console.log(lineOf(score));
+  return score;
+});
+
+printConfusion();
+printTimes();
+printRules();
+const faults = scores.flatMap((score) => faultOf(score) ?? []);
+console.log(`\n${specs.length} captures (SEED=${seed}), ${faults.length} wrong${faults.length === 0 ? "" : ":"}`);
+for (const score of scores) if (faultOf(score) !== null) console.log(`  ${score.spec.name}: ${faultOf(score)}`);
+process.exit(faults.length === 0 ? 0 : 1);
+
+function lineOf({ spec, falseAlarms, found }: Score): string {
+  const { name, family, background, vlans } = spec;
+  const traffic = `(IPv${family}, ${vlans.length} VLAN tags, ${percent(background)} normal traffic)`;
+  if (found === null) return `${name}: ${falseAlarms > 0 ? "FIRED" : "nothing"} ${traffic}`;
+  const { vector, detectedAfterMs, rules, attackMatched, usersMatched } = found;
+  const matched = `${rules.length} rules: ${percent(attackMatched)} of it, ${percent(usersMatched)} of its victim's users`;
+  return `${name}: ${vector} after ${Math.round(detectedAfterMs)} ms; ${matched} ${traffic}`;
+}
+
+function printConfusion(): void {
+  console.log("\nlabel                        found as, at twice the threshold and above");
+  const judged = scores.filter(({ spec }) => spec.level >= 2 || spec.vector === null);
+  for (const [label, of] of Map.groupBy(judged, ({ spec }) => nameOf(spec))) {
+    const cells = [...Map.groupBy(of, foundAs)].map(([name, { length }]) => `${name} ${length}`);
+    console.log(`  ${label.padEnd(26)} ${cells.join(", ")}`);
+  }
+}
+
+function nameOf(spec: CaptureSpec): string {
+  return spec.also === null ? (labelOf(spec) ?? "look-alike") : "several at once";
+}
+
+function foundAs({ found, falseAlarms, spec }: Score): string {
+  if (falseAlarms > 0) return "false alarm";
+  if (found !== null && spec.also !== null) return found.parts.join(" + ");
+  return found === null ? "nothing" : (found.vector ?? "unclassified");
+}
+
+function printTimes(): void {
+  console.log("\nms from the first packet to    detection p50   p99    kind p50   p99");
+  for (const level of LEVELS) {
+    const of = scores.filter(({ spec }) => spec.vector !== null && spec.level === level);
+    const found = of.flatMap((score) => score.found ?? []);
+    const detected = found.map(({ detectedAfterMs }) => detectedAfterMs);
+    const told = found.flatMap(({ classifiedAfterMs }) => classifiedAfterMs ?? []);
+    const times = [at(detected, 0.5), at(detected, 0.99), at(told, 0.5), at(told, 0.99)];
+    const cells = times.map((text, i) => text.padStart(i % 2 === 0 ? 12 : 6));
+    console.log(`  ${level}× its threshold`.padEnd(33), cells.join(""), `  ${found.length} of ${of.length} found`);
+  }
+}
+
+function printRules(): void {
+  const found = scores.filter(({ spec }) => spec.level >= 2).flatMap((score) => score.found ?? []);
+  if (found.length === 0) return;
+  const line = (name: string, of: (one: Found) => number) => {
+    const shares = found.map(of).sort((a, b) => a - b);
+    const mean = shares.reduce((sum, share) => sum + share, 0) / shares.length;
+    const ends = `least ${percent(shares[0] ?? 0)}, most ${percent(shares.at(-1) ?? 0)}`;
+    console.log(`  ${name.padEnd(28)} mean ${percent(mean)}, ${ends}`);
+  };
+  console.log("\nwhat the rules match, at twice the threshold and above");
+  line("of the attack", ({ attackMatched }) => attackMatched);
+  line("of all other traffic", ({ normalMatched }) => normalMatched);
+  line("of the victim's users", ({ usersMatched }) => usersMatched);
+  console.log(
+    `  all that the victim gets     ${found.filter(({ matchesAll }) => matchesAll).length} of ${found.length}`,
+  );
+}
+
+function at(values: readonly number[], quantile: number): string {
+  const sorted = values.toSorted((a, b) => a - b);
+  const value = sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * quantile))];
+  return value === undefined ? "-" : String(Math.round(value));
+}
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(2)} %`;
+}
