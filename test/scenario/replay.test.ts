@@ -90,7 +90,7 @@ describe("floodwall replay", () => {
     const text = lines.join("\n");
     expect(text).toMatch(/attack started {2}203\.0\.113\.7 outgoing {2}pps \d+ > 500/);
     expect(text).toMatch(/attack ended {4}203\.0\.113\.7 outgoing/);
-    expect(replay(capture).lines.at(-1)).toBe("0 attacks, 0 of them still going on at the end");
+    expect(replay(capture).lines.at(-1)).toBe("attacks: 0, still going on at the end: 0");
   });
 
   test("alerts for a hostgroup that is judged as a whole, and bans none of its hosts", () => {
@@ -100,9 +100,9 @@ describe("floodwall replay", () => {
     const text = replay(capture, `${CONFIG}${BGP}${whole}`).lines.join("\n");
     expect(text).toMatch(/attack started {2}hostgroup web {2}pps \d+ > 1000/);
     expect(text).not.toContain("ban ");
-    expect(text).toContain("1 attacks, ");
+    expect(text).toContain("attacks: 1, ");
     // A tenth of its threshold each: none of them is attacked by itself.
-    expect(replay(capture).lines.at(-1)).toBe("0 attacks, 0 of them still going on at the end");
+    expect(replay(capture).lines.at(-1)).toBe("attacks: 0, still going on at the end: 0");
   });
 
   test("finds an attack that is spread over a prefix, whose hosts are all under their thresholds", () => {
@@ -125,7 +125,7 @@ describe("floodwall replay", () => {
     expect(Number(limit)).toBeGreaterThan(590);
     expect(Number(limit)).toBeLessThan(620);
     expect(Number(rate)).toBeLessThan(1000);
-    expect(replay(capture).lines.at(-1)).toBe("0 attacks, 0 of them still going on at the end");
+    expect(replay(capture).lines.at(-1)).toBe("attacks: 0, still going on at the end: 0");
   });
 
   test("counts what is cut off at the end of a broken capture, and says so", () => {
