@@ -192,10 +192,14 @@ test("bans and attacks of a build before escalation come back as this one keeps 
     "holdUntil",
     "countedFrom",
   ];
+  const learned = ["baseline", "baselineConfigured", "warmupRemainingSeconds"];
   const plain = without(ban, ...news);
   const old = { ...plain, manual: false, attackId: "a1", route: without(blackhole("2001:db8::1"), "kind") };
   const ordered = { ...plain, id: "b2", manual: true, attackId: "a1", route: null };
-  writeVersion1([old, ordered], [without(attack(), "classification")]);
+  writeVersion1(
+    [old, ordered],
+    [{ ...without(attack(), "classification", "carpet"), reason: without(attack().reason, ...learned) }],
+  );
   const first = new StateDatabase(dir);
   expect(first.bans()).toEqual([
     { ...ban, manual: false, attackId: "a1", heldBy: ["a1"], countedFrom: ban.startedAt },

@@ -8,6 +8,7 @@ import { dirname, join } from "node:path";
 import type { Attack } from "../detection/attack.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { BanStore } from "../mitigation/unsaved-bans.ts";
+import { attackOfRecord } from "./attack-record.ts";
 import { fileIdentity } from "./sqlite/database-file.ts";
 import { canMigrate, migrate, SCHEMA_VERSION } from "./state-migrations.ts";
 
@@ -59,7 +60,7 @@ export class StateDatabase implements BanStore {
 
   /** Oldest first. */
   bans(): Ban[] {
-    return this.#records<Ban>("SELECT record FROM bans ORDER BY started_at, id");
+    return this.#records("SELECT record FROM bans ORDER BY started_at, id", (record) => JSON.parse(record) as Ban);
   }
 
   saveAttack(attack: Attack): void {
@@ -71,7 +72,7 @@ export class StateDatabase implements BanStore {
   }
 
   attacks(): Attack[] {
-    return this.#records<Attack>("SELECT record FROM attacks ORDER BY id");
+    return this.#records("SELECT record FROM attacks ORDER BY id", attackOfRecord);
   }
 
   close(): void {
@@ -108,9 +109,9 @@ export class StateDatabase implements BanStore {
     return new StateDatabaseError(`cannot write ${this.path}: ${text(cause)}`, { cause });
   }
 
-  #records<T>(sql: string): T[] {
+  #records<T>(sql: string, read: (record: string) => T): T[] {
     try {
-      return (this.#db.query(sql).all() as { record: string }[]).map(({ record }) => JSON.parse(record) as T);
+      return (this.#db.query(sql).all() as { record: string }[]).map(({ record }) => read(record));
     } catch (cause) {
       throw corrupt(this.path, text(cause));
     }

@@ -1,4 +1,4 @@
-/** What earlier builds wrote into the state database, as this one reads it: an update keeps bans and attacks in force. */
+/** Bans that earlier builds wrote into the state database, as this one reads them: an update keeps them in force. */
 import type { Database } from "bun:sqlite";
 
 type Json = Record<string, unknown>;
@@ -7,10 +7,7 @@ export const SCHEMA_VERSION = 2;
 
 /** The change to the version after the key. Within a transaction of the caller. */
 const MIGRATIONS: Readonly<Record<number, (db: Database) => void>> = {
-  1: (db) => {
-    rewrite(db, "bans", escalatingBan);
-    rewrite(db, "attacks", (attack) => ({ classification: null, ...attack }));
-  },
+  1: (db) => rewriteBans(db, escalatingBan),
 };
 
 /** Whether the file can be brought to this build's version. */
@@ -41,8 +38,8 @@ function escalatingBan({ route, attackId, ...ban }: Json): Json {
   };
 }
 
-function rewrite(db: Database, table: "bans" | "attacks", change: (record: Json) => Json): void {
-  const rows = db.query(`SELECT id, record FROM ${table}`).all() as { id: string; record: string }[];
-  const update = db.query(`UPDATE ${table} SET record = $record WHERE id = $id`);
+function rewriteBans(db: Database, change: (record: Json) => Json): void {
+  const rows = db.query("SELECT id, record FROM bans").all() as { id: string; record: string }[];
+  const update = db.query("UPDATE bans SET record = $record WHERE id = $id");
   for (const { id, record } of rows) update.run({ id, record: JSON.stringify(change(JSON.parse(record) as Json)) });
 }

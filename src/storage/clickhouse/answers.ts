@@ -1,6 +1,5 @@
 /** The questions in ClickHouse's words. Each counts a record once, however often and on how many shards it lies. */
 import type { AuditEvent } from "../../audit/audit-event.ts";
-import type { Attack } from "../../detection/attack.ts";
 import {
   EDGE_COUNTERS,
   type EdgeCounts,
@@ -11,6 +10,7 @@ import {
 } from "../../edge/edge-history.ts";
 import { HISTORY_ROWS_MAX } from "../../limits.ts";
 import type { TrafficPoint } from "../../traffic/traffic-history.ts";
+import { attackOfRecord } from "../attack-record.ts";
 import type { AnswerTo, Question, QuestionName } from "../history-driver.ts";
 import { literal, sql } from "./literal.ts";
 
@@ -63,7 +63,7 @@ export const ANSWERS: Answers = {
       WHERE id IN (${ids.map(literal).join(", ")}) GROUP BY id`,
     )) as { id: string; last_record: string }[];
     const records = new Map(rows.map(({ id, last_record: record }) => [id, record]));
-    return ids.flatMap((id) => records.get(id) ?? []).map((record) => JSON.parse(record) as Attack);
+    return ids.flatMap((id) => records.get(id) ?? []).map(attackOfRecord);
   },
 
   async endedAttack({ id }, select, database) {
@@ -71,7 +71,7 @@ export const ANSWERS: Answers = {
       SELECT argMax(ended, version) AS last_end, argMax(record, version) AS last_record
       FROM ${database}.attacks WHERE ${sql`id = ${id}`} GROUP BY id`)) as { last_end: number; last_record: string }[];
     const [row] = rows;
-    return row === undefined || Number(row.last_end) === 0 ? null : (JSON.parse(row.last_record) as Attack);
+    return row === undefined || Number(row.last_end) === 0 ? null : attackOfRecord(row.last_record);
   },
 
   async trafficPoints({ key, direction, fromMs, toMs, stepSeconds }, select, database) {

@@ -1,6 +1,7 @@
 /** Attacks in SQLite: one row each, whole, with the columns by which they are found. */
 import type { Database } from "bun:sqlite";
 import type { Attack } from "../../detection/attack.ts";
+import { attackOfRecord } from "../attack-record.ts";
 import type { AttackRecord } from "../history-driver.ts";
 
 export const ATTACK_SCHEMA = `
@@ -29,12 +30,12 @@ export class AttackTable {
 
   ended(limit: number): Attack[] {
     const sql = "SELECT record FROM attacks WHERE ended IS NOT NULL ORDER BY ended DESC, id DESC LIMIT ?";
-    return (this.#db.query(sql).all(limit) as { record: string }[]).map(({ record }) => JSON.parse(record) as Attack);
+    return (this.#db.query(sql).all(limit) as { record: string }[]).map(({ record }) => attackOfRecord(record));
   }
 
   endedOf(id: string): Attack | null {
     const row = this.#db.query("SELECT record FROM attacks WHERE id = ? AND ended IS NOT NULL").get(id);
-    return row === null ? null : (JSON.parse((row as { record: string }).record) as Attack);
+    return row === null ? null : attackOfRecord((row as { record: string }).record);
   }
 
   removeBefore(ms: number): void {

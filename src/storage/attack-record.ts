@@ -1,0 +1,16 @@
+/** Attacks as databases keep them, whole: what an earlier build did not write yet is filled in as it is read. */
+import type { Attack } from "../detection/attack.ts";
+
+const NO_FINDINGS = { carpet: null, classification: null } as const;
+const NO_BASELINE = { baseline: null, baselineConfigured: false, warmupRemainingSeconds: null } as const;
+
+type Added = keyof typeof NO_FINDINGS;
+type Stored = Omit<Attack, Added | "reason"> &
+  Partial<Pick<Attack, Added>> & {
+    readonly reason: Omit<Attack["reason"], keyof typeof NO_BASELINE> & Partial<Attack["reason"]>;
+  };
+
+export function attackOfRecord(record: string): Attack {
+  const stored = JSON.parse(record) as Stored;
+  return { ...NO_FINDINGS, ...stored, reason: { ...NO_BASELINE, ...stored.reason } };
+}
