@@ -95,8 +95,14 @@ describe("a rule is sent", () => {
     expect(ruleProblem(bad)).toBe(problem);
   });
 
+  test("for what a host sends to another", () => {
+    expect(routeProblem(flow(V4, { source: prefix(V4), destination: prefix("198.51.100.1/32") }))).toBeNull();
+  });
+
   test("never for another prefix than its route's", () => {
     expect(routeProblem({ ...flow(V4), prefix: prefix("203.0.113.8/32") })).toBe("the rule is not for 203.0.113.8/32");
+    const elsewhere = flow(V4, { source: prefix("198.51.100.1/32"), destination: prefix("198.51.100.2/32") });
+    expect(routeProblem(elsewhere)).toBe(`the rule is not for ${V4}`);
   });
 });
 

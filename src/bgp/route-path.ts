@@ -71,7 +71,7 @@ export function familyOfKey(key: RouteKey): RouteFamily {
 export function routeProblem(route: Route): string | null {
   const { prefix, communities, localPref } = route;
   if (parsePrefix(prefix.text)?.text !== prefix.text) return `invalid prefix ${prefix.text}`;
-  if (route.kind === "flowspec" && namedPrefix(route.rule)?.text !== prefix.text) {
+  if (route.kind === "flowspec" && !isFor(route.rule, prefix)) {
     return `the rule is not for ${prefix.text}`;
   }
   const problem = route.kind === "unicast" ? nextHopProblem(route.nextHop, prefix) : ruleProblem(route.rule);
@@ -83,9 +83,9 @@ export function routeProblem(route: Route): string | null {
   return null;
 }
 
-/** Whose traffic the rule is about: what goes to it, or what comes from it to anywhere. */
-function namedPrefix({ destination, source }: Rule): Rule["destination"] {
-  return destination ?? source;
+/** Never wider than the traffic of the prefix: what goes to it, or what comes from it. */
+function isFor({ destination, source }: Rule, { text }: Prefix): boolean {
+  return destination?.text === text || source?.text === text;
 }
 
 function nextHopProblem(nextHop: string, prefix: Route["prefix"]): string | null {

@@ -20,7 +20,7 @@ export interface UnicastRoute extends RouteAttributes {
 /** Has routers act on the packets that a rule matches. */
 export interface FlowspecRoute extends RouteAttributes {
   readonly kind: "flowspec";
-  /** Whose traffic it is: the rule's destination, or its source where it has none. */
+  /** Whose traffic it is: the rule's destination, or, of what it sends, its source. */
   readonly prefix: Prefix;
   readonly rule: Rule;
 }
