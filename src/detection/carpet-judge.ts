@@ -4,7 +4,7 @@
  * the thresholds any more.
  */
 import type { Config } from "../config/config.ts";
-import { CARPETS_MAX } from "../limits.ts";
+import { CARPETS_MAX, PREFIXES_MAX } from "../limits.ts";
 import { addressToBytes, type IpAddress } from "../net/address.ts";
 import { canonicalPrefix, enclosingPrefix, type Prefix } from "../net/prefix.ts";
 import { METRICS } from "../traffic/rates.ts";
@@ -99,7 +99,7 @@ export class CarpetJudge {
       if (metric < 0 || this.#scan.hosts([leaf], metric) < carpet.minHosts) continue;
       // The sums of all of it are judged as they are.
       if (hostgroups[leaf.group]?.calculation !== "per_host") continue;
-      const key = `${leaf.group} ${this.#scan.prefix(leaf).text}`;
+      const key = `${placeOf(leaf)} ${leaf.bits}`;
       const since = this.#suspects.get(key) ?? now.monotonicMs;
       suspects.set(key, since);
       if (now.monotonicMs - since >= sustainMs) over.set(leaf, metric);
@@ -124,7 +124,9 @@ export class CarpetJudge {
 
   #widened(block: Block, over: Over, taken: ReadonlySet<Leaf>, places: Places): Block {
     let widest = block;
-    for (const leaf of over.keys()) if (!taken.has(leaf)) widest = this.#joined(widest, leaf, places) ?? widest;
+    for (const leaf of over.keys()) {
+      if (!taken.has(leaf) && !isInside(leaf, widest)) widest = this.#joined(widest, leaf, places) ?? widest;
+    }
     return widest;
   }
 
@@ -132,13 +134,17 @@ export class CarpetJudge {
   #joined(block: Block, leaf: Leaf, places: Places): Block | null {
     const network = this.#policy.networks[leaf.network];
     if (network === undefined || block.group !== leaf.group || block.isIpv4 !== leaf.isIpv4) return null;
+    const known = knownBits(leaf);
+    // A network by itself.
+    if (block.length > known) return null;
     let { length, bits } = block;
-    while (length > knownBits(leaf) || Math.floor(leaf.bits / 2 ** (knownBits(leaf) - length)) !== bits) {
+    // Thousands of prefixes times all attacks come through here.
+    for (let other = Math.floor(leaf.bits / 2 ** (known - length)); other !== bits; other = Math.floor(other / 2)) {
       if (length <= network.length) return null;
       length--;
       bits = Math.floor(bits / 2);
     }
-    const size = 2 ** (knownBits(leaf) - length);
+    const size = 2 ** (known - length);
     const attacked = countBetween(places.get(placeOf(leaf)) ?? [], bits * size, (bits + 1) * size);
     return attacked >= size / 2 ? { ...block, length, bits } : null;
   }
@@ -209,10 +215,10 @@ export class CarpetJudge {
 type CarpetAttack = Attack & { readonly carpet: NonNullable<Attack["carpet"]> };
 
 /** Bits of prefixes over the thresholds, in order, by hostgroup and network. */
-type Places = ReadonlyMap<string, readonly number[]>;
+type Places = ReadonlyMap<number, readonly number[]>;
 
 function sortedBits(leaves: Iterable<Leaf>): Places {
-  const places = new Map<string, number[]>();
+  const places = new Map<number, number[]>();
   for (const leaf of leaves) {
     const place = placeOf(leaf);
     const bits = places.get(place);
@@ -223,8 +229,8 @@ function sortedBits(leaves: Iterable<Leaf>): Places {
   return places;
 }
 
-function placeOf({ group, network }: Leaf): string {
-  return `${group} ${network}`;
+function placeOf({ group, network }: Leaf): number {
+  return group * PREFIXES_MAX + network;
 }
 
 /** How many are at least `from` and below `to`. */
