@@ -99,6 +99,8 @@ export class Floodwall {
       onChange: (ban, previous) => this.#banChanges.tell({ ban, previous }),
       onUnsaved: () => this.#writeBehind.soon(),
       onStoreFault: (cause) => this.#stateWriteFailed(cause),
+      onFault: (cause) =>
+        this.#limiter.pass("ban", (suppressed) => log.error({ cause, suppressed }, "a ban could not be brought on")),
     });
     this.#unsavedAttacks = new UnsavedAttacks(state, (cause) => this.#stateWriteFailed(cause));
     this.#writeBehind = new WriteBehind(timers, [this.bans, this.#unsavedAttacks]);

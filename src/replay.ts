@@ -90,6 +90,9 @@ function run(engine: Engine, source: Replay, config: Config, print: (line: strin
     },
     onUnsaved: () => {},
     onStoreFault: () => {},
+    onFault: (cause) => {
+      throw cause;
+    },
   });
   const attacks = new Map<string, Attack>();
   for (let next = source.advance(); next !== null; next = source.advance()) {

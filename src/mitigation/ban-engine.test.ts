@@ -206,7 +206,7 @@ describe("time and policy", () => {
   });
 
   test("only so many ended bans are kept, here and on disk", () => {
-    const { engine, disk } = harness({}, 2);
+    const { engine, disk } = harness({}, { endedKept: 2 });
     for (let i = 0; i < 4; i++) {
       engine.ban(victim, i);
       engine.unban(victim, i);
@@ -217,7 +217,7 @@ describe("time and policy", () => {
   });
 
   test("no disk stands in the way of a ban that pushes an old one out of the table", () => {
-    const { engine, announcer, broken } = harness({}, 1);
+    const { engine, announcer, broken } = harness({}, { endedKept: 1 });
     for (const attack of [attackOn(), attackOn(address("192.0.2.2"))]) {
       engine.attacksChanged([started(attack)], 0);
       engine.attacksChanged([ended(attack)], 1);

@@ -40,6 +40,8 @@ export interface BanEngineOptions extends UnsavedBansOptions {
   readonly endedKept: number;
   /** After any change of a ban; `previous` is null for a new one. */
   readonly onChange: (ban: Ban, previous: Ban | null) => void;
+  /** One ban could not be brought on: it stays as it was until the next time, and all others go on. */
+  readonly onFault: (cause: unknown) => void;
 }
 
 export class BanEngine {
@@ -89,7 +91,7 @@ export class BanEngine {
 
   /** All changes of one tick, or what became known of an attack in between. */
   attacksChanged(changes: readonly AttackChange[], wallMs: number): void {
-    for (const change of changes) this.#attackChanged(change, wallMs);
+    for (const change of changes) this.#guarded(() => this.#attackChanged(change, wallMs));
     this.#wantRoutesIfStale();
   }
 
@@ -134,7 +136,7 @@ export class BanEngine {
   /** Ends what has expired, climbs the ladders, and looks at what has become of routes. */
   tick(wallMs: number): void {
     for (const ban of [...this.#active.values()]) {
-      this.#change(ban, this.#reconsidered(next(ban, { kind: "clock" }, wallMs), wallMs));
+      this.#guarded(() => this.#change(ban, this.#reconsidered(next(ban, { kind: "clock" }, wallMs), wallMs)));
     }
     this.#wantRoutesIfStale();
   }
@@ -205,6 +207,14 @@ export class BanEngine {
   /** null where nothing is to be announced: not active, virtual, only watched, or no speaker. */
   routeState(ban: Ban): RouteState | null {
     return this.#routes.stateOf(ban);
+  }
+
+  #guarded(step: () => void): void {
+    try {
+      step();
+    } catch (cause) {
+      this.#options.onFault(cause);
+    }
   }
 
   #attackChanged({ kind, attack }: AttackChange, wallMs: number): void {

@@ -36,7 +36,7 @@ test("the counts are those of a walk through the table, whatever happened to it"
   console.log(`seed ${seed}`);
   const random = seededRandom(seed);
   const below = (bound: number) => Math.floor(random() * bound);
-  const { engine } = harness({ maxActiveBans: 5 }, 20);
+  const { engine } = harness({ maxActiveBans: 5 }, { endedKept: 20 });
   const targets = [...Array.from({ length: 9 }, (_, i) => address(`192.0.2.${i}`)), WHITELISTED];
   const attacks = new Map<string, Attack>();
   const seen = new Set<string>();
