@@ -154,7 +154,7 @@ capture:
   interfaces:
     - { name: mirror0, mode: ${mode}, cpus: [1] }
 thresholds: { pps: ${THRESHOLD_PPS}, mbps: 1000, flows_per_sec: 50000 }
-ban: { ttl_seconds: 60, unban_hysteresis_seconds: ${hysteresisSeconds} }
+ban: { ttl_seconds: 60, unban_hysteresis_seconds: ${hysteresisSeconds}, repeat_window_seconds: 0 }
 bgp:
   local_asn: ${ASN}
   router_id: 198.51.100.1
