@@ -15,7 +15,10 @@ const USAGE = `usage:
   floodwall serve [--config FILE]            run the service (default ${DEFAULT_CONFIG})
   floodwall check FILE                       every error of a configuration with its line, then warnings
   floodwall replay CAPTURE [--config FILE]   what would have happened, from a capture file
-  floodwall version`;
+    --json      as JSON Lines: an event each as in the webhook, with the rows of the API, then a summary
+  floodwall version
+exit codes: 0 done; 1 not done, the reason is on standard error; 2 wrong usage;
+  3 the capture is damaged: what came before that is told`;
 
 /** The command line cannot be obeyed. */
 class UsageError extends Error {}
@@ -36,11 +39,12 @@ async function main(argv: readonly string[]): Promise<number> {
 }
 
 async function run(argv: readonly string[]): Promise<number> {
-  const { role, operands, config, help } = parse(argv);
+  const { role, operands, config, json, help } = parse(argv);
   if (help) {
     console.log(USAGE);
     return 0;
   }
+  if (json && role !== "replay") throw new UsageError("--json goes with replay alone");
   switch (role) {
     case "serve":
       expectOperands(operands, []);
@@ -48,7 +52,7 @@ async function run(argv: readonly string[]): Promise<number> {
     case "check":
       return check(expectOperands(operands, ["FILE"]));
     case "replay":
-      return replayCapture(expectOperands(operands, ["CAPTURE"]), config);
+      return replayCapture(expectOperands(operands, ["CAPTURE"]), config, json ? "json" : "text");
     case "version":
       expectOperands(operands, []);
       console.log(`floodwall ${VERSION}`);
@@ -67,11 +71,10 @@ function check(path: string): number {
   return exitCode;
 }
 
-function replayCapture(capture: string, configPath: string): number {
+function replayCapture(capture: string, configPath: string, format: "text" | "json"): number {
   try {
     const config = loadConfigOrThrow(configPath);
-    replay({ native: loadAddon(), config, capture, print: (line) => console.log(line) });
-    return 0;
+    return replay({ native: loadAddon(), config, capture, format, print: (line) => console.log(line) });
   } catch (cause) {
     console.error(
       cause instanceof ConfigError
@@ -86,11 +89,12 @@ function parse(argv: readonly string[]) {
   try {
     const options = {
       config: { type: "string", default: DEFAULT_CONFIG },
+      json: { type: "boolean", default: false },
       help: { type: "boolean", short: "h", default: false },
     } as const;
     const { values, positionals } = parseArgs({ args: [...argv], options, allowPositionals: true });
     const [role, ...operands] = positionals;
-    return { role, operands, config: values.config, help: values.help };
+    return { role, operands, config: values.config, json: values.json, help: values.help };
   } catch (cause) {
     throw new UsageError(cause instanceof Error ? cause.message : String(cause));
   }

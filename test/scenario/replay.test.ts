@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ethernet, ip, TCP_FLAGS, tcp, udp } from "../fixtures/frames.ts";
 import { evenly, pcapBytes } from "../fixtures/pcap-writer.ts";
+import { datagram, flood, floodwall, replayCapture } from "../fixtures/replay-command.ts";
 import { eventually, ServiceProcess } from "../fixtures/service.ts";
 
-const MAIN = join(import.meta.dir, "../../src/main.ts");
 const VICTIM = "203.0.113.7";
 const CONFIG = `
 networks: [203.0.113.0/24, 2001:db8::/32]
@@ -29,34 +29,8 @@ function folder(): string {
   return directory;
 }
 
-const datagram = (dst: string) => ethernet(ip({ src: "198.51.100.9", dst }, udp({ payload: new Uint8Array(100) })));
 const syn = (dst: string) => ethernet(ip({ src: "198.51.100.9", dst }, tcp({ flags: TCP_FLAGS.syn })));
-
-/** `pps` of one frame for `seconds`, then a calm with a packet every 100 ms for two seconds more. */
-function flood(frame: Uint8Array, pps: number, seconds: number): Uint8Array {
-  const packets = evenly(new Array(Math.round(pps * seconds)).fill(frame), { stepMs: 1000 / pps });
-  const calm = evenly(new Array(20).fill(datagram("203.0.113.200")), {
-    startMs: 1_700_000_000_000 + seconds * 1000,
-    stepMs: 100,
-  });
-  return pcapBytes([...packets, ...calm]);
-}
-
-function replay(capture: Uint8Array, config = CONFIG + BGP): { exitCode: number; lines: string[]; errors: string } {
-  const directory = folder();
-  writeFileSync(join(directory, "capture.pcap"), capture);
-  writeFileSync(join(directory, "floodwall.yaml"), config);
-  const command = [
-    process.execPath,
-    MAIN,
-    "replay",
-    join(directory, "capture.pcap"),
-    "--config",
-    join(directory, "floodwall.yaml"),
-  ];
-  const { exitCode, stdout, stderr } = Bun.spawnSync(command);
-  return { exitCode, lines: stdout.toString().trimEnd().split("\n"), errors: stderr.toString() };
-}
+const replay = (capture: Uint8Array, config = CONFIG + BGP) => replayCapture(capture, config);
 
 describe("floodwall replay", () => {
   test("tells attack, ban and end with the capture's times", () => {
@@ -130,7 +104,8 @@ describe("floodwall replay", () => {
 
   test("counts what is cut off at the end of a broken capture, and says so", () => {
     const whole = flood(datagram(VICTIM), 1000, 1);
-    const { lines } = replay(whole.slice(0, whole.length - 50));
+    const { exitCode, lines } = replay(whole.slice(0, whole.length - 50));
+    expect(exitCode).toBe(3);
     expect(lines.join("\n")).toContain("1019 packets");
     expect(lines.join("\n")).toContain("the capture ends early");
   });
@@ -147,16 +122,9 @@ describe("floodwall replay", () => {
   test("says so when the file is missing or the configuration is wrong", () => {
     const directory = folder();
     writeFileSync(join(directory, "floodwall.yaml"), CONFIG);
-    const missing = Bun.spawnSync([
-      process.execPath,
-      MAIN,
-      "replay",
-      "/nowhere.pcap",
-      "--config",
-      join(directory, "floodwall.yaml"),
-    ]);
+    const missing = floodwall("replay", "/nowhere.pcap", "--config", join(directory, "floodwall.yaml"));
     expect(missing.exitCode).toBe(1);
-    expect(missing.stderr.toString()).toContain("/nowhere.pcap");
+    expect(missing.errors).toContain("/nowhere.pcap");
     expect(replay(flood(datagram(VICTIM), 10, 1), "nonsense: 1")).toMatchObject({
       exitCode: 1,
       errors: expect.stringContaining("floodwall.yaml:1: nonsense: "),
