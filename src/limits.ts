@@ -37,6 +37,17 @@ export const COMMUNITIES_MAX = 32;
 export const ACTIVE_BANS_MAX = 10_000;
 /** The longest time that a ban can be given, seconds. */
 export const BAN_SECONDS_MAX = 2_592_000;
+/** Pairs and rules that the data plane may hold: the most that `dataplane.limits.max_dynamic_rules` may say. */
+export const DYNAMIC_RULES_MAX = 262_144;
+/** Of these, kept free for each ban that `ban.max_active_bans` allows. */
+export const SLOTS_PER_BAN = 8;
+/** Entries of `dataplane.allowlist`. */
+export const ALLOWLIST_MAX = 4096;
+/** Victims that one source may be blocked for at once. */
+export const VICTIMS_PER_SOURCE = 8;
+/** The longest time that a source can be blocked, seconds, and characters of the reason that is given for it. */
+export const SOURCE_BLOCK_SECONDS_MAX = 86_400;
+export const SOURCE_BLOCK_REASON_MAX = 1000;
 /** Rungs of an escalation ladder. */
 export const ESCALATION_RUNGS_MAX = 5;
 /** Rows of the host table: the most that `capture.max_hosts` may say. */

@@ -16,6 +16,7 @@ import type {
   SocketAddress,
   Thresholds,
 } from "./config.ts";
+import { buildDataplane } from "./dataplane-section.ts";
 import { buildMitigation, groupMitigationFile } from "./mitigation-section.ts";
 import { buildEdge, buildScrubbing } from "./nodes-section.ts";
 import { buildNotify, buildUpdateCheck } from "./notify-section.ts";
@@ -48,6 +49,7 @@ export function buildConfig(file: ConfigFile): Config {
     },
     stateDir: file.state_dir,
     bgp: file.bgp === undefined ? null : buildBgp(file.bgp),
+    dataplane: file.dataplane === undefined ? null : buildDataplane(file.dataplane),
     samples: {
       enabled: file.samples.enabled,
       perAttackFlows: file.samples.per_attack_flows,

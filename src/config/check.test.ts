@@ -71,6 +71,13 @@ describe("warnings leave the exit code 0 and name their line:", () => {
       ["1: capture: warning: is absent: no packets are seen, only manual bans work"],
     ],
     [
+      "a data plane on a mirror port",
+      `${QUIET.replace("inline", "mirror, backend: pcap")}${bgp("")}dataplane: {interfaces: [eth0, eth1]}\n`,
+      [
+        "6: dataplane.interfaces[1]: warning: eth1 is a mirror port: what is dropped there are copies, and the traffic itself goes on",
+      ],
+    ],
+    [
       "a mirror port",
       `${QUIET.replace("inline", "mirror")}${bgp("")}`,
       [

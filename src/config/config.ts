@@ -6,6 +6,7 @@ import type { NetworkLookup } from "../traffic/network-lookup.ts";
 import type { ApiConfig } from "./api-section.ts";
 import type { BaselineConfig } from "./baseline-section.ts";
 import type { CarpetConfig } from "./carpet-section.ts";
+import type { DataplaneConfig } from "./dataplane-section.ts";
 import type { GroupMitigation } from "./mitigation-section.ts";
 import type { EdgeConfig, ScrubbingConfig } from "./nodes-section.ts";
 import type { NotifyConfig, UpdateCheckConfig } from "./notify-section.ts";
@@ -32,6 +33,8 @@ export interface Config {
   readonly stateDir: string;
   /** null: no announcer. */
   readonly bgp: BgpConfig | null;
+  /** null: nothing is dropped on this machine. */
+  readonly dataplane: DataplaneConfig | null;
   readonly samples: SamplesConfig;
   readonly storage: StorageConfig;
   /** null: no scrub nodes. */

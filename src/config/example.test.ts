@@ -26,7 +26,7 @@ thresholds: {pps: 100000, mbps: 1000, flows_per_sec: 50000}`);
 });
 
 test("the example shows the defaults of the sections that are off as well", () => {
-  const { capture, hostgroups, carpet, bgp, scrubbing, edge, notify } = configOf(FULL_EXAMPLE);
+  const { capture, hostgroups, carpet, bgp, dataplane, scrubbing, edge, notify } = configOf(FULL_EXAMPLE);
   const minimal = configOf(`networks: [192.0.2.0/24]
 thresholds: {pps: 1, mbps: 1, flows_per_sec: 1}
 capture: {interfaces: [{name: eth1, mode: mirror}]}
@@ -39,6 +39,7 @@ bgp:
   listen: 192.0.2.10:179
   next_hop: 192.0.2.66
   neighbors: [{address: 192.0.2.254, remote_asn: 64501}]
+dataplane: {interfaces: [eth0]}
 scrubbing: {next_hop: 192.0.2.67, next_hop6: "2001:db8::67", nodes: [{name: scrub1}]}
 notify:
   webhook: {url_env: FLOODWALL_WEBHOOK_URL}
@@ -57,6 +58,7 @@ notify:
     groups.map(({ baseline, thresholdsOutgoing }) => ({ baseline, thresholdsOutgoing }));
   expect(learnedAndSent(hostgroups)).toEqual(learnedAndSent(minimal.hostgroups));
   expect(carpet).toEqual(minimal.carpet);
+  expect(dataplane).toEqual(minimal.dataplane);
   expect(edge).toEqual({ nodes: [{ name: "edge1", hostgroups: ["global"] }] });
 });
 

@@ -92,6 +92,7 @@ describe("defaults", () => {
       ban: { maxActiveBans: 50, maxBannedFraction: 0 },
       stateDir: "/var/lib/floodwall",
       bgp: null,
+      dataplane: null,
       samples: { enabled: true, perAttackFlows: 20, top: 10 },
       storage: {
         driver: { kind: "sqlite", path: "/var/lib/floodwall/history.sqlite" },
@@ -133,6 +134,18 @@ describe("defaults", () => {
     });
   });
 
+  test("of a dataplane section keep what is in force at the end of the process", () => {
+    expect<unknown>(configOf(`${BASE}dataplane: {interfaces: [eth0]}`).dataplane).toEqual({
+      enabled: true,
+      interfaces: ["eth0"],
+      xdpMode: "auto",
+      pinPath: "/sys/fs/bpf/floodwall",
+      onExit: "keep",
+      allowlist: [],
+      maxDynamicRules: 4096,
+    });
+  });
+
   test("of an interface leave queues and copying to the driver", () => {
     const config = configOf(`${BASE}capture: {interfaces: [{name: eth1, mode: mirror}]}`);
     expect<unknown>(config.capture).toEqual({
@@ -161,6 +174,8 @@ describe("a full file", () => {
     expect<unknown>(config.bgp?.neighbors[1]?.address).toBe("2001:db8::1");
     expect(config.bgp?.communities).toEqual(["64500:666", "65535:666", "65535:65281"]);
     expect(config.api).toMatchObject({ host: "::1", port: 9090 });
+    expect(config.dataplane?.allowlist.map(({ text }) => text)).toEqual(["203.0.113.9/32", "2001:db8:9::/48"]);
+    expect(config.dataplane).toMatchObject({ enabled: false, onExit: "detach", maxDynamicRules: 8192 });
     expect(config.capture?.interfaces.map(({ zeroCopy, queues }) => [zeroCopy, queues])).toEqual([
       ["on", [0, 1]],
       ["auto", null],

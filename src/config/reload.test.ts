@@ -41,6 +41,7 @@ describe("a restart is needed for", () => {
     ["capture", "state_dir: /srv/floodwall\ncapture", ["state_dir"]],
     ["capture", 'api: {listen: "[::1]:8080"}\ncapture', ["api.listen"]],
     ["capture", "api: {listen: 127.0.0.1:8081}\ncapture", ["api.listen"]],
+    ["capture", "dataplane: {interfaces: [eth0]}\ncapture", ["dataplane"]],
     ["capture", "storage: {driver: none}\ncapture", ["storage.driver"]],
     ["capture", "storage: {path: /srv/history.sqlite}\ncapture", ["storage.path"]],
     [
@@ -127,4 +128,43 @@ test("an API on a routable address is not opened: its tokens stay until the addr
   expect(kept.api).toEqual(closed("192.0.2.9").api);
   expect(restartKeys(closed("127.0.0.1"), open)).toEqual([]);
   expect(keepRestartKeys(closed("127.0.0.1"), open).api.tokens).toEqual([]);
+});
+
+describe("the data plane", () => {
+  const filtering = (keys: string, rest = "") => config(`${BASE}dataplane: {interfaces: [eth0]${keys}}\n${rest}`);
+
+  test.each([
+    [", interfaces: [eth1]", "dataplane.interfaces"],
+    [", enabled: false", "dataplane.enabled"],
+    [", xdp_mode: generic", "dataplane.xdp_mode"],
+    [", pin_path: /sys/fs/bpf/other", "dataplane.pin_path"],
+    [", limits: {max_dynamic_rules: 400}", "dataplane.limits.max_dynamic_rules"],
+  ])("needs a restart for %s", (keys, name) => {
+    const next = keys.includes("interfaces") ? config(`${BASE}dataplane: {${keys.slice(2)}}`) : filtering(keys);
+    expect(restartKeys(filtering(""), next)).toEqual([name]);
+    expect(keepRestartKeys(filtering(""), next).dataplane).toEqual(filtering("").dataplane);
+  });
+
+  test("takes over its allowlist and what becomes of it at the end", () => {
+    const next = filtering(", allowlist: [203.0.113.9], on_exit: detach");
+    expect(restartKeys(filtering(""), next)).toEqual([]);
+    expect(keepRestartKeys(filtering(""), next).dataplane).toMatchObject({ onExit: "detach", allowlist: [{}] });
+  });
+
+  test("that comes or goes waits for the restart", () => {
+    expect(keepRestartKeys(config(BASE), filtering("")).dataplane).toBeNull();
+    expect(keepRestartKeys(filtering(""), config(BASE)).dataplane).toEqual(filtering("").dataplane);
+  });
+
+  test("keeps the bound of bans that it has slots for until it has more", () => {
+    const running = filtering(", limits: {max_dynamic_rules: 480}", "ban: {max_active_bans: 60}");
+    const more = filtering(", limits: {max_dynamic_rules: 488}", "ban: {max_active_bans: 61, ttl_seconds: 7}");
+    expect(restartKeys(running, more)).toEqual(["dataplane.limits.max_dynamic_rules", "ban.max_active_bans"]);
+    const kept = keepRestartKeys(running, more);
+    expect(kept.ban.maxActiveBans).toBe(60);
+    expect(kept.mitigations[0]?.ban.ttlSeconds).toBe(7);
+    expect(restartKeys(running, filtering("", "ban: {max_active_bans: 60}"))).toEqual([
+      "dataplane.limits.max_dynamic_rules",
+    ]);
+  });
 });

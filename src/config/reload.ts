@@ -1,6 +1,8 @@
 /** Which keys of a new configuration a running service cannot take over. All others apply at once. */
+import { SLOTS_PER_BAN } from "../limits.ts";
 import type { ApiConfig } from "./api-section.ts";
 import type { BgpConfig, Config } from "./config.ts";
+import type { DataplaneConfig } from "./dataplane-section.ts";
 import { defaultStoragePath, type StorageDriver } from "./storage-section.ts";
 import { isLoopback } from "./text-forms.ts";
 
@@ -20,6 +22,12 @@ const RESTART_KEYS: readonly (readonly [key: string, read: (config: Config) => u
   ["bgp.local_asn", ({ bgp }) => bgp?.localAsn],
   ["bgp.router_id", ({ bgp }) => bgp?.routerId],
   ["bgp.listen", ({ bgp }) => bgp?.listen],
+  ["dataplane", ({ dataplane }) => dataplane !== null],
+  ["dataplane.enabled", ({ dataplane }) => dataplane?.enabled],
+  ["dataplane.interfaces", ({ dataplane }) => dataplane?.interfaces],
+  ["dataplane.xdp_mode", ({ dataplane }) => dataplane?.xdpMode],
+  ["dataplane.pin_path", ({ dataplane }) => dataplane?.pinPath],
+  ["dataplane.limits.max_dynamic_rules", ({ dataplane }) => dataplane?.maxDynamicRules],
   ["storage.driver", ({ storage }) => storage.driver?.kind],
   ["storage.path", ({ storage, stateDir }) => pathInFile(storage.driver, stateDir)],
   ["storage.clickhouse", ({ storage }) => (storage.driver?.kind === "clickhouse" ? storage.driver : null)],
@@ -32,6 +40,7 @@ const RESTART_KEYS: readonly (readonly [key: string, read: (config: Config) => u
 export function restartKeys(running: Config, next: Config): string[] {
   const changed = RESTART_KEYS.filter(([, read]) => !isSame(read(running), read(next))).map(([key]) => key);
   if (beginsOutgoing(running, next)) changed.push("thresholds_outgoing");
+  if (outgrowsSlots(running, next)) changed.push("ban.max_active_bans");
   if (opensRoutable(running.api, next.api)) changed.push("api.tokens");
   // When a whole section comes or goes, its keys say nothing more.
   return changed.filter((key) => !changed.includes(key.split(".")[0] ?? "") || !key.includes("."));
@@ -52,6 +61,8 @@ export function keepRestartKeys(running: Config, next: Config): Config {
     detection: { ...next.detection, windowMs, tickMs },
     stateDir: running.stateDir,
     storage: running.storage,
+    dataplane: keepDataplane(running.dataplane, next.dataplane),
+    ban: outgrowsSlots(running, next) ? { ...next.ban, maxActiveBans: running.ban.maxActiveBans } : next.ban,
     bgp: keepBgp(running.bgp, next.bgp),
     mitigations: keepBlackholes(running, next),
     api: keepApi(running.api, next.api),
@@ -81,6 +92,17 @@ function keepBgp(running: BgpConfig | null, next: BgpConfig | null): BgpConfig |
   if (running === null || next === null) return running;
   const { speaker, grpc, localAsn, routerId, listen } = running;
   return { ...next, speaker, grpc, localAsn, routerId, listen };
+}
+
+/** Its maps are as large as they were made. */
+function keepDataplane(running: DataplaneConfig | null, next: DataplaneConfig | null): DataplaneConfig | null {
+  if (running === null || next === null) return running;
+  return { ...running, onExit: next.onExit, allowlist: next.allowlist };
+}
+
+/** More bans than the data plane of this process has slots for, which its file allows because it makes room as well. */
+function outgrowsSlots({ dataplane }: Config, { ban }: Config): boolean {
+  return dataplane !== null && SLOTS_PER_BAN * ban.maxActiveBans > dataplane.maxDynamicRules;
 }
 
 /** Routes go with the speaker: as long as it stays, or stays away, so do they. */

@@ -29,6 +29,7 @@ import {
   paceGoesWithFile,
   queuesAreUnique,
 } from "./capture-rules.ts";
+import { dataplaneInterfacesAreUnique, slotsHoldTheBans, xdpModesAgree } from "./dataplane-rules.ts";
 import {
   divertHasANextHop,
   groupsRefineWhatIsThere,
@@ -90,6 +91,9 @@ const RULES: readonly Rule[] = [
   divertHasANextHop,
   groupsRefineWhatIsThere,
   holdsAreBounded,
+  dataplaneInterfacesAreUnique,
+  slotsHoldTheBans,
+  xdpModesAgree,
   clickhouseHasItsSection,
   storageKeysHaveAnEffect,
   mailAccountIsWhole,

@@ -11,6 +11,7 @@ import {
 import { ApiSection } from "./api-section.ts";
 import { BaselineSection, GroupBaseline } from "./baseline-section.ts";
 import { CarpetSection } from "./carpet-section.ts";
+import { DataplaneSection } from "./dataplane-section.ts";
 import { GROUP_MITIGATION_KEYS, MITIGATION_KEYS } from "./mitigation-section.ts";
 import { EdgeSection, ScrubbingSection } from "./nodes-section.ts";
 import { NotifySection, UpdateCheckSection } from "./notify-section.ts";
@@ -119,6 +120,7 @@ export const ConfigFile = Type.Object(
     ...MITIGATION_KEYS,
     state_dir: text("absolutePath", { default: "/var/lib/floodwall" }),
     bgp: Type.Optional(Bgp),
+    dataplane: Type.Optional(DataplaneSection),
     samples: Samples,
     storage: StorageSection,
     scrubbing: Type.Optional(ScrubbingSection),

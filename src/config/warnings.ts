@@ -12,6 +12,7 @@ export function configWarnings(config: Config, read: ReadVariable): Finding[] {
   return [
     ...modeWarnings(config),
     ...mirrorWarnings(config),
+    ...dataplaneWarnings(config),
     ...whitelistWarnings(config),
     ...thresholdWarnings(config),
     ...floorWarnings(config),
@@ -42,6 +43,16 @@ function* mirrorWarnings({ capture }: Config): Generator<Finding> {
     if (mode !== "mirror" || backend !== "af_xdp") continue;
     const rule = `takes every frame off ${name}: right for a SPAN or tap port, and the end of any other traffic on it`;
     yield { path: ["capture", "interfaces", i, "mode"], rule };
+  }
+}
+
+/** What comes out of a mirror port are copies. */
+function* dataplaneWarnings({ capture, dataplane }: Config): Generator<Finding> {
+  for (const [i, name] of (dataplane?.interfaces ?? []).entries()) {
+    const captured = capture?.interfaces.find((other) => other.name === name);
+    if (captured?.mode !== "mirror") continue;
+    const rule = `${name} is a mirror port: what is dropped there are copies, and the traffic itself goes on`;
+    yield { path: ["dataplane", "interfaces", i], rule };
   }
 }
 
