@@ -14,3 +14,8 @@ export class Narrator {
     return `${((performance.now() - this.#startedMs) / 1000).toFixed(3).padStart(8)} s`;
   }
 }
+
+/** `200,000`. */
+export function grouped(value: number): string {
+  return Math.round(value).toLocaleString("en-US");
+}

@@ -1,19 +1,20 @@
 /**
- * Floods and bans, again and again, with manual bans and reloads in between: every route must come and go, and memory
- * must stay flat. `--minutes N`; memory is judged from MINUTES_FOR_MEMORY on, before that it is only shown.
+ * Floods of all kinds, again and again, each blackholed, filtered or diverted, with manual bans and reloads in between:
+ * every route and every rule must come and go, and memory must stay flat. `--minutes N`; memory is judged from MINUTES_FOR_MEMORY on, before that it is only shown.
  */
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import type { Bird } from "../fixtures/bird.ts";
 import { eventually } from "../fixtures/service.ts";
 import { namespacesUnavailable } from "./namespaces.ts";
 import { Narrator } from "./narrator.ts";
-import { THRESHOLD_PPS, World } from "./world.ts";
+import { DIVERTED, FILTERED, THRESHOLD_PPS, type TrafficOptions, World } from "./world.ts";
 
 const MINUTES_FOR_MEMORY = 5;
 /** The last quarter's median may exceed the second quarter's by so much. */
 const GROWTH_MAX = 1.1;
 const SHOW_EVERY_MS = 30_000;
-const API_PORT = 18_080;
+const API_PORT = Number(process.env["PORT"] ?? 18_080);
 
 const { values } = parseArgs({ options: { minutes: { type: "string", default: "15" } } });
 const minutes = Number(values.minutes);
@@ -57,24 +58,60 @@ async function soak(): Promise<number> {
   }
 }
 
+/** One flood, and where its mitigation shows. */
+interface Flood {
+  readonly traffic: TrafficOptions;
+  /** What is announced for it. */
+  readonly announced: string;
+  readonly isAnnounced: (bird: Bird) => Promise<boolean>;
+}
+
+function flooding(cycle: number): Flood {
+  const round = Math.floor(cycle / 4);
+  const unicast = (target: string) => ({
+    traffic: { profile: "udp", target, sources: 500, pps: 10 * THRESHOLD_PPS, seconds: 0.5 } as const,
+    announced: `${target}/32`,
+    isAnnounced: (bird: Bird) => bird.hasRoute(`${target}/32`),
+  });
+  switch (cycle % 4) {
+    case 1: {
+      const target = hostAfter(FILTERED, round % 6);
+      return {
+        // Answers of many resolvers to many ports, for as long as it takes to tell what they are.
+        traffic: { profile: "dns", target, sources: 200, ports: 1000, pps: 2 * THRESHOLD_PPS, seconds: 1.5 },
+        announced: `the rule of ${target}`,
+        isAnnounced: async (bird) => (await bird.flows()).some(({ match }) => match.includes(`dst ${target}/32;`)),
+      };
+    }
+    case 3:
+      return unicast(hostAfter(DIVERTED, round % 6));
+    default:
+      return unicast(hostAfter("203.0.113.60", cycle % 100));
+  }
+}
+
+function hostAfter(first: string, offset: number): string {
+  const dot = first.lastIndexOf(".") + 1;
+  return `${first.slice(0, dot)}${Number(first.slice(dot)) + offset}`;
+}
+
 async function cycle(world: World, tally: Tally): Promise<void> {
-  const victim = `203.0.113.${60 + (tally.cycles % 100)}`;
-  const route = `${victim}/32`;
-  const flood = world.send({ profile: "udp", target: victim, sources: 500, pps: 10 * THRESHOLD_PPS, seconds: 0.5 });
-  await eventually(() => world.bird.hasRoute(route), `${route} was not announced`, 5_000);
+  const { traffic, announced, isAnnounced } = flooding(tally.cycles);
+  const flood = world.send(traffic);
+  await eventually(() => isAnnounced(world.bird), `${announced} was not announced`, 5_000);
   await flood;
   if (tally.cycles % 5 === 0) await manualBan(world, tally);
   if (tally.cycles % 10 === 0) {
     world.service.signal("SIGHUP");
     tally.reloads++;
   }
-  await eventually(async () => !(await world.bird.hasRoute(route)), `${route} was not withdrawn`, 15_000);
+  await eventually(async () => !(await isAnnounced(world.bird)), `${announced} was not withdrawn`, 15_000);
   tally.cycles++;
   tally.rssMb.push(rssMb(world.service.pid));
 }
 
 async function manualBan(world: World, tally: Tally): Promise<void> {
-  const ip = `203.0.113.${200 + (tally.manualBans % 50)}`;
+  const ip = hostAfter("203.0.113.200", tally.manualBans % 40);
   const ban = await world.service.post("/api/v1/ban", { ip });
   if (ban.status !== 200) throw new Error(`ban ${ip}: ${ban.status} ${JSON.stringify(ban.body)}`);
   await eventually(() => world.bird.hasRoute(`${ip}/32`), `${ip}/32 was not announced`, 5_000);
@@ -85,8 +122,10 @@ async function manualBan(world: World, tally: Tally): Promise<void> {
 }
 
 async function expectNothingLeft(world: World, tally: Tally): Promise<void> {
-  const left = await world.bird.routes();
-  if (left.length > 0) throw new Error(`routes left: ${left.map(({ prefix }) => prefix).join(", ")}`);
+  const routes = (await world.bird.routes()).map(({ prefix }) => prefix);
+  const rules = (await world.bird.flows()).map(({ match }) => match);
+  const left = [...routes, ...rules];
+  if (left.length > 0) throw new Error(`routes left: ${left.join(", ")}`);
   const { bans } = (await world.service.get<{ bans: { state: string; reason?: string }[] }>("/api/v1/bans")).body;
   const withdrawn = bans.filter(({ state }) => state === "withdrawn").length;
   const expected = Math.min(1000, tally.cycles + tally.manualBans);

@@ -15,8 +15,19 @@ const ASN = 64500;
 const BGP_PORT = 1790;
 
 export const NETWORK = "203.0.113.0/24";
+export const NETWORK6 = "2001:db8:113::/48";
 export const NEXT_HOP = "192.0.2.1";
+export const NEXT_HOP6 = "100::1";
+export const SCRUBBER = "192.0.2.2";
+export const SCRUBBER6 = "2001:db8::2";
+export const DIVERT_COMMUNITY = "64500:2";
 export const THRESHOLD_PPS = 20_000;
+/** The first rung of an IPv6 ladder filters, the second blackholes, s after the ban's start. */
+export const LADDER_SECONDS = 3;
+/** Hosts of each hostgroup are from here on, seven of them; all others of NETWORK are blackholed. */
+export const FILTERED = "203.0.113.241";
+export const DIVERTED = "203.0.113.249";
+export const LADDERED = "2001:db8:113::7";
 
 export interface WorldOptions {
   readonly apiPort: number;
@@ -33,6 +44,8 @@ export interface TrafficOptions {
   readonly pps: number;
   readonly seconds: number;
   readonly sources?: number;
+  /** Of the far end, in turn. */
+  readonly ports?: number;
   /** Addresses from `target` on, in turn. */
   readonly hosts?: number;
   /** Default: by rate. */
@@ -101,8 +114,8 @@ export class World {
 
 /** Out of the namespace's device wire0; the sender has the first CPU. */
 export async function sendFrom(attacker: Namespace, traffic: TrafficOptions): Promise<Sent> {
-  const { target, sources = 1, hosts = 1, ...rest } = traffic;
-  const values = { dev: "wire0", dst: target, sources, hosts, cpu: 0, ...rest };
+  const { target, sources = 1, hosts = 1, ports = 1, ...rest } = traffic;
+  const values = { dev: "wire0", dst: target, sources, hosts, ports, cpu: 0, ...rest };
   const flags = Object.entries(values).flatMap(([name, value]) => [`--${name}`, String(value)]);
   const child = Bun.spawn(attacker.command([TRAFFIC_SOURCE, ...flags]), { stdout: "pipe", stderr: "pipe" });
   const [output, complaint] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
@@ -148,13 +161,22 @@ async function build(options: WorldOptions, undo: (() => void | Promise<void>)[]
 function boxConfig({ hysteresisSeconds, mode }: WorldOptions): string {
   return `
 dry_run: false
-networks: [${NETWORK}]
+networks: [${NETWORK}, "${NETWORK6}"]
 protected_whitelist: [203.0.113.53]
 capture:
   interfaces:
     - { name: mirror0, mode: ${mode}, cpus: [1] }
 thresholds: { pps: ${THRESHOLD_PPS}, mbps: 1000, flows_per_sec: 50000 }
 ban: { ttl_seconds: 60, unban_hysteresis_seconds: ${hysteresisSeconds}, repeat_window_seconds: 0 }
+scrubbing: { next_hop: ${SCRUBBER}, next_hop6: "${SCRUBBER6}", communities: ["${DIVERT_COMMUNITY}"], nodes: [] }
+hostgroups:
+  - { name: resolvers, networks: [203.0.113.240/29], mitigation: flowspec }
+  - { name: shops, networks: [203.0.113.248/29], mitigation: divert }
+  - name: servers
+    networks: ["${NETWORK6}"]
+    escalation:
+      - { after_seconds: 0, action: flowspec }
+      - { after_seconds: ${LADDER_SECONDS}, action: blackhole }
 bgp:
   local_asn: ${ASN}
   router_id: 198.51.100.1
