@@ -48,6 +48,11 @@ export const VICTIMS_PER_SOURCE = 8;
 /** The longest time that a source can be blocked, seconds, and characters of the reason that is given for it. */
 export const SOURCE_BLOCK_SECONDS_MAX = 86_400;
 export const SOURCE_BLOCK_REASON_MAX = 1000;
+/**
+ * Source blocks that are handled in one piece of work on the event loop: held against a new configuration, brought into
+ * the kernel, or written to disk.
+ */
+export const BLOCKS_PER_WRITE = 4096;
 /** Rungs of an escalation ladder. */
 export const ESCALATION_RUNGS_MAX = 5;
 /** Rows of the host table: the most that `capture.max_hosts` may say. */

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { address } from "../../test/fixtures/host-rows.ts";
 import { attack, route as blackhole, ban as viewedBan } from "../../test/fixtures/views.ts";
 import { StateDatabase } from "./state-database.ts";
 
@@ -27,6 +28,23 @@ test("a record comes back as it went in, changed and removed records as last lef
     { ...ban, state: "withdrawn", reason: "manual unban" },
     { ...ban, id: "later", startedAt: 9 },
   ]);
+  second.close();
+});
+
+test("a source block comes back by its pair, as it was saved last, and not when it was removed", () => {
+  const pair = { source: address("198.51.100.9"), victim: address("192.0.2.1") };
+  const block = { ...pair, createdAt: 1, expiresAt: 2, reason: "a \ud800 scan" };
+  const other = { ...block, source: address("198.51.100.10") };
+  const first = new StateDatabase(dir);
+  first.saveSourceBlock(block);
+  first.saveSourceBlock({ ...block, expiresAt: 3 });
+  first.saveSourceBlock(other);
+  first.removeSourceBlock({ source: other.source, victim: address("192.0.2.2") });
+  first.close();
+  const second = new StateDatabase(dir);
+  expect(second.sourceBlocks()).toEqual(expect.arrayContaining([{ ...block, expiresAt: 3 }, other]));
+  second.removeSourceBlock(other);
+  expect(second.sourceBlocks()).toEqual([{ ...block, expiresAt: 3 }]);
   second.close();
 });
 
@@ -145,7 +163,7 @@ describe("opening", () => {
     const raw = new Database(join(dir, "state.db"));
     raw.run("PRAGMA user_version = 99");
     raw.close();
-    expect(() => new StateDatabase(dir)).toThrow("has schema version 99, this build knows 2");
+    expect(() => new StateDatabase(dir)).toThrow("has schema version 99, this build knows 3");
   });
 
   test("refuses a folder that cannot be written", () => {
@@ -216,5 +234,7 @@ test("bans and attacks of a build before escalation come back as this one keeps 
   first.close();
   const second = new StateDatabase(dir);
   expect(second.bans()).toHaveLength(2);
+  // Of a build before source blocks.
+  expect(second.sourceBlocks()).toEqual([]);
   second.close();
 });

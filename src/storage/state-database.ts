@@ -1,6 +1,6 @@
 /**
- * What a restart must not lose: bans and attacks in progress, in one SQLite file that one process owns. A call that has
- * returned is on disk (`synchronous=FULL`): kill -9 loses nothing of it.
+ * What a restart must not lose: bans, source blocks and attacks in progress, in one SQLite file that one process owns. A
+ * call that has returned is on disk (`synchronous=FULL`): kill -9 loses nothing of it.
  */
 import { Database } from "bun:sqlite";
 import { mkdirSync, renameSync, rmSync } from "node:fs";
@@ -8,13 +8,16 @@ import { dirname, join } from "node:path";
 import type { Attack } from "../detection/attack.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { BanStore } from "../mitigation/unsaved-bans.ts";
+import type { Pair, SourceBlock } from "../sourceblock/source-block.ts";
+import type { SourceBlockStore } from "../sourceblock/unsaved-blocks.ts";
 import { attackOfRecord } from "./attack-record.ts";
 import { fileIdentity } from "./sqlite/database-file.ts";
-import { canMigrate, migrate, SCHEMA_VERSION } from "./state-migrations.ts";
+import { canMigrate, migrate, SCHEMA_VERSION, SOURCE_BLOCKS } from "./state-migrations.ts";
 
 const SCHEMA = `
   CREATE TABLE bans (id TEXT PRIMARY KEY, started_at INTEGER NOT NULL, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE attacks (id TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  ${SOURCE_BLOCKS}
   PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
@@ -23,7 +26,7 @@ export class StateDatabaseError extends Error {
   override readonly name = "StateDatabaseError";
 }
 
-export class StateDatabase implements BanStore {
+export class StateDatabase implements BanStore, SourceBlockStore {
   readonly path: string;
   #db: Database;
   /** Of the open file. */
@@ -73,6 +76,24 @@ export class StateDatabase implements BanStore {
 
   attacks(): Attack[] {
     return this.#records("SELECT record FROM attacks ORDER BY id", attackOfRecord);
+  }
+
+  saveSourceBlock(block: SourceBlock): void {
+    const { source, victim } = block;
+    this.#write("INSERT OR REPLACE INTO source_blocks (source, victim, record) VALUES (?, ?, ?)", [
+      source,
+      victim,
+      JSON.stringify(block),
+    ]);
+  }
+
+  removeSourceBlock({ source, victim }: Pair): void {
+    this.#write("DELETE FROM source_blocks WHERE source = ? AND victim = ?", [source, victim]);
+  }
+
+  /** In no order. */
+  sourceBlocks(): SourceBlock[] {
+    return this.#records("SELECT record FROM source_blocks", (record) => JSON.parse(record) as SourceBlock);
   }
 
   close(): void {

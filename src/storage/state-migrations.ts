@@ -1,13 +1,20 @@
-/** Bans that earlier builds wrote into the state database, as this one reads them: an update keeps them in force. */
+/** State databases of earlier builds, as this one reads them: an update keeps in force what is in them. */
 import type { Database } from "bun:sqlite";
 
 type Json = Record<string, unknown>;
 
-export const SCHEMA_VERSION = 2;
+export const SCHEMA_VERSION = 3;
+
+export const SOURCE_BLOCKS = `
+  CREATE TABLE source_blocks (
+    source TEXT NOT NULL, victim TEXT NOT NULL, record TEXT NOT NULL, PRIMARY KEY (source, victim)
+  ) STRICT, WITHOUT ROWID;
+`;
 
 /** The change to the version after the key. Within a transaction of the caller. */
 const MIGRATIONS: Readonly<Record<number, (db: Database) => void>> = {
   1: (db) => rewriteBans(db, escalatingBan),
+  2: (db) => db.run(SOURCE_BLOCKS),
 };
 
 /** Whether the file can be brought to this build's version. */
