@@ -116,17 +116,29 @@ function isWhole(value: number, min: number, max: number): boolean {
   return Number.isInteger(value) && min <= value && value <= max;
 }
 
-export function toNlri(components: readonly Component[]): Any {
+/** `packed`: components by their text, kept between calls; most rules of one attack differ in the prefix alone. */
+export function toNlri(components: readonly Component[], packed = new Map<string, Any>()): Any {
   const rules = components.map((component) => {
-    if ("prefix" in component) {
-      const [prefix = "", length] = component.prefix.split("/");
-      const message = { type: component.type, prefix, prefixLen: Number(length), offset: 0 };
-      return anyPack(FlowSpecIPPrefixSchema, create(FlowSpecIPPrefixSchema, message));
-    }
-    const items = component.items.map(([op, value]) => ({ op, value: BigInt(value) }));
-    return anyPack(FlowSpecComponentSchema, create(FlowSpecComponentSchema, { type: component.type, items }));
+    if ("prefix" in component) return packPrefix(component);
+    const text = `${component.type} ${component.items.join()}`;
+    const known = packed.get(text) ?? packItems(component);
+    packed.set(text, known);
+    return known;
   });
   return anyPack(FlowSpecNLRISchema, create(FlowSpecNLRISchema, { rules }));
+}
+
+function packPrefix({ type, prefix: text }: PrefixComponent): Any {
+  const [prefix = "", length] = text.split("/");
+  return anyPack(
+    FlowSpecIPPrefixSchema,
+    create(FlowSpecIPPrefixSchema, { type, prefix, prefixLen: Number(length), offset: 0 }),
+  );
+}
+
+function packItems({ type, items }: ItemsComponent): Any {
+  const messages = items.map(([op, value]) => ({ op, value: BigInt(value) }));
+  return anyPack(FlowSpecComponentSchema, create(FlowSpecComponentSchema, { type, items: messages }));
 }
 
 /** null: no FlowSpec, or one of a kind that is not ours. */

@@ -18,7 +18,7 @@ import type { PortRange } from "../mitigation/rule.ts";
 import { GobgpClient } from "./gobgp-client.ts";
 import { PathSchema } from "./proto/gobgp_pb.ts";
 import { toGobgpFamily } from "./route-family.ts";
-import { isOurs, toPath } from "./route-path.ts";
+import { isOurs, toPath, toPaths } from "./route-path.ts";
 import { AFTERMATH_MS } from "./route-quarantine.ts";
 
 const DEADLINE_MS = 60_000;
@@ -145,6 +145,21 @@ test(
     await until("all in BIRD", async () => (await bird.flowCount()) === 1_000);
     announcer.want([]);
     await until("none in BIRD", async () => (await bird.flowCount()) === 0);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "a connection that goes away while rules are sent is one failure",
+  async () => {
+    const { announcer } = lab.announcer(bgpConfig());
+    await until("connected", () => announcer.status().connected);
+    await withSpeaker(async (client) => {
+      const routes = Array.from({ length: 1_000 }, (_, i) => flow(`198.18.${i >> 8}.${i & 255}/32`));
+      const sending = client.sendPaths(toPaths(routes));
+      client.close();
+      expect(await sending.then(() => "sent", String)).toContain("AddPath");
+    });
   },
   DEADLINE_MS,
 );

@@ -27,8 +27,9 @@ export interface GobgpClientOptions {
   readonly deadlineMs: number;
 }
 
-/** Bun's HTTP/2 stalls on client-stream messages much beyond this. */
-export const STREAM_MESSAGE_BYTES_MAX = 48 * 1024;
+/** Bun's HTTP/2 stalls on more client-stream bytes under way than about 48 KiB: two messages of half of it each. */
+export const STREAM_MESSAGE_BYTES_MAX = 24 * 1024;
+const STREAM_MESSAGES_AT_ONCE = 2;
 
 /** As in the config: a socket path, or host:port. */
 export function parseSpeakerTarget(text: string): SpeakerTarget {
@@ -85,13 +86,20 @@ export class GobgpClient {
   /**
    * Adds each path, or replaces the one of the same family, prefix and identifier; withdraws that one where isWithdraw
    * is set, and one that is not there is no error. The API's own deletion is not used: with a field left out it deletes
-   * every route of the speaker. The speaker is at work on the first paths before the last ones are asked for.
+   * every route of the speaker. The speaker is at work on the first paths before the last ones are asked for; no prefix
+   * may come twice, since messages overtake each other.
    */
   async sendPaths(paths: Iterable<Path>): Promise<void> {
+    const underWay: Promise<unknown>[] = [];
     for (const part of streamMessages(paths)) {
+      if (underWay.length === STREAM_MESSAGES_AT_ONCE) await underWay.shift();
       const request = create(AddPathStreamRequestSchema, { tableType: TableType.GLOBAL, paths: part });
-      await this.#call("AddPath", this.#api.addPathStream(oneMessage(request)));
+      const call = this.#call("AddPath", this.#api.addPathStream(oneMessage(request)));
+      // Its failure is told when it is waited for, or goes under in that of an earlier one.
+      call.catch(() => {});
+      underWay.push(call);
     }
+    await Promise.all(underWay);
   }
 
   /** All paths of the table that every peer's routes come together in. */

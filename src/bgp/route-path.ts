@@ -96,23 +96,25 @@ function nextHopProblem(nextHop: string, prefix: Route["prefix"]): string | null
 
 /** Of a route without a routeProblem(). */
 export function toPath(route: Route): Path {
-  return pathWith(route, packAttributes(route));
+  return pathWith({ route, attributes: packAttributes(route), components: new Map() });
 }
 
-/** toPath() of each, as it is asked for; attributes that many have in common are made once. */
+/** toPath() of each, as it is asked for; what many have in common is made once. */
 export function* toPaths(routes: Iterable<Route>): Iterable<Path> {
   const known = new Map<string, Any[]>();
+  const components = new Map<string, Any>();
   for (const route of routes) {
     const what = route.kind === "unicast" ? route.nextHop : rateOf(route.rule.action);
     const shared = `${what} ${route.communities.join()} ${route.localPref}`;
     const attributes = known.get(shared) ?? packAttributes(route);
     known.set(shared, attributes);
-    yield pathWith(route, attributes);
+    yield pathWith({ route, attributes, components });
   }
 }
 
-function pathWith(route: Route, pattrs: Any[]): Path {
-  const nlri = route.kind === "unicast" ? prefixNlri(route.prefix) : toNlri(componentsOf(route.rule));
+function pathWith(options: { route: Route; attributes: Any[]; components: Map<string, Any> }): Path {
+  const { route, attributes: pattrs, components } = options;
+  const nlri = route.kind === "unicast" ? prefixNlri(route.prefix) : toNlri(componentsOf(route.rule), components);
   return create(PathSchema, { ...pathIdentity(familyOfRoute(route), nlri), pattrs });
 }
 
