@@ -6,6 +6,7 @@ import { randomUUIDv7 } from "bun";
 import { DEFAULT_TIMES, GobgpAnnouncer } from "./bgp/gobgp-announcer.ts";
 import { gobgpdExecutable } from "./bgp/gobgpd-process.ts";
 import { endManagedGobgpd } from "./bgp/managed-speaker.ts";
+import type { Speaker } from "./bgp/speaker.ts";
 import type { Config } from "./config/config.ts";
 import { ConfigReader } from "./config-reader.ts";
 import type { Native } from "./dataplane/native.d.ts";
@@ -13,6 +14,7 @@ import type { AttackEvent, Now } from "./detection/attack.ts";
 import { AttackLog } from "./detection/attack-log.ts";
 import { Baselines } from "./detection/baselines.ts";
 import { type AttackChange, Detector } from "./detection/detector.ts";
+import type { BaselineKeeper } from "./detection/learning-loop.ts";
 import { detectionPolicy } from "./detection/policy.ts";
 import type { ReloadOutcome } from "./http/service.ts";
 import { BASELINE_GROUPS_MAX, ENDED_ATTACKS_KEPT, ENDED_BANS_KEPT } from "./limits.ts";
@@ -49,6 +51,10 @@ export interface FloodwallOptions {
   readonly environment: Environment;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** Default: the BGP speaker of the configuration. */
+  readonly speaker?: Speaker;
+  /** Default: a file in `state_dir`. */
+  readonly baselineKeeper?: BaselineKeeper;
 }
 
 const LEARNING_FAULTS = {
@@ -214,7 +220,7 @@ export class Floodwall {
   }
 
   #makeAnnouncer(config: NonNullable<Config["bgp"]>): GobgpAnnouncer {
-    const { clock, timers, environment, log, metrics } = this.#options;
+    const { clock, timers, environment, log, metrics, speaker } = this.#options;
     const { stateDir } = this.config;
     return new GobgpAnnouncer({
       config,
@@ -226,11 +232,12 @@ export class Floodwall {
       executable: gobgpdExecutable,
       metrics: metrics.mitigation,
       times: DEFAULT_TIMES,
+      ...(speaker === undefined ? {} : { speaker }),
     });
   }
 
   #makePacketPath(): PacketPath | null {
-    const { native, log, timers, metrics } = this.#options;
+    const { native, log, timers, metrics, baselineKeeper } = this.#options;
     const { capture } = this.config;
     if (native === null || capture === null) return null;
     return new PacketPath({
@@ -239,7 +246,7 @@ export class Floodwall {
       capture,
       detector: this.detector,
       newId: randomUUIDv7,
-      keeper: new BaselineFile(this.config.stateDir),
+      keeper: baselineKeeper ?? new BaselineFile(this.config.stateDir),
       log,
       timers,
       now: () => this.now(),

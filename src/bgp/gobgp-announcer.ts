@@ -34,6 +34,8 @@ export interface GobgpAnnouncerOptions {
   /** Of gobgpd, managed only; null: not installed. */
   readonly executable: () => string | null;
   readonly times: LinkTimes & { readonly deadlineMs: number };
+  /** Default: the one of the configuration, managed or external. */
+  readonly speaker?: Speaker;
 }
 
 export const DEFAULT_TIMES: GobgpAnnouncerOptions["times"] = {
@@ -79,13 +81,10 @@ export class GobgpAnnouncer implements Announcer {
   readonly #seenAtMs = new Map<string, number>();
 
   constructor(options: GobgpAnnouncerOptions) {
-    const { config, clock, timers, times, metrics } = options;
+    const { clock, timers, times, metrics } = options;
     this.#options = options;
-    this.#config = config;
-    this.#speaker =
-      config.grpc === null
-        ? new ManagedSpeaker({ ...options, deadlineMs: times.deadlineMs })
-        : new ExternalSpeaker({ grpc: config.grpc, deadlineMs: times.deadlineMs });
+    this.#config = options.config;
+    this.#speaker = options.speaker ?? configuredSpeaker(options);
     this.#reconciler = new RouteReconciler({
       clock,
       onAnnounced: (latencyMs) => metrics.announced(latencyMs),
@@ -238,6 +237,12 @@ export class GobgpAnnouncer implements Announcer {
   #notify(): void {
     for (const listener of this.#listeners) listener();
   }
+}
+
+function configuredSpeaker(options: GobgpAnnouncerOptions): Speaker {
+  const { grpc } = options.config;
+  const { deadlineMs } = options.times;
+  return grpc === null ? new ManagedSpeaker({ ...options, deadlineMs }) : new ExternalSpeaker({ grpc, deadlineMs });
 }
 
 function unknownSession({ address, remoteAsn }: BgpNeighbor): Session {
