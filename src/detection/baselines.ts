@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import type { BaselineConfig } from "../config/baseline-section.ts";
 import type { Hostgroup, Thresholds } from "../config/config.ts";
 import { BASE_TRIO, type Direction, METRICS, type Rates } from "../traffic/rates.ts";
-import { BaselineTable, type BaselineTableOptions } from "./baseline-table.ts";
+import { BaselineTable, type BaselineTableOptions, LEARNED_MAX } from "./baseline-table.ts";
 
 /** Who is judged, and the 16 bytes by which what is normal of it is found. */
 export interface Learner {
@@ -141,21 +141,23 @@ export class Baselines {
     if (baseline === null || table === null || side >= table.directions) return;
     const row = table.findOrAdd(learner.keys, learner.at, nowSeconds);
     if (row < 0) return;
-    const before = table.learnedSeconds(row, side);
+    const { values } = table;
+    const at = table.sideAt(row, side);
+    const before = values[at] as number;
     const learned = before + seconds;
     const isBelieved = before > 0 && before >= baseline.warmupSeconds;
     // At first the plain mean: a young host is not weighed down by the zero that it began with.
     const weight = Math.max(this.#steadyWeight(seconds, baseline.halfLifeSeconds), seconds / learned);
     for (let i = 0; i < BASE_TRIO; i++) {
-      const normal = table.normal(row, side, i);
+      const normal = values[at + 1 + i] as number;
       const rate = rates[from + i] as number;
       // What crawls up under the limit raises it by no more than the limit allows.
       const counted = isBelieved
         ? Math.min(rate, Math.max(baseline.floor[i] as number, normal * baseline.factor))
         : rate;
-      table.setNormal(row, side, i, normal + weight * (counted - normal));
+      values[at + 1 + i] = normal + weight * (counted - normal);
     }
-    table.setLearnedSeconds(row, side, learned);
+    values[at] = Math.min(learned, LEARNED_MAX);
     table.setHeard(row, nowSeconds);
   }
 

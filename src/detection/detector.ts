@@ -105,10 +105,10 @@ export class Detector {
 
   #judgeHost(rows: HostRows, row: number, judgement: Judgement): void {
     const group = this.#policy.hostgroups[rows.groups[row] as number];
-    const mayBeAttacked = this.active.mayHold(rows, row);
+    const target = this.active.mayHold(rows, row) ? rowAddress(rows, row) : null;
     for (const direction of DIRECTIONS) {
       const column = rows[direction];
-      const attack = mayBeAttacked ? this.active.ofHost(rowAddress(rows, row), direction) : null;
+      const attack = target === null ? null : this.active.ofHost(target, direction);
       if (attack !== null) this.#observe(attack, rowRates(column, row), judgement);
       // No group: the row was counted under a table which a reload has just replaced. The next tick has its new one.
       else if (group?.calculation === "per_host") {
@@ -171,10 +171,17 @@ export class Detector {
 
   /** Whether what is over a limit has been so for long enough, and finds a place. */
   #isSustained(subject: Learner, { now, suspects }: Judgement): boolean {
+    const { sustainMs, maxActive } = this.#policy;
+    // Nobody is waited for: with a full table thousands of suspects a tick need no name.
+    if (sustainMs === 0) {
+      const hasRoom = this.active.size < maxActive;
+      if (!hasRoom) this.refused++;
+      return hasRoom;
+    }
     const key = `${subject.direction} ${targetOf(subject) ?? `group ${subject.group.name}`}`;
     const since = this.#suspects.get(key) ?? now.monotonicMs;
-    const isOverdue = now.monotonicMs - since >= this.#policy.sustainMs;
-    if (isOverdue && this.active.size < this.#policy.maxActive) return true;
+    const isOverdue = now.monotonicMs - since >= sustainMs;
+    if (isOverdue && this.active.size < maxActive) return true;
     if (isOverdue) this.refused++;
     suspects.set(key, since);
     return false;
