@@ -126,6 +126,14 @@ export class PacketPath {
     this.engine.close();
   }
 
+  *#judgeCarpets({ now, onChanges }: PacketPathOptions): Generator<void> {
+    const changes = yield* this.carpets.judge(now());
+    if (changes.length === 0) return;
+    const at = now();
+    onChanges(changes, at);
+    this.#sampling.attacksChanged(changes, at);
+  }
+
   #makeLearning(options: PacketPathOptions): LearningLoop {
     const { config, detector, keeper, timers, now, log } = options;
     const { baselines } = this;
@@ -145,13 +153,7 @@ export class PacketPath {
       nowSeconds: () => (started.wallMs + now().monotonicMs - started.monotonicMs) / 1000,
       every: (ms, fn) => timers.every(ms, fn),
       nextTurn,
-      onPassed: () => {
-        const at = now();
-        const changes = this.carpets.judge(at);
-        if (changes.length === 0) return;
-        options.onChanges(changes, at);
-        this.#sampling.attacksChanged(changes, at);
-      },
+      onPassed: () => this.#judgeCarpets(options),
       onLoaded: (rows) => {
         if (rows > 0) log.info({ rows }, "what is normal is taken up from an earlier process");
       },

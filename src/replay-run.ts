@@ -165,7 +165,7 @@ class ReplayRun {
     if (now.wallMs >= this.#learnAtMs) {
       this.#learnAtMs = now.wallMs + 1000;
       for (const _ of this.#learner.pass(now.wallMs / 1000));
-      this.#attacksChanged(this.#carpets.judge(now), now);
+      this.#attacksChanged(this.#carpets.judgeAtOnce(now), now);
     }
     for (const reading of this.#sampler.readings(now)) {
       const attack = this.#detector.attach(reading.id, findingsOf(reading));

@@ -31,6 +31,11 @@ export class ActiveAttacks {
     yield* this.#carpets.values();
   }
 
+  /** null: it is over, or no attack on a part of a hostgroup. */
+  carpet(id: string): Attack | null {
+    return this.#carpets.get(id) ?? null;
+  }
+
   *carpets(): Generator<Attack & { readonly carpet: NonNullable<Attack["carpet"]> }> {
     for (const attack of this.#carpets.values()) if (attack.carpet !== null) yield { ...attack, carpet: attack.carpet };
   }

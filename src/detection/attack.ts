@@ -98,12 +98,21 @@ export function startAttack(detection: Detection, now: Now): Attack {
   };
 }
 
-/** What one tick's rates make of an attack in progress: it goes on, or ends after `hysteresisMs` of calm. */
+/**
+ * What one tick's rates make of an attack in progress: it goes on, or ends after `hysteresisMs` of calm. One that is over
+ * never changes again.
+ */
 export function observeAttack(attack: Attack, rates: Rates, hysteresisMs: number, now: Now): Attack {
+  if (!isActive(attack)) return attack;
   if (firstCrossed(rates, attack.thresholds) >= 0) return { ...attack, rates, calmSinceMs: null };
   const calmSinceMs = attack.calmSinceMs ?? now.monotonicMs;
   if (now.monotonicMs - calmSinceMs < hysteresisMs) return { ...attack, rates, calmSinceMs };
-  return { ...attack, calmSinceMs, endedAt: now.wallMs };
+  return endAttack({ ...attack, calmSinceMs }, now.wallMs);
+}
+
+/** Whatever its rates are: nobody sees it by itself any more. */
+export function endAttack(attack: Attack, wallMs: number): Attack {
+  return isActive(attack) ? { ...attack, endedAt: wallMs } : attack;
 }
 
 export function isActive(attack: Attack): boolean {

@@ -8,6 +8,7 @@ import type { HostRows } from "../traffic/host-rows.ts";
 import { ActiveAttacks } from "./active-attacks.ts";
 import { type AllRates, BaselineLearner } from "./baseline-learner.ts";
 import { Baselines } from "./baselines.ts";
+import { CarpetScan } from "./carpet-scan.ts";
 
 const BASELINE = { factor: 3, halfLifeSeconds: 60, warmupSeconds: 0, floor: [1, 1, 1] };
 const GROUP = hostgroup({ pps: 1000 }, { baseline: BASELINE, thresholdsOutgoing: thresholds({ pps: 1000 }) });
@@ -36,7 +37,7 @@ function copy(from: HostRows, to: HostRows): void {
   for (const column of ["addresses", "groups", "incoming", "outgoing"] as const) to[column].set(from[column]);
 }
 
-function harness(groups: readonly Hostgroup[] = [GROUP]) {
+function harness(groups: readonly Hostgroup[] = [GROUP], carpets: CarpetScan | null = null) {
   const source = new Source();
   const baselines = new Baselines({ capacity: 16, directions: 2, seed: 1 });
   baselines.reconfigure(groups);
@@ -45,7 +46,7 @@ function harness(groups: readonly Hostgroup[] = [GROUP]) {
     source,
     baselines,
     active,
-    carpets: null,
+    carpets,
     windowMs: 1000,
     hostgroups: () => groups,
   });
@@ -53,7 +54,7 @@ function harness(groups: readonly Hostgroup[] = [GROUP]) {
   pass(0);
   const normal = (target: string, direction: "incoming" | "outgoing" = "incoming") =>
     baselines.normal({ keys: addressToBytes(address(target)), at: 0, group: GROUP, direction })?.[0];
-  return { source, baselines, active, pass, normal };
+  return { source, baselines, active, learner, pass, normal };
 }
 
 describe("learning", () => {
@@ -121,5 +122,12 @@ describe("learning", () => {
     const { source, pass } = harness([hostgroup({})]);
     source.hosts = [{ target: "192.0.2.1", rates: { pps: 10 } }];
     expect(pass(1)).toBe(0);
+  });
+
+  test("goes through all hosts as long as spread attacks last that a reload would not find any more", () => {
+    const { active, learner } = harness([hostgroup({})], new CarpetScan({ carpet: null, networks: [] }));
+    expect(learner.hasWork).toBe(false);
+    active.set(attack({ target: null, scope: "group", carpet: { prefix: "192.0.2.0/24", hosts: 20 } }));
+    expect(learner.hasWork).toBe(true);
   });
 });

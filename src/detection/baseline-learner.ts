@@ -49,8 +49,10 @@ export class BaselineLearner {
 
   /** False: a pass would come to nothing. */
   get hasWork(): boolean {
-    const { carpets, hostgroups } = this.#options;
-    return carpets?.isOn === true || hostgroups().some(({ baseline }) => baseline !== null);
+    const { active, carpets, hostgroups } = this.#options;
+    // Attacks that were found before a reload switched it off have yet to end.
+    const areCarpetsJudged = carpets !== null && (carpets.isOn || active.carpetCount > 0);
+    return areCarpetsJudged || hostgroups().some(({ baseline }) => baseline !== null);
   }
 
   /** Yields after each slice. */

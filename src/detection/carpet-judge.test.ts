@@ -3,13 +3,15 @@ import { type HostRowFields, hostRows, thresholds } from "../../test/fixtures/ho
 import { hostgroup } from "../../test/fixtures/hostgroups.ts";
 import type { CarpetConfig } from "../config/carpet-section.ts";
 import { CARPET_PREFIXES_MAX, CARPETS_MAX } from "../limits.ts";
-import { type Prefix, parsePrefix } from "../net/prefix.ts";
+import { type Prefix, parsePrefix, prefixContains } from "../net/prefix.ts";
 import { ActiveAttacks } from "./active-attacks.ts";
 import { CarpetJudge, type CarpetPolicy } from "./carpet-judge.ts";
 import { CarpetScan } from "./carpet-scan.ts";
 
 const NETWORKS = ["10.0.0.0/8", "192.0.2.128/25", "2001:db8::/32"].map((text) => parsePrefix(text) as Prefix);
 const CARPET: CarpetConfig = { prefixV4: 24, prefixV6: 48, minHosts: 10, thresholds: thresholds({ pps: 1000 }) };
+
+const TOLD = { type: "udp_flood", confidence: 1, sourcePort: null, parts: [] } as const;
 
 function harness(changes: Partial<CarpetPolicy> = {}) {
   const policy: CarpetPolicy = {
@@ -19,6 +21,8 @@ function harness(changes: Partial<CarpetPolicy> = {}) {
     maxActive: 1000,
     carpet: CARPET,
     networks: NETWORKS,
+    networkOf: (ip) => NETWORKS.findIndex((network) => prefixContains(network, ip)),
+    mayBan: null,
     ...changes,
   };
   const scan = new CarpetScan(policy);
@@ -35,7 +39,7 @@ function harness(changes: Partial<CarpetPolicy> = {}) {
       scan.add(rows, row);
     });
     return judge
-      .judge({ wallMs: 0, monotonicMs })
+      .judgeAtOnce({ wallMs: 0, monotonicMs })
       .map(
         ({ kind, attack: { carpet, group, rates } }) =>
           `${kind} ${carpet?.prefix} ${carpet?.hosts} ${group} ${rates[0]}`,
@@ -103,6 +107,51 @@ describe("a carpet attack", () => {
     expect(pass(...spread("10.0.1", 2000))).toEqual(["lasts 10.0.0.0/23 20 global 2000"]);
   });
 
+  test("takes in another one, which ends when the wider one has been there for a pass", () => {
+    const { active, pass } = harness();
+    pass(...spread("10.0.0", 2000), ...spread("10.0.7", 2000));
+    expect(active.size).toBe(2);
+    const all = Array.from({ length: 8 }, (_, third) => spread(`10.0.${third}`, 2000)).flat();
+    expect(pass(...all)).toEqual(["lasts 10.0.0.0/21 160 global 16000", "lasts 10.0.7.0/24 20 global 2000"]);
+    expect(pass(...all)).toEqual(["lasts 10.0.0.0/21 160 global 16000", "ended 10.0.7.0/24 20 global 2000"]);
+    expect(pass(...all)).toEqual(["lasts 10.0.0.0/21 160 global 16000"]);
+  });
+
+  test("that may be banned grows no wider than what may be, and begins so", () => {
+    const { pass } = harness({ mayBan: ({ text, length }) => length >= 23 && text !== "10.0.2.0/23" });
+    const all = [0, 1, 2, 3, 4, 5].flatMap((third) => spread(`10.0.${third}`, 2000));
+    expect(pass(...spread("10.0.0", 2000))).toEqual(["started 10.0.0.0/24 20 global 2000"]);
+    expect(pass(...all)).toEqual([
+      "lasts 10.0.0.0/23 40 global 4000",
+      "started 10.0.2.0/24 20 global 2000",
+      "started 10.0.3.0/24 20 global 2000",
+      "started 10.0.4.0/23 40 global 4000",
+    ]);
+  });
+
+  test("keeps what is found of it while it is judged", () => {
+    const { active, judge, pass, scan } = harness();
+    const many = Array.from({ length: 3000 }, (_, i) => spread(`10.${i >> 8}.${i & 0xff}`, 2000, 10)).flat();
+    pass(...many);
+    expect(active.size).toBe(1);
+    expect(scan.leaves.length).toBe(3000);
+    const steps = judge.judge({ wallMs: 0, monotonicMs: 9000 });
+    steps.next();
+    for (const attack of [...active.values()]) active.set({ ...attack, classification: { ...TOLD } });
+    let step = steps.next();
+    while (step.done !== true) step = steps.next();
+    expect(step.value).toMatchObject([{ kind: "lasts", attack: { classification: TOLD } }]);
+  });
+
+  test("is not judged further when a reload comes in between", () => {
+    const { judge, pass, policy } = harness();
+    pass(...spread("10.0.0", 2000));
+    const steps = judge.judge({ wallMs: 0, monotonicMs: 9000 });
+    steps.next();
+    judge.reconfigure(policy);
+    expect(steps.next()).toEqual({ done: true, value: [] });
+  });
+
   test("does not reach over what is calm: prefixes far apart are two attacks", () => {
     const { pass } = harness();
     expect(pass(...spread("10.0.0", 2000), ...spread("10.0.7", 2000))).toEqual([
@@ -158,7 +207,7 @@ describe("a carpet attack", () => {
     const { judge, policy, pass } = harness();
     pass(...spread("10.0.0", 2000));
     judge.reconfigure({ ...policy, carpet: null });
-    expect(judge.judge({ wallMs: 0, monotonicMs: 9000 })).toEqual([]);
+    expect(judge.judgeAtOnce({ wallMs: 0, monotonicMs: 9000 })).toEqual([]);
     expect(pass(...spread("10.0.0", 2000))).toEqual(["ended 10.0.0.0/24 20 global 2000"]);
   });
 

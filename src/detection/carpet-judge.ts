@@ -1,41 +1,56 @@
 /**
  * Judges the prefixes that a pass has added up. Prefixes that come under attack side by side are one attack, as wide as
  * what holds them with at least half of it attacked; it widens as others join, and ends when none of its prefixes is over
- * the thresholds any more.
+ * the thresholds any more, or when it has become a part of another.
  */
 import type { Config } from "../config/config.ts";
-import { CARPETS_MAX, PREFIXES_MAX } from "../limits.ts";
-import { addressToBytes, type IpAddress } from "../net/address.ts";
+import { CARPETS_MAX } from "../limits.ts";
+import type { IpAddress } from "../net/address.ts";
 import { canonicalPrefix, enclosingPrefix, type Prefix } from "../net/prefix.ts";
 import { METRICS } from "../traffic/rates.ts";
 import type { ActiveAttacks } from "./active-attacks.ts";
-import { type Attack, firstCrossed, isActive, type Now, observeAttack, startAttack } from "./attack.ts";
-import { type CarpetScan, firstBits, isInside, knownBits, type Leaf } from "./carpet-scan.ts";
+import { type Attack, endAttack, isActive, type Now, observeAttack, startAttack } from "./attack.ts";
+import {
+  type Block,
+  BlockIndex,
+  blockOf,
+  holdsBlock,
+  type Places,
+  placeOf,
+  type Reach,
+  widened,
+} from "./carpet-blocks.ts";
+import { type CarpetScan, type Leaf, leafLength } from "./carpet-scan.ts";
+import { CarpetSums } from "./carpet-sums.ts";
 import type { AttackChange, DetectionPolicy } from "./detector.ts";
 import { explain } from "./reason.ts";
 
 export interface CarpetPolicy extends DetectionPolicy {
   readonly carpet: Config["carpet"];
   readonly networks: readonly Prefix[];
+  /** Index in `networks`; -1: in none. */
+  networkOf(address: IpAddress): number;
+  /** Whether a prefix may be banned: attacks do not grow beyond that. null: they only alert, and may be as wide as a network. */
+  readonly mayBan: ((prefix: Prefix) => boolean) | null;
 }
 
-/** What an attack is on: a prefix within one network and hostgroup. */
-interface Block {
-  readonly group: number;
-  readonly isIpv4: boolean;
-  readonly length: number;
-  readonly bits: number;
-  readonly anyHost: IpAddress;
+/** An attack in progress, or one that begins. */
+interface Subject {
+  readonly of:
+    | { readonly kind: "known"; readonly id: string; readonly isPart: boolean }
+    | { readonly kind: "new"; readonly metric: number };
+  readonly block: Block;
+  readonly sums: CarpetSums;
 }
 
-/** An attack that begins. */
-interface Draft {
-  block: Block;
-  readonly metric: number;
+interface OverThresholds {
+  /** With the metric that each of them is over, spread over enough hosts and held for long enough. */
+  readonly metrics: ReadonlyMap<Leaf, number>;
+  readonly places: Places;
 }
 
-/** Prefixes over the thresholds, with the metric. */
-type Over = ReadonlyMap<Leaf, number>;
+/** Leaves that are looked at in one go: well under a millisecond, a few when all of them are attacked. */
+const SLICE_LEAVES = 2048;
 
 export class CarpetJudge {
   #policy: CarpetPolicy;
@@ -59,191 +74,189 @@ export class CarpetJudge {
     this.#scan.reconfigure(policy);
   }
 
-  /** After each pass. */
-  judge(now: Now): AttackChange[] {
+  /** After each pass, before the next one. Others may run at each yield: nothing has changed until the last step. */
+  *judge(now: Now): Generator<void, AttackChange[]> {
     if (!this.#scan.isWhole) return [];
-    const over = this.#overThresholds(now);
-    const places = sortedBits(over.keys());
-    const changes: AttackChange[] = [];
-    const attacked: Leaf[] = [];
-    const taken = new Set<Leaf>();
-    for (const attack of [...this.#active.carpets()]) {
-      const block = this.#widened(this.#blockOf(attack), over, taken, places);
-      const leaves = this.#leavesIn(block);
-      for (const leaf of leaves) taken.add(leaf);
-      const change = this.#observe(attack, block, leaves, now);
-      if (change.kind === "lasts") attacked.push(...leaves);
-      changes.push(change);
+    const over = yield* this.#overThresholds(now);
+    // A reload came between: the pass that follows has its numbers.
+    if (!this.#scan.isWhole) return [];
+    const subjects = this.#known(over.places);
+    yield* this.#addNew(subjects, over);
+    yield* this.#addUp(subjects);
+    return this.#scan.isWhole ? this.#changes(subjects, now) : [];
+  }
+
+  /** For those who have nothing else to do meanwhile. */
+  judgeAtOnce(now: Now): AttackChange[] {
+    const steps = this.judge(now);
+    let step = steps.next();
+    while (step.done !== true) step = steps.next();
+    return step.value;
+  }
+
+  *#overThresholds(now: Now): Generator<void, OverThresholds> {
+    const { carpet, hostgroups, sustainMs } = this.#policy;
+    const metrics = new Map<Leaf, number>();
+    const bits = new Map<number, number[]>();
+    const suspects = new Map<string, number>();
+    for (const leaf of carpet === null ? [] : this.#scan.leaves) {
+      if (leaf.index % SLICE_LEAVES === SLICE_LEAVES - 1) yield;
+      const metric = this.#scan.firstCrossed(leaf, carpet?.thresholds ?? []);
+      if (metric < 0 || this.#scan.hosts(leaf, metric) < (carpet?.minHosts ?? 0)) continue;
+      // The sums of all of it are judged as they are.
+      if (hostgroups[leaf.group]?.calculation !== "per_host") continue;
+      if (sustainMs > 0 && !this.#isSustained(leaf, suspects, now)) continue;
+      metrics.set(leaf, metric);
+      const place = placeOf(leaf);
+      const known = bits.get(place);
+      if (known === undefined) bits.set(place, [leaf.bits]);
+      else known.push(leaf.bits);
     }
-    for (const draft of this.#drafts(over, taken, places)) {
-      if (this.#active.size >= this.#policy.maxActive || this.#active.carpetCount >= CARPETS_MAX) {
-        this.refused++;
-        continue;
-      }
-      const leaves = this.#leavesIn(draft.block);
-      attacked.push(...leaves);
-      changes.push({ kind: "started", attack: this.#start(draft, leaves, now) });
+    this.#suspects = suspects;
+    yield;
+    return { metrics, places: new Map([...bits].map(([place, all]) => [place, Float64Array.from(all).sort()])) };
+  }
+
+  #isSustained(leaf: Leaf, suspects: Map<string, number>, { monotonicMs }: Now): boolean {
+    const key = `${placeOf(leaf)} ${leaf.bits}`;
+    const since = this.#suspects.get(key) ?? monotonicMs;
+    suspects.set(key, since);
+    return monotonicMs - since >= this.#policy.sustainMs;
+  }
+
+  /** The widest first: what has become a part of another attack in the pass before is none of its own any more. */
+  #known(places: Places): Subject[] {
+    const subjects: Subject[] = [];
+    const before: Block[] = [];
+    const attacks = [...this.#active.carpets()].map((attack) => ({ id: attack.id, block: this.#blockOf(attack) }));
+    for (const { id, block } of attacks.sort((a, b) => a.block.length - b.block.length)) {
+      const isPart = before.some((other) => holdsBlock(other, block));
+      // One that becomes a part now stays until what is done about the other is in force.
+      const isTaken = isPart || subjects.some((other) => holdsBlock(other.block, block));
+      before.push(block);
+      const widest = isTaken ? block : widened(block, this.#reach(block, places));
+      subjects.push({ of: { kind: "known", id, isPart }, block: widest, sums: new CarpetSums() });
+    }
+    return subjects;
+  }
+
+  *#addNew(subjects: Subject[], { metrics, places }: OverThresholds): Generator<void> {
+    const index = new BlockIndex<Subject>();
+    for (const subject of subjects) if (!isPart(subject)) index.add(subject.block, subject);
+    let drafts = 0;
+    let looked = 0;
+    for (const [leaf, metric] of metrics) {
+      if (++looked % SLICE_LEAVES === 0) yield;
+      if (index.has(leaf)) continue;
+      if (drafts++ > CARPETS_MAX) return;
+      const { group, network, isIpv4, length, bits, anyHost } = leaf;
+      const block = { group, network, isIpv4, length, bits, anyHost };
+      const subject: Subject = {
+        of: { kind: "new", metric },
+        block: widened(block, this.#reach(block, places)),
+        sums: new CarpetSums(),
+      };
+      index.add(subject.block, subject);
+      subjects.push(subject);
+    }
+  }
+
+  *#addUp(subjects: readonly Subject[]): Generator<void> {
+    const index = new BlockIndex<CarpetSums>();
+    for (const subject of subjects) if (!isPart(subject)) index.add(subject.block, subject.sums);
+    for (const leaf of subjects.length === 0 ? [] : this.#scan.leaves) {
+      if (leaf.index % SLICE_LEAVES === SLICE_LEAVES - 1) yield;
+      index.visit(leaf, (sums) => sums.add(leaf, this.#scan));
+    }
+  }
+
+  #changes(subjects: readonly Subject[], now: Now): AttackChange[] {
+    const changes: AttackChange[] = [];
+    const attacked: Leaf[][] = [];
+    for (const subject of subjects) {
+      const change = subject.of.kind === "known" ? this.#observe(subject, now) : this.#start(subject, now);
+      if (change === null) continue;
+      changes.push(change);
+      if (change.kind !== "ended") attacked.push(subject.sums.leaves);
     }
     this.#scan.setAttacked(attacked);
     return changes;
   }
 
-  /** With the metric that each of them is over, spread over enough hosts and held for long enough. */
-  #overThresholds(now: Now): Over {
-    const { carpet, hostgroups, sustainMs } = this.#policy;
-    const over = new Map<Leaf, number>();
-    const suspects = new Map<string, number>();
-    if (carpet === null) return over;
-    for (const leaf of this.#scan.leaves) {
-      const metric = firstCrossed(this.#scan.sums(leaf), carpet.thresholds);
-      if (metric < 0 || this.#scan.hosts([leaf], metric) < carpet.minHosts) continue;
-      // The sums of all of it are judged as they are.
-      if (hostgroups[leaf.group]?.calculation !== "per_host") continue;
-      const key = `${placeOf(leaf)} ${leaf.bits}`;
-      const since = this.#suspects.get(key) ?? now.monotonicMs;
-      suspects.set(key, since);
-      if (now.monotonicMs - since >= sustainMs) over.set(leaf, metric);
-    }
-    this.#suspects = suspects;
-    return over;
+  #reach(block: Block, over: Places): Reach {
+    const { carpet, networks, mayBan } = this.#policy;
+    const network = networks[block.network];
+    const shortest = network?.length ?? block.length;
+    return {
+      over,
+      leafLength: network === undefined || carpet === null ? block.length : leafLength(network, carpet),
+      shortest,
+      mayBe: ({ anyHost, length }) => mayBan === null || mayBan(enclosingPrefix(anyHost, length)),
+    };
   }
 
-  #drafts(over: Over, taken: ReadonlySet<Leaf>, places: Places): Draft[] {
-    const drafts: Draft[] = [];
-    const free = [...over.keys()].filter((leaf) => !taken.has(leaf)).sort((a, b) => a.bits - b.bits);
-    for (const leaf of free) {
-      const joined = drafts.some((draft) => {
-        const block = this.#joined(draft.block, leaf, places);
-        if (block !== null) draft.block = block;
-        return block !== null;
-      });
-      if (!joined && drafts.length <= CARPETS_MAX) drafts.push({ block: leaf, metric: over.get(leaf) ?? 0 });
-    }
-    return drafts;
+  /** Of a hostgroup or network that a reload took away there is nothing to be seen any more. */
+  #blockOf({ group, carpet }: CarpetAttack): Block {
+    const prefix = canonicalPrefix(carpet.prefix);
+    return blockOf(prefix, {
+      group: this.#policy.hostgroups.findIndex(({ name }) => name === group),
+      network: this.#policy.networkOf(prefix.address),
+    });
   }
 
-  #widened(block: Block, over: Over, taken: ReadonlySet<Leaf>, places: Places): Block {
-    let widest = block;
-    for (const leaf of over.keys()) {
-      if (!taken.has(leaf) && !isInside(leaf, widest)) widest = this.#joined(widest, leaf, places) ?? widest;
-    }
-    return widest;
-  }
-
-  /** The block that holds both, when at least half of it is over the thresholds; null: they are two attacks. */
-  #joined(block: Block, leaf: Leaf, places: Places): Block | null {
-    const network = this.#policy.networks[leaf.network];
-    if (network === undefined || block.group !== leaf.group || block.isIpv4 !== leaf.isIpv4) return null;
-    const known = knownBits(leaf);
-    // A network by itself.
-    if (block.length > known) return null;
-    let { length, bits } = block;
-    // Thousands of prefixes times all attacks come through here.
-    for (let other = Math.floor(leaf.bits / 2 ** (known - length)); other !== bits; other = Math.floor(other / 2)) {
-      if (length <= network.length) return null;
-      length--;
-      bits = Math.floor(bits / 2);
-    }
-    const size = 2 ** (known - length);
-    const attacked = countBetween(places.get(placeOf(leaf)) ?? [], bits * size, (bits + 1) * size);
-    return attacked >= size / 2 ? { ...block, length, bits } : null;
-  }
-
-  #leavesIn(block: Block): Leaf[] {
-    return this.#scan.leaves.filter((leaf) => isInside(leaf, block));
-  }
-
-  #blockOf(attack: CarpetAttack): Block {
-    const { address, length, family } = canonicalPrefix(attack.carpet.prefix);
-    const bits = firstBits(addressToBytes(address), 0, family === 4, length);
-    return { group: this.#groupOf(attack), isIpv4: family === 4, length, bits, anyHost: address };
-  }
-
-  /** -1: a reload took it away, and with it all that the attack could be seen by. */
-  #groupOf({ group }: Attack): number {
-    return this.#policy.hostgroups.findIndex(({ name }) => name === group);
-  }
-
-  #observe(attack: CarpetAttack, block: Block, leaves: readonly Leaf[], now: Now): AttackChange {
+  /** null: it is over already. */
+  #observe({ of, block, sums }: Subject, now: Now): AttackChange | null {
+    const attack = of.kind === "known" ? this.#active.carpet(of.id) : null;
+    if (of.kind !== "known" || attack === null) return null;
     // By the busiest of its prefixes, as at the start: the sum of many calm ones says nothing.
-    const most = new Array<number>(METRICS.length).fill(0);
-    for (const leaf of leaves) {
-      for (const [i, rate] of this.#scan.sums(leaf).entries()) most[i] = Math.max(most[i] ?? 0, rate);
-    }
-    const judged = observeAttack(attack, most, this.#policy.hysteresisMs(attack.group), now);
+    const judged = of.isPart
+      ? endAttack(attack, now.wallMs)
+      : observeAttack(attack, sums.most, this.#policy.hysteresisMs(attack.group), now);
     if (!isActive(judged)) {
       this.#active.delete(judged);
       return { kind: "ended", attack: { ...judged, rates: attack.rates } };
     }
-    const observed = { ...judged, ...this.#extent(block, leaves, METRICS.indexOf(attack.metric)) };
+    const observed = { ...judged, ...extent(block, sums, METRICS.indexOf(attack.metric)) };
     this.#active.set(observed);
     return { kind: "lasts", attack: observed };
   }
 
-  #start({ block, metric }: Draft, leaves: readonly Leaf[], now: Now): Attack {
+  /** null: there is no place for it. */
+  #start({ of, block, sums }: Subject, now: Now): AttackChange | null {
+    if (of.kind !== "new") return null;
+    if (this.#active.size >= this.#policy.maxActive || this.#active.carpetCount >= CARPETS_MAX) {
+      this.refused++;
+      return null;
+    }
     const { hostgroups, carpet } = this.#policy;
-    const extent = this.#extent(block, leaves, metric);
+    const spread = extent(block, sums, of.metric);
     const detection = {
       id: this.#newId(),
       target: null,
       group: hostgroups[block.group]?.name ?? "global",
       direction: "incoming",
-      metric,
+      metric: of.metric,
       thresholds: carpet?.thresholds ?? [],
-      rates: extent.rates,
-      reason: explain(extent.rates),
+      rates: spread.rates,
+      reason: explain(spread.rates),
     } as const;
-    const attack = { ...startAttack(detection, now), ...extent };
+    const attack = { ...startAttack(detection, now), ...spread };
     this.#active.set(attack);
-    return attack;
-  }
-
-  #extent(
-    { anyHost, length }: Block,
-    leaves: readonly Leaf[],
-    metric: number,
-  ): Pick<Attack, "rates"> & Pick<CarpetAttack, "carpet"> {
-    const rates = new Array<number>(METRICS.length).fill(0);
-    for (const leaf of leaves) {
-      for (const [i, rate] of this.#scan.sums(leaf).entries()) rates[i] = (rates[i] ?? 0) + rate;
-    }
-    const hosts = Math.round(this.#scan.hosts(leaves, metric));
-    return { rates, carpet: { prefix: enclosingPrefix(anyHost, length).text, hosts } };
+    return { kind: "started", attack };
   }
 }
 
 type CarpetAttack = Attack & { readonly carpet: NonNullable<Attack["carpet"]> };
 
-/** Bits of prefixes over the thresholds, in order, by hostgroup and network. */
-type Places = ReadonlyMap<number, readonly number[]>;
-
-function sortedBits(leaves: Iterable<Leaf>): Places {
-  const places = new Map<number, number[]>();
-  for (const leaf of leaves) {
-    const place = placeOf(leaf);
-    const bits = places.get(place);
-    if (bits === undefined) places.set(place, [leaf.bits]);
-    else bits.push(leaf.bits);
-  }
-  for (const bits of places.values()) bits.sort((a, b) => a - b);
-  return places;
+function isPart({ of }: Subject): boolean {
+  return of.kind === "known" && of.isPart;
 }
 
-function placeOf({ group, network }: Leaf): number {
-  return group * PREFIXES_MAX + network;
-}
-
-/** How many are at least `from` and below `to`. */
-function countBetween(sorted: readonly number[], from: number, to: number): number {
-  return firstAtLeast(sorted, to) - firstAtLeast(sorted, from);
-}
-
-function firstAtLeast(sorted: readonly number[], value: number): number {
-  let [low, high] = [0, sorted.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((sorted[middle] as number) < value) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+function extent(
+  { anyHost, length }: Block,
+  sums: CarpetSums,
+  metric: number,
+): Pick<Attack, "rates"> & Pick<CarpetAttack, "carpet"> {
+  const carpet = { prefix: enclosingPrefix(anyHost, length).text, hosts: Math.round(sums.hosts(metric)) };
+  return { rates: Array.from(sums.rates), carpet };
 }

@@ -2,12 +2,14 @@
  * Adds up what the hosts of each prefix get, in one pass over all hosts: the counting side of attacks that are spread over
  * so many hosts that none is over a threshold of its own. Hosts of two hostgroups are never added up together.
  */
-import type { Config } from "../config/config.ts";
+import type { CarpetConfig } from "../config/carpet-section.ts";
+import type { Config, Thresholds } from "../config/config.ts";
 import { CARPET_PREFIXES_MAX } from "../limits.ts";
 import { ADDRESS_BYTES, addressFromBytes, type IpAddress } from "../net/address.ts";
-import { enclosingPrefix, type Prefix } from "../net/prefix.ts";
+import type { Prefix } from "../net/prefix.ts";
 import type { HostRows } from "../traffic/host-rows.ts";
 import { METRICS } from "../traffic/rates.ts";
+import { firstCrossed } from "./attack.ts";
 
 /** Bits of an IPv6 prefix that tell it from others: all that a number holds exactly. */
 const BITS_MAX = 52;
@@ -82,29 +84,29 @@ export class CarpetScan {
     return this.#attacked[index] === 1;
   }
 
-  /** As it was added up in the last pass. */
-  sums({ index }: Leaf): Float64Array {
-    return this.#sums.subarray(index * METRICS.length, (index + 1) * METRICS.length);
+  /** As it was added up in the last pass, as are the next. */
+  sum({ index }: Leaf, metric: number): number {
+    return this.#sums[index * METRICS.length + metric] as number;
   }
 
-  /** How many hosts of equal rates would come to the same: 40 that get a flood and 200 that get next to nothing are 40. */
-  hosts(leaves: readonly Leaf[], metric: number): number {
-    let [sum, squares] = [0, 0];
-    for (const { index } of leaves) {
-      sum += this.#sums[index * METRICS.length + metric] as number;
-      squares += this.#squares[index * METRICS.length + metric] as number;
-    }
-    return squares === 0 ? 0 : (sum * sum) / squares;
+  /** Of the rates of its hosts. */
+  squares({ index }: Leaf, metric: number): number {
+    return this.#squares[index * METRICS.length + metric] as number;
   }
 
-  prefix({ anyHost, length }: Leaf): Prefix {
-    return enclosingPrefix(anyHost, length);
+  /** Index of the first metric strictly over its threshold; -1: none is. */
+  firstCrossed({ index }: Leaf, thresholds: Thresholds): number {
+    return firstCrossed(this.#sums, thresholds, index * METRICS.length);
+  }
+
+  hosts(leaf: Leaf, metric: number): number {
+    return hostsOfEqualRates(this.sum(leaf, metric), this.squares(leaf, metric));
   }
 
   /** Those that an attack is on now; nothing is learned from their hosts. */
-  setAttacked(leaves: Iterable<Leaf>): void {
+  setAttacked(lists: readonly (readonly Leaf[])[]): void {
     this.#attacked.fill(0, 0, this.#leaves.length);
-    for (const { index } of leaves) this.#attacked[index] = 1;
+    for (const leaves of lists) for (const { index } of leaves) this.#attacked[index] = 1;
   }
 
   #leafOf(rows: HostRows, row: number): number {
@@ -113,7 +115,7 @@ export class CarpetScan {
     const whole = networks[network];
     // A row that was counted under a table which a reload has just replaced.
     if (carpet === null || whole === undefined) return -1;
-    const length = Math.max(whole.length, whole.family === 4 ? carpet.prefixV4 : carpet.prefixV6);
+    const length = leafLength(whole, carpet);
     const bits = firstBits(rows.addresses, row * ADDRESS_BYTES, whole.family === 4, length);
     const place = (rows.groups[row] as number) * networks.length + network;
     let leaves = this.#places.get(place);
@@ -149,16 +151,14 @@ export function knownBits({ isIpv4, length }: Pick<Leaf, "isIpv4" | "length">): 
   return isIpv4 ? length : Math.min(length, BITS_MAX);
 }
 
-/** A leaf is whole inside, or not at all. */
-export function isInside(leaf: Leaf, block: Omit<Leaf, "index" | "network">): boolean {
-  if (leaf.group !== block.group || leaf.isIpv4 !== block.isIpv4 || leaf.length < block.length) return false;
-  if (Math.floor(leaf.bits / 2 ** (knownBits(leaf) - knownBits(block))) !== block.bits) return false;
-  // Networks that are alike in all bits that are known.
-  return knownBits(block) === block.length || sameNetwork(leaf, block);
+/** What a network is divided into: prefixes of the configured size, or itself where it is smaller. */
+export function leafLength(network: Prefix, { prefixV4, prefixV6 }: CarpetConfig): number {
+  return Math.max(network.length, network.family === 4 ? prefixV4 : prefixV6);
 }
 
-function sameNetwork(leaf: Leaf, { anyHost, length }: Pick<Leaf, "anyHost" | "length">): boolean {
-  return enclosingPrefix(leaf.anyHost, length).text === enclosingPrefix(anyHost, length).text;
+/** How many hosts of equal rates would come to the same: 40 that get a flood and 200 that get next to nothing are 40. */
+export function hostsOfEqualRates(sum: number, squares: number): number {
+  return squares === 0 ? 0 : (sum * sum) / squares;
 }
 
 /** As a number. Of IPv6 at most BITS_MAX of them: what is longer is a network by itself. */

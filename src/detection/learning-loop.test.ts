@@ -53,7 +53,7 @@ function harness({ isOn = true } = {}) {
     nowSeconds: () => clock.monotonicMs() / 1000,
     every: (ms, fn) => timers.every(ms, fn),
     nextTurn: () => Promise.resolve(),
-    onPassed: () => {},
+    onPassed: () => [],
     onLoaded: (rows) => seen.push(`loaded ${rows}`),
     onFault: (operation) => seen.push(`${operation} failed`),
   });

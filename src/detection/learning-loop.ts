@@ -23,8 +23,8 @@ export interface LearningLoopOptions {
   readonly every: (ms: number, fn: () => void) => () => void;
   /** Lets other work run between two slices. */
   readonly nextTurn: () => Promise<void>;
-  /** All hosts were gone through. */
-  readonly onPassed: () => void;
+  /** All hosts were gone through. Others may run at each yield. */
+  readonly onPassed: () => Iterable<void>;
   readonly onLoaded: (rows: number) => void;
   /** What failed: reading or writing what is normal, or a pass. */
   readonly onFault: (operation: "load" | "save" | "learn", cause: unknown) => void;
@@ -72,11 +72,12 @@ export class LearningLoop {
     if (!learner.hasWork) return;
     if (!this.#isLoaded && baselines.table !== null) await this.#load(baselines.table);
     try {
-      for (const _ of learner.pass(nowSeconds())) {
-        await nextTurn();
-        if (this.#isStopped) return;
+      for (const steps of [() => learner.pass(nowSeconds()), onPassed]) {
+        for (const _ of steps()) {
+          await nextTurn();
+          if (this.#isStopped) return;
+        }
       }
-      onPassed();
     } catch (cause) {
       onFault("learn", cause);
     }

@@ -19,7 +19,8 @@ export function detectionPolicy(config: Config): DetectionPolicy {
 }
 
 export function carpetPolicy(config: Config): CarpetPolicy {
-  return { ...detectionPolicy(config), carpet: config.carpet, networks: config.networks };
+  const { carpet, networks, lookup } = config;
+  return { ...detectionPolicy(config), carpet, networks, networkOf: (ip) => lookup.network(ip), mayBan: null };
 }
 
 /** null: sampling is off. */

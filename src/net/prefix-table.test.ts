@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { seededRandom } from "../../test/fixtures/seeded-random.ts";
 import { addressFromBytes, type IpAddress, parseAddress } from "./address.ts";
-import { type Prefix, parsePrefix, prefixContains } from "./prefix.ts";
+import { type Prefix, parsePrefix, parsePrefixLoosely, prefixContains, prefixesOverlap } from "./prefix.ts";
 import { PrefixTable } from "./prefix-table.ts";
 
 function ip(text: string): IpAddress {
@@ -80,6 +80,40 @@ describe("the longest match", () => {
       const holders = prefixes.filter((candidate) => prefixContains(candidate, target));
       const longest = holders.sort((a, b) => b.length - a.length)[0] ?? null;
       expect(prefixes[table.find(target)]?.text, `seed ${seed}: ${target}`).toBe(longest?.text);
+    }
+  });
+});
+
+describe("an overlap", () => {
+  const table = PrefixTable.of(["10.1.0.0/16", "10.2.3.4/32", "2001:db8:1::/48", "2001:db8:2::1/128"].map(prefix));
+
+  test.each([
+    ["10.1.2.0/24", true],
+    ["10.1.0.0/16", true],
+    ["10.0.0.0/8", true],
+    ["10.2.3.0/24", true],
+    ["10.2.3.4/31", true],
+    ["10.2.3.6/31", false],
+    ["10.2.4.0/24", false],
+    ["2001:db8:1:2::/64", true],
+    ["2001:db8:2::/48", true],
+    ["2001:db8::/32", true],
+    ["2001:db8:3::/48", false],
+  ])("with %s: %p", (text, expected) => {
+    expect(table.overlaps(prefix(text))).toBe(expected);
+  });
+
+  test("is found as by comparing one by one", () => {
+    const random = seededRandom(7);
+    const drawn = () => {
+      const bytes = Array.from({ length: 4 }, () => Math.floor(random() * 256));
+      return parsePrefixLoosely(`${bytes.join(".")}/${8 + Math.floor(random() * 25)}`) as Prefix;
+    };
+    const prefixes = Array.from({ length: 200 }, drawn);
+    const many = PrefixTable.of(prefixes);
+    for (let i = 0; i < 500; i++) {
+      const one = drawn();
+      expect([one.text, many.overlaps(one)]).toEqual([one.text, prefixes.some((other) => prefixesOverlap(one, other))]);
     }
   });
 });

@@ -60,6 +60,27 @@ export class PrefixTable {
     return -1;
   }
 
+  /** Whether one of them holds the prefix, or a part of it. */
+  overlaps(prefix: Prefix): boolean {
+    if (this.find(prefix.address) >= 0) return true;
+    for (const _ of this.rowsIn(prefix)) return true;
+    return false;
+  }
+
+  /** Rows that begin in the prefix. Looks at all: some 10 ns each. */
+  *rowsIn(prefix: Prefix): Generator<number> {
+    const [from, mask] = [addressToBytes(prefix.address), new Uint8Array(ADDRESS_BYTES).fill(0xff)];
+    clearHostBits(mask, mappedLength(prefix));
+    const [wanted, masks, words] = [wordsOf(from), wordsOf(mask), this.#words];
+    const isOf = (word: number, i: number) => (word & (masks[i] as number)) >>> 0 === wanted[i];
+    for (let at = 0; at < words.length; at += WORDS) {
+      // The last words first: of IPv4 the others are all alike.
+      let i = WORDS - 1;
+      while (i >= 0 && isOf(words[at + i] as number, i)) i--;
+      if (i < 0) yield at / WORDS;
+    }
+  }
+
   /** Where the prefix is, or the free slot where it would be. */
   #slotOf(words: Uint32Array, at: number, length: number): number {
     const { lengths, slots } = this.#packed;

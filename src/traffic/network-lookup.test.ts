@@ -68,3 +68,20 @@ test("a hostgroup outside the networks is a bug, since the rules of the configur
   const config = { networks: [prefix("10.0.0.0/8")], hostgroups: [GLOBAL, hostgroup("far", "192.0.2.0/24")] };
   expect(() => NetworkLookup.of(config)).toThrow("hostgroup far: 192.0.2.0/24 lies in no network");
 });
+
+test("a prefix is of one hostgroup where no address of it is of another", () => {
+  const lookup = NetworkLookup.of({
+    networks: ["198.51.100.0/24", "10.0.0.0/8"].map(prefix),
+    hostgroups: [GLOBAL, hostgroup("web", "10.1.0.0/16", "10.1.128.0/24"), hostgroup("dns", "10.2.0.53/32")],
+  });
+  const isOfOne = (text: string) => lookup.isOfOneGroup(prefix(text));
+  expect(["10.1.0.0/16", "10.1.128.0/20", "10.2.1.0/24", "198.51.100.0/24"].map(isOfOne)).toEqual([
+    true,
+    true,
+    true,
+    true,
+  ]);
+  expect(["10.0.0.0/15", "10.2.0.0/24", "10.0.0.0/8"].map(isOfOne)).toEqual([false, false, false]);
+  expect(lookup.network(prefix("10.1.2.3/32").address)).toBe(1);
+  expect(lookup.network(prefix("192.0.2.1/32").address)).toBe(-1);
+});

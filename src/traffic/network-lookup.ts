@@ -76,6 +76,18 @@ export class NetworkLookup {
     return this.#prefixes.find(ip) >= 0;
   }
 
+  /** Index in `config.networks`; -1: in none of them. */
+  network(ip: IpAddress): number {
+    return this.#packed.networks[this.#prefixes.find(ip)] ?? -1;
+  }
+
+  /** Whether all addresses of a prefix of one network are of one hostgroup. Looks through all prefixes. */
+  isOfOneGroup(prefix: Prefix): boolean {
+    const group = this.group(prefix.address);
+    for (const row of this.#prefixes.rowsIn(prefix)) if (this.#packed.groups[row] !== group) return false;
+    return true;
+  }
+
   /** Index in `config.hostgroups`, 0 for `global`; -1 outside of the networks. */
   group(ip: IpAddress): number {
     return this.#packed.groups[this.#prefixes.find(ip)] ?? -1;
