@@ -16,6 +16,8 @@ import { Baselines } from "./detection/baselines.ts";
 import { type AttackChange, Detector } from "./detection/detector.ts";
 import type { BaselineKeeper } from "./detection/learning-loop.ts";
 import { detectionPolicy } from "./detection/policy.ts";
+import type { OriginOf } from "./detection/sample-origins.ts";
+import { openOrigins } from "./geo/origins.ts";
 import type { ReloadOutcome } from "./http/service.ts";
 import { BASELINE_GROUPS_MAX, ENDED_ATTACKS_KEPT, ENDED_BANS_KEPT } from "./limits.ts";
 import { Listeners } from "./listeners.ts";
@@ -46,6 +48,8 @@ export interface FloodwallOptions {
   readonly state: StateDatabase;
   /** null without a capture: then the service is a control plane only. */
   readonly native: Native | null;
+  /** Where sources are, by the files that the configuration names; absent: nobody knows. */
+  readonly originOf?: OriginOf | null;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly environment: Environment;
@@ -82,7 +86,7 @@ export class Floodwall {
   readonly #attackEvents = this.#listeners<AttackEvent>();
   readonly #banChanges = this.#listeners<BanChange>();
   readonly #reloads = this.#listeners<Config>();
-  readonly #reloader: Reloader;
+  readonly #reloader: Reloader<OriginOf | null>;
   #cancelBanTick: () => void = () => {};
 
   constructor(options: FloodwallOptions) {
@@ -119,7 +123,8 @@ export class Floodwall {
       reader: new ConfigReader(timers),
       log,
       running: () => this.config,
-      apply: (next) => this.#apply(next),
+      open: (next) => openOrigins(next.samples),
+      apply: (next, originOf) => this.#apply(next, originOf),
     });
     metrics.beforeScrape(() => fillMetrics(metrics, this));
     this.onAttackEvent((event) => this.#keepAttack(event));
@@ -182,9 +187,9 @@ export class Floodwall {
   }
 
   /** Rows, groups and thresholds belong together: all parts take over in one go. */
-  #apply(next: Config): void {
+  #apply(next: Config, originOf: OriginOf | null): void {
     // The packet counter first: if it refused, nothing else would have changed.
-    this.packetPath?.reconfigure(next);
+    this.packetPath?.reconfigure(next, originOf);
     this.config = next;
     this.detector.reconfigure(detectionPolicy(next));
     this.bans.reconfigure(mitigationPolicy(next), this.now().wallMs);
@@ -246,6 +251,7 @@ export class Floodwall {
       capture,
       detector: this.detector,
       newId: randomUUIDv7,
+      originOf: this.#options.originOf ?? null,
       keeper: baselineKeeper ?? new BaselineFile(this.config.stateDir),
       log,
       timers,

@@ -6,6 +6,8 @@ export const ENDED_ATTACKS_KEPT = 100;
 export const ACTIVE_ATTACKS_MAX = 1024;
 /** Sampled packets kept of all attacks together, a few more when there are very many. */
 export const SAMPLED_PACKETS_MAX = 65_536;
+/** Bytes of a file that tells where addresses are; it is kept in memory. */
+export const ORIGIN_FILE_BYTES_MAX = 512 * 1024 * 1024;
 /** Ended bans kept beside the active ones. */
 export const ENDED_BANS_KEPT = 1000;
 /** Request bodies, bytes. */

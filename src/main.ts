@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 import { checkConfig } from "./config/check.ts";
 import { ConfigError, loadConfigOrThrow } from "./config/load.ts";
 import { loadAddon } from "./dataplane/addon.ts";
+import { openOrigins, originFindings } from "./geo/origins.ts";
 import { replay } from "./replay.ts";
 import { serve } from "./serve.ts";
 import { readEnvFile } from "./system/env-file.ts";
@@ -66,15 +67,17 @@ function check(path: string): number {
   const { lines, exitCode } = checkConfig(path, {
     read: (name) => processEnvironment.read(name),
     readFile: readEnvFile,
+    fileFindings: ({ samples }) => originFindings(samples),
   });
   for (const line of lines) console.log(line);
   return exitCode;
 }
 
-function replayCapture(capture: string, configPath: string, format: "text" | "json"): number {
+async function replayCapture(capture: string, configPath: string, format: "text" | "json"): Promise<number> {
   try {
     const config = loadConfigOrThrow(configPath);
-    return replay({ native: loadAddon(), config, capture, format, print: (line) => console.log(line) });
+    const originOf = await openOrigins(config.samples);
+    return replay({ native: loadAddon(), config, originOf, capture, format, print: (line) => console.log(line) });
   } catch (cause) {
     console.error(
       cause instanceof ConfigError

@@ -16,6 +16,7 @@ import type { AttackChange, Detector } from "./detection/detector.ts";
 import { type BaselineKeeper, LearningLoop, type LearningLoopOptions } from "./detection/learning-loop.ts";
 import { carpetPolicy, samplingPolicy } from "./detection/policy.ts";
 import type { SampledPacket } from "./detection/sample.ts";
+import type { OriginOf } from "./detection/sample-origins.ts";
 import { SamplingLoop } from "./detection/sampling-loop.ts";
 import { screensFor } from "./detection/screens.ts";
 import { TickJudge } from "./detection/tick-judge.ts";
@@ -29,6 +30,8 @@ export interface PacketPathOptions {
   readonly capture: CaptureConfig;
   readonly detector: Detector;
   readonly newId: () => string;
+  /** Where sources are; null: nobody knows. */
+  readonly originOf: OriginOf | null;
   readonly keeper: BaselineKeeper;
   readonly log: Log;
   readonly timers: Timers;
@@ -71,7 +74,7 @@ export class PacketPath {
     this.judge = new TickJudge(this.engine, detector, SCREENED_ROWS_MAX);
     const { onSampled, onClassified, onBeat, onFault } = options;
     const after = (ms: number, fn: () => void) => timers.after(ms, fn);
-    this.#sampler = new AttackSampler(this.engine, samplingPolicy(config));
+    this.#sampler = new AttackSampler(this.engine, samplingPolicy(config, options.originOf));
     const told = { onSampled, onClassified, onFault };
     this.#sampling = new SamplingLoop({ sampler: this.#sampler, detector, after, now, ...told });
     this.#loop = new DetectionLoop({
@@ -87,7 +90,7 @@ export class PacketPath {
       onBeat,
       onFault,
     });
-    this.reconfigure(config);
+    this.reconfigure(config, options.originOf);
   }
 
   start(): void {
@@ -98,12 +101,12 @@ export class PacketPath {
     this.#capture.start();
   }
 
-  reconfigure(config: Config): void {
+  reconfigure(config: Config, originOf: OriginOf | null): void {
     this.#hostgroups = config.hostgroups;
     this.engine.setNetworks(config.lookup.table);
     this.engine.setScreens(screensFor(config.hostgroups));
     this.carpets.reconfigure(carpetPolicy(config));
-    this.#sampler.reconfigure(samplingPolicy(config));
+    this.#sampler.reconfigure(samplingPolicy(config, originOf));
   }
 
   packetsOf(attack: Attack): readonly SampledPacket[] {

@@ -36,7 +36,11 @@ function harness(onApply: (ttlSeconds: number) => void = () => {}) {
     onApply(ttlSeconds);
   };
   const log = { info: say, warn: say, error: say };
-  return { reloader: new Reloader({ configPath: path, reader, log, running: () => running, apply }), applied, said };
+  return {
+    reloader: new Reloader({ configPath: path, reader, log, running: () => running, open: async () => null, apply }),
+    applied,
+    said,
+  };
 }
 
 test("a reload puts the file in force and names what needs a restart", async () => {

@@ -7,14 +7,16 @@ import type { Config } from "./config/config.ts";
 import { keepRestartKeys, restartKeys } from "./config/reload.ts";
 import type { ReloadOutcome } from "./http/service.ts";
 
-export interface ReloaderOptions {
+export interface ReloaderOptions<Opened> {
   readonly configPath: string;
   readonly reader: { read(path: string): Promise<CheckedConfig>; abort(why: string): void };
   readonly log: ReloadLog;
   /** The configuration in force. */
   readonly running: () => Config;
+  /** Opens files that it names. What this rejects with refuses the reload. */
+  readonly open: (next: Config) => Promise<Opened>;
   /** Puts one in force. All that can fail was done before. */
-  readonly apply: (next: Config) => void;
+  readonly apply: (next: Config, opened: Opened) => void;
 }
 
 export interface ReloadLog {
@@ -25,15 +27,15 @@ export interface ReloadLog {
 
 const STOPPING: ReloadOutcome = { kind: "invalid", problems: ["the service is stopping"] };
 
-export class Reloader {
-  readonly #options: ReloaderOptions;
+export class Reloader<Opened> {
+  readonly #options: ReloaderOptions<Opened>;
   /** Settles when the reload asked for last is over. */
   #last: Promise<unknown> = Promise.resolve();
   /** One that has not begun: what it will find is what all who ask until then want to know. */
   #waiting: Promise<ReloadOutcome> | null = null;
   #isStopped = false;
 
-  constructor(options: ReloaderOptions) {
+  constructor(options: ReloaderOptions<Opened>) {
     this.#options = options;
   }
 
@@ -56,20 +58,29 @@ export class Reloader {
   }
 
   async #carryOut(): Promise<ReloadOutcome> {
-    const { configPath, reader, log, running, apply } = this.#options;
+    const { configPath, reader, log, running, open, apply } = this.#options;
     if (this.#isStopped) return STOPPING;
     const checked = await reader.read(configPath);
     if (this.#isStopped) return STOPPING;
-    if (checked.kind === "invalid") {
-      log.error({ problems: checked.problems }, "reload refused, the running configuration stays");
-      return checked;
-    }
+    if (checked.kind === "invalid") return this.#refuse(checked.problems);
     const needsRestart = restartKeys(running(), checked.config);
     const next = keepRestartKeys(running(), checked.config);
-    apply(next);
+    let opened: Opened;
+    try {
+      opened = await open(next);
+    } catch (cause) {
+      return this.#refuse([`${configPath}: ${cause instanceof Error ? cause.message : String(cause)}`]);
+    }
+    if (this.#isStopped) return STOPPING;
+    apply(next, opened);
     logWarnings(log, checked.warnings);
     log.info({ dry_run: next.dryRun, needs_restart: needsRestart }, "configuration reloaded");
     return { kind: "reloaded", needsRestart };
+  }
+
+  #refuse(problems: readonly string[]): ReloadOutcome {
+    this.#options.log.error({ problems }, "reload refused, the running configuration stays");
+    return { kind: "invalid", problems };
   }
 }
 

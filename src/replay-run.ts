@@ -12,6 +12,7 @@ import { CarpetJudge } from "./detection/carpet-judge.ts";
 import { CarpetScan } from "./detection/carpet-scan.ts";
 import { type AttackChange, Detector } from "./detection/detector.ts";
 import { carpetPolicy, detectionPolicy, samplingPolicy } from "./detection/policy.ts";
+import type { OriginOf } from "./detection/sample-origins.ts";
 import { screensFor } from "./detection/screens.ts";
 import { TickJudge } from "./detection/tick-judge.ts";
 import { ENDED_BANS_KEPT, HOST_IDLE_MS, SCREENED_ROWS_MAX } from "./limits.ts";
@@ -64,18 +65,20 @@ export interface ReplayTotals {
 export interface ReplayRunOptions {
   readonly native: Native;
   readonly config: Config;
+  /** Where sources are; null: nobody knows. */
+  readonly originOf: OriginOf | null;
   readonly capture: string;
   readonly onEvent: (event: ReplayEvent, timeMs: number) => void;
 }
 
 /** Throws when the capture cannot be opened; the message names it and the remedy. */
-export function runReplay({ native, config, capture, onEvent }: ReplayRunOptions): ReplayTotals {
+export function runReplay({ native, config, originOf, capture, onEvent }: ReplayRunOptions): ReplayTotals {
   const engine = openReplayEngine(native, config);
   try {
     engine.setNetworks(config.lookup.table);
     engine.setScreens(screensFor(config.hostgroups));
     const source = engine.openReplay(capture);
-    return new ReplayRun(engine, config, onEvent).through(source);
+    return new ReplayRun(engine, { config, originOf, onEvent }).through(source);
   } finally {
     engine.close();
   }
@@ -113,7 +116,10 @@ class ReplayRun {
   #timeMs = 0;
   #learnAtMs = 0;
 
-  constructor(engine: Engine, config: Config, onEvent: ReplayRunOptions["onEvent"]) {
+  constructor(
+    engine: Engine,
+    { config, originOf, onEvent }: Pick<ReplayRunOptions, "config" | "originOf" | "onEvent">,
+  ) {
     this.#onEvent = onEvent;
     const newId = () => String(++this.#ids);
     const { maxHosts, directions } = replayTable(config);
@@ -131,7 +137,7 @@ class ReplayRun {
     });
     this.#carpets = new CarpetJudge(carpetPolicy(config), scan, active, newId);
     this.#judge = new TickJudge(engine, this.#detector, SCREENED_ROWS_MAX);
-    this.#sampler = new AttackSampler(engine, samplingPolicy(config));
+    this.#sampler = new AttackSampler(engine, samplingPolicy(config, originOf));
     this.#bans = new BanEngine({
       policy: { ...mitigationPolicy(config), dryRun: true },
       store: { saveBan: () => {}, removeBan: () => {}, atOnce: (writes) => writes() },

@@ -4,6 +4,7 @@
  */
 import type { Config } from "./config/config.ts";
 import type { Native } from "./dataplane/native.d.ts";
+import type { OriginOf } from "./detection/sample-origins.ts";
 import { ReplayLines } from "./replay-json.ts";
 import { runReplay } from "./replay-run.ts";
 import { eventLines, totalsLines } from "./replay-text.ts";
@@ -11,6 +12,8 @@ import { eventLines, totalsLines } from "./replay-text.ts";
 export interface ReplayOptions {
   readonly native: Native;
   readonly config: Config;
+  /** Where sources are; null: nobody knows. */
+  readonly originOf: OriginOf | null;
   readonly capture: string;
   readonly format: "text" | "json";
   readonly print: (line: string) => void;
@@ -20,11 +23,12 @@ export interface ReplayOptions {
 export const EXIT_DAMAGED = 3;
 
 /** Returns the exit code. Throws when the capture cannot be opened; the message names it and the remedy. */
-export function replay({ native, config, capture, format, print }: ReplayOptions): 0 | typeof EXIT_DAMAGED {
+export function replay({ native, config, originOf, capture, format, print }: ReplayOptions): 0 | typeof EXIT_DAMAGED {
   const json = new ReplayLines(config);
   const totals = runReplay({
     native,
     config,
+    originOf,
     capture,
     onEvent: (event, timeMs) => {
       if (format === "text") for (const line of eventLines(event, timeMs)) print(line);

@@ -4,14 +4,17 @@
  */
 
 import { signalReloadEvent } from "./audit/automatic-audit.ts";
-import { warningLines } from "./config/check.ts";
+import { fileProblems, warningLines } from "./config/check.ts";
 import type { Config } from "./config/config.ts";
 import { type LoadedConfig, loadConfig } from "./config/load.ts";
 import { describeProblem } from "./config/problem.ts";
 import { unsetVariables } from "./config/secrets.ts";
 import { linesTold } from "./config-reader.ts";
 import { AddonError, loadAddon } from "./dataplane/addon.ts";
+import type { OriginOf } from "./detection/sample-origins.ts";
 import { Floodwall } from "./floodwall.ts";
+import { OriginFileError } from "./geo/origin-file.ts";
+import { openOrigins, originFindings } from "./geo/origins.ts";
 import { hostPort, ListenError } from "./http/listen-error.ts";
 import { HttpServer } from "./http/server.ts";
 import { Limiter } from "./observability/limiter.ts";
@@ -48,7 +51,8 @@ export async function serve(configPath: string): Promise<number> {
   const warnings = warningLines(configPath, loaded, (name) => environment.read(name));
   logWarnings(log, linesTold(configPath, warnings));
   try {
-    const running = start(loaded.config, configPath, { log, limiter, environment });
+    const originOf = await openOrigins(loaded.config.samples);
+    const running = start(loaded.config, configPath, { log, limiter, environment, originOf });
     await stopSignal();
     log.info({}, "stopping");
     await running.stop();
@@ -69,16 +73,17 @@ interface Surroundings {
   readonly log: Log;
   readonly limiter: Limiter;
   readonly environment: ServiceEnvironment;
+  readonly originOf: OriginOf | null;
 }
 
-function start(config: Config, configPath: string, { log, limiter, environment }: Surroundings): Running {
+function start(config: Config, configPath: string, { log, limiter, environment, originOf }: Surroundings): Running {
   // First: what is started after has it too.
   const nice = raisePriority();
   const metrics = new Metrics(VERSION);
   const native = config.capture === null ? null : loadAddon();
   const state = new StateDatabase(config.stateDir);
   const parts = { clock: systemClock, timers: systemTimers, log, metrics };
-  const floodwall = new Floodwall({ config, configPath, state, native, environment, ...parts });
+  const floodwall = new Floodwall({ config, configPath, state, native, originOf, environment, ...parts });
   floodwall.onReloaded(({ api }) => environment.follow(api.envFile));
   const driver = historyDriver(config.storage, { environment, clock: systemClock });
   const history = driver === null ? null : new HistoryStore({ driver, ...parts, metrics: metrics.storage });
@@ -154,17 +159,24 @@ function historyAnswers(history: HistoryStore): History {
 
 function startProblems(configPath: string, loaded: LoadedConfig, environment: Environment): string[] {
   if (loaded.kind === "invalid") return loaded.problems.map((problem) => describeProblem(configPath, problem));
-  return unsetVariables(loaded.config, (name) => environment.read(name)).map(({ name, path }) =>
+  const files = fileProblems(configPath, loaded, ({ samples }) => originFindings(samples));
+  const variables = unsetVariables(loaded.config, (name) => environment.read(name)).map(({ name, path }) =>
     describeProblem(configPath, {
       line: loaded.lineOf(path),
       path,
       rule: `the environment variable ${name} is not set`,
     }),
   );
+  return [...files, ...variables];
 }
 
 function isPlainFault(cause: unknown): cause is Error {
-  return cause instanceof ListenError || cause instanceof StateDatabaseError || cause instanceof AddonError;
+  return (
+    cause instanceof ListenError ||
+    cause instanceof StateDatabaseError ||
+    cause instanceof AddonError ||
+    cause instanceof OriginFileError
+  );
 }
 
 function stopSignal(): Promise<void> {

@@ -26,7 +26,7 @@ const NOUNS = [
   "audit",
 ];
 /** Where the world begins. */
-const RIMS = ["http", "bgp", "dataplane", "storage", "notify", "release", "observability", "system"];
+const RIMS = ["http", "bgp", "dataplane", "storage", "geo", "notify", "release", "observability", "system"];
 
 /** Packages, and the one folder that knows each. */
 const PACKAGE_HOMES: Readonly<Record<string, string>> = {
@@ -39,6 +39,7 @@ const PACKAGE_HOMES: Readonly<Record<string, string>> = {
   "bun:sqlite": "storage",
   "@clickhouse": "storage",
   nodemailer: "notify",
+  "mmdb-lib": "geo",
   yaml: "config",
   "ipaddr.js": "net",
 };

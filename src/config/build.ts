@@ -20,6 +20,7 @@ import { buildDataplane } from "./dataplane-section.ts";
 import { buildMitigation, groupMitigationFile } from "./mitigation-section.ts";
 import { buildEdge, buildScrubbing } from "./nodes-section.ts";
 import { buildNotify, buildUpdateCheck } from "./notify-section.ts";
+import { buildSamples } from "./samples-section.ts";
 import type { ConfigFile } from "./schema.ts";
 import { buildStorage } from "./storage-section.ts";
 import { parseAddressOrPrefix, parseCommunity, parseListen } from "./text-forms.ts";
@@ -50,11 +51,7 @@ export function buildConfig(file: ConfigFile): Config {
     stateDir: file.state_dir,
     bgp: file.bgp === undefined ? null : buildBgp(file.bgp),
     dataplane: file.dataplane === undefined ? null : buildDataplane(file.dataplane),
-    samples: {
-      enabled: file.samples.enabled,
-      perAttackFlows: file.samples.per_attack_flows,
-      top: file.samples.top,
-    },
+    samples: buildSamples(file.samples),
     storage: buildStorage(file.storage, file.state_dir),
     scrubbing: file.scrubbing === undefined ? null : buildScrubbing(file.scrubbing),
     edge: file.edge === undefined ? null : buildEdge(file.edge),

@@ -14,6 +14,8 @@ export interface CheckEnvironment {
   readonly read: ReadVariable;
   /** Of `api.env_file`. */
   readonly readFile: (path: string) => EnvLines;
+  /** What is wrong with other files that the configuration names; absent: they are not looked at. */
+  readonly fileFindings?: (config: Config) => readonly Finding[];
 }
 
 export interface CheckReport {
@@ -39,8 +41,20 @@ export function readChecked(path: string, environment: CheckEnvironment): Checke
   if (loaded.kind === "invalid") {
     return { kind: "invalid", problems: loaded.problems.map((problem) => describeProblem(path, problem)) };
   }
+  const faults = fileProblems(path, loaded, environment.fileFindings);
+  if (faults.length > 0) return { kind: "invalid", problems: faults };
   const { read, findings } = withEnvFile(loaded.config.api.envFile, environment);
   return { kind: "valid", config: loaded.config, warnings: warningLines(path, loaded, read, findings) };
+}
+
+export function fileProblems(
+  path: string,
+  { config, lineOf }: Extract<LoadedConfig, { kind: "valid" }>,
+  fileFindings: CheckEnvironment["fileFindings"],
+): string[] {
+  return (fileFindings?.(config) ?? []).map((finding) =>
+    describeProblem(path, { ...finding, line: lineOf(finding.path) }),
+  );
 }
 
 /** @param findings of the caller, to stand among the others. */

@@ -10,6 +10,7 @@ import type { DataplaneConfig } from "./dataplane-section.ts";
 import type { GroupMitigation } from "./mitigation-section.ts";
 import type { EdgeConfig, ScrubbingConfig } from "./nodes-section.ts";
 import type { NotifyConfig, UpdateCheckConfig } from "./notify-section.ts";
+import type { SamplesConfig } from "./samples-section.ts";
 import type { StorageConfig } from "./storage-section.ts";
 
 export interface Config {
@@ -127,10 +128,4 @@ export interface BgpNeighbor {
   readonly passwordEnv: string | null;
   /** 0: directly connected. */
   readonly multihopTtl: number;
-}
-
-export interface SamplesConfig {
-  readonly enabled: boolean;
-  readonly perAttackFlows: number;
-  readonly top: number;
 }

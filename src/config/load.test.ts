@@ -93,7 +93,7 @@ describe("defaults", () => {
       stateDir: "/var/lib/floodwall",
       bgp: null,
       dataplane: null,
-      samples: { enabled: true, perAttackFlows: 20, top: 10 },
+      samples: { enabled: true, perAttackFlows: 20, top: 10, asnFile: null, countryFile: null },
       storage: {
         driver: { kind: "sqlite", path: "/var/lib/floodwall/history.sqlite" },
         retentionDays: 30,

@@ -15,6 +15,7 @@ import { DataplaneSection } from "./dataplane-section.ts";
 import { GROUP_MITIGATION_KEYS, MITIGATION_KEYS } from "./mitigation-section.ts";
 import { EdgeSection, ScrubbingSection } from "./nodes-section.ts";
 import { NotifySection, UpdateCheckSection } from "./notify-section.ts";
+import { SamplesSection } from "./samples-section.ts";
 import { boolean, closed, integer, list, oneOf, text, withDefaults } from "./schema-forms.ts";
 import { StorageSection } from "./storage-section.ts";
 import { AllThresholds, AnyThresholds, SomeThresholds } from "./threshold-forms.ts";
@@ -96,15 +97,6 @@ const Bgp = Type.Object(
   closed,
 );
 
-const Samples = Type.Object(
-  {
-    enabled: boolean(true),
-    per_attack_flows: integer(0, 1000, 20),
-    top: integer(1, 100, 10),
-  },
-  withDefaults,
-);
-
 export const ConfigFile = Type.Object(
   {
     dry_run: boolean(true),
@@ -121,7 +113,7 @@ export const ConfigFile = Type.Object(
     state_dir: text("absolutePath", { default: "/var/lib/floodwall" }),
     bgp: Type.Optional(Bgp),
     dataplane: Type.Optional(DataplaneSection),
-    samples: Samples,
+    samples: SamplesSection,
     storage: StorageSection,
     scrubbing: Type.Optional(ScrubbingSection),
     edge: Type.Optional(EdgeSection),

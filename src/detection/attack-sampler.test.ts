@@ -17,7 +17,7 @@ import { sampleOf } from "./sample.ts";
 
 const VICTIM = address("203.0.113.7");
 const OTHER = address("203.0.113.8");
-const POLICY = { windowMs: 1000, top: 10, flows: 20 };
+const POLICY = { windowMs: 1000, top: 10, flows: 20, originOf: null };
 
 const frame = (src: string, dst: string = VICTIM) => ethernet(ip({ src, dst }, udp()));
 const frames = (count: number, ageMs = 0) => new Array(count).fill({ frame: frame("198.51.100.1"), ageMs });

@@ -13,6 +13,7 @@ import { type Classification, classify } from "./classifier.ts";
 import type { AttackChange, AttackFindings } from "./detector.ts";
 import { PacketReservoir } from "./packet-reservoir.ts";
 import { type Sample, type SampleBounds, type SampledPacket, sampleOf } from "./sample.ts";
+import type { OriginOf } from "./sample-origins.ts";
 import { isNewKind, NO_VERDICT, nextVerdict, type Verdict } from "./verdict.ts";
 
 /** With so many packets a sample is complete: a sender of a tenth of them is all but certain to be in it. */
@@ -35,6 +36,8 @@ export const HEADERS_READ = 8192;
 export interface SamplingPolicy extends SampleBounds {
   /** Packets from before the window that tripped have no part in the attack. */
   readonly windowMs: number;
+  /** null: nobody knows where sources are. */
+  readonly originOf: OriginOf | null;
 }
 
 /** What one look at an attack's packets shows. */
@@ -174,7 +177,7 @@ export class AttackSampler {
     const elapsedMs = now.monotonicMs - watched.detectedMs;
     const all = watched.packets.packets();
     const isComplete = !watched.isSampled && (all.length >= ENOUGH_PACKETS || elapsedMs >= COMPLETION_MS);
-    const sample = watched.isSampled ? null : sampleOf(all, policy);
+    const sample = watched.isSampled ? null : sampleOf(all, policy, policy.originOf);
     watched.isSampled ||= isComplete;
     watched.lastReadMs = now.monotonicMs;
     watched.dueMs = watched.isSampled ? now.monotonicMs + JUDGE_AGAIN_MS : now.monotonicMs;

@@ -4,6 +4,7 @@ import { ACTIVE_ATTACKS_MAX } from "../limits.ts";
 import type { SamplingPolicy } from "./attack-sampler.ts";
 import type { CarpetPolicy } from "./carpet-judge.ts";
 import type { DetectionPolicy } from "./detector.ts";
+import type { OriginOf } from "./sample-origins.ts";
 
 export function detectionPolicy(config: Config): DetectionPolicy {
   const seconds = new Map(
@@ -23,8 +24,8 @@ export function carpetPolicy(config: Config): CarpetPolicy {
   return { ...detectionPolicy(config), carpet, networks, networkOf: (ip) => lookup.network(ip), mayBan: null };
 }
 
-/** null: sampling is off. */
-export function samplingPolicy({ samples, detection }: Config): SamplingPolicy | null {
+/** null: sampling is off. @param originOf opened from the files that the configuration names; null: it names none. */
+export function samplingPolicy({ samples, detection }: Config, originOf: OriginOf | null): SamplingPolicy | null {
   if (!samples.enabled) return null;
-  return { windowMs: detection.windowMs, top: samples.top, flows: samples.perAttackFlows };
+  return { windowMs: detection.windowMs, top: samples.top, flows: samples.perAttackFlows, originOf };
 }

@@ -89,6 +89,7 @@ describe("a sample", () => {
       topDestinationPorts: [],
       protocols: [],
       flows: [],
+      origins: null,
     });
   });
 });

@@ -5,21 +5,10 @@
 import type { IpAddress } from "../net/address.ts";
 import { protocolName } from "../traffic/ip-protocol.ts";
 import type { PacketHeader } from "../traffic/packet-header.ts";
+import { type OriginOf, originsOf, type SampleOrigins } from "./sample-origins.ts";
+import { largestShares, type SampledPacket, type Share } from "./sample-shares.ts";
 
-export interface SampledPacket {
-  readonly header: PacketHeader;
-  /** Length of the frame on the wire. */
-  readonly wireBytes: number;
-  /** Packets on the wire that this one was drawn from. */
-  readonly standsFor: number;
-}
-
-/** What the sampled packets with one key come to. */
-export interface Share {
-  readonly key: string;
-  readonly packets: number;
-  readonly bytes: number;
-}
+export type { SampledPacket, Share } from "./sample-shares.ts";
 
 /** One sampled packet. null: it has none, or its headers do not show it. */
 export interface SampledFlow {
@@ -42,6 +31,8 @@ export interface Sample {
   readonly protocols: readonly Share[];
   /** Newest first. */
   readonly flows: readonly SampledFlow[];
+  /** null: nobody was there to ask. */
+  readonly origins: SampleOrigins | null;
 }
 
 export interface SampleBounds {
@@ -50,12 +41,17 @@ export interface SampleBounds {
   readonly flows: number;
 }
 
-/** @param packets newest last. */
-export function sampleOf(packets: readonly SampledPacket[], { top, flows }: SampleBounds): Sample {
+/** @param packets newest last. @param originOf null: nobody knows where sources are. */
+export function sampleOf(
+  packets: readonly SampledPacket[],
+  { top, flows }: SampleBounds,
+  originOf: OriginOf | null = null,
+): Sample {
   const shares = (keyOf: (header: PacketHeader) => string | number | null) => largestShares(packets, keyOf, top);
+  const topSources = shares(({ source }) => source);
   return {
     totalPackets: packets.length,
-    topSources: shares(({ source }) => source),
+    topSources,
     topSourcePorts: shares(({ ports }) => ports?.source ?? null),
     topDestinationPorts: shares(({ ports }) => ports?.destination ?? null),
     protocols: shares(({ protocol }) => protocolName(protocol)),
@@ -63,29 +59,8 @@ export function sampleOf(packets: readonly SampledPacket[], { top, flows }: Samp
       .slice(Math.max(0, packets.length - flows))
       .toReversed()
       .map(flowOf),
+    origins: originOf === null ? null : originsOf(packets, topSources, { originOf, top }),
   };
-}
-
-function largestShares(
-  packets: readonly SampledPacket[],
-  keyOf: (header: PacketHeader) => string | number | null,
-  top: number,
-): Share[] {
-  const shares = new Map<string | number, { packets: number; bytes: number }>();
-  for (const { header, wireBytes } of packets) {
-    const key = keyOf(header);
-    if (key === null) continue;
-    const share = shares.get(key);
-    if (share === undefined) shares.set(key, { packets: 1, bytes: wireBytes });
-    else {
-      share.packets++;
-      share.bytes += wireBytes;
-    }
-  }
-  return [...shares]
-    .sort(([, a], [, b]) => b.packets - a.packets || b.bytes - a.bytes)
-    .slice(0, top)
-    .map(([key, share]) => ({ key: String(key), ...share }));
 }
 
 function flowOf({ header, wireBytes }: SampledPacket): SampledFlow {

@@ -24,7 +24,7 @@ function harness() {
   const now = () => ({ wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() });
   const seen: string[] = [];
   const loop = new SamplingLoop({
-    sampler: new AttackSampler(headers, { windowMs: 1000, top: 10, flows: 20 }),
+    sampler: new AttackSampler(headers, { windowMs: 1000, top: 10, flows: 20, originOf: null }),
     detector,
     after: (ms, fn) => timers.after(ms, fn),
     now,

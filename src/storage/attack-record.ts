@@ -4,6 +4,9 @@ import type { Attack } from "../detection/attack.ts";
 const NO_FINDINGS = { carpet: null, classification: null } as const;
 const NO_BASELINE = { baseline: null, baselineConfigured: false, warmupRemainingSeconds: null } as const;
 
+/** Of a sample that was taken when nobody could tell where sources are. */
+const NO_ORIGINS = { origins: null } as const;
+
 type Added = keyof typeof NO_FINDINGS;
 type Stored = Omit<Attack, Added | "reason"> &
   Partial<Pick<Attack, Added>> & {
@@ -12,5 +15,6 @@ type Stored = Omit<Attack, Added | "reason"> &
 
 export function attackOfRecord(record: string): Attack {
   const stored = JSON.parse(record) as Stored;
-  return { ...NO_FINDINGS, ...stored, reason: { ...NO_BASELINE, ...stored.reason } };
+  const sample = stored.sample === null ? null : { ...NO_ORIGINS, ...stored.sample };
+  return { ...NO_FINDINGS, ...stored, sample, reason: { ...NO_BASELINE, ...stored.reason } };
 }

@@ -51,7 +51,7 @@ test("a source block comes back by its pair, as it was saved last, and not when 
 test("an attack comes back with its sample", () => {
   const share = { key: "198.51.100.1", packets: 2, bytes: 120 };
   const lists = { topSources: [share], topSourcePorts: [], topDestinationPorts: [], protocols: [share] };
-  const sampled = attack({ sample: { totalPackets: 2, ...lists, flows: [] } });
+  const sampled = attack({ sample: { totalPackets: 2, ...lists, flows: [], origins: null } });
   const first = new StateDatabase(dir);
   first.saveAttack(attack());
   first.saveAttack(sampled);

@@ -65,6 +65,7 @@ const SAMPLE = {
   topDestinationPorts: [{ ...SHARE, key: "443" }],
   protocols: [{ ...SHARE, key: "udp" }],
   flows: [],
+  origins: null,
 };
 const FLOW = {
   source: address("198.51.100.1"),

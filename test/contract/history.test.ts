@@ -90,7 +90,11 @@ describe.each(historyDrivers())("$title", ({ skipped, place: newPlace }) => {
     contract("come back whole once they have ended, newest end first, up to a limit", async () => {
       const share = { key: "198.51.100.1", packets: 2, bytes: 120 };
       const lists = { topSources: [share], topSourcePorts: [], topDestinationPorts: [], protocols: [share] };
-      const sampled = attack({ id: "a1", endedAt: NOON + 5, sample: { totalPackets: 2, ...lists, flows: [] } });
+      const sampled = attack({
+        id: "a1",
+        endedAt: NOON + 5,
+        sample: { totalPackets: 2, ...lists, flows: [], origins: null },
+      });
       await place.driver.write({ kind: "attacks", records: [saved({ id: "a1" }), saved({ id: "a2" })] });
       await place.driver.write({ kind: "attacks", records: [{ attack: sampled, tenant: null }] });
       await place.driver.write({ kind: "attacks", records: [saved({ id: "a3", endedAt: NOON + 9 })] });

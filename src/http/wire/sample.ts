@@ -1,11 +1,25 @@
 /** The flow sample of an attack (interface 2.4). */
 import { type Static, Type } from "@sinclair/typebox";
 import type { Sample, SampledFlow, Share } from "../../detection/sample.ts";
+import type { Origin } from "../../detection/sample-origins.ts";
 import { omitNulls } from "./omit-nulls.ts";
 
 const closed = { additionalProperties: false } as const;
 
 const ShareWire = Type.Object({ key: Type.String(), packets: Type.Integer(), bytes: Type.Integer() }, closed);
+
+const SourceWire = Type.Object(
+  {
+    key: Type.String(),
+    packets: Type.Integer(),
+    bytes: Type.Integer(),
+    /** Beyond the interface: where the source is, as far as samples.asn_file and samples.country_file know. */
+    asn: Type.Optional(Type.Integer()),
+    as_name: Type.Optional(Type.String()),
+    country: Type.Optional(Type.String()),
+  },
+  closed,
+);
 
 /** Ports and flags are left out where a packet has none, or its headers do not show them. */
 const FlowWire = Type.Object(
@@ -24,10 +38,13 @@ const FlowWire = Type.Object(
 
 export const SampleWire = Type.Object(
   {
-    top_sources: Type.Array(ShareWire),
+    top_sources: Type.Array(SourceWire),
     top_src_ports: Type.Array(ShareWire),
     top_dst_ports: Type.Array(ShareWire),
     protocols: Type.Array(ShareWire),
+    /** Beyond the interface: of all sampled packets; keys are `AS64500 Name` and `DE`. Absent where nothing is known. */
+    top_asns: Type.Optional(Type.Array(ShareWire)),
+    top_countries: Type.Optional(Type.Array(ShareWire)),
     flows: Type.Optional(Type.Array(FlowWire)),
     total_packets: Type.Integer(),
   },
@@ -36,11 +53,14 @@ export const SampleWire = Type.Object(
 export type SampleWire = Static<typeof SampleWire>;
 
 export function sampleToWire(sample: Sample): SampleWire {
+  const { origins } = sample;
   return omitNulls({
-    top_sources: sample.topSources.map(shareToWire),
+    top_sources: sample.topSources.map((share) => sourceToWire(share, origins?.bySource[share.key])),
     top_src_ports: sample.topSourcePorts.map(shareToWire),
     top_dst_ports: sample.topDestinationPorts.map(shareToWire),
     protocols: sample.protocols.map(shareToWire),
+    top_asns: origins?.topAsns.length ? origins.topAsns.map(shareToWire) : null,
+    top_countries: origins?.topCountries.length ? origins.topCountries.map(shareToWire) : null,
     flows: sample.flows.length === 0 ? null : sample.flows.map(flowToWire),
     total_packets: sample.totalPackets,
   });
@@ -48,6 +68,11 @@ export function sampleToWire(sample: Sample): SampleWire {
 
 function shareToWire({ key, packets, bytes }: Share): Static<typeof ShareWire> {
   return { key, packets, bytes };
+}
+
+function sourceToWire(share: Share, origin: Origin | undefined): Static<typeof SourceWire> {
+  const { asn = null, asName = null, country = null } = origin ?? {};
+  return omitNulls({ ...shareToWire(share), asn, as_name: asName, country });
 }
 
 function flowToWire(flow: SampledFlow): Static<typeof FlowWire> {

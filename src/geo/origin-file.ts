@@ -1,0 +1,109 @@
+/**
+ * One file in MaxMind's format (MaxMind DB 2.0), whole in memory: looks up what it knows of an address. Knows the format,
+ * not what the records mean.
+ */
+import { readFileSync, statSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { Reader, type Response } from "mmdb-lib";
+import { ORIGIN_FILE_BYTES_MAX } from "../limits.ts";
+import { addressFamily, type IpAddress } from "../net/address.ts";
+
+/** The file cannot be used; the message names it and the remedy. */
+export class OriginFileError extends Error {
+  override readonly name = "OriginFileError";
+}
+
+/** Stands before the metadata, which are at most so many bytes from the end of the file. */
+const METADATA_MARKER = Buffer.from("\xab\xcd\xefMaxMind.com", "latin1");
+const METADATA_BYTES_MAX = 128 * 1024;
+/** Between the search tree and the data, bytes. */
+const SEPARATOR_BYTES = 16;
+const REMEDY = "get it again (.mmdb, unpacked), or take the key out";
+
+export class OriginFile {
+  readonly #reader: Reader<Response>;
+  readonly #holdsIpv6: boolean;
+
+  private constructor(reader: Reader<Response>) {
+    this.#reader = reader;
+    this.#holdsIpv6 = reader.metadata.ipVersion === 6;
+  }
+
+  /** Throws OriginFileError. */
+  static openSync(path: string): OriginFile {
+    return OriginFile.#of(
+      path,
+      readableFile(path, () => readFileSync(path)),
+    );
+  }
+
+  /** Rejects with OriginFileError. The event loop waits for the file's tree to be checked, not for the disk. */
+  static async open(path: string): Promise<OriginFile> {
+    const bytes = readableFile(path, () => readFile(path).catch((cause: unknown) => unreadable(path, cause)));
+    return OriginFile.#of(path, await bytes);
+  }
+
+  static #of(path: string, bytes: Buffer): OriginFile {
+    if (
+      bytes.lastIndexOf(METADATA_MARKER) < bytes.length - METADATA_BYTES_MAX ||
+      !bytes.includes(METADATA_MARKER, -METADATA_BYTES_MAX)
+    ) {
+      throw new OriginFileError(`${path} is no MaxMind DB file, or is cut off: ${REMEDY}`);
+    }
+    try {
+      const reader = new Reader<Response>(bytes);
+      const fault = metadataFault(reader.metadata, bytes.length);
+      if (fault !== null) throw new Error(fault);
+      return new OriginFile(reader);
+    } catch (cause) {
+      throw new OriginFileError(`${path} is damaged (${textOf(cause)}): ${REMEDY}`);
+    }
+  }
+
+  /** For example `GeoLite2-ASN`. */
+  get kind(): string {
+    return String(this.#reader.metadata.databaseType);
+  }
+
+  /** null: nothing is known of it, or the file is damaged there. */
+  find(address: IpAddress): unknown {
+    if (!this.#holdsIpv6 && addressFamily(address) === 6) return null;
+    try {
+      return this.#reader.get(address);
+    } catch {
+      return null;
+    }
+  }
+}
+
+function readableFile<T>(path: string, read: () => T): T {
+  try {
+    const stats = statSync(path);
+    // A pipe would have us wait for ever.
+    if (!stats.isFile()) throw new OriginFileError(`${path} is not a file: ${REMEDY}`);
+    if (stats.size > ORIGIN_FILE_BYTES_MAX) {
+      throw new OriginFileError(`${path} is larger than ${ORIGIN_FILE_BYTES_MAX} bytes: take a smaller edition`);
+    }
+    return read();
+  } catch (cause) {
+    if (cause instanceof OriginFileError) throw cause;
+    return unreadable(path, cause);
+  }
+}
+
+function unreadable(path: string, cause: unknown): never {
+  throw new OriginFileError(`${path} cannot be read (${textOf(cause)}): ${REMEDY}`);
+}
+
+/** null: the tree that it speaks of has room in the file. */
+function metadataFault(metadata: Reader<Response>["metadata"], fileBytes: number): string | null {
+  const { binaryFormatMajorVersion, ipVersion, nodeCount, searchTreeSize } = metadata;
+  if (binaryFormatMajorVersion !== 2) return `format ${String(binaryFormatMajorVersion)}, and 2 is read`;
+  if (ipVersion !== 4 && ipVersion !== 6) return `IP version ${String(ipVersion)}`;
+  if (!Number.isInteger(nodeCount) || nodeCount < 1 || !Number.isInteger(searchTreeSize)) return "no search tree";
+  return searchTreeSize + SEPARATOR_BYTES > fileBytes ? "its search tree is cut off" : null;
+}
+
+function textOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}

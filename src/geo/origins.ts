@@ -1,0 +1,94 @@
+/**
+ * Tells autonomous systems and countries by the files that `samples` names, which are MaxMind's or others of their form.
+ * Knows the fields of their records.
+ */
+import type { OriginFiles } from "../config/samples-section.ts";
+import type { Finding } from "../config/shape.ts";
+import type { Origin, OriginOf } from "../detection/sample-origins.ts";
+import type { IpAddress } from "../net/address.ts";
+import { OriginFile, OriginFileError } from "./origin-file.ts";
+
+/** Characters of a name that are shown: it is the file's, and goes into every sample. */
+const NAME_CHARACTERS_MAX = 80;
+const ASN_MAX = 0xffff_ffff;
+/** The files by their keys, with what a file of the kind is called. */
+const KINDS = {
+  asnFile: {
+    key: "asn_file",
+    isKind: (kind: string) => /asn|isp|autonomous/i.test(kind),
+    wanted: "of autonomous systems",
+  },
+  countryFile: {
+    key: "country_file",
+    isKind: (kind: string) => /country|city|enterprise/i.test(kind),
+    wanted: "of countries or cities",
+  },
+} as const;
+
+type Key = keyof typeof KINDS;
+
+/** null: no file is named. Rejects with OriginFileError. */
+export async function openOrigins(files: OriginFiles): Promise<OriginOf | null> {
+  const open = async (key: Key) => {
+    const path = files[key];
+    return path === null ? null : ofKind(key, path, await OriginFile.open(path));
+  };
+  // Both at once would need the memory of both while one may be broken.
+  const asnFile = await open("asnFile");
+  const countryFile = await open("countryFile");
+  if (asnFile === null && countryFile === null) return null;
+  return (address) => originOf(address, asnFile, countryFile);
+}
+
+/** What is wrong with the files, for whoever checks a configuration. */
+export function originFindings(files: OriginFiles): Finding[] {
+  return (Object.keys(KINDS) as Key[]).flatMap((key) => {
+    const path = files[key];
+    if (path === null) return [];
+    try {
+      ofKind(key, path, OriginFile.openSync(path));
+      return [];
+    } catch (cause) {
+      if (!(cause instanceof OriginFileError)) throw cause;
+      return [{ path: ["samples", KINDS[key].key], rule: cause.message }];
+    }
+  });
+}
+
+function ofKind(key: Key, path: string, file: OriginFile): OriginFile {
+  const { isKind, wanted } = KINDS[key];
+  if (isKind(file.kind)) return file;
+  throw new OriginFileError(
+    `${path} is of the kind ${JSON.stringify(file.kind.slice(0, NAME_CHARACTERS_MAX))}, not one ${wanted}: name one that is`,
+  );
+}
+
+function originOf(address: IpAddress, asnFile: OriginFile | null, countryFile: OriginFile | null): Origin | null {
+  const system = asnFile?.find(address);
+  const asn = numberIn(field(system, "autonomous_system_number"));
+  const asName = asn === null ? null : nameIn(field(system, "autonomous_system_organization"));
+  const place = countryFile?.find(address);
+  const country = codeIn(field(field(place, "country"), "iso_code"));
+  return asn === null && country === null ? null : { asn, asName, country };
+}
+
+function field(record: unknown, key: string): unknown {
+  return typeof record === "object" && record !== null && Object.hasOwn(record, key)
+    ? (record as Record<string, unknown>)[key]
+    : undefined;
+}
+
+function numberIn(value: unknown): number | null {
+  return typeof value === "number" && Number.isInteger(value) && value > 0 && value <= ASN_MAX ? value : null;
+}
+
+function nameIn(value: unknown): string | null {
+  if (typeof value !== "string") return null;
+  // A file's text must not steer a terminal.
+  const name = value.replaceAll(/\p{Cc}/gu, " ").trim();
+  return name === "" ? null : name.slice(0, NAME_CHARACTERS_MAX);
+}
+
+function codeIn(value: unknown): string | null {
+  return typeof value === "string" && /^[A-Z]{2}$/.test(value) ? value : null;
+}
