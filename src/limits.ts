@@ -35,6 +35,8 @@ export const CAPTURE_INTERFACES_MAX = 64;
 /** BGP neighbors, and communities of one route. */
 export const BGP_NEIGHBORS_MAX = 64;
 export const COMMUNITIES_MAX = 32;
+/** FlowSpec rules that are remembered for the neighbors that reset their sessions over them. */
+export const QUARANTINED_RULES_MAX = 10_000;
 /** Bans active at once: the most that `ban.max_active_bans` may say. */
 export const ACTIVE_BANS_MAX = 10_000;
 /** The longest time that a ban can be given, seconds. */

@@ -10,14 +10,14 @@ import type { Environment } from "../system/environment.ts";
 import type { Timers } from "../system/timers.ts";
 import { ManagedSpeaker, type SpeakerLog } from "./managed-speaker.ts";
 import type { Session, SessionState } from "./neighbor.ts";
-import type { QuarantineNews } from "./route-quarantine.ts";
+import { MEMORY_MS, type QuarantineNews } from "./route-quarantine.ts";
 import { RouteReconciler } from "./route-reconciler.ts";
 import { ExternalSpeaker, type Speaker } from "./speaker.ts";
 import { faultReason, SpeakerFault } from "./speaker-fault.ts";
 import { type LinkTimes, SpeakerLink } from "./speaker-link.ts";
 
 export interface BgpMetrics {
-  /** The speaker failed us; the operation is of a closed set: gobgpd, quarantine and the names of GoBGP's calls. */
+  /** The speaker failed us; the operation is of a closed set: gobgpd, quarantine, quarantine_full and the names of GoBGP's calls. */
   fault(operation: string): void;
   /** From want() until the route is in a neighbor's out-table. */
   announced(latencyMs: number): void;
@@ -54,6 +54,8 @@ export interface NeighborStatus {
   readonly sinceMs: number;
   /** Our routes in its out-table. */
   readonly advertised: number;
+  /** FlowSpec rules that no neighbor gets for now, since this one resets its session over them. */
+  readonly keptBack: number;
 }
 
 export interface BgpStatus {
@@ -64,6 +66,9 @@ export interface BgpStatus {
   readonly fault: string | null;
   readonly neighbors: readonly NeighborStatus[];
 }
+
+/** Of one line in the log. */
+const ROUTES_LOGGED = 20;
 
 export class GobgpAnnouncer implements Announcer {
   readonly #options: GobgpAnnouncerOptions;
@@ -135,6 +140,7 @@ export class GobgpAnnouncer implements Announcer {
         state: this.#isConnected ? session.state : "unknown",
         sinceMs: session.changedAtMs ?? this.#seenAtMs.get(session.address) ?? this.#startedAtMs,
         advertised: this.#reconciler.advertised(session.address),
+        keptBack: this.#reconciler.keptBack(session.address),
       })),
     };
   }
@@ -198,12 +204,27 @@ export class GobgpAnnouncer implements Announcer {
     this.#notify();
   }
 
-  #quarantined({ suspected, keptBack }: QuarantineNews): void {
+  #quarantined(news: QuarantineNews): void {
     const { log, metrics } = this.#options;
-    if (suspected.length > 0) log.warn({ routes: suspected }, "bgp session broke right after rules were announced");
-    if (keptBack.length === 0) return;
-    metrics.fault("quarantine");
-    log.warn({ routes: keptBack }, "bgp session broke again over the same rules, keeping them back");
+    const routes = { routes: news.routes.slice(0, ROUTES_LOGGED), count: news.routes.length };
+    switch (news.kind) {
+      case "suspected":
+        log.warn({ neighbor: news.neighbor, ...routes }, "bgp session broke right after rules were announced");
+        return;
+      case "kept_back":
+        metrics.fault("quarantine");
+        log.warn(
+          { neighbor: news.neighbor, seconds: MEMORY_MS / 1000, ...routes },
+          "bgp session broke again over the same rules, keeping them back",
+        );
+        return;
+      case "let_go":
+        metrics.fault("quarantine_full");
+        log.warn(routes, "too many rules to keep back, the oldest are announced again where they are wanted");
+        return;
+      default:
+        news satisfies never;
+    }
   }
 
   /** Logged and counted when they change. */

@@ -83,10 +83,6 @@ export class RouteLedger {
     return true;
   }
 
-  isWanted(key: RouteKey): boolean {
-    return this.#wanted.has(key);
-  }
-
   established(): readonly Session[] {
     return this.#established;
   }

@@ -1,16 +1,32 @@
 import { expect, test } from "bun:test";
+import { QUARANTINED_RULES_MAX } from "../limits.ts";
 import type { Session } from "./neighbor.ts";
-import { AFTERMATH_MS, PEACE_MS, RouteQuarantine } from "./route-quarantine.ts";
+import { AFTERMATH_MS, MEMORY_MS, PEACE_MS, RouteQuarantine } from "./route-quarantine.ts";
 
 const A = "192.0.2.1";
 const B = "192.0.2.2";
-const NOTHING = { suspected: [], keptBack: [] };
+const RULE = 'ipv4-flowspec [{"type":1,"prefix":"203.0.113.9/32"}]';
+const OTHER = 'ipv4-flowspec [{"type":1,"prefix":"203.0.113.8/32"}]';
+const V6_RULE = 'ipv6-flowspec [{"type":1,"prefix":"2001:db8::9/128"}]';
 
 function session(address: string, changedAtMs = 0): Session {
   return { address, remoteAsn: 65002, state: "established", changedAtMs, families: ["ipv4-flowspec"] };
 }
 
-/** A session that has been up for long, and a rule sent at 100,000 ms. */
+/** There, and not up. */
+function down(address: string): Session {
+  return { address, remoteAsn: 65002, state: "active", changedAtMs: null, families: [] };
+}
+
+function suspected(neighbor: string, ...routes: readonly string[]) {
+  return [{ kind: "suspected", neighbor, routes }] as const;
+}
+
+function keptBack(neighbor: string, ...routes: readonly string[]) {
+  return [{ kind: "kept_back", neighbor, routes }] as const;
+}
+
+/** Sessions that have been up for long, and rules sent at 100,000 ms. */
 function sent(...keys: readonly string[]): RouteQuarantine {
   const quarantine = new RouteQuarantine();
   quarantine.sessionsAre([session(A), session(B)], 0);
@@ -18,67 +34,106 @@ function sent(...keys: readonly string[]): RouteQuarantine {
   return quarantine;
 }
 
+/** A has reset its session over these twice, at 102,000 ms the second time. */
+function condemned(...keys: readonly string[]): RouteQuarantine {
+  const quarantine = sent(...keys);
+  quarantine.sessionsAre([session(A, 1), session(B)], 101_000);
+  quarantine.sessionsAre([session(A, 2), session(B)], 102_000);
+  return quarantine;
+}
+
 test("a session that breaks long after a rule was sent accuses nobody", () => {
-  expect(sent("rule").sessionsAre([session(B)], 100_001 + AFTERMATH_MS)).toEqual(NOTHING);
+  expect(sent(RULE).sessionsAre([down(A), session(B)], 100_001 + AFTERMATH_MS)).toEqual([]);
 });
 
 test("rules are suspected at the first break, and kept back at the one that follows right after the return", () => {
-  const quarantine = sent("rule", "other");
-  expect(quarantine.sessionsAre([session(B)], 100_000 + AFTERMATH_MS)).toEqual({
-    suspected: ["rule", "other"],
-    keptBack: [],
-  });
-  expect(quarantine.keepsBack("rule")).toBe(false);
-  expect(quarantine.sessionsAre([session(A, 1), session(B)], 110_000)).toEqual(NOTHING);
-  expect(quarantine.sessionsAre([session(B)], 110_000 + AFTERMATH_MS)).toEqual({
-    suspected: [],
-    keptBack: ["rule", "other"],
-  });
-  expect(quarantine.keepsBack("rule")).toBe(true);
+  const quarantine = sent(RULE, OTHER);
+  const first = quarantine.sessionsAre([down(A), session(B)], 100_000 + AFTERMATH_MS);
+  expect(first).toEqual(suspected(A, RULE, OTHER));
+  expect(quarantine.keepsBack(RULE)).toBe(false);
+  expect(quarantine.sessionsAre([session(A, 1), session(B)], 110_000)).toEqual([]);
+  const second = quarantine.sessionsAre([down(A), session(B)], 110_000 + AFTERMATH_MS);
+  expect(second).toEqual(keptBack(A, RULE, OTHER));
+  expect(quarantine.keepsBack(RULE)).toBe(true);
+  expect([quarantine.heldBy(A), quarantine.heldBy(B)]).toEqual([2, 0]);
 });
 
 test("a break between two looks is seen by the session's time", () => {
-  const quarantine = sent("rule");
-  expect(quarantine.sessionsAre([session(A, 1), session(B)], 101_000).suspected).toEqual(["rule"]);
-  expect(quarantine.sessionsAre([session(A, 2), session(B)], 102_000).keptBack).toEqual(["rule"]);
+  const quarantine = sent(RULE);
+  expect(quarantine.sessionsAre([session(A, 1), session(B)], 101_000)).toEqual(suspected(A, RULE));
+  expect(quarantine.sessionsAre([session(A, 2), session(B)], 102_000)).toEqual(keptBack(A, RULE));
 });
 
 test("a neighbor that comes back and stays clears the suspicion", () => {
-  const quarantine = sent("rule");
-  quarantine.sessionsAre([session(B)], 101_000);
+  const quarantine = sent(RULE);
+  quarantine.sessionsAre([down(A), session(B)], 101_000);
   quarantine.sessionsAre([session(A, 1), session(B)], 102_000);
   quarantine.sessionsAre([session(A, 1), session(B)], 102_001 + PEACE_MS);
-  expect(quarantine.sessionsAre([session(B)], 200_000)).toEqual(NOTHING);
+  expect(quarantine.sessionsAre([down(A), session(B)], 200_000)).toEqual([]);
   quarantine.sessionsAre([session(A, 2), session(B)], 201_000);
-  expect(quarantine.sessionsAre([session(B)], 201_500)).toEqual(NOTHING);
+  expect(quarantine.sessionsAre([down(A), session(B)], 201_500)).toEqual([]);
 });
 
 test("another neighbor's break does not make suspects of one neighbor guilty", () => {
-  const quarantine = sent("rule");
-  quarantine.sessionsAre([session(B)], 101_000);
+  const quarantine = sent(RULE);
+  quarantine.sessionsAre([down(A), session(B)], 101_000);
   quarantine.sessionsAre([session(A, 1), session(B)], 110_000);
-  expect(quarantine.sessionsAre([session(A, 1)], 111_000)).toEqual(NOTHING);
+  expect(quarantine.sessionsAre([session(A, 1), down(B)], 111_000)).toEqual([]);
+});
+
+test("a neighbor accuses only rules that went to it: of a family that it takes, while its session was up", () => {
+  const quarantine = new RouteQuarantine();
+  quarantine.sessionsAre([session(A), down(B)], 0);
+  quarantine.sent([RULE, V6_RULE], 100_000);
+  quarantine.sessionsAre([session(A), session(B, 1)], 100_100);
+  quarantine.sent([OTHER], 104_000);
+  expect(quarantine.sessionsAre([session(A), down(B)], 104_100)).toEqual(suspected(B, OTHER));
+  quarantine.sent([V6_RULE], 110_000);
+  expect(quarantine.sessionsAre([down(A), down(B)], 110_100)).toEqual([]);
 });
 
 test("a neighbor whose sessions are always brief accuses nobody", () => {
   const quarantine = new RouteQuarantine();
   quarantine.sessionsAre([session(A, 1)], 0);
-  quarantine.sent(["rule"], 500);
-  for (let i = 2; i < 9; i++) expect(quarantine.sessionsAre([session(A, i)], i * 1_000)).toEqual(NOTHING);
+  quarantine.sent([RULE], 500);
+  for (let i = 2; i < 9; i++) expect(quarantine.sessionsAre([session(A, i)], i * 1_000)).toEqual([]);
 });
 
 test("a speaker that goes away is no break", () => {
-  const quarantine = sent("rule");
+  const quarantine = sent(RULE);
   quarantine.speakerLost();
-  expect(quarantine.sessionsAre([], 100_001)).toEqual(NOTHING);
+  expect(quarantine.sessionsAre([down(A), down(B)], 100_001)).toEqual([]);
 });
 
-test("a rule is kept back for as long as it is wanted", () => {
-  const quarantine = sent("rule");
+test("a rule is kept back for its time, whether it is wanted or not, and then gets another chance", () => {
+  const quarantine = condemned(RULE);
+  quarantine.sessionsAre([session(A, 2), session(B)], 102_000 + MEMORY_MS - 1);
+  expect(quarantine.keepsBack(RULE)).toBe(true);
+  quarantine.sessionsAre([session(A, 2), session(B)], 102_000 + MEMORY_MS);
+  expect(quarantine.keepsBack(RULE)).toBe(false);
+  expect(quarantine.heldBy(A)).toBe(0);
+});
+
+test("a rule is kept back while the neighbor that resets over it is there, up or not", () => {
+  const quarantine = condemned(RULE);
+  quarantine.sessionsAre([down(A), session(B)], 103_000);
+  expect(quarantine.keepsBack(RULE)).toBe(true);
+  quarantine.sessionsAre([session(B)], 104_000);
+  expect(quarantine.keepsBack(RULE)).toBe(false);
+  quarantine.sessionsAre([down(A), session(B)], 105_000);
+  expect(quarantine.keepsBack(RULE)).toBe(true);
+});
+
+test.each([
+  [QUARANTINED_RULES_MAX - 1, 0],
+  [QUARANTINED_RULES_MAX, 0],
+  [QUARANTINED_RULES_MAX + 1, 1],
+])("of %p rules to keep back the oldest %p are let go", (count, letGo) => {
+  const keys = Array.from({ length: count }, (_, i) => `ipv4-flowspec [${i}]`);
+  const quarantine = sent(...keys);
   quarantine.sessionsAre([session(A, 1), session(B)], 101_000);
-  quarantine.sessionsAre([session(A, 2), session(B)], 102_000);
-  quarantine.keepOnly((key) => key === "rule");
-  expect(quarantine.keepsBack("rule")).toBe(true);
-  quarantine.keepOnly(() => false);
-  expect(quarantine.keepsBack("rule")).toBe(false);
+  const news = quarantine.sessionsAre([session(A, 2), session(B)], 102_000);
+  expect(news.slice(1)).toEqual(letGo === 0 ? [] : [{ kind: "let_go", routes: keys.slice(0, letGo) }]);
+  expect(quarantine.keepsBack(keys[0] ?? "")).toBe(letGo === 0);
+  expect(quarantine.keepsBack(keys.at(-1) ?? "")).toBe(true);
 });

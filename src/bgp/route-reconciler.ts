@@ -57,7 +57,6 @@ export class RouteReconciler {
 
   want(routes: readonly Route[]): void {
     this.#ledger.want(routes, this.#options.clock.monotonicMs());
-    this.#quarantine.keepOnly((key) => this.#ledger.isWanted(key));
     queueMicrotask(() => {
       this.#options.onChange();
       this.settle().catch((error: unknown) => {
@@ -73,6 +72,11 @@ export class RouteReconciler {
 
   advertised(neighbor: string): number {
     return this.#ledger.advertised(neighbor);
+  }
+
+  /** Rules that are kept back since this neighbor resets its session over them. */
+  keptBack(neighbor: string): number {
+    return this.#quarantine.heldBy(neighbor);
   }
 
   /** A speaker is there, in any state: reads what it has of ours and settles. Throws when it fails. */
@@ -110,8 +114,8 @@ export class RouteReconciler {
 
   sessionsAre(sessions: readonly Session[]): void {
     const isChanged = this.#ledger.sessionsAre(sessions);
-    const news = this.#quarantine.sessionsAre(this.#ledger.established(), this.#options.clock.monotonicMs());
-    if (news.suspected.length + news.keptBack.length > 0) this.#options.onQuarantine(news);
+    const news = this.#quarantine.sessionsAre(sessions, this.#options.clock.monotonicMs());
+    for (const item of news) this.#options.onQuarantine(item);
     if (isChanged) this.#options.onChange();
   }
 

@@ -126,6 +126,8 @@ export interface BgpNeighborView {
   readonly sinceMs: number;
   /** Our routes in its out-table. */
   readonly advertised: number;
+  /** FlowSpec rules that no neighbor gets for now, since this one resets its session over them. */
+  readonly keptBack: number;
 }
 
 export interface CaptureView {

@@ -43,8 +43,8 @@ describe("status on the wire", () => {
 
   test("shows each neighbor's session as it is now", () => {
     const neighbors = [
-      { address: "192.0.2.2", remoteAsn: 64501, state: "established", sinceMs: NOON, advertised: 3 },
-      { address: "192.0.2.3", remoteAsn: 64502, state: "idle", sinceMs: 0, advertised: 0 },
+      { address: "192.0.2.2", remoteAsn: 64501, state: "established", sinceMs: NOON, advertised: 3, keptBack: 0 },
+      { address: "192.0.2.3", remoteAsn: 64502, state: "idle", sinceMs: 0, advertised: 0, keptBack: 2 },
     ];
     const wire = wholeStatus(status({ bgp: { config, connected: true, fault: null, neighbors } }), operator);
     expect(wire.bgp).toEqual({
@@ -64,7 +64,7 @@ describe("status on the wire", () => {
           since: "2026-03-01T12:00:00.000Z",
           advertised: 3,
         },
-        { address: "192.0.2.3", remote_asn: 64502, state: "idle", advertised: 0 },
+        { address: "192.0.2.3", remote_asn: 64502, state: "idle", advertised: 0, kept_back: 2 },
       ],
     });
     expect(Value.Check(StatusWire, wire)).toBe(true);

@@ -35,6 +35,8 @@ const BgpWire = Type.Object(
           state: Type.String(),
           since: Type.Optional(Timestamp),
           advertised: count,
+          /** Beyond the interface, where there are some: rules over which this neighbor resets its session. */
+          kept_back: Type.Optional(count),
         },
         closed,
       ),
@@ -185,13 +187,14 @@ function bgpToWire({ config, connected, fault, neighbors }: BgpView): Static<typ
     speaker: config.speaker,
     connected,
     error: fault,
-    neighbors: neighbors.map(({ address, remoteAsn, state, sinceMs, advertised }) =>
+    neighbors: neighbors.map(({ address, remoteAsn, state, sinceMs, advertised, keptBack }) =>
       omitNulls({
         address,
         remote_asn: remoteAsn,
         state,
         since: sinceMs === 0 ? null : timestamp(sinceMs),
         advertised,
+        kept_back: keptBack === 0 ? null : keptBack,
       }),
     ),
   });
