@@ -22,7 +22,7 @@ beforeEach(() => {
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 /** Of a service that runs with 1 s; `onApply` runs as a configuration is put in force. */
-function harness(onApply: (ttlSeconds: number) => void = () => {}) {
+function harness(onApply: (ttlSeconds: number) => void = () => {}, open: () => Promise<null> = async () => null) {
   writeFileSync(path, config(1));
   let running: Config = loadConfigOrThrow(path);
   const applied: number[] = [];
@@ -37,7 +37,7 @@ function harness(onApply: (ttlSeconds: number) => void = () => {}) {
   };
   const log = { info: say, warn: say, error: say };
   return {
-    reloader: new Reloader({ configPath: path, reader, log, running: () => running, open: async () => null, apply }),
+    reloader: new Reloader({ configPath: path, reader, log, running: () => running, open, apply }),
     applied,
     said,
   };
@@ -106,4 +106,15 @@ test("a bug while a configuration is put in force is the caller's to know, and t
   await reloader.reload().catch(() => {});
   isBroken = false;
   expect(await reloader.reload()).toMatchObject({ kind: "reloaded" });
+});
+
+test("files that it names and that cannot be opened refuse a configuration", async () => {
+  const { reloader, applied, said } = harness(undefined, async () => {
+    throw new Error("/srv/asn.mmdb cannot be read");
+  });
+  writeFileSync(path, config(2));
+  const problems = [`${path}: /srv/asn.mmdb cannot be read`];
+  expect(await reloader.reload()).toEqual({ kind: "invalid", problems });
+  expect(applied).toEqual([]);
+  expect(said).toEqual([`reload refused, the running configuration stays ${JSON.stringify({ problems })}`]);
 });

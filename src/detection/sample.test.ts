@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { fragments, type IpPacket, icmp, ip, protocol, TCP_FLAGS, tcp, udp } from "../../test/fixtures/frames.ts";
 import { sampledPacket } from "../../test/fixtures/sampled-packets.ts";
 import { sampleOf } from "./sample.ts";
+import type { Origin } from "./sample-origins.ts";
 
 const VICTIM = "203.0.113.7";
 const BOUNDS = { top: 10, flows: 20 };
@@ -79,6 +80,35 @@ describe("a sample", () => {
         bytes: 98,
       },
     ]);
+  });
+
+  test("tells where its sources are, where somebody knows, and sums up all packets by that", () => {
+    const origins: Record<string, Origin> = {
+      "198.51.100.1": { asn: 64500, asName: "Example Net", country: "DE" },
+      "198.51.100.2": { asn: 64500, asName: "Example Net", country: null },
+      "198.51.100.3": { asn: 64501, asName: null, country: "NL" },
+    };
+    const asked: string[] = [];
+    const packets = [1, 1, 1, 2, 3, 3, 4].map((last) => datagram(`198.51.100.${last}`, 53));
+    const sample = sampleOf(packets, { top: 2, flows: 0 }, (address) => {
+      asked.push(address);
+      return origins[address] ?? null;
+    });
+    expect(sample.origins).toEqual({
+      bySource: {
+        "198.51.100.1": origins["198.51.100.1"] as Origin,
+        "198.51.100.3": origins["198.51.100.3"] as Origin,
+      },
+      topAsns: [
+        { key: "AS64500 Example Net", packets: 4, bytes: 400 },
+        { key: "AS64501", packets: 2, bytes: 200 },
+      ],
+      topCountries: [
+        { key: "DE", packets: 3, bytes: 300 },
+        { key: "NL", packets: 2, bytes: 200 },
+      ],
+    });
+    expect(asked).toEqual(["198.51.100.1", "198.51.100.2", "198.51.100.3", "198.51.100.4"]);
   });
 
   test("of nothing is empty", () => {

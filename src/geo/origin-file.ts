@@ -44,10 +44,7 @@ export class OriginFile {
   }
 
   static #of(path: string, bytes: Buffer): OriginFile {
-    if (
-      bytes.lastIndexOf(METADATA_MARKER) < bytes.length - METADATA_BYTES_MAX ||
-      !bytes.includes(METADATA_MARKER, -METADATA_BYTES_MAX)
-    ) {
+    if (!bytes.subarray(Math.max(0, bytes.length - METADATA_BYTES_MAX)).includes(METADATA_MARKER)) {
       throw new OriginFileError(`${path} is no MaxMind DB file, or is cut off: ${REMEDY}`);
     }
     try {

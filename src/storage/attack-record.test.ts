@@ -8,6 +8,20 @@ test("an attack comes back as it was written", () => {
   for (const each of [attack(), spread]) expect(attackOfRecord(JSON.stringify(each))).toEqual(each);
 });
 
+test("a sample of a build that could not tell where sources are has none of that", () => {
+  const sample = {
+    totalPackets: 0,
+    topSources: [],
+    topSourcePorts: [],
+    topDestinationPorts: [],
+    protocols: [],
+    flows: [],
+  };
+  const record = JSON.stringify({ ...attack(), sample });
+  expect(attackOfRecord(record).sample).toEqual({ ...sample, origins: null });
+  expect(attackToWire({ attack: attackOfRecord(record), ban: null }).sample).not.toHaveProperty("top_asns");
+});
+
 test("one of a build that knew neither carpets, kinds nor baselines is an attack on its host, and can be shown", () => {
   const { carpet: _, classification: __, ...before } = attack();
   const { thresholdSource, shares, dominantShareGate } = before.reason;

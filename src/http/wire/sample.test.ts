@@ -41,6 +41,26 @@ describe("a sample on the wire", () => {
     expect(Value.Check(SampleWire, wire)).toBe(true);
   });
 
+  test("has what is known of where its sources are, and no list of what nobody knows", () => {
+    const packets = [1, 2].map((last) =>
+      sampledPacket(ip({ ...fields, src: `198.51.100.${last}` }, icmp()), { wireBytes: 60 }),
+    );
+    const originOf = (address: string) =>
+      address === "198.51.100.1" ? { asn: 64500, asName: "Example Net", country: null } : null;
+    const wire = sampleToWire(sampleOf(packets, { top: 10, flows: 0 }, originOf));
+    expect(wire).toMatchObject({
+      top_sources: [
+        { key: "198.51.100.1", packets: 1, bytes: 60, asn: 64500, as_name: "Example Net" },
+        { key: "198.51.100.2", packets: 1, bytes: 60 },
+      ],
+      top_asns: [{ key: "AS64500 Example Net", packets: 1, bytes: 60 }],
+    });
+    expect(wire.top_sources[0]).not.toHaveProperty("country");
+    expect(wire.top_sources[1]).not.toHaveProperty("asn");
+    expect(wire).not.toHaveProperty("top_countries");
+    expect(Value.Check(SampleWire, wire)).toBe(true);
+  });
+
   test("comes with its attack", () => {
     const wire = attackToWire({ attack: attack({ sample: sample() }), ban: null });
     expect(wire.sample?.total_packets).toBe(2);
