@@ -39,6 +39,10 @@ export class UnsavedBlocks {
     return this.#waiting.size;
   }
 
+  isWaiting(pair: Pair): boolean {
+    return this.#waiting.has(pairName(pair));
+  }
+
   soon(changes: Iterable<BlockChange>): void {
     for (const change of changes) this.#waiting.set(pairName(change.pair), change);
     if (this.#waiting.size > 0) this.#options.onUnsaved();

@@ -1,0 +1,57 @@
+/** Whether a source may be blocked for a victim now. The checks and their order: interface 4.4; choices, section 6. */
+import { SLOTS_PER_BAN, VICTIMS_PER_SOURCE } from "../limits.ts";
+import type { IpAddress } from "../net/address.ts";
+import type { Pair } from "./source-block.ts";
+
+export interface SourceBlockPolicy {
+  readonly dryRun: boolean;
+  /** Configured and enabled. */
+  readonly hasDataplane: boolean;
+  readonly maxDynamicRules: number;
+  readonly maxActiveBans: number;
+  isWhitelisted(victim: IpAddress): boolean;
+  isAllowlisted(source: IpAddress): boolean;
+  isInNetworks(ip: IpAddress): boolean;
+}
+
+/** What the pair itself is refused for, now and at every reload. */
+const PAIR_REFUSALS = [
+  "victim_whitelisted",
+  "victim_outside_networks",
+  "source_allowlisted",
+  "source_in_networks",
+] as const;
+export type PairRefusal = (typeof PAIR_REFUSALS)[number];
+
+export const BLOCK_REFUSALS = ["no_dataplane", ...PAIR_REFUSALS, "too_many_victims", "no_slots"] as const;
+export type BlockRefusal = (typeof BLOCK_REFUSALS)[number];
+
+export interface BlocksInForce {
+  /** The pair has a block: it takes no further slot. */
+  readonly isBlocked: boolean;
+  /** Of its source. */
+  readonly victims: number;
+  readonly pairs: number;
+}
+
+/** null: it may. */
+export function blockRefusal(pair: Pair, policy: SourceBlockPolicy, blocks: BlocksInForce): BlockRefusal | null {
+  if (!policy.hasDataplane) return "no_dataplane";
+  const refusal = pairRefusal(pair, policy);
+  if (refusal !== null) return refusal;
+  if (blocks.isBlocked) return null;
+  if (blocks.victims >= VICTIMS_PER_SOURCE) return "too_many_victims";
+  return slotsFree(policy, blocks.pairs) > 0 ? null : "no_slots";
+}
+
+export function pairRefusal({ source, victim }: Pair, policy: SourceBlockPolicy): PairRefusal | null {
+  if (policy.isWhitelisted(victim)) return "victim_whitelisted";
+  if (!policy.isInNetworks(victim)) return "victim_outside_networks";
+  if (policy.isAllowlisted(source)) return "source_allowlisted";
+  return policy.isInNetworks(source) ? "source_in_networks" : null;
+}
+
+/** For further pairs; those of all bans that are allowed stay free for bans. */
+export function slotsFree({ hasDataplane, maxDynamicRules, maxActiveBans }: SourceBlockPolicy, pairs: number): number {
+  return hasDataplane ? Math.max(0, maxDynamicRules - pairs - SLOTS_PER_BAN * maxActiveBans) : 0;
+}

@@ -1,0 +1,84 @@
+/** What a start makes of the blocks in the store and the pairs in the kernel that an earlier process left. */
+import { describe, expect, test } from "bun:test";
+import { bench, ipv4, order, pair, SOURCE, TableStore, VICTIM } from "../../test/fixtures/source-blocks.ts";
+
+const NAME = `${SOURCE}->${VICTIM}`;
+
+describe("a start", () => {
+  test("takes up what the store has, oldest first, and brings it into an empty kernel", () => {
+    const store = new TableStore();
+    const block = { ...pair(), createdAt: 5, expiresAt: 60_000, reason: "" };
+    store.saveSourceBlock(block);
+    store.saveSourceBlock({ ...block, ...pair("198.51.100.2"), createdAt: 4 });
+    const { live, kernel } = bench({ store, wallMs: 10 });
+    expect(live(10)).toEqual([`198.51.100.2->${VICTIM}`, NAME]);
+    expect(kernel.pairs.get(NAME)?.expiresAtMs).toBe(60_000);
+  });
+
+  test("takes over a kernel that was kept: what is wanted stays, what is not goes", () => {
+    const first = bench();
+    first.blocks.block(order(), 0);
+    first.kernel.putPairs([{ ...pair("198.51.100.9"), expiresAtMs: 99_000 }]);
+    first.kernel.calls.length = 0;
+    const { kernel } = bench({ kernel: first.kernel, store: first.store, wallMs: 1 });
+    expect(kernel.names).toEqual([NAME]);
+    // Never taken out in between: its packets are dropped all the time.
+    expect(kernel.calls).toEqual(["read", `remove 198.51.100.9->${VICTIM}`, `put ${NAME}`]);
+  });
+
+  test("revives nothing that lapsed, and forgets it in the store", () => {
+    const first = bench();
+    first.blocks.block(order({ ttlSeconds: 60 }), 0);
+    const { live, kernel, blocks, store } = bench({ kernel: first.kernel, store: first.store, wallMs: 60_000 });
+    blocks.flush();
+    expect([live(60_000), kernel.names, store.names]).toEqual([[], [], []]);
+  });
+
+  test("holds what it takes up against the configuration", () => {
+    const first = bench();
+    first.blocks.block(order(), 0);
+    const { live, kernel } = bench({ ...first, policy: { isAllowlisted: () => true }, wallMs: 1 });
+    expect([live(1), kernel.names]).toEqual([[], []]);
+  });
+
+  test("with a kernel that fails keeps the blocks, says which are not in it, and goes on trying", () => {
+    const first = bench();
+    first.blocks.block(order(), 0);
+    first.kernel.pairs.clear();
+    first.kernel.broken.add("put").add("read");
+    const { blocks, live, kernel, recorder } = bench({ kernel: first.kernel, store: first.store, wallMs: 1 });
+    expect(live(1)).toEqual([NAME]);
+    expect([...blocks.live(1)][0]?.isInstalled).toBe(false);
+    expect(recorder.news).toEqual(["kernel read", "kernel put"]);
+    expect(blocks.counts()).toMatchObject({ missing: 1, installed: 0 });
+    kernel.broken.clear();
+    blocks.tick(2);
+    expect([...blocks.live(2)][0]?.isInstalled).toBe(true);
+    expect(kernel.names).toEqual([NAME]);
+  });
+
+  test("with fewer rules than there are pairs installs what fits, and the rest as there is room", () => {
+    const first = bench();
+    for (let i = 0; i < 20; i++) first.blocks.block(order({ source: ipv4(i), ttlSeconds: 10 + i }), i);
+    const small = { maxDynamicRules: 16, maxActiveBans: 2 };
+    first.kernel.pairs.clear();
+    first.kernel.capacity = 16;
+    const { blocks, kernel, live } = bench({ kernel: first.kernel, store: first.store, policy: small, wallMs: 100 });
+    expect([live(100).length, kernel.pairs.size, blocks.counts().missing]).toEqual([20, 16, 4]);
+    // The first four lapse.
+    blocks.tick(13_003);
+    blocks.tick(13_004);
+    expect([live(13_004).length, kernel.pairs.size, blocks.counts().missing]).toEqual([16, 16, 0]);
+  });
+
+  test("without a data plane keeps them for when it is back", () => {
+    const first = bench();
+    first.blocks.block(order(), 0);
+    const without = bench({ store: first.store, installer: null, policy: { hasDataplane: false }, wallMs: 1 });
+    expect([without.live(1), without.blocks.counts()]).toEqual([
+      [NAME],
+      { virtual: 0, installed: 0, missing: 1, slotsFree: 0 },
+    ]);
+    expect(bench({ store: first.store, wallMs: 2 }).kernel.names).toEqual([NAME]);
+  });
+});

@@ -1,0 +1,148 @@
+/**
+ * A long random life of source blocks: orders, time, reloads, failures of disk and kernel, and deaths at any step of any
+ * write, each followed by a start on what the last process left. SEED repeats a run.
+ */
+import { expect, test } from "bun:test";
+import { seededRandom } from "../../test/fixtures/seeded-random.ts";
+import { type Bench, bench, ipv4, order, TableKernel, TableStore } from "../../test/fixtures/source-blocks.ts";
+import type { SourceBlockPolicy } from "./admission.ts";
+import { pairName } from "./source-block.ts";
+
+const STEPS = 20_000;
+
+class Killed extends Error {}
+
+/** What callers were told last: until when a pair is blocked, or that it is not. null: they were told of a failure, or nothing. */
+type Told = { readonly expiresAt: number } | "not blocked" | null;
+
+class Simulation {
+  readonly #random: () => number;
+  readonly #kernel = new TableKernel();
+  readonly #store = new TableStore();
+  readonly #told = new Map<string, Told>();
+  #policy: Partial<SourceBlockPolicy> = {};
+  #process: Bench;
+  #now = 0;
+  /** Steps of store and kernel until the process dies; it lives on when an order ends before. */
+  #left = Number.POSITIVE_INFINITY;
+  deaths = 0;
+  failures = 0;
+
+  constructor(seed: number) {
+    this.#random = seededRandom(seed);
+    const mayDie = () => {
+      if (this.#left-- <= 0) throw new Killed();
+    };
+    this.#kernel.before = mayDie;
+    this.#store.before = mayDie;
+    this.#process = this.#start();
+  }
+
+  step(): void {
+    const dice = this.#random();
+    if (dice < 0.5) this.#order();
+    else if (dice < 0.8) this.#pass(this.#random() * 4000);
+    else if (dice < 0.85) this.#breakOrMend();
+    else if (dice < 0.9) this.#reload();
+    else if (dice < 0.93) this.#process.blocks.flush();
+    else if (dice < 0.94) this.#process = this.#start();
+    this.#check();
+  }
+
+  #start(): Bench {
+    return bench({ kernel: this.#kernel, store: this.#store, policy: this.#policy, wallMs: this.#now });
+  }
+
+  #order(): void {
+    const { blocks } = this.#process;
+    const source = ipv4(Math.floor(this.#random() * 5));
+    const victim = `192.0.2.${Math.floor(this.#random() * 10)}`;
+    const asked = order({ source, victim, ttlSeconds: 1 + Math.floor(this.#random() * 30) });
+    const isBlock = this.#random() < 0.7;
+    if (this.#random() < 0.2) this.#left = Math.floor(this.#random() * 5);
+    try {
+      const answer = isBlock ? blocks.block(asked, this.#now) : blocks.unblock(asked, this.#now);
+      if (answer.kind === "done") {
+        this.#told.set(pairName(asked), isBlock ? { expiresAt: answer.view.block.expiresAt } : "not blocked");
+      } else if (answer.refusal === "not_blocked") this.#told.set(pairName(asked), "not blocked");
+    } catch {
+      this.failures++;
+      // Of a source whose install failed nothing is known; of an order that failed otherwise, nothing changed.
+      if (isBlock || this.#isDead) this.#forgetSource(source);
+    }
+    if (this.#isDead) this.#die();
+    this.#left = Number.POSITIVE_INFINITY;
+  }
+
+  /** Whatever the code around made of the exception: it would not have run. */
+  get #isDead(): boolean {
+    return this.#left < 0;
+  }
+
+  #die(): void {
+    this.deaths++;
+    this.#left = Number.POSITIVE_INFINITY;
+    this.#process = this.#start();
+  }
+
+  #pass(ms: number): void {
+    this.#now += ms;
+    this.#process.blocks.tick(this.#now);
+    // The kernel lapses by itself.
+    for (const [name, { expiresAtMs }] of this.#kernel.pairs) {
+      if (expiresAtMs <= this.#now) this.#kernel.pairs.delete(name);
+    }
+  }
+
+  #breakOrMend(): void {
+    this.#store.isBroken = this.#random() < 0.3;
+    this.#kernel.broken.clear();
+    for (const operation of ["put", "remove", "read"] as const) {
+      if (this.#random() < 0.3) this.#kernel.broken.add(operation);
+    }
+  }
+
+  #reload(): void {
+    const banned = ipv4(Math.floor(this.#random() * 8));
+    this.#policy = { dryRun: this.#random() < 0.2, isAllowlisted: (ip) => ip === banned };
+    this.#forgetSource(banned);
+    const { isWhitelisted, isInNetworks } = { isWhitelisted: () => false, isInNetworks: isProtected };
+    const bounds = { hasDataplane: true, maxDynamicRules: 36, maxActiveBans: 2, dryRun: false };
+    const plain = { ...bounds, isWhitelisted, isInNetworks, isAllowlisted: () => false };
+    this.#process.blocks.reconfigure({ ...plain, ...this.#policy }, this.#now);
+  }
+
+  #forgetSource(source: string): void {
+    for (const name of this.#told.keys()) if (name.startsWith(`${source}->`)) this.#told.set(name, null);
+  }
+
+  /** What was told is so, and with a kernel that works it has what it is to have. */
+  #check(): void {
+    const live = new Map([...this.#process.blocks.live(this.#now)].map(({ block }) => [pairName(block), block]));
+    for (const [name, told] of this.#told) {
+      if (told === "not blocked") expect(live.has(name)).toBe(false);
+      else if (told !== null)
+        expect(live.get(name)?.expiresAt ?? 0).toBe(told.expiresAt > this.#now ? told.expiresAt : 0);
+    }
+    for (const block of live.values()) {
+      if (this.#told.get(pairName(block)) !== null) expect(this.#store.rows.get(pairName(block))).toEqual(block);
+    }
+    if (this.#kernel.broken.size > 0) return;
+    this.#process.blocks.tick(this.#now);
+    const wanted = this.#policy.dryRun === true ? [] : [...live.keys()].toSorted();
+    expect(this.#kernel.names).toEqual(wanted);
+  }
+}
+
+function isProtected(ip: string): boolean {
+  return ip.startsWith("192.0.2.");
+}
+
+test(`${STEPS} steps lose no block that was acknowledged, and revive none`, () => {
+  const seed = Number(process.env["SEED"] ?? Math.floor(Math.random() * 2 ** 31));
+  console.log(`seed ${seed}`);
+  const simulation = new Simulation(seed);
+  for (let step = 0; step < STEPS; step++) simulation.step();
+  console.log(`${simulation.deaths} deaths, ${simulation.failures} orders failed`);
+  expect(simulation.deaths).toBeGreaterThan(100);
+}, 60_000);

@@ -1,0 +1,321 @@
+import { describe, expect, test } from "bun:test";
+import { bench, ipv4, order, pair, policy, SOURCE, VICTIM } from "../../test/fixtures/source-blocks.ts";
+import { BLOCKS_PER_WRITE } from "../limits.ts";
+import { InstallFault } from "./source-blocks.ts";
+
+const NAME = `${SOURCE}->${VICTIM}`;
+
+describe("a block", () => {
+  test("is in store and kernel when it is answered, until its time is over", () => {
+    const { blocks, store, kernel, live, recorder } = bench();
+    const answer = blocks.block(order({ ttlSeconds: 60, reason: "scan" }), 1000);
+    const block = { ...pair(), createdAt: 1000, expiresAt: 61_000, reason: "scan" };
+    expect(answer).toEqual({ kind: "done", view: { block, dryRun: false, isInstalled: true } });
+    expect([...store.rows.values()]).toEqual([block]);
+    expect([...kernel.pairs.values()]).toEqual([{ ...pair(), expiresAtMs: 61_000 }]);
+    expect([live(60_999), live(61_000)]).toEqual([[NAME], []]);
+    expect(recorder.news).toEqual([`blocked ${NAME}`]);
+  });
+
+  test("is stored before it is in the kernel", () => {
+    const { blocks, store, kernel } = bench();
+    let stored: string[] = [];
+    kernel.before = () => {
+      stored = store.names;
+    };
+    blocks.block(order(), 0);
+    expect(stored).toEqual([NAME]);
+  });
+
+  test("of the same pair keeps when it was made and takes the new time and reason", () => {
+    const { blocks, store, kernel, live } = bench();
+    blocks.block(order({ ttlSeconds: 600, reason: "first" }), 1000);
+    const again = blocks.block(order({ ttlSeconds: 10, reason: "" }), 5000);
+    expect(again).toMatchObject({ view: { block: { createdAt: 1000, expiresAt: 15_000, reason: "" } } });
+    expect(live()).toEqual([NAME]);
+    expect(store.rows.get(NAME)).toMatchObject({ createdAt: 1000, expiresAt: 15_000 });
+    expect(kernel.pairs.get(NAME)?.expiresAtMs).toBe(15_000);
+  });
+
+  test("after the last one lapsed is a new one", () => {
+    const { blocks } = bench();
+    blocks.block(order({ ttlSeconds: 1 }), 0);
+    expect(blocks.block(order(), 1000)).toMatchObject({ view: { block: { createdAt: 1000 } } });
+  });
+
+  test("that cannot be stored is none, and the kernel hears nothing of it", () => {
+    const { blocks, store, kernel, live, recorder } = bench();
+    blocks.block(order({ ttlSeconds: 60 }), 0);
+    store.isBroken = true;
+    expect(() => blocks.block(order({ ttlSeconds: 90 }), 0)).toThrow("disk full");
+    expect(() => blocks.block(order({ victim: "192.0.2.2" }), 0)).toThrow("disk full");
+    expect(live()).toEqual([NAME]);
+    expect(kernel.pairs.get(NAME)?.expiresAtMs).toBe(60_000);
+    expect([kernel.names, recorder.storeFaults]).toEqual([[NAME], 2]);
+  });
+});
+
+describe("an install that fails", () => {
+  test("removes all pairs of the source, and no other's", () => {
+    const { blocks, store, kernel, live, recorder } = bench();
+    for (const victim of [1, 2, 3]) blocks.block(order({ victim: `192.0.2.${victim}` }), 0);
+    blocks.block(order({ source: "198.51.100.2" }), 0);
+    kernel.broken.add("put");
+    const failing = () => blocks.block(order({ victim: "192.0.2.4" }), 0);
+    expect(failing).toThrow(InstallFault);
+    const other = [`198.51.100.2->${VICTIM}`];
+    expect([live(), store.names, kernel.names]).toEqual([other, other, other]);
+    expect(recorder.news.at(-1)).toBe(
+      `install_failed ${[1, 2, 3, 4].map((victim) => `${SOURCE}->192.0.2.${victim}`).join()}`,
+    );
+    expect(failing).toThrow(`all blocks of ${SOURCE} were removed`);
+  });
+
+  test("of a refresh removes the pair as well", () => {
+    const { blocks, store, kernel, live } = bench();
+    blocks.block(order(), 0);
+    kernel.broken.add("put");
+    expect(() => blocks.block(order(), 1)).toThrow("were removed");
+    expect([live(), store.names, kernel.names]).toEqual([[], [], []]);
+  });
+
+  test("with a kernel that gives up nothing either says so, and tries again", () => {
+    const { blocks, kernel, live } = bench();
+    blocks.block(order(), 0);
+    kernel.broken.add("put").add("remove");
+    expect(() => blocks.block(order({ victim: "192.0.2.2" }), 0)).toThrow("the kernel may still drop packets for some");
+    expect([live(), kernel.names]).toEqual([[], [NAME]]);
+    kernel.broken.clear();
+    blocks.tick(1);
+    expect(kernel.names).toEqual([]);
+  });
+
+  test("with a store that fails, too, is over all the same, and the store hears of it again", () => {
+    const { blocks, store, kernel, live } = bench();
+    blocks.block(order(), 0);
+    kernel.broken.add("put");
+    kernel.before = () => {
+      store.isBroken = true;
+    };
+    expect(() => blocks.block(order({ victim: "192.0.2.2" }), 0)).toThrow(InstallFault);
+    expect([live(), store.rows.size, blocks.unsaved]).toEqual([[], 2, 2]);
+    store.isBroken = false;
+    blocks.flush();
+    expect([store.rows.size, blocks.unsaved]).toEqual([0, 0]);
+  });
+
+  test("is no reason to refuse the source later", () => {
+    const { blocks, kernel, live } = bench();
+    kernel.broken.add("put");
+    expect(() => blocks.block(order(), 0)).toThrow(InstallFault);
+    kernel.broken.clear();
+    expect(blocks.block(order(), 1).kind).toBe("done");
+    blocks.tick(2);
+    expect([live(), kernel.names]).toEqual([[NAME], [NAME]]);
+  });
+});
+
+describe("an unblock", () => {
+  test("removes the pair from everywhere and gives it back, once", () => {
+    const { blocks, store, kernel, live, recorder } = bench();
+    blocks.block(order({ reason: "scan" }), 0);
+    blocks.block(order({ victim: "192.0.2.2" }), 0);
+    expect(blocks.unblock(pair(), 1)).toMatchObject({ kind: "done", view: { block: { ...pair(), reason: "scan" } } });
+    const rest = [`${SOURCE}->192.0.2.2`];
+    expect([live(), store.names, kernel.names]).toEqual([rest, rest, rest]);
+    expect(blocks.unblock(pair(), 2)).toEqual({ kind: "refused", refusal: "not_blocked" });
+    expect(recorder.news.slice(2)).toEqual([`unblocked ${NAME}`, "refused not_blocked"]);
+  });
+
+  test("of a pair that lapsed finds none", () => {
+    const { blocks } = bench();
+    blocks.block(order({ ttlSeconds: 1 }), 0);
+    expect(blocks.unblock(pair(), 1000)).toMatchObject({ refusal: "not_blocked" });
+  });
+
+  test("that cannot be stored changes nothing", () => {
+    const { blocks, store, kernel, live } = bench();
+    blocks.block(order(), 0);
+    store.isBroken = true;
+    expect(() => blocks.unblock(pair(), 1)).toThrow("disk full");
+    expect([live(), store.names, kernel.names]).toEqual([[NAME], [NAME], [NAME]]);
+  });
+
+  test("that the kernel refuses is taken back", () => {
+    const { blocks, store, kernel, live } = bench();
+    blocks.block(order(), 0);
+    kernel.broken.add("remove");
+    expect(() => blocks.unblock(pair(), 1)).toThrow("the kernel did not give up the block: it is still in force");
+    expect([live(), store.names, kernel.names]).toEqual([[NAME], [NAME], [NAME]]);
+    kernel.broken.clear();
+    expect(blocks.unblock(pair(), 2).kind).toBe("done");
+  });
+
+  test("that finds none has made sure that none comes back", () => {
+    const first = bench();
+    first.blocks.block(order(), 0);
+    first.blocks.reconfigure(policy({ isAllowlisted: () => true }), 1);
+    expect(first.store.names).toEqual([NAME]);
+    first.store.isBroken = true;
+    expect(() => first.blocks.unblock(pair(), 2)).toThrow("disk full");
+    first.store.isBroken = false;
+    expect(first.blocks.unblock(pair(), 2)).toMatchObject({ refusal: "not_blocked" });
+    expect(first.store.names).toEqual([]);
+  });
+});
+
+describe("bounds", () => {
+  test("of a source are eight victims, and one that ends makes room", () => {
+    const { blocks } = bench();
+    const block = (victim: number) => blocks.block(order({ victim: `192.0.2.${victim}`, ttlSeconds: victim }), 0);
+    for (let victim = 1; victim <= 8; victim++) expect(block(victim).kind).toBe("done");
+    expect(block(9)).toEqual({ kind: "refused", refusal: "too_many_victims" });
+    expect(block(8).kind).toBe("done");
+    expect(blocks.block(order({ victim: "192.0.2.9" }), 1000).kind).toBe("done");
+    blocks.unblock(pair(SOURCE, "192.0.2.2"), 1000);
+    expect(blocks.block(order({ victim: "192.0.2.10" }), 1000).kind).toBe("done");
+  });
+
+  test("of all pairs are the slots that bans leave, and one that ends makes room", () => {
+    const { blocks } = bench();
+    const block = (i: number, wallMs = 0) => blocks.block(order({ source: ipv4(i), ttlSeconds: 1 + i }), wallMs);
+    for (let i = 0; i < 20; i++) expect(block(i).kind).toBe("done");
+    expect(blocks.counts()).toMatchObject({ installed: 20, slotsFree: 0 });
+    expect(block(20)).toEqual({ kind: "refused", refusal: "no_slots" });
+    expect(block(20, 1000).kind).toBe("done");
+  });
+
+  test("lapsed pairs leave the kernel before another comes in", () => {
+    const { blocks, kernel } = bench();
+    kernel.capacity = 1;
+    blocks.block(order({ ttlSeconds: 1 }), 0);
+    expect(blocks.block(order({ source: "198.51.100.2" }), 1000).kind).toBe("done");
+  });
+});
+
+describe("time", () => {
+  test("ends blocks by itself, in the table, the kernel and, soon, the store", () => {
+    const { blocks, store, kernel, live, recorder } = bench();
+    blocks.block(order({ ttlSeconds: 1 }), 0);
+    blocks.block(order({ source: "198.51.100.2", ttlSeconds: 2 }), 0);
+    blocks.tick(999);
+    expect(live()).toHaveLength(2);
+    blocks.tick(1000);
+    expect([live().length, kernel.pairs.size, blocks.counts().installed]).toEqual([1, 1, 1]);
+    blocks.flush();
+    expect(store.rows.size).toBe(1);
+    blocks.tick(2000);
+    blocks.flush();
+    expect([live(), kernel.pairs.size, store.rows.size]).toEqual([[], 0, 0]);
+    expect(recorder.news.filter((line) => line.startsWith("lapsed"))).toHaveLength(2);
+  });
+
+  test("what lapsed is not written over a block that followed", () => {
+    const { blocks, store } = bench();
+    blocks.block(order({ ttlSeconds: 1 }), 0);
+    blocks.tick(1000);
+    blocks.block(order(), 1001);
+    blocks.flush();
+    expect(store.names).toEqual([NAME]);
+  });
+
+  test.each([3_600_000, -3_600_000])("that is set by %d ms leaves a block the time that it has", (stepMs) => {
+    const { blocks, store, kernel, live } = bench();
+    blocks.block(order({ ttlSeconds: 10 }), 0);
+    blocks.clockStepped(stepMs);
+    blocks.flush();
+    expect(store.rows.get(NAME)).toMatchObject({ createdAt: 0, expiresAt: 10_000 + stepMs });
+    // The kernel counts by another clock.
+    expect(kernel.calls.filter((call) => call.startsWith("put"))).toHaveLength(1);
+    blocks.tick(9999 + stepMs);
+    expect(live(9999 + stepMs)).toEqual([NAME]);
+    blocks.tick(10_000 + stepMs);
+    expect([live(), kernel.names]).toEqual([[], []]);
+  });
+
+  test("writes what ended in pieces", () => {
+    const { blocks, store } = bench({ policy: { maxDynamicRules: 100_000 } });
+    for (let i = 0; i < BLOCKS_PER_WRITE + 5; i++) blocks.block(order({ source: ipv4(i) }), 0);
+    blocks.tick(60_000);
+    blocks.flush();
+    expect([store.rows.size, store.most]).toEqual([5, BLOCKS_PER_WRITE]);
+    blocks.flush();
+    expect([store.rows.size, blocks.unsaved]).toEqual([0, 0]);
+  });
+});
+
+describe("in dry run", () => {
+  test("a block is recorded as virtual, counts, and the kernel hears nothing", () => {
+    const { blocks, store, kernel } = bench({ policy: { dryRun: true } });
+    kernel.calls.length = 0;
+    expect(blocks.block(order(), 0)).toMatchObject({ view: { dryRun: true, isInstalled: false } });
+    expect(store.names).toEqual([NAME]);
+    expect(blocks.counts()).toEqual({ virtual: 1, installed: 0, missing: 0, slotsFree: 19 });
+    expect(blocks.unblock(pair(), 1)).toMatchObject({ view: { dryRun: true } });
+    expect(kernel.calls).toEqual([]);
+  });
+
+  test("a reload out of it installs what is in force, and one into it takes that out", () => {
+    const { blocks, kernel, live } = bench({ policy: { dryRun: true } });
+    blocks.block(order(), 0);
+    blocks.reconfigure(policy(), 1);
+    expect([kernel.names, blocks.counts().installed]).toEqual([[NAME], 1]);
+    blocks.reconfigure(policy({ dryRun: true }), 2);
+    expect([kernel.names, live(), blocks.counts().virtual]).toEqual([[], [NAME], 1]);
+  });
+
+  test("a start takes out what an earlier process put in", () => {
+    const first = bench();
+    first.blocks.block(order(), 0);
+    const { kernel, live } = bench({ kernel: first.kernel, store: first.store, policy: { dryRun: true } });
+    expect([kernel.names, live()]).toEqual([[], [NAME]]);
+  });
+
+  test("without the kernel's side a data plane can be tried", () => {
+    const { blocks } = bench({ policy: { dryRun: true }, installer: null });
+    expect(blocks.block(order(), 0).kind).toBe("done");
+    blocks.reconfigure(policy(), 1);
+    expect(blocks.counts()).toEqual({ virtual: 0, installed: 0, missing: 1, slotsFree: 0 });
+    expect(blocks.block(order(), 2)).toEqual({ kind: "refused", refusal: "no_dataplane" });
+    expect(blocks.unblock(pair(), 2)).toEqual({ kind: "refused", refusal: "no_dataplane" });
+  });
+});
+
+describe("a reload", () => {
+  test.each([
+    ["victim_whitelisted", { isWhitelisted: (ip: string) => ip === VICTIM }],
+    ["victim_outside_networks", { isInNetworks: (ip: string) => ip !== VICTIM && ip.startsWith("192.0.2.") }],
+    ["source_allowlisted", { isAllowlisted: (ip: string) => ip === SOURCE }],
+    ["source_in_networks", { isInNetworks: (ip: string) => ip === SOURCE || ip.startsWith("192.0.2.") }],
+  ])("removes what it refuses: %s", (refusal, change) => {
+    const { blocks, store, kernel, live, recorder } = bench();
+    blocks.block(order(), 0);
+    blocks.block(order({ source: "198.51.100.2", victim: "192.0.2.2" }), 0);
+    blocks.reconfigure(policy(change), 1);
+    blocks.flush();
+    const rest = ["198.51.100.2->192.0.2.2"];
+    expect([live(), store.names, kernel.names]).toEqual([rest, rest, rest]);
+    expect(recorder.news.at(-1)).toBe(`${refusal} ${NAME}`);
+  });
+
+  test("looks at very many piece by piece, and at all of them", () => {
+    const { blocks, kernel, live } = bench({ policy: { maxDynamicRules: 100_000 } });
+    const count = BLOCKS_PER_WRITE * 2 + 5;
+    for (let i = 0; i < count; i++) blocks.block(order({ source: ipv4(i) }), 0);
+    blocks.reconfigure(policy({ isAllowlisted: (ip) => ip !== ipv4(0), maxDynamicRules: 100_000 }), 1);
+    expect(live().length).toBe(count - BLOCKS_PER_WRITE + 1);
+    blocks.tick(2);
+    blocks.tick(3);
+    expect(live()).toEqual([`${ipv4(0)}->${VICTIM}`]);
+    blocks.tick(4);
+    expect(kernel.names).toEqual([`${ipv4(0)}->${VICTIM}`]);
+  });
+
+  test("to more bans keeps the pairs that are there, and takes no further", () => {
+    const { blocks, live } = bench();
+    for (let i = 0; i < 10; i++) blocks.block(order({ source: ipv4(i) }), 0);
+    blocks.reconfigure(policy({ maxActiveBans: 4 }), 1);
+    expect(live()).toHaveLength(10);
+    expect(blocks.block(order(), 1)).toMatchObject({ refusal: "no_slots" });
+  });
+});
