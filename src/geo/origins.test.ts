@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ASN_FILE, COUNTRY_FILE, ip, originFile } from "../../test/fixtures/origin-file.ts";
 import { ORIGIN_FILE_BYTES_MAX } from "../limits.ts";
+import { OriginFileError } from "./origin-file.ts";
 import { openOrigins, originFindings } from "./origins.ts";
 
 let directory: string;
@@ -74,6 +75,12 @@ describe("origins", () => {
   });
 });
 
+/** Why they cannot be opened; empty: they can. */
+async function refusal(files: Parameters<typeof openOrigins>[0]): Promise<string> {
+  const refused = await openOrigins(files).catch((cause: unknown) => cause);
+  return refused instanceof OriginFileError ? refused.message : "";
+}
+
 describe("a file that cannot be used is told, with its path and the remedy,", () => {
   const whole = ASN_FILE();
   const cutTree = new Uint8Array([...whole.subarray(whole.length - 200)]);
@@ -105,21 +112,19 @@ describe("a file that cannot be used is told, with its path and the remedy,", ()
   ])("%s", async (_, make, message) => {
     const files = { asnFile: make(), countryFile: null };
     expect(originFindings(files)).toEqual([{ path: ["samples", "asn_file"], rule: expect.stringMatching(message) }]);
-    await expect(openOrigins(files)).rejects.toThrow(message);
+    expect(await refusal(files)).toMatch(message);
   });
 
   test("when it is a pipe, which would never end", async () => {
     const pipe = join(directory, "pipe");
     execFileSync("mkfifo", [pipe]);
-    await expect(openOrigins({ asnFile: null, countryFile: pipe })).rejects.toThrow("is not a file");
+    expect(await refusal({ asnFile: null, countryFile: pipe })).toContain("is not a file");
   });
 
   test("when it is larger than the bound", async () => {
     const path = written("a.mmdb", ASN_FILE());
     truncateSync(path, ORIGIN_FILE_BYTES_MAX + 1);
-    await expect(openOrigins({ asnFile: path, countryFile: null })).rejects.toThrow(
-      `larger than ${ORIGIN_FILE_BYTES_MAX}`,
-    );
+    expect(await refusal({ asnFile: path, countryFile: null })).toContain(`larger than ${ORIGIN_FILE_BYTES_MAX}`);
   });
 
   test("each of them", () => {
