@@ -56,7 +56,7 @@ fuzz: setup $(STAMPS)/test-packages
 	$(BUN) test/fuzz-http.ts --requests 100000
 
 bench: setup $(STAMPS)/bench-packages
-	@$(BUN) bench/run.ts
+	@$(BUN) bench/run.ts $(BENCH)
 
 check: setup $(STAMPS)/check-packages
 	node_modules/.bin/biome check .

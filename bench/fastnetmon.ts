@@ -92,6 +92,11 @@ export class FastNetMon {
     return Number(match[1]);
   }
 
+  residentBytes(): number {
+    const status = readFileSync(`/proc/${this.#process.pid}/status`, "utf8");
+    return 1024 * Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]);
+  }
+
   log(): string {
     return ["log", "fastnetmon.log"]
       .map((name) => join(this.#directory, name))

@@ -15,7 +15,7 @@ export interface HostCapture {
   readonly busy?: { readonly hosts: number; readonly pps: number; readonly seconds: number };
 }
 
-const STARTS_NS = 1_700_000_000_000_000_000n;
+export const STARTS_NS = 1_700_000_000_000_000_000n;
 /** IPv4's mapped form has the four bytes last. */
 const IPV4_AT = 12;
 /** Of the destination in an Ethernet frame. */
@@ -24,19 +24,24 @@ const DESTINATION_AT = 30;
 const FIRST_NS = 1_000_000_000n;
 
 export function writeHostCapture(path: string, { hosts, busy }: HostCapture): void {
-  const template = ethernet(ip({ src: "198.51.100.9", dst: FIRST_HOST }, udp({})));
-  const first = new DataView(addressToBytes(address(FIRST_HOST)).buffer).getUint32(IPV4_AT);
-  const to = (host: number) => {
-    const frame = template.slice();
-    new DataView(frame.buffer).setUint32(DESTINATION_AT, first + host);
-    return frame;
-  };
+  const to = hostFrames();
   const frames: CapturedFrame[] = [];
   for (let host = 0; host < hosts; host++) {
     frames.push({ frame: to(host), atNs: STARTS_NS + (FIRST_NS * BigInt(host)) / BigInt(hosts) });
   }
   if (busy !== undefined) addBusy(frames, to, busy);
   writeFileSync(path, pcapBytes(frames, { precision: "nano" }));
+}
+
+/** The smallest frame to the n-th host, a new one each time. */
+export function hostFrames(): (host: number) => Uint8Array {
+  const template = ethernet(ip({ src: "198.51.100.9", dst: FIRST_HOST }, udp({})));
+  const first = new DataView(addressToBytes(address(FIRST_HOST)).buffer).getUint32(IPV4_AT);
+  return (host) => {
+    const frame = template.slice();
+    new DataView(frame.buffer).setUint32(DESTINATION_AT, first + host);
+    return frame;
+  };
 }
 
 function addBusy(frames: CapturedFrame[], to: (host: number) => Uint8Array, busy: NonNullable<HostCapture["busy"]>) {

@@ -5,6 +5,8 @@ export interface Figure {
   readonly least: number;
   readonly most: number;
   readonly runs: number;
+  /** Of a distribution: where its tail begins, and all that was measured. */
+  readonly tail?: { readonly p90: number; readonly p99: number; readonly values: readonly number[] };
 }
 
 export interface Measurement {
@@ -16,12 +18,19 @@ export interface Measurement {
   /** The target of the design, in words, and whether this run met it. */
   readonly target: string;
   readonly isMet: boolean;
+  /** For people, under the table. */
+  readonly details?: readonly string[];
+}
+
+export interface RunOptions {
+  /** A trial, in a bench that has a short form. */
+  readonly isQuick: boolean;
 }
 
 /** A bench is a file that answers one question; it says what it leaves out, and why, instead of a figure. */
 export interface Bench {
   readonly question: string;
-  run(): Promise<readonly Measurement[] | { readonly skipped: string }>;
+  run(options: RunOptions): Promise<readonly Measurement[] | { readonly skipped: string }>;
 }
 
 export function figure(name: string, values: readonly number[]): Figure {
@@ -29,6 +38,12 @@ export function figure(name: string, values: readonly number[]): Figure {
   const sorted = values.toSorted((a, b) => a - b);
   const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] as number;
   return { name, median: at(0.5), least: at(0), most: at(1), runs: values.length };
+}
+
+/** A figure that shows how its values are spread. */
+export function distribution(name: string, values: readonly number[]): Figure {
+  const tail = { p90: percentile(values, 0.9), p99: percentile(values, 0.99), values };
+  return { ...figure(name, values), tail };
 }
 
 /** Of a few dozen values this is the largest or nearly so. */

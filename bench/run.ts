@@ -1,13 +1,15 @@
 /**
  * `make bench`: all questions one after the other, a table for people, and build/bench/results.json for machines. With
- * names as arguments only those. It says where a figure falls short; it fails only when a bench itself does.
+ * names as arguments only those (`detection`: all whose names begin so); with --quick as a trial, where a bench has a short
+ * form. It says where a figure falls short; it fails only when a bench itself does.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { announce } from "./announce.ts";
 import { captureRate } from "./capture-rate.ts";
-import { detectionLatency } from "./detection-latency.ts";
+import { detectionCost } from "./detection/cost.ts";
+import { detectionLatency } from "./detection/latency.ts";
 import { holds } from "./holds.ts";
 import { hostsRead } from "./hosts-read.ts";
 import { inlineRate } from "./inline-rate.ts";
@@ -22,6 +24,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   "inline-rate": inlineRate,
   "parse-and-count": parseAndCount,
   "detection-latency": detectionLatency,
+  "detection-cost": detectionCost,
   announce,
   tick,
   "hosts-read": hostsRead,
@@ -31,8 +34,11 @@ const BENCHES: Readonly<Record<string, Bench>> = {
 };
 const RESULTS = join(import.meta.dir, "../build/bench/results.json");
 
-const wanted = Bun.argv.slice(2);
-const unknown = wanted.filter((name) => BENCHES[name] === undefined);
+const QUICK = "--quick";
+
+const wanted = Bun.argv.slice(2).filter((argument) => argument !== QUICK);
+const isQuick = Bun.argv.includes(QUICK);
+const unknown = wanted.filter((asked) => !Object.keys(BENCHES).some((name) => isAsked(name, asked)));
 if (unknown.length > 0) {
   console.error(`no bench ${unknown.join(", ")}; there are: ${Object.keys(BENCHES).join(", ")}`);
   process.exit(2);
@@ -42,28 +48,35 @@ const measurements: Measurement[] = [];
 const skipped: string[] = [];
 const failed: string[] = [];
 for (const [name, bench] of Object.entries(BENCHES)) {
-  if (wanted.length > 0 && !wanted.includes(name)) continue;
+  if (wanted.length > 0 && !wanted.some((asked) => isAsked(name, asked))) continue;
   console.log(`\n… ${name}: ${bench.question}`);
   try {
-    const result = await bench.run();
+    const result = await bench.run({ isQuick });
     if ("skipped" in result) {
       skipped.push(`${name}: ${result.skipped}`);
     } else {
       measurements.push(...result);
       console.log(table(result));
+      for (const { details } of result) if (details !== undefined) console.log(`\n${details.join("\n")}`);
     }
   } catch (cause) {
     // The others still have their answers.
     failed.push(`${name}: ${cause instanceof Error ? cause.message : String(cause)}`);
   }
 }
-console.log(`\n${table(measurements)}\n\nMedian (least–most, runs), all from one run on this machine.`);
+console.log(
+  `\n${table(measurements)}\n\nMedian (least–most, runs), all from one run on this machine${isQuick ? ": a trial" : ""}.`,
+);
 for (const line of skipped) console.log(`skipped: ${line}`);
 for (const line of failed) console.log(`FAILED: ${line}`);
 mkdirSync(join(RESULTS, ".."), { recursive: true });
 const machine = { cpu: cpus()[0]?.model ?? "unknown", cores: cpus().length };
-writeFileSync(RESULTS, `${JSON.stringify({ machine, measurements, skipped, failed }, null, 2)}\n`);
+writeFileSync(RESULTS, `${JSON.stringify({ machine, isQuick, measurements, skipped, failed }, null, 2)}\n`);
 process.exit(failed.length === 0 ? 0 : 1);
+
+function isAsked(name: string, asked: string): boolean {
+  return name === asked || name.startsWith(`${asked}-`);
+}
 
 function table(rows: readonly Measurement[]): string {
   const lines = rows.map(({ question, unit, ours, rival, target, isMet }) => {
@@ -75,7 +88,11 @@ function table(rows: readonly Measurement[]): string {
   return `${head}\n${lines.join("\n")}`;
 }
 
-function cell({ name, median, least, most, runs }: Figure): string {
+function cell({ name, median, least, most, runs, tail }: Figure): string {
+  if (tail !== undefined) {
+    const { p90, p99 } = tail;
+    return `**${number(median)}** (p90 ${number(p90)}, p99 ${number(p99)}, max ${number(most)}, ${runs}) ${name}`;
+  }
   return `**${number(median)}** (${number(least)}–${number(most)}, ${runs}) ${name}`;
 }
 

@@ -5,16 +5,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseConfig } from "../src/config/load.ts";
-import { loadAddon } from "../src/dataplane/addon.ts";
-import { Floodwall } from "../src/floodwall.ts";
 import { ACTIVE_ATTACKS_MAX, SCREENED_ROWS_MAX } from "../src/limits.ts";
-import { openLog } from "../src/observability/log.ts";
 import { Metrics } from "../src/observability/metrics.ts";
-import { StateDatabase } from "../src/storage/state-database.ts";
-import { systemClock } from "../src/system/clock.ts";
-import { systemTimers } from "../src/system/timers.ts";
 import { eventually } from "../test/fixtures/service.ts";
+import { bareFloodwall } from "./bare-floodwall.ts";
 import { HOST_NETWORK, writeHostCapture } from "./host-capture.ts";
 import { type Bench, figure, percentile } from "./measurement.ts";
 
@@ -61,17 +55,7 @@ async function ticks(directory: string, capture: string): Promise<number[][]> {
   const metrics = new Metrics("bench");
   const busyMs: number[] = [];
   metrics.detection.tick = (reading) => busyMs.push(reading.busySeconds * 1000);
-  const floodwall = new Floodwall({
-    config: configOf(directory, capture),
-    configPath: "",
-    state: new StateDatabase(join(directory, "state")),
-    native: loadAddon(),
-    clock: systemClock,
-    timers: systemTimers,
-    environment: { read: () => null },
-    log: openLog({ level: "error", clock: systemClock }),
-    metrics,
-  });
+  const floodwall = bareFloodwall(configOf(capture), directory, metrics);
   floodwall.start();
   try {
     const isFull = () =>
@@ -94,14 +78,9 @@ async function ticks(directory: string, capture: string): Promise<number[][]> {
   }
 }
 
-function configOf(directory: string, capture: string) {
-  const text = `
+function configOf(capture: string): string {
+  return `
 networks: [${HOST_NETWORK}]
 capture: { pcap_file: ${capture}, pace: real, max_hosts: ${MAX_HOSTS} }
-thresholds: { pps: 2, mbps: 100000, flows_per_sec: 100000 }
-state_dir: ${directory}/state
-`;
-  const loaded = parseConfig(new TextEncoder().encode(text));
-  if (loaded.kind === "invalid") throw new Error(loaded.problems.map(({ rule }) => rule).join("; "));
-  return loaded.config;
+thresholds: { pps: 2, mbps: 100000, flows_per_sec: 100000 }`;
 }

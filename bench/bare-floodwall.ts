@@ -1,0 +1,27 @@
+/** The whole service without its listener and its history, in the process of a bench. */
+import { join } from "node:path";
+import { parseConfig } from "../src/config/load.ts";
+import { loadAddon } from "../src/dataplane/addon.ts";
+import { Floodwall } from "../src/floodwall.ts";
+import { openLog } from "../src/observability/log.ts";
+import type { Metrics } from "../src/observability/metrics.ts";
+import { StateDatabase } from "../src/storage/state-database.ts";
+import { systemClock } from "../src/system/clock.ts";
+import { systemTimers } from "../src/system/timers.ts";
+
+/** @param text its configuration; the state goes into the directory. */
+export function bareFloodwall(text: string, directory: string, metrics: Metrics): Floodwall {
+  const loaded = parseConfig(new TextEncoder().encode(`${text}\nstate_dir: ${directory}/state\n`));
+  if (loaded.kind === "invalid") throw new Error(loaded.problems.map(({ rule }) => rule).join("; "));
+  return new Floodwall({
+    config: loaded.config,
+    configPath: "",
+    state: new StateDatabase(join(directory, "state")),
+    native: loadAddon(),
+    clock: systemClock,
+    timers: systemTimers,
+    environment: { read: () => null },
+    log: openLog({ level: "error", clock: systemClock }),
+    metrics,
+  });
+}

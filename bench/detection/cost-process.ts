@@ -1,0 +1,135 @@
+/**
+ * The service on a steady capture, in a process of its own so that its memory and its threads are told apart from the
+ * bench's: says what each tick cost, as a line of JSON. Usage: cost-process.ts ORDER (JSON)
+ */
+import { SCREENED_ROWS_MAX } from "../../src/limits.ts";
+import type { TickReading } from "../../src/observability/detection-metrics.ts";
+import { Metrics } from "../../src/observability/metrics.ts";
+import { eventually } from "../../test/fixtures/service.ts";
+import { bareFloodwall } from "../bare-floodwall.ts";
+
+export interface CostOrder {
+  readonly config: string;
+  readonly directory: string;
+  readonly hosts: number;
+  /** Of these so many must be handed over at each tick. */
+  readonly screened: number;
+  /** So many must have a baseline; 0 without baselines. */
+  readonly learned: number;
+  readonly settleMs: number;
+  readonly runs: number;
+  readonly runMs: number;
+}
+
+/** In ms, each: of one tick, but for the waits. */
+export interface CostRun {
+  /** Judging kept the event loop. */
+  readonly judgeMs: readonly number[];
+  /** CPU time of the event loop's thread from one tick to the next: judging, learning, adding up, collecting garbage. */
+  readonly loopMs: readonly number[];
+  /** The fold, on its own thread. */
+  readonly foldMs: readonly number[];
+  /** By how much a timer was late. */
+  readonly waitMs: readonly number[];
+  /** CPU time for each second: of the event loop's thread, and of all, those that count packets among them. */
+  readonly loopCores: number;
+  readonly cores: number;
+}
+
+export interface Cost {
+  readonly runs: readonly CostRun[];
+  readonly residentBytesBefore: number;
+  readonly residentBytes: number;
+  /** Of these, of the packet counter. */
+  readonly counterBytes: number;
+}
+
+const FULL_MS = 30_000;
+const TIMER_MS = 5;
+
+const order = JSON.parse(Bun.argv[2] ?? "") as CostOrder;
+const metrics = new Metrics("bench");
+let screened = 0;
+let onTick: (reading: TickReading) => void = () => {};
+metrics.detection.tick = (reading) => {
+  screened = reading.screenedRows;
+  onTick(reading);
+};
+const floodwall = bareFloodwall(order.config, order.directory, metrics);
+
+async function hostsLearned(): Promise<number> {
+  return Number(/^svc_baselines (\d+)$/m.exec(await metrics.text())?.[1] ?? Number.NaN);
+}
+
+/** All hosts are counted, heard and learned; none is attacked. */
+async function complaint(): Promise<string | null> {
+  const tracked = floodwall.packetPath?.stats().trackedHosts ?? 0;
+  const learned = await hostsLearned();
+  const attacks = floodwall.detector.active.size;
+  const ended = floodwall.packetPath?.sources().some(({ state }) => state !== "running") ?? true;
+  const isAsOrdered =
+    tracked === order.hosts &&
+    learned >= order.learned &&
+    // A host may miss a tick in which it has got fewer packets than in others.
+    screened >= 0.95 * order.screened &&
+    screened <= SCREENED_ROWS_MAX &&
+    attacks === 0 &&
+    !ended;
+  if (isAsOrdered) return null;
+  return `${JSON.stringify({ tracked, learned, screened, attacks, ended })}; is this machine busy with something else?`;
+}
+
+function threadMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
+}
+
+async function measure(): Promise<CostRun> {
+  const [judgeMs, loopMs, foldMs, waitMs]: [number[], number[], number[], number[]] = [[], [], [], []];
+  let lastMs = threadMs();
+  onTick = ({ busySeconds, foldSeconds }) => {
+    const nowMs = threadMs();
+    judgeMs.push(1000 * busySeconds);
+    foldMs.push(1000 * foldSeconds);
+    loopMs.push(nowMs - lastMs);
+    lastMs = nowMs;
+  };
+  let dueMs = performance.now() + TIMER_MS;
+  const timer = setInterval(() => {
+    const nowMs = performance.now();
+    waitMs.push(Math.max(0, nowMs - dueMs));
+    dueMs = nowMs + TIMER_MS;
+  }, TIMER_MS);
+  const [cpu, loopBeforeMs, startedMs] = [process.cpuUsage(), lastMs, performance.now()];
+  await Bun.sleep(order.runMs);
+  const { user, system } = process.cpuUsage(cpu);
+  const elapsedMs = performance.now() - startedMs;
+  const loopCores = (threadMs() - loopBeforeMs) / elapsedMs;
+  const cores = (user + system) / 1000 / elapsedMs;
+  clearInterval(timer);
+  onTick = () => {};
+  return { judgeMs, loopMs, foldMs, waitMs, loopCores, cores };
+}
+
+const residentBytesBefore = process.memoryUsage.rss();
+floodwall.start();
+let why: string | null = "";
+await eventually(
+  async () => {
+    why = await complaint();
+    return why === null;
+  },
+  () => `not all is counted and learned: ${why}`,
+  FULL_MS,
+  200,
+);
+await Bun.sleep(order.settleMs);
+const runs: CostRun[] = [];
+for (let i = 0; i < order.runs; i++) runs.push(await measure());
+why = await complaint();
+if (why !== null) throw new Error(`hosts, baselines or the traffic went away during the run: ${why}`);
+const counterBytes = floodwall.packetPath?.stats().memoryBytes ?? 0;
+const cost: Cost = { runs, residentBytesBefore, residentBytes: process.memoryUsage.rss(), counterBytes };
+console.log(JSON.stringify(cost));
+await floodwall.stop();
+process.exit(0);

@@ -1,0 +1,188 @@
+/**
+ * What does detection cost at 10,000, 100,000 and 1,000,000 hosts that are heard all the time: a tick, the event loop and
+ * memory, with thresholds alone, with baselines, and with carpets too? Beside it FastNetMon's memory for a /16.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { SCREENED_ROWS_MAX } from "../../src/limits.ts";
+import { fastNetMonUnavailable } from "../fastnetmon.ts";
+import { HOST_NETWORK } from "../host-capture.ts";
+import { type Bench, figure, type Measurement, percentile } from "../measurement.ts";
+import type { Cost, CostOrder, CostRun } from "./cost-process.ts";
+import { fastNetMonMemory, type RivalMemory } from "./rival-memory.ts";
+import { BUSY_PPS, QUIET_PPS, writeSteadyCapture } from "./steady-capture.ts";
+
+const SIZES = [10_000, 100_000, 1_000_000];
+const MODES = ["thresholds", "baselines", "baselines and carpets"] as const;
+type Mode = (typeof MODES)[number];
+
+/** Above its half a table is choosy about new hosts. */
+const MAX_HOSTS_LEAST = 1_048_576;
+const WARMUP_SECONDS = 3;
+const SETTLE_MS = 4000;
+/** Until all hosts are counted and learned. */
+const FILL_SECONDS = 15;
+/** A reader of the capture that another process held up catches up in a burst, which must be no attack. */
+const FACTOR = 100;
+const LENGTHS = { whole: { runs: 3, runMs: 5000 }, quick: { runs: 1, runMs: 4000 } };
+const TARGET_MS = 20;
+const HOST_BYTES_TARGET = 400;
+const PROCESS = join(import.meta.dir, "cost-process.ts");
+
+interface Row {
+  readonly hosts: number;
+  readonly mode: Mode;
+  readonly cost: Cost;
+}
+
+export const detectionCost: Bench = {
+  question: "what detection costs at 10,000, 100,000 and 1,000,000 hosts, all of them heard each second",
+  async run({ isQuick }) {
+    const rows: Row[] = [];
+    for (const hosts of SIZES) rows.push(...(await costs(hosts, isQuick ? LENGTHS.quick : LENGTHS.whole)));
+    const rival = fastNetMonUnavailable() === null ? await fastNetMonMemory() : null;
+    return measurements(rows, rival);
+  },
+};
+
+async function costs(hosts: number, length: { readonly runs: number; readonly runMs: number }): Promise<Row[]> {
+  const directory = mkdtempSync(join(tmpdir(), `floodwall-bench-detection-${process.pid}-`));
+  try {
+    const capture = join(directory, "hosts.pcap");
+    const busy = Math.min(hosts / 10, SCREENED_ROWS_MAX);
+    const seconds = FILL_SECONDS + (SETTLE_MS + length.runs * length.runMs) / 1000;
+    writeSteadyCapture(capture, { hosts, busy, seconds });
+    const rows: Row[] = [];
+    for (const mode of MODES) {
+      const isLearning = mode !== "thresholds";
+      const config = configOf(capture, hosts, mode);
+      const amounts = { hosts, screened: isLearning ? busy : 0, learned: isLearning ? hosts : 0 };
+      const cost = await costOf({
+        config,
+        directory: join(directory, mode),
+        settleMs: SETTLE_MS,
+        ...amounts,
+        ...length,
+      });
+      rows.push({ hosts, mode, cost });
+    }
+    return rows;
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+async function costOf(order: CostOrder): Promise<Cost> {
+  const command = [process.execPath, PROCESS, JSON.stringify(order)];
+  const child = Bun.spawn(command, { stdin: "ignore", stdout: "pipe", stderr: "pipe" });
+  const [output, complaint] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  if ((await child.exited) !== 0) throw new Error(`${order.hosts} hosts: ${complaint.slice(-2000)}`);
+  return JSON.parse(output) as Cost;
+}
+
+/** The busy hosts are above the floor, so each tick has them judged by what is normal of them; no one is attacked. */
+function configOf(capture: string, hosts: number, mode: Mode): string {
+  const floor = `{ pps: ${(QUIET_PPS + BUSY_PPS) / 2}, mbps: 1, flows_per_sec: 100 }`;
+  const learned = `baseline: { factor: ${FACTOR}, half_life_seconds: 60, warmup_seconds: ${WARMUP_SECONDS}, floor: ${floor} }`;
+  const carpets = "carpet: { thresholds: { pps: 1000000, mbps: 10000, flows_per_sec: 1000000 } }";
+  return `
+networks: [${HOST_NETWORK}]
+capture: { pcap_file: ${capture}, pace: real, max_hosts: ${Math.max(MAX_HOSTS_LEAST, 2 * hosts)} }
+thresholds: { pps: 1000, mbps: 1000, flows_per_sec: 1000 }
+${mode === "thresholds" ? "" : learned}
+${mode === "baselines and carpets" ? carpets : ""}`;
+}
+
+function measurements(rows: readonly Row[], rival: RivalMemory | null): Measurement[] {
+  const learning = rows.filter(({ mode }) => mode === "baselines");
+  return [
+    ...learning.map((row) => timing(row, "judgeMs", "ticks", "event loop kept by one tick with")),
+    ...learning.map((row) => timing(row, "waitMs", "timers", "how late a timer fires meanwhile, with")),
+    ...memory(rows, rival),
+  ];
+}
+
+function timing({ hosts, cost }: Row, key: "judgeMs" | "waitMs", name: string, question: string): Measurement {
+  const p99s = cost.runs.map((run) => percentile(run[key], 0.99));
+  const ours = figure(`p99 of each run's ${name}`, p99s);
+  return {
+    question: `${question} ${text(hosts)} hosts, baselines on`,
+    unit: "ms",
+    ours,
+    rival: null,
+    target: `p99 ≤ ${TARGET_MS} ms`,
+    isMet: ours.median <= TARGET_MS,
+  };
+}
+
+/** A host's share is smaller where there are more, since some of it is taken up whatever their number. */
+function memory(rows: readonly Row[], rival: RivalMemory | null): Measurement[] {
+  const learning = rows.filter(({ mode }) => mode === "baselines");
+  const all = learning.map(({ hosts, cost }) => `${text(hosts)}: ${megabytes(cost.residentBytes)} MB in all`);
+  const [middle, largest] = learning.slice(-2).map((row) => figure("Floodwall, baselines on", [bytesPerHost(row)]));
+  if (middle === undefined || largest === undefined) throw new Error("there are two sizes at least");
+  const beside =
+    rival === null ? "" : ` FastNetMon's of ${text(rival.hosts)}, ${megabytes(rival.residentBytes)} MB in all`;
+  return [
+    {
+      question: `resident memory that each of ${all.at(-2)}, adds;${beside}`,
+      unit: "B",
+      ours: middle,
+      rival: rival === null ? null : figure("FastNetMon", [rival.bytesPerHost]),
+      target: "none set",
+      isMet: true,
+    },
+    {
+      question: `resident memory that each of ${all.at(-1)}, adds`,
+      unit: "B",
+      ours: largest,
+      rival: null,
+      target: `≤ ${HOST_BYTES_TARGET} B`,
+      isMet: largest.median <= HOST_BYTES_TARGET,
+      details: details(rows),
+    },
+  ];
+}
+
+/** One line for each row, over the ticks of all its runs. */
+function details(rows: readonly Row[]): string[] {
+  const spreads = ["one tick", "event loop's CPU for each", "timer late by", "fold"].map((name) => `${name}, ms`);
+  const memories = ["resident MB", "more than empty, MB", "B a host", "counter's B a host", "baselines' B a host"];
+  const heads = ["hosts", "judged by", ...spreads, "cores, loop", "cores, all threads", ...memories];
+  const lines = [heads, heads.map(() => "---"), ...rows.map((row) => cells(row, rows))];
+  return ["p50 / p99 / max:", ...lines.map((line) => `| ${line.join(" | ")} |`)];
+}
+
+function cells(row: Row, rows: readonly Row[]): string[] {
+  const { hosts, mode, cost } = row;
+  const spreads = (["judgeMs", "loopMs", "waitMs", "foldMs"] as const).map((key) => spread(cost.runs, key));
+  const cores = (["loopCores", "cores"] as const).map((key) => mean(cost.runs.map((run) => run[key])).toFixed(2));
+  const bare = rows.find((other) => other.hosts === hosts && other.mode === "thresholds") ?? row;
+  const perHost = [bytesPerHost(row), cost.counterBytes / hosts, bytesPerHost(row) - bytesPerHost(bare)];
+  const more = cost.residentBytes - cost.residentBytesBefore;
+  const memories = [megabytes(cost.residentBytes), megabytes(more), ...perHost.map((bytes) => bytes.toFixed(0))];
+  return [text(hosts), mode, ...spreads, ...cores, ...memories];
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+function spread(runs: readonly CostRun[], key: "judgeMs" | "loopMs" | "waitMs" | "foldMs"): string {
+  const values = runs.flatMap((run) => run[key]);
+  return [0.5, 0.99, 1].map((share) => percentile(values, share).toFixed(2)).join(" / ");
+}
+
+/** What the hosts added to the process that had none: rows, baselines, and what reading them needs. */
+function bytesPerHost({ hosts, cost }: Row): number {
+  return (cost.residentBytes - cost.residentBytesBefore) / hosts;
+}
+
+function megabytes(bytes: number): string {
+  return (bytes / 1e6).toFixed(0);
+}
+
+function text(hosts: number): string {
+  return hosts.toLocaleString("en-US");
+}
