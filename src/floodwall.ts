@@ -33,6 +33,10 @@ import type { Metrics } from "./observability/metrics.ts";
 import { PacketPath } from "./packet-path.ts";
 import { Reloader } from "./reloader.ts";
 import { fillMetrics } from "./scrape.ts";
+import { openSourceBlocks } from "./source-blocking.ts";
+import type { PairInstaller } from "./sourceblock/pair-installer.ts";
+import { sourceBlockPolicy } from "./sourceblock/policy.ts";
+import type { SourceBlocks } from "./sourceblock/source-blocks.ts";
 import { BaselineFile } from "./storage/baseline-file.ts";
 import type { StateDatabase } from "./storage/state-database.ts";
 import { UnsavedAttacks } from "./storage/unsaved-attacks.ts";
@@ -50,6 +54,8 @@ export interface FloodwallOptions {
   readonly native: Native | null;
   /** Where sources are, by the files that the configuration names; absent: nobody knows. */
   readonly originOf?: OriginOf | null;
+  /** Default: the service has no data plane. */
+  readonly pairInstaller?: PairInstaller | null;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly environment: Environment;
@@ -66,13 +72,14 @@ const LEARNING_FAULTS = {
   save: "what is normal cannot be saved: after a restart it would be learned anew",
   learn: "what is normal was not learned for a second",
 } as const;
-/** How often bans are looked through for expiry, ms. */
+/** How often bans and source blocks are looked through for expiry, ms. */
 const BAN_TICK_MS = 250;
 
 export class Floodwall {
   readonly detector: Detector;
   readonly attackLog = new AttackLog(ENDED_ATTACKS_KEPT);
   readonly bans: BanEngine;
+  readonly sourceBlocks: SourceBlocks;
   readonly announcer: GobgpAnnouncer | null;
   readonly packetPath: PacketPath | null;
   readonly startedMs: number;
@@ -112,8 +119,18 @@ export class Floodwall {
       onFault: (cause) =>
         this.#limiter.pass("ban", (suppressed) => log.error({ cause, suppressed }, "a ban could not be brought on")),
     });
+    this.sourceBlocks = openSourceBlocks({
+      config,
+      store: state,
+      installer: options.pairInstaller ?? null,
+      onUnsaved: () => this.#writeBehind.soon(),
+      onStoreFault: (cause) => this.#stateWriteFailed(cause),
+      log,
+      limiter: this.#limiter,
+      metrics: metrics.sourceBlocks,
+    });
     this.#unsavedAttacks = new UnsavedAttacks(state, (cause) => this.#stateWriteFailed(cause));
-    this.#writeBehind = new WriteBehind(timers, [this.bans, this.#unsavedAttacks]);
+    this.#writeBehind = new WriteBehind(timers, [this.bans, this.sourceBlocks, this.#unsavedAttacks]);
     this.#announcements = new AnnouncementTimer(this.bans, (elapsedMs) =>
       metrics.mitigation.announcedAfterDetection(elapsedMs / 1000),
     );
@@ -153,15 +170,23 @@ export class Floodwall {
     const attacks = state.attacks();
     this.detector.restore(attacks);
     this.bans.restore({ bans: state.bans(), attacks }, clock.wallMs());
-    if (this.detector.active.size > 0 || this.bans.active.size > 0) {
-      log.info({ attacks: this.detector.active.size, bans: this.bans.active.size }, "taken up from the state database");
-    }
+    this.sourceBlocks.restore(state.sourceBlocks(), clock.wallMs());
+    const taken = {
+      attacks: this.detector.active.size,
+      bans: this.bans.active.size,
+      source_blocks: this.sourceBlocks.size,
+    };
+    if (Object.values(taken).some((count) => count > 0)) log.info(taken, "taken up from the state database");
     if (this.config.bgp?.speaker !== "managed") void this.#endGobgpdLeftBehind();
     this.announcer?.onChange(() => this.#announcements.routesChanged(this.#options.clock.monotonicMs()));
     this.announcer?.start();
     this.packetPath?.start();
     if (this.packetPath === null) log.warn({}, "no capture is configured: control plane only, nothing is detected");
-    this.#cancelBanTick = timers.every(BAN_TICK_MS, () => this.bans.tick(this.now().wallMs));
+    this.#cancelBanTick = timers.every(BAN_TICK_MS, () => {
+      const { wallMs } = this.now();
+      this.bans.tick(wallMs);
+      this.sourceBlocks.tick(wallMs);
+    });
   }
 
   /** Bans stay in force: a managed speaker keeps their routes, if there are any, and the next start takes them up. */
@@ -193,6 +218,7 @@ export class Floodwall {
     this.config = next;
     this.detector.reconfigure(detectionPolicy(next));
     this.bans.reconfigure(mitigationPolicy(next), this.now().wallMs);
+    this.sourceBlocks.reconfigure(sourceBlockPolicy(next), this.now().wallMs);
     if (next.bgp !== null) this.announcer?.reload(next.bgp);
     this.#reloads.tell(next);
   }
@@ -216,6 +242,7 @@ export class Floodwall {
     if (stepMs !== 0) {
       log.warn({ step_ms: Math.round(stepMs) }, "the wall clock was set: expiries of bans move with it");
       this.bans.clockStepped(stepMs, now.wallMs);
+      this.sourceBlocks.clockStepped(stepMs);
     }
     return now;
   }

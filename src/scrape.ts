@@ -9,6 +9,7 @@ export function fillMetrics(metrics: Metrics, floodwall: Floodwall): void {
   metrics.baselines.set(detector.baselines.table ?? { count: 0, refused: 0 });
   metrics.mitigation.setBans(bans.counts());
   metrics.mitigation.setUnsaved(bans.unsaved);
+  metrics.sourceBlocks.set(floodwall.sourceBlocks.counts());
   if (packetPath !== null) {
     metrics.capture.setSources(packetPath.sources());
     metrics.capture.setHostTable(packetPath.stats());

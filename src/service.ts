@@ -22,6 +22,13 @@ import {
 import { HOST_CHUNK_ROWS } from "./limits.ts";
 import type { Ban } from "./mitigation/ban.ts";
 import type { IpAddress } from "./net/address.ts";
+import type { BlockOrder, Pair } from "./sourceblock/source-block.ts";
+import {
+  type BlockAnswer,
+  InstallFault,
+  type SourceBlockView,
+  type UnblockAnswer,
+} from "./sourceblock/source-blocks.ts";
 import { StateDatabaseError } from "./storage/state-database.ts";
 import { allocateHostRows, type HostRows } from "./traffic/host-rows.ts";
 import type { TrafficPoint, TrafficQuestion } from "./traffic/traffic-history.ts";
@@ -161,6 +168,18 @@ export class RunningService implements Service {
     return ban === null ? null : this.#banView(ban);
   }
 
+  sourceBlocks(): Iterable<SourceBlockView> {
+    return this.#floodwall.sourceBlocks.live(this.#floodwall.now().wallMs);
+  }
+
+  blockSource(order: BlockOrder): BlockAnswer {
+    return orFault(() => this.#floodwall.sourceBlocks.block(order, this.#floodwall.now().wallMs));
+  }
+
+  unblockSource(pair: Pair): UnblockAnswer {
+    return orFault(() => this.#floodwall.sourceBlocks.unblock(pair, this.#floodwall.now().wallMs));
+  }
+
   reload(): Promise<ReloadOutcome> {
     return this.#floodwall.reload();
   }
@@ -203,6 +222,7 @@ function orFault<T>(operation: () => T): T {
   try {
     return operation();
   } catch (cause) {
+    if (cause instanceof InstallFault) throw new ServiceFault(cause.message, { cause });
     if (cause instanceof StateDatabaseError) throw new ServiceFault(`${cause.message}; nothing was changed`);
     throw cause;
   }

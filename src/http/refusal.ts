@@ -1,4 +1,6 @@
 /** Every expected no of the interface, its status and its text, in one table (interface, section 7; choices, 3). */
+import { VICTIMS_PER_SOURCE } from "../limits.ts";
+import type { BlockRefusal } from "../sourceblock/admission.ts";
 import { jsonAnswer } from "./answer.ts";
 
 export type Refusal =
@@ -22,6 +24,8 @@ export type Refusal =
   /** A target outside of the caller's tenant, whether there is such a thing or not. */
   | { readonly kind: "foreign_target" }
   | { readonly kind: "no_active_ban"; readonly target: string }
+  | { readonly kind: "source_block_refused"; readonly refusal: BlockRefusal }
+  | { readonly kind: "no_source_block" }
   /** By its id: there is none, or it is another tenant's. */
   | { readonly kind: "unknown_attack" }
   | { readonly kind: "invalid_config"; readonly problems: readonly string[] }
@@ -40,6 +44,16 @@ interface Description {
   readonly error: string;
   readonly retryAfterSeconds?: number;
 }
+
+const BLOCK_REFUSALS: Readonly<Record<BlockRefusal, string>> = {
+  no_dataplane: "the data plane is absent or disabled: see dataplane in the configuration",
+  victim_whitelisted: "victim is in the protected whitelist",
+  victim_outside_networks: "victim is outside configured networks",
+  source_allowlisted: "source is in the data plane allowlist",
+  source_in_networks: "source is inside the protected networks",
+  too_many_victims: `source already holds ${VICTIMS_PER_SOURCE} victims: unblock one of them`,
+  no_slots: "no policy slots left: unblock others, or raise dataplane.limits.max_dynamic_rules",
+};
 
 /** A caller's own words are given back up to this length. */
 const ECHO_CHARACTERS = 100;
@@ -89,6 +103,10 @@ export function describeRefusal(refusal: Refusal): Description {
       return { status: 403, error: "target is outside your tenant" };
     case "no_active_ban":
       return { status: 404, error: `no active ban for ${refusal.target}` };
+    case "source_block_refused":
+      return { status: 409, error: BLOCK_REFUSALS[refusal.refusal] };
+    case "no_source_block":
+      return { status: 404, error: "no such source block" };
     case "unknown_attack":
       return { status: 404, error: "unknown attack" };
     case "invalid_config":

@@ -13,6 +13,7 @@ import { healthzRoute } from "./routes/healthz.ts";
 import { hostsRoute } from "./routes/hosts.ts";
 import { type MetricsText, metricsRoute } from "./routes/metrics.ts";
 import { openapiRoute } from "./routes/openapi.ts";
+import { sourceBlockRoute, sourcesRoute, sourceUnblockRoute } from "./routes/sources.ts";
 import { statusRoute } from "./routes/status.ts";
 import { trafficRoute } from "./routes/traffic.ts";
 import type { Service } from "./service.ts";
@@ -43,6 +44,9 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     banRoute(service),
     unbanRoute(service),
     reloadRoute(service),
+    sourcesRoute(service, slicing),
+    sourceBlockRoute(service),
+    sourceUnblockRoute(service),
     metricsRoute(metrics),
     healthzRoute(service),
   ];

@@ -8,6 +8,8 @@ import type { Attack } from "../detection/attack.ts";
 import type { RouteState } from "../mitigation/announcer.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { IpAddress } from "../net/address.ts";
+import type { BlockOrder, Pair } from "../sourceblock/source-block.ts";
+import type { BlockAnswer, SourceBlockView, UnblockAnswer } from "../sourceblock/source-blocks.ts";
 import type { Rates } from "../traffic/rates.ts";
 import type { TrafficPoint, TrafficQuestion } from "../traffic/traffic-history.ts";
 
@@ -37,6 +39,12 @@ export interface Service {
   ban(target: IpAddress, operator: string): BanView;
   /** The withdrawn ban; null: the address has no active one. Throws ServiceFault when that cannot be kept. */
   unban(target: IpAddress, operator: string): BanView | null;
+  /** In force, oldest first; may be read while blocks come and go. */
+  sourceBlocks(): Iterable<SourceBlockView>;
+  /** Throws ServiceFault when it could not be kept or installed. */
+  blockSource(order: BlockOrder): BlockAnswer;
+  /** Throws ServiceFault when that could not be kept or carried out. */
+  unblockSource(pair: Pair): UnblockAnswer;
   /** Reads the configuration file again. With an invalid one nothing changes. */
   reload(): Promise<ReloadOutcome>;
 }

@@ -11,6 +11,7 @@ import { EventMetrics } from "./event-metrics.ts";
 import { HoldMetrics } from "./hold-metrics.ts";
 import { MitigationMetrics } from "./mitigation-metrics.ts";
 import { NotifyMetrics } from "./notify-metrics.ts";
+import { SourceBlockMetrics } from "./source-block-metrics.ts";
 import { StorageMetrics } from "./storage-metrics.ts";
 
 export class Metrics {
@@ -23,6 +24,7 @@ export class Metrics {
   readonly holds: HoldMetrics;
   readonly events: EventMetrics;
   readonly storage: StorageMetrics;
+  readonly sourceBlocks: SourceBlockMetrics;
   readonly #registry = new Registry();
   readonly #readings: (() => void)[] = [];
   readonly #dryRun: Gauge;
@@ -42,6 +44,7 @@ export class Metrics {
     this.holds = new HoldMetrics(this.#registry);
     this.events = new EventMetrics(this.#registry);
     this.storage = new StorageMetrics(this.#registry);
+    this.sourceBlocks = new SourceBlockMetrics(this.#registry);
   }
 
   setDryRun(dryRun: boolean): void {

@@ -15,7 +15,7 @@ export interface SourceBlockPolicy {
 }
 
 /** What the pair itself is refused for, now and at every reload. */
-const PAIR_REFUSALS = [
+export const PAIR_REFUSALS = [
   "victim_whitelisted",
   "victim_outside_networks",
   "source_allowlisted",

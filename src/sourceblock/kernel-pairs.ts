@@ -6,7 +6,8 @@ import { BLOCKS_PER_WRITE } from "../limits.ts";
 import type { PairInstaller } from "./pair-installer.ts";
 import { type Pair, pairName, type SourceBlock } from "./source-block.ts";
 
-export type KernelOperation = "read" | "put" | "remove";
+export const KERNEL_OPERATIONS = ["read", "put", "remove"] as const;
+export type KernelOperation = (typeof KERNEL_OPERATIONS)[number];
 
 export interface KernelPairsOptions {
   /** null: there is no data plane; nothing is ever installed. */

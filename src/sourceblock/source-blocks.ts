@@ -7,7 +7,7 @@ import { BLOCKS_PER_WRITE } from "../limits.ts";
 import {
   type BlockRefusal,
   blockRefusal,
-  type PairRefusal,
+  PAIR_REFUSALS,
   pairRefusal,
   type SourceBlockPolicy,
   slotsFree,
@@ -29,7 +29,8 @@ export interface SourceBlocksOptions {
 }
 
 /** How a block ended; a PairRefusal is that of a new configuration. */
-export type BlockEnd = "unblocked" | "lapsed" | "install_failed" | PairRefusal;
+export const BLOCK_ENDS = ["unblocked", "lapsed", "install_failed", ...PAIR_REFUSALS] as const;
+export type BlockEnd = (typeof BLOCK_ENDS)[number];
 
 export interface SourceBlockObserver {
   blocked(view: SourceBlockView): void;
@@ -48,7 +49,9 @@ export interface SourceBlockView {
 
 export type UnblockRefusal = "no_dataplane" | "not_blocked";
 export type Refused<Refusal> = { readonly kind: "refused"; readonly refusal: Refusal };
-type Done = { readonly kind: "done"; readonly view: SourceBlockView };
+export type Done = { readonly kind: "done"; readonly view: SourceBlockView };
+export type BlockAnswer = Done | Refused<BlockRefusal>;
+export type UnblockAnswer = Done | Refused<UnblockRefusal>;
 
 /** The kernel failed an order. The message says what holds now. */
 export class InstallFault extends Error {
@@ -86,7 +89,7 @@ export class SourceBlocks {
   }
 
   /** By an operator. Throws when it could not be stored, and an InstallFault when the kernel did not take it. */
-  block(order: BlockOrder, wallMs: number): Done | Refused<BlockRefusal> {
+  block(order: BlockOrder, wallMs: number): BlockAnswer {
     this.#lapse(wallMs);
     const existing = this.#table.get(order);
     const refusal = blockRefusal(order, this.#policy, {
@@ -105,7 +108,7 @@ export class SourceBlocks {
   }
 
   /** By an operator. Throws when it could not be stored, and an InstallFault when the kernel kept it: then it stays. */
-  unblock(pair: Pair, wallMs: number): Done | Refused<UnblockRefusal> {
+  unblock(pair: Pair, wallMs: number): UnblockAnswer {
     this.#lapse(wallMs);
     if (!this.#policy.hasDataplane) return this.#refused("no_dataplane");
     const block = this.#table.get(pair);
@@ -150,6 +153,10 @@ export class SourceBlocks {
     this.#unreviewed = this.#table.values();
     this.#reviewSome();
     this.#settle();
+  }
+
+  get size(): number {
+    return this.#table.size;
   }
 
   /** Oldest first. May be read while blocks come and go. */

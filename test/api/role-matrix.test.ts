@@ -1,7 +1,7 @@
 /** Every route that there is, asked by everyone: a route without a row here fails. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Route } from "../../src/http/route.ts";
-import { ACME_HOST, admitCallers, as, bearer, type Caller, OTHER_HOST } from "../fixtures/callers.ts";
+import { ACME_HOST, admitCallers, as, bearer, type Caller, OTHER_HOST, OUTSIDE_HOST } from "../fixtures/callers.ts";
 import { address } from "../fixtures/host-rows.ts";
 import { TestServer } from "../fixtures/http.ts";
 import { attack } from "../fixtures/views.ts";
@@ -23,6 +23,8 @@ interface Row {
 const READ = { viewer: 200, operator: 200, agent: ROLE, tenantViewer: 200, tenantOperator: 200 } as const;
 const COMMAND = { viewer: ROLE, operator: 200, agent: ROLE, tenantViewer: ROLE, tenantOperator: 200 } as const;
 
+const PAIR = { source: OUTSIDE_HOST, victim: ACME_HOST } as const;
+
 const MATRIX: Readonly<Record<string, Row>> = {
   "GET /api/v1/status": { answers: READ },
   "GET /api/v1/attacks": { answers: READ },
@@ -40,6 +42,13 @@ const MATRIX: Readonly<Record<string, Row>> = {
   "POST /api/v1/ban": { body: { ip: ACME_HOST }, answers: COMMAND },
   // There is no ban: who gets that far is told so.
   "POST /api/v1/unban": { body: { ip: ACME_HOST }, answers: { ...COMMAND, operator: 404, tenantOperator: 404 } },
+  "GET /api/v1/dataplane/sources": { answers: READ },
+  "POST /api/v1/dataplane/sources": { body: { ...PAIR, ttl_seconds: 60 }, answers: COMMAND },
+  // There is no block: who gets that far is told so.
+  "POST /api/v1/dataplane/sources/unblock": {
+    body: PAIR,
+    answers: { ...COMMAND, operator: 404, tenantOperator: 404 },
+  },
   "POST /api/v1/config/reload": { answers: { ...COMMAND, tenantOperator: UNSCOPED } },
 };
 

@@ -1,0 +1,147 @@
+/** The source blocks, and the two commands on them (interface 4.4). */
+import type { Static } from "@sinclair/typebox";
+import { SOURCE_BLOCK_REASON_MAX, SOURCE_BLOCK_SECONDS_MAX } from "../../limits.ts";
+import { addressFamily, parseAddress } from "../../net/address.ts";
+import { type Pair, pairName } from "../../sourceblock/source-block.ts";
+import type { SourceBlockView } from "../../sourceblock/source-blocks.ts";
+import { jsonAnswer, jsonBlobAnswer } from "../answer.ts";
+import { fieldCheck } from "../fields.ts";
+import { ListReader } from "../list-reader.ts";
+import type { Refusal } from "../refusal.ts";
+import type { AuditRule, Call, CommandRoute, Outcome, ReadRoute } from "../route.ts";
+import type { Service } from "../service.ts";
+import { type Slicing, TablePass } from "../table-pass.ts";
+import {
+  SourceBlockFields,
+  SourceBlockRequest,
+  SourceBlocksWire,
+  SourceBlockWire,
+  SourceUnblockRequest,
+  sourceBlockToWire,
+} from "../wire/source-block.ts";
+
+type BlockFields = Static<typeof SourceBlockFields>;
+type UnblockFields = Static<typeof SourceUnblockRequest>;
+
+export function sourcesRoute(service: Service, slicing: Slicing): ReadRoute {
+  const blocks = new TablePass(() => service.sourceBlocks(), slicing);
+  return {
+    name: "sources",
+    method: "GET",
+    path: "/api/v1/dataplane/sources",
+    access: "viewer",
+    about: {
+      summary: "Source blocks in force, the oldest first",
+      answers: { 200: { text: "The blocks.", schema: SourceBlocksWire } },
+    },
+    handle: async ({ principal }) => {
+      const isOwn = ({ block }: SourceBlockView) => service.tenancy().owns(principal, block.victim);
+      const toWire = (view: SourceBlockView) => (isOwn(view) ? sourceBlockToWire(view) : null);
+      const makeReader = () => new ListReader<SourceBlockView>("sources", toWire);
+      return jsonBlobAnswer(await blocks.read(JSON.stringify(principal.tenant), makeReader));
+    },
+  };
+}
+
+export function sourceBlockRoute(service: Service): CommandRoute<BlockFields> {
+  return {
+    name: "source_block",
+    method: "POST",
+    path: "/api/v1/dataplane/sources",
+    access: "operator",
+    body: { ...fieldCheck(SourceBlockFields), schema: SourceBlockRequest },
+    about: {
+      summary: "Drop the packets from a source to a victim for a time, or refresh that",
+      answers: {
+        200: { text: "The block.", schema: SourceBlockWire },
+        409: { text: "There is no data plane, or policy refuses." },
+      },
+    },
+    audit: auditOf("source_block"),
+    handle: (call, fields) => {
+      const { ttl_seconds: ttlSeconds, reason = "" } = fields;
+      return onOwnVictim(service, call, fields, ttlRefusal(ttlSeconds), (pair) => {
+        const answer = service.blockSource({ ...pair, ttlSeconds, reason: reason.toWellFormed() });
+        if (answer.kind === "refused") return { kind: "source_block_refused", refusal: answer.refusal };
+        return outcomeOf("blocked", answer.view, answer.view.block.reason);
+      });
+    },
+  };
+}
+
+export function sourceUnblockRoute(service: Service): CommandRoute<UnblockFields> {
+  return {
+    name: "source_unblock",
+    method: "POST",
+    path: "/api/v1/dataplane/sources/unblock",
+    access: "operator",
+    body: fieldCheck(SourceUnblockRequest),
+    about: {
+      summary: "End the block of a source for a victim",
+      answers: {
+        200: { text: "The block that was removed.", schema: SourceBlockWire },
+        404: { text: "The pair has no live block." },
+        409: { text: "There is no data plane." },
+      },
+    },
+    audit: auditOf("source_unblock"),
+    handle: (call, fields) =>
+      onOwnVictim(service, call, fields, null, (pair) => {
+        const answer = service.unblockSource(pair);
+        if (answer.kind === "done") return outcomeOf("removed", answer.view, fields.reason ?? "");
+        if (answer.refusal === "not_blocked") return { kind: "no_source_block" };
+        return { kind: "source_block_refused", refusal: answer.refusal };
+      }),
+  };
+}
+
+/** Bad input comes first, then the tenant of the victim, and the state of things last (choices, section 6). */
+function onOwnVictim(
+  service: Service,
+  { principal }: Call,
+  fields: UnblockFields,
+  refusal: Refusal | null,
+  act: (pair: Pair) => Outcome | Refusal,
+): Outcome | Refusal {
+  const pair = readPair(fields);
+  if ("kind" in pair) return pair;
+  const badInput = refusal ?? reasonRefusal(fields.reason ?? "");
+  if (badInput !== null) return badInput;
+  return service.tenancy().owns(principal, pair.victim) ? act(pair) : { kind: "foreign_target" };
+}
+
+function readPair(fields: UnblockFields): Pair | Refusal {
+  const victim = parseAddress(fields.victim);
+  if (victim === null) return { kind: "invalid_ip", text: fields.victim };
+  const source = parseAddress(fields.source);
+  if (source === null) return { kind: "invalid_ip", text: fields.source };
+  if (addressFamily(victim) === addressFamily(source)) return { source, victim };
+  return { kind: "invalid_body", detail: "victim and source are of different address families" };
+}
+
+function ttlRefusal(seconds: number): Refusal | null {
+  if (Number.isInteger(seconds) && seconds >= 1 && seconds <= SOURCE_BLOCK_SECONDS_MAX) return null;
+  return { kind: "invalid_body", detail: `ttl_seconds must be a whole number from 1 to ${SOURCE_BLOCK_SECONDS_MAX}` };
+}
+
+function reasonRefusal(reason: string): Refusal | null {
+  if (reason.length <= SOURCE_BLOCK_REASON_MAX || Array.from(reason).length <= SOURCE_BLOCK_REASON_MAX) return null;
+  return { kind: "invalid_body", detail: `reason has more than ${SOURCE_BLOCK_REASON_MAX} characters` };
+}
+
+function outcomeOf(result: "blocked" | "removed", view: SourceBlockView, reason: string): Outcome {
+  const response = jsonAnswer(200, sourceBlockToWire(view));
+  return { kind: "outcome", response, result, reason, dryRun: view.dryRun };
+}
+
+/** Named as soon as both addresses can be read, whatever else is wrong. */
+function auditOf(action: "source_block" | "source_unblock"): AuditRule<UnblockFields> {
+  return {
+    action,
+    targetType: "source",
+    target: (_, fields) => {
+      const [source, victim] = [parseAddress(fields?.source ?? ""), parseAddress(fields?.victim ?? "")];
+      return source === null || victim === null ? "" : pairName({ source, victim });
+    },
+  };
+}
