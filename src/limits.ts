@@ -21,6 +21,8 @@ export const CARPET_PREFIXES_MAX = 65_536;
 export const CARPETS_MAX = 64;
 /** What is normal of hosts, beside `capture.max_hosts`: of hostgroups as a whole. */
 export const BASELINE_GROUPS_MAX = 1025;
+/** Hosts whose normal is kept by hour of the week, 536 bytes a direction: 35 MB, or 70. */
+export const SEASONAL_HOSTS_MAX = 65_536;
 /** Prefixes in all networks and hostgroups. */
 export const PREFIXES_MAX = 100_000;
 /** Bytes of a configuration file. */

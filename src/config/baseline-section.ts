@@ -14,6 +14,7 @@ export const BaselineSection = Type.Object(
     factor: Type.Number({ ...FACTOR, default: 3 }),
     half_life_seconds: integer(...HALF_LIFE, 3600),
     warmup_seconds: integer(...WARMUP, 600),
+    seasonal: Type.Boolean({ default: false }),
     /** Required: without it a host that is all but silent would be attacked by its first visitors. */
     floor: Type.Object(FLOORS, closed),
   },
@@ -27,6 +28,7 @@ export const GroupBaseline = Type.Object(
     factor: Type.Optional(Type.Number(FACTOR)),
     half_life_seconds: Type.Optional(integer(...HALF_LIFE)),
     warmup_seconds: Type.Optional(integer(...WARMUP)),
+    seasonal: Type.Optional(Type.Boolean()),
     floor: Type.Optional(Type.Partial(Type.Object(FLOORS, closed))),
   },
   closed,
@@ -39,11 +41,19 @@ export interface BaselineConfig {
   readonly halfLifeSeconds: number;
   /** Seconds with traffic that must have been seen before the normal rate is believed. */
   readonly warmupSeconds: number;
+  /** Whether the normal is kept by hour of the week as well. */
+  readonly seasonal: boolean;
   /** The base trio; no limit is below it. */
   readonly floor: readonly number[];
 }
 
-const DEFAULTS: BaselineConfig = { factor: 3, halfLifeSeconds: 3600, warmupSeconds: 600, floor: [] };
+const DEFAULTS: BaselineConfig = {
+  factor: 3,
+  halfLifeSeconds: 3600,
+  warmupSeconds: 600,
+  seasonal: false,
+  floor: [],
+};
 
 /** null: off. A floor is whole, its own or inherited: a rule between the keys says so. */
 export function buildBaseline(
@@ -57,6 +67,7 @@ export function buildBaseline(
     factor: file.factor ?? base.factor,
     halfLifeSeconds: file.half_life_seconds ?? base.halfLifeSeconds,
     warmupSeconds: file.warmup_seconds ?? base.warmupSeconds,
+    seasonal: file.seasonal ?? base.seasonal,
     floor: METRICS.slice(0, BASE_TRIO).map(
       (metric, i) => file.floor?.[metric as keyof typeof FLOORS] ?? base.floor[i] ?? 0,
     ),

@@ -113,6 +113,7 @@ describe("defaults", () => {
       factor: 3,
       halfLifeSeconds: 3600,
       warmupSeconds: 600,
+      seasonal: false,
       floor: [1, 2, 3],
     });
   });
@@ -198,8 +199,8 @@ describe("a full file", () => {
   test("gives a hostgroup what it does not set of the baseline, unless it is off there", () => {
     const floor = [5000, 50, 1000];
     expect(config.hostgroups.map(({ baseline }) => baseline)).toEqual([
-      { factor: 2.5, halfLifeSeconds: 7200, warmupSeconds: 60, floor },
-      { factor: 4, halfLifeSeconds: 7200, warmupSeconds: 60, floor: [9000, 50, 1000] },
+      { factor: 2.5, halfLifeSeconds: 7200, warmupSeconds: 60, seasonal: true, floor },
+      { factor: 4, halfLifeSeconds: 7200, warmupSeconds: 60, seasonal: false, floor: [9000, 50, 1000] },
       null,
     ]);
   });

@@ -72,6 +72,7 @@ test("the reason tells the shares of all packets", () => {
   expect(reason).toEqual({
     thresholdSource: "static",
     baseline: null,
+    normalOf: "recent",
     baselineConfigured: false,
     warmupRemainingSeconds: null,
     shares: { udp: 0.9, syn: 0.05, tcp: 0.1, icmp: 0, frag: 0.9 },

@@ -10,7 +10,7 @@ import { type AllRates, BaselineLearner } from "./baseline-learner.ts";
 import { Baselines } from "./baselines.ts";
 import { CarpetScan } from "./carpet-scan.ts";
 
-const BASELINE = { factor: 3, halfLifeSeconds: 60, warmupSeconds: 0, floor: [1, 1, 1] };
+const BASELINE = { factor: 3, halfLifeSeconds: 60, warmupSeconds: 0, seasonal: false, floor: [1, 1, 1] };
 const GROUP = hostgroup({ pps: 1000 }, { baseline: BASELINE, thresholdsOutgoing: thresholds({ pps: 1000 }) });
 const WHOLE = hostgroup({ pps: 1000 }, { name: "whole", baseline: BASELINE, calculation: "total" });
 

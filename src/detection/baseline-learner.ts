@@ -60,6 +60,7 @@ export class BaselineLearner {
     const { source, hostgroups, carpets } = this.#options;
     const last = this.#lastSeconds;
     this.#lastSeconds = nowSeconds;
+    this.#options.baselines.beginPass(nowSeconds);
     if (last === null || !this.hasWork) return;
     const moment = { nowSeconds: Math.floor(nowSeconds), seconds: Math.min(nowSeconds - last, SECONDS_MAX) };
     this.#learnGroups(moment);

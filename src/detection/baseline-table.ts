@@ -5,6 +5,7 @@
  * the one that knows least.
  */
 import { BASE_TRIO } from "../traffic/rates.ts";
+import type { SeasonTable } from "./baseline-seasons.ts";
 
 /** Rows looked at for one that may go. */
 const CANDIDATES = 16;
@@ -12,6 +13,9 @@ const CANDIDATES = 16;
 export const STAYS_SECONDS = 600;
 /** Far beyond any warm-up; counting on would lose the seconds in a float's rounding. */
 export const LEARNED_MAX = 1e7;
+
+/** First byte of the key of a hostgroup as a whole. */
+export const GROUP_KEY = 0xff;
 
 const KEY_WORDS = 4;
 /** Words of a row: the key, when it was heard, and for each direction the seconds learned and the base trio. */
@@ -46,6 +50,8 @@ export class BaselineTable {
   #hand = 0;
   /** Keys that found no row. */
   refused = 0;
+  /** null until a hostgroup asks for it. */
+  seasons: SeasonTable | null = null;
 
   constructor({ capacity, directions, seed }: BaselineTableOptions) {
     this.directions = directions;
@@ -84,6 +90,7 @@ export class BaselineTable {
         return NONE;
       }
       this.#removeSlot(row);
+      this.seasons?.giveUp(row);
       slot = this.#slotOfKey();
     }
     this.#slots[slot] = row + 1;
@@ -121,6 +128,11 @@ export class BaselineTable {
 
   setHeard(row: number, nowSeconds: number): void {
     this.#words[row * this.#stride + HEARD] = nowSeconds;
+  }
+
+  /** Not a hostgroup as a whole: that has the first byte of multicast, which no host has. */
+  isHost(row: number): boolean {
+    return ((this.#words[row * this.#stride] as number) & 0xff) !== GROUP_KEY;
   }
 
   /** 16 bytes into `out`. */

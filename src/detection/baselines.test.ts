@@ -6,7 +6,14 @@ import { addressToBytes } from "../net/address.ts";
 import type { RatesWire } from "../traffic/rates.ts";
 import { Baselines } from "./baselines.ts";
 
-const BASELINE: BaselineConfig = { factor: 3, halfLifeSeconds: 60, warmupSeconds: 10, floor: [100, 10, 50] };
+const BASELINE: BaselineConfig = {
+  factor: 3,
+  halfLifeSeconds: 60,
+  warmupSeconds: 10,
+  seasonal: false,
+  floor: [100, 10, 50],
+};
+const STATIC = { baseline: null, normalOf: "recent", warmupRemainingSeconds: null } as const;
 const LIMITS = { pps: 10_000, mbps: 1000, flows_per_sec: 500, tcp_syn_pps: 77 };
 
 function harness(
@@ -31,10 +38,10 @@ describe("a limit", () => {
   test("is the threshold until enough traffic was seen", () => {
     const { baselines, learner, learn, limits } = harness();
     expect(limits()).toEqual(thresholds(LIMITS));
-    expect(baselines.origin(learner, 0)).toEqual({ baseline: null, warmupRemainingSeconds: 10 });
+    expect(baselines.origin(learner, 0)).toEqual({ ...STATIC, warmupRemainingSeconds: 10 });
     learn({ pps: 1000 }, 9);
     expect(limits()).toEqual(thresholds(LIMITS));
-    expect(baselines.origin(learner, 0)).toEqual({ baseline: null, warmupRemainingSeconds: 1 });
+    expect(baselines.origin(learner, 0)).toEqual({ ...STATIC, warmupRemainingSeconds: 1 });
     learn({ pps: 1000 }, 1);
     expect(limits().slice(0, 4)).toEqual([3000, 10, 50, 0]);
   });
@@ -47,11 +54,12 @@ describe("a limit", () => {
     const origin = (metric: number) => baselines.origin(learner, metric);
     expect(origin(0)).toEqual({
       baseline: { normal: 1000, factor: 3, floor: 100, ceiling: 10_000 },
+      normalOf: "recent",
       warmupRemainingSeconds: null,
     });
     expect(origin(1).baseline).toEqual({ normal: 1, factor: 3, floor: 10, ceiling: 1000 });
     // The threshold is what holds, and of the parts of the traffic nothing is learned.
-    for (const metric of [2, 9]) expect(origin(metric)).toEqual({ baseline: null, warmupRemainingSeconds: null });
+    for (const metric of [2, 9]) expect(origin(metric)).toEqual(STATIC);
   });
 
   test("of a metric that is not judged stays off", () => {

@@ -1,13 +1,16 @@
 /**
  * Limits learned from each subject's own traffic (choices, section 2: `baseline`): what is normal is an exponentially
  * weighted mean of the base trio over the seconds in which the subject was heard, so that silence neither teaches nor
- * forgets. A limit is min(ceiling, max(floor, normal × factor)); the ceiling is the static threshold.
+ * forgets. With `seasonal`, an hour of the week that was learned in an earlier week has a normal of its own. A limit is
+ * min(ceiling, max(floor, normal × factor)); the ceiling is the static threshold.
  */
 import { createHash } from "node:crypto";
 import type { BaselineConfig } from "../config/baseline-section.ts";
 import type { Hostgroup, Thresholds } from "../config/config.ts";
+import { BASELINE_GROUPS_MAX, SEASONAL_HOSTS_MAX } from "../limits.ts";
 import { BASE_TRIO, type Direction, METRICS, type Rates } from "../traffic/rates.ts";
-import { BaselineTable, type BaselineTableOptions, LEARNED_MAX } from "./baseline-table.ts";
+import { HOUR_SECONDS, type HourMoment, SEASON_STAYS_SECONDS, SeasonTable } from "./baseline-seasons.ts";
+import { BaselineTable, type BaselineTableOptions, GROUP_KEY, LEARNED_MAX } from "./baseline-table.ts";
 
 /** Who is judged, and the 16 bytes by which what is normal of it is found. */
 export interface Learner {
@@ -41,21 +44,34 @@ export interface LimitOrigin {
     readonly floor: number;
     readonly ceiling: number;
   } | null;
+  /** What the normal is of, where the baseline held: the hosts' recent traffic, or this hour in earlier weeks. */
+  readonly normalOf: "recent" | "hour_of_week";
   /** null: believed already, or nothing is learned of the metric. */
   readonly warmupRemainingSeconds: number | null;
 }
 
 const SILENT: readonly number[] = [0, 0, 0];
 
+export type BaselinesOptions = BaselineTableOptions & {
+  /** Hosts that are learned by hour of the week at most; SEASONAL_HOSTS_MAX if absent. */
+  readonly seasonalHosts?: number;
+};
+
 export class Baselines {
-  readonly #options: BaselineTableOptions;
+  readonly #options: BaselinesOptions;
   /** null until a hostgroup has a baseline. */
   #table: BaselineTable | null = null;
   readonly #limits = new Float64Array(METRICS.length);
   #weight = { seconds: 0, halfLifeSeconds: 0, value: 0 };
   readonly #groupKeys = new Map<string, Uint8Array>();
+  /** As of the pass that learns now, or did last. */
+  #moment: HourMoment = { hour: 0, intoSeconds: 0 };
+  #idleSeconds = 0;
+  readonly #isIdle = (row: number) => (this.#table?.heardSeconds(row) ?? 0) < this.#idleSeconds;
+  /** Base trio of the subject that is learned from. */
+  readonly #counted = new Float32Array(BASE_TRIO);
 
-  constructor(options: BaselineTableOptions) {
+  constructor(options: BaselinesOptions) {
     this.#options = options;
   }
 
@@ -63,7 +79,20 @@ export class Baselines {
     if (this.#table === null && hostgroups.some(({ baseline }) => baseline !== null)) {
       this.#table = new BaselineTable(this.#options);
     }
+    const table = this.#table;
+    if (table !== null && table.seasons === null && hostgroups.some(({ baseline }) => baseline?.seasonal === true)) {
+      const { capacity, directions, seasonalHosts = SEASONAL_HOSTS_MAX } = this.#options;
+      const [hosts, groups] = [Math.min(capacity, seasonalHosts), BASELINE_GROUPS_MAX];
+      table.seasons = new SeasonTable({ rows: capacity, directions, hosts, groups });
+    }
     this.#groupKeys.clear();
+  }
+
+  /** Before each pass: which hour of the week it is, for what is learned and for limits until the next. Unix time. */
+  beginPass(nowSeconds: number): void {
+    this.#moment = { hour: Math.floor(nowSeconds / HOUR_SECONDS), intoSeconds: nowSeconds % HOUR_SECONDS };
+    this.#idleSeconds = nowSeconds - SEASON_STAYS_SECONDS;
+    this.#table?.seasons?.beginPass();
   }
 
   get table(): BaselineTable | null {
@@ -75,8 +104,7 @@ export class Baselines {
     let keys = this.#groupKeys.get(group.name);
     if (keys === undefined) {
       keys = createHash("sha256").update(group.name).digest().subarray(0, 16);
-      // ff00::/8 is multicast.
-      keys[0] = 0xff;
+      keys[0] = GROUP_KEY;
       this.#groupKeys.set(group.name, keys);
     }
     return { keys, at: 0, group, direction };
@@ -93,7 +121,7 @@ export class Baselines {
     for (let i = 0; i < METRICS.length; i++) this.#limits[i] = thresholds[i] as number;
     for (let i = 0; i < BASE_TRIO; i++) {
       const ceiling = thresholds[i] as number;
-      if (ceiling > 0) this.#limits[i] = limitOf(baseline, i, this.#normal(row, direction, i), ceiling);
+      if (ceiling > 0) this.#limits[i] = limitOf(baseline, i, this.#normal(row, learner, i), ceiling);
     }
     return this.#limits;
   }
@@ -105,26 +133,29 @@ export class Baselines {
     if (baseline === null || this.#table === null || metric >= BASE_TRIO) return STATIC;
     const row = this.#table.find(learner.keys, learner.at);
     const remaining = this.#warmupRemaining(row, direction, baseline);
-    if (remaining > 0) return { baseline: null, warmupRemainingSeconds: remaining };
-    const normal = this.#normal(row, direction, metric);
+    if (remaining > 0) return { ...STATIC, warmupRemainingSeconds: remaining };
+    const normal = this.#normal(row, learner, metric);
     if (limitOf(baseline, metric, normal, ceiling) === ceiling) return STATIC;
     const { factor, floor } = baseline;
-    return { baseline: { normal, factor, floor: floor[metric] as number, ceiling }, warmupRemainingSeconds: null };
+    const limit = { normal, factor, floor: floor[metric] as number, ceiling };
+    return { baseline: limit, normalOf: this.#normalOf(row, learner), warmupRemainingSeconds: null };
   }
 
   /** The base trio; null: nothing is learned of the group's hosts. */
-  normal({ keys, at, group, direction }: Learner): readonly number[] | null {
+  normal(learner: Learner): readonly number[] | null {
+    const { keys, at, group } = learner;
     if (group.baseline === null || group.calculation === "total") return null;
     const row = this.#table?.find(keys, at) ?? -1;
     if (row < 0) return SILENT;
-    return [0, 1, 2].map((metric) => this.#normal(row, direction, metric));
+    return [0, 1, 2].map((metric) => this.#normal(row, learner, metric));
   }
 
   /** Of the base trio only the packets; null also where nothing was learned yet. */
-  normalPps({ keys, at, group, direction }: Learner): number | null {
+  normalPps(learner: Learner): number | null {
+    const { keys, at, group } = learner;
     if (group.baseline === null || group.calculation === "total") return null;
     const row = this.#table?.find(keys, at) ?? -1;
-    return row < 0 ? null : this.#normal(row, direction, 0);
+    return row < 0 ? null : this.#normal(row, learner, 0);
   }
 
   /** `seconds` of traffic at these rates. Not to be called for an attack, nor for silence. */
@@ -148,15 +179,21 @@ export class Baselines {
     const isBelieved = before > 0 && before >= baseline.warmupSeconds;
     // At first the plain mean: a young host is not weighed down by the zero that it began with.
     const weight = Math.max(this.#steadyWeight(seconds, baseline.halfLifeSeconds), seconds / learned);
+    // Of a host that is not believed yet it would be what nothing was clamped of.
+    const place = isBelieved ? this.#placeFor(row, group) : -1;
+    if (place >= 0) table.seasons?.turn(place, side, this.#moment, values, at + 1);
     for (let i = 0; i < BASE_TRIO; i++) {
-      const normal = values[at + 1 + i] as number;
+      const recent = values[at + 1 + i] as number;
+      const normal = place < 0 ? recent : this.#normal(row, learner, i);
       const rate = rates[from + i] as number;
       // What crawls up under the limit raises it by no more than the limit allows.
       const counted = isBelieved
         ? Math.min(rate, Math.max(baseline.floor[i] as number, normal * baseline.factor))
         : rate;
-      values[at + 1 + i] = normal + weight * (counted - normal);
+      values[at + 1 + i] = recent + weight * (counted - recent);
+      this.#counted[i] = counted;
     }
+    if (place >= 0) table.seasons?.learn(place, side, this.#counted, seconds);
     values[at] = Math.min(learned, LEARNED_MAX);
     table.setHeard(row, nowSeconds);
   }
@@ -175,14 +212,34 @@ export class Baselines {
     return warmupSeconds - (row < 0 ? 0 : (this.#table?.learnedSeconds(row, side) ?? 0));
   }
 
-  #normal(row: number, direction: Direction, metric: number): number {
+  #normal(row: number, { group, direction }: Learner, metric: number): number {
     const side = direction === "incoming" ? 0 : 1;
     const table = this.#table;
-    return row < 0 || table === null || side >= table.directions ? 0 : table.normal(row, side, metric);
+    if (row < 0 || table === null || side >= table.directions) return 0;
+    const recent = table.normal(row, side, metric);
+    const { seasons } = table;
+    if (seasons === null || group.baseline?.seasonal !== true) return recent;
+    const place = seasons.find(row);
+    return place < 0 ? recent : seasons.normal(place, side, metric, this.#moment, recent);
+  }
+
+  #normalOf(row: number, { group, direction }: Learner): LimitOrigin["normalOf"] {
+    const seasons = this.#table?.seasons ?? null;
+    if (row < 0 || seasons === null || group.baseline?.seasonal !== true) return "recent";
+    const place = seasons.find(row);
+    const isLearned = place >= 0 && seasons.isLearned(place, direction === "incoming" ? 0 : 1, this.#moment.hour);
+    return isLearned ? "hour_of_week" : "recent";
+  }
+
+  /** -1: it is not learned by hour of the week. */
+  #placeFor(row: number, { baseline, calculation }: Hostgroup): number {
+    const seasons = this.#table?.seasons ?? null;
+    if (seasons === null || baseline?.seasonal !== true) return -1;
+    return seasons.findOrAdd(row, calculation !== "total", this.#isIdle);
   }
 }
 
-const STATIC: LimitOrigin = { baseline: null, warmupRemainingSeconds: null };
+const STATIC: LimitOrigin = { baseline: null, normalOf: "recent", warmupRemainingSeconds: null };
 
 function limitOf({ factor, floor }: BaselineConfig, metric: number, normal: number, ceiling: number): number {
   return Math.min(ceiling, Math.max(floor[metric] as number, normal * factor));

@@ -172,7 +172,7 @@ describe("a hostgroup judged as a whole", () => {
 });
 
 describe("a learned limit", () => {
-  const baseline = { factor: 3, halfLifeSeconds: 60, warmupSeconds: 10, floor: [100, 1000, 1000] };
+  const baseline = { factor: 3, halfLifeSeconds: 60, warmupSeconds: 10, seasonal: false, floor: [100, 1000, 1000] };
   const GROUP = hostgroup({ pps: 1000, mbps: 100 }, { baseline });
   const at = (monotonicMs: number) => ({ wallMs: 0, monotonicMs });
   const setUp = (learnedSeconds: number, pps: number) => {

@@ -8,7 +8,7 @@ import { BaselineLearner } from "./baseline-learner.ts";
 import { Baselines } from "./baselines.ts";
 import { LearningLoop } from "./learning-loop.ts";
 
-const BASELINE = { factor: 3, halfLifeSeconds: 60, warmupSeconds: 0, floor: [1, 1, 1] };
+const BASELINE = { factor: 3, halfLifeSeconds: 60, warmupSeconds: 0, seasonal: false, floor: [1, 1, 1] };
 
 function harness({ isOn = true } = {}) {
   const clock = new ManualClock();

@@ -7,6 +7,8 @@ export interface Reason {
   readonly thresholdSource: "static" | "baseline";
   /** How the limit came about, when it was learned. */
   readonly baseline: LimitOrigin["baseline"];
+  /** What the learned normal is of. */
+  readonly normalOf: LimitOrigin["normalOf"];
   readonly baselineConfigured: boolean;
   /** null: the threshold would hold with a warm baseline as well, or there is none. */
   readonly warmupRemainingSeconds: number | null;
@@ -20,7 +22,12 @@ export const DOMINANT_SHARE_GATE = 0.5;
 
 const SHARES = { udp: "udp_pps", syn: "tcp_syn_pps", tcp: "tcp_pps", icmp: "icmp_pps", frag: "frag_pps" } as const;
 
-const NO_BASELINE = { baseline: null, baselineConfigured: false, warmupRemainingSeconds: null };
+const NO_BASELINE = {
+  baseline: null,
+  normalOf: "recent",
+  baselineConfigured: false,
+  warmupRemainingSeconds: null,
+} as const;
 
 export function explain(
   rates: Rates,
@@ -32,6 +39,7 @@ export function explain(
   return {
     thresholdSource: limit.baseline === null ? "static" : "baseline",
     baseline: limit.baseline,
+    normalOf: limit.normalOf,
     baselineConfigured: limit.baselineConfigured,
     warmupRemainingSeconds: limit.warmupRemainingSeconds,
     shares: {

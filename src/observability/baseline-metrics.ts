@@ -4,9 +4,17 @@ import { setCounter } from "./capture-metrics.ts";
 
 const OPERATIONS = ["load", "save", "learn"] as const;
 
+/** How much of a table is taken, and how often there was no room. */
+interface Filled {
+  readonly count: number;
+  readonly refused: number;
+}
+
 export class BaselineMetrics {
   readonly #known: Gauge;
   readonly #refused: Counter;
+  readonly #seasonal: Gauge;
+  readonly #seasonalRefused: Counter;
   readonly #faults: Counter<"operation">;
 
   constructor(registry: Registry) {
@@ -15,6 +23,16 @@ export class BaselineMetrics {
     this.#refused = new Counter({
       name: "svc_baselines_refused_total",
       help: "Times that a host was not learned from because the table of baselines was full.",
+      registers,
+    });
+    this.#seasonal = new Gauge({
+      name: "svc_baselines_seasonal",
+      help: "Hosts and hostgroups whose baseline is kept by hour of the week.",
+      registers,
+    });
+    this.#seasonalRefused = new Counter({
+      name: "svc_baselines_seasonal_refused_total",
+      help: "Times that a host was not learned by hour of the week because all places were taken.",
       registers,
     });
     this.#faults = new Counter({
@@ -30,8 +48,10 @@ export class BaselineMetrics {
     this.#faults.inc({ operation });
   }
 
-  set({ count, refused }: { readonly count: number; readonly refused: number }): void {
+  set({ count, refused, seasons }: Filled & { readonly seasons: Filled | null }): void {
     this.#known.set(count);
     setCounter(this.#refused, refused);
+    this.#seasonal.set(seasons?.count ?? 0);
+    setCounter(this.#seasonalRefused, seasons?.refused ?? 0);
   }
 }

@@ -2,7 +2,12 @@
 import type { Attack } from "../detection/attack.ts";
 
 const NO_FINDINGS = { carpet: null, classification: null } as const;
-const NO_BASELINE = { baseline: null, baselineConfigured: false, warmupRemainingSeconds: null } as const;
+const NO_BASELINE = {
+  baseline: null,
+  normalOf: "recent",
+  baselineConfigured: false,
+  warmupRemainingSeconds: null,
+} as const;
 
 /** Of a sample that was taken when nobody could tell where sources are. */
 const NO_ORIGINS = { origins: null } as const;

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { SeasonTable } from "../detection/baseline-seasons.ts";
 import { BaselineTable } from "../detection/baseline-table.ts";
 import { BaselineFile } from "./baseline-file.ts";
 
@@ -120,4 +121,98 @@ describe("what is normal", () => {
     await kept.load(loaded, 1000);
     expect([loaded.normal(0, 0, 0), loaded.normal(0, 0, 1), loaded.normal(0, 0, 2)]).toEqual([0, 0, 1]);
   });
+
+  test("by hour of the week is there again after months, with the hour that was going on", async () => {
+    const kept = file();
+    await kept.save(withSeasons(filled(1000), 300), 1500);
+    const loaded = withSeasons(table(), 0);
+    expect(await kept.load(loaded, 1e7)).toBe(1000);
+    expect(loaded.seasons?.count).toBe(300);
+    for (const n of [0, 127, 128, 299]) {
+      const place = loaded.seasons?.find(loaded.find(key(n), 0)) ?? -1;
+      for (const side of [0, 1]) {
+        const { hour, state, codes } = memoryOf(loaded, place, side);
+        expect([...hour, ...state]).toEqual([n + side, 1, 2, 3, 4, 5, 6, 7]);
+        expect(new Set(codes)).toEqual(new Set([(n + side) % 256]));
+      }
+    }
+    expect(loaded.seasons?.find(loaded.find(key(300), 0))).toBe(-1);
+  });
+
+  test("without hours of the week is kept as earlier builds kept it, and theirs is taken up", async () => {
+    const kept = file();
+    await kept.save(filled(3), 1000);
+    const bytes = readFileSync(kept.path);
+    expect([bytes.readUInt32LE(4), bytes.length]).toEqual([1, 16 + 3 * (16 + 4 + 2 * 16)]);
+    const loaded = withSeasons(table(), 0);
+    expect(await kept.load(loaded, 1000)).toBe(3);
+    expect([loaded.count, loaded.seasons?.count]).toEqual([3, 0]);
+  });
+
+  test("by hour of the week is left out where nobody asks for it", async () => {
+    const kept = file();
+    await kept.save(withSeasons(filled(5), 5), 1000);
+    const loaded = table();
+    expect(await kept.load(loaded, 1000)).toBe(5);
+    expect([loaded.count, loaded.seasons]).toEqual([5, null]);
+  });
+
+  test("by hour of the week gives way to what was learned since the start, and to the bound", async () => {
+    const kept = file();
+    await kept.save(withSeasons(filled(5), 5), 1000);
+    const running = withSeasons(table(), 0, 2);
+    running.findOrAdd(key(3), 0, 2000);
+    const place = running.seasons?.findOrAdd(running.find(key(3), 0), true, () => false) ?? -1;
+    memoryOf(running, place, 0).codes.fill(99);
+    await kept.load(running, 2000);
+    expect(running.seasons?.count).toBe(2);
+    expect(memoryOf(running, place, 0).codes[0]).toBe(99);
+  });
+
+  test("by hour of the week of a file that is cut off is taken up as far as it goes, and said so", async () => {
+    const kept = file();
+    await kept.save(withSeasons(filled(300), 300), 1000);
+    writeFileSync(kept.path, readFileSync(kept.path).subarray(0, -100));
+    const loaded = withSeasons(table(), 0);
+    expect(await faultOf(kept.load(loaded, 1000))).toContain("ends early");
+    expect([loaded.count, loaded.seasons?.count]).toEqual([300, 256]);
+  });
+
+  test("by hour of the week of a row that goes to another while it is written is left out", async () => {
+    const kept = file();
+    const running = withSeasons(filled(300), 300);
+    const { seasons } = running;
+    if (seasons === null) throw new Error("no seasons");
+    // The list of them is made before the first byte is written.
+    const rows = seasons.rows.bind(seasons);
+    seasons.rows = () => {
+      const listed = rows();
+      seasons.giveUp(running.find(key(299), 0));
+      return listed;
+    };
+    await kept.save(running, 1000);
+    const loaded = withSeasons(table(), 0);
+    await kept.load(loaded, 1000);
+    expect([loaded.count, loaded.seasons?.count]).toEqual([300, 299]);
+  });
 });
+
+/** The first `count` rows have a place, each with bytes of its own. */
+function withSeasons(made: BaselineTable, count: number, hosts = 1000): BaselineTable {
+  made.seasons = new SeasonTable({ rows: 20_000, directions: made.directions, hosts, groups: 1 });
+  for (let n = 0; n < count; n++) {
+    const place = made.seasons.findOrAdd(made.find(key(n), 0), true, () => false);
+    for (let side = 0; side < made.directions; side++) {
+      const { hour, state, codes } = memoryOf(made, place, side);
+      hour[0] = n + side;
+      state.set([1, 2, 3, 4, 5, 6, 7]);
+      codes.fill(n + side);
+    }
+  }
+  return made;
+}
+
+function memoryOf({ seasons }: BaselineTable, place: number, side: number) {
+  if (seasons === null) throw new Error("no seasons");
+  return seasons.memory(place, side);
+}

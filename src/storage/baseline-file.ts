@@ -4,16 +4,23 @@
  */
 import { type FileHandle, open, rename } from "node:fs/promises";
 import { join } from "node:path";
+import { SEASON_STAYS_SECONDS, SLOT_BYTES, STATE_WORDS } from "../detection/baseline-seasons.ts";
 import type { BaselineTable } from "../detection/baseline-table.ts";
 import type { BaselineKeeper } from "../detection/learning-loop.ts";
 import { BASE_TRIO } from "../traffic/rates.ts";
 
-/** "FWBL" and a version, little endian; then directions and rows; then the rows. */
+/**
+ * "FWBL" and a version, little endian; then directions and rows; then the rows. In version 2 the number of seasons follows,
+ * and they. Without any the file is of version 1, which earlier builds read as well.
+ */
 const MAGIC = 0x4c425746;
 const VERSION = 1;
+const SEASONS_VERSION = 2;
 const HEADER_BYTES = 16;
 /** Written or read before others have their turn: a millisecond or two, the first touch of the memory included. */
 const SLICE_ROWS = 1024;
+/** They are ten times as large. */
+const SLICE_SEASONS = 128;
 
 type Directions = BaselineTable["directions"];
 
@@ -29,11 +36,15 @@ export class BaselineFile implements BaselineKeeper {
     const file = await open(unfinished, "w", 0o640);
     try {
       const { count, directions } = table;
-      const header = new DataView(new ArrayBuffer(HEADER_BYTES));
-      for (const [i, word] of [MAGIC, VERSION, directions, count].entries()) header.setUint32(4 * i, word, true);
-      await file.write(new Uint8Array(header.buffer));
+      const seasons = table.seasons?.rows() ?? [];
+      const version = seasons.length === 0 ? VERSION : SEASONS_VERSION;
+      await file.write(words(MAGIC, version, directions, count));
       for (let row = 0; row < count; row += SLICE_ROWS) {
         await file.write(rowsToBytes(table, row, Math.min(count, row + SLICE_ROWS), nowSeconds));
+      }
+      if (version === SEASONS_VERSION) await file.write(words(seasons.length));
+      for (let i = 0; i < seasons.length; i += SLICE_SEASONS) {
+        await file.write(seasonsToBytes(table, seasons.slice(i, i + SLICE_SEASONS)));
       }
       await file.sync();
     } finally {
@@ -49,13 +60,15 @@ export class BaselineFile implements BaselineKeeper {
     try {
       const header = await read(file, HEADER_BYTES);
       const [magic, version, directions, count = 0] = [0, 4, 8, 12].map((at) => header.getUint32(at, true));
-      if (magic !== MAGIC || version !== VERSION || (directions !== 1 && directions !== 2)) {
+      const isKnown = magic === MAGIC && (version === VERSION || version === SEASONS_VERSION);
+      if (!isKnown || (directions !== 1 && directions !== 2)) {
         throw new Error(`${this.path} is of no version that this build knows: what is normal is learned anew`);
       }
       for (let row = 0; row < count; row += SLICE_ROWS) {
         const rows = Math.min(SLICE_ROWS, count - row);
         takeRows(table, await read(file, rows * rowBytes(directions)), directions, nowSeconds);
       }
+      if (version === SEASONS_VERSION) await loadSeasons(file, table, directions, nowSeconds);
       return count;
     } finally {
       await file.close();
@@ -98,6 +111,72 @@ function takeRows(table: BaselineTable, bytes: DataView, directions: Directions,
       for (let i = 0; i < BASE_TRIO; i++) table.setNormal(row, direction, i, number(bytes, from + 4 * (i + 1)));
     }
   }
+}
+
+/** Key, and for each direction the hour, the rest of the state and the codes. */
+function seasonBytes(directions: Directions): number {
+  return 16 + directions * (4 * STATE_WORDS + SLOT_BYTES);
+}
+
+/** One whose row went to another while the file was written has a key of zeros, under which nothing is found. */
+function seasonsToBytes(table: BaselineTable, rows: readonly number[]): Uint8Array {
+  const { seasons, directions } = table;
+  const bytes = new Uint8Array(rows.length * seasonBytes(directions));
+  const view = new DataView(bytes.buffer);
+  for (const [i, row] of rows.entries()) {
+    const place = seasons?.find(row) ?? -1;
+    if (seasons === null || place < 0) continue;
+    let at = i * seasonBytes(directions);
+    table.copyKey(row, view, at);
+    at += 16;
+    for (let side = 0; side < directions; side++) {
+      const { hour, state, codes } = seasons.memory(place, side);
+      view.setUint32(at, hour[0] as number, true);
+      for (const [word, value] of state.entries()) view.setFloat32(at + 4 * (word + 1), value, true);
+      bytes.set(codes, at + 4 * STATE_WORDS);
+      at += 4 * STATE_WORDS + SLOT_BYTES;
+    }
+  }
+  return bytes;
+}
+
+async function loadSeasons(
+  file: FileHandle,
+  table: BaselineTable,
+  directions: Directions,
+  nowSeconds: number,
+): Promise<void> {
+  // Nobody asks for them any more.
+  if (table.seasons === null) return;
+  const count = (await read(file, 4)).getUint32(0, true);
+  for (let i = 0; i < count; i += SLICE_SEASONS) {
+    const seasons = Math.min(SLICE_SEASONS, count - i);
+    takeSeasons(table, await read(file, seasons * seasonBytes(directions)), directions, nowSeconds);
+  }
+}
+
+function takeSeasons(table: BaselineTable, view: DataView, directions: Directions, nowSeconds: number): void {
+  const { seasons } = table;
+  const bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+  const isIdle = (row: number) => table.heardSeconds(row) < nowSeconds - SEASON_STAYS_SECONDS;
+  for (let from = 0; from < bytes.length; from += seasonBytes(directions)) {
+    const row = table.find(bytes, from);
+    if (seasons === null || row < 0 || seasons.find(row) >= 0) continue;
+    const place = seasons.findOrAdd(row, table.isHost(row), isIdle);
+    for (let side = 0; place >= 0 && side < Math.min(directions, table.directions); side++) {
+      const at = from + 16 + side * (4 * STATE_WORDS + SLOT_BYTES);
+      const { hour, state, codes } = seasons.memory(place, side);
+      hour[0] = view.getUint32(at, true);
+      for (let word = 0; word < state.length; word++) state[word] = number(view, at + 4 * (word + 1));
+      codes.set(bytes.subarray(at + 4 * STATE_WORDS, at + 4 * STATE_WORDS + SLOT_BYTES));
+    }
+  }
+}
+
+function words(...values: number[]): Uint8Array {
+  const view = new DataView(new ArrayBuffer(4 * values.length));
+  for (const [i, value] of values.entries()) view.setUint32(4 * i, value, true);
+  return new Uint8Array(view.buffer);
 }
 
 /** Of a file that somebody else has written to: nothing that a limit could be computed wrongly from. */

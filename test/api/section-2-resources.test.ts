@@ -247,20 +247,25 @@ test("2.4 reason has threshold_source static, without a baseline", async () => {
 
 test("2.4 reason has threshold_source baseline, and how the limit came about", async () => {
   const limit = { normal: 500.1234, factor: 3, floor: 100, ceiling: 2000 };
-  const { reason } = await attackOnWire({
-    reason: explain([1600], { baseline: limit, baselineConfigured: true, warmupRemainingSeconds: null }),
-  });
-  expect(reason).toMatchObject({
-    threshold_source: "baseline",
-    baseline: { ...limit, normal: 500.123 },
-    baseline_configured: true,
-  });
-  for (const field of ["warming_up", "warmup_remaining_seconds"]) expect(reason).not.toHaveProperty(field);
+  const learned = { baseline: limit, baselineConfigured: true, warmupRemainingSeconds: null };
+  const reasonOf = async (normalOf: "recent" | "hour_of_week") =>
+    (await attackOnWire({ reason: explain([1600], { ...learned, normalOf }) }))["reason"] as Record<string, unknown>;
+  const reason = await reasonOf("recent");
+  expect(reason).toMatchObject({ threshold_source: "baseline", baseline_configured: true });
+  // These fields and no more.
+  expect(reason["baseline"]).toEqual({ ...limit, normal: 500.123 });
+  for (const field of ["normal_of", "warming_up", "warmup_remaining_seconds"]) expect(reason).not.toHaveProperty(field);
+  expect(await reasonOf("hour_of_week")).toEqual({ ...reason, normal_of: "hour_of_week" });
 });
 
 test("2.4 reason has warming_up and warmup_remaining_seconds while a baseline is not believed yet", async () => {
   const { reason } = await attackOnWire({
-    reason: explain([1600], { baseline: null, baselineConfigured: true, warmupRemainingSeconds: 12.2 }),
+    reason: explain([1600], {
+      baseline: null,
+      normalOf: "recent",
+      baselineConfigured: true,
+      warmupRemainingSeconds: 12.2,
+    }),
   });
   expect(reason).toMatchObject({
     threshold_source: "static",

@@ -30,11 +30,12 @@ function config(directory: string, pps: number, seconds: number): string {
   return `
 networks: [203.0.113.0/24]
 thresholds: { pps: 5000, mbps: 1000, flows_per_sec: 100000 }
-baseline: { warmup_seconds: 2, floor: { pps: 300, mbps: 50, flows_per_sec: 1000 } }
+baseline: { warmup_seconds: 2, seasonal: true, floor: { pps: 300, mbps: 50, flows_per_sec: 1000 } }
 capture: { pcap_file: ${join(directory, "traffic.pcap")} }
 `;
 }
 
+// By hour of the week as well: in its first week an hour has no normal of its own, and what holds is the recent one.
 test("is shown with the host, lowers its limit, is in the reason, and is still known after a restart", async () => {
   const directory = mkdtempSync(join(tmpdir(), `floodwall-baselines-${process.pid}-`));
   undo.push(() => rmSync(directory, { recursive: true, force: true }));

@@ -22,6 +22,8 @@ const ReasonWire = Type.Object(
         { additionalProperties: false },
       ),
     ),
+    /** Beyond the interface: what that normal is of, with `baseline.seasonal`; absent: of the recent traffic. */
+    normal_of: Type.Optional(Type.Literal("hour_of_week")),
     /** Absent where it would be false, as is the next. */
     baseline_configured: Type.Optional(Type.Literal(true)),
     warming_up: Type.Optional(Type.Literal(true)),
@@ -106,6 +108,7 @@ function reasonToWire(reason: Reason): Static<typeof ReasonWire> {
   return omitNulls({
     threshold_source: reason.thresholdSource,
     baseline: baseline === null ? null : { ...baseline, normal: round(baseline.normal) },
+    normal_of: reason.normalOf === "recent" ? null : reason.normalOf,
     baseline_configured: reason.baselineConfigured ? (true as const) : null,
     warming_up: warmupRemainingSeconds === null ? null : (true as const),
     warmup_remaining_seconds: warmupRemainingSeconds === null ? null : Math.ceil(warmupRemainingSeconds),
