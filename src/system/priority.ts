@@ -2,7 +2,7 @@
  * Puts this process before other work of the machine: an attack is seen and answered in time also where others want the
  * CPU. Capture workers have a priority of their own, see addon/core/worker_priority.h.
  */
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { getPriority, setPriority } from "node:os";
 
 const NICE = -10;
@@ -14,8 +14,31 @@ const NICE = -10;
 export function raisePriority(): number {
   if (getPriority() === 0) {
     for (const thread of readdirSync("/proc/self/task")) if (!raise(Number(thread))) break;
+    if (getPriority() === NICE) raiseSession();
   }
   return getPriority();
+}
+
+/**
+ * Where the kernel shares the CPUs between sessions first (autogroup, sched(7)), a nice value counts inside its session
+ * only: ten busy sessions leave a service a tenth, whatever its threads are worth. A service that leads a session, as
+ * under a service manager, raises that too; a shell's session is not ours to raise.
+ */
+function raiseSession(): void {
+  if (sessionOfSelf() !== process.pid) return;
+  try {
+    writeFileSync("/proc/self/autogroup", String(NICE));
+  } catch (cause) {
+    // A kernel without autogroups, or not permitted: the threads' values hold as far as they go.
+    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
+    if (!["ENOENT", "EPERM", "EACCES", "EAGAIN"].includes(code)) throw cause;
+  }
+}
+
+/** The fourth field after the command's name, which may hold spaces and brackets (proc(5)). */
+function sessionOfSelf(): number {
+  const stat = readFileSync("/proc/self/stat", "utf8");
+  return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[3]);
 }
 
 /** A nice value is a thread's. False without the permission. */
