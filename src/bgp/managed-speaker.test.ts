@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { spawn } from "node:child_process";
-import { appendFileSync, chmodSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { appendFileSync, chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";
+import { getPriority } from "node:os";
 import { join } from "node:path";
 import type { AnnouncingProcessArgument } from "../../test/fixtures/announcing-process.ts";
 import {
@@ -221,6 +222,34 @@ test(
     const log = join(lab.stateDir, "gobgpd/gobgpd.log");
     appendFileSync(log, "x".repeat(4 * 1024 * 1024 + 1));
     await until("cut", () => statSync(log).size < 64 * 1024);
+  },
+  DEADLINE_MS,
+);
+
+const hasGroups = existsSync("/proc/self/autogroup");
+const mayRaise = Bun.spawnSync(["nice", "-n", "-10", "true"], { stderr: "pipe" }).stderr.length === 0;
+const noPriority = !hasGroups
+  ? " (a kernel without groups by session)"
+  : mayRaise
+    ? ""
+    : " (no permission to raise one)";
+
+test.skipIf(noPriority !== "")(
+  `gobgpd has the priority of the service, also among other sessions${noPriority}`,
+  async () => {
+    const argument: AnnouncingProcessArgument = { config: bgpConfig(), stateDir: lab.stateDir, routes: [] };
+    const session = readFileSync("/proc/self/autogroup", "utf8");
+    const program = ["-n", "-10", process.execPath, ANNOUNCING_PROCESS, JSON.stringify(argument)];
+    const service = spawn("nice", program, { stdio: "ignore" });
+    lab.onEnd(async () => {
+      service.kill("SIGKILL");
+      await endManagedGobgpd({ stateDir: lab.stateDir, timers: systemTimers });
+    });
+    // Before that there is no directory to look in, or a process that is not gobgpd yet.
+    await until("gobgpd runs", () => existsSync(lab.speakerSocket()));
+    expect(getPriority(gobgpdPid())).toBe(-10);
+    expect(readFileSync(`/proc/${gobgpdPid()}/autogroup`, "utf8")).toContain("nice -10");
+    expect(readFileSync("/proc/self/autogroup", "utf8")).toBe(session);
   },
   DEADLINE_MS,
 );

@@ -10,7 +10,7 @@ import type { Environment } from "../system/environment.ts";
 import type { Timers } from "../system/timers.ts";
 import { GobgpClient } from "./gobgp-client.ts";
 import { gobgpdToml, lastLogError, listenPort } from "./gobgpd-config.ts";
-import { endGobgpd, findGobgpd, isGobgpd, startGobgpd, unprivilegedUser } from "./gobgpd-process.ts";
+import { endGobgpd, findGobgpd, isGobgpd, raiseSession, startGobgpd, unprivilegedUser } from "./gobgpd-process.ts";
 import { isSamePeer, peerAddress, toPeer } from "./neighbor.ts";
 import type { Global, Peer } from "./proto/gobgp_pb.ts";
 import type { Speaker } from "./speaker.ts";
@@ -63,6 +63,7 @@ export class ManagedSpeaker implements Speaker {
     const run = this.#directory.prepare(unprivilegedUser());
     const pid = findGobgpd(run);
     if (pid === null) return this.#start(run);
+    raiseSession(pid);
     const client = this.#newClient(run);
     if (await this.#adopt({ client, pid, run })) return client;
     client.close();
