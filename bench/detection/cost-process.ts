@@ -31,6 +31,8 @@ export interface CostRun {
   readonly foldMs: readonly number[];
   /** By how much a timer was late. */
   readonly waitMs: readonly number[];
+  /** Of the ticks that were due; a tick that is late drops those that it is late for. */
+  readonly tickShare: number;
   /** CPU time for each second: of the event loop's thread, and of all, those that count packets among them. */
   readonly loopCores: number;
   readonly cores: number;
@@ -104,11 +106,14 @@ async function measure(): Promise<CostRun> {
   await Bun.sleep(order.runMs);
   const { user, system } = process.cpuUsage(cpu);
   const elapsedMs = performance.now() - startedMs;
+  if (judgeMs.length === 0)
+    throw new Error(`no tick ran within ${order.runMs} ms: is this machine busy with something else?`);
+  const tickShare = Math.min(1, judgeMs.length / (elapsedMs / floodwall.config.detection.tickMs));
   const loopCores = (threadMs() - loopBeforeMs) / elapsedMs;
   const cores = (user + system) / 1000 / elapsedMs;
   clearInterval(timer);
   onTick = () => {};
-  return { judgeMs, loopMs, foldMs, waitMs, loopCores, cores };
+  return { judgeMs, loopMs, foldMs, waitMs, tickShare, loopCores, cores };
 }
 
 const residentBytesBefore = process.memoryUsage.rss();
