@@ -91,23 +91,38 @@ test(
   DEADLINE_MS,
 );
 
-test(
-  "a rule carries its action, communities and local preference, and another action takes its place",
-  async () => {
+test.each([V4, V6])(
+  "a rule for %s carries its action, communities and local preference, is replaced by another action, and goes alone",
+  async (victim) => {
     const bird = await lab.bird({ asn: SPEAKER_ASN });
     const { announcer } = lab.announcer(bgpConfig({ neighbors: [neighbor({ remoteAsn: SPEAKER_ASN })] }));
     await established(announcer);
     const attributes = { communities: ["65001:7", "65535:666"], localPref: 250 };
-    announcer.want([{ ...flow(V4), ...attributes }]);
-    await until("in BIRD", async () => (await bird.flowCount()) === 1);
-    const received = { match: `dst ${V4}`, session: "speaker", asPath: "", ...attributes };
-    expect(await bird.flows()).toEqual([{ ...received, rateBytes: 0 }]);
+    const stays = { ...flow(victim, { protocol: 17 }), communities: ["65001:8"], localPref: 50 };
+    const proto = victim === V4 ? "proto" : "next header";
+    const stayed = { match: `dst ${victim}; ${proto} 17`, communities: ["65001:8"], localPref: 50, rateBytes: 0 };
+    const received = { match: `dst ${victim}`, ...attributes };
+    const common = { session: "speaker", asPath: "" };
+    const rows = async () => [...(await bird.flows())].sort((x, y) => x.match.length - y.match.length);
+    announcer.want([{ ...flow(victim), ...attributes }, stays]);
+    await until("in BIRD", async () => (await bird.flowCount()) === 2);
+    expect(await rows()).toEqual([
+      { ...common, ...received, rateBytes: 0 },
+      { ...common, ...stayed },
+    ]);
 
-    const limited = { ...flow(V4, { action: { kind: "rate_limit", bytesPerSecond: 125_000 } }), ...attributes };
-    announcer.want([limited]);
-    await until("replaced", async () => (await bird.flows())[0]?.rateBytes !== 0);
-    expect(await bird.flows()).toEqual([{ ...received, rateBytes: 125_000 }]);
+    const limited = { ...flow(victim, { action: { kind: "rate_limit", bytesPerSecond: 125_000 } }), ...attributes };
+    announcer.want([limited, stays]);
+    await until("replaced", async () => (await rows())[0]?.rateBytes !== 0);
+    expect(await rows()).toEqual([
+      { ...common, ...received, rateBytes: 125_000 },
+      { ...common, ...stayed },
+    ]);
     await until("announced", () => announcer.routeState(limited).kind === "announced");
+
+    announcer.want([stays]);
+    await until("withdrawn", async () => (await bird.flowCount()) === 1);
+    expect(await rows()).toEqual([{ ...common, ...stayed }]);
   },
   DEADLINE_MS,
 );

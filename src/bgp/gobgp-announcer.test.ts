@@ -71,15 +71,21 @@ test(
 );
 
 test(
-  "sends the local preference to an iBGP peer and replaces a route whose attributes change",
+  "sends the local preference to an iBGP peer, of both families, and replaces a route whose attributes change",
   async () => {
     const bird = await lab.bird({ asn: SPEAKER_ASN });
     const { announcer } = lab.announcer(bgpConfig({ neighbors: [neighbor({ remoteAsn: SPEAKER_ASN })] }));
     await established(announcer);
 
-    announcer.want([blackhole("203.0.113.9/32", { localPref: 250 })]);
-    await until("in BIRD", () => bird.hasRoute("203.0.113.9/32"));
-    expect((await bird.routes()).map((route) => route.localPref)).toEqual([250]);
+    announcer.want([
+      blackhole("203.0.113.9/32", { localPref: 250 }),
+      blackhole("2001:db8::9/128", { localPref: 260, communities: ["65001:9"] }),
+    ]);
+    await until("in BIRD", async () => (await bird.routes()).length === 2);
+    expect((await bird.routes()).map(({ localPref, communities }) => [localPref, communities])).toEqual([
+      [250, ["65535:666"]],
+      [260, ["65001:9"]],
+    ]);
 
     announcer.want([blackhole("203.0.113.9/32", { localPref: 300, communities: ["65001:7"] })]);
     await until("replaced", async () => (await bird.routes())[0]?.localPref === 300);
@@ -116,6 +122,13 @@ test(
     });
     expect([...seen]).toEqual([1]);
     expect((await bird.routes())[0]?.communities).toEqual(["65535:666"]);
+
+    announcer.want(diverts.slice(1));
+    await until("the other divert alone", async () => String(await bird.prefixes()) === "2001:db8::9/128");
+    const [v6] = await bird.routes();
+    expect([v6?.nextHop, v6?.communities, v6?.localPref]).toEqual(["2001:db8:ff::7", ["65001:100"], 200]);
+    announcer.want([]);
+    await until("none", async () => (await bird.prefixes()).length === 0);
   },
   DEADLINE_MS,
 );
