@@ -10,22 +10,22 @@ import type { Speaker } from "./bgp/speaker.ts";
 import type { Config } from "./config/config.ts";
 import { ConfigReader } from "./config-reader.ts";
 import type { Native } from "./dataplane/native.d.ts";
-import type { AttackEvent, Now } from "./detection/attack.ts";
+import { type Attack, type AttackEvent, endAttack, type Now } from "./detection/attack.ts";
 import { AttackLog } from "./detection/attack-log.ts";
 import { Baselines } from "./detection/baselines.ts";
 import { type AttackChange, Detector } from "./detection/detector.ts";
 import type { BaselineKeeper } from "./detection/learning-loop.ts";
 import { detectionPolicy } from "./detection/policy.ts";
 import type { OriginOf } from "./detection/sample-origins.ts";
+import { logAttack, logBan } from "./event-log.ts";
 import { openOrigins } from "./geo/origins.ts";
 import type { ReloadOutcome } from "./http/service.ts";
 import { BASELINE_GROUPS_MAX, ENDED_ATTACKS_KEPT, ENDED_BANS_KEPT } from "./limits.ts";
 import { Listeners } from "./listeners.ts";
 import { AnnouncementTimer } from "./mitigation/announcement-timer.ts";
 import { attackRules } from "./mitigation/attack-rules.ts";
-import { type Ban, type BanChange, wantedRoutes } from "./mitigation/ban.ts";
+import { type BanChange, wantedRoutes } from "./mitigation/ban.ts";
 import { BanEngine } from "./mitigation/ban-engine.ts";
-import { isSameMeasure } from "./mitigation/measure.ts";
 import { mitigationPolicy } from "./mitigation/policy.ts";
 import { Limiter } from "./observability/limiter.ts";
 import type { Log } from "./observability/log.ts";
@@ -168,8 +168,10 @@ export class Floodwall {
   start(): void {
     const { state, timers, clock, log } = this.#options;
     const attacks = state.attacks();
-    this.detector.restore(attacks);
-    this.bans.restore({ bans: state.bans(), attacks }, clock.wallMs());
+    const isWatched = this.packetPath !== null;
+    if (isWatched) this.detector.restore(attacks);
+    this.bans.restore({ bans: state.bans(), attacks: isWatched ? attacks : null }, clock.wallMs());
+    if (!isWatched) this.#endUnwatched(attacks);
     this.sourceBlocks.restore(state.sourceBlocks(), clock.wallMs());
     const taken = {
       attacks: this.detector.active.size,
@@ -187,6 +189,14 @@ export class Floodwall {
       this.bans.tick(wallMs);
       this.sourceBlocks.tick(wallMs);
     });
+  }
+
+  /** Without a capture nobody would ever see them end. Their bans are not lifted for that: they run to their expiry. */
+  #endUnwatched(attacks: readonly Attack[]): void {
+    const { clock, log } = this.#options;
+    if (attacks.length === 0) return;
+    for (const attack of attacks) this.#attackEvents.tell({ kind: "ended", attack: endAttack(attack, clock.wallMs()) });
+    log.warn({ attacks: attacks.length }, "no capture sees how attacks go on: they are over, their bans run to expiry");
   }
 
   /** Bans stay in force: a managed speaker keeps their routes, if there are any, and the next start takes them up. */
@@ -354,30 +364,4 @@ function countAttack({ detection }: Metrics, event: AttackEvent): void {
   if (kind === "classified" && event.isNewKind && attack.classification !== null) {
     detection.attackClassified(attack.classification.type);
   }
-}
-
-function logAttack(log: Log, { kind, attack }: AttackEvent): void {
-  if (kind === "sampled" || kind === "lasts") return;
-  const { id, target, group, direction, metric, threshold, rates, classification } = attack;
-  const vector = classification === null ? {} : { vector: classification.type, confidence: classification.confidence };
-  log.info({ id, target, group, direction, metric, threshold, rates: Array.from(rates), ...vector }, `attack ${kind}`);
-}
-
-function logBan(log: Log, { ban, previous }: BanChange): void {
-  const news = newsOf(ban, previous);
-  if (news === null) return;
-  const { id, target, state, reason, manual, method, dryRun, step, fallback, repeat, measure } = ban;
-  const rules = measure.kind === "flowspec" ? { rules: measure.rules.length, matches_all: measure.matchesAll } : {};
-  log.info(
-    { id, target, state, reason, manual, method, dry_run: dryRun, step, fallback, repeat, ...rules },
-    `ban ${news}`,
-  );
-}
-
-/** null: being pushed on is no news. */
-function newsOf(ban: Ban, previous: Ban | null): string | null {
-  if (ban.state !== previous?.state) return ban.state;
-  if (ban.dryRun !== previous.dryRun) return ban.dryRun ? "became virtual" : "became real";
-  if (ban.method !== previous.method || ban.step !== previous.step) return "changed";
-  return isSameMeasure(ban.measure, previous.measure) ? null : "changed";
 }

@@ -13,7 +13,8 @@ export type AuditResult =
   | "set"
   | "cleared";
 
-export type AuditTargetType = "host" | "source" | "zone" | "global";
+/** `prefix`: the target is its first address. */
+export type AuditTargetType = "host" | "prefix" | "source" | "zone" | "global";
 
 /** Texts are empty where there is nothing to say. */
 export interface AuditEvent {

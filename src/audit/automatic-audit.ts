@@ -1,5 +1,6 @@
 /** What nobody called for over the API, as rows of the audit trail: `source` auto or signal (choices, section 6). */
 import { type BanChange, MANUAL_UNBAN } from "../mitigation/ban.ts";
+import { isOneAddress } from "../mitigation/ban-subject.ts";
 import type { AuditEvent } from "./audit-event.ts";
 
 const NOBODY = { operator: "", role: "", tenant: "" } as const;
@@ -14,7 +15,7 @@ export function automaticBanEvent({ ban, previous }: BanChange, wallMs: number):
     action: ban.state === "withdrawn" ? "unban" : "ban",
     result: ban.state,
     target: ban.target,
-    targetType: "host",
+    targetType: isOneAddress(ban.prefix) ? "host" : "prefix",
     reason: ban.reason ?? "",
     source: "auto",
     banState: ban.state,

@@ -123,6 +123,15 @@ scrubbing: {next_hop: 192.0.2.67, nodes: []}
 `,
       ["7: scrubbing.next_hop6: warning: is absent: hostgroup global cannot divert IPv6, and falls back"],
     ],
+    [
+      "a divert of prefixes that one family cannot have",
+      `${QUIET.replace("[192.0.2.0/24]", '[192.0.2.0/24, "2001:db8::/32"]')}${bgp("")}scrubbing: {next_hop: 192.0.2.67, nodes: []}
+carpet: {thresholds: {pps: 5}, mitigation: divert}
+`,
+      [
+        "6: scrubbing.next_hop6: warning: is absent: spread attacks on IPv6 cannot be diverted, and nothing is done about them",
+      ],
+    ],
   ])("%s", (_name, text, warnings) => {
     expect(check(text)).toEqual({ lines: [...warnings, " valid"], exitCode: 0 });
   });

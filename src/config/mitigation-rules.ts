@@ -66,6 +66,8 @@ export function* rateGoesWithRateLimit(file: File): Generator<Finding> {
   }
 }
 
+const NO_SCRUBBER = "divert needs scrubbing.next_hop, or next_hop6: where scrubbing is done";
+
 /** A next hop of one family is enough: what the other cannot have falls back, and the check warns of it. */
 export function* divertHasANextHop(file: File): Generator<Finding> {
   for (const { level, path } of levels(file)) {
@@ -73,8 +75,23 @@ export function* divertHasANextHop(file: File): Generator<Finding> {
     const global: NextHops = file.scrubbing ?? {};
     if (hasNextHop(scrubbing) || hasNextHop(global)) continue;
     for (const at of placesOf("divert", level)) {
-      yield { path: [...path, ...at], rule: "divert needs scrubbing.next_hop, or next_hop6: where scrubbing is done" };
+      yield { path: [...path, ...at], rule: NO_SCRUBBER };
     }
+  }
+  if (file.carpet?.mitigation === "divert" && !hasNextHop(file.scrubbing ?? {})) {
+    yield { path: ["carpet", "mitigation"], rule: NO_SCRUBBER };
+  }
+}
+
+/** Their size is that of the prefixes whose sums are judged, or less. */
+export function* carpetsWiden({ carpet }: File): Generator<Finding> {
+  for (const family of ["v4", "v6"] as const) {
+    const [widest, size] = [carpet?.[`widest_${family}`], carpet?.[`prefix_${family}`]];
+    if (widest === undefined || size === undefined || widest <= size) continue;
+    yield {
+      path: ["carpet", `widest_${family}`],
+      rule: `must be at most prefix_${family}, ${size}, not ${widest}: the shorter, the wider`,
+    };
   }
 }
 

@@ -31,6 +31,7 @@ import {
 } from "./capture-rules.ts";
 import { dataplaneInterfacesAreUnique, slotsHoldTheBans, xdpModesAgree } from "./dataplane-rules.ts";
 import {
+  carpetsWiden,
   divertHasANextHop,
   groupsRefineWhatIsThere,
   holdsAreBounded,
@@ -89,6 +90,7 @@ const RULES: readonly Rule[] = [
   laddersAct,
   rateGoesWithRateLimit,
   divertHasANextHop,
+  carpetsWiden,
   groupsRefineWhatIsThere,
   holdsAreBounded,
   dataplaneInterfacesAreUnique,

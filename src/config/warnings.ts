@@ -112,8 +112,14 @@ const PARTS = METRICS.flatMap((metric, part) => {
 });
 
 /** What a family cannot have falls back, which is perhaps not meant. */
-function* divertWarnings({ networks, hostgroups, mitigations }: Config): Generator<Finding> {
+function* divertWarnings({ networks, hostgroups, mitigations, carpet }: Config): Generator<Finding> {
   const families = new Set(networks.map(({ family }) => family));
+  for (const family of carpet?.mitigation === "divert" ? families : []) {
+    const { nextHop, nextHop6 } = mitigations[0]?.divert ?? { nextHop: null, nextHop6: null };
+    if ((family === 4 ? nextHop : nextHop6) !== null) continue;
+    const rule = `is absent: spread attacks on IPv${family} cannot be diverted, and nothing is done about them`;
+    yield { path: ["scrubbing", family === 4 ? "next_hop" : "next_hop6"], rule };
+  }
   for (const [i, { name }] of hostgroups.entries()) {
     const { ladder, divert } = mitigations[i] ?? { ladder: [], divert: null };
     if (divert === null || !ladder.some(({ action }) => action === "divert")) continue;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { address, thresholds } from "../../test/fixtures/host-rows.ts";
 import { METRICS, type RatesWire } from "../traffic/rates.ts";
-import { attackRate, firstCrossed, isActive, observeAttack, startAttack } from "./attack.ts";
+import { type Attack, attackRate, endAttack, firstCrossed, isActive, observeAttack, startAttack } from "./attack.ts";
 import { explain } from "./reason.ts";
 
 const rates = (values: Partial<RatesWire>) => thresholds(values);
@@ -64,6 +64,49 @@ describe("an attack", () => {
 
   test("without hysteresis ends with the first calm tick", () => {
     expect(isActive(observeAttack(attackAt(0), rates({}), 0, { wallMs: 1, monotonicMs: 1 }))).toBe(false);
+  });
+});
+
+describe("each state and event", () => {
+  const HYSTERESIS_MS = 2000;
+  const over = attackAt(0);
+  const calm: Attack = { ...over, calmSinceMs: 500 };
+  const ended: Attack = { ...calm, endedAt: 4000 };
+  const STATES = { over, calm, ended } as const;
+  type State = keyof typeof STATES;
+  const EVENTS = {
+    crosses: (attack: Attack) => seen(attack, { pps: 9000 }, 1000),
+    "is calm": (attack: Attack) => seen(attack, { pps: 10 }, 1000),
+    "was calm for long": (attack: Attack) => seen(attack, { pps: 10 }, 500 + HYSTERESIS_MS),
+    "is seen by itself no more": (attack: Attack) => endAttack(attack, 6000),
+  } as const;
+  const NEXT: Readonly<Record<State, Readonly<Record<keyof typeof EVENTS, State>>>> = {
+    over: { crosses: "over", "is calm": "calm", "was calm for long": "calm", "is seen by itself no more": "ended" },
+    calm: { crosses: "over", "is calm": "calm", "was calm for long": "ended", "is seen by itself no more": "ended" },
+    ended: { crosses: "ended", "is calm": "ended", "was calm for long": "ended", "is seen by itself no more": "ended" },
+  };
+
+  function seen(attack: Attack, values: Partial<RatesWire>, monotonicMs: number): Attack {
+    return observeAttack(attack, rates(values), HYSTERESIS_MS, { wallMs: 6000, monotonicMs });
+  }
+
+  function stateOf({ endedAt, calmSinceMs }: Attack): State {
+    return endedAt !== null ? "ended" : calmSinceMs !== null ? "calm" : "over";
+  }
+
+  const rows = (Object.keys(STATES) as State[]).flatMap((state) =>
+    (Object.keys(EVENTS) as (keyof typeof EVENTS)[]).map((event) => [state, event, NEXT[state][event]] as const),
+  );
+
+  test.each(rows)("%s: %s, and it is %s", (state, event, next) => {
+    const before = STATES[state];
+    const after = EVENTS[event](before);
+    expect(stateOf(after)).toBe(next);
+    expect(after).toMatchObject({ id: "a1", metric: "pps", threshold: 1000, thresholds: limits, startedAt: 5000 });
+    // What is over never changes again; the last rates that count are those of while it lasted.
+    if (state === "ended") expect(after).toBe(before);
+    else if (next === "ended") expect(after).toMatchObject({ endedAt: 6000, rates: before.rates });
+    else expect(after.rates).not.toEqual(before.rates);
   });
 });
 

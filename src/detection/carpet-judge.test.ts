@@ -9,7 +9,15 @@ import { CarpetJudge, type CarpetPolicy } from "./carpet-judge.ts";
 import { CarpetScan } from "./carpet-scan.ts";
 
 const NETWORKS = ["10.0.0.0/8", "192.0.2.128/25", "2001:db8::/32"].map((text) => parsePrefix(text) as Prefix);
-const CARPET: CarpetConfig = { prefixV4: 24, prefixV6: 48, minHosts: 10, thresholds: thresholds({ pps: 1000 }) };
+const CARPET: CarpetConfig = {
+  prefixV4: 24,
+  prefixV6: 48,
+  minHosts: 10,
+  thresholds: thresholds({ pps: 1000 }),
+  mitigation: "none",
+  widestV4: 20,
+  widestV6: 44,
+};
 
 const TOLD = { type: "udp_flood", confidence: 1, sourcePort: null, parts: [] } as const;
 

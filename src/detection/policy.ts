@@ -2,6 +2,7 @@
 import type { Config } from "../config/config.ts";
 import { ACTIVE_ATTACKS_MAX } from "../limits.ts";
 import type { SamplingPolicy } from "./attack-sampler.ts";
+import { CarpetBounds } from "./carpet-bounds.ts";
 import type { CarpetPolicy } from "./carpet-judge.ts";
 import type { DetectionPolicy } from "./detector.ts";
 import type { OriginOf } from "./sample-origins.ts";
@@ -21,7 +22,14 @@ export function detectionPolicy(config: Config): DetectionPolicy {
 
 export function carpetPolicy(config: Config): CarpetPolicy {
   const { carpet, networks, lookup } = config;
-  return { ...detectionPolicy(config), carpet, networks, networkOf: (ip) => lookup.network(ip), mayBan: null };
+  const bounds = carpet === null || carpet.mitigation === "none" ? null : new CarpetBounds(config);
+  return {
+    ...detectionPolicy(config),
+    carpet,
+    networks,
+    networkOf: (ip) => lookup.network(ip),
+    mayBan: bounds === null ? null : (prefix) => bounds.refusalOf(prefix) === null,
+  };
 }
 
 /** null: sampling is off. @param originOf opened from the files that the configuration names; null: it names none. */

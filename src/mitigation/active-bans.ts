@@ -1,5 +1,6 @@
 /** The bans in force, by the text of their prefix, and how many addresses they hold. */
-import type { Prefix } from "../net/prefix.ts";
+import { addressFamily, type IpAddress } from "../net/address.ts";
+import { addressBits, type Prefix } from "../net/prefix.ts";
 import { addressesIn } from "./admission.ts";
 import type { Ban } from "./ban.ts";
 import { CountedBans } from "./counted-bans.ts";
@@ -7,14 +8,24 @@ import { CountedBans } from "./counted-bans.ts";
 export class ActiveBans extends CountedBans<string> {
   readonly #addresses = { 4: 0, 6: 0 };
 
-  /** Puts it in, or takes it out when it is over. */
-  put(ban: Ban): void {
+  /** Puts it in, or takes it out when it is over. `previous`: it may have been of another prefix. */
+  put(ban: Ban, previous: Ban | null = null): void {
     const key = ban.prefix.text;
+    if (previous !== null && previous.prefix.text !== key) this.put({ ...previous, state: "withdrawn" });
     const isIn = this.has(key);
     const isActive = ban.state === "active";
     if (isIn !== isActive) this.#addresses[ban.prefix.family] += (isActive ? 1 : -1) * addressesIn(ban.prefix);
     if (isActive) this.set(key, ban);
     else this.delete(key);
+  }
+
+  /** The ban of the address, or else of the narrowest prefix that begins with it; null: there is none. */
+  startingAt(ip: IpAddress): Ban | null {
+    for (let length: number = addressBits(addressFamily(ip)); length > 0; length--) {
+      const ban = this.get(`${ip}/${length}`);
+      if (ban !== undefined) return ban;
+    }
+    return null;
   }
 
   addresses(family: Prefix["family"]): number {

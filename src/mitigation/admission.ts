@@ -1,10 +1,14 @@
-/** Whether an address may be banned now. The checks and their order: choices, section 3, ban reasons. */
+/** Whether an address or a prefix may be banned now. The checks and their order: choices, section 3, ban reasons. */
+import type { PrefixRefusal } from "../detection/carpet-bounds.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
+import { isOneAddress } from "./ban-subject.ts";
 
 export interface AdmissionPolicy {
   isWhitelisted(target: IpAddress): boolean;
   isInNetworks(target: IpAddress): boolean;
+  /** null: prefixes are not banned, single addresses alone. */
+  readonly spread: { refusalOf(prefix: Prefix): PrefixRefusal | null } | null;
   readonly maxActiveBans: number;
   /** Of the addresses of a family; 0: no such bound. */
   readonly maxBannedFraction: number;
@@ -18,12 +22,10 @@ export type Admission =
   | { readonly kind: "refresh" }
   | { readonly kind: "refused"; readonly reason: Refusal };
 
-export type Refusal =
-  | "whitelisted"
-  | "outside configured networks"
-  | "cooldown after unban"
-  | "max_active_bans reached"
-  | "max_banned_fraction reached";
+/** What no time or other ban changes, but a reload may. */
+export type Unbannable = "prefixes are not banned" | PrefixRefusal;
+
+export type Refusal = Unbannable | "cooldown after unban" | "max_active_bans reached" | "max_banned_fraction reached";
 
 export interface BansInForce {
   /** The prefix has one. */
@@ -34,21 +36,45 @@ export interface BansInForce {
 }
 
 export interface AdmissionRequest {
-  readonly target: IpAddress;
   readonly prefix: Prefix;
   /** An operator lifted the last ban so recently that no automatic one follows yet. */
   readonly isCoolingDown: boolean;
 }
 
 export function admit(request: AdmissionRequest, policy: AdmissionPolicy, bans: BansInForce): Admission {
-  const { target, prefix, isCoolingDown } = request;
-  if (policy.isWhitelisted(target)) return refused("whitelisted");
-  if (!policy.isInNetworks(target)) return refused("outside configured networks");
+  const { prefix, isCoolingDown } = request;
+  const unbannable = unbannableFor(prefix, policy);
+  if (unbannable !== null) return refused(unbannable);
   if (bans.isBanned) return { kind: "refresh" };
   if (isCoolingDown) return refused("cooldown after unban");
   if (bans.active >= policy.maxActiveBans) return refused("max_active_bans reached");
   if (isOverFraction(prefix, policy, bans)) return refused("max_banned_fraction reached");
   return { kind: "admitted" };
+}
+
+/** null: it may be banned, as far as it goes by the prefix alone. */
+export function unbannableFor(prefix: Prefix, policy: AdmissionPolicy): Unbannable | null {
+  if (!isOneAddress(prefix)) {
+    return policy.spread === null ? "prefixes are not banned" : policy.spread.refusalOf(prefix);
+  }
+  if (policy.isWhitelisted(prefix.address)) return "whitelisted";
+  return policy.isInNetworks(prefix.address) ? null : "outside configured networks";
+}
+
+/** Of a ban that was admitted before a reload (choices, section 3, ban reasons). */
+export function withdrawnAs(unbannable: Unbannable): string {
+  switch (unbannable) {
+    case "whitelisted":
+      return "target is whitelisted";
+    case "outside configured networks":
+      return "target left configured networks";
+    case "prefixes are not banned":
+    case "prefix spans hostgroups":
+    case "prefix wider than carpet allows":
+      return unbannable;
+    default:
+      return unbannable satisfies never;
+  }
 }
 
 function isOverFraction(prefix: Prefix, policy: AdmissionPolicy, bans: BansInForce): boolean {

@@ -6,8 +6,8 @@ import { prefixUnderAttack } from "./ban-subject.ts";
 export class AnnouncementTimer {
   readonly #bans: Pick<BanEngine, "active" | "routeState">;
   readonly #onAnnounced: (elapsedMs: number) => void;
-  /** Monotonic ms of detection, by prefix, until the route is out or the attack is over. */
-  readonly #detectedMs = new Map<string, number>();
+  /** By attack, until the route is out or the attack is over. Monotonic ms. */
+  readonly #detected = new Map<string, { readonly prefix: string; readonly atMs: number }>();
 
   constructor(bans: Pick<BanEngine, "active" | "routeState">, onAnnounced: (elapsedMs: number) => void) {
     this.#bans = bans;
@@ -20,18 +20,18 @@ export class AnnouncementTimer {
       if (kind === "lasts") continue;
       const prefix = prefixUnderAttack(attack)?.text;
       if (prefix === undefined) continue;
-      if (kind === "ended") this.#detectedMs.delete(prefix);
-      else if (!this.#bans.active.has(prefix)) this.#detectedMs.set(prefix, monotonicMs);
+      if (kind === "ended") this.#detected.delete(attack.id);
+      else if (!this.#bans.active.has(prefix)) this.#detected.set(attack.id, { prefix, atMs: monotonicMs });
     }
   }
 
   /** The announcer has news. */
   routesChanged(monotonicMs: number): void {
-    for (const [prefix, detectedMs] of this.#detectedMs) {
+    for (const [id, { prefix, atMs }] of this.#detected) {
       const ban = this.#bans.active.get(prefix);
       if (ban === undefined || this.#bans.routeState(ban)?.kind !== "announced") continue;
-      this.#detectedMs.delete(prefix);
-      this.#onAnnounced(monotonicMs - detectedMs);
+      this.#detected.delete(id);
+      this.#onAnnounced(monotonicMs - atMs);
     }
   }
 }

@@ -10,25 +10,20 @@ import type { AttackChange } from "../detection/detector.ts";
 import type { IpAddress } from "../net/address.ts";
 import { hostPrefix, type Prefix } from "../net/prefix.ts";
 import { ActiveBans } from "./active-bans.ts";
-import { type Admission, type AdmissionPolicy, admit, type Refusal } from "./admission.ts";
+import { type Admission, addressesIn, admit, unbannableFor, withdrawnAs } from "./admission.ts";
 import type { Announcer, Route, RouteState } from "./announcer.ts";
-import { type Ban, type BanEvent, MANUAL_UNBAN, next, wantedRoutes } from "./ban.ts";
-import { prefixUnderAttack } from "./ban-subject.ts";
+import { type Ban, type BanEvent, hasOtherRoutes, MANUAL_UNBAN, next, type Plan, wantedRoutes } from "./ban.ts";
+import { isOneAddress, prefixUnderAttack } from "./ban-subject.ts";
+import { BannedAttacks } from "./banned-attacks.ts";
 import { type BanCount, CountedBans, countBans } from "./counted-bans.ts";
 import { covers, EndedBans } from "./ended-bans.ts";
-import { newBan } from "./new-ban.ts";
+import { measureAt } from "./measure.ts";
+import { type MitigationPolicy, termsFor } from "./mitigation-policy.ts";
+import { newBan, rejected } from "./new-ban.ts";
 import { type BanTerms, type Circumstances, planOf, type RuleMaker } from "./plan.ts";
 import { isCoolingDown } from "./repetition.ts";
 import { RouteWatch } from "./route-watch.ts";
 import { UnsavedBans, type UnsavedBansOptions } from "./unsaved-bans.ts";
-
-export interface MitigationPolicy extends AdmissionPolicy {
-  readonly dryRun: boolean;
-  /** How long rules wait until it can be told what an attack is; 0: that is never told. */
-  readonly evidenceWaitMs: number;
-  /** The same object for all addresses of one hostgroup. */
-  termsOf(target: IpAddress): BanTerms;
-}
 
 export interface BanEngineOptions extends UnsavedBansOptions {
   readonly policy: MitigationPolicy;
@@ -51,10 +46,7 @@ export class BanEngine {
   /** Refused bans of attacks in progress, by attack. They are asked for again each tick. */
   readonly #refused = new CountedBans<string>();
   readonly #ended: EndedBans;
-  /** Attacks in progress, as they were heard of last. */
-  readonly #attacks = new Map<string, Attack>();
-  /** Attacks whose ban an operator lifted: they get no other. */
-  readonly #pardoned = new Set<string>();
+  readonly #attacks = new BannedAttacks();
   readonly #unsaved: UnsavedBans;
   readonly #routes: RouteWatch;
   /** The routes of the active bans are others than the announcer knows. */
@@ -70,18 +62,22 @@ export class BanEngine {
 
   /**
    * What the store had: bans, oldest first, and the attacks in progress. Ends what expired, what policy no longer allows
-   * and what lost its attack, and wants the rest.
+   * and what lost its attack, and wants the rest. `attacks` null: nobody can see how they go on, and their bans run to
+   * their expiry.
    */
-  restore({ bans, attacks }: { bans: readonly Ban[]; attacks: readonly Attack[] }, wallMs: number): void {
-    for (const attack of attacks) if (prefixUnderAttack(attack) !== null) this.#attacks.set(attack.id, attack);
+  restore(stored: { readonly bans: readonly Ban[]; readonly attacks: readonly Attack[] | null }, wallMs: number): void {
+    const { bans, attacks } = stored;
+    for (const attack of attacks ?? []) if (prefixUnderAttack(attack) !== null) this.#attacks.set(attack);
     for (const ban of bans) {
-      if (ban.state === "active") this.#active.put(ban);
-      else this.#ended.add(ban);
+      if (ban.state === "active") {
+        this.#active.put(ban);
+        this.#attacks.hold(ban);
+      } else this.#ended.add(ban);
       // Of an attack that is over nobody would ever take the pardon back.
-      if (ban.reason === MANUAL_UNBAN) this.#pardon(ban.heldBy.filter((id) => this.#attacks.has(id)));
+      if (ban.reason === MANUAL_UNBAN) this.#attacks.pardon(ban.heldBy.filter((id) => this.#attacks.has(id)));
     }
     // A process killed between writing a ban and its attack leaves a ban whose attack nobody would see end.
-    for (const ban of [...this.#active.values()]) {
+    for (const ban of attacks === null ? [] : [...this.#active.values()]) {
       const lost = ban.heldBy.filter((id) => !this.#attacks.has(id));
       for (const attackId of lost) this.#applyTo(ban.prefix, { kind: "attack_ended", attackId }, wallMs);
     }
@@ -98,8 +94,8 @@ export class BanEngine {
   /** It is known now what the attack is, or better than before, or it became another: rules follow. */
   attackClassified(attack: Attack, wallMs: number): void {
     if (!this.#attacks.has(attack.id)) return;
-    this.#attacks.set(attack.id, attack);
-    const ban = this.#banOn(prefixUnderAttack(attack));
+    this.#attacks.set(attack);
+    const ban = this.#banFor(attack);
     if (ban !== undefined) this.#change(ban, this.#reconsidered(ban, wallMs, { isToldAnew: true }));
     this.#wantRoutesIfStale();
   }
@@ -107,8 +103,8 @@ export class BanEngine {
   /** By an operator. Throws when the store cannot keep it: then there is no ban. */
   ban(target: IpAddress, wallMs: number): Ban {
     const prefix = hostPrefix(target);
-    const admission = this.#admit({ target, prefix, isCoolingDown: false });
-    if (admission.kind === "refused") return { ...this.#newBan(prefix, null, wallMs), ...rejection(admission.reason) };
+    const admission = this.#admit({ prefix, isCoolingDown: false });
+    if (admission.kind === "refused") return rejected(this.#newBan(prefix, null, wallMs), admission.reason);
     const existing = this.#active.get(prefix.text) ?? null;
     const { ttlSeconds } = this.#policy.termsOf(target).ban;
     const ban =
@@ -121,13 +117,16 @@ export class BanEngine {
     return ban;
   }
 
-  /** By an operator. null: the address has no active ban. Throws when the store cannot keep it: then the ban stays. */
+  /**
+   * By an operator: the ban of the address, or, where it has none, that of the narrowest prefix whose first address it is.
+   * null: there is none active. Throws when the store cannot keep it: then the ban stays.
+   */
   unban(target: IpAddress, wallMs: number): Ban | null {
-    const ban = this.#active.get(hostPrefix(target).text);
-    if (ban === undefined) return null;
+    const ban = this.#active.startingAt(target);
+    if (ban === null) return null;
     const withdrawn = next(ban, { kind: "unbanned" }, wallMs);
     this.#unsaved.now(withdrawn);
-    this.#pardon(ban.heldBy);
+    this.#attacks.pardon(ban.heldBy);
     this.#put(withdrawn, ban);
     this.#wantRoutesIfStale();
     return withdrawn;
@@ -145,7 +144,7 @@ export class BanEngine {
   clockStepped(byMs: number, wallMs: number): void {
     for (const ban of [...this.#active.values()]) {
       this.#routes.forget(ban.id);
-      this.#change(ban, next(ban, { kind: "clock_stepped", byMs }, wallMs));
+      this.#guarded(() => this.#change(ban, next(ban, { kind: "clock_stepped", byMs }, wallMs)));
     }
   }
 
@@ -162,20 +161,7 @@ export class BanEngine {
     const before = this.#policy;
     this.#policy = policy;
     for (const ban of [...this.#active.values()]) {
-      const terms = policy.termsOf(ban.target);
-      const { dryRun } = policy;
-      // What was refused under other terms is tried again.
-      const fallback = isDeepStrictEqual(before.termsOf(ban.target), terms) ? ban.fallback : null;
-      const event: BanEvent = {
-        kind: "policy",
-        isInNetworks: policy.isInNetworks(ban.target),
-        isWhitelisted: policy.isWhitelisted(ban.target),
-        dryRun,
-        escalation: terms.hasEscalation ? terms.ladder : null,
-        plan: planOf({ ...ban, dryRun, fallback }, terms, this.#circumstances(ban.heldBy, null), wallMs),
-        isOut: this.#routes.newsOf(ban, wallMs).isOut,
-      };
-      this.#change(ban, next(ban, event, wallMs));
+      this.#guarded(() => this.#change(ban, this.#underPolicy(ban, before, wallMs)));
     }
     // Also when nothing changed: the announcer of a service that starts knows no route yet.
     this.#areRoutesStale = true;
@@ -199,7 +185,7 @@ export class BanEngine {
 
   /** The ban that an attack has or had. */
   banOf(attack: Attack): Ban | null {
-    const active = this.#banOn(prefixUnderAttack(attack));
+    const active = this.#banFor(attack);
     if (active !== undefined && (attack.endedAt === null || covers(active, attack))) return active;
     return this.#refused.get(attack.id) ?? this.#ended.of(attack);
   }
@@ -224,23 +210,47 @@ export class BanEngine {
       this.#attackEnded(attack, prefix, wallMs);
       return;
     }
-    this.#attacks.set(attack.id, attack);
-    const { ttlSeconds } = this.#policy.termsOf(prefix.address).ban;
-    if (this.#active.has(prefix.text)) {
-      this.#applyTo(prefix, { kind: "attack_lasts", attackId: attack.id, ttlSeconds }, wallMs);
-    } else if (!this.#pardoned.has(attack.id)) this.#banAttacked(prefix, attack, wallMs);
+    this.#attacks.set(attack);
+    const ban = this.#banFor(attack);
+    if (ban !== undefined) this.#attackLasts(ban, attack, prefix, wallMs);
+    else if (!this.#attacks.isPardoned(attack.id) && this.#isBanned(prefix)) this.#banAttacked(prefix, attack, wallMs);
+  }
+
+  #attackLasts(ban: Ban, attack: Attack, prefix: Prefix, wallMs: number): void {
+    const followed = ban.prefix.text === prefix.text ? ban : this.#follow(ban, attack, prefix, wallMs);
+    const { ttlSeconds } = this.#termsOf(followed.prefix).ban;
+    this.#applyTo(followed.prefix, { kind: "attack_lasts", attackId: attack.id, ttlSeconds }, wallMs);
+  }
+
+  /** The attack is spread over another prefix than its ban is of. Returns the ban that it holds from now on. */
+  #follow(ban: Ban, attack: Attack, prefix: Prefix, wallMs: number): Ban {
+    // A restart may know an attack as it began: a ban grows no narrower.
+    if (prefix.length >= ban.prefix.length) return ban;
+    const other = this.#active.get(prefix.text);
+    if (other !== undefined) {
+      this.#attacks.holds(attack.id, prefix);
+      this.#applyTo(ban.prefix, { kind: "attack_ended", attackId: attack.id }, wallMs);
+      return other;
+    }
+    // What two attacks hold stays where it is; and what may not be banned leaves the ban as wide as it is.
+    if (ban.heldBy.length > 1 || this.#admitAttacked(prefix, wallMs, ban).kind === "refused") return ban;
+    const measure = measureAt(ban.measure, ban.prefix, prefix);
+    const circumstances = this.#circumstances(ban.heldBy, null);
+    const plan = planOf({ ...ban, prefix, measure }, this.#termsOf(prefix), circumstances, wallMs);
+    const moved = next(ban, { kind: "moved", prefix, plan, isOut: this.#routes.newsOf(ban, wallMs).isOut }, wallMs);
+    this.#routes.forget(ban.id);
+    this.#change(ban, moved);
+    return moved;
   }
 
   #banAttacked(prefix: Prefix, attack: Attack, wallMs: number): void {
-    const { ban: config } = this.#policy.termsOf(prefix.address);
-    const isCooling = isCoolingDown(this.#ended.lastOf(prefix), config, wallMs);
-    const admission = this.#admit({ target: prefix.address, prefix, isCoolingDown: isCooling });
+    const admission = this.#admitAttacked(prefix, wallMs);
     const previous = this.#refused.get(attack.id) ?? null;
     if (admission.kind === "refused") {
       if (previous?.reason === admission.reason) return;
-      const rejected = { ...this.#newBan(prefix, attack, wallMs), ...rejection(admission.reason) };
-      this.#refused.set(attack.id, rejected);
-      this.#options.onChange(rejected, previous);
+      const ban = rejected(this.#newBan(prefix, attack, wallMs), admission.reason);
+      this.#refused.set(attack.id, ban);
+      this.#options.onChange(ban, previous);
       return;
     }
     this.#refused.delete(attack.id);
@@ -250,15 +260,43 @@ export class BanEngine {
   }
 
   #attackEnded(attack: Attack, prefix: Prefix, wallMs: number): void {
-    this.#applyTo(prefix, { kind: "attack_ended", attackId: attack.id }, wallMs);
+    const held = this.#banFor(attack)?.prefix ?? prefix;
+    this.#applyTo(held, { kind: "attack_ended", attackId: attack.id }, wallMs);
     const refused = this.#refused.get(attack.id);
     if (refused !== undefined) {
       this.#refused.delete(attack.id);
       this.#ended.add(refused);
       this.#unsaved.soon(refused.id, refused);
     }
-    this.#pardoned.delete(attack.id);
     this.#attacks.delete(attack.id);
+  }
+
+  #underPolicy(ban: Ban, before: MitigationPolicy, wallMs: number): Ban {
+    const { dryRun } = this.#policy;
+    const unbannable = unbannableFor(ban.prefix, this.#policy);
+    if (unbannable !== null) return next(ban, { kind: "disallowed", reason: withdrawnAs(unbannable) }, wallMs);
+    const terms = this.#termsOf(ban.prefix);
+    // What was refused under other terms is tried again.
+    const fallback = isDeepStrictEqual(termsFor(before, ban.prefix), terms) ? ban.fallback : null;
+    const event: BanEvent = {
+      kind: "policy",
+      dryRun,
+      escalation: terms.hasEscalation ? terms.ladder : null,
+      plan: this.#planOrAsItIs({ ...ban, dryRun, fallback }, terms, wallMs),
+      isOut: this.#routes.newsOf(ban, wallMs).isOut,
+    };
+    return next(ban, event, wallMs);
+  }
+
+  /** What cannot be planned does what it did: it still becomes virtual with all others. */
+  #planOrAsItIs(ban: Ban, terms: BanTerms, wallMs: number): Plan {
+    try {
+      return planOf(ban, terms, this.#circumstances(ban.heldBy, null), wallMs);
+    } catch (cause) {
+      this.#options.onFault(cause);
+      const { step, method, measure, fallback } = ban;
+      return { step, method, measure, fallback };
+    }
   }
 
   /** What is to be done for it now, of what is known now. */
@@ -267,18 +305,30 @@ export class BanEngine {
     const news = this.#routes.newsOf(ban, wallMs);
     const settled = news.isSettled ? next(ban, { kind: "announced" }, wallMs) : ban;
     const circumstances = { ...this.#circumstances(ban.heldBy, news.refusal), isToldAnew };
-    const plan = planOf(settled, this.#policy.termsOf(ban.target), circumstances, wallMs);
+    const plan = planOf(settled, this.#termsOf(ban.prefix), circumstances, wallMs);
     return next(settled, { kind: "planned", plan, isOut: news.isOut }, wallMs);
   }
 
   #circumstances(heldBy: readonly string[], refusal: string | null): Circumstances {
     const { makeRules, packetsOf } = this.#options;
-    const attacks = heldBy.flatMap((id) => this.#attacks.get(id) ?? []);
+    const attacks = this.#attacks.of(heldBy);
     return { attacks, refusal, isToldAnew: false, packetsOf, makeRules, evidenceWaitMs: this.#policy.evidenceWaitMs };
   }
 
-  #banOn(prefix: Prefix | null): Ban | undefined {
+  /** The one that it holds, or else that of what it is on. */
+  #banFor(attack: Attack): Ban | undefined {
+    const held = attack.carpet === null ? undefined : this.#active.get(this.#attacks.heldPrefix(attack.id) ?? "");
+    if (held?.heldBy.includes(attack.id) === true) return held;
+    const prefix = prefixUnderAttack(attack);
     return prefix === null ? undefined : this.#active.get(prefix.text);
+  }
+
+  #isBanned(prefix: Prefix): boolean {
+    return isOneAddress(prefix) || this.#policy.spread !== null;
+  }
+
+  #termsOf(prefix: Prefix): BanTerms {
+    return termsFor(this.#policy, prefix);
   }
 
   #applyTo(prefix: Prefix, event: BanEvent, wallMs: number): void {
@@ -294,12 +344,13 @@ export class BanEngine {
   }
 
   #put(ban: Ban, previous: Ban | null): void {
-    this.#active.put(ban);
+    this.#active.put(ban, previous);
+    this.#attacks.hold(ban);
     if (ban.state !== "active") {
       this.#ended.add(ban);
       this.#routes.forget(ban.id);
     }
-    if (previous === null || areRoutesOther(ban, previous)) this.#areRoutesStale = true;
+    if (previous === null || hasOtherRoutes(ban, previous)) this.#areRoutesStale = true;
     this.#options.onChange(ban, previous);
   }
 
@@ -312,38 +363,28 @@ export class BanEngine {
     this.#options.announcer?.want(routes);
   }
 
-  #pardon(attackIds: readonly string[]): void {
-    for (const id of attackIds) this.#pardoned.add(id);
+  /** @param instead a ban whose place the new one would take. */
+  #admitAttacked(prefix: Prefix, wallMs: number, instead: Ban | null = null): Admission {
+    const { ban: config } = this.#termsOf(prefix);
+    const isCooling = isCoolingDown(this.#ended.lastOf(prefix), config, wallMs);
+    return this.#admit({ prefix, isCoolingDown: isCooling }, instead);
   }
 
-  #admit(request: Parameters<typeof admit>[0]): Admission {
+  #admit(request: Parameters<typeof admit>[0], instead: Ban | null = null): Admission {
     const active = this.#active;
     return admit(request, this.#policy, {
       isBanned: active.has(request.prefix.text),
-      active: active.size,
-      addresses: (family) => active.addresses(family),
+      active: active.size - (instead === null ? 0 : 1),
+      addresses: (family) => active.addresses(family) - (instead === null ? 0 : addressesIn(instead.prefix)),
     });
   }
 
   #newBan(prefix: Prefix, attack: Attack | null, wallMs: number): Ban {
     const { newId } = this.#options;
     const { dryRun } = this.#policy;
-    const terms = this.#policy.termsOf(prefix.address);
+    const terms = this.#termsOf(prefix);
     const last = this.#ended.lastOf(prefix);
     const circumstances = this.#circumstances(attack === null ? [] : [attack.id], null);
     return newBan({ id: newId(), prefix, attack, dryRun, last, terms, circumstances }, wallMs);
   }
-}
-
-function rejection(reason: Refusal): Pick<Ban, "state" | "reason" | "repeat" | "holdUntil"> {
-  return { state: "rejected", reason, repeat: 0, holdUntil: null };
-}
-
-function areRoutesOther(ban: Ban, previous: Ban): boolean {
-  return (
-    ban.state !== previous.state ||
-    ban.dryRun !== previous.dryRun ||
-    ban.measure !== previous.measure ||
-    ban.retiring !== previous.retiring
-  );
 }

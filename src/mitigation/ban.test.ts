@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { address } from "../../test/fixtures/host-rows.ts";
-import { hostPrefix } from "../net/prefix.ts";
+import { hostPrefix, type Prefix, parsePrefix } from "../net/prefix.ts";
 import type { UnicastRoute } from "./announcer.ts";
 import { type Ban, type BanEvent, next, type Plan, wantedRoutes } from "./ban.ts";
 import { type Measure, measureText, NO_MEASURE, routeKey, routeText } from "./measure.ts";
@@ -15,6 +15,8 @@ const route: UnicastRoute = {
   localPref: 0,
 };
 const blackhole: Measure = { kind: "blackhole", route };
+const wider = parsePrefix("192.0.2.0/24") as Prefix;
+const widerBlackhole: Measure = { kind: "blackhole", route: { ...route, prefix: wider } };
 const divert: Measure = { kind: "divert", route: { ...route, nextHop: address("192.0.2.9"), communities: [] } };
 
 function flowspec(...protocols: number[]): Measure {
@@ -55,8 +57,6 @@ function ban(overrides: Partial<Ban> = {}): Ban {
 
 const policy = (fields: Partial<Extract<BanEvent, { kind: "policy" }>> = {}): BanEvent => ({
   kind: "policy",
-  isInNetworks: true,
-  isWhitelisted: false,
   dryRun: false,
   escalation: null,
   plan: plan(blackhole),
@@ -89,7 +89,15 @@ const EVENTS: readonly (readonly [event: BanEvent, becomes: Partial<Ban>])[] = [
     { method: "divert", step: 1, retiring: [] },
   ],
   [{ kind: "announced" }, {}],
-  [policy({ isWhitelisted: true, isInNetworks: false }), { state: "withdrawn", reason: "target is whitelisted" }],
+  [
+    { kind: "moved", prefix: wider, plan: plan(widerBlackhole), isOut: true },
+    { prefix: wider, target: wider.address, measure: widerBlackhole, retiring: [route], heldBy: ["a1"] },
+  ],
+  [
+    { kind: "disallowed", reason: "target is whitelisted" },
+    { state: "withdrawn", reason: "target is whitelisted", withdrawnAt: 500 },
+  ],
+  [policy({ dryRun: true }), { state: "active", dryRun: true, retiring: [] }],
 ];
 
 describe("each event", () => {
@@ -117,6 +125,8 @@ describe("each event", () => {
       clock_stepped: true,
       planned: true,
       announced: true,
+      moved: true,
+      disallowed: true,
       policy: true,
     };
     expect(EVENTS.map(([{ kind }]) => kind)).toEqual(Object.keys(kinds) as BanEvent["kind"][]);
@@ -191,11 +201,6 @@ describe("an active ban", () => {
     expect(next(back, { kind: "clock" }, 600_000).state).toBe("withdrawn");
   });
 
-  test("ends when its target is whitelisted or leaves the networks", () => {
-    expect(next(ban(), policy({ isWhitelisted: true }), 1).reason).toBe("target is whitelisted");
-    expect(next(ban(), policy({ isInNetworks: false }), 1).reason).toBe("target left configured networks");
-  });
-
   test("becomes virtual or real, and takes a new route, with the policy", () => {
     expect(next(ban(), policy({ dryRun: true }), 1)).toMatchObject({ state: "active", dryRun: true });
     expect(next(ban({ dryRun: true }), policy(), 1).dryRun).toBe(false);
@@ -229,6 +234,21 @@ describe("what is done next", () => {
     const first = planned(ban(), flowspec(6), true);
     const second = planned(first, flowspec(17), false);
     expect(texts(second)).toEqual(["192.0.2.1/32", "flow dst 192.0.2.1/32 proto udp"]);
+  });
+
+  test("is of a wider prefix beside the one before, until that is out; of three the one in the middle goes", () => {
+    const widest = parsePrefix("192.0.0.0/22") as Prefix;
+    const widestPlan = plan({ kind: "blackhole", route: { ...route, prefix: widest } });
+    const first = next(ban(), { kind: "moved", prefix: wider, plan: plan(widerBlackhole), isOut: true }, 1);
+    expect(texts(first)).toEqual(["192.0.2.0/24", "192.0.2.1/32"]);
+    const second = next(first, { kind: "moved", prefix: widest, plan: widestPlan, isOut: false }, 2);
+    expect(texts(second)).toEqual(["192.0.0.0/22", "192.0.2.1/32"]);
+    expect(texts(next(second, { kind: "announced" }, 3))).toEqual(["192.0.0.0/22"]);
+    const same = next(first, { kind: "moved", prefix: wider, plan: plan(widerBlackhole), isOut: true }, 2);
+    expect(same).toBe(first);
+    const virtual = ban({ dryRun: true });
+    const moved = next(virtual, { kind: "moved", prefix: wider, plan: plan(widerBlackhole), isOut: true }, 1);
+    expect(moved).toMatchObject({ dryRun: true, retiring: [] });
   });
 
   test("keeps what is out while its own rules are not known yet", () => {

@@ -80,11 +80,13 @@ export type BanEvent =
   | { readonly kind: "planned"; readonly plan: Plan; readonly isOut: boolean }
   /** Neighbors have what is done now: what was done before is not needed any more. */
   | { readonly kind: "announced" }
-  /** The configuration changed: what the target is now, whether bans are virtual now, and what is to be done. */
+  /** Its attack is spread over a wider prefix now. `isOut`: neighbors have what is done for the one before. */
+  | { readonly kind: "moved"; readonly prefix: Prefix; readonly plan: Plan; readonly isOut: boolean }
+  /** The configuration changed, and there may be no such ban any more. */
+  | { readonly kind: "disallowed"; readonly reason: string }
+  /** The configuration changed: whether bans are virtual now, and what is to be done. */
   | {
       readonly kind: "policy";
-      readonly isInNetworks: boolean;
-      readonly isWhitelisted: boolean;
       readonly dryRun: boolean;
       readonly escalation: Ladder | null;
       readonly plan: Plan;
@@ -114,8 +116,12 @@ export function next(ban: Ban, event: BanEvent, wallMs: number): Ban {
       return carryOut(ban, event.plan, event.isOut);
     case "announced":
       return ban.retiring.length === 0 ? ban : { ...ban, retiring: [] };
+    case "moved":
+      return moved(ban, event);
+    case "disallowed":
+      return withdraw(ban, event.reason, wallMs);
     case "policy":
-      return underPolicy(ban, event, wallMs);
+      return underPolicy(ban, event);
     default:
       return event satisfies never;
   }
@@ -161,20 +167,25 @@ function carryOut(ban: Ban, plan: Plan, isOut: boolean): Ban {
     const isSame = ban.step === plan.step && ban.method === plan.method && ban.fallback === plan.fallback;
     return isSame ? ban : { ...ban, ...plan, measure: ban.measure };
   }
-  return { ...ban, ...plan, retiring: retiringRoutes(ban, plan.measure, isOut) };
+  return { ...ban, ...plan, retiring: retiringRoutes(ban, { ...ban, ...plan }, isOut) };
 }
 
-function retiringRoutes(ban: Ban, measure: Measure, isOut: boolean): readonly Route[] {
-  if (ban.dryRun || measure.kind === "none") return [];
+/** Make before break here too: what is out for the old prefix stays until the new one's routes are. */
+function moved(ban: Ban, { prefix, plan, isOut }: Extract<BanEvent, { kind: "moved" }>): Ban {
+  if (prefix.text === ban.prefix.text) return carryOut(ban, plan, isOut);
+  const after = { ...ban, ...plan, prefix, target: prefix.address };
+  return { ...after, retiring: retiringRoutes(ban, after, isOut) };
+}
+
+function retiringRoutes(ban: Ban, after: Ban, isOut: boolean): readonly Route[] {
+  if (ban.dryRun || after.measure.kind === "none") return [];
   // Of two that are not out the older one may have been: of three, the one in the middle goes.
   const out = isOut || ban.retiring.length === 0 ? routesOf(ban.measure, ban.prefix) : ban.retiring;
-  const replaced = new Set(routesOf(measure, ban.prefix).map(routeKey));
+  const replaced = new Set(routesOf(after.measure, after.prefix).map(routeKey));
   return out.filter((route) => !replaced.has(routeKey(route)));
 }
 
-function underPolicy(ban: Ban, policy: Extract<BanEvent, { kind: "policy" }>, wallMs: number): Ban {
-  if (policy.isWhitelisted) return withdraw(ban, "target is whitelisted", wallMs);
-  if (!policy.isInNetworks) return withdraw(ban, "target left configured networks", wallMs);
+function underPolicy(ban: Ban, policy: Extract<BanEvent, { kind: "policy" }>): Ban {
   const { dryRun, escalation } = policy;
   const planned = carryOut(ban, policy.plan, policy.isOut);
   const isSame = planned.dryRun === dryRun && JSON.stringify(planned.escalation) === JSON.stringify(escalation);
@@ -191,4 +202,14 @@ export function wantedRoutes(ban: Ban): readonly Route[] {
   if (ban.state !== "active" || ban.dryRun) return [];
   const routes = routesOf(ban.measure, ban.prefix);
   return ban.retiring.length === 0 ? routes : [...routes, ...ban.retiring];
+}
+
+/** Whether other routes are wanted than before. */
+export function hasOtherRoutes(ban: Ban, previous: Ban): boolean {
+  return (
+    ban.state !== previous.state ||
+    ban.dryRun !== previous.dryRun ||
+    ban.measure !== previous.measure ||
+    ban.retiring !== previous.retiring
+  );
 }

@@ -1,7 +1,8 @@
 /** Bans that are withdrawn or rejected for good, up to a bound; the oldest leave. */
 import type { Attack } from "../detection/attack.ts";
+import { enclosingPrefix, type Prefix } from "../net/prefix.ts";
 import type { Ban } from "./ban.ts";
-import { prefixUnderAttack } from "./ban-subject.ts";
+import { isOneAddress, prefixUnderAttack } from "./ban-subject.ts";
 import { CountedBans } from "./counted-bans.ts";
 
 export class EndedBans {
@@ -29,9 +30,18 @@ export class EndedBans {
     }
   }
 
-  /** The ban that was in force last for a prefix; null: none, or it left the table. */
-  lastOf(prefix: Ban["prefix"]): Ban | null {
-    return this.#lastOf.get(prefix.text) ?? null;
+  /**
+   * The ban that was in force last for a prefix; null: none, or it left the table. A spread attack that begins anew may
+   * begin with a part: of a prefix also that of a wider one.
+   */
+  lastOf(prefix: Prefix): Ban | null {
+    let last = this.#lastOf.get(prefix.text) ?? null;
+    if (isOneAddress(prefix)) return last;
+    for (let length = prefix.length - 1; length > 0; length--) {
+      const wider = this.#lastOf.get(enclosingPrefix(prefix.address, length).text);
+      if (wider !== undefined && (wider.withdrawnAt ?? 0) > (last?.withdrawnAt ?? 0)) last = wider;
+    }
+    return last;
   }
 
   /** The ban that an attack had; null: none, or it left the table. */

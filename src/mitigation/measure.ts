@@ -1,7 +1,7 @@
 /** What a ban does to the traffic of its prefix, and the routes that it takes. Pure. */
 import type { Prefix } from "../net/prefix.ts";
 import type { Route, UnicastRoute } from "./announcer.ts";
-import { matchText, type Rule, rulesText } from "./rule.ts";
+import { isSameAction, matchText, type Rule, type RuleAction, rulesText } from "./rule.ts";
 
 export type Measure =
   /** Nothing yet: the attack is only watched. */
@@ -47,6 +47,24 @@ function flowspecRoutes(measure: FlowspecMeasure, prefix: Prefix): readonly Rout
   const routes = measure.rules.map((rule) => ({ kind: "flowspec", prefix, rule, communities: [], localPref }) as const);
   FLOWSPEC_ROUTES.set(measure, routes);
   return routes;
+}
+
+/** The same, done for another prefix. */
+export function measureAt(measure: Measure, from: Prefix, to: Prefix): Measure {
+  if (measure.kind !== "flowspec") return measure;
+  const moved = (end: Prefix | null) => (end?.text === from.text ? to : end);
+  const rules = measure.rules.map((rule) => ({
+    ...rule,
+    destination: moved(rule.destination),
+    source: moved(rule.source),
+  }));
+  return { ...measure, rules };
+}
+
+/** The same rules with another action; the very same where it is theirs already. */
+export function withAction(measure: FlowspecMeasure, action: RuleAction, localPref: number): FlowspecMeasure {
+  const isTheirs = measure.localPref === localPref && measure.rules.every((rule) => isSameAction(rule.action, action));
+  return isTheirs ? measure : { ...measure, localPref, rules: measure.rules.map((rule) => ({ ...rule, action })) };
 }
 
 /** Of two routes with one key a speaker has the later one. */

@@ -1,6 +1,7 @@
 /** A ban as it begins, of an attack or by order. Pure. */
 import { type Attack, attackRate } from "../detection/attack.ts";
 import type { Prefix } from "../net/prefix.ts";
+import type { Refusal } from "./admission.ts";
 import type { Ban } from "./ban.ts";
 import { methodOf } from "./escalation.ts";
 import { NO_MEASURE } from "./measure.ts";
@@ -47,4 +48,8 @@ export function newBan({ id, prefix, attack, dryRun, last, terms, circumstances 
     withdrawnAt: null,
     reason: null,
   };
+}
+
+export function rejected(ban: Ban, reason: Refusal): Ban {
+  return { ...ban, state: "rejected", reason, repeat: 0, holdUntil: null };
 }

@@ -1,12 +1,13 @@
 /** What is to be done for a ban now: the rung that is due, what stands in for it when it is refused, and the rules. Pure. */
 import type { GroupMitigation, RouteTerms } from "../config/mitigation-section.ts";
 import { type Attack, isActive } from "../detection/attack.ts";
+import type { Classification } from "../detection/classifier.ts";
 import type { SampledPacket } from "../detection/sample.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { UnicastRoute } from "./announcer.ts";
 import type { Ban, Plan } from "./ban.ts";
 import { type Action, dueStep, isMilder, methodOf } from "./escalation.ts";
-import { type FlowspecMeasure, type Measure, NO_MEASURE } from "./measure.ts";
+import { type FlowspecMeasure, type Measure, NO_MEASURE, withAction } from "./measure.ts";
 import type { Rule } from "./rule.ts";
 
 /** What the configuration says for one prefix. */
@@ -104,34 +105,47 @@ function routeOf(prefix: Prefix, terms: RouteTerms | null): UnicastRoute | null 
 /** Rules wait a moment for the first judgement of what the attack is, and stay until that becomes another. */
 function flowspecOf(
   { prefix, measure }: PlannedBan,
-  { flowspec, blackhole }: BanTerms,
+  terms: BanTerms,
   { attacks, isToldAnew, packetsOf, makeRules, evidenceWaitMs }: Circumstances,
   wallMs: number,
 ): FlowspecMeasure {
-  const localPref = blackhole?.localPref ?? 0;
-  const terms = JSON.stringify([flowspec, localPref]);
+  const { flowspec } = terms;
+  const localPref = localPrefOf(terms);
   const present = measure.kind === "flowspec" && measure.rules.length > 0 ? measure : null;
   const told = attacks.filter(({ classification }) => classification !== null);
   if (present?.basis === basisOf(terms, told) && !isToldAnew) return present;
   const seen = told
     .map((attack) => ({ attack, packets: packetsOf(attack) }))
     .filter(({ packets }) => packets.length > 0);
-  // The attack is over and the ban is not, or a service that starts has seen no packets yet.
-  if (present !== null && seen.length === 0 && present.basis.startsWith(terms)) return present;
+  // The attack is over and the ban is not, or a service that starts has seen no packets yet: what to match is as it was.
+  if (present !== null && seen.length === 0) return withAction(present, flowspec.action, localPref);
   const basis = basisOf(
     terms,
     seen.map(({ attack }) => attack),
   );
   if (present?.basis === basis && !isToldAnew) return present;
   const isEarly = attacks.some((attack) => isActive(attack) && isYoung(attack, evidenceWaitMs, wallMs));
-  if (seen.length === 0 && isEarly)
-    return present ?? { kind: "flowspec", rules: [], matchesAll: false, localPref, basis };
+  if (seen.length === 0 && isEarly) return { kind: "flowspec", rules: [], matchesAll: false, localPref, basis };
   const evidence = seen.length > 0 ? seen : attacks.map((attack) => ({ attack, packets: [] }));
   return { kind: "flowspec", ...makeRules(prefix, evidence, flowspec), localPref, basis };
 }
 
-function basisOf(terms: string, attacks: readonly Attack[]): string {
-  return [terms, ...new Set(attacks.map(kindOf))].join(" ");
+function localPrefOf({ blackhole }: BanTerms): number {
+  return blackhole?.localPref ?? 0;
+}
+
+/** Made once for the terms of a hostgroup: with thousands of bans all are asked for several times a second. */
+const TERMS_TEXTS = new WeakMap<BanTerms, string>();
+
+function basisOf(terms: BanTerms, attacks: readonly Attack[]): string {
+  let text = TERMS_TEXTS.get(terms);
+  if (text === undefined) {
+    text = JSON.stringify([terms.flowspec, localPrefOf(terms)]);
+    TERMS_TEXTS.set(terms, text);
+  }
+  const [first, ...others] = attacks;
+  if (first === undefined) return text;
+  return others.length === 0 ? `${text} ${kindOf(first)}` : [text, ...new Set(attacks.map(kindOf))].join(" ");
 }
 
 /** A clock that was set back makes no attack young again. */
@@ -139,8 +153,16 @@ function isYoung({ startedAt }: Attack, forMs: number, wallMs: number): boolean 
   return wallMs >= startedAt && wallMs - startedAt < forMs;
 }
 
+/** Made once a judgement. */
+const KINDS = new WeakMap<Classification, string>();
+
 /** What rules follow from: a share that moves makes no other rules. */
 function kindOf({ direction, classification }: Attack): string {
-  const parts = classification?.parts ?? [];
-  return [direction, classification?.type, ...parts.map(({ type }) => type).sort()].join("+");
+  if (classification === null) return direction;
+  let kind = KINDS.get(classification);
+  if (kind === undefined) {
+    kind = [classification.type, ...classification.parts.map(({ type }) => type).sort()].join("+");
+    KINDS.set(classification, kind);
+  }
+  return `${direction}+${kind}`;
 }

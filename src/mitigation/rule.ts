@@ -99,6 +99,10 @@ function actionText(action: RuleAction): string {
   return action.kind === "discard" ? "discard" : `rate-limit ${action.bytesPerSecond} bytes/s`;
 }
 
+export function isSameAction(a: RuleAction, b: RuleAction): boolean {
+  return a.kind === b.kind && (a.kind === "discard" || b.kind === "discard" || a.bytesPerSecond === b.bytesPerSecond);
+}
+
 function portsText(ranges: readonly PortRange[]): string | null {
   return ranges.length === 0 ? null : ranges.map(({ from, to }) => rangeText(from, to)).join(",");
 }

@@ -2,6 +2,7 @@
 import { type Attack, attackRate } from "../detection/attack.ts";
 import type { Vector } from "../detection/vector.ts";
 import type { Ban } from "../mitigation/ban.ts";
+import { isOneAddress } from "../mitigation/ban-subject.ts";
 import { measureText } from "../mitigation/measure.ts";
 import { METRICS, type Metric } from "../traffic/rates.ts";
 import type { AttackEvent, BanEvent, NotifyEvent, SessionEvent } from "./event.ts";
@@ -76,6 +77,10 @@ function vectorText(vector: Vector): string {
   return vector.replaceAll("_", " ");
 }
 
+function banned({ target, prefix }: Ban): string {
+  return isOneAddress(prefix) ? target : prefix.text;
+}
+
 /** What is being done about an attack. */
 function banText(ban: Ban | null): string {
   if (ban === null) return "Ban: none";
@@ -100,16 +105,16 @@ function describeBan({ kind, ban }: BanEvent): EventText {
   switch (kind) {
     case "ban_active":
       return {
-        headline: `Ban of ${ban.target} is active`,
+        headline: `Ban of ${banned(ban)} is active`,
         details: [cause, `${ban.method}: ${announcementText(ban)}`, `${since}, until ${timeText(ban.expiresAt)}`],
       };
     case "ban_withdrawn":
       return {
-        headline: `Ban of ${ban.target} is withdrawn: ${ban.reason ?? "by policy"}`,
+        headline: `Ban of ${banned(ban)} is withdrawn: ${ban.reason ?? "by policy"}`,
         details: [cause, `${since}, until ${timeText(ban.withdrawnAt ?? ban.expiresAt)}`],
       };
     case "ban_rejected":
-      return { headline: `Ban of ${ban.target} is refused: ${ban.reason ?? "by policy"}`, details: [cause, since] };
+      return { headline: `Ban of ${banned(ban)} is refused: ${ban.reason ?? "by policy"}`, details: [cause, since] };
     default:
       return kind satisfies never;
   }

@@ -59,7 +59,7 @@ export function unbanRoute(service: Service): CommandRoute<BanFields> {
     access: "operator",
     body: fieldCheck(BanRequest),
     about: {
-      summary: "End the ban of an address",
+      summary: "End the ban of an address, or of the prefix that begins with it",
       answers: {
         200: { text: "The withdrawn ban.", schema: BanWire },
         404: { text: "The address has no active ban." },

@@ -22,7 +22,7 @@ export const AuditEventWire = Type.Object(
     role: Type.String(),
     tenant: Type.String(),
     target: Type.String(),
-    target_type: oneOf("host", "source", "zone", "global"),
+    target_type: oneOf("host", "prefix", "source", "zone", "global"),
     reason: Type.String(),
     source: oneOf("api", "auto", "signal"),
     ban_state: Type.String(),

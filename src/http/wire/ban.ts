@@ -27,7 +27,9 @@ const RungWire = Type.Object(
 
 export const BanWire = Type.Object(
   {
+    /** Of a prefix its first address. */
     target: Type.String(),
+    /** Beyond the interface: shorter than /32 or /128 for an attack that is spread over a prefix. */
     prefix: Type.String(),
     metric: Type.Optional(Type.String()),
     rate: Type.Optional(Type.Number()),

@@ -1,0 +1,257 @@
+import { describe, expect, test } from "bun:test";
+import {
+  attackOn,
+  classified,
+  ended,
+  harness,
+  lasts,
+  policy,
+  spreadOver,
+  spreadTerms,
+  started,
+  victim,
+} from "../../test/fixtures/ban-engine.ts";
+import { address } from "../../test/fixtures/host-rows.ts";
+import { hostPrefix } from "../net/prefix.ts";
+import type { MitigationPolicy } from "./mitigation-policy.ts";
+
+const NARROW = "10.1.4.0/24";
+const WIDE = "10.1.4.0/22";
+const WIDEST = "10.1.0.0/20";
+const REFUSED = "10.9.0.0/24";
+
+const banned = (overrides: Partial<MitigationPolicy> = {}, method: Parameters<typeof spreadTerms>[0] = "blackhole") =>
+  harness({ spread: spreadTerms(method, { refused: [REFUSED] }), ...overrides });
+
+describe("an attack that is spread over a prefix", () => {
+  test("bans it, keeps the ban and lifts it at the end", () => {
+    const { engine, announcer } = banned();
+    const attack = spreadOver(NARROW);
+    engine.attacksChanged([started(attack)], 0);
+    expect(announcer.wanted).toEqual([NARROW]);
+    expect(engine.banOf(attack)).toMatchObject({
+      state: "active",
+      target: "10.1.4.0",
+      prefix: { text: NARROW },
+      method: "blackhole",
+      escalation: null,
+      measure: { route: { prefix: { text: NARROW } } },
+    });
+    engine.attacksChanged([lasts(attack)], 500_000);
+    expect(engine.banOf(attack)?.expiresAt).toBe(1_100_000);
+    engine.attacksChanged([ended(attack)], 500_100);
+    expect(announcer.wanted).toEqual([]);
+    expect(engine.banOf(ended(attack).attack)).toMatchObject({ state: "withdrawn", reason: "attack ended" });
+  });
+
+  test("only alerts where prefixes are not banned", () => {
+    const { engine, announcer, seen } = harness();
+    engine.attacksChanged([started(spreadOver(NARROW)), lasts(spreadOver(NARROW))], 0);
+    expect([announcer.wanted, seen, engine.all()]).toEqual([[], [], []]);
+  });
+
+  test("is refused once where its prefix may not be banned", () => {
+    const { engine, announcer, seen } = banned();
+    const attack = spreadOver(REFUSED);
+    engine.attacksChanged([started(attack)], 0);
+    engine.attacksChanged([lasts(attack)], 1000);
+    expect(seen).toEqual(["10.9.0.0 rejected"]);
+    expect(engine.banOf(attack)).toMatchObject({ state: "rejected", reason: "whitelisted", prefix: { text: REFUSED } });
+    expect(announcer.wanted).toEqual([]);
+  });
+
+  test("counts once for the cap, and with all addresses for the fraction", () => {
+    const { engine } = banned({ maxActiveBans: 1, maxBannedFraction: 0.5, addresses: () => 1024 });
+    engine.attacksChanged([started(spreadOver("10.1.4.0/22", "too much"))], 0);
+    expect(engine.all()).toMatchObject([{ reason: "max_banned_fraction reached" }]);
+    engine.attacksChanged([started(spreadOver("10.2.0.0/23", "half"))], 1);
+    expect(engine.active.has("10.2.0.0/23")).toBe(true);
+    engine.attacksChanged([started(attackOn(victim))], 2);
+    expect(engine.banOf(attackOn(victim))).toMatchObject({ reason: "max_active_bans reached" });
+  });
+
+  test("has nothing stand in for what neighbors refuse", () => {
+    const { engine, announcer } = banned({}, "flowspec");
+    announcer.states.set(`flow dst ${NARROW} proto udp`, { kind: "failed", cause: "no" });
+    const attack = classified(spreadOver(NARROW), "udp_flood");
+    engine.attacksChanged([started(attack)], 0);
+    for (let ms = 0; ms < 10_000; ms += 500) engine.tick(ms);
+    expect(engine.banOf(attack)).toMatchObject({ method: "flowspec", fallback: null });
+    expect(announcer.wanted).toEqual([`flow dst ${NARROW} proto udp`]);
+  });
+
+  test("leaves the bans of single hosts in it alone", () => {
+    const { engine, announcer } = banned();
+    engine.attacksChanged([started(attackOn(victim)), started(spreadOver("192.0.2.0/24"))], 0);
+    expect(announcer.wanted).toEqual(["192.0.2.0/24", "192.0.2.1/32"]);
+    engine.attacksChanged([ended(spreadOver("192.0.2.0/24"))], 1);
+    expect(announcer.wanted).toEqual(["192.0.2.1/32"]);
+  });
+});
+
+describe("an attack that widens", () => {
+  test("takes its ban with it: the old route stays until the new one is out", () => {
+    const { engine, announcer, disk } = banned();
+    engine.attacksChanged([started(spreadOver(NARROW))], 0);
+    announcer.states.set(WIDE, { kind: "pending" });
+    engine.attacksChanged([lasts(spreadOver(WIDE))], 1000);
+    expect(announcer.wanted).toEqual([WIDE, NARROW]);
+    engine.tick(1250);
+    expect(announcer.wanted).toEqual([WIDE, NARROW]);
+    announcer.states.delete(WIDE);
+    engine.tick(1500);
+    expect(announcer.wanted).toEqual([WIDE]);
+    expect([...engine.active.values()]).toMatchObject([{ id: "ban-1", startedAt: 0, prefix: { text: WIDE } }]);
+    engine.flush();
+    expect([...disk.values()].map(({ prefix }) => prefix.text)).toEqual([WIDE]);
+    engine.attacksChanged([ended(spreadOver(WIDE))], 2000);
+    expect(announcer.wanted).toEqual([]);
+  });
+
+  test("counts with the addresses of the wider prefix from then on", () => {
+    const { engine } = banned({ maxBannedFraction: 0.5, addresses: () => 2048 });
+    engine.attacksChanged([started(spreadOver(NARROW))], 0);
+    engine.attacksChanged([lasts(spreadOver(WIDE))], 1);
+    engine.attacksChanged([started(attackOn(victim))], 2);
+    expect(engine.banOf(attackOn(victim))).toMatchObject({ reason: "max_banned_fraction reached" });
+    engine.attacksChanged([ended(spreadOver(WIDE)), lasts(attackOn(victim))], 3);
+    expect([...engine.active.keys()]).toEqual(["192.0.2.1/32"]);
+  });
+
+  test("takes its rules with it, for the wider prefix", () => {
+    const { engine, announcer } = banned({}, "flowspec");
+    const attack = classified(spreadOver(NARROW), "udp_flood");
+    engine.attacksChanged([started(attack)], 0);
+    const wide = { ...attack, carpet: { prefix: WIDE, hosts: 100 } };
+    engine.attacksChanged([lasts(wide)], 1000);
+    expect(announcer.wanted).toEqual([`flow dst ${WIDE} proto udp`, `flow dst ${NARROW} proto udp`]);
+    engine.tick(1250);
+    expect(announcer.wanted).toEqual([`flow dst ${WIDE} proto udp`]);
+    engine.attackClassified(classified(wide, "syn_flood"), 1300);
+    engine.tick(1500);
+    expect(announcer.wanted).toEqual([`flow dst ${WIDE} proto tcp`]);
+  });
+
+  test("leaves its ban as wide as it may be, and keeps that in force", () => {
+    const { engine, announcer } = banned({ maxBannedFraction: 0.5, addresses: () => 1024 });
+    engine.attacksChanged([started(spreadOver(NARROW))], 0);
+    for (let ms = 1000; ms < 900_000; ms += 1000) {
+      engine.attacksChanged([lasts(spreadOver(WIDE))], ms);
+      engine.tick(ms);
+    }
+    expect(announcer.wanted).toEqual([NARROW]);
+    expect(engine.all()).toMatchObject([{ state: "active", prefix: { text: NARROW } }]);
+    expect(engine.banOf(spreadOver(WIDE))).toMatchObject({ prefix: { text: NARROW } });
+    engine.attacksChanged([ended(spreadOver(WIDE))], 900_000);
+    expect(announcer.wanted).toEqual([]);
+  });
+
+  test("to what is banned already shares that ban, and gives its own up", () => {
+    const { engine, announcer } = banned();
+    const [one, other] = [spreadOver(NARROW, "one"), spreadOver(WIDE, "other")];
+    engine.attacksChanged([started(one), started(other)], 0);
+    engine.attacksChanged([lasts(spreadOver(WIDE, "one")), lasts(other)], 1000);
+    expect(announcer.wanted).toEqual([WIDE]);
+    expect([...engine.active.values()]).toMatchObject([{ heldBy: ["other", "one"] }]);
+    engine.attacksChanged([ended(other), lasts(spreadOver(WIDEST, "one"))], 2000);
+    engine.tick(2250);
+    expect(announcer.wanted).toEqual([WIDEST]);
+    engine.attacksChanged([ended(spreadOver(WIDEST, "one"))], 3000);
+    expect(announcer.wanted).toEqual([]);
+  });
+});
+
+describe("an operator", () => {
+  test("lifts the ban of a prefix by its first address, that of the address itself first", () => {
+    const { engine, announcer } = banned();
+    engine.attacksChanged([started(spreadOver("192.0.2.0/24"))], 0);
+    engine.ban(address("192.0.2.0"), 1);
+    expect(announcer.wanted).toEqual(["192.0.2.0/24", "192.0.2.0/32"]);
+    expect(engine.unban(address("192.0.2.7"), 2)).toBeNull();
+    expect(engine.unban(address("192.0.2.0"), 3)).toMatchObject({ prefix: { text: "192.0.2.0/32" } });
+    expect(engine.unban(address("192.0.2.0"), 4)).toMatchObject({ prefix: { text: "192.0.2.0/24" } });
+    expect(engine.unban(address("192.0.2.0"), 5)).toBeNull();
+    engine.attacksChanged([lasts(spreadOver("192.0.2.0/24"))], 6);
+    expect(announcer.wanted).toEqual([]);
+  });
+});
+
+describe("a reload", () => {
+  test("that bans no prefixes any more, or not this one, ends its ban", () => {
+    const { engine, announcer } = banned();
+    const attack = spreadOver(NARROW);
+    engine.attacksChanged([started(attack)], 0);
+    engine.reconfigure(policy({ spread: spreadTerms("blackhole", { refused: [NARROW] }) }), 1);
+    expect(engine.banOf(attack)).toMatchObject({ state: "withdrawn", reason: "target is whitelisted" });
+    engine.reconfigure(policy({ spread: spreadTerms("divert") }), 2);
+    engine.attacksChanged([lasts(attack)], 3);
+    expect(announcer.routes).toMatchObject([{ prefix: { text: NARROW }, nextHop: "198.51.100.2" }]);
+    engine.reconfigure(policy(), 4);
+    expect(engine.banOf(attack)).toMatchObject({ state: "withdrawn", reason: "prefixes are not banned" });
+    expect(announcer.wanted).toEqual([]);
+  });
+});
+
+describe("a restart", () => {
+  test("takes up the ban of a prefix, and goes on to follow its attack", () => {
+    const before = banned();
+    before.engine.attacksChanged([started(spreadOver(NARROW))], 0);
+    before.engine.flush();
+    const after = banned();
+    after.engine.restore({ bans: [...before.disk.values()], attacks: [spreadOver(NARROW)] }, 1);
+    expect(after.announcer.wanted).toEqual([NARROW]);
+    after.engine.attacksChanged([lasts(spreadOver(WIDE))], 1000);
+    after.engine.tick(1250);
+    expect(after.announcer.wanted).toEqual([WIDE]);
+    expect([...after.engine.active.values()]).toMatchObject([{ id: "ban-1" }]);
+  });
+
+  test("in the middle of a move has the old prefix, and moves again", () => {
+    const before = banned();
+    before.engine.attacksChanged([started(spreadOver(NARROW))], 0);
+    before.engine.flush();
+    before.engine.attacksChanged([lasts(spreadOver(WIDE))], 1000);
+    const after = banned();
+    after.engine.restore({ bans: [...before.disk.values()], attacks: [spreadOver(WIDE)] }, 1100);
+    expect(after.announcer.wanted).toEqual([NARROW]);
+    after.engine.attacksChanged([lasts(spreadOver(WIDE))], 1200);
+    after.engine.tick(1250);
+    expect(after.announcer.wanted).toEqual([WIDE]);
+  });
+
+  test("that knows the attack as it began leaves the ban as wide as it grew", () => {
+    const before = banned();
+    before.engine.attacksChanged([started(spreadOver(NARROW))], 0);
+    before.engine.attacksChanged([lasts(spreadOver(WIDE))], 1000);
+    before.engine.flush();
+    const after = banned();
+    after.engine.restore({ bans: [...before.disk.values()], attacks: [spreadOver(NARROW)] }, 1100);
+    after.engine.attacksChanged([lasts(spreadOver(NARROW))], 2000);
+    after.engine.tick(2250);
+    expect(after.announcer.wanted).toEqual([WIDE]);
+    after.engine.attacksChanged([ended(spreadOver(NARROW))], 3000);
+    expect(after.announcer.wanted).toEqual([]);
+  });
+
+  test("where nobody can see how attacks go on leaves their bans until they expire", () => {
+    const before = banned();
+    before.engine.attacksChanged([started(spreadOver(NARROW)), started(attackOn(victim))], 0);
+    before.engine.flush();
+    const after = banned();
+    after.engine.restore({ bans: [...before.disk.values()], attacks: null }, 1);
+    after.engine.tick(599_999);
+    expect(after.announcer.wanted).toEqual([NARROW, hostPrefix(victim).text]);
+    after.engine.tick(600_000);
+    expect(after.engine.all().map(({ reason }) => reason)).toEqual(["ttl expired", "ttl expired"]);
+    expect(after.announcer.wanted).toEqual([]);
+  });
+});
+
+test("a part of a prefix that was banned shortly before is a repetition", () => {
+  const ban = { repeatWindowSeconds: 60, repeatHoldSeconds: 100 };
+  const { engine } = harness({ spread: spreadTerms("blackhole", { ban }) });
+  engine.attacksChanged([started(spreadOver(WIDE, "a"))], 0);
+  engine.attacksChanged([ended(spreadOver(WIDE, "a"))], 1000);
+  engine.attacksChanged([started(spreadOver(NARROW, "b"))], 2000);
+  expect([...engine.active.values()]).toMatchObject([{ repeat: 1, holdUntil: 102_000 }]);
+});
