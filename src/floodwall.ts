@@ -32,6 +32,7 @@ import type { Log } from "./observability/log.ts";
 import type { Metrics } from "./observability/metrics.ts";
 import { PacketPath } from "./packet-path.ts";
 import { Reloader } from "./reloader.ts";
+import { watchRises } from "./rise-watch.ts";
 import { fillMetrics } from "./scrape.ts";
 import { openSourceBlocks } from "./source-blocking.ts";
 import type { PairInstaller } from "./sourceblock/pair-installer.ts";
@@ -95,6 +96,7 @@ export class Floodwall {
   readonly #reloads = this.#listeners<Config>();
   readonly #reloader: Reloader<OriginOf | null>;
   #cancelBanTick: () => void = () => {};
+  #endRiseWatch: () => void = () => {};
 
   constructor(options: FloodwallOptions) {
     const { config, configPath, state, log, metrics, clock, timers } = options;
@@ -184,6 +186,12 @@ export class Floodwall {
     this.announcer?.start();
     this.packetPath?.start();
     if (this.packetPath === null) log.warn({}, "no capture is configured: control plane only, nothing is detected");
+    this.#endRiseWatch = watchRises(timers, {
+      detector: this.detector,
+      hostgroups: () => this.config.hostgroups,
+      monotonicMs: () => clock.monotonicMs(),
+      log,
+    });
     this.#cancelBanTick = timers.every(BAN_TICK_MS, () => {
       const { wallMs } = this.now();
       this.bans.tick(wallMs);
@@ -203,6 +211,7 @@ export class Floodwall {
   async stop(): Promise<void> {
     this.endReloads();
     this.#cancelBanTick();
+    this.#endRiseWatch();
     await this.packetPath?.stop();
     this.#writeBehind.stop();
     await this.announcer?.stop({

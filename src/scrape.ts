@@ -7,6 +7,7 @@ export function fillMetrics(metrics: Metrics, floodwall: Floodwall): void {
   metrics.setDryRun(config.dryRun);
   metrics.detection.setActive(detector.active.values());
   metrics.baselines.set(detector.baselines.table ?? { count: 0, refused: 0, seasons: null });
+  metrics.baselines.setLastingRises([...detector.active.values()].filter(({ lastingRise }) => lastingRise).length);
   metrics.mitigation.setBans(bans.counts());
   metrics.mitigation.setUnsaved(bans.unsaved);
   metrics.sourceBlocks.set(floodwall.sourceBlocks.counts());

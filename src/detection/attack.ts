@@ -30,6 +30,8 @@ export interface Attack {
   readonly sample: Sample | null;
   /** What kind of attack it is, judged again while it lasts; null until that can be told. */
   readonly classification: Classification | null;
+  /** Above the baseline for hours, never over a threshold that the operator set: perhaps it is none. */
+  readonly lastingRise: boolean;
   /** Wall clock, ms. */
   readonly startedAt: number;
   /** Wall clock, ms; null while the attack lasts. */
@@ -91,6 +93,7 @@ export function startAttack(detection: Detection, now: Now): Attack {
     reason,
     sample: null,
     classification: null,
+    lastingRise: false,
     startedAt: now.wallMs,
     endedAt: null,
     rates,

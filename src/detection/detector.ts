@@ -21,7 +21,7 @@ export interface DetectionPolicy {
   readonly maxActive: number;
 }
 
-export type AttackFindings = Partial<Pick<Attack, "sample" | "classification">>;
+export type AttackFindings = Partial<Pick<Attack, "sample" | "classification" | "lastingRise">>;
 
 export type AttackChange = { readonly kind: "started" | "lasts" | "ended"; readonly attack: Attack };
 
@@ -73,7 +73,7 @@ export class Detector {
 
   /** Attacks that an earlier process saw start; their calm is counted anew. */
   restore(attacks: readonly Attack[]): void {
-    for (const attack of attacks) this.active.set({ ...attack, calmSinceMs: null });
+    for (const attack of attacks) this.active.set({ ...attack, lastingRise: false, calmSinceMs: null });
   }
 
   /**
@@ -92,7 +92,7 @@ export class Detector {
     return judgement.changes;
   }
 
-  /** What its packets tell of an attack. null: it is not in progress. */
+  /** What is found out about an attack beside its rates. null: it is not in progress. */
   attach(id: string, findings: AttackFindings): Attack | null {
     for (const attack of this.active.values()) {
       if (attack.id !== id) continue;

@@ -15,6 +15,7 @@ export class BaselineMetrics {
   readonly #refused: Counter;
   readonly #seasonal: Gauge;
   readonly #seasonalRefused: Counter;
+  readonly #rises: Gauge;
   readonly #faults: Counter<"operation">;
 
   constructor(registry: Registry) {
@@ -35,6 +36,11 @@ export class BaselineMetrics {
       help: "Times that a host was not learned by hour of the week because all places were taken.",
       registers,
     });
+    this.#rises = new Gauge({
+      name: "svc_attacks_lasting_rise",
+      help: "Attacks in progress that are above the baseline for hours and within all thresholds: perhaps they are none.",
+      registers,
+    });
     this.#faults = new Counter({
       name: "svc_baseline_faults_total",
       help: "Reading, saving or learning of baselines that failed.",
@@ -46,6 +52,11 @@ export class BaselineMetrics {
 
   failed(operation: (typeof OPERATIONS)[number]): void {
     this.#faults.inc({ operation });
+  }
+
+  /** Of the attacks in progress. */
+  setLastingRises(count: number): void {
+    this.#rises.set(count);
   }
 
   set({ count, refused, seasons }: Filled & { readonly seasons: Filled | null }): void {

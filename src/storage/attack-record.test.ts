@@ -23,7 +23,7 @@ test("a sample of a build that could not tell where sources are has none of that
 });
 
 test("one of a build that knew neither carpets, kinds nor baselines is an attack on its host, and can be shown", () => {
-  const { carpet: _, classification: __, ...before } = attack();
+  const { carpet: _, classification: __, lastingRise: ___, ...before } = attack();
   const { thresholdSource, shares, dominantShareGate } = before.reason;
   const record = JSON.stringify({ ...before, reason: { thresholdSource, shares, dominantShareGate } });
   expect(attackOfRecord(record)).toEqual(attack());

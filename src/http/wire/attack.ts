@@ -53,6 +53,11 @@ export const AttackWire = Type.Object(
     threshold: Type.Number(),
     rates: RatesWire,
     active: Type.Boolean(),
+    /**
+     * Beyond the interface: above the baseline for three hours, and all the time within the thresholds; perhaps legitimate
+     * traffic that has grown. Absent where it would be false.
+     */
+    lasting_rise: Type.Optional(Type.Literal(true)),
     ban_state: Type.Optional(BanState),
     method: Type.Optional(Method),
     route: Type.Optional(Type.String()),
@@ -90,6 +95,7 @@ export function attackToWire({ attack, ban }: AttackView, tenant: string | null 
     threshold: attack.threshold,
     rates: ratesToWire(attack.rates),
     active: isActive(attack),
+    lasting_rise: attack.lastingRise ? (true as const) : null,
     ban_state: ban?.state ?? null,
     method: ban?.method ?? null,
     route: (ban !== null && measureText(ban.measure)) || null,
