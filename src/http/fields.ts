@@ -39,6 +39,8 @@ function explain(error: ValueError): string {
       return "not an object";
     case ValueErrorType.String:
       return `${field} must be a string`;
+    case ValueErrorType.Number:
+      return `${field} must be a number`;
     default:
       return `${field}: ${error.message.toLowerCase()}`;
   }

@@ -47,15 +47,18 @@ describe("4 rule 1:", () => {
   });
 });
 
-test.each(["/api/v1/ban", "/api/v1/unban", "/api/v1/config/reload"])(
-  "4 rule 2: POST %s without the JSON content type is 415, also without a body",
-  async (path) => {
-    for (const type of [null, "text/plain", "application/x-www-form-urlencoded"]) {
-      const headers = type === null ? as("operator") : { ...as("operator"), "content-type": type };
-      expect((await fetch(server.base + path, { method: "POST", headers })).status).toBe(415);
-    }
-  },
-);
+test.each([
+  "/api/v1/ban",
+  "/api/v1/unban",
+  "/api/v1/config/reload",
+  "/api/v1/dataplane/sources",
+  "/api/v1/dataplane/sources/unblock",
+])("4 rule 2: POST %s without the JSON content type is 415, also without a body", async (path) => {
+  for (const type of [null, "text/plain", "application/x-www-form-urlencoded"]) {
+    const headers = type === null ? as("operator") : { ...as("operator"), "content-type": type };
+    expect((await fetch(server.base + path, { method: "POST", headers })).status).toBe(415);
+  }
+});
 
 test("4 rule 3: every route under /api/v1 goes through the token check", async () => {
   const guarded = server.http.routes.filter(({ path }) => path.startsWith("/api/v1/"));

@@ -2,7 +2,17 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { HistoryFault, ServiceFault } from "../../src/http/service.ts";
 import { BODY_BYTES_MAX } from "../../src/limits.ts";
-import { ACME_HOST, admitCallers, as, bearer, CALLERS, OTHER_HOST, secretOf } from "../fixtures/callers.ts";
+import { BLOCK_REFUSALS } from "../../src/sourceblock/admission.ts";
+import {
+  ACME_HOST,
+  admitCallers,
+  as,
+  bearer,
+  CALLERS,
+  OTHER_HOST,
+  OUTSIDE_HOST,
+  secretOf,
+} from "../fixtures/callers.ts";
 import { TestServer } from "../fixtures/http.ts";
 import { ban } from "../fixtures/views.ts";
 
@@ -113,6 +123,29 @@ test.each(["whitelisted", "outside configured networks", "max_active_bans reache
     expect([answer.status, await answer.json()]).toMatchObject([409, { target: ACME_HOST, state: "rejected", reason }]);
   },
 );
+
+describe("7 of source blocks", () => {
+  const pair = { source: OUTSIDE_HOST, victim: ACME_HOST };
+  const order = (path: string, fields: object) => post(`/api/v1/dataplane/sources${path}`, JSON.stringify(fields));
+
+  test("400 is for bad input", async () => {
+    await expectError(await order("", { ...pair, ttl_seconds: 0 }), 400);
+  });
+
+  test("404 is for an unblock without a live block", async () => {
+    await expectError(await order("/unblock", pair), 404, "no such source block");
+  });
+
+  test.each(BLOCK_REFUSALS)("409 is for a refusal: %s", async (refusal) => {
+    server.service.onBlockSource = () => ({ kind: "refused", refusal });
+    await expectError(await order("", { ...pair, ttl_seconds: 60 }), 409);
+  });
+
+  test("503 is for one that could not be kept or installed", async () => {
+    server.service.fault = new ServiceFault("the kernel did not take the block");
+    await expectError(await order("", { ...pair, ttl_seconds: 60 }), 503, "the kernel did not take the block");
+  });
+});
 
 test("7 413 for a body that is too large", async () => {
   await expectError(await post("/api/v1/ban", "x".repeat(BODY_BYTES_MAX + 1)), 413, "request body exceeds 64 KiB");

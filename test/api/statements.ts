@@ -1,6 +1,6 @@
 /**
  * What the interface says, as far as the service does it: each statement by the words that the names of its tests begin
- * with. Those of the source-block, scrub and edge channels come with their channels.
+ * with. Those of the scrub and edge channels come with their channels.
  */
 
 export const STATEMENTS: ReadonlyMap<string, readonly string[]> = new Map([
@@ -31,8 +31,15 @@ export const STATEMENTS: ReadonlyMap<string, readonly string[]> = new Map([
     "2.7",
     "available, event_time, action, result, operator, role, tenant, target, target_type, reason, source, ban_state, dry_run",
   ),
+  rows("2.8", "source and victim, created_at and expires_at, dry_run, reason, there is no other field"),
   rows("3.1", "from none to active, from none to rejected"),
   rows("3.2", "an attack that ends moves"),
+  rows(
+    "3.3",
+    "from none to live, from live to live, from live to removed by its TTL, from live to removed by an install failure",
+    "from live to removed when its TTL is reached, a live block is in the kernel, a refresh gives the kernel",
+    "an unblock takes the pair out of the kernel, blocks survive, in dry run, a reload removes",
+  ),
   rows(
     "4",
     "rule 1, rule 2, rule 3, GET /api/v1/status, GET /api/v1/attacks, GET /api/v1/attacks/{id}, GET /api/v1/hosts",
@@ -46,11 +53,22 @@ export const STATEMENTS: ReadonlyMap<string, readonly string[]> = new Map([
     "ban of the invalid ip, unban returns, unban without, unban of an invalid ip",
   ),
   rows("4.3", "a reload reads, a file that does not validate, keys that need a restart"),
+  rows(
+    "4.4",
+    "bad input of a block, bad input of an unblock, bad input is what is no JSON, bad input is no ttl_seconds",
+    "unblock ignores ttl_seconds, unblock without a live block, audit: a block, audit: an unblock, audit: a refusal",
+    "403 for a victim, 403 comes before, 403 for the role of node, 409 for the ninth victim, 409 for more pairs",
+    "409 for a data plane that is absent, 409 for a data plane that is disabled, GET /api/v1/dataplane/sources",
+    '409 for {"victim":"203.0.113.53"}: victim is in the protected whitelist',
+    '409 for {"victim":"192.0.2.1"}: victim is outside configured networks',
+    '409 for {"source":"198.51.100.53"}: source is in the data plane allowlist',
+    '409 for {"source":"203.0.113.9"}: source is inside the protected networks',
+  ),
   ["5", ["5.1", "5.2", "5.3", "5.4", "5.5", "5.6", "5.7", "5.8", "5, roles and tenants:"]],
   rows("7", "400, 401, 403, 404, 409, 413, 415, 502, 503"),
   rows(
     "8",
-    "ended attacks returned, ban TTL, active-ban cap, history range, history step, request body, page of hosts",
+    "ended attacks returned, ban TTL, active-ban cap, source-block ttl_seconds, victims per source, dynamic rules, history range, history step, request body, page of hosts",
     "listener default",
   ),
 ]);
