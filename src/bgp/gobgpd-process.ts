@@ -3,8 +3,8 @@
  * has, so that nothing needs to be recorded when it starts: a service killed in that moment still finds it.
  */
 import { spawn } from "node:child_process";
-import { closeSync, existsSync, openSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
-import { getPriority } from "node:os";
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { raiseSession } from "../system/priority.ts";
 import type { Timers } from "../system/timers.ts";
 import { SpeakerFault } from "./speaker-fault.ts";
 
@@ -92,24 +92,11 @@ export function startGobgpd(options: GobgpdOptions): () => boolean {
     child.on("exit", end);
     child.on("error", end);
     child.unref();
+    // It has our nice value, in a session of its own.
     if (child.pid !== undefined) raiseSession(child.pid);
     return () => hasEnded;
   } finally {
     closeSync(log);
-  }
-}
-
-/**
- * gobgpd has our nice value; where the kernel shares the CPUs between sessions first (autogroup, sched(7)) that counts
- * within its own session only, which therefore gets the same value.
- */
-export function raiseSession(pid: number): void {
-  const nice = getPriority();
-  if (nice >= 0) return;
-  try {
-    writeFileSync(`/proc/${pid}/autogroup`, String(nice));
-  } catch {
-    // No such groups, not permitted, or it has ended: it goes on with the nice value alone.
   }
 }
 

@@ -14,24 +14,24 @@ const NICE = -10;
 export function raisePriority(): number {
   if (getPriority() === 0) {
     for (const thread of readdirSync("/proc/self/task")) if (!raise(Number(thread))) break;
-    if (getPriority() === NICE) raiseSession();
+    // Under a service manager; a shell's session is not ours to raise.
+    if (sessionOfSelf() === process.pid) raiseSession(process.pid);
   }
   return getPriority();
 }
 
 /**
- * Where the kernel shares the CPUs between sessions first (autogroup, sched(7)), a nice value counts inside its session
- * only: ten busy sessions leave a service a tenth, whatever its threads are worth. A service that leads a session, as
- * under a service manager, raises that too; a shell's session is not ours to raise.
+ * Gives the session that process `pid` leads this process's nice value. Where the kernel shares the CPUs between sessions
+ * first (autogroup, sched(7)), a nice value counts inside its session only: ten busy sessions leave a service a tenth,
+ * whatever its threads are worth. Goes on without where it is not permitted, and where there is nothing to raise.
  */
-function raiseSession(): void {
-  if (sessionOfSelf() !== process.pid) return;
+export function raiseSession(pid: number): void {
+  const nice = getPriority();
+  if (nice >= 0) return;
   try {
-    writeFileSync("/proc/self/autogroup", String(NICE));
-  } catch (cause) {
-    // A kernel without autogroups, or not permitted: the threads' values hold as far as they go.
-    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
-    if (!["ENOENT", "EPERM", "EACCES", "EAGAIN"].includes(code)) throw cause;
+    writeFileSync(`/proc/${pid}/autogroup`, String(nice));
+  } catch {
+    // No such groups, not permitted, or the process has ended: the nice value holds as far as it goes.
   }
 }
 
