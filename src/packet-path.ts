@@ -149,6 +149,7 @@ export class PacketPath {
         carpets: this.carpetScan,
         windowMs: config.detection.windowMs,
         hostgroups: () => this.#hostgroups,
+        wallSeconds: () => now().wallMs / 1000,
       }),
       baselines,
       keeper,

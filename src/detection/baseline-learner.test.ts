@@ -131,3 +131,35 @@ describe("learning", () => {
     expect(learner.hasWork).toBe(true);
   });
 });
+
+test("the hour of the week is that of the wall clock, also where that is set while the service runs", () => {
+  const group = hostgroup({ pps: 1e6 }, { baseline: { ...BASELINE, halfLifeSeconds: 604_800, seasonal: true } });
+  const source = new Source();
+  source.hosts = [{ target: "192.0.2.1", rates: { pps: 10 } }];
+  const baselines = new Baselines({ capacity: 16, directions: 1, seed: 1 });
+  baselines.reconfigure([group]);
+  let [now, wall] = [0, 1_700_000_000];
+  const learner = new BaselineLearner({
+    source,
+    baselines,
+    active: new ActiveAttacks(),
+    carpets: null,
+    windowMs: 1000,
+    hostgroups: () => [group],
+    wallSeconds: () => wall,
+  });
+  const pass = (seconds: number) => {
+    now += seconds;
+    wall += seconds;
+    for (const _ of learner.pass(now));
+  };
+  const host = { keys: addressToBytes(address("192.0.2.1")), at: 0, group, direction: "incoming" } as const;
+  // Two hours, so that one of them was heard from its beginning to its end.
+  for (let passes = 0; passes < 2 * 720; passes++) pass(5);
+  wall += 168 * 3600 - 3600;
+  pass(5);
+  expect(baselines.origin(host, 0).normalOf).toBe("hour_of_week");
+  wall += 48 * 3600;
+  pass(5);
+  expect(baselines.origin(host, 0).normalOf).toBe("recent");
+});

@@ -28,6 +28,8 @@ export interface BaselineLearnerOptions {
   readonly carpets: CarpetScan | null;
   readonly windowMs: number;
   readonly hostgroups: () => readonly Hostgroup[];
+  /** Unix time, for the hour of the week; absent: that of the passes. */
+  readonly wallSeconds?: () => number;
 }
 
 /** Hosts of one slice: well under 1 ms, a few when all of them are new. */
@@ -60,7 +62,8 @@ export class BaselineLearner {
     const { source, hostgroups, carpets } = this.#options;
     const last = this.#lastSeconds;
     this.#lastSeconds = nowSeconds;
-    this.#options.baselines.beginPass(nowSeconds);
+    const { baselines, wallSeconds = () => nowSeconds } = this.#options;
+    baselines.beginPass(nowSeconds, { wallSeconds: wallSeconds() });
     if (last === null || !this.hasWork) return;
     const moment = { nowSeconds: Math.floor(nowSeconds), seconds: Math.min(nowSeconds - last, SECONDS_MAX) };
     this.#learnGroups(moment);

@@ -88,9 +88,12 @@ export class Baselines {
     this.#groupKeys.clear();
   }
 
-  /** Before each pass: which hour of the week it is, for what is learned and for limits until the next. Unix time. */
-  beginPass(nowSeconds: number): void {
-    this.#moment = { hour: Math.floor(nowSeconds / HOUR_SECONDS), intoSeconds: nowSeconds % HOUR_SECONDS };
+  /**
+   * Before each pass: which hour of the week it is, for what is learned and for limits until the next.
+   * @param wallSeconds Unix time, which a machine may set right long after its start.
+   */
+  beginPass(nowSeconds: number, { wallSeconds = nowSeconds } = {}): void {
+    this.#moment = { hour: Math.floor(wallSeconds / HOUR_SECONDS), intoSeconds: wallSeconds % HOUR_SECONDS };
     this.#idleSeconds = nowSeconds - SEASON_STAYS_SECONDS;
     this.#table?.seasons?.beginPass();
   }
