@@ -6,12 +6,14 @@ import {
   lasts,
   policy,
   started,
+  under,
   victim,
   WHITELISTED,
 } from "../../test/fixtures/ban-engine.ts";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { hostPrefix } from "../net/prefix.ts";
 import { admit } from "./admission.ts";
+import { BANS_REVIEWED } from "./ban-engine.ts";
 
 describe("admission", () => {
   const everything = { isBanned: true, active: 99, addresses: () => 256 };
@@ -228,6 +230,25 @@ describe("time and policy", () => {
     expect(broken.faults).toBe(0);
     engine.attacksChanged([started(attackOn())], 4);
     expect(announcer.wanted).toEqual(["192.0.2.1/32"]);
+  });
+
+  test("of many bans all climb in a few ticks, and all end in time", () => {
+    const ladder = [
+      { afterSeconds: 0, action: "none" },
+      { afterSeconds: 10, action: "blackhole" },
+    ] as const;
+    const { engine, announcer } = harness({ ...under({ ladder }), maxActiveBans: 5000, isInNetworks: () => true });
+    const targets = Array.from({ length: BANS_REVIEWED + 1 }, (_, i) => address(`10.0.${i >> 8}.${i & 0xff}`));
+    engine.attacksChanged(
+      targets.map((target) => started(attackOn(target))),
+      0,
+    );
+    engine.tick(10_000);
+    expect(announcer.wanted).toHaveLength(BANS_REVIEWED);
+    engine.tick(10_250);
+    expect(announcer.wanted).toHaveLength(BANS_REVIEWED + 1);
+    engine.tick(600_000);
+    expect(engine.active.size).toBe(0);
   });
 
   test("many changes at once are one set of routes", () => {

@@ -39,6 +39,9 @@ export interface BanEngineOptions extends UnsavedBansOptions {
   readonly onFault: (cause: unknown) => void;
 }
 
+/** Bans whose rungs and routes are looked at in one tick, so that it does not keep the event loop for long. */
+export const BANS_REVIEWED = 2000;
+
 export class BanEngine {
   readonly #options: BanEngineOptions;
   #policy: MitigationPolicy;
@@ -51,6 +54,8 @@ export class BanEngine {
   readonly #routes: RouteWatch;
   /** The routes of the active bans are others than the announcer knows. */
   #areRoutesStale = false;
+  /** Place in the table. */
+  #nextReviewed = 0;
 
   constructor(options: BanEngineOptions) {
     this.#options = options;
@@ -132,11 +137,18 @@ export class BanEngine {
     return withdrawn;
   }
 
-  /** Ends what has expired, climbs the ladders, and looks at what has become of routes. */
+  /** Ends what has expired, climbs the ladders, and looks at what has become of routes: in turns, where there are many. */
   tick(wallMs: number): void {
-    for (const ban of [...this.#active.values()]) {
-      this.#guarded(() => this.#change(ban, this.#reconsidered(next(ban, { kind: "clock" }, wallMs), wallMs)));
+    const bans = [...this.#active.values()];
+    const from = bans.length > BANS_REVIEWED ? this.#nextReviewed % bans.length : 0;
+    for (const [i, ban] of bans.entries()) {
+      const isReviewed = (i - from + bans.length) % bans.length < BANS_REVIEWED;
+      this.#guarded(() => {
+        const aged = next(ban, { kind: "clock" }, wallMs);
+        this.#change(ban, isReviewed ? this.#reconsidered(aged, wallMs) : aged);
+      });
     }
+    this.#nextReviewed = from + BANS_REVIEWED;
     this.#wantRoutesIfStale();
   }
 
@@ -211,7 +223,7 @@ export class BanEngine {
       return;
     }
     this.#attacks.set(attack);
-    const ban = this.#banFor(attack);
+    const ban = this.#banFor(attack, prefix);
     if (ban !== undefined) this.#attackLasts(ban, attack, prefix, wallMs);
     else if (!this.#attacks.isPardoned(attack.id) && this.#isBanned(prefix)) this.#banAttacked(prefix, attack, wallMs);
   }
@@ -219,7 +231,7 @@ export class BanEngine {
   #attackLasts(ban: Ban, attack: Attack, prefix: Prefix, wallMs: number): void {
     const followed = ban.prefix.text === prefix.text ? ban : this.#follow(ban, attack, prefix, wallMs);
     const { ttlSeconds } = this.#termsOf(followed.prefix).ban;
-    this.#applyTo(followed.prefix, { kind: "attack_lasts", attackId: attack.id, ttlSeconds }, wallMs);
+    this.#change(followed, next(followed, { kind: "attack_lasts", attackId: attack.id, ttlSeconds }, wallMs));
   }
 
   /** The attack is spread over another prefix than its ban is of. Returns the ban that it holds from now on. */
@@ -234,9 +246,8 @@ export class BanEngine {
     }
     // What two attacks hold stays where it is; and what may not be banned leaves the ban as wide as it is.
     if (ban.heldBy.length > 1 || this.#admitAttacked(prefix, wallMs, ban).kind === "refused") return ban;
-    const measure = measureAt(ban.measure, ban.prefix, prefix);
-    const circumstances = this.#circumstances(ban.heldBy, null);
-    const plan = planOf({ ...ban, prefix, measure }, this.#termsOf(prefix), circumstances, wallMs);
+    const there = { ...ban, prefix, measure: measureAt(ban.measure, ban.prefix, prefix) };
+    const plan = planOf(there, this.#termsOf(prefix), this.#circumstances(ban.heldBy, null), wallMs);
     const moved = next(ban, { kind: "moved", prefix, plan, isOut: this.#routes.newsOf(ban, wallMs).isOut }, wallMs);
     this.#routes.forget(ban.id);
     this.#change(ban, moved);
@@ -260,7 +271,7 @@ export class BanEngine {
   }
 
   #attackEnded(attack: Attack, prefix: Prefix, wallMs: number): void {
-    const held = this.#banFor(attack)?.prefix ?? prefix;
+    const held = this.#banFor(attack, prefix)?.prefix ?? prefix;
     this.#applyTo(held, { kind: "attack_ended", attackId: attack.id }, wallMs);
     const refused = this.#refused.get(attack.id);
     if (refused !== undefined) {
@@ -316,10 +327,9 @@ export class BanEngine {
   }
 
   /** The one that it holds, or else that of what it is on. */
-  #banFor(attack: Attack): Ban | undefined {
+  #banFor(attack: Attack, prefix = prefixUnderAttack(attack)): Ban | undefined {
     const held = attack.carpet === null ? undefined : this.#active.get(this.#attacks.heldPrefix(attack.id) ?? "");
     if (held?.heldBy.includes(attack.id) === true) return held;
-    const prefix = prefixUnderAttack(attack);
     return prefix === null ? undefined : this.#active.get(prefix.text);
   }
 

@@ -19,7 +19,9 @@ test.each(seeds)("bans keep their promises, whatever happens (SEED=%d)", (seed) 
   // A simulation in which nothing happens would prove nothing.
   if (steps >= 4000) {
     expect([...simulation.seen].sort()).toEqual(
-      expect.arrayContaining(["blackhole", "divert", "flowspec", "rejected", "repeat", "retiring", "withdrawn"]),
+      expect.arrayContaining([
+        ...["blackhole", "divert", "flowspec", "moved", "prefix", "rejected", "repeat", "retiring", "withdrawn"],
+      ]),
     );
     expect(simulation.simulatedMs).toBeGreaterThan(3_600_000);
   }
