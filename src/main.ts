@@ -6,6 +6,7 @@ import { ConfigError, loadConfigOrThrow } from "./config/load.ts";
 import { loadAddon } from "./dataplane/addon.ts";
 import { openOrigins, originFindings } from "./geo/origins.ts";
 import { replay } from "./replay.ts";
+import { suggest } from "./replay-suggest.ts";
 import { serve } from "./serve.ts";
 import { readEnvFile } from "./system/env-file.ts";
 import { processEnvironment } from "./system/environment.ts";
@@ -16,7 +17,9 @@ const USAGE = `usage:
   floodwall serve [--config FILE]            run the service (default ${DEFAULT_CONFIG})
   floodwall check FILE                       every error of a configuration with its line, then warnings
   floodwall replay CAPTURE [--config FILE]   what would have happened, from a capture file
-    --json      as JSON Lines: an event each as in the webhook, with the rows of the API, then a summary
+    --suggest   thresholds and a baseline for normal traffic like this, and the false alarms of each choice
+    --json      as JSON Lines: an event each as in the webhook, with the rows of the API, then a summary;
+                with --suggest one JSON document
   floodwall version
 exit codes: 0 done; 1 not done, the reason is on standard error; 2 wrong usage;
   3 the capture is damaged: what came before that is told`;
@@ -40,12 +43,13 @@ async function main(argv: readonly string[]): Promise<number> {
 }
 
 async function run(argv: readonly string[]): Promise<number> {
-  const { role, operands, config, json, help } = parse(argv);
+  const { role, operands, config, json, suggest: isSuggesting, help } = parse(argv);
   if (help) {
     console.log(USAGE);
     return 0;
   }
   if (json && role !== "replay") throw new UsageError("--json goes with replay alone");
+  if (isSuggesting && role !== "replay") throw new UsageError("--suggest goes with replay alone");
   switch (role) {
     case "serve":
       expectOperands(operands, []);
@@ -53,7 +57,12 @@ async function run(argv: readonly string[]): Promise<number> {
     case "check":
       return check(expectOperands(operands, ["FILE"]));
     case "replay":
-      return replayCapture(expectOperands(operands, ["CAPTURE"]), config, json ? "json" : "text");
+      return replayCapture({
+        capture: expectOperands(operands, ["CAPTURE"]),
+        configPath: config,
+        format: json ? "json" : "text",
+        isSuggesting,
+      });
     case "version":
       expectOperands(operands, []);
       console.log(`floodwall ${VERSION}`);
@@ -73,11 +82,20 @@ function check(path: string): number {
   return exitCode;
 }
 
-async function replayCapture(capture: string, configPath: string, format: "text" | "json"): Promise<number> {
+interface ReplayOrder {
+  readonly capture: string;
+  readonly configPath: string;
+  readonly format: "text" | "json";
+  readonly isSuggesting: boolean;
+}
+
+async function replayCapture({ capture, configPath, format, isSuggesting }: ReplayOrder): Promise<number> {
   try {
     const config = loadConfigOrThrow(configPath);
+    const print = (line: string) => console.log(line);
+    if (isSuggesting) return suggest({ native: loadAddon(), config, configPath, capture, format, print });
     const originOf = await openOrigins(config.samples);
-    return replay({ native: loadAddon(), config, originOf, capture, format, print: (line) => console.log(line) });
+    return replay({ native: loadAddon(), config, originOf, capture, format, print });
   } catch (cause) {
     console.error(
       cause instanceof ConfigError
@@ -93,11 +111,12 @@ function parse(argv: readonly string[]) {
     const options = {
       config: { type: "string", default: DEFAULT_CONFIG },
       json: { type: "boolean", default: false },
+      suggest: { type: "boolean", default: false },
       help: { type: "boolean", short: "h", default: false },
     } as const;
     const { values, positionals } = parseArgs({ args: [...argv], options, allowPositionals: true });
     const [role, ...operands] = positionals;
-    return { role, operands, config: values.config, json: values.json, help: values.help };
+    return { role, operands, config: values.config, json: values.json, suggest: values.suggest, help: values.help };
   } catch (cause) {
     throw new UsageError(cause instanceof Error ? cause.message : String(cause));
   }

@@ -9,7 +9,7 @@ import { type AttackWire, attackToWire } from "./http/wire/attack.ts";
 import { type BanWire, banToWire } from "./http/wire/ban.ts";
 import { timestamp } from "./http/wire/timestamp.ts";
 import type { Ban } from "./mitigation/ban.ts";
-import type { BanEvent, ReplayEvent, ReplayTotals } from "./replay-run.ts";
+import type { BanEvent, PacketTotals, ReplayEvent, ReplayTotals } from "./replay-run.ts";
 
 export type ReplayLine =
   | {
@@ -82,7 +82,7 @@ export class ReplayLines {
         event: "summary",
         capture,
         ...(startedMs === null ? {} : { started_at: timestamp(startedMs), ended_at: at }),
-        packets: packetsToWire(totals),
+        packets: packetsToWire(totals.packets),
         attacks: { total: attacks, lasting: lasting.length, refused: refusedAttacks },
         bans,
         unjudged_rows: unjudgedRows,
@@ -97,7 +97,7 @@ export class ReplayLines {
   }
 }
 
-export function packetsToWire({ received, counted, untracked, foreign, parseErrors }: ReplayTotals): PacketsWire {
+export function packetsToWire({ received, counted, untracked, foreign, parseErrors }: PacketTotals): PacketsWire {
   return { received, counted, untracked, foreign, parse_errors: parseErrors };
 }
 

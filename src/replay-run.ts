@@ -3,7 +3,7 @@
  * happens. Announces and stores nothing; knows nothing of how it is told.
  */
 import type { Config } from "./config/config.ts";
-import type { Engine, Native, Replay } from "./dataplane/native.d.ts";
+import type { Engine, Native, Replay, SourceStatus } from "./dataplane/native.d.ts";
 import type { Attack, Now } from "./detection/attack.ts";
 import { AttackSampler, findingsOf, type Reading } from "./detection/attack-sampler.ts";
 import { BaselineLearner } from "./detection/baseline-learner.ts";
@@ -39,10 +39,7 @@ export interface BanEvent {
   readonly ban: Ban;
 }
 
-export interface ReplayTotals {
-  /** Ticks of the capture, ms since the epoch; null: it has no packets. */
-  readonly startedMs: number | null;
-  readonly endedMs: number | null;
+export interface PacketTotals {
   readonly received: number;
   readonly counted: number;
   /** Of a network of ours, but its host found no place in the table. */
@@ -51,6 +48,13 @@ export interface ReplayTotals {
   readonly foreign: number;
   /** Not counted, by reason; those that there were. */
   readonly parseErrors: Readonly<Record<string, number>>;
+}
+
+export interface ReplayTotals {
+  /** Ticks of the capture, ms since the epoch; null: it has no packets. */
+  readonly startedMs: number | null;
+  readonly endedMs: number | null;
+  readonly packets: PacketTotals;
   readonly attacks: number;
   /** Still going on at the end of the capture, with the bans that they have. */
   readonly lasting: readonly { readonly attack: Attack; readonly ban: Ban | null }[];
@@ -210,29 +214,35 @@ class ReplayRun {
   }
 
   #totals(source: Replay, startedMs: number | null): ReplayTotals {
-    const { queues, error } = source.status();
-    const sum = (field: "receivedPackets" | "countedPackets" | "foreignPackets" | "untrackedPackets") =>
-      queues.reduce((total, queue) => total + queue[field], 0);
-    const parseErrors: Record<string, number> = {};
-    for (const [reason, count] of queues.flatMap((queue) => Object.entries(queue.parseErrors))) {
-      if (count > 0) parseErrors[reason] = (parseErrors[reason] ?? 0) + count;
-    }
+    const status = source.status();
     return {
       startedMs,
       endedMs: startedMs === null ? null : this.#timeMs,
-      received: sum("receivedPackets"),
-      counted: sum("countedPackets"),
-      untracked: sum("untrackedPackets"),
-      foreign: sum("foreignPackets"),
-      parseErrors,
+      packets: packetTotals(status),
       attacks: this.#attacks,
       lasting: [...this.#detector.active.values()].map((attack) => ({ attack, ban: this.#bans.banOf(attack) })),
       bans: this.#banStates,
       unjudgedRows: this.#judge.overflow,
       refusedAttacks: this.#detector.refused,
-      error,
+      error: status.error,
     };
   }
+}
+
+export function packetTotals({ queues }: SourceStatus): PacketTotals {
+  const sum = (field: "receivedPackets" | "countedPackets" | "foreignPackets" | "untrackedPackets") =>
+    queues.reduce((total, queue) => total + queue[field], 0);
+  const parseErrors: Record<string, number> = {};
+  for (const [reason, count] of queues.flatMap((queue) => Object.entries(queue.parseErrors))) {
+    if (count > 0) parseErrors[reason] = (parseErrors[reason] ?? 0) + count;
+  }
+  return {
+    received: sum("receivedPackets"),
+    counted: sum("countedPackets"),
+    untracked: sum("untrackedPackets"),
+    foreign: sum("foreignPackets"),
+    parseErrors,
+  };
 }
 
 /** null: only pushed on, which is no news. */

@@ -27,7 +27,8 @@ function linesOf(event: ReplayEvent): string[] {
 }
 
 export function totalsLines(totals: ReplayTotals): string[] {
-  const { received, counted, untracked, foreign, parseErrors, unjudgedRows, refusedAttacks, error } = totals;
+  const { packets, unjudgedRows, refusedAttacks, error } = totals;
+  const { received, counted, untracked, foreign, parseErrors } = packets;
   return [
     `${received} packets: ${counted} counted, ${untracked} untracked, ${foreign} of no configured network`,
     ...Object.entries(parseErrors).map(([reason, count]) => `${count} not counted: ${reason}`),
