@@ -58,7 +58,7 @@ export const SOURCE_BLOCK_REASON_MAX = 1000;
  * Source blocks that are handled in one piece of work on the event loop: held against a new configuration, brought into
  * the kernel, or written to disk.
  */
-export const BLOCKS_PER_WRITE = 4096;
+export const SOURCE_BLOCKS_PER_PIECE = 2048;
 /** Rungs of an escalation ladder. */
 export const ESCALATION_RUNGS_MAX = 5;
 /** Rows of the host table: the most that `capture.max_hosts` may say. */

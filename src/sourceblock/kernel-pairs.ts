@@ -2,7 +2,7 @@
  * Brings the kernel's pairs to those that are wanted there: at once for an order, else by settle(), which tries again
  * what the kernel refused. What the kernel holds of an earlier process is taken over or taken out.
  */
-import { BLOCKS_PER_WRITE } from "../limits.ts";
+import { SOURCE_BLOCKS_PER_PIECE } from "../limits.ts";
 import type { PairInstaller } from "./pair-installer.ts";
 import { type Pair, pairName, type SourceBlock } from "./source-block.ts";
 
@@ -93,12 +93,12 @@ export class KernelPairs {
     if (installer === null || this.isSettled) return;
     this.#try("read", () => this.#adopt(installer, wanted));
     this.#try("remove", () => {
-      const strays = [...this.#strays.values().take(BLOCKS_PER_WRITE)];
+      const strays = [...this.#strays.values().take(SOURCE_BLOCKS_PER_PIECE)];
       if (strays.length > 0) installer.removePairs(strays);
       for (const pair of strays) this.#strays.delete(pairName(pair));
     });
     this.#try("put", () => {
-      const missing = [...this.#missing.values().take(Math.min(BLOCKS_PER_WRITE, Math.max(0, room)))];
+      const missing = [...this.#missing.values().take(Math.min(SOURCE_BLOCKS_PER_PIECE, Math.max(0, room)))];
       if (missing.length > 0) installer.putPairs(missing.map(kernelPair));
       for (const block of missing) this.#missing.delete(pairName(block));
     });

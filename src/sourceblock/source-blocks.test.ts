@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { bench, ipv4, order, pair, policy, SOURCE, VICTIM } from "../../test/fixtures/source-blocks.ts";
-import { BLOCKS_PER_WRITE } from "../limits.ts";
+import { SOURCE_BLOCKS_PER_PIECE } from "../limits.ts";
 import { InstallFault } from "./source-blocks.ts";
 
 const NAME = `${SOURCE}->${VICTIM}`;
@@ -235,10 +235,10 @@ describe("time", () => {
 
   test("writes what ended in pieces", () => {
     const { blocks, store } = bench({ policy: { maxDynamicRules: 100_000 } });
-    for (let i = 0; i < BLOCKS_PER_WRITE + 5; i++) blocks.block(order({ source: ipv4(i) }), 0);
+    for (let i = 0; i < SOURCE_BLOCKS_PER_PIECE + 5; i++) blocks.block(order({ source: ipv4(i) }), 0);
     blocks.tick(60_000);
     blocks.flush();
-    expect([store.rows.size, store.most]).toEqual([5, BLOCKS_PER_WRITE]);
+    expect([store.rows.size, store.most]).toEqual([5, SOURCE_BLOCKS_PER_PIECE]);
     blocks.flush();
     expect([store.rows.size, blocks.unsaved]).toEqual([0, 0]);
   });
@@ -300,10 +300,10 @@ describe("a reload", () => {
 
   test("looks at very many piece by piece, and at all of them", () => {
     const { blocks, kernel, live } = bench({ policy: { maxDynamicRules: 100_000 } });
-    const count = BLOCKS_PER_WRITE * 2 + 5;
+    const count = SOURCE_BLOCKS_PER_PIECE * 2 + 5;
     for (let i = 0; i < count; i++) blocks.block(order({ source: ipv4(i) }), 0);
     blocks.reconfigure(policy({ isAllowlisted: (ip) => ip !== ipv4(0), maxDynamicRules: 100_000 }), 1);
-    expect(live().length).toBe(count - BLOCKS_PER_WRITE + 1);
+    expect(live().length).toBe(count - SOURCE_BLOCKS_PER_PIECE + 1);
     blocks.tick(2);
     blocks.tick(3);
     expect(live()).toEqual([`${ipv4(0)}->${VICTIM}`]);

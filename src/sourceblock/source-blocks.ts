@@ -3,7 +3,7 @@
  * order is in the store before it is in the kernel, and in both before it is answered; one that the kernel refuses is
  * taken back. Dry run is decided here: then nothing is put into the kernel.
  */
-import { BLOCKS_PER_WRITE } from "../limits.ts";
+import { SOURCE_BLOCKS_PER_PIECE } from "../limits.ts";
 import {
   type BlockRefusal,
   blockRefusal,
@@ -255,8 +255,8 @@ export class SourceBlocks {
 
   #reviewSome(): void {
     if (this.#unreviewed === null) return;
-    const blocks = this.#unreviewed.take(BLOCKS_PER_WRITE).toArray();
-    if (blocks.length < BLOCKS_PER_WRITE) this.#unreviewed = null;
+    const blocks = this.#unreviewed.take(SOURCE_BLOCKS_PER_PIECE).toArray();
+    if (blocks.length < SOURCE_BLOCKS_PER_PIECE) this.#unreviewed = null;
     const refused = blocks.flatMap((block) => {
       const refusal = pairRefusal(block, this.#policy);
       return refusal === null ? [] : [{ block, refusal }];

@@ -2,7 +2,7 @@
  * Changes of source blocks on their way to the disk. What an operator orders is there before it is answered; what ends by
  * itself waits for the next flush().
  */
-import { BLOCKS_PER_WRITE } from "../limits.ts";
+import { SOURCE_BLOCKS_PER_PIECE } from "../limits.ts";
 import { type Pair, pairName, type SourceBlock } from "./source-block.ts";
 
 /** Where blocks survive the process. */
@@ -62,7 +62,7 @@ export class UnsavedBlocks {
   flush(): void {
     if (this.#waiting.size === 0) return;
     try {
-      this.#write(this.#waiting.values().take(BLOCKS_PER_WRITE).toArray());
+      this.#write(this.#waiting.values().take(SOURCE_BLOCKS_PER_PIECE).toArray());
     } catch (cause) {
       this.#options.onStoreFault(cause);
     }
