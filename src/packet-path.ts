@@ -103,6 +103,7 @@ export class PacketPath {
 
   reconfigure(config: Config, originOf: OriginOf | null): void {
     this.#hostgroups = config.hostgroups;
+    this.#loop.reconfigured();
     this.engine.setNetworks(config.lookup.table);
     this.engine.setScreens(screensFor(config.hostgroups));
     this.carpets.reconfigure(carpetPolicy(config));

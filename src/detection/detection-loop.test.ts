@@ -11,11 +11,14 @@ import { TickJudge } from "./tick-judge.ts";
 class ScriptedCounter implements PacketCounter {
   script: (readonly HostRowFields[] | Error)[] = [];
   ticks = 0;
+  whileFolding: () => void = () => {};
   watched: number[] = [];
   #rows: readonly HostRowFields[] = [];
 
   async tick() {
     this.ticks++;
+    await Promise.resolve();
+    this.whileFolding();
     const next = this.script.shift() ?? [];
     if (next instanceof Error) throw next;
     this.#rows = next;
@@ -89,6 +92,22 @@ describe("the detection loop", () => {
     await advance(100);
     await advance(100);
     expect(seen).toEqual(["Error: ring broke", "started 192.0.2.1"]);
+    await loop.stop();
+  });
+
+  test("leaves out what was folded while the hostgroups became others", async () => {
+    const { loop, counter, seen, advance } = harness();
+    counter.script = [[flood(1)], [flood(2)], [flood(3)]];
+    counter.whileFolding = () => {
+      if (counter.ticks === 1) loop.reconfigured();
+    };
+    loop.start();
+    await advance(100);
+    expect([counter.ticks, seen]).toEqual([1, []]);
+    // Between two folds nothing is lost by it: the next one has the new hostgroups.
+    loop.reconfigured();
+    await advance(100);
+    expect(seen).toEqual(["started 192.0.2.2"]);
     await loop.stop();
   });
 

@@ -42,6 +42,8 @@ export class DetectionLoop {
   #cancel: () => void = () => {};
   #beat: Promise<void> = Promise.resolve();
   #isStopped = true;
+  /** Of the fold under way. */
+  #isStale = false;
 
   constructor(options: DetectionLoopOptions) {
     this.#options = options;
@@ -51,6 +53,11 @@ export class DetectionLoop {
     this.#isStopped = false;
     this.#dueMs = this.#options.now().monotonicMs;
     this.#schedule();
+  }
+
+  /** There are other hostgroups now: what is being folded is of those before, and must not be judged by the new ones. */
+  reconfigured(): void {
+    this.#isStale = true;
   }
 
   /** Returns when the beat in progress is over. */
@@ -74,9 +81,10 @@ export class DetectionLoop {
   async #run(): Promise<void> {
     const { counter, judge, now, onChanges, onBeat, onFault } = this.#options;
     try {
+      this.#isStale = false;
       const summary = await counter.tick();
       const at = now();
-      onChanges(judge.judge(at), at);
+      if (!this.#isStale) onChanges(judge.judge(at), at);
       onBeat({ summary, busyMs: now().monotonicMs - at.monotonicMs });
     } catch (cause) {
       // One tick that failed must not be the last one.
