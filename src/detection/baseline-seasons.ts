@@ -76,10 +76,12 @@ export class SeasonTable {
 
   /** Those that have a place, by the table of baselines. */
   rows(): number[] {
-    const free = new Set(this.#free);
-    return Array.from({ length: this.#used }, (_, place) => place)
-      .filter((place) => !free.has(place))
-      .map((place) => this.#rowOf[place] as number);
+    const rows: number[] = [];
+    for (let place = 0; place < this.#used; place++) {
+      const row = this.#rowOf[place] as number;
+      if (this.find(row) === place) rows.push(row);
+    }
+    return rows;
   }
 
   beginPass(): void {
