@@ -64,12 +64,14 @@ function vectorLines({ target, classification }: Reading): string[] {
 
 function sampleLines({ target, sample }: Reading): string[] {
   if (sample === null) return [];
-  const { protocols, topSources, topSourcePorts, topDestinationPorts, totalPackets } = sample;
+  const { protocols, topSources, topSourcePorts, topDestinationPorts, origins, totalPackets } = sample;
   const largest = ([share]: readonly Share[]) =>
     share === undefined ? "none" : `${share.key} ${Math.round((100 * share.packets) / totalPackets)} %`;
+  const places = [origins?.topAsns ?? [], origins?.topCountries ?? []].filter(({ length }) => length > 0).map(largest);
+  const where = places.length === 0 ? "" : ` (${places.join(", ")})`;
   const ports = `ports ${largest(topSourcePorts)} to ${largest(topDestinationPorts)}`;
   return [
-    `attack sample   ${target}  ${largest(protocols)}, from ${largest(topSources)}, ${ports}, of ${totalPackets} packets`,
+    `attack sample   ${target}  ${largest(protocols)}, from ${largest(topSources)}${where}, ${ports}, of ${totalPackets} packets`,
   ];
 }
 

@@ -12,9 +12,11 @@ import { readYaml } from "./yaml-document.ts";
 /** Values as a file has them, by top-level key. */
 export type Sections = Readonly<Record<string, unknown>>;
 
-/** Of a file that was found to be valid. */
+/** Of a file that was found to be valid. Throws ConfigError where it can be read only once, as a pipe. */
 export function readSections(path: string): Sections {
-  return readYaml(readFileSync(path, "utf8")).value as Sections;
+  const { value } = readYaml(readFileSync(path, "utf8"));
+  if (typeof value === "object" && value !== null) return value as Sections;
+  throw new ConfigError(`${path}: is empty when it is read again: name a file, not a pipe`);
 }
 
 /** The configuration with these sections instead of its own; undefined takes one out. Throws ConfigError. */

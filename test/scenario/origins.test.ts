@@ -50,6 +50,8 @@ test("replay tells where the sources of an attack are", () => {
   ]);
   expect(sample?.top_asns).toEqual([{ key: "AS64500 Example Net", packets, bytes }]);
   expect(sample?.top_countries).toEqual([{ key: "DE", packets, bytes }]);
+  const text = replayCapture(flood(datagram(VICTIM), 5000, 2), CONFIG + files).lines.join("\n");
+  expect(text).toContain("from 198.51.100.9 100 % (AS64500 Example Net 100 %, DE 100 %), ports");
 });
 
 describe("a file that cannot be used", () => {

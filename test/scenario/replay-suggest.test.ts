@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { SuggestionWire } from "../../src/replay-suggest-text.ts";
 import { ethernet, ip, udp } from "../fixtures/frames.ts";
 import { type CapturedFrame, evenly, pcapBytes } from "../fixtures/pcap-writer.ts";
-import { datagram, floodwall, replayCapture } from "../fixtures/replay-command.ts";
+import { datagram, floodwall, MAIN, replayCapture } from "../fixtures/replay-command.ts";
 
 const NETWORKS = "networks: [203.0.113.0/24]\n";
 const CONFIG = `${NETWORKS}thresholds: { pps: 90000, mbps: 900, flows_per_sec: 9000 }
@@ -181,6 +181,13 @@ describe("floodwall replay --suggest", () => {
     writeFileSync(join(directory, "c.yaml"), CONFIG);
     const refused = floodwall("replay", pipe, "--config", join(directory, "c.yaml"), "--suggest");
     expect(refused).toMatchObject({ exitCode: 1, errors: expect.stringContaining("save it to a file first") });
+    writeFileSync(join(directory, "capture.pcap"), NORMAL());
+    const piped = Bun.spawnSync(
+      ["sh", "-c", 'cat c.yaml | "$0" "$1" replay capture.pcap --config /dev/stdin --suggest', process.execPath, MAIN],
+      { cwd: directory },
+    );
+    expect(piped.exitCode).toBe(1);
+    expect(piped.stderr.toString()).toContain("name a file, not a pipe");
     const misplaced = floodwall("check", join(directory, "c.yaml"), "--suggest");
     expect(misplaced).toMatchObject({
       exitCode: 2,
