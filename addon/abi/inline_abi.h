@@ -192,8 +192,10 @@ struct inline_settings {
   __u32 counts_outgoing;
   /* Frames may come in several buffers, of which the program sees the first. */
   __u32 has_fragments;
+  /* The interface filters too: the program has the filter's maps. */
+  __u32 filters;
 };
-FLOODWALL_ABI_ASSERT(sizeof(struct inline_settings) == 88);
+FLOODWALL_ABI_ASSERT(sizeof(struct inline_settings) == 92);
 
 /* Which first 16 bits of an address can lie in a network: one bit for each, IPv4 and IPv6. */
 #define INLINE_FILTER_WORDS 1024

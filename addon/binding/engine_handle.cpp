@@ -4,6 +4,7 @@
 
 #include "arguments.h"
 #include "errors.h"
+#include "filter_handle.h"
 #include "open_source.h"
 #include "tick_worker.h"
 
@@ -101,7 +102,8 @@ Napi::Value EngineHandle::openSource(const Napi::CallbackInfo& info) {
     dropClosed();
     auto slot = std::make_shared<SourceSlot>();
     // The source may add shards later, from its own thread: it holds the engine.
-    slot->source = binding::openSource(options, options_, [engine = engine_] { return engine->addShard(); });
+    slot->source = binding::openSource(options, options_, FilterHandle::unwrap(info[1]),
+                                       [engine = engine_] { return engine->addShard(); });
     if (networks_) slot->source->setNetworks(networks_->columns());
     sources_.push_back(slot);
     return newHandle(info.Env().GetInstanceData<Constructors>()->source, slot);

@@ -64,6 +64,7 @@ struct Constructors {
   Napi::FunctionReference engine;
   Napi::FunctionReference source;
   Napi::FunctionReference replay;
+  Napi::FunctionReference filter;
 };
 
 }  // namespace floodwall::binding

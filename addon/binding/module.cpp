@@ -3,6 +3,7 @@
 
 #include "counters.h"
 #include "engine_handle.h"
+#include "filter_handle.h"
 #include "packet_parser.h"
 
 namespace floodwall::binding {
@@ -10,6 +11,10 @@ namespace {
 
 Napi::Value openEngine(const Napi::CallbackInfo& info) {
   return info.Env().GetInstanceData<Constructors>()->engine.New({info[0]});
+}
+
+Napi::Value openFilter(const Napi::CallbackInfo& info) {
+  return info.Env().GetInstanceData<Constructors>()->filter.New({info[0]});
 }
 
 Napi::Array parseErrors(const Napi::Env& env) {
@@ -23,11 +28,14 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   constructors->engine = Napi::Persistent(EngineHandle::define(env));
   constructors->source = Napi::Persistent(SourceHandle::define(env));
   constructors->replay = Napi::Persistent(ReplayHandle::define(env));
+  constructors->filter = Napi::Persistent(FilterHandle::define(env));
   // Node-API deletes it with the addon's instance.
   env.SetInstanceData(constructors.release());
   exports.Set("PARSE_ERRORS", parseErrors(env));
   exports.Set("METRIC_COUNT", static_cast<double>(kMetrics));
   exports.Set("openEngine", Napi::Function::New(env, openEngine, "openEngine"));
+  exports.Set("openFilter", Napi::Function::New(env, openFilter, "openFilter"));
+  exports.Set("readPinnedFilter", Napi::Function::New(env, readPinnedFilter, "readPinnedFilter"));
   return exports;
 }
 

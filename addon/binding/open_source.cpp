@@ -40,26 +40,30 @@ AfXdpOptions afXdpOptions(const Napi::Object& options) {
   return parsed;
 }
 
-XdpInlineOptions inlineOptions(const Napi::Object& options, const EngineOptions& engine) {
-  return {.interface = stringOf(options, "interface"),
+XdpInlineOptions inlineOptions(const Napi::Object& options, const EngineOptions& engine,
+                               std::shared_ptr<KernelFilter> filter) {
+  std::string interface = stringOf(options, "interface");
+  if (filter && !filter->has(interface)) filter.reset();
+  return {.interface = std::move(interface),
           .xdpMode = xdpModeOf(options),
           .sampleEvery = uint32Of(options, "sampleEvery"),
           .cpus = cpusOf(options),
           .maxHosts = engine.maxHosts,
           .countOutgoing = engine.countOutgoing,
           .idleMs = engine.idleMs,
-          .tickMs = engine.tickMs};
+          .tickMs = engine.tickMs,
+          .filter = std::move(filter)};
 }
 
 }  // namespace
 
 std::unique_ptr<CaptureSource> openSource(const Napi::Object& options, const EngineOptions& engine,
-                                          const AddShard& addShard) {
+                                          std::shared_ptr<KernelFilter> filter, const AddShard& addShard) {
   switch (choiceOf(options, "kind", kKinds)) {
     case 0:
       return openAfXdp(afXdpOptions(options), addShard);
     case 1:
-      return openXdpInline(inlineOptions(options, engine), addShard);
+      return openXdpInline(inlineOptions(options, engine, std::move(filter)), addShard);
     case 2:
       return openPcapLive({.interface = stringOf(options, "interface"), .cpus = cpusOf(options)}, addShard);
     default: {

@@ -22,7 +22,17 @@ struct packet {
   __u8 is_syn;
   __u8 is_fragment;
   __u8 is_later_fragment;
+  /* Whether the packet shows ports, and flags. */
+  __u8 shows_ports;
+  __u8 shows_flags;
+  __u8 tcp_flags;
+  /* Of the IP packet with its header, as the header has it; 0 where it leaves that open. */
+  __u32 length;
 };
+
+static __always_inline int is_ipv4(const struct inline_address* address) {
+  return address->halves[0] == 0 && address->words[2] == bpf_htonl(0xffff);
+}
 
 /* Where in the frame the reading is. `end` is where the packet ends by its IP header, at most where the frame does. */
 struct cursor {
@@ -84,9 +94,12 @@ static __always_inline void parse_transport(const struct cursor* cursor, struct 
   if (!ports) return;
   packet->source_port = read16(ports);
   packet->destination_port = read16(ports + 2);
+  packet->shows_ports = 1;
   if (packet->protocol != IP_TCP) return;
   const __u8* tcp = peek(cursor, 14);
   if (!tcp) return;
+  packet->shows_flags = 1;
+  packet->tcp_flags = tcp[13];
   const __u8 syn = 0x02, ack = 0x10;
   packet->is_syn = (tcp[13] & (syn | ack)) == syn;
 }
@@ -104,6 +117,7 @@ static __always_inline __u32 parse_ipv4(struct cursor* cursor, struct packet* pa
   packet->source.words[3] = *(const __u32*)(ip + 12);
   packet->destination.words[3] = *(const __u32*)(ip + 16);
   packet->protocol = ip[9];
+  packet->length = total_length;
   __u16 fragment = read16(ip + 6);
   packet->is_fragment = (fragment & 0x3fff) != 0;
   packet->is_later_fragment = (fragment & 0x1fff) != 0;
@@ -175,7 +189,10 @@ static __always_inline __u32 parse_ipv6(struct xdp_md* ctx, struct cursor* curso
   __u32 payload_length = read16(ip + 4);
   cursor->offset += 40;
   /* 0 stands for a jumbogram or for segmentation offload. */
-  if (payload_length != 0) limit(cursor, payload_length);
+  if (payload_length != 0) {
+    packet->length = 40 + payload_length;
+    limit(cursor, payload_length);
+  }
   cursor->offset = skip_extensions(ctx, packet, cursor->offset, cursor->end) & 0x7fff;
   parse_transport(cursor, packet);
   return INLINE_NO_ERROR;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Counts packets of the configured networks where they pass, and passes every one of them on unchanged. It judges
-// nothing: the reader takes the counts away, and samples of headers, about once a tick.
+// Counts packets of the configured networks where they pass, and passes them on unchanged: the reader takes the counts
+// away, and samples of headers, about once a tick. Where the interface filters too, filter.h has the last word, after
+// the packet was counted: what judges the counts must go on seeing an attack that is being dropped.
 #include <linux/bpf.h>
 
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
+#include "filter.h"
 #include "flow_filter.h"
 #include "host_table.h"
 #include "inline_abi.h"
@@ -69,10 +71,6 @@ struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
   __uint(max_entries, 256 * 1024);
 } samples SEC(".maps");
-
-static __always_inline int is_ipv4(const struct inline_address* address) {
-  return address->halves[0] == 0 && address->words[2] == bpf_htonl(0xffff);
-}
 
 static __always_inline int may_be_in_network(const struct inline_address* address) {
   if (is_ipv4(address)) {
@@ -192,21 +190,18 @@ static __always_inline void count_packet(const struct packet* packet, __u32 wire
   if (from.counts) count(from.counts, packet, wire, is_new);
 }
 
-static __always_inline void count_frame(struct xdp_md* ctx, struct inline_stats* own, __u32 cpu) {
-  __u32 wire = settings.has_fragments ? bpf_xdp_get_buff_len(ctx) : ctx->data_end - ctx->data;
+static __always_inline void count_frame(struct xdp_md* ctx, struct inline_stats* own, __u32 cpu,
+                                        const struct packet* packet, __u32 error, __u32 wire) {
   own->received_packets++;
   own->received_bytes += wire;
-
-  struct packet packet = {};
-  __u32 error = parse_packet(ctx, &packet);
   if (error < INLINE_ERRORS) {
     own->errors[error]++;
     return;
   }
   const __u32 lane = settings.counts_outgoing ? 2 * cpu : cpu;
-  struct place to = locate(&packet.destination, lane);
+  struct place to = locate(&packet->destination, lane);
   struct place from = {.is_foreign = 1};
-  if (settings.counts_outgoing) from = locate(&packet.source, lane + 1);
+  if (settings.counts_outgoing) from = locate(&packet->source, lane + 1);
   if (to.is_foreign && from.is_foreign) {
     own->foreign_packets++;
     return;
@@ -218,7 +213,7 @@ static __always_inline void count_frame(struct xdp_md* ctx, struct inline_stats*
   }
   if (!to.is_host && to.counts) own->network_packets++;
   if (!from.is_host && from.counts) own->network_packets++;
-  count_packet(&packet, wire, cpu, to, from);
+  count_packet(packet, wire, cpu, to, from);
   sample(ctx, own, wire);
 }
 
@@ -226,8 +221,12 @@ SEC("xdp")
 int xdp_inline(struct xdp_md* ctx) {
   __u32 slot = 0;
   __u32 cpu = bpf_get_smp_processor_id();
+  __u32 wire = settings.has_fragments ? bpf_xdp_get_buff_len(ctx) : ctx->data_end - ctx->data;
+  struct packet packet = {};
+  __u32 error = parse_packet(ctx, &packet);
   struct inline_stats* own = bpf_map_lookup_elem(&stats, &slot);
-  if (own && cpu < settings.cpus) count_frame(ctx, own, cpu);
+  if (own && cpu < settings.cpus) count_frame(ctx, own, cpu, &packet, error, wire);
+  if (settings.filters && filter_drops(&packet, error, wire)) return XDP_DROP;
   return XDP_PASS;
 }
 

@@ -13,9 +13,10 @@
 #include <vector>
 
 #include "capture_source.h"
+#include "filter_program.h"
 #include "inline_networks.h"
 #include "xdp_attach.h"
-// The skeleton needs the structs of inline_abi.h.
+// The skeleton needs the structs of inline_abi.h and filter_abi.h.
 #include "xdp_inline.skel.h"
 
 namespace floodwall {
@@ -65,6 +66,7 @@ void InlineProgram::configure() {
   settings.sample_every = options_.sampleEvery;
   settings.counts_outgoing = options_.countOutgoing ? 1 : 0;
   settings.has_fragments = options_.hasFragments ? 1 : 0;
+  settings.filters = options_.filter != nullptr ? 1 : 0;
   if (options_.hasFragments) bpf_program__set_flags(skeleton_->progs.xdp_inline, BPF_F_XDP_HAS_FRAGS);
 
   auto& maps = skeleton_->maps;

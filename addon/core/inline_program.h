@@ -8,6 +8,7 @@
 #include <span>
 
 #include "counters.h"
+#include "filter_maps.h"
 #include "inline_abi.h"
 #include "inline_table.h"
 #include "prefix_table.h"
@@ -24,6 +25,8 @@ struct InlineProgramOptions {
   std::uint32_t sampleEvery = 0;
   /// The interface's frames may be longer than one buffer.
   bool hasFragments = false;
+  /// Where the interface filters too: the filter's maps, which outlive the program.
+  const FilterMaps* filter = nullptr;
 };
 
 class InlineProgram {

@@ -94,6 +94,30 @@ XdpLink XdpLink::attach(int programFd, const NetworkDevice& device, XdpMode want
                     "; use the pcap backend on this interface");
 }
 
+std::optional<XdpLink> XdpLink::adopt(UniqueFd fd, const NetworkDevice& device) {
+  bpf_link_info info{};
+  __u32 length = sizeof info;
+  if (!fd || bpf_obj_get_info_by_fd(fd.get(), &info, &length) != 0) return std::nullopt;
+  LIBBPF_OPTS(bpf_xdp_query_opts, query);
+  if (bpf_xdp_query(static_cast<int>(device.index), 0, &query) != 0) return std::nullopt;
+  // Interfaces of other network namespaces have the same indexes: the program tells whose link it is.
+  const bool isGeneric = query.attach_mode == XDP_ATTACHED_SKB;
+  if (info.xdp.ifindex != device.index || query.attach_mode == XDP_ATTACHED_NONE || info.prog_id != query.prog_id) {
+    return std::nullopt;
+  }
+  return XdpLink(std::move(fd), isGeneric ? XdpMode::generic : XdpMode::native, {});
+}
+
+void XdpLink::update(int programFd) {
+  const int error = bpf_link_update(fd_.get(), programFd, nullptr);
+  if (error != 0) throw SourceError(std::string("cannot put a new XDP program in place: ") + strerror(-error));
+}
+
+void XdpLink::pin(const std::string& path) const {
+  const int error = bpf_obj_pin(fd_.get(), path.c_str());
+  if (error != 0) throw SourceError("cannot pin " + path + ": " + strerror(-error));
+}
+
 XdpLink::~XdpLink() {
   if (fd_) bpf_link_detach(fd_.get());
 }

@@ -1,8 +1,10 @@
 // Attaches an XDP program to an interface without ever replacing another one, and detaches it when its owner goes,
-// however it goes: the BPF link lives as long as its descriptor, so that a killed process leaves nothing attached.
+// however it goes: the BPF link lives as long as its descriptor, so that a killed process leaves nothing attached. Only
+// a link that was pinned stays.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "network_device.h"
@@ -24,10 +26,19 @@ class XdpLink {
   /// Throws SourceError that names interface, cause and remedy; of a program in the way its id and name.
   /// `automatic` turns to generic only when the driver refuses, not when something else is in the way.
   static XdpLink attach(int programFd, const NetworkDevice& device, XdpMode wanted);
+  /// A pinned link, if it is attached to this very device; absent otherwise.
+  static std::optional<XdpLink> adopt(UniqueFd fd, const NetworkDevice& device);
   XdpLink(XdpLink&&) noexcept = default;
   XdpLink& operator=(XdpLink&&) noexcept = default;
   /// Detached when this returns; some kernels would do it a moment after the descriptor is closed.
   ~XdpLink();
+
+  /// Puts another program in place of the link's, without a packet that meets none. Throws SourceError.
+  void update(int programFd);
+  /// Pins the link to a path on a BPF file system. Throws SourceError.
+  void pin(const std::string& path) const;
+  /// Leaves a pinned link attached when this goes.
+  void keep() noexcept { fd_ = UniqueFd(); }
 
   [[nodiscard]] bool isNative() const noexcept { return mode_ == XdpMode::native; }
   /// "native", "generic", or "generic (the driver has no native XDP)" where native was tried.

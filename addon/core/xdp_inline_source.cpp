@@ -6,14 +6,13 @@
 #include <optional>
 
 #include "capture_thread.h"
+#include "filter_program.h"
 #include "inline_program.h"
 #include "inline_reader.h"
 
 namespace floodwall {
 namespace {
 
-/// Frames of longer packets come in several buffers, on every driver.
-constexpr std::uint32_t kSingleBufferMtu = 1500;
 /// Readings in a tick: what a fold misses because it was not read yet waits for a whole tick.
 constexpr std::uint32_t kReadingsPerTick = 2;
 
@@ -40,26 +39,51 @@ std::uint64_t monotonicMs() {
 }
 
 /// Before anything is loaded: a load takes a good part of a second, which every retry would spend for nothing.
-NetworkDevice requireFreeDevice(const std::string& interface) {
-  NetworkDevice device = requireNetworkDevice(interface);
-  requireNoProgram(device);
+NetworkDevice requireFreeDevice(const XdpInlineOptions& options) {
+  NetworkDevice device = requireNetworkDevice(options.interface);
+  if (!options.filter) {
+    requireNoProgram(device);
+  } else if (const PortStatus port = options.filter->portStatus(device.name); !port.isAttached) {
+    throw SourceError(port.error);
+  }
   return device;
 }
+
+/// How the program is on the interface: by a link of its own, or in the place of the filter that it has inside.
+class Attachment {
+ public:
+  Attachment(const InlineProgram& program, const NetworkDevice& device, const XdpInlineOptions& options) {
+    if (options.filter) {
+      loan_.emplace(options.filter, device.name, program.programFd());
+    } else {
+      link_ = XdpLink::attach(program.programFd(), device, options.xdpMode);
+    }
+  }
+  [[nodiscard]] std::string modeText() const {
+    return loan_ ? loan_->status().mode + ", filtering" : link_->modeText();
+  }
+  [[nodiscard]] bool isAttached() const { return loan_ ? loan_->status().isAttached : link_->isAttached(); }
+
+ private:
+  std::optional<XdpLink> link_;
+  std::optional<FilterLoan> loan_;
+};
 
 class InlineSession final : public CaptureSession {
  public:
   InlineSession(const XdpInlineOptions& options, const NetworksBox& box, QueueShards& shards)
-      : device_(requireFreeDevice(options.interface)),
+      : device_(requireFreeDevice(options)),
         sampleEvery_(options.sampleEvery),
         program_({.maxHosts = options.maxHosts,
                   .countOutgoing = options.countOutgoing,
                   .sampleEvery = options.sampleEvery,
-                  .hasFragments = device_.mtu > kSingleBufferMtu}),
+                  .hasFragments = device_.mtu > kSingleBufferMtu,
+                  .filter = options.filter ? &options.filter->maps() : nullptr}),
         shard_(shards.forQueue(device_.name, -1)),
         reader_(program_, shard_, options.idleMs),
         box_(box) {
     takeNetworks();
-    link_ = XdpLink::attach(program_.programFd(), device_, options.xdpMode);
+    attachment_.emplace(program_, device_, options);
     const int pauseMs = static_cast<int>(std::max(1U, options.tickMs / kReadingsPerTick));
     thread_ = std::make_unique<CaptureThread>("inline-" + device_.name, cpuFor(options.cpus, 0),
                                               [this, pauseMs](int stopFd) { readAll(pauseMs, stopFd); });
@@ -67,7 +91,7 @@ class InlineSession final : public CaptureSession {
 
   [[nodiscard]] std::string mode() const override {
     const std::string samples = sampleEvery_ == 0 ? "no samples" : "1 header in " + std::to_string(sampleEvery_);
-    return link_->modeText() + ", inline, " + samples;
+    return attachment_->modeText() + ", inline, " + samples;
   }
 
   [[nodiscard]] SessionHealth health() override {
@@ -76,7 +100,7 @@ class InlineSession final : public CaptureSession {
     const auto now = findNetworkDevice(device_.name);
     if (!now) return {Kind::lost, interface + " is gone: create it again, counting goes on by itself"};
     if (now->index != device_.index) return {Kind::lost, interface + " was replaced: counting starts again by itself"};
-    if (!link_->isAttached()) return {Kind::lost, interface + " lost our XDP program: somebody detached it"};
+    if (!attachment_->isAttached()) return {Kind::lost, interface + " lost our XDP program: somebody detached it"};
     if (!error().empty()) return {Kind::impaired, interface + ": " + error()};
     std::string fault = linkFault(*now);
     const Kind kind = fault.empty() ? Kind::good : Kind::impaired;
@@ -105,7 +129,7 @@ class InlineSession final : public CaptureSession {
       const int took = static_cast<int>(monotonicMs() - start);
       pause = std::max(pauseMs - took, took);
     }
-    link_.reset();
+    attachment_.reset();
     shard_.leaveIdle();
     reader_.read(monotonicMs());
     shard_.enterIdle();
@@ -144,7 +168,7 @@ class InlineSession final : public CaptureSession {
   std::shared_ptr<const InlinePrefixes> refused_;
   mutable std::mutex errorMutex_;
   std::string error_;
-  std::optional<XdpLink> link_;
+  std::optional<Attachment> attachment_;
   std::unique_ptr<CaptureThread> thread_;
 };
 

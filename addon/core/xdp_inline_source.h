@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "kernel_filter.h"
 #include "supervised_source.h"
 #include "xdp_attach.h"
 
@@ -24,6 +25,8 @@ struct XdpInlineOptions {
   bool countOutgoing = false;
   std::uint32_t idleMs = 60'000;
   std::uint32_t tickMs = 100;
+  /// Null, or the filter that is on the interface: the counter then takes it in, and its place.
+  std::shared_ptr<KernelFilter> filter;
 };
 
 /// Counts nothing before its setNetworks. Throws SourceError.

@@ -3,7 +3,7 @@
  * and says how each one is. Knows nothing of what the packets are counted for.
  */
 import type { CaptureConfig, CaptureInterface } from "../config/config.ts";
-import type { Engine, Source, SourceOptions, SourceStatus } from "./native.d.ts";
+import type { Engine, Filter, Source, SourceOptions, SourceStatus } from "./native.d.ts";
 
 /** Headers copied out of inline traffic: one in so many packets. */
 const INLINE_SAMPLE_EVERY = 256;
@@ -33,17 +33,21 @@ export class Capture {
   readonly #slots: Slot[];
   readonly #log: CaptureLog;
   readonly #every: (ms: number, fn: () => void) => () => void;
+  readonly #filter: Filter | null;
   #cancel: () => void = () => {};
 
+  /** @param filter inline sources on its interfaces filter too; attached before start(), closed after stop(). */
   constructor(
     engine: Engine,
     config: CaptureConfig | null,
     log: CaptureLog,
     every: (ms: number, fn: () => void) => () => void,
+    filter: Filter | null = null,
   ) {
     this.#engine = engine;
     this.#log = log;
     this.#every = every;
+    this.#filter = filter;
     this.#slots = sourcesOf(config).map(({ name, options }) => ({ name, options, source: null, error: null }));
   }
 
@@ -73,7 +77,7 @@ export class Capture {
 
   #open(slot: Slot): void {
     try {
-      slot.source = this.#engine.openSource(slot.options);
+      slot.source = this.#engine.openSource(slot.options, this.#filter);
       slot.error = null;
       this.#log.info({ source: slot.name, mode: slot.source.status().mode }, "capture started");
     } catch (cause) {

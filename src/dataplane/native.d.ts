@@ -144,8 +144,11 @@ export interface Engine {
   setScreens(screens: Float64Array): void;
   /** Hosts that are handed over and sampled whatever their rates: 16 bytes each, at most 1024. */
   setWatched(addresses: Uint8Array): void;
-  /** Throws an Error that names interface and remedy. */
-  openSource(options: SourceOptions): Source;
+  /**
+   * Throws an Error that names interface and remedy. An `xdp_inline` source on an interface of the filter counts and
+   * filters in one program, in this order; it must be opened after the filter was attached.
+   */
+  openSource(options: SourceOptions, filter?: Filter | null): Source;
   openReplay(path: string): Replay;
   /** Folds all workers' counts into the windows on a thread of its own. One at a time. Not with the capture clock. */
   tick(): Promise<TickSummary>;
@@ -169,9 +172,106 @@ export interface Engine {
   close(): void;
 }
 
+export interface FilterOptions {
+  /** On a BPF file system. */
+  readonly pinPath: string;
+  readonly interfaces: readonly string[];
+  readonly xdpMode: "auto" | "native" | "generic";
+  /** Bounds of the tables; `maxPrefixes` of each list. Other bounds than those pinned make the maps anew. */
+  readonly maxPairs: number;
+  readonly maxRules: number;
+  readonly maxPrefixes: number;
+}
+
+export interface FilterInterface {
+  readonly name: string;
+  readonly state: "attached" | "failed";
+  /** "native", "generic", or "generic (why not native)"; null while not attached. */
+  readonly mode: string | null;
+  /** Interface, cause and remedy; also of one that is attached, when nothing can arrive. Tried again once a second. */
+  readonly error: string | null;
+}
+
+/** Exactly one for each packet; bytes are those of the frame. */
+export type FilterVerdict =
+  | "pass_not_ip"
+  | "pass_malformed"
+  | "pass_allowlist"
+  | "pass_whitelist"
+  | "pass_rate_limit"
+  | "pass_default"
+  | "drop_source"
+  | "drop_rule"
+  | "drop_rate_limit";
+export type FilterVerdicts = Readonly<Record<FilterVerdict, { readonly packets: number; readonly bytes: number }>>;
+
+export interface FilterStatus {
+  readonly schema: number;
+  /** `adopted`: the maps of the process before. `replaced`: those had another schema or other bounds. */
+  readonly origin: "made" | "adopted" | "replaced";
+  readonly interfaces: readonly FilterInterface[];
+  /** Since the maps were made, which may be longer ago than this process. */
+  readonly verdicts: FilterVerdicts;
+  readonly pairs: number;
+  readonly rules: number;
+  readonly maxPairs: number;
+  readonly maxRules: number;
+}
+
+/** All throw an Error with the remedy when the kernel has no room, and then leave everything as it was. */
+export interface Filter {
+  /** Puts the tables in force, filled, on all interfaces. Until then what was pinned before goes on. */
+  attach(): void;
+  /** 32 bytes a pair: source, victim; and the wall time at which each lapses. */
+  putPairs(addresses: Uint8Array, expiresAtMs: Float64Array): void;
+  removePairs(addresses: Uint8Array): void;
+  /** 32 bytes a pair, and 3 values: wall time of the lapse, packets, bytes. Start with 0, -1 is the end. */
+  readPairs(
+    cursor: number,
+    addresses: Uint8Array,
+    rows: Float64Array,
+  ): { readonly next: number; readonly count: number };
+  /**
+   * All rules. A record is 112 bytes in the machine's order: f64 wall time of the lapse, f64 bytes per second (0:
+   * discard), 16 bytes destination, 16 bytes source, u8 length of each (255: none), u8 what is asked besides (1 protocol,
+   * 2 fragment, 4 TCP flags, 8 length), u8 protocol, u8 fragment, u8 flags set, u8 flags unset, u8 number of source port
+   * ranges, u8 of destination port ranges, 3 bytes zero, u32 least and u32 greatest length, 5 source and 5 destination
+   * ranges of u16 first, u16 last, 4 bytes zero. Identifiers have at most 63 bytes and differ.
+   */
+  setRules(ids: readonly string[], rules: Uint8Array): void;
+  /** 5 values a rule: wall time of the lapse, packets and bytes that it matched, packets and bytes of those dropped. */
+  readRules(): { readonly ids: readonly string[]; readonly rows: Float64Array };
+  /** 16 bytes and a length for each prefix. */
+  setAllowlist(addresses: Uint8Array, lengths: Uint8Array): void;
+  setWhitelist(addresses: Uint8Array, lengths: Uint8Array): void;
+  status(): FilterStatus;
+  /** Runs the filter over one frame, as if it had arrived, and counts it: for tests. */
+  drops(frame: Uint8Array): boolean;
+  /** `keep`: all stays in force without this process, and lapses in time. `detach`: all is removed. */
+  close(end: "keep" | "detach"): void;
+}
+
+export interface PinnedFilter {
+  /** `detached`: there are maps, but no program on an interface that should have one. */
+  readonly state: "healthy" | "detached" | "missing" | "wrong_schema";
+  /** `v1`, and others that an older or newer version left. */
+  readonly schemas: readonly string[];
+  /** Interfaces, and the identifier of the program on each; 0 for none. */
+  readonly links: readonly { readonly name: string; readonly program: number }[];
+  readonly pairs: number;
+  readonly rules: number;
+  readonly verdicts: FilterVerdicts;
+  /** Whether a process keeps it now. */
+  readonly isOwned: boolean;
+}
+
 export interface Native {
   readonly PARSE_ERRORS: readonly string[];
   readonly METRIC_COUNT: number;
   /** Throws RangeError on options out of bounds. */
   openEngine(options: EngineOptions): Engine;
+  /** Adopts what is pinned, or makes it anew. Throws an Error with the remedy; one process for each pin path. */
+  openFilter(options: FilterOptions): Filter;
+  /** What is pinned, whether or not a service runs; changes nothing. */
+  readPinnedFilter(pinPath: string): PinnedFilter;
 }

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the filter in the kernel and its owner share: the pinned maps, which outlive both. Whoever changes a struct, or
+ * what a field means, counts FILTER_SCHEMA up: an older service's maps are then replaced, never misread.
+ *
+ * The owner writes tables in place while the program reads them. A new row is whole before a way or a number makes it
+ * known, and one that was given up is left alone for a while: a program that still looks at it runs for microseconds.
+ */
+#pragma once
+
+#include <linux/types.h>
+
+#include "inline_abi.h"
+
+#define FILTER_SCHEMA 1
+
+/* Exactly one for each packet. */
+enum filter_verdict {
+  FILTER_PASS_NOT_IP = 0,
+  FILTER_PASS_MALFORMED = 1,
+  FILTER_PASS_ALLOWLIST = 2,
+  FILTER_PASS_WHITELIST = 3,
+  FILTER_PASS_RATE_LIMIT = 4,
+  FILTER_PASS_DEFAULT = 5,
+  FILTER_DROP_SOURCE = 6,
+  FILTER_DROP_RULE = 7,
+  FILTER_DROP_RATE_LIMIT = 8,
+  FILTER_VERDICTS = 9,
+};
+
+struct filter_count {
+  __u64 packets;
+  __u64 bytes;
+};
+
+/* Of one CPU. */
+struct filter_stats {
+  struct filter_count verdicts[FILTER_VERDICTS];
+};
+FLOODWALL_ABI_ASSERT(sizeof(struct filter_stats) == 144);
+
+/* A way is eight bits of the hash, then a row's number plus 1; 0 is empty. What finds its bucket full goes to the
+ * second one; `elsewhere` counts such, and only then does a look-up go there too. */
+#define FILTER_BUCKET_WAYS 15
+#define FILTER_TAG_MASK 0xff000000u
+#define FILTER_ROWS_MAX 0xfffffeu
+
+struct filter_bucket {
+  __u32 ways[FILTER_BUCKET_WAYS];
+  __u32 elsewhere;
+};
+FLOODWALL_ABI_ASSERT(sizeof(struct filter_bucket) == 64);
+
+/* A source that may not reach a victim. */
+struct filter_pair {
+  struct inline_address source;
+  struct inline_address victim;
+  /* On the boot-time clock; what lapsed is as if it were not there. 0: nobody uses the row. */
+  __u64 expires_at_ns;
+  __u64 packets;
+  __u64 bytes;
+  __u64 reserved;
+};
+FLOODWALL_ABI_ASSERT(sizeof(struct filter_pair) == 64);
+
+struct filter_ports {
+  __u16 from;
+  __u16 to;
+};
+
+enum filter_asks {
+  FILTER_ASKS_PROTOCOL = 1,
+  FILTER_ASKS_FRAGMENT = 2,
+  FILTER_ASKS_FLAGS = 4,
+  FILTER_ASKS_LENGTH = 8,
+  FILTER_ASKS_SOURCE = 16,
+  FILTER_ASKS_DESTINATION = 32,
+};
+
+#define FILTER_PORT_RANGES 5
+
+/* A rule's match, its action and, on a cache line of its own, what its packets change. What it matches is what
+ * ruleMatches() says; prefixes have the mapped form, and its length. */
+struct filter_rule {
+  /* As of a pair. */
+  __u64 expires_at_ns;
+  /* What a byte costs, in 2^-16 ns; 0: discard. */
+  __u64 byte_cost;
+  struct inline_address destination;
+  struct inline_address source;
+  struct inline_address source_mask;
+  __u32 length_min;
+  __u32 length_max;
+  __u8 asks;
+  __u8 protocol;
+  __u8 fragment;
+  __u8 flags_set;
+  __u8 flags_unset;
+  __u8 source_ports;
+  __u8 destination_ports;
+  __u8 destination_length;
+  __u8 is_source_ipv4;
+  __u8 reserved[7];
+  struct filter_ports ports[2 * FILTER_PORT_RANGES];
+  /* When all that was let through is paid for, on the boot-time clock. */
+  __u64 paid_until_ns;
+  __u64 reserved2[7];
+};
+FLOODWALL_ABI_ASSERT(sizeof(struct filter_rule) == 192);
+
+/* How far ahead of its rate a limited rule may let packets through. */
+#define FILTER_BURST_NS 100000000ull
+/* Times that a packet tries for its share of a limit among CPUs that all want theirs; then it is dropped. */
+#define FILTER_TRIES 16
+
+/* Several for each rule, chosen by CPU, so that few meet at one. */
+struct filter_hits {
+  struct filter_count all;
+  struct filter_count dropped;
+};
+FLOODWALL_ABI_ASSERT(sizeof(struct filter_hits) == 32);
+
+/* Sets of prefixes, looked up by exact hash for each length in use, the longest first. */
+enum filter_set_kind {
+  FILTER_ALLOWLIST = 0,
+  FILTER_WHITELIST = 1,
+  FILTER_RULES = 2,
+  FILTER_SETS = 3,
+};
+/* Each kind has copies: one in force, the others being written or about to be left by the last reader. */
+#define FILTER_SET_COPIES 4u
+
+struct filter_entry {
+  struct inline_address address;
+  /* The number of the rule. */
+  __u32 rule;
+  __u8 length;
+  /* More of the same prefix follow right after. */
+  __u8 has_more;
+  __u8 reserved[10];
+};
+FLOODWALL_ABI_ASSERT(sizeof(struct filter_entry) == 32);
+
+#define FILTER_LENGTHS_IPV4 33
+#define FILTER_LENGTHS_IPV6 129
+/* Entries of one prefix. */
+#define FILTER_PREFIX_ENTRIES 256u
+
+struct filter_set {
+  /* Of prefixes, and of rules for any destination, which come first among the entries. */
+  __u32 entries;
+  __u32 any_entries;
+  /* Where its buckets and entries begin, and how many buckets there are, a power of two. */
+  __u32 first_bucket;
+  __u32 buckets;
+  __u32 first_entry;
+  __u32 lengths_ipv4;
+  __u32 lengths_ipv6;
+  __u32 reserved;
+  /* In use, the longest first, in the mapped form. */
+  __u8 ipv4[40];
+  __u8 ipv6[136];
+  /* Which addresses may lie in a prefix. */
+  __u64 near_ipv4[1024];
+  __u64 near_ipv6[1024];
+};
+FLOODWALL_ABI_ASSERT(sizeof(struct filter_set) == 208 + 16384);
+
+struct filter_head {
+  __u32 schema;
+  /* What the maps have room for. */
+  __u32 pairs_max;
+  __u32 rules_max;
+  __u32 prefixes_max;
+  __u32 pair_buckets;
+  __u32 rule_slots;
+  /* Hits of each rule, a power of two. */
+  __u32 stripes;
+  __u32 reserved;
+  __u32 seed[INLINE_HOST_SEED_WORDS];
+  /* In force: the copy of each kind of set, and whether there are pairs at all. */
+  __u32 active[FILTER_SETS];
+  __u32 pairs;
+};
+FLOODWALL_ABI_ASSERT(sizeof(struct filter_head) == 64);
+
+/* Fixed when the program that only filters is loaded. */
+struct filter_settings {
+  /* Frames may come in several buffers, of which the program sees the first. */
+  __u32 has_fragments;
+};
+
+static inline __attribute__((always_inline)) __u32 filter_tag(__u64 hash) {
+  return (__u32)(hash >> 32) & FILTER_TAG_MASK;
+}
+
+/* Of two addresses: the NH hash of each, with halves that cannot be swapped. */
+static inline __attribute__((always_inline)) __u64 filter_pair_hash(const struct inline_address* source,
+                                                                    const struct inline_address* victim,
+                                                                    const __u32* seed) {
+  __u64 hash = inline_host_hash(source, seed) * 0x9fb21c651e98df25ull + inline_host_hash(victim, seed);
+  hash ^= hash >> 32;
+  hash *= 0x9e3779b97f4a7c15ull;
+  return hash ^ hash >> 29;
+}
+
+static inline __attribute__((always_inline)) __u64 filter_prefix_hash(const struct inline_address* address,
+                                                                      __u32 length, const __u32* seed) {
+  __u64 hash = (inline_host_hash(address, seed) ^ length) * 0x9e3779b97f4a7c15ull;
+  return hash ^ hash >> 29;
+}
+
+/* The two buckets of a hash among so many, a power of two. */
+static inline __attribute__((always_inline)) __u32 filter_bucket_of(__u64 hash, __u32 buckets) {
+  return (__u32)hash & (buckets - 1);
+}
+static inline __attribute__((always_inline)) __u32 filter_second_bucket_of(__u64 hash, __u32 buckets) {
+  __u32 other = (__u32)(hash >> 24) & (buckets - 1);
+  return other == filter_bucket_of(hash, buckets) ? other ^ (buckets > 1) : other;
+}
+
+/* The 16 bits of an address by which a set's `near` maps tell: of IPv6 the first 32 folded, since all that one
+ * provider has agrees in the first 16. Takes words in host order. */
+static inline __attribute__((always_inline)) __u32 filter_near_ipv4(__u32 word) { return word >> 16; }
+static inline __attribute__((always_inline)) __u32 filter_near_ipv6(__u32 word) { return (word >> 16 ^ word) & 0xffff; }

@@ -1,0 +1,190 @@
+#include "filter_handle.h"
+
+#include <array>
+#include <cstring>
+
+#include "arguments.h"
+#include "boot_clock.h"
+#include "engine_handle.h"
+#include "errors.h"
+#include "filter_rows.h"
+#include "pinned_filter.h"
+
+namespace floodwall::binding {
+namespace {
+
+constexpr napi_type_tag kFilterTag = {0x4f0d6b7c21e94a35, 0x8c5e93b1f27a604d};
+constexpr std::array<const char*, 3> kXdpModes = {"auto", "native", "generic"};
+constexpr std::array<const char*, 2> kEnds = {"keep", "detach"};
+constexpr std::array<const char*, 4> kPinnedStates = {"healthy", "detached", "missing", "wrong_schema"};
+constexpr std::size_t kPairBytes = 32;
+/// Far beyond what anybody needs, far below what overflows a size.
+constexpr std::uint32_t kEntriesMax = 1U << 22;
+
+std::uint32_t boundOf(const Napi::Object& options, const char* key) {
+  const std::uint32_t bound = uint32Of(options, key);
+  if (bound >= 1 && bound <= kEntriesMax) return bound;
+  throw Napi::RangeError::New(options.Env(), std::string(key) + " must be from 1 to " + std::to_string(kEntriesMax));
+}
+
+std::vector<std::string> interfacesOf(const Napi::Object& options) {
+  const Napi::Value value = options.Get("interfaces");
+  if (!value.IsArray()) throw Napi::TypeError::New(options.Env(), "interfaces must be an array");
+  const auto array = value.As<Napi::Array>();
+  std::vector<std::string> names;
+  for (std::uint32_t i = 0; i < array.Length(); i++) {
+    const Napi::Value name = array[i];
+    if (!name.IsString()) throw Napi::TypeError::New(options.Env(), "interfaces must be strings");
+    names.push_back(name.As<Napi::String>().Utf8Value());
+  }
+  return names;
+}
+
+}  // namespace
+
+Napi::Function FilterHandle::define(const Napi::Env& env) {
+  return DefineClass(
+      env, "Filter",
+      {InstanceMethod<&FilterHandle::attach>("attach"), InstanceMethod<&FilterHandle::putPairs>("putPairs"),
+       InstanceMethod<&FilterHandle::removePairs>("removePairs"), InstanceMethod<&FilterHandle::readPairs>("readPairs"),
+       InstanceMethod<&FilterHandle::setRules>("setRules"), InstanceMethod<&FilterHandle::readRules>("readRules"),
+       InstanceMethod<&FilterHandle::setAllowlist>("setAllowlist"),
+       InstanceMethod<&FilterHandle::setWhitelist>("setWhitelist"), InstanceMethod<&FilterHandle::status>("status"),
+       InstanceMethod<&FilterHandle::drops>("drops"), InstanceMethod<&FilterHandle::close>("close")});
+}
+
+FilterHandle::FilterHandle(const Napi::CallbackInfo& info) : Napi::ObjectWrap<FilterHandle>(info) {
+  const Napi::Object options = objectArgument(info, 0, "options");
+  KernelFilterOptions parsed{.pinPath = stringOf(options, "pinPath"),
+                             .interfaces = interfacesOf(options),
+                             .xdpMode = static_cast<XdpMode>(choiceOf(options, "xdpMode", kXdpModes)),
+                             .shape = {.pairsMax = boundOf(options, "maxPairs"),
+                                       .rulesMax = boundOf(options, "maxRules"),
+                                       .prefixesMax = boundOf(options, "maxPrefixes")}};
+  filter_ = guarded(info.Env(), [&] { return std::make_shared<KernelFilter>(std::move(parsed)); });
+  Value().TypeTag(&kFilterTag);
+}
+
+std::shared_ptr<KernelFilter> FilterHandle::unwrap(const Napi::Value& value) {
+  if (value.IsNull() || value.IsUndefined()) return nullptr;
+  if (!value.IsObject() || !value.As<Napi::Object>().CheckTypeTag(&kFilterTag)) {
+    throw Napi::TypeError::New(value.Env(), "filter must be null or a filter of the addon");
+  }
+  const auto filter = Unwrap(value.As<Napi::Object>())->filter_;
+  if (!filter) throwClosed(value.Env(), "filter");
+  return filter;
+}
+
+KernelFilter& FilterHandle::filter(const Napi::CallbackInfo& info) const {
+  requireTag(info, kFilterTag, "filter");
+  if (!filter_) throwClosed(info.Env(), "filter");
+  return *filter_;
+}
+
+void FilterHandle::attach(const Napi::CallbackInfo& info) {
+  KernelFilter& core = filter(info);
+  guarded(info.Env(), [&] { core.attach(); });
+}
+
+void FilterHandle::putPairs(const Napi::CallbackInfo& info) {
+  KernelFilter& core = filter(info);
+  const auto pairs = pairsOf(info.Env(), bytesArgument(info, 0, "addresses"));
+  const auto expiries = expiriesOf(info.Env(), doublesArgument(info, 1, "expiresAtMs"), pairs.size());
+  guarded(info.Env(), [&] { core.putPairs(pairs, expiries); });
+}
+
+void FilterHandle::removePairs(const Napi::CallbackInfo& info) {
+  KernelFilter& core = filter(info);
+  const auto pairs = pairsOf(info.Env(), bytesArgument(info, 0, "addresses"));
+  guarded(info.Env(), [&] { core.removePairs(pairs); });
+}
+
+Napi::Value FilterHandle::readPairs(const Napi::CallbackInfo& info) {
+  const KernelFilter& core = filter(info);
+  const Napi::Env env = info.Env();
+  if (!info[0].IsNumber()) throw Napi::TypeError::New(env, "cursor must be a number");
+  const auto addresses = bytesArgument(info, 1, "addresses");
+  const auto counts = doublesArgument(info, 2, "rows");
+  const std::size_t most = std::min(addresses.size() / kPairBytes, counts.size() / 3);
+  std::size_t count = 0;
+  const auto next = guarded(env, [&] {
+    return core.readPairs(info[0].As<Napi::Number>().Uint32Value(), most, [&](const filter_pair& pair) {
+      std::memcpy(addresses.data() + count * kPairBytes, &pair, kPairBytes);
+      counts[count * 3] = wallMsFromBootNs(pair.expires_at_ns);
+      counts[count * 3 + 1] = static_cast<double>(pair.packets);
+      counts[count * 3 + 2] = static_cast<double>(pair.bytes);
+      count++;
+    });
+  });
+  Napi::Object object = Napi::Object::New(env);
+  object.Set("next", static_cast<double>(next));
+  object.Set("count", static_cast<double>(count));
+  return object;
+}
+
+void FilterHandle::setRules(const Napi::CallbackInfo& info) {
+  KernelFilter& core = filter(info);
+  const auto rules = rulesOf(info.Env(), info[0], bytesArgument(info, 1, "rules"));
+  guarded(info.Env(), [&] { core.setRules(rules); });
+}
+
+Napi::Value FilterHandle::readRules(const Napi::CallbackInfo& info) {
+  const KernelFilter& core = filter(info);
+  return rulesObject(info.Env(), guarded(info.Env(), [&] { return core.readRules(); }));
+}
+
+void FilterHandle::setList(const Napi::CallbackInfo& info, filter_set_kind list) {
+  KernelFilter& core = filter(info);
+  auto prefixes = prefixesOf(info.Env(), bytesArgument(info, 0, "addresses"), bytesArgument(info, 1, "lengths"));
+  guarded(info.Env(), [&] { core.setList(list, std::move(prefixes)); });
+}
+
+void FilterHandle::setAllowlist(const Napi::CallbackInfo& info) { setList(info, FILTER_ALLOWLIST); }
+
+void FilterHandle::setWhitelist(const Napi::CallbackInfo& info) { setList(info, FILTER_WHITELIST); }
+
+Napi::Value FilterHandle::status(const Napi::CallbackInfo& info) {
+  const KernelFilter& core = filter(info);
+  return statusObject(info.Env(), guarded(info.Env(), [&] { return core.status(); }));
+}
+
+Napi::Value FilterHandle::drops(const Napi::CallbackInfo& info) {
+  const KernelFilter& core = filter(info);
+  const auto frame = bytesArgument(info, 0, "frame");
+  return Napi::Boolean::New(info.Env(), guarded(info.Env(), [&] { return core.drops(frame); }));
+}
+
+void FilterHandle::close(const Napi::CallbackInfo& info) {
+  requireTag(info, kFilterTag, "filter");
+  const std::string end = info[0].IsString() ? info[0].As<Napi::String>().Utf8Value() : std::string();
+  if (end != kEnds[0] && end != kEnds[1]) throw Napi::TypeError::New(info.Env(), "end must be keep or detach");
+  if (!filter_) return;
+  filter_->close(end == kEnds[0]);
+  filter_.reset();
+}
+
+Napi::Value readPinnedFilter(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  if (!info[0].IsString()) throw Napi::TypeError::New(env, "pinPath must be a string");
+  const PinnedFilter found = guarded(env, [&] { return readPinned(info[0].As<Napi::String>().Utf8Value()); });
+  Napi::Array schemas = Napi::Array::New(env);
+  for (std::uint32_t i = 0; i < found.schemas.size(); i++) schemas.Set(i, found.schemas[i]);
+  Napi::Array links = Napi::Array::New(env);
+  for (std::uint32_t i = 0; i < found.links.size(); i++) {
+    Napi::Object link = Napi::Object::New(env);
+    link.Set("name", found.links[i].interface);
+    link.Set("program", found.links[i].program);
+    links.Set(i, link);
+  }
+  Napi::Object object = Napi::Object::New(env);
+  object.Set("state", kPinnedStates.at(static_cast<std::size_t>(found.state)));
+  object.Set("schemas", schemas);
+  object.Set("links", links);
+  object.Set("pairs", found.pairs);
+  object.Set("rules", found.rules);
+  object.Set("verdicts", verdictsObject(env, found.stats));
+  object.Set("isOwned", found.isOwned);
+  return object;
+}
+
+}  // namespace floodwall::binding

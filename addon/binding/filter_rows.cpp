@@ -1,0 +1,219 @@
+#include "filter_rows.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <string>
+
+#include "boot_clock.h"
+
+namespace floodwall::binding {
+namespace {
+
+constexpr std::size_t kPairBytes = 32, kRuleBytes = 112, kAddressBytes = 16;
+constexpr std::uint8_t kNoPrefix = 255;
+constexpr std::uint32_t kMappedBits = 96, kBits = 128;
+
+/// In the order of filter_verdict.
+constexpr std::array<const char*, FILTER_VERDICTS> kVerdicts = {"pass_not_ip",    "pass_malformed",  "pass_allowlist",
+                                                                "pass_whitelist", "pass_rate_limit", "pass_default",
+                                                                "drop_source",    "drop_rule",       "drop_rate_limit"};
+
+double number(std::uint64_t count) { return static_cast<double>(count); }
+
+[[noreturn]] void throwRange(const Napi::Env& env, const std::string& text) { throw Napi::RangeError::New(env, text); }
+
+template <typename Value>
+Value read(std::span<const std::uint8_t> bytes, std::size_t at) {
+  Value value;
+  std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
+
+inline_address addressAt(std::span<const std::uint8_t> bytes, std::size_t at) {
+  inline_address address;
+  std::memcpy(address.bytes, bytes.data() + at, kAddressBytes);
+  return address;
+}
+
+inline_address maskOf(std::uint32_t length) {
+  inline_address mask{};
+  for (std::uint32_t bit = 0; bit < length; bit++) {
+    mask.bytes[bit / 8] = static_cast<__u8>(mask.bytes[bit / 8] | 0x80U >> bit % 8);
+  }
+  return mask;
+}
+
+bool hasHostBits(const inline_address& address, std::uint32_t length) {
+  const inline_address mask = maskOf(length);
+  return (address.halves[0] & ~mask.halves[0]) != 0 || (address.halves[1] & ~mask.halves[1]) != 0;
+}
+
+SetPrefix prefixAt(const Napi::Env& env, const inline_address& address, std::uint32_t length) {
+  if (length > kBits || hasHostBits(address, length)) throwRange(env, "prefixes must have no host bits");
+  return {.address = address, .length = length, .rule = 0};
+}
+
+/// A byte's cost in 2^-16 ns; 0 is discard, so that no rate costs less than 1.
+std::uint64_t costOf(const Napi::Env& env, double bytesPerSecond) {
+  if (bytesPerSecond == 0) return 0;
+  if (!(bytesPerSecond >= 1)) throwRange(env, "bytesPerSecond must be 0 or at least 1");
+  return static_cast<std::uint64_t>(std::max(1.0, std::round(1e9 * 65536 / bytesPerSecond)));
+}
+
+void readPrefixes(const Napi::Env& env, std::span<const std::uint8_t> row, WantedRule& wanted) {
+  filter_rule& rule = wanted.rule;
+  if (row[48] != kNoPrefix) {
+    const SetPrefix destination = prefixAt(env, addressAt(row, 16), row[48]);
+    rule.destination = destination.address;
+    rule.destination_length = row[48];
+    rule.asks |= FILTER_ASKS_DESTINATION;
+    wanted.destinationLength = row[48];
+  }
+  if (row[49] != kNoPrefix) {
+    const SetPrefix source = prefixAt(env, addressAt(row, 32), row[49]);
+    rule.source = source.address;
+    rule.source_mask = maskOf(source.length);
+    rule.is_source_ipv4 = isIpv4Prefix(source) ? 1 : 0;
+    rule.asks |= FILTER_ASKS_SOURCE;
+  }
+}
+
+WantedRule ruleOf(const Napi::Env& env, std::string id, std::span<const std::uint8_t> row) {
+  WantedRule wanted{.id = std::move(id)};
+  filter_rule& rule = wanted.rule;
+  rule.expires_at_ns = bootNsFromWallMs(read<double>(row, 0));
+  rule.byte_cost = costOf(env, read<double>(row, 8));
+  rule.asks = row[50] & (FILTER_ASKS_PROTOCOL | FILTER_ASKS_FRAGMENT | FILTER_ASKS_FLAGS | FILTER_ASKS_LENGTH);
+  rule.protocol = row[51];
+  rule.fragment = row[52];
+  rule.flags_set = row[53];
+  rule.flags_unset = row[54];
+  rule.source_ports = row[55];
+  rule.destination_ports = row[56];
+  if (rule.source_ports > FILTER_PORT_RANGES || rule.destination_ports > FILTER_PORT_RANGES) {
+    throwRange(env, "a rule can have " + std::to_string(FILTER_PORT_RANGES) + " port ranges a side");
+  }
+  rule.length_min = read<std::uint32_t>(row, 60);
+  rule.length_max = read<std::uint32_t>(row, 64);
+  std::memcpy(rule.ports, row.data() + 68, sizeof rule.ports);
+  readPrefixes(env, row, wanted);
+  return wanted;
+}
+
+Napi::Object countsObject(const Napi::Env& env, const filter_count& count) {
+  Napi::Object object = Napi::Object::New(env);
+  object.Set("packets", number(count.packets));
+  object.Set("bytes", number(count.bytes));
+  return object;
+}
+
+Napi::Object portObject(const Napi::Env& env, const PortStatus& port) {
+  const auto textOrNull = [&](const std::string& text) -> Napi::Value {
+    return text.empty() ? env.Null() : Napi::String::New(env, text).As<Napi::Value>();
+  };
+  Napi::Object object = Napi::Object::New(env);
+  object.Set("name", port.interface);
+  object.Set("state", port.isAttached ? "attached" : "failed");
+  object.Set("mode", textOrNull(port.mode));
+  object.Set("error", textOrNull(port.error));
+  return object;
+}
+
+const char* originName(FilterOrigin origin) {
+  switch (origin) {
+    case FilterOrigin::made:
+      return "made";
+    case FilterOrigin::adopted:
+      return "adopted";
+    case FilterOrigin::replaced:
+      return "replaced";
+  }
+  return "made";
+}
+
+}  // namespace
+
+std::vector<PairKey> pairsOf(const Napi::Env& env, std::span<const std::uint8_t> bytes) {
+  if (bytes.size() % kPairBytes != 0) throwRange(env, "addresses must be of 32 bytes a pair");
+  std::vector<PairKey> pairs;
+  for (std::size_t at = 0; at < bytes.size(); at += kPairBytes) {
+    pairs.push_back({.source = addressAt(bytes, at), .victim = addressAt(bytes, at + kAddressBytes)});
+  }
+  return pairs;
+}
+
+std::vector<std::uint64_t> expiriesOf(const Napi::Env& env, std::span<const double> wallMs, std::size_t count) {
+  if (wallMs.size() != count) throwRange(env, "expiresAtMs must be one for each pair");
+  std::vector<std::uint64_t> expiries;
+  for (const double one : wallMs) {
+    if (!std::isfinite(one)) throwRange(env, "expiresAtMs must be finite");
+    expiries.push_back(bootNsFromWallMs(one));
+  }
+  return expiries;
+}
+
+std::vector<WantedRule> rulesOf(const Napi::Env& env, const Napi::Value& ids, std::span<const std::uint8_t> bytes) {
+  if (!ids.IsArray()) throw Napi::TypeError::New(env, "ids must be an array");
+  const auto names = ids.As<Napi::Array>();
+  if (bytes.size() != names.Length() * kRuleBytes) throwRange(env, "rules must be of 112 bytes for each identifier");
+  std::vector<WantedRule> rules;
+  for (std::uint32_t i = 0; i < names.Length(); i++) {
+    const Napi::Value name = names[i];
+    if (!name.IsString()) throw Napi::TypeError::New(env, "ids must be strings");
+    rules.push_back(ruleOf(env, name.As<Napi::String>().Utf8Value(), bytes.subspan(i * kRuleBytes, kRuleBytes)));
+  }
+  return rules;
+}
+
+std::vector<SetPrefix> prefixesOf(const Napi::Env& env, std::span<const std::uint8_t> addresses,
+                                  std::span<const std::uint8_t> lengths) {
+  if (addresses.size() != lengths.size() * kAddressBytes) throwRange(env, "addresses must be of 16 bytes a length");
+  std::vector<SetPrefix> prefixes;
+  for (std::size_t i = 0; i < lengths.size(); i++) {
+    prefixes.push_back(prefixAt(env, addressAt(addresses, i * kAddressBytes), lengths[i]));
+  }
+  return prefixes;
+}
+
+Napi::Object rulesObject(const Napi::Env& env, const std::vector<RuleHits>& rules) {
+  constexpr std::size_t kColumns = 5;
+  Napi::Array ids = Napi::Array::New(env, rules.size());
+  auto counts = Napi::Float64Array::New(env, rules.size() * kColumns);
+  for (std::uint32_t i = 0; i < rules.size(); i++) {
+    const RuleHits& hits = rules[i];
+    ids.Set(i, hits.id);
+    const std::array<double, kColumns> row = {wallMsFromBootNs(hits.expiresAtNs), number(hits.all.packets),
+                                              number(hits.all.bytes), number(hits.dropped.packets),
+                                              number(hits.dropped.bytes)};
+    std::copy(row.begin(), row.end(), counts.Data() + i * kColumns);
+  }
+  Napi::Object object = Napi::Object::New(env);
+  object.Set("ids", ids);
+  object.Set("rows", counts);
+  return object;
+}
+
+Napi::Object verdictsObject(const Napi::Env& env, const filter_stats& stats) {
+  Napi::Object object = Napi::Object::New(env);
+  for (std::size_t i = 0; i < kVerdicts.size(); i++) object.Set(kVerdicts[i], countsObject(env, stats.verdicts[i]));
+  return object;
+}
+
+Napi::Object statusObject(const Napi::Env& env, const KernelFilterStatus& status) {
+  Napi::Array ports = Napi::Array::New(env, status.ports.size());
+  for (std::uint32_t i = 0; i < status.ports.size(); i++) ports.Set(i, portObject(env, status.ports[i]));
+  Napi::Object object = Napi::Object::New(env);
+  object.Set("schema", FILTER_SCHEMA);
+  object.Set("origin", originName(status.origin));
+  object.Set("interfaces", ports);
+  object.Set("verdicts", verdictsObject(env, status.stats));
+  object.Set("pairs", status.pairs);
+  object.Set("rules", status.rules);
+  object.Set("maxPairs", status.shape.pairsMax);
+  object.Set("maxRules", status.shape.rulesMax);
+  return object;
+}
+
+}  // namespace floodwall::binding

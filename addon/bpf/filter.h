@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Judges one packet: allowlist, protected whitelist, source blocks, dynamic rules, in this order; each verdict is
+ * counted with its reason. What a rule matches is defined by ruleMatches() of src/mitigation/rule.ts.
+ */
+#pragma once
+
+#include "filter_tables.h"
+
+static __always_inline int in_ranges(const struct filter_rule* rule, __u32 first, __u32 count, __u16 port) {
+  for (__u32 i = 0; i < FILTER_PORT_RANGES; i++) {
+    if (i < count && rule->ports[first + i].from <= port && port <= rule->ports[first + i].to) return 1;
+  }
+  return 0;
+}
+
+static __always_inline int matches_source(const struct filter_rule* rule, const struct packet* packet) {
+  if (rule->is_source_ipv4 != is_ipv4(&packet->destination)) return 0;
+  const __u64* mask = rule->source_mask.halves;
+  return (packet->source.halves[0] & mask[0]) == rule->source.halves[0] &&
+         (packet->source.halves[1] & mask[1]) == rule->source.halves[1];
+}
+
+/* All but the destination. Not static for the reason of parse_packet. */
+__noinline int rule_matches(struct filter_rule* rule, struct packet* packet) {
+  if (!rule || !packet) return 0;
+  const __u8 asks = rule->asks;
+  if (asks & FILTER_ASKS_PROTOCOL && packet->protocol != rule->protocol) return 0;
+  if (asks & FILTER_ASKS_FRAGMENT && packet->is_fragment != rule->fragment) return 0;
+  if (asks & FILTER_ASKS_LENGTH && (packet->length < rule->length_min || packet->length > rule->length_max)) return 0;
+  if (rule->source_ports || rule->destination_ports) {
+    if (!packet->shows_ports) return 0;
+    if (rule->source_ports && !in_ranges(rule, 0, rule->source_ports, packet->source_port)) return 0;
+    if (rule->destination_ports &&
+        !in_ranges(rule, FILTER_PORT_RANGES, rule->destination_ports, packet->destination_port)) {
+      return 0;
+    }
+  }
+  if (asks & FILTER_ASKS_FLAGS) {
+    if (!packet->shows_flags) return 0;
+    if ((packet->tcp_flags & rule->flags_set) != rule->flags_set || packet->tcp_flags & rule->flags_unset) return 0;
+  }
+  return asks & FILTER_ASKS_SOURCE ? matches_source(rule, packet) : 1;
+}
+
+/* Whether the packet is within the limit; then it is paid for. One account for all CPUs: what was let through is never
+ * more than the rate and one burst, and one packet of each CPU. */
+static __always_inline int is_within_limit(struct filter_rule* rule, __u32 wire, __u64 now) {
+  const __u64 cost = rule->byte_cost * wire >> 16;
+  for (int i = 0; i < FILTER_TRIES; i++) {
+    __u64 paid = *(volatile __u64*)&rule->paid_until_ns;
+    __u64 start = paid > now ? paid : now;
+    if (start - now > FILTER_BURST_NS) return 0;
+    if (__sync_val_compare_and_swap(&rule->paid_until_ns, paid, start + cost) == paid) return 1;
+  }
+  return 0;
+}
+
+static __always_inline void count_hit(const struct filter_head* head, __u32 number, __u32 wire, int is_dropped) {
+  __u32 stripe = number * head->stripes + (bpf_get_smp_processor_id() & (head->stripes - 1));
+  struct filter_hits* hits = bpf_map_lookup_elem(&filter_hits, &stripe);
+  if (!hits) return;
+  __sync_fetch_and_add(&hits->all.packets, 1);
+  __sync_fetch_and_add(&hits->all.bytes, wire);
+  if (!is_dropped) return;
+  __sync_fetch_and_add(&hits->dropped.packets, 1);
+  __sync_fetch_and_add(&hits->dropped.bytes, wire);
+}
+
+/* The verdict of the rules from `index` on that share a prefix, or of `count` rules; FILTER_VERDICTS: none matches.
+ * Not static for the reason of parse_packet. */
+__noinline __u32 apply_rules(struct packet* packet, __u32 index, __u32 count, __u32 wire) {
+  struct filter_head* head = filter_head_of();
+  if (!packet || !head) return FILTER_VERDICTS;
+  for (__u32 i = 0; i < FILTER_PREFIX_ENTRIES; i++, index++) {
+    if (count && i >= count) break;
+    __u32 at = index;
+    struct filter_entry* entry = bpf_map_lookup_elem(&filter_entries, &at);
+    if (!entry) break;
+    __u32 number = entry->rule;
+    struct filter_rule* rule = bpf_map_lookup_elem(&filter_rules, &number);
+    if (rule && rule_matches(rule, packet)) {
+      __u64 now = bpf_ktime_get_boot_ns();
+      if (rule->expires_at_ns > now) {
+        int is_discard = rule->byte_cost == 0;
+        int is_dropped = is_discard || !is_within_limit(rule, wire, now);
+        count_hit(head, number, wire, is_dropped);
+        return is_discard ? FILTER_DROP_RULE : is_dropped ? FILTER_DROP_RATE_LIMIT : FILTER_PASS_RATE_LIMIT;
+      }
+    }
+    if (!count && !entry->has_more) break;
+  }
+  return FILTER_VERDICTS;
+}
+
+/* The longest destination that has a matching rule decides; rules for any destination come last. Not static for the
+ * reason of parse_packet. */
+__noinline __u32 judge_by_rules(struct packet* packet, __u32 set_index, __u32 wire) {
+  struct filter_set* set = bpf_map_lookup_elem(&filter_sets, &set_index);
+  if (!packet || !set) return FILTER_VERDICTS;
+  if (may_be_in(set, &packet->destination)) {
+    int of_ipv4 = is_ipv4(&packet->destination);
+    __u32 lengths = of_ipv4 ? set->lengths_ipv4 : set->lengths_ipv6;
+    for (__u32 i = 0; i < FILTER_LENGTHS_IPV6; i++) {
+      if (i >= lengths) break;
+      __u32 entry = find_entry(&packet->destination, set_index, length_at(set, of_ipv4, i));
+      if (!entry) continue;
+      __u32 verdict = apply_rules(packet, entry - 1, 0, wire);
+      if (verdict != FILTER_VERDICTS) return verdict;
+    }
+  }
+  return set->any_entries ? apply_rules(packet, set->first_entry, set->any_entries, wire) : FILTER_VERDICTS;
+}
+
+static __always_inline int is_blocked(const struct filter_head* head, const struct packet* packet, __u32 wire) {
+  struct filter_pair* pair = find_pair(head, packet);
+  if (!pair || pair->expires_at_ns <= bpf_ktime_get_boot_ns()) return 0;
+  __sync_fetch_and_add(&pair->packets, 1);
+  __sync_fetch_and_add(&pair->bytes, wire);
+  return 1;
+}
+
+static __always_inline __u32 set_index_of(const struct filter_head* head, __u32 kind) {
+  return kind * FILTER_SET_COPIES + head->active[kind];
+}
+
+static __always_inline int is_in_list(const struct filter_head* head, __u32 kind, struct inline_address* address) {
+  __u32 index = set_index_of(head, kind);
+  struct filter_set* set = bpf_map_lookup_elem(&filter_sets, &index);
+  return set && set->entries && may_be_in(set, address) && is_in_set(address, index);
+}
+
+static __always_inline __u32 judge_packet(const struct filter_head* head, struct packet* packet, __u32 wire) {
+  if (is_in_list(head, FILTER_ALLOWLIST, &packet->source)) return FILTER_PASS_ALLOWLIST;
+  if (is_in_list(head, FILTER_WHITELIST, &packet->destination)) return FILTER_PASS_WHITELIST;
+  if (head->pairs && is_blocked(head, packet, wire)) return FILTER_DROP_SOURCE;
+  __u32 index = set_index_of(head, FILTER_RULES);
+  struct filter_set* set = bpf_map_lookup_elem(&filter_sets, &index);
+  if (!set || !set->entries) return FILTER_PASS_DEFAULT;
+  __u32 verdict = judge_by_rules(packet, index, wire);
+  return verdict == FILTER_VERDICTS ? FILTER_PASS_DEFAULT : verdict;
+}
+
+/* Whether the packet is to be dropped; counts the verdict. `error` is what parse_packet() said of it, `wire` its bytes.
+ * Not static for the reason of parse_packet. */
+__noinline int filter_drops(struct packet* packet, __u32 error, __u32 wire) {
+  struct filter_head* head = filter_head_of();
+  __u32 slot = 0;
+  struct filter_stats* stats = bpf_map_lookup_elem(&filter_stats, &slot);
+  if (!packet || !head || !stats) return 0;
+  __u32 verdict = FILTER_PASS_MALFORMED;
+  if (error == INLINE_NO_ERROR) {
+    verdict = judge_packet(head, packet, wire);
+  } else if (error == INLINE_NOT_IP) {
+    verdict = FILTER_PASS_NOT_IP;
+  }
+  if (verdict >= FILTER_VERDICTS) return 0;
+  stats->verdicts[verdict].packets++;
+  stats->verdicts[verdict].bytes += wire;
+  return verdict >= FILTER_DROP_SOURCE;
+}

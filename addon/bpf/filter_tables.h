@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The filter's maps, and how pairs and prefixes are found in them. The loader makes them as large as they must be, or
+ * puts those in their place that outlived a process before. Knows nothing of verdicts.
+ */
+#pragma once
+
+#include <linux/bpf.h>
+
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#include "filter_abi.h"
+#include "packet.h"
+
+#define FILTER_MAP(of)                 \
+  struct {                             \
+    __uint(type, BPF_MAP_TYPE_ARRAY);  \
+    __uint(map_flags, BPF_F_MMAPABLE); \
+    __uint(max_entries, 1);            \
+    __type(key, __u32);                \
+    __type(value, struct of);          \
+  }
+FILTER_MAP(filter_head) filter_head SEC(".maps");
+FILTER_MAP(filter_bucket) filter_buckets SEC(".maps");
+FILTER_MAP(filter_pair) filter_pairs SEC(".maps");
+FILTER_MAP(filter_rule) filter_rules SEC(".maps");
+FILTER_MAP(filter_hits) filter_hits SEC(".maps");
+FILTER_MAP(filter_set) filter_sets SEC(".maps");
+FILTER_MAP(filter_bucket) filter_ways SEC(".maps");
+FILTER_MAP(filter_entry) filter_entries SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, __u32);
+  __type(value, struct filter_stats);
+} filter_stats SEC(".maps");
+
+static __always_inline struct filter_head* filter_head_of(void) {
+  __u32 slot = 0;
+  return bpf_map_lookup_elem(&filter_head, &slot);
+}
+
+static __always_inline int same_address(const struct inline_address* one, const struct inline_address* other) {
+  return one->halves[0] == other->halves[0] && one->halves[1] == other->halves[1];
+}
+
+static __always_inline struct filter_pair* pair_in(__u32 bucket, const struct packet* packet, __u32 tag,
+                                                   __u32* elsewhere) {
+  struct filter_bucket* ways = bpf_map_lookup_elem(&filter_buckets, &bucket);
+  if (!ways) return 0;
+  *elsewhere = ways->elsewhere;
+  for (int i = 0; i < FILTER_BUCKET_WAYS; i++) {
+    __u32 way = ways->ways[i];
+    if (way == 0 || (way & FILTER_TAG_MASK) != tag) continue;
+    __u32 row = (way & ~FILTER_TAG_MASK) - 1;
+    struct filter_pair* pair = bpf_map_lookup_elem(&filter_pairs, &row);
+    if (!pair || !same_address(&pair->source, &packet->source)) continue;
+    if (same_address(&pair->victim, &packet->destination)) return pair;
+  }
+  return 0;
+}
+
+/* The row of the packet's source and destination, or 0. */
+static __always_inline struct filter_pair* find_pair(const struct filter_head* head, const struct packet* packet) {
+  __u64 hash = filter_pair_hash(&packet->source, &packet->destination, head->seed);
+  __u32 tag = filter_tag(hash);
+  __u32 elsewhere = 0;
+  struct filter_pair* pair = pair_in(filter_bucket_of(hash, head->pair_buckets), packet, tag, &elsewhere);
+  if (pair || !elsewhere) return pair;
+  return pair_in(filter_second_bucket_of(hash, head->pair_buckets), packet, tag, &elsewhere);
+}
+
+static __always_inline struct filter_set* active_set(const struct filter_head* head, __u32 kind) {
+  __u32 index = kind * FILTER_SET_COPIES + head->active[kind];
+  return bpf_map_lookup_elem(&filter_sets, &index);
+}
+
+static __always_inline int may_be_in(const struct filter_set* set, const struct inline_address* address) {
+  if (is_ipv4(address)) {
+    __u32 near = filter_near_ipv4(bpf_ntohl(address->words[3])) & 0xffff;
+    return set->near_ipv4[near >> 6] >> (near & 63) & 1;
+  }
+  __u32 near = filter_near_ipv6(bpf_ntohl(address->words[0])) & 0xffff;
+  return set->near_ipv6[near >> 6] >> (near & 63) & 1;
+}
+
+static __always_inline __u64 first_bits(__u64 word, __u32 bits) {
+  __u64 mask = bits == 0 ? 0 : ~0ull << ((64 - bits) & 63);
+  return bpf_cpu_to_be64(bpf_be64_to_cpu(word) & mask);
+}
+
+static __always_inline struct inline_address masked(const struct inline_address* address, __u32 length) {
+  struct inline_address prefix;
+  prefix.halves[0] = length >= 64 ? address->halves[0] : first_bits(address->halves[0], length);
+  prefix.halves[1] = length >= 128  ? address->halves[1]
+                     : length <= 64 ? 0
+                                    : first_bits(address->halves[1], length - 64);
+  return prefix;
+}
+
+static __always_inline __u32 entry_in(const struct filter_set* set, __u32 bucket, const struct inline_address* prefix,
+                                      __u32 length, __u32 tag, __u32* elsewhere) {
+  bucket += set->first_bucket;
+  struct filter_bucket* ways = bpf_map_lookup_elem(&filter_ways, &bucket);
+  if (!ways) return 0;
+  *elsewhere = ways->elsewhere;
+  for (int i = 0; i < FILTER_BUCKET_WAYS; i++) {
+    __u32 way = ways->ways[i];
+    if (way == 0 || (way & FILTER_TAG_MASK) != tag) continue;
+    __u32 index = set->first_entry + (way & ~FILTER_TAG_MASK) - 1;
+    struct filter_entry* entry = bpf_map_lookup_elem(&filter_entries, &index);
+    if (entry && entry->length == length && same_address(&entry->address, prefix)) return index + 1;
+  }
+  return 0;
+}
+
+/* The number of the first entry of the prefix of this length in which the address lies, plus 1; 0: there is none.
+ * Not static for the reason of parse_packet. */
+__noinline __u32 find_entry(struct inline_address* address, __u32 set_index, __u32 length) {
+  struct filter_head* head = filter_head_of();
+  struct filter_set* set = bpf_map_lookup_elem(&filter_sets, &set_index);
+  if (!address || !head || !set) return 0;
+  struct inline_address prefix = masked(address, length);
+  __u64 hash = filter_prefix_hash(&prefix, length, head->seed);
+  __u32 tag = filter_tag(hash);
+  __u32 elsewhere = 0;
+  __u32 found = entry_in(set, filter_bucket_of(hash, set->buckets), &prefix, length, tag, &elsewhere);
+  if (found || !elsewhere) return found;
+  return entry_in(set, filter_second_bucket_of(hash, set->buckets), &prefix, length, tag, &elsewhere);
+}
+
+/* The lengths in use for a family, as many as `count`. */
+static __always_inline __u32 length_at(const struct filter_set* set, int family_is_ipv4, __u32 at) {
+  if (family_is_ipv4) return at < FILTER_LENGTHS_IPV4 ? set->ipv4[at] : 0;
+  return at < FILTER_LENGTHS_IPV6 ? set->ipv6[at] : 0;
+}
+
+/* Whether the address lies in a prefix of the set. Not static for the reason of parse_packet. */
+__noinline int is_in_set(struct inline_address* address, __u32 set_index) {
+  struct filter_set* set = bpf_map_lookup_elem(&filter_sets, &set_index);
+  if (!address || !set || !may_be_in(set, address)) return 0;
+  int of_ipv4 = is_ipv4(address);
+  __u32 lengths = of_ipv4 ? set->lengths_ipv4 : set->lengths_ipv6;
+  for (__u32 i = 0; i < FILTER_LENGTHS_IPV6; i++) {
+    if (i >= lengths) break;
+    if (find_entry(address, set_index, length_at(set, of_ipv4, i))) return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,130 @@
+#include "pair_table.h"
+
+#include <string>
+
+namespace floodwall {
+namespace {
+
+bool isSame(const inline_address& one, const inline_address& other) {
+  return one.halves[0] == other.halves[0] && one.halves[1] == other.halves[1];
+}
+
+PairKey keyOf(const filter_pair& pair) { return {.source = pair.source, .victim = pair.victim}; }
+
+}  // namespace
+
+PairTable::PairTable(const FilterMaps& maps)
+    : head_(maps.head()), buckets_(maps.pairBuckets()), rows_(maps.pairs()), table_(buckets_) {
+  repair();
+}
+
+std::uint64_t PairTable::hashOf(const PairKey& key) const {
+  return filter_pair_hash(&key.source, &key.victim, head_.seed);
+}
+
+std::optional<std::uint32_t> PairTable::find(const PairKey& key) const {
+  return table_.find(hashOf(key), [&](std::uint32_t row) {
+    return row < rows_.size() && isSame(rows_[row].source, key.source) && isSame(rows_[row].victim, key.victim);
+  });
+}
+
+/// The ways say which rows are in use; what they say twice, or of a row that is another's, is not believed.
+void PairTable::repair() {
+  std::vector<bool> isUsed(rows_.size());
+  std::vector<std::uint32_t> elsewhere(buckets_.size());
+  for (std::uint32_t bucket = 0; bucket < buckets_.size(); bucket++) {
+    for (std::uint32_t& way : buckets_[bucket].ways) {
+      if (way == 0) continue;
+      const std::uint32_t row = (way & ~FILTER_TAG_MASK) - 1;
+      const bool isKnown = row < rows_.size() && !isUsed[row] && rows_[row].expires_at_ns != 0;
+      const std::uint64_t hash = isKnown ? hashOf(keyOf(rows_[row])) : 0;
+      if (!isKnown || !table_.isPlace(hash, bucket)) {
+        way = 0;
+        continue;
+      }
+      isUsed[row] = true;
+      if (table_.first(hash) != bucket) elsewhere[table_.first(hash)]++;
+    }
+  }
+  // Left alone where they are right: the kernel goes on dropping meanwhile.
+  for (std::uint32_t bucket = 0; bucket < buckets_.size(); bucket++) {
+    if (buckets_[bucket].elsewhere != elsewhere[bucket]) buckets_[bucket].elsewhere = elsewhere[bucket];
+  }
+  std::uint32_t used = 0;
+  for (std::uint32_t row = 0; row < rows_.size(); row++) {
+    if (isUsed[row]) {
+      used++;
+    } else {
+      rows_[row].expires_at_ns = 0;
+      free_.push_back(row);
+    }
+  }
+  setSize(used);
+}
+
+void PairTable::put(std::span<const PairKey> keys, std::span<const std::uint64_t> expiresAtNs) {
+  std::vector<PairKey> added;
+  const auto undo = [&](const std::string& text) {
+    remove(added);
+    throw FilterError(text);
+  };
+  for (std::size_t i = 0; i < keys.size(); i++) {
+    if (find(keys[i])) continue;
+    if (size_ >= head_.pairs_max) {
+      undo("no room for more than " + std::to_string(head_.pairs_max) +
+           " source blocks in the kernel: remove some, or let them lapse");
+    }
+    if (!add(keys[i], expiresAtNs[i])) {
+      undo("the kernel's table of source blocks has no place for one more: remove some, or let them lapse");
+    }
+    added.push_back(keys[i]);
+  }
+  for (std::size_t i = 0; i < keys.size(); i++) {
+    if (const auto row = find(keys[i])) __atomic_store_n(&rows_[*row].expires_at_ns, expiresAtNs[i], __ATOMIC_RELAXED);
+  }
+}
+
+bool PairTable::add(const PairKey& key, std::uint64_t expiresAtNs) {
+  if (free_.empty()) return false;
+  const std::uint32_t row = free_.front();
+  rows_[row] = {.source = key.source,
+                .victim = key.victim,
+                .expires_at_ns = expiresAtNs,
+                .packets = 0,
+                .bytes = 0,
+                .reserved = 0};
+  if (!table_.insert(hashOf(key), row)) {
+    rows_[row].expires_at_ns = 0;
+    return false;
+  }
+  free_.pop_front();
+  setSize(size_ + 1);
+  return true;
+}
+
+void PairTable::remove(std::span<const PairKey> keys) {
+  for (const PairKey& key : keys) {
+    if (const auto row = find(key)) removeRow(*row);
+  }
+}
+
+void PairTable::removeRow(std::uint32_t row) {
+  table_.erase(hashOf(keyOf(rows_[row])), row);
+  __atomic_store_n(&rows_[row].expires_at_ns, std::uint64_t{0}, __ATOMIC_RELAXED);
+  free_.push_back(row);
+  setSize(size_ - 1);
+}
+
+void PairTable::sweep(std::uint64_t nowNs) {
+  if (size_ == 0) return;
+  for (std::uint32_t row = 0; row < rows_.size(); row++) {
+    if (rows_[row].expires_at_ns != 0 && rows_[row].expires_at_ns <= nowNs) removeRow(row);
+  }
+}
+
+void PairTable::setSize(std::uint32_t size) {
+  size_ = size;
+  __atomic_store_n(&head_.pairs, size, __ATOMIC_RELEASE);
+}
+
+}  // namespace floodwall
