@@ -55,6 +55,12 @@ describe("choices", () => {
     });
   });
 
+  test("leave out what was not seen where the whole would always trip first", () => {
+    const file = { ...FILE, thresholds: { ...TRIO, frag_pps: 50_000, frag_mbps: 39 } };
+    const proposed = thresholds(choices([seen(TRIO)], file).get("peak x 2"));
+    expect(proposed).toEqual({ pps: 2000, mbps: 40, flows_per_sec: 600, frag_mbps: 39 });
+  });
+
   test("have one for a part that was configured, however large it is", () => {
     const file = { ...FILE, thresholds: { ...TRIO, udp_pps: 5 } };
     expect(thresholds(choices([seen({ ...TRIO, udp_pps: 900 })], file).get("peak x 2"))).toMatchObject({

@@ -108,11 +108,13 @@ function thresholdsFor(
   const thresholds: ThresholdsFile = {};
   for (const [i, metric] of METRICS.entries()) {
     const value = proposed[i] ?? null;
-    const isAsked = i < BASE_TRIO || (configured[i] ?? 0) > 0 || (inherited[metric] ?? 0) > 0;
+    const own = configured[i] ?? 0;
+    const isInherited = (inherited[metric] ?? 0) > 0;
+    const isAsked = i < BASE_TRIO || own > 0 || isInherited;
     const whole = proposed[unitOf(i)] ?? Number.POSITIVE_INFINITY;
     if (value !== null && (isAsked || value <= PART_MAX * whole)) thresholds[metric] = value;
-    // Of what was not seen nothing is known: it stays as it is.
-    else if (value === null && (configured[i] ?? 0) > 0) thresholds[metric] = configured[i] as number;
+    // Of what was not seen nothing is known: it stays as it is, unless the whole would always trip first.
+    else if (value === null && own > 0 && (own < whole || isInherited)) thresholds[metric] = own;
   }
   return thresholds;
 }
