@@ -153,7 +153,16 @@ function memory(rows: readonly Row[], rival: RivalMemory | null): Measurement[] 
 function details(rows: readonly Row[]): string[] {
   const spreads = ["one tick", "event loop's CPU for each", "timer late by", "fold"].map((name) => `${name}, ms`);
   const memories = ["resident MB", "more than empty, MB", "B a host", "counter's B a host", "baselines' B a host"];
-  const heads = ["hosts", "judged by", "ticks run", ...spreads, "cores, loop", "cores, all threads", ...memories];
+  const heads = [
+    "hosts",
+    "judged by",
+    "ticks run",
+    "hosts judged a tick",
+    ...spreads,
+    "cores, loop",
+    "cores, all threads",
+    ...memories,
+  ];
   const lines = [heads, heads.map(() => "---"), ...rows.map((row) => cells(row, rows))];
   return ["p50 / p99 / max:", ...lines.map((line) => `| ${line.join(" | ")} |`)];
 }
@@ -167,7 +176,13 @@ function cells(row: Row, rows: readonly Row[]): string[] {
   const more = cost.residentBytes - cost.residentBytesBefore;
   const memories = [megabytes(cost.residentBytes), megabytes(more), ...perHost.map((bytes) => bytes.toFixed(0))];
   const ticks = percent(mean(cost.runs.map((run) => run.tickShare)));
-  return [text(hosts), mode, ticks, ...spreads, ...cores, ...memories];
+  const judged = text(
+    percentile(
+      cost.runs.flatMap(({ screened }) => screened),
+      0.5,
+    ),
+  );
+  return [text(hosts), mode, ticks, judged, ...spreads, ...cores, ...memories];
 }
 
 function mean(values: readonly number[]): number {

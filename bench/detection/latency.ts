@@ -15,7 +15,7 @@ const LEVELS: readonly Level[] = [
   { times: 1.2, targetMs: 1100, floodSeconds: 2.5 },
 ];
 /** Of one stack without a break, at each level; then the other has its turn, and only one of them runs at a time. */
-const LENGTHS = { whole: { blocks: 4, attacks: 5 }, quick: { blocks: 1, attacks: 3 } };
+const LENGTHS = { whole: { blocks: 4, attacks: 5 }, quick: { blocks: 1, attacks: 2 } };
 /** What takes longer counts as this, and is told. */
 const BOUND_MS = 15_000;
 /** Both have beats that a flood may begin at any moment of; the longer one is a second. */
