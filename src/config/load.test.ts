@@ -175,7 +175,6 @@ describe("a full file", () => {
     expect<unknown>(config.bgp?.neighbors[1]?.address).toBe("2001:db8::1");
     expect(config.bgp?.communities).toEqual(["64500:666", "65535:666", "65535:65281"]);
     expect(config.api).toMatchObject({ host: "::1", port: 9090 });
-    expect(config.samples).toMatchObject({ asnFile: "/srv/asn.mmdb", countryFile: "/srv/country.mmdb" });
     expect(config.dataplane?.allowlist.map(({ text }) => text)).toEqual(["203.0.113.9/32", "2001:db8:9::/48"]);
     expect(config.dataplane).toMatchObject({ enabled: false, onExit: "detach", maxDynamicRules: 8192 });
     expect(config.capture?.interfaces.map(({ zeroCopy, queues }) => [zeroCopy, queues])).toEqual([
@@ -214,6 +213,12 @@ describe("a full file", () => {
     expect(config.hostgroups.map(({ calculation }) => calculation)).toEqual(["per_host", "total", "per_host"]);
     expect(config.capture?.countOutgoing).toBe(true);
   });
+});
+
+test("files that tell where sources are keep their paths", () => {
+  const text = "networks: [192.0.2.0/24]\nthresholds: {pps: 1, mbps: 1, flows_per_sec: 1}\n";
+  const files = "samples: {asn_file: /srv/asn.mmdb, country_file: /srv/country.mmdb}\n";
+  expect(configOf(text + files).samples).toMatchObject({ asnFile: "/srv/asn.mmdb", countryFile: "/srv/country.mmdb" });
 });
 
 describe("limits", () => {
