@@ -2,7 +2,7 @@
 #   setup  packages, npm modules, native code       check  format, lint, types       bench  speed beside its rivals
 #   lab    the demonstration once, as a test        soak   15 minutes of floods      fuzz   parser and API, for long
 #   conformance  the interface, statement by statement    accuracy  detection on labelled captures
-#   simulate  the ban engine through a month of anything (SEED=…)
+#   simulate  the whole service through a month of anything, on a clock moved by hand (SEED=…, HOURS=…)
 #   format  as check wants it    clean  what was built and installed here
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
@@ -48,7 +48,8 @@ soak: setup
 	@$(BUN) test/lab/soak.ts --minutes 15
 
 simulate: setup
-	SEED=$${SEED:-} STEPS=$${STEPS:-400000} $(BUN) test src/mitigation/ban-simulation.test.ts --isolate --timeout 600000
+	SEED=$${SEED:-} HOURS=$${HOURS:-720} STEPS=$${STEPS:-100000} \
+	  $(BUN) test test/simulation src/mitigation/ban-simulation.test.ts --isolate --timeout 36000000
 
 fuzz: setup $(STAMPS)/test-packages
 	@$(MAKE) -C addon -j$(JOBS) fuzz

@@ -1,0 +1,305 @@
+/**
+ * What holds after each second of the simulation, judged by what really happened: the traffic, the speaker's table, and
+ * the configurations in words of the simulation's own.
+ */
+import { keyOf, type RouteKey } from "../../src/bgp/route-path.ts";
+import type { Attack } from "../../src/detection/attack.ts";
+import type { Route } from "../../src/mitigation/announcer.ts";
+import { type Ban, wantedRoutes } from "../../src/mitigation/ban.ts";
+import type { IpAddress } from "../../src/net/address.ts";
+import type { Direction } from "../../src/traffic/rates.ts";
+import {
+  HOLD_SECONDS_MAX,
+  HYSTERESIS_SECONDS_MAX,
+  isInNetworks,
+  isInTotalGroup,
+  isWhitelisted,
+  SUSTAIN_SECONDS_MAX,
+  TTL_SECONDS_MAX,
+} from "./simulated-policy.ts";
+import type { Simulation } from "./simulation.ts";
+
+/** What a process that starts, or a configuration that is new, takes to be in force. */
+const SETTLED_MS = 5000;
+/** Retries come after 5 s at most, full comparisons every 10 s. */
+const SPEAKER_SETTLED_MS = 16_000;
+const SECONDS_AFTER_CLOCK = 10;
+const LOOKS_TOLERATED = 2;
+/** Of a full disk, and of a reload that must be refused. */
+const EXPECTED_ERRORS = ["the state database takes no writes", "reload refused"];
+
+export class Promises {
+  readonly broken: string[] = [];
+  readonly #simulation: Simulation;
+  /** The cap may be lowered below what is banned already. */
+  #mostBans = 0;
+  /** Ids of those in force when the clock was set. */
+  #bansAtClock: readonly string[] = [];
+  /** Faults that may pass, and for how many looks they have been there: at the last look, and at this one. */
+  #standing: ReadonlyMap<string, number> = new Map();
+  #standingNow = new Map<string, number>();
+
+  constructor(simulation: Simulation) {
+    this.#simulation = simulation;
+  }
+
+  fail(fault: string): void {
+    if (this.broken.length < 20) this.broken.push(fault);
+  }
+
+  /** What is right again with the next tick of detection is none. */
+  #failIfItStays(fault: string): void {
+    const looks = (this.#standing.get(fault) ?? 0) + 1;
+    this.#standingNow.set(fault, looks);
+    if (looks > LOOKS_TOLERATED) this.fail(fault);
+  }
+
+  errorIsLogged(line: string): void {
+    if (!EXPECTED_ERRORS.some((expected) => line.includes(expected))) this.fail(`logged: ${line}`);
+  }
+
+  /** Before it is: no ban may end of it. */
+  clockIsSet(): void {
+    const { clock } = this.#simulation.process;
+    const isLongAhead = ({ expiresAt }: Ban) => expiresAt > clock.wallMs() + 1000 * SECONDS_AFTER_CLOCK;
+    this.#bansAtClock = [...this.#bans()].filter(isLongAhead).map(({ id }) => id);
+  }
+
+  isOrdered(target: IpAddress, ban: Ban): void {
+    const { policy } = this.#simulation;
+    const isAllowed = isInNetworks(policy, target) && !isWhitelisted(policy, target);
+    if (ban.state === "active" && !isAllowed) this.fail(`${target} is banned by an order, against the policy`);
+    if (ban.state === "rejected" && isAllowed && ban.reason?.startsWith("max_") !== true) {
+      this.fail(`an order for ${target} is refused: ${ban.reason}`);
+    }
+    this.#note(ban);
+  }
+
+  /** Whenever a path goes to the speaker, without any grace. */
+  pathIsTaken({ key, isWithdraw, isOurs }: { key: RouteKey; isWithdraw: boolean; isOurs: boolean }): void {
+    if (!isOurs) this.fail(`a path that is not ours is sent: ${key}`);
+    const wanted = this.#wantedKeys();
+    if (!isWithdraw && !wanted.has(key)) this.fail(`${key} is announced, and no ban in force wants it`);
+    if (isWithdraw && wanted.has(key) && !this.#isFailed(key)) this.fail(`${key} is withdrawn, and is wanted`);
+    if (isWithdraw) this.#makeBeforeBreak(key);
+  }
+
+  look(): void {
+    this.#standing = this.#standingNow;
+    this.#standingNow = new Map();
+    for (const ban of this.#bans()) this.#judgeBan(ban);
+    this.#judgeCap();
+    this.#judgeClock();
+    this.#judgeAttacks();
+    this.#judgeTraffic();
+    this.#judgeRoutes();
+  }
+
+  /** What the API shows agrees with the tables. */
+  reads(): void {
+    const { service, floodwall } = this.#simulation.process;
+    const { activeAttacks, activeBans } = service.status(null);
+    const { active, recent } = service.attacks();
+    if (activeAttacks !== active.length) this.fail(`status has ${activeAttacks} attacks of ${active.length}`);
+    if (activeBans !== floodwall.bans.active.size) this.fail(`status has ${activeBans} bans`);
+    if (recent.some(({ attack }) => attack.endedAt === null)) this.fail("a recent attack has no end");
+    const foreign = [...service.hosts()].filter(({ target }) => !isInNetworks(this.#simulation.policy, target));
+    if (this.#isSettled() && foreign.length > 0) this.fail(`${foreign[0]?.target} is shown, and foreign`);
+  }
+
+  /** At a moment at which nothing waits to be written. */
+  lookAtStore(): void {
+    const { state, floodwall } = this.#simulation.process;
+    if (state.isBroken || floodwall.bans.unsaved > 0 || !this.#isSettled()) return;
+    const stored = state.bans().filter((ban) => ban.state === "active");
+    const banIds = [...floodwall.bans.active.values()].map(({ id }) => id);
+    if (
+      !isSameSet(
+        stored.map(({ id }) => id),
+        banIds,
+      )
+    )
+      this.fail("the store has other bans in force");
+    const attackIds = [...floodwall.detector.active.values()].map(({ id }) => id);
+    if (
+      !isSameSet(
+        state.attacks().map(({ id }) => id),
+        attackIds,
+      )
+    )
+      this.fail("the store has other attacks");
+  }
+
+  #judgeBan(ban: Ban): void {
+    const { policy, process, nowMs, clockSetAtMs } = this.#simulation;
+    const { target, prefix, expiresAt, holdUntil, heldBy, manual, dryRun } = ban;
+    const wallMs = process.clock.wallMs();
+    const longestMs = 1000 * Math.max(TTL_SECONDS_MAX, HOLD_SECONDS_MAX);
+    const promise = (isKept: boolean, fault: string) => {
+      if (!isKept) this.fail(`${prefix.text} ${fault}`);
+    };
+    // A clock that was set is noticed by the next one who reads it.
+    const isClockKnown = nowMs - clockSetAtMs >= 1000;
+    promise(expiresAt > wallMs - 1000 || !isClockKnown, "is banned after its expiry");
+    const leftMs = expiresAt - wallMs;
+    promise(leftMs <= longestMs + 1000 || !isClockKnown, `expires only in ${leftMs / 1000} s`);
+    promise(!isWhitelisted(policy, target), "is whitelisted and banned");
+    promise(isInNetworks(policy, target), "is foreign and banned");
+    promise(dryRun === policy.isDryRun, "is not as dry_run says");
+    const attacks = new Map([...process.floodwall.detector.active.values()].map((attack) => [attack.id, attack]));
+    for (const id of heldBy) {
+      const attack = attacks.get(id);
+      promise(attack !== undefined, "is held by an attack that is over");
+      if (attack !== undefined) promise(attack.target === target || attack.carpet !== null, "is banned for another");
+    }
+    const isHeld = holdUntil !== null && wallMs < holdUntil + 1000;
+    promise(manual || heldBy.length > 0 || isHeld || !isClockKnown, "is banned for nothing");
+    this.#note(ban);
+  }
+
+  #judgeCap(): void {
+    const { maxActiveBans } = this.#simulation.policy;
+    const { size } = this.#simulation.process.floodwall.bans.active;
+    this.#mostBans = Math.max(maxActiveBans, Math.min(this.#mostBans, size));
+    if (size > this.#mostBans) this.fail(`${size} bans, of ${this.#mostBans}`);
+  }
+
+  #judgeClock(): void {
+    const { nowMs, clockSetAtMs, process } = this.#simulation;
+    if (nowMs - clockSetAtMs > 1000 * (SECONDS_AFTER_CLOCK - 1)) this.#bansAtClock = [];
+    if (this.#bansAtClock.length === 0) return;
+    for (const { id, prefix, reason } of process.floodwall.bans.all()) {
+      if (reason === "ttl expired" && this.#bansAtClock.includes(id)) this.fail(`${prefix.text} ended by the clock`);
+    }
+  }
+
+  #judgeAttacks(): void {
+    const { process } = this.#simulation;
+    for (const attack of process.floodwall.detector.active.values()) {
+      this.#noteAttack(attack);
+      const { target } = attack;
+      if (target === null || !this.#isSettled()) continue;
+      const ban = process.floodwall.bans.banOf(attack);
+      if (ban === null) this.fail(`the attack on ${target} has no ban, not even a refused one`);
+      else this.#note(ban);
+      if (ban?.state === "rejected") this.#judgeRefusal(ban);
+    }
+  }
+
+  #judgeRefusal({ target, reason }: Ban): void {
+    const { policy, process } = this.#simulation;
+    const why: Readonly<Record<string, boolean>> = {
+      whitelisted: isWhitelisted(policy, target),
+      "outside configured networks": !isInNetworks(policy, target),
+      "max_active_bans reached": process.floodwall.bans.active.size >= policy.maxActiveBans,
+    };
+    if (why[reason ?? ""] === false) this.#failIfItStays(`${target} is refused, and it is not true that: ${reason}`);
+  }
+
+  /** Who is over the thresholds is attacked, who is calm is not. */
+  #judgeTraffic(): void {
+    const { traffic, policy, process, nowMs } = this.#simulation;
+    const since = (ms: number | null, seconds: number) =>
+      ms !== null && nowMs - Math.max(ms, this.#undisturbedSinceMs()) > 1000 * seconds + SETTLED_MS;
+    for (const host of traffic.hosts) {
+      if (isInTotalGroup(host.ip)) continue;
+      for (const direction of ["incoming", "outgoing"] as const satisfies readonly Direction[]) {
+        const { floodedSinceMs, calmSinceMs } = traffic.standing(host, direction);
+        const attack = process.floodwall.detector.active.ofHost(host.ip, direction);
+        if (since(floodedSinceMs, SUSTAIN_SECONDS_MAX) && isInNetworks(policy, host.ip) && attack === null) {
+          this.fail(`${host.ip} is flooded (${direction}) and not in attack`);
+        }
+        if (since(calmSinceMs, HYSTERESIS_SECONDS_MAX) && attack !== null) {
+          this.fail(`${host.ip} is calm (${direction}) and in attack`);
+        }
+      }
+    }
+  }
+
+  /** The speaker has what is wanted, once neither of them was disturbed for a while. */
+  #judgeRoutes(): void {
+    const { speaker, speakerChangedAtMs, startedAtMs, nowMs } = this.#simulation;
+    const isWell = speaker.isRunning && !speaker.isFrozen && !speaker.isRefusing;
+    if (!isWell || nowMs - Math.max(speakerChangedAtMs, startedAtMs) < SPEAKER_SETTLED_MS) return;
+    const wanted = this.#wantedKeys();
+    for (const key of speaker.routes) if (!wanted.has(key)) this.fail(`the speaker has ${key}, and no ban wants it`);
+    for (const key of wanted) {
+      if (!speaker.routes.has(key) && !this.#isFailed(key)) this.fail(`the speaker lacks ${key}`);
+    }
+    if (speaker.hasSession && !speaker.keepsRulesBack) this.#judgeAnnounced();
+  }
+
+  #judgeAnnounced(): void {
+    const { bans } = this.#simulation.process.floodwall;
+    for (const ban of this.#bans()) {
+      const state = bans.routeState(ban);
+      if (state?.kind === "no_session" || state?.kind === "speaker_down") {
+        this.fail(`${ban.prefix.text}: ${state.kind}, and there is a session`);
+      }
+    }
+  }
+
+  /** The last route of a ban in force that neighbors have goes only when they have another one of it. */
+  #makeBeforeBreak(key: RouteKey): void {
+    const { speaker } = this.#simulation;
+    if (!speaker.isOut(key)) return;
+    for (const ban of this.#bans()) {
+      const keys = routesOf(ban).map(keyOf);
+      const isOfBan = key === ban.prefix.text || key.includes(`"${ban.prefix.text}"`);
+      if (!isOfBan || keys.length === 0 || keys.some((one) => one !== key && speaker.isOut(one))) continue;
+      this.fail(`${key} is withdrawn, and nothing else of its ban is there`);
+    }
+  }
+
+  #bans(): Iterable<Ban> {
+    return this.#simulation.process.floodwall.bans.active.values();
+  }
+
+  #wantedKeys(): Set<RouteKey> {
+    return new Set([...this.#bans()].flatMap((ban) => routesOf(ban).map(keyOf)));
+  }
+
+  /** It cannot be had, as the announcer says. */
+  #isFailed(key: RouteKey): boolean {
+    const { announcer } = this.#simulation.process.floodwall;
+    for (const ban of this.#bans()) {
+      const route = routesOf(ban).find((one) => keyOf(one) === key);
+      if (route !== undefined) return announcer?.routeState(route).kind === "failed";
+    }
+    return false;
+  }
+
+  #isSettled(): boolean {
+    return this.#simulation.nowMs - this.#undisturbedSinceMs() > SETTLED_MS;
+  }
+
+  #undisturbedSinceMs(): number {
+    const { startedAtMs, configuredAtMs } = this.#simulation;
+    return Math.max(startedAtMs, configuredAtMs);
+  }
+
+  #note(ban: Ban): void {
+    const { happened } = this.#simulation;
+    const seen = [ban.state === "active" ? ban.measure.kind : `${ban.state}: ${ban.reason}`];
+    if (ban.state === "active" && ban.fallback !== null) seen.push("fallback");
+    if (ban.repeat > 0) seen.push("repeat");
+    if (ban.retiring.length > 0) seen.push("retiring");
+    for (const what of seen) happened.set(what, (happened.get(what) ?? 0) + 1);
+  }
+
+  #noteAttack({ scope, carpet, direction, reason, classification }: Attack): void {
+    const { happened } = this.#simulation;
+    const kind = carpet !== null ? "carpet attack" : `${scope} attack`;
+    const seen = [kind, `${direction} attack`, `${reason.thresholdSource} limit`, classification?.type ?? "no kind"];
+    for (const what of seen) happened.set(what, (happened.get(what) ?? 0) + 1);
+  }
+}
+
+/** That a virtual ban has none is not left to what is judged here. */
+function routesOf(ban: Ban): readonly Route[] {
+  return ban.dryRun ? [] : wantedRoutes(ban);
+}
+
+function isSameSet(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.toSorted().join() === b.toSorted().join();
+}

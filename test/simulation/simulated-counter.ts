@@ -1,0 +1,207 @@
+/**
+ * The packet counter of the simulation: hands over the rates that the traffic really has, and sampled headers of its
+ * floods, as the addon would. No window: a rate is known at the next tick.
+ */
+import type { Engine, Native, NetworksTable, Source, TickSummary } from "../../src/dataplane/native.d.ts";
+import { addressFromBytes } from "../../src/net/address.ts";
+import { HEADER_RECORD_BYTES } from "../../src/traffic/header-record.ts";
+import type { HostRows } from "../../src/traffic/host-rows.ts";
+import { METRICS } from "../../src/traffic/rates.ts";
+import { ethernet, ip, TCP_FLAGS, tcp, udp } from "../fixtures/frames.ts";
+import { recordOf } from "../fixtures/header-samples.ts";
+import type { Flood, Host, SimulatedTraffic } from "./simulated-traffic.ts";
+
+/** Enough for a judgement, few enough for a month of them. */
+const RECORDS = 16;
+const WIDTH = METRICS.length;
+
+/** Where a host lies, in the identifiers of the table. */
+interface Tracked {
+  readonly host: Host;
+  readonly network: number;
+  readonly group: number;
+}
+
+export function simulatedNative(traffic: SimulatedTraffic): Native {
+  const openFilter = () => {
+    throw new Error("the simulation has no data plane");
+  };
+  const openEngine = () => new SimulatedEngine(traffic);
+  return { PARSE_ERRORS: [], METRIC_COUNT: WIDTH, openEngine, openFilter, readPinnedFilter: openFilter };
+}
+
+class SimulatedEngine implements Engine {
+  readonly #traffic: SimulatedTraffic;
+  #table: NetworksTable | null = null;
+  #screens: Float64Array = new Float64Array(0);
+  #watched = new Set<string>();
+  /** As of the last tick. */
+  #tracked: Tracked[] = [];
+  #screened: Tracked[] = [];
+  /** What they were found from. */
+  #placed: { readonly version: number; readonly table: NetworksTable | null } | null = null;
+  #isClosed = false;
+
+  constructor(traffic: SimulatedTraffic) {
+    this.#traffic = traffic;
+  }
+
+  setNetworks(table: NetworksTable): void {
+    this.#table = table;
+  }
+
+  setScreens(screens: Float64Array): void {
+    this.#screens = screens;
+  }
+
+  setWatched(addresses: Uint8Array): void {
+    this.#watched = new Set();
+    for (let at = 0; at < addresses.length; at += 16) this.#watched.add(addressFromBytes(addresses, at));
+  }
+
+  openSource(): Source {
+    return { status: () => ({ state: "running", mode: "simulated", error: null, queues: [] }), close: () => {} };
+  }
+
+  openReplay(): never {
+    throw new Error("the simulation has no captures");
+  }
+
+  tick(): Promise<TickSummary> {
+    if (this.#isClosed) throw new TypeError("engine is closed");
+    if (this.#placed?.version !== this.#traffic.version || this.#placed.table !== this.#table) {
+      this.#tracked = this.#traffic.hosts.flatMap((host) => this.#place(host) ?? []);
+      this.#placed = { version: this.#traffic.version, table: this.#table };
+    }
+    const isWatched = ({ host }: Tracked) => this.#watched.has(host.ip);
+    const rest = this.#tracked.filter((row) => !isWatched(row) && this.#isScreened(row));
+    this.#screened = [...this.#tracked.filter(isWatched), ...rest];
+    const { length } = this.#tracked;
+    return Promise.resolve({
+      trackedHosts: length,
+      screened: this.#screened.length,
+      foldMicros: 0,
+      foldedRows: length,
+    });
+  }
+
+  readScreened(out: HostRows): number {
+    writeAll(out, this.#screened.slice(0, out.capacity));
+    return this.#screened.length;
+  }
+
+  readHosts(cursor: number, out: HostRows): { next: number; count: number } {
+    const rows = this.#tracked.slice(cursor, cursor + out.capacity);
+    writeAll(out, rows);
+    const next = cursor + rows.length;
+    return { next: next < this.#tracked.length ? next : -1, count: rows.length };
+  }
+
+  readHost(): boolean {
+    return false;
+  }
+
+  readGroups(out: HostRows): number {
+    const count = this.#table?.groupCount ?? 0;
+    out.incoming.fill(0);
+    out.outgoing.fill(0);
+    for (const { host, group } of this.#tracked) {
+      for (let i = 0; i < WIDTH; i++) {
+        const at = group * WIDTH + i;
+        out.incoming[at] = (out.incoming[at] as number) + (host.rates[i] as number);
+        out.outgoing[at] = (out.outgoing[at] as number) + (host.rates[WIDTH + i] as number);
+      }
+    }
+    return count;
+  }
+
+  readSamples(address: Uint8Array, out: Uint8Array, length = 128): number {
+    let written = 0;
+    for (const flood of this.#traffic.floods) {
+      for (const host of flood.hosts.filter(({ bytes }) => commonBits(bytes, 0, address, 0) >= length).slice(0, 8)) {
+        for (const record of recordsOf(flood, host)) {
+          if ((written + 1) * HEADER_RECORD_BYTES > out.length) return written;
+          out.set(record, written++ * HEADER_RECORD_BYTES);
+        }
+      }
+    }
+    return written;
+  }
+
+  stats() {
+    const untrackedPackets = new Float64Array(this.#table?.networkCount ?? 0);
+    return { trackedHosts: this.#tracked.length, refusedHosts: 0, untrackedPackets, deferredRows: 0, memoryBytes: 0 };
+  }
+
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  /** null: it has no traffic, or lies in no network. */
+  #place(host: Host): Tracked | null {
+    const table = this.#table;
+    if (table === null || (host.rates[0] as number) + (host.rates[WIDTH] as number) === 0) return null;
+    let longest = -1;
+    table.lengths.forEach((length, row) => {
+      const isLonger = longest < 0 || length > (table.lengths[longest] as number);
+      if (isLonger && commonBits(host.bytes, 0, table.addresses, row * 16) >= length) longest = row;
+    });
+    if (longest < 0) return null;
+    return { host, network: table.networks[longest] as number, group: table.groups[longest] as number };
+  }
+
+  #isScreened({ host, group }: Tracked): boolean {
+    const from = group * 2 * WIDTH;
+    return host.rates.some((rate, i) => rate >= (this.#screens[from + i] ?? Number.POSITIVE_INFINITY));
+  }
+}
+
+function writeAll(out: HostRows, rows: readonly Tracked[]): void {
+  for (const [i, row] of rows.entries()) write(out, i, row);
+}
+
+function write(out: HostRows, row: number, { host, network, group }: Tracked): void {
+  out.addresses.set(host.bytes, row * 16);
+  out.groups[row] = group;
+  out.networks[row] = network;
+  out.idleMs[row] = 0;
+  out.incoming.set(host.rates.subarray(0, WIDTH), row * WIDTH);
+  out.outgoing.set(host.rates.subarray(WIDTH), row * WIDTH);
+}
+
+function commonBits(a: Uint8Array, aAt: number, b: Uint8Array, bAt: number): number {
+  for (let i = 0; i < 16; i++) {
+    const difference = (a[aAt + i] as number) ^ (b[bAt + i] as number);
+    if (difference !== 0) return 8 * i + Math.clz32(difference) - 24;
+  }
+  return 128;
+}
+
+const RECORDS_MADE = new Map<string, readonly Uint8Array[]>();
+
+function recordsOf({ direction, vector }: Flood, host: Host): readonly Uint8Array[] {
+  const key = `${direction} ${vector} ${host.ip}`;
+  const known = RECORDS_MADE.get(key);
+  if (known !== undefined) return known;
+  const others = host.ip.includes(":") ? "2001:db8:ffff::" : "10.0.0.";
+  const records = Array.from({ length: RECORDS }, (_, i) => {
+    const other = `${others}${i + 1}`;
+    const ends = direction === "incoming" ? { src: other, dst: host.ip } : { src: host.ip, dst: other };
+    return recordOf({ frame: ethernet(ip(ends, transportOf(vector, i))) });
+  });
+  RECORDS_MADE.set(key, records);
+  return records;
+}
+
+function transportOf(vector: Flood["vector"], i: number) {
+  switch (vector) {
+    case "syn":
+      return tcp({ sourcePort: 20_000 + i, destinationPort: 80, flags: TCP_FLAGS.syn });
+    case "udp":
+      return udp({ sourcePort: 20_000 + i, destinationPort: 30_000 + i });
+    case "dns":
+      return udp({ sourcePort: 53, destinationPort: 20_000 + i, payload: new Uint8Array(1100) });
+    default:
+      return vector satisfies never;
+  }
+}

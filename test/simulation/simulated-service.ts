@@ -1,0 +1,153 @@
+/**
+ * One process of the service in the simulation: all of Floodwall as `serve` builds it, on a clock that is moved by hand,
+ * with a real state database. It is killed, stopped and started again on the same folder.
+ */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { loadConfig } from "../../src/config/load.ts";
+import type { Native } from "../../src/dataplane/native.d.ts";
+import type { BaselineTable } from "../../src/detection/baseline-table.ts";
+import type { BaselineKeeper } from "../../src/detection/learning-loop.ts";
+import { Floodwall } from "../../src/floodwall.ts";
+import { openLog } from "../../src/observability/log.ts";
+import { Metrics } from "../../src/observability/metrics.ts";
+import { RunningService } from "../../src/service.ts";
+import { BaselineFile } from "../../src/storage/baseline-file.ts";
+import { StateDatabase, StateDatabaseError } from "../../src/storage/state-database.ts";
+import { nextTurn } from "../../src/system/timers.ts";
+import { ManualClock, ManualTimers } from "../fixtures/manual-clock.ts";
+import type { SimulatedSpeaker } from "./simulated-speaker.ts";
+
+export interface SimulatedServiceOptions {
+  readonly directory: string;
+  readonly yaml: string;
+  readonly wallMs: number;
+  readonly native: Native;
+  readonly speaker: SimulatedSpeaker;
+  /** Lines of the log at level error. */
+  readonly onError: (line: string) => void;
+}
+
+export class SimulatedService {
+  readonly clock: ManualClock;
+  readonly floodwall: Floodwall;
+  readonly service: RunningService;
+  readonly state: BreakableState;
+  readonly #options: SimulatedServiceOptions;
+  readonly #keeper: WaitedKeeper;
+
+  /** A process that starts. */
+  constructor(options: SimulatedServiceOptions) {
+    this.#options = options;
+    const { directory, wallMs, native, speaker, onError } = options;
+    this.clock = new ManualClock(new Date(wallMs).toISOString());
+    const { clock } = this;
+    this.#writeConfig(options.yaml);
+    const loaded = loadConfig(this.#configPath);
+    if (loaded.kind === "invalid") throw new Error(loaded.problems.map(({ line, rule }) => `${line}: ${rule}`).join());
+    this.state = new BreakableState(directory);
+    this.#keeper = new WaitedKeeper(new BaselineFile(directory));
+    this.floodwall = new Floodwall({
+      config: loaded.config,
+      configPath: this.#configPath,
+      state: this.state,
+      native,
+      clock,
+      timers: new ManualTimers(clock),
+      environment: { read: () => null },
+      log: openLog({ level: "error", clock, destination: { write: onError } }),
+      metrics: unscrapedMetrics,
+      speaker,
+      baselineKeeper: this.#keeper,
+    });
+    this.service = new RunningService(this.floodwall, "simulation");
+    this.floodwall.start();
+  }
+
+  /** Lets time pass, and all that is due in it happen. */
+  async advance(ms: number): Promise<void> {
+    this.clock.advance(ms);
+    await nextTurn();
+    await this.#keeper.idle();
+  }
+
+  reload(yaml: string) {
+    this.#writeConfig(yaml);
+    return this.service.reload();
+  }
+
+  /** As by SIGKILL: what was not on disk is lost, and nobody says goodbye. */
+  async kill(): Promise<void> {
+    await this.#keeper.idle();
+    this.#options.speaker.disconnect();
+    this.state.close();
+  }
+
+  /** As by SIGTERM. */
+  async stop(): Promise<void> {
+    const stopped = this.floodwall.stop();
+    let isStopped = false;
+    void stopped.then(() => {
+      isStopped = true;
+    });
+    // It waits for the speaker, and no longer than for its own deadline.
+    for (let i = 0; i < 100 && !isStopped; i++) await this.advance(100);
+    if (!isStopped) throw new Error("the service does not stop");
+    this.#options.speaker.disconnect();
+  }
+
+  get #configPath(): string {
+    return join(this.#options.directory, "floodwall.yaml");
+  }
+
+  #writeConfig(yaml: string): void {
+    writeFileSync(this.#configPath, yaml);
+  }
+}
+
+/** Nobody scrapes here, and what would read the gauges of a process that is gone must not keep it in memory. */
+const unscrapedMetrics = new Metrics("simulation");
+unscrapedMetrics.beforeScrape = () => {};
+
+/** A disk that refuses. */
+export class BreakableState extends StateDatabase {
+  isBroken = false;
+
+  override atOnce(writes: () => void): void {
+    if (this.isBroken) throw new StateDatabaseError("the simulated disk is full");
+    super.atOnce(writes);
+  }
+}
+
+/** A file is read and written in real time, during which simulated time stands still. */
+class WaitedKeeper implements BaselineKeeper {
+  readonly #keeper: BaselineKeeper;
+  #work: Promise<unknown> | null = null;
+
+  constructor(keeper: BaselineKeeper) {
+    this.#keeper = keeper;
+  }
+
+  load(table: BaselineTable, nowSeconds: number): Promise<number> {
+    return this.#waited(this.#keeper.load(table, nowSeconds));
+  }
+
+  save(table: BaselineTable, nowSeconds: number): Promise<void> {
+    return this.#waited(this.#keeper.save(table, nowSeconds));
+  }
+
+  async idle(): Promise<void> {
+    if (this.#work === null) return;
+    await this.#work.catch(() => {});
+    this.#work = null;
+    // What waited for it goes on, perhaps to the next piece of work.
+    await nextTurn();
+    await nextTurn();
+    await this.idle();
+  }
+
+  #waited<T>(work: Promise<T>): Promise<T> {
+    this.#work = work;
+    return work;
+  }
+}
