@@ -80,7 +80,7 @@ export class CarpetJudge {
     const over = yield* this.#overThresholds(now);
     // A reload came between: the pass that follows has its numbers.
     if (!this.#scan.isWhole) return [];
-    const subjects = this.#known(over.places);
+    const subjects = yield* this.#known(over.places);
     yield* this.#addNew(subjects, over);
     yield* this.#addUp(subjects);
     return this.#scan.isWhole ? this.#changes(subjects, now) : [];
@@ -125,7 +125,7 @@ export class CarpetJudge {
   }
 
   /** The widest first: what has become a part of another attack in the pass before is none of its own any more. */
-  #known(places: Places): Subject[] {
+  *#known(places: Places): Generator<void, Subject[]> {
     const subjects: Subject[] = [];
     const before: Block[] = [];
     const attacks = [...this.#active.carpets()].map((attack) => ({ id: attack.id, block: this.#blockOf(attack) }));
@@ -136,6 +136,8 @@ export class CarpetJudge {
       before.push(block);
       const widest = isTaken ? block : widened(block, this.#reach(block, places));
       subjects.push({ of: { kind: "known", id, isPart }, block: widest, sums: new CarpetSums() });
+      // Whether a prefix may be banned takes a while to tell where there are many hostgroups.
+      yield;
     }
     return subjects;
   }
@@ -158,6 +160,7 @@ export class CarpetJudge {
       };
       index.add(subject.block, subject);
       subjects.push(subject);
+      yield;
     }
   }
 

@@ -84,8 +84,7 @@ export class NetworkLookup {
   /** Whether all addresses of a prefix of one network are of one hostgroup. Looks through all prefixes. */
   isOfOneGroup(prefix: Prefix): boolean {
     const group = this.group(prefix.address);
-    for (const row of this.#prefixes.rowsIn(prefix)) if (this.#packed.groups[row] !== group) return false;
-    return true;
+    return !this.#prefixes.someIn(prefix, (row) => this.#packed.groups[row] !== group);
   }
 
   /** Index in `config.hostgroups`, 0 for `global`; -1 outside of the networks. */
