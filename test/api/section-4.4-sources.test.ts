@@ -94,6 +94,10 @@ describe("2.8", () => {
     expect((await block({ victim: "203.0.113.8" })).body.reason).toBe("");
   });
 
+  test("reason is text that the databases can hold: half a character is replaced", async () => {
+    expect((await block({ reason: "a\ud83d" })).body.reason).toBe("a\ufffd");
+  });
+
   test("there is no other field", async () => {
     expect(Object.keys((await block()).body).toSorted()).toEqual([
       "created_at",

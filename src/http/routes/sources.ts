@@ -59,9 +59,9 @@ export function sourceBlockRoute(service: Service): CommandRoute<BlockFields> {
     },
     audit: auditOf("source_block"),
     handle: (call, fields) => {
-      const { ttl_seconds: ttlSeconds, reason = "" } = fields;
+      const { ttl_seconds: ttlSeconds } = fields;
       return onOwnVictim(service, call, fields, ttlRefusal(ttlSeconds), (pair) => {
-        const answer = service.blockSource({ ...pair, ttlSeconds, reason: reason.toWellFormed() });
+        const answer = service.blockSource({ ...pair, ttlSeconds, reason: reasonOf(fields) });
         if (answer.kind === "refused") return { kind: "source_block_refused", refusal: answer.refusal };
         return outcomeOf("blocked", answer.view, answer.view.block.reason);
       });
@@ -88,7 +88,7 @@ export function sourceUnblockRoute(service: Service): CommandRoute<UnblockFields
     handle: (call, fields) =>
       onOwnVictim(service, call, fields, null, (pair) => {
         const answer = service.unblockSource(pair);
-        if (answer.kind === "done") return outcomeOf("removed", answer.view, fields.reason ?? "");
+        if (answer.kind === "done") return outcomeOf("removed", answer.view, reasonOf(fields));
         if (answer.refusal === "not_blocked") return { kind: "no_source_block" };
         return { kind: "source_block_refused", refusal: answer.refusal };
       }),
@@ -105,7 +105,7 @@ function onOwnVictim(
 ): Outcome | Refusal {
   const pair = readPair(fields);
   if ("kind" in pair) return pair;
-  const badInput = refusal ?? reasonRefusal(fields.reason ?? "");
+  const badInput = refusal ?? reasonRefusal(reasonOf(fields));
   if (badInput !== null) return badInput;
   return service.tenancy().owns(principal, pair.victim) ? act(pair) : { kind: "foreign_target" };
 }
@@ -122,6 +122,11 @@ function readPair(fields: UnblockFields): Pair | Refusal {
 function ttlRefusal(seconds: number): Refusal | null {
   if (Number.isInteger(seconds) && seconds >= 1 && seconds <= SOURCE_BLOCK_SECONDS_MAX) return null;
   return { kind: "invalid_body", detail: `ttl_seconds must be a whole number from 1 to ${SOURCE_BLOCK_SECONDS_MAX}` };
+}
+
+/** Half a character would be another one in the databases. */
+function reasonOf({ reason = "" }: UnblockFields): string {
+  return reason.toWellFormed();
 }
 
 function reasonRefusal(reason: string): Refusal | null {
