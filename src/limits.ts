@@ -73,6 +73,12 @@ export const TOKENS_MAX = 1024;
 export const ENV_FILE_BYTES_MAX = 1024 * 1024;
 /** Scrub nodes, and edge nodes. */
 export const NODES_MAX = 1024;
+/** The longest time that a node may be silent and still count as alive, seconds. */
+export const STALE_SECONDS_MAX = 3600;
+/** Levels of nesting in a node's report, whose unknown keys are kept as they came. */
+export const REPORT_DEPTH_MAX = 32;
+/** Rules of one port each that stand for one with ranges of ports, for a scrub node that knows no ranges. */
+export const RULE_FORMS_MAX = 16;
 /** Recipients of one mail. */
 export const NOTIFY_RECIPIENTS_MAX = 32;
 /** History: time range, ms; buckets in it; and seconds of one. */

@@ -60,15 +60,17 @@ export function* nodesOfTokensExist(file: File): Generator<Finding> {
   }
 }
 
-export function* hostgroupsOfEdgeNodesExist({ edge, hostgroups }: File): Generator<Finding> {
+export function* hostgroupsOfNodesExist({ edge, scrubbing, hostgroups }: File): Generator<Finding> {
   const names = (hostgroups ?? []).map((group) => group?.name);
   if (hostgroups === undefined || names.includes(undefined)) return;
   const known = new Set(["global", ...names]);
-  for (const [i, node] of (edge?.nodes ?? []).entries()) {
-    for (const [j, group] of (node?.hostgroups ?? []).entries()) {
-      if (group === undefined || known.has(group)) continue;
-      const path = ["edge", "nodes", i, "hostgroups", j];
-      yield { path, rule: `${group} is the name of no hostgroup: add it to hostgroups, or write global` };
+  for (const [section, { nodes = [] }] of Object.entries({ edge: edge ?? {}, scrubbing: scrubbing ?? {} })) {
+    for (const [i, node] of nodes.entries()) {
+      for (const [j, group] of (node?.hostgroups ?? []).entries()) {
+        if (group === undefined || known.has(group)) continue;
+        const path = [section, "nodes", i, "hostgroups", j];
+        yield { path, rule: `${group} is the name of no hostgroup: add it to hostgroups, or write global` };
+      }
     }
   }
 }

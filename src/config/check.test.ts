@@ -124,6 +124,25 @@ scrubbing: {next_hop: 192.0.2.67, nodes: []}
       ["7: scrubbing.next_hop6: warning: is absent: hostgroup global cannot divert IPv6, and falls back"],
     ],
     [
+      "a divert that no node takes, and a node to which nothing is diverted",
+      `${QUIET.replace("[192.0.2.0/24]", '[192.0.2.0/24, "2001:db8::/32"]')}${bgp("")}mitigation: divert
+scrubbing: {nodes: [{name: s1, next_hop: 192.0.2.67}, {name: s2}]}
+`,
+      [
+        "7: scrubbing.nodes[1]: warning: has no next hop, nor has scrubbing: nothing is diverted to it",
+        "7: scrubbing.nodes: warning: none takes IPv6: hostgroup global cannot divert it, and does as ban.fallback says",
+      ],
+    ],
+    [
+      "a divert of prefixes that no node takes",
+      `${QUIET.replace("[192.0.2.0/24]", '[192.0.2.0/24, "2001:db8::/32"]')}${bgp("")}scrubbing: {nodes: [{name: s1, next_hop: 192.0.2.67}]}
+carpet: {thresholds: {pps: 5}, mitigation: divert}
+`,
+      [
+        "6: scrubbing.nodes: warning: none takes IPv6: spread attacks cannot be diverted, and nothing is done about them",
+      ],
+    ],
+    [
       "a divert of prefixes that one family cannot have",
       `${QUIET.replace("[192.0.2.0/24]", '[192.0.2.0/24, "2001:db8::/32"]')}${bgp("")}scrubbing: {next_hop: 192.0.2.67, nodes: []}
 carpet: {thresholds: {pps: 5}, mitigation: divert}

@@ -1,20 +1,20 @@
 /** Rules between the keys of `mitigation`, `escalation`, `flowspec`, `ban` and the routes of each method. */
-import { type Action, isMilder } from "../mitigation/escalation.ts";
+import { isMilder } from "../mitigation/escalation.ts";
 import type { ConfigPath } from "./problem.ts";
 import type { ConfigFile } from "./schema.ts";
 import type { Finding, Pruned } from "./shape.ts";
 
 type File = Pruned<ConfigFile>;
-type Level = Pick<File, "mitigation" | "escalation" | "flowspec"> & {
+export type Level = Pick<File, "mitigation" | "escalation" | "flowspec"> & {
   readonly ban?: Pick<NonNullable<File["ban"]>, "fallback" | "repeat_hold_seconds" | "repeat_hold_max_seconds">;
 };
-interface PlacedLevel {
+export interface PlacedLevel {
   readonly level: Level;
   readonly path: ConfigPath;
 }
 
 /** The top of the file, and each hostgroup. */
-function* levels(file: File): Generator<PlacedLevel> {
+export function* levels(file: File): Generator<PlacedLevel> {
   yield { level: file as Level, path: [] };
   for (const [i, group] of (file.hostgroups ?? []).entries()) {
     if (group !== undefined) yield { level: group as Level, path: ["hostgroups", i] };
@@ -66,23 +66,6 @@ export function* rateGoesWithRateLimit(file: File): Generator<Finding> {
   }
 }
 
-const NO_SCRUBBER = "divert needs scrubbing.next_hop, or next_hop6: where scrubbing is done";
-
-/** A next hop of one family is enough: what the other cannot have falls back, and the check warns of it. */
-export function* divertHasANextHop(file: File): Generator<Finding> {
-  for (const { level, path } of levels(file)) {
-    const { scrubbing = {} } = level as { scrubbing?: NextHops };
-    const global: NextHops = file.scrubbing ?? {};
-    if (hasNextHop(scrubbing) || hasNextHop(global)) continue;
-    for (const at of placesOf("divert", level)) {
-      yield { path: [...path, ...at], rule: NO_SCRUBBER };
-    }
-  }
-  if (file.carpet?.mitigation === "divert" && !hasNextHop(file.scrubbing ?? {})) {
-    yield { path: ["carpet", "mitigation"], rule: NO_SCRUBBER };
-  }
-}
-
 /** Their size is that of the prefixes whose sums are judged, or less. */
 export function* carpetsWiden({ carpet }: File): Generator<Finding> {
   for (const family of ["v4", "v6"] as const) {
@@ -93,18 +76,6 @@ export function* carpetsWiden({ carpet }: File): Generator<Finding> {
       rule: `must be at most prefix_${family}, ${size}, not ${widest}: the shorter, the wider`,
     };
   }
-}
-
-type NextHops = { readonly next_hop?: string | undefined; readonly next_hop6?: string | undefined };
-
-function hasNextHop(terms: NextHops): boolean {
-  return "next_hop" in terms || "next_hop6" in terms;
-}
-
-function* placesOf(action: Action, { mitigation, escalation, ban }: Level): Generator<ConfigPath> {
-  if (mitigation === action) yield ["mitigation"];
-  for (const [i, rung] of (escalation ?? []).entries()) if (rung?.action === action) yield ["escalation", i, "action"];
-  if (ban?.fallback === action) yield ["ban", "fallback"];
 }
 
 export function* groupsRefineWhatIsThere(file: File): Generator<Finding> {

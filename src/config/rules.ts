@@ -5,7 +5,7 @@
 import {
   agentsAreBoundWhereNodesAreScoped,
   agentsHaveNoTenant,
-  hostgroupsOfEdgeNodesExist,
+  hostgroupsOfNodesExist,
   nodeNamesAreUnique,
   nodesOfTokensExist,
   onlyAgentsHaveANode,
@@ -32,7 +32,6 @@ import {
 import { dataplaneInterfacesAreUnique, slotsHoldTheBans, xdpModesAgree } from "./dataplane-rules.ts";
 import {
   carpetsWiden,
-  divertHasANextHop,
   groupsRefineWhatIsThere,
   holdsAreBounded,
   laddersAct,
@@ -54,6 +53,7 @@ import {
   updateCheckHasAUrl,
 } from "./output-rules.ts";
 import type { ConfigFile } from "./schema.ts";
+import { divertHasANextHop, groupNextHopsGoWithoutNodes, leastLoadedNeedsCapacities } from "./scrubbing-rules.ts";
 import type { Finding, Pruned } from "./shape.ts";
 import {
   carpetThresholdsSaySomething,
@@ -90,6 +90,8 @@ const RULES: readonly Rule[] = [
   laddersAct,
   rateGoesWithRateLimit,
   divertHasANextHop,
+  groupNextHopsGoWithoutNodes,
+  leastLoadedNeedsCapacities,
   carpetsWiden,
   groupsRefineWhatIsThere,
   holdsAreBounded,
@@ -107,7 +109,7 @@ const RULES: readonly Rule[] = [
   onlyAgentsHaveANode,
   nodeNamesAreUnique,
   nodesOfTokensExist,
-  hostgroupsOfEdgeNodesExist,
+  hostgroupsOfNodesExist,
   agentsAreBoundWhereNodesAreScoped,
 ];
 

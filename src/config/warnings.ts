@@ -4,6 +4,7 @@ import { enclosingPrefix, type Prefix } from "../net/prefix.ts";
 import { METRICS } from "../traffic/rates.ts";
 import type { Config } from "./config.ts";
 import { notifyWarnings } from "./notify-warnings.ts";
+import { scrubbingWarnings } from "./scrubbing-warnings.ts";
 import { type ReadVariable, unsetVariables } from "./secrets.ts";
 import type { Finding } from "./shape.ts";
 import { tokenWarnings } from "./token-warnings.ts";
@@ -17,7 +18,7 @@ export function configWarnings(config: Config, read: ReadVariable): Finding[] {
     ...thresholdWarnings(config),
     ...floorWarnings(config),
     ...bgpWarnings(config),
-    ...divertWarnings(config),
+    ...scrubbingWarnings(config),
     ...tokenWarnings(config, read),
     ...notifyWarnings(config, read),
     ...unsetVariables(config, read).map(({ name, path }) => ({
@@ -110,26 +111,6 @@ const PARTS = METRICS.flatMap((metric, part) => {
   const whole = METRICS.findIndex((unit) => metric.endsWith(`_${unit}`));
   return whole < 0 ? [] : [[part, whole] as const];
 });
-
-/** What a family cannot have falls back, which is perhaps not meant. */
-function* divertWarnings({ networks, hostgroups, mitigations, carpet }: Config): Generator<Finding> {
-  const families = new Set(networks.map(({ family }) => family));
-  for (const family of carpet?.mitigation === "divert" ? families : []) {
-    const { nextHop, nextHop6 } = mitigations[0]?.divert ?? { nextHop: null, nextHop6: null };
-    if ((family === 4 ? nextHop : nextHop6) !== null) continue;
-    const rule = `is absent: spread attacks on IPv${family} cannot be diverted, and nothing is done about them`;
-    yield { path: ["scrubbing", family === 4 ? "next_hop" : "next_hop6"], rule };
-  }
-  for (const [i, { name }] of hostgroups.entries()) {
-    const { ladder, divert } = mitigations[i] ?? { ladder: [], divert: null };
-    if (divert === null || !ladder.some(({ action }) => action === "divert")) continue;
-    for (const family of families) {
-      if ((family === 4 ? divert.nextHop : divert.nextHop6) !== null) continue;
-      const rule = `is absent: hostgroup ${name} cannot divert IPv${family}, and falls back`;
-      yield { path: ["scrubbing", family === 4 ? "next_hop" : "next_hop6"], rule };
-    }
-  }
-}
 
 function* bgpWarnings({ bgp }: Config): Generator<Finding> {
   if (bgp === null) return;
