@@ -57,6 +57,17 @@ describe("a start", () => {
     expect(kernel.names).toEqual([NAME]);
   });
 
+  test("brings in late what waited while the clock was set, with the time that it has", () => {
+    const first = bench();
+    first.blocks.block(order({ ttlSeconds: 60 }), 0);
+    first.kernel.broken.add("put");
+    const { blocks, kernel } = bench({ kernel: first.kernel, store: first.store, wallMs: 1 });
+    blocks.clockStepped(3_600_000);
+    kernel.broken.clear();
+    blocks.tick(3_600_002);
+    expect(kernel.pairs.get(NAME)?.expiresAtMs).toBe(3_660_000);
+  });
+
   test("with fewer rules than there are pairs installs what fits, and the rest as there is room", () => {
     const first = bench();
     for (let i = 0; i < 20; i++) first.blocks.block(order({ source: ipv4(i), ttlSeconds: 10 + i }), i);

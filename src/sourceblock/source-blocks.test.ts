@@ -264,6 +264,20 @@ describe("in dry run", () => {
     expect([kernel.names, live(), blocks.counts().virtual]).toEqual([[], [NAME], 1]);
   });
 
+  test("what could not be taken out for it is not taken out after it", () => {
+    const { blocks, kernel } = bench();
+    blocks.block(order(), 0);
+    kernel.broken.add("remove");
+    blocks.reconfigure(policy({ dryRun: true }), 1);
+    expect(kernel.names).toEqual([NAME]);
+    blocks.reconfigure(policy(), 2);
+    kernel.broken.clear();
+    blocks.tick(3);
+    blocks.tick(4);
+    expect(kernel.names).toEqual([NAME]);
+    expect(kernel.calls.filter((call) => call.startsWith("remove"))).toHaveLength(1);
+  });
+
   test("a start takes out what an earlier process put in", () => {
     const first = bench();
     first.blocks.block(order(), 0);
