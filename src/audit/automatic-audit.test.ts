@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { ban } from "../../test/fixtures/views.ts";
 import { MANUAL_UNBAN } from "../mitigation/ban.ts";
+import { type Prefix, parsePrefix } from "../net/prefix.ts";
 import { automaticBanEvent, signalReloadEvent } from "./automatic-audit.ts";
 
 const active = ban({ manual: false });
@@ -24,6 +25,18 @@ test("a ban by detection, its end and its refusal are rows of nobody", () => {
   });
   const rejected = ban({ manual: false, state: "rejected", reason: "max_active_bans reached" });
   expect(automaticBanEvent({ ban: rejected, previous: null }, 5)).toMatchObject({ action: "ban", result: "rejected" });
+});
+
+test("a ban of a prefix is a row of its first address, and says that it is of a prefix", () => {
+  const prefix = parsePrefix("192.0.2.0/24") as Prefix;
+  const wide = { ...active, prefix, target: prefix.address };
+  expect(automaticBanEvent({ ban: wide, previous: null }, 5)).toMatchObject({
+    target: "192.0.2.0",
+    targetType: "prefix",
+  });
+  expect(automaticBanEvent({ ban: active, previous: null }, 5)).toMatchObject({ targetType: "host" });
+  // It was told when it began: that it grows is no row.
+  expect(automaticBanEvent({ ban: wide, previous: active }, 5)).toBeNull();
 });
 
 test("the end of an operator's ban by time is a row, too", () => {

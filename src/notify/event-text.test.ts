@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { address, thresholds } from "../../test/fixtures/host-rows.ts";
 import { attackEvent, banEvent, sessionEvent } from "../../test/fixtures/notify.ts";
 import { attack, ban, NOON } from "../../test/fixtures/views.ts";
+import { type Prefix, parsePrefix } from "../net/prefix.ts";
 import type { NotifyEvent } from "./event.ts";
 import { describeEvent } from "./event-text.ts";
 
@@ -71,6 +72,12 @@ describe("an attack", () => {
 });
 
 describe("a ban", () => {
+  test("of a prefix names all of it", () => {
+    const prefix = parsePrefix("192.0.2.0/24") as Prefix;
+    const wide = { ...ban(), prefix, target: prefix.address };
+    expect(text(banEvent({ ban: wide }))[0]).toBe("Ban of 192.0.2.0/24 is active");
+  });
+
   test("that an attack caused", () => {
     expect(text(banEvent())).toEqual([
       "Ban of 192.0.2.1 is active",

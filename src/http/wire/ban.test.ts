@@ -3,6 +3,7 @@ import { Value } from "@sinclair/typebox/value";
 import { address } from "../../../test/fixtures/host-rows.ts";
 import { ban, NOON, route } from "../../../test/fixtures/views.ts";
 import { wideRule } from "../../mitigation/rule.ts";
+import { type Prefix, parsePrefix } from "../../net/prefix.ts";
 import { BanWire, banToWire, sortBans } from "./ban.ts";
 
 const announced = { kind: "announced" } as const;
@@ -130,6 +131,13 @@ describe("a ban on the wire", () => {
     const wire = banToWire({ ban: ban({ fallback: "refused", repeat: 2, holdUntil: NOON }), routeState: announced });
     expect(wire).toMatchObject({ fallback: "refused", repeat: 2, hold_until: "2026-03-01T12:00:00.000Z" });
     expect(Value.Check(BanWire, wire)).toBe(true);
+  });
+
+  test("of a prefix has that, and its first address for a target", () => {
+    const prefix = parsePrefix("192.0.2.0/24") as Prefix;
+    const wide = banToWire({ ban: { ...ban(), prefix, target: prefix.address }, routeState: announced });
+    expect(wide).toMatchObject({ target: "192.0.2.0", prefix: "192.0.2.0/24" });
+    expect(Value.Check(BanWire, wide)).toBe(true);
   });
 
   test("of IPv6 has a /128", () => {
