@@ -76,6 +76,7 @@ void InlineProgram::configure() {
   bpf_map__set_max_entries(maps.row_chunks, lanes() * settings.chunks);
   bpf_map__set_value_size(bpf_map__inner_map(maps.network_rows),
                           static_cast<std::uint32_t>(lanes() * sizeof(inline_counts)));
+  if (options_.filter != nullptr) useFilterMaps(skeleton_->obj, *options_.filter);
 }
 
 void InlineProgram::load() {

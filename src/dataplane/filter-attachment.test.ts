@@ -1,0 +1,274 @@
+/** What the filter does on interfaces: under traffic, through crashes and restarts, and beside programs of others. */
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, readdirSync } from "node:fs";
+import { prefix } from "../../test/fixtures/bgp.ts";
+import { BpfDirectory } from "../../test/fixtures/bpf-directory.ts";
+import { accountedFor, CaptureProcess } from "../../test/fixtures/captured.ts";
+import { eventually, FilterProcess } from "../../test/fixtures/filtering.ts";
+import { ethernet, FRAME_BYTES_MIN, ip, udp } from "../../test/fixtures/frames.ts";
+import { address } from "../../test/fixtures/host-rows.ts";
+import { DEVICE, Veth, vethUnavailable } from "../../test/fixtures/veth.ts";
+import { wideRule } from "../mitigation/rule.ts";
+import { type FilterOptions, type FilterStatus, readPinnedStatus } from "./kernel-filter.ts";
+
+const FLOOD = `${import.meta.dir}/../../build/lab/traffic_source`;
+const FOREIGN_PROGRAM = `${import.meta.dir}/../../build/addon/bpf/xdp_mirror.bpf.o`;
+const VICTIM = "203.0.113.9";
+const SOURCE = "198.51.100.7";
+const OTHER = "198.51.100.8";
+const HOUR_MS = 3_600_000;
+const PAIR = { source: address(SOURCE), victim: address(VICTIM) };
+
+let directory: BpfDirectory;
+let veth: Veth;
+let filter: FilterProcess;
+
+const frames = (src: string, count = 50) =>
+  Array.from({ length: count }, () => ethernet(ip({ src, dst: VICTIM }, udp()), { padTo: FRAME_BYTES_MIN }));
+const block = (expiresAtMs = Date.now() + HOUR_MS) => filter.ask({ op: "putPairs", pairs: [{ ...PAIR, expiresAtMs }] });
+
+async function open(changes: Partial<FilterOptions> = {}): Promise<FilterStatus> {
+  const bounds = { maxPairs: 1000, maxRules: 64, maxPrefixes: 64 } as const;
+  const options = { pinPath: directory.path, interfaces: [DEVICE], xdpMode: "auto", ...bounds, ...changes } as const;
+  return (await filter.ask({ op: "open", options })) as FilterStatus;
+}
+
+async function attach(): Promise<FilterStatus> {
+  return (await filter.ask({ op: "attach" })) as FilterStatus;
+}
+
+/** Another process in place of the one that is gone. */
+async function restart(): Promise<void> {
+  await filter.kill();
+  filter = new FilterProcess(veth.far);
+}
+
+/** Counts, beside the filter, what gets past it. */
+async function watchPassed(): Promise<CaptureProcess> {
+  const behind = new CaptureProcess(veth.far);
+  await behind.ask({ op: "setNetworks", networks: ["203.0.113.0/24"] });
+  await behind.open({ kind: "pcap_live", interface: DEVICE, cpus: [] });
+  return behind;
+}
+
+function attachedProgram(device = DEVICE): string | null {
+  const link = veth.far.run(["ip", "-details", "link", "show", device]);
+  return /prog\/xdp(?:generic)? id \d+(?: name (\S+))?/.exec(link)?.[0] ?? null;
+}
+
+const droppedSources = (status: FilterStatus) => status.verdicts.drop_source.packets;
+
+describe.skipIf(vethUnavailable !== null)(`on a veth${vethUnavailable === null ? "" : ` (${vethUnavailable})`}`, () => {
+  beforeEach(() => {
+    directory = new BpfDirectory();
+    veth = new Veth();
+    filter = new FilterProcess(veth.far);
+  });
+  afterEach(async () => {
+    await filter.kill();
+    veth.close();
+    directory.close();
+  });
+
+  test("drops what is blocked before the network stack sees it, and passes the rest", async () => {
+    await open();
+    await block();
+    expect((await attach()).interfaces).toEqual([{ name: DEVICE, state: "attached", mode: "native", error: null }]);
+    const behind = await watchPassed();
+    try {
+      await veth.send(frames(SOURCE));
+      await veth.send(frames(OTHER));
+      const status = await filter.until((now) => now.verdicts.pass_default.packets === 50);
+      expect(droppedSources(status)).toBe(50);
+      expect(status.pairRows).toMatchObject([{ ...PAIR, packets: 50, bytes: 50 * FRAME_BYTES_MIN }]);
+      const seen = await behind.until((now) => accountedFor(now) >= 50);
+      expect(accountedFor(seen)).toBe(50);
+    } finally {
+      await behind.kill();
+    }
+  });
+
+  test.each(["alone", "counting"])(
+    "not one packet gets through a kill -9 and the next start (%s)",
+    async (how) => {
+      const count = () =>
+        how === "counting" ? filter.ask({ op: "count", device: DEVICE, networks: ["203.0.113.0/24"] }) : undefined;
+      await open();
+      await block();
+      await attach();
+      await count();
+      const behind = await watchPassed();
+      const seconds = "6";
+      const dst = ["--dst", VICTIM, "--src", SOURCE];
+      const argv = [FLOOD, "--dev", DEVICE, ...dst, "--pps", "2000", "--path", "socket", "--seconds", seconds];
+      const flood = Bun.spawn(veth.near.command(argv), { stdout: "pipe", stderr: "inherit" });
+      try {
+        await filter.until((now) => droppedSources(now) > 0);
+        await restart();
+        expect((await open()).origin).toBe("adopted");
+        const before = droppedSources(await filter.status());
+        await attach();
+        await count();
+        await filter.until((now) => droppedSources(now) > before);
+        await filter.ask({ op: "close", end: "keep" });
+        const { packets } = JSON.parse(await new Response(flood.stdout).text()) as { packets: number };
+        const pinned = await eventually(
+          () => readPinnedStatus(directory.path),
+          ({ verdicts }) => verdicts.drop_source.packets >= packets,
+        );
+        expect(pinned).toMatchObject({ state: "healthy", pairs: 1, isOwned: false });
+        expect(pinned.verdicts.drop_source.packets).toBe(packets);
+        await veth.send(frames(OTHER));
+        const seen = await behind.until((now) => accountedFor(now) >= 50);
+        expect(accountedFor(seen)).toBe(50);
+      } finally {
+        flood.kill();
+        await flood.exited;
+        await behind.kill();
+      }
+    },
+    60_000,
+  );
+
+  test("a block lapses when it should with its process dead, not before", async () => {
+    const expiresAtMs = Date.now() + 4000;
+    await open();
+    await block(expiresAtMs);
+    await attach();
+    await veth.send(frames(SOURCE));
+    await filter.until((now) => droppedSources(now) === 50);
+    await filter.kill();
+    const passed = () => readPinnedStatus(directory.path).verdicts.pass_default.packets;
+    for (let sentAt = Date.now(); ; sentAt = Date.now()) {
+      await veth.send(frames(SOURCE, 1));
+      if (passed() > 0) break;
+      // What was dropped was sent before the lapse.
+      expect(sentAt).toBeLessThanOrEqual(expiresAtMs);
+    }
+    expect(Date.now()).toBeGreaterThanOrEqual(expiresAtMs - 1);
+    expect(readPinnedStatus(directory.path).pairs).toBe(0);
+  });
+
+  test("names a program of somebody else, never replaces it, and attaches when it is gone", async () => {
+    veth.far.run(["ip", "link", "set", DEVICE, "xdpdrv", "obj", FOREIGN_PROGRAM, "sec", "xdp.frags"]);
+    const holder = attachedProgram();
+    await open();
+    const [port] = (await attach()).interfaces;
+    expect(port).toMatchObject({ state: "failed", mode: null });
+    expect(port?.error).toMatch(
+      /^XDP program \d+ \(xdp_mirror\) is attached to interface veth and is not replaced: stop its owner, or detach it/,
+    );
+    expect(attachedProgram()).toBe(holder);
+    veth.far.run(["ip", "link", "set", DEVICE, "xdp", "off"]);
+    await filter.until(({ interfaces }) => interfaces[0]?.state === "attached");
+    expect(attachedProgram()).toContain("xdp_filter");
+  });
+
+  test("comes back when its interface is deleted and made again", async () => {
+    await open();
+    await block();
+    await attach();
+    veth.far.run(["ip", "link", "delete", DEVICE]);
+    const gone = await filter.until(({ interfaces }) => interfaces[0]?.state === "failed");
+    expect(gone.interfaces[0]?.error).toBe(
+      `interface ${DEVICE} does not exist: create it, or correct its name in dataplane.interfaces`,
+    );
+    veth.connect();
+    await filter.until(({ interfaces }) => interfaces[0]?.state === "attached" && interfaces[0].error === null);
+    await veth.send(frames(SOURCE));
+    await filter.until((now) => droppedSources(now) === 50);
+  });
+
+  test("other bounds make the maps anew: what was in force goes on until the new ones are filled", async () => {
+    await open();
+    await block();
+    await attach();
+    await restart();
+    expect((await open({ maxRules: 128 })).origin).toBe("replaced");
+    await veth.send(frames(SOURCE));
+    await eventually(
+      () => readPinnedStatus(directory.path),
+      ({ verdicts }) => verdicts.drop_source.packets === 50,
+    );
+    await block();
+    const rule = wideRule(prefix("203.0.113.10/32"), { kind: "discard" });
+    await filter.ask({ op: "setRules", rules: [{ id: "a", rule, expiresAtMs: Date.now() + HOUR_MS }] });
+    expect(await attach()).toMatchObject({ maxRules: 128, pairs: 1, rules: 1 });
+    await veth.send(frames(SOURCE));
+    await filter.until((now) => droppedSources(now) === 50);
+    expect(readdirSync(directory.path).sort()).toEqual(["links", "v1"]);
+    expect(readPinnedStatus(directory.path)).toMatchObject({ state: "healthy", schemas: ["v1"], pairs: 1, rules: 1 });
+  });
+
+  test("maps of another schema are told apart and removed once ours are in force", async () => {
+    await open();
+    await attach();
+    await filter.ask({ op: "close", end: "detach" });
+    mkdirSync(`${directory.path}/v0`);
+    expect(readPinnedStatus(directory.path).state).toBe("wrong_schema");
+    await restart();
+    expect((await open()).origin).toBe("replaced");
+    expect(existsSync(`${directory.path}/v0`)).toBe(true);
+    await attach();
+    expect(readPinnedStatus(directory.path)).toMatchObject({ state: "healthy", schemas: ["v1"] });
+  });
+
+  test("counts and filters in one program; without the counter the filter stays", async () => {
+    await open();
+    await block();
+    await attach();
+    await filter.ask({ op: "count", device: DEVICE, networks: ["203.0.113.0/24"] });
+    expect(await filter.counted()).toMatchObject({ state: "running", mode: "native, filtering, inline, no samples" });
+    expect(attachedProgram()).toContain("xdp_inline");
+    await veth.send(frames(SOURCE));
+    await veth.send(frames(OTHER));
+    const status = await filter.until((now) => now.verdicts.pass_default.packets === 50);
+    expect(droppedSources(status)).toBe(50);
+    // What is dropped is counted too: detection goes on seeing the attack.
+    await eventually(
+      () => filter.counted(),
+      ({ queues }) => queues[0]?.receivedPackets === 100,
+    );
+    await filter.ask({ op: "stopCounting" });
+    expect(attachedProgram()).toContain("xdp_filter");
+    await veth.send(frames(SOURCE));
+    await filter.until((now) => droppedSources(now) === 100);
+  });
+
+  test("leaves nothing when it is to detach, and everything when it is to keep", async () => {
+    expect(readPinnedStatus(directory.path).state).toBe("missing");
+    await open();
+    await attach();
+    await filter.ask({ op: "close", end: "keep" });
+    expect(attachedProgram()).toContain("xdp_filter");
+    expect(readPinnedStatus(directory.path).state).toBe("healthy");
+    await open();
+    await attach();
+    await filter.ask({ op: "close", end: "detach" });
+    expect(attachedProgram()).toBeNull();
+    expect(readPinnedStatus(directory.path)).toMatchObject({ state: "missing", links: [] });
+  });
+
+  test("an interface that is no longer configured is let go at the next start", async () => {
+    veth.connect("second.7");
+    await open({ interfaces: [DEVICE, "second.7"] });
+    await attach();
+    expect(attachedProgram("second.7")).toContain("xdp_filter");
+    await restart();
+    await open();
+    await attach();
+    expect(attachedProgram("second.7")).toBeNull();
+    expect(attachedProgram()).toContain("xdp_filter");
+  });
+
+  test("generic mode where it is asked for, and where the link was native before", async () => {
+    await open();
+    await attach();
+    await restart();
+    await open({ xdpMode: "generic" });
+    expect((await attach()).interfaces).toEqual([{ name: DEVICE, state: "attached", mode: "generic", error: null }]);
+    await block();
+    await veth.send(frames(SOURCE));
+    await filter.until((now) => droppedSources(now) === 50);
+  });
+});
