@@ -80,7 +80,7 @@ export class Simulation {
       [4 * HOUR, "speaker restarts", () => this.#speakerTrouble("isRunning", false)],
       [4 * HOUR, "speaker freezes", () => this.#speakerTrouble("isFrozen", true)],
       [4 * HOUR, "speaker refuses", () => this.#speakerTrouble("isRefusing", true)],
-      [4 * HOUR, "rules are kept back", () => this.#speakerTrouble("keepsRulesBack", true)],
+      [HOUR, "rules are kept back", () => this.#keepRulesBack()],
       [8 * HOUR, "disk full", () => this.#fillDisk()],
     ];
   }
@@ -265,6 +265,12 @@ export class Simulation {
   #setSession(index: number, isUp: boolean): void {
     this.speaker.setSession(index, isUp);
     this.speakerChangedAtMs = this.nowMs;
+  }
+
+  /** And another configuration comes in the middle of it: what is to take the place of a route may not be had. */
+  async #keepRulesBack(): Promise<void> {
+    this.#speakerTrouble("keepsRulesBack", true);
+    if (this.chance.oneIn(2)) await this.#reload();
   }
 
   #speakerTrouble(what: "isRunning" | "isFrozen" | "isRefusing" | "keepsRulesBack", value: boolean): void {
