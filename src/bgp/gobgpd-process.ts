@@ -4,6 +4,7 @@
  */
 import { spawn } from "node:child_process";
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { withoutCapabilities } from "../system/capabilities.ts";
 import { raiseSession } from "../system/priority.ts";
 import type { Timers } from "../system/timers.ts";
 import { SpeakerFault } from "./speaker-fault.ts";
@@ -75,7 +76,7 @@ export interface GobgpdOptions {
 
 /** Starts gobgpd in a session of its own, so that it outlives the service. Returns whether it has ended by now. */
 export function startGobgpd(options: GobgpdOptions): () => boolean {
-  const [program = "", ...args] = [...dropPrivileges(options), options.executable, ...options.args];
+  const [program = "", ...args] = unprivileged(options);
   const log = openSync(options.logFile, "a", 0o600);
   try {
     const child = spawn(program, args, {
@@ -100,11 +101,12 @@ export function startGobgpd(options: GobgpdOptions): () => boolean {
   }
 }
 
-function dropPrivileges({ user, bindsLowPort }: GobgpdOptions): readonly string[] {
-  if (user === null) return [];
+function unprivileged({ executable, args, user, bindsLowPort }: GobgpdOptions): readonly string[] {
+  const command = [executable, ...args];
+  if (user === null) return withoutCapabilities(command, { binds: bindsLowPort });
   const ids = [`--reuid=${user.uid}`, `--regid=${user.gid}`, "--clear-groups", "--no-new-privs"];
   const capability = bindsLowPort ? ["--inh-caps=+net_bind_service", "--ambient-caps=+net_bind_service"] : [];
-  return ["/usr/bin/setpriv", ...ids, ...capability];
+  return ["/usr/bin/setpriv", ...ids, ...capability, ...command];
 }
 
 /** Resolves when the process is gone. `gracefully`: sessions are closed, peers drop the routes at once. */

@@ -1,8 +1,10 @@
 /**
  * A program of the operator's, run once for each event with the event as JSON on its standard input. It gets no shell, no
- * arguments and none of the service's environment, and its process group ends with it or with its time.
+ * arguments, none of the service's environment and none of its capabilities, and its process group ends with it or with
+ * its time.
  */
 import type { NotifyConfig } from "../config/notify-section.ts";
+import { withoutCapabilities } from "../system/capabilities.ts";
 import type { Channel, ChannelContext } from "./channel.ts";
 import { DeliveryFault, deliveryFault } from "./delivery-fault.ts";
 import { eventToWire } from "./event-wire.ts";
@@ -37,7 +39,7 @@ async function run(command: string, input: string, signal: AbortSignal): Promise
 
 function start(command: string, input: string) {
   try {
-    return Bun.spawn([command], {
+    return Bun.spawn(withoutCapabilities([command], { binds: false }), {
       cwd: "/",
       env: ENVIRONMENT,
       stdin: new TextEncoder().encode(input),

@@ -1,0 +1,23 @@
+/**
+ * Programs that the service starts have none of its rights. Root's are taken from them by another user; those of an
+ * unprivileged service (ambient capabilities, capabilities(7)) would pass on to every child.
+ */
+import { readFileSync } from "node:fs";
+
+const SETPRIV = "/usr/bin/setpriv";
+
+/** To listen on a port below 1024: its name for setpriv, and its bit in /proc/PID/status. */
+const BIND = { name: "net_bind_service", bit: 1n << 10n };
+
+/** The command that runs `argv` without them. `binds`: but for the right to listen on a low port, where it is there. */
+export function withoutCapabilities(argv: readonly string[], { binds }: { readonly binds: boolean }): string[] {
+  const handedOn = ambientCapabilities();
+  if (handedOn === 0n) return [...argv];
+  const kept = ["-all", ...(binds && (handedOn & BIND.bit) !== 0n ? [`+${BIND.name}`] : [])].join();
+  return [SETPRIV, `--inh-caps=${kept}`, `--ambient-caps=${kept}`, ...argv];
+}
+
+function ambientCapabilities(): bigint {
+  const bits = /^CapAmb:\s*([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1];
+  return BigInt(`0x${bits ?? "0"}`);
+}
