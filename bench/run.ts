@@ -10,6 +10,7 @@ import { announce } from "./announce.ts";
 import { captureRate } from "./capture-rate.ts";
 import { detectionCost } from "./detection/cost.ts";
 import { detectionLatency } from "./detection/latency.ts";
+import { filterRate } from "./filter-rate.ts";
 import { holds } from "./holds.ts";
 import { hostsRead } from "./hosts-read.ts";
 import { inlineRate } from "./inline-rate.ts";
@@ -22,6 +23,7 @@ import { tick } from "./tick.ts";
 const BENCHES: Readonly<Record<string, Bench>> = {
   "capture-rate": captureRate,
   "inline-rate": inlineRate,
+  "filter-rate": filterRate,
   "parse-and-count": parseAndCount,
   "detection-latency": detectionLatency,
   "detection-cost": detectionCost,

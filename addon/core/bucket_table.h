@@ -15,8 +15,8 @@ class BucketTable {
   /// A power of two of buckets.
   explicit BucketTable(std::span<filter_bucket> buckets) : buckets_(buckets) {}
 
-  /// For about six rows a bucket: then both buckets of a hash are full less often than once in a billion.
-  static constexpr std::uint32_t kRowsPerBucket = 6;
+  /// At most, of 15: then hardly a row finds its bucket full, and none both of them.
+  static constexpr std::uint32_t kRowsPerBucket = 8;
 
   /// The row of this hash for which `is` holds.
   template <typename Is>

@@ -114,6 +114,7 @@ void publishSet(const FilterMaps& maps, filter_set_kind kind, std::vector<SetPre
   set.first_entry = before.first_entry;
   fill(maps, set, prefixes, kKindNames[kind]);
   __atomic_store_n(&active, next, __ATOMIC_RELEASE);
+  __atomic_store_n(&maps.head().entries[kind], set.entries, __ATOMIC_RELEASE);
 }
 
 std::span<const filter_entry> activeEntries(const FilterMaps& maps, filter_set_kind kind) {

@@ -1,0 +1,152 @@
+#include <doctest/doctest.h>
+#include <sched.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "filter_box.h"
+#include "prefix_sets.h"
+
+using namespace floodwall;
+using namespace floodwall::test;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint8_t kTcp = 6, kUdp = 17;
+
+struct Shape {
+  const char* name;
+  Bytes frame;
+  bool isIpv6 = false;
+  bool showsPorts = true;
+};
+
+/// UDP from port 4000 to port 53 of the first protected host, in every wrapping.
+std::vector<Shape> shapes() {
+  const Bytes packet = ipv4Packet({}, udp(4000, 53)), packet6 = ipv6Packet({}, udp(4000, 53));
+  const auto extension = [](std::uint8_t next) { return Bytes{next, 0, 0, 0, 0, 0, 0, 0}; };
+  const Bytes later6{kUdp, 0, 5, 0xa0, 0, 0, 0, 1}, first6{kUdp, 0, 0, 1, 0, 0, 0, 1};
+  return {
+      {"IPv4", ethernet(0x0800) + packet},
+      {"IPv4 in a VLAN", ethernet(0x8100) + vlanTag(0x0800) + packet},
+      {"IPv4 in QinQ", ethernet(0x88a8) + vlanTag(0x8100) + vlanTag(0x0800) + packet},
+      {"IPv4 with options", ethernet(0x0800) + ipv4Packet({.options = 10}, udp(4000, 53))},
+      {"a first fragment", ethernet(0x0800) + ipv4Packet({.fragment = 0x2000}, udp(4000, 53))},
+      {"a later fragment", ethernet(0x0800) + ipv4Packet({.fragment = 185}, Bytes(64)), false, false},
+      {"IPv6", ethernet(0x86dd) + packet6, true},
+      {"IPv6 in a VLAN", ethernet(0x8100) + vlanTag(0x86dd) + packet6, true},
+      {"IPv6 in QinQ", ethernet(0x88a8) + vlanTag(0x8100) + vlanTag(0x86dd) + packet6, true},
+      {"IPv6 with extension headers",
+       ethernet(0x86dd) +
+           ipv6Packet({.nextHeader = 0}, extension(60) + extension(43) + extension(kUdp) + udp(4000, 53)),
+       true},
+      {"a first fragment of IPv6", ethernet(0x86dd) + ipv6Packet({.nextHeader = 44}, first6 + udp(4000, 53)), true},
+      {"a later fragment of IPv6", ethernet(0x86dd) + ipv6Packet({.nextHeader = 44}, later6), true, false},
+  };
+}
+
+Address victimOf(const Shape& shape) { return shape.isIpv6 ? ipv6(1, 1) : ipv4(kProtected + 1); }
+Address sourceOf(const Shape& shape) { return shape.isIpv6 ? ipv6(9, 1) : ipv4(kForeign + 1); }
+
+std::uint32_t verifiedInstructions(int program) {
+  bpf_prog_info info{};
+  __u32 length = sizeof info;
+  REQUIRE(bpf_obj_get_info_by_fd(program, &info, &length) == 0);
+  return info.verified_insns;
+}
+
+}  // namespace
+
+TEST_CASE("xdp filter: a pair, a destination and a port are found in every shape of packet, one verdict each") {
+  if (cannotRunXdp("xdp filter: every shape of packet")) return;
+  for (const Shape& shape : shapes()) {
+    CAPTURE(shape.name);
+    FilterBox box;
+    CHECK_FALSE(box.drops(shape.frame));
+    CHECK(box.verdict(FILTER_PASS_DEFAULT).packets == 1);
+    WantedRule rule = ruleTo(victimOf(shape), "rule");
+    box.rules.set(std::vector{rule});
+    CHECK(box.drops(shape.frame));
+    rule.rule.source_ports = 1;
+    rule.rule.ports[0] = {.from = 4000, .to = 4000};
+    box.rules.set(std::vector{rule});
+    CHECK(box.drops(shape.frame) == shape.showsPorts);
+    CHECK(box.verdict(FILTER_DROP_RULE).packets == (shape.showsPorts ? 2 : 1));
+    box.pairs.put(std::vector{pairOf(sourceOf(shape), victimOf(shape))}, std::vector{inAnHour()});
+    CHECK(box.drops(shape.frame));
+    CHECK(box.verdict(FILTER_DROP_SOURCE).packets == 1);
+    CHECK(box.verdict(FILTER_DROP_SOURCE).bytes == shape.frame.size());
+    CHECK(box.verdicts() == 4);
+  }
+}
+
+TEST_CASE("xdp filter: one limit for all CPUs together") {
+  if (cannotRunXdp("xdp filter: one limit for all CPUs together")) return;
+  FilterBox box;
+  constexpr double kBytesPerSecond = 2e6;
+  WantedRule rule = ruleTo(ipv4(kProtected + 1), "limit");
+  rule.rule.byte_cost = static_cast<std::uint64_t>(1e9 * 65536 / kBytesPerSecond);
+  box.rules.set(std::vector{rule});
+  const Bytes frame = udpFrame(kForeign, kProtected + 1);
+  static_cast<void>(box.drops(udpFrame(kForeign, kProtected + 2)));
+  // Pauses of one sender that leave some of the rate unused, if all pause.
+  std::atomic<double> unused = 0;
+  const auto start = Clock::now();
+  const auto send = [&](std::size_t cpu) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(cpu % std::thread::hardware_concurrency(), &set);
+    sched_setaffinity(0, sizeof set, &set);
+    for (auto last = start; last - start < std::chrono::seconds(1);) {
+      static_cast<void>(box.drops(frame, 1000));
+      const auto now = Clock::now();
+      const double pause = std::chrono::duration<double>(now - last).count() - 0.05;
+      if (cpu == 0 && pause > 0) unused = unused + pause;
+      last = now;
+    }
+  };
+  std::thread other(send, 1);
+  std::thread(send, 0).join();
+  other.join();
+  const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  const auto passed = static_cast<double>(box.verdict(FILTER_PASS_RATE_LIMIT).bytes);
+  const double burst = kBytesPerSecond * FILTER_BURST_NS / 1e9;
+  CHECK(box.verdict(FILTER_DROP_RATE_LIMIT).packets > box.verdict(FILTER_PASS_RATE_LIMIT).packets);
+  CHECK(passed <= (kBytesPerSecond * seconds + burst) * 1.01);
+  CHECK(passed >= kBytesPerSecond * (seconds - unused - 0.1) * 0.99);
+}
+
+TEST_CASE("xdp filter: a list is replaced while the program runs, and never half there") {
+  if (cannotRunXdp("xdp filter: a list is replaced while the program runs")) return;
+  FilterBox box;
+  const Bytes frame = udpFrame(kForeign, kProtected + 1);
+  box.rules.set(std::vector{ruleTo(ipv4(kProtected + 1), "rule")});
+  std::atomic<bool> isOver = false;
+  std::thread writer([&] {
+    for (int round = 0; round < 300; round++) {
+      std::vector<WantedRule> wanted{ruleTo(ipv4(kProtected + 1), "rule")};
+      for (int i = 0; i < 60; i++) {
+        wanted.push_back(ruleTo(ipv4(kProtected + 2 + static_cast<std::uint32_t>(i)),
+                                std::to_string(round) + "-" + std::to_string(i)));
+      }
+      box.rules.set(wanted);
+    }
+    isOver = true;
+  });
+  std::uint64_t passed = 0;
+  while (!isOver) passed += box.drops(frame) ? 0U : 1U;
+  writer.join();
+  CHECK(passed == 0);
+}
+
+TEST_CASE("xdp filter: stays far below what the verifier accepts, alone and in the inline counter") {
+  if (cannotRunXdp("xdp filter: stays far below what the verifier accepts")) return;
+  const FilterBox box;
+  CHECK(verifiedInstructions(box.program.fd()) < 100'000);
+  InlineProgram counter({.maxHosts = 16, .countOutgoing = true, .sampleEvery = 10, .filter = &box.maps});
+  CHECK(verifiedInstructions(counter.programFd()) < 150'000);
+}
