@@ -301,6 +301,16 @@ describe("a restart", () => {
     ).toEqual(["active", "withdrawn"]);
   });
 
+  test("after the clock was set back meanwhile keeps a ban no longer than it was made for", () => {
+    const before = harness();
+    before.engine.ban(victim, 3_600_000);
+    const after = harness();
+    after.engine.restore({ bans: [...before.disk.values()], attacks: [] }, 1_000_000);
+    expect(after.engine.active.get(hostPrefix(victim).text)?.expiresAt).toBe(1_600_000);
+    after.engine.tick(1_600_000);
+    expect(after.announcer.wanted).toEqual([]);
+  });
+
   test("with a switched dry run or other networks converts what it takes up", () => {
     const before = harness();
     before.engine.ban(victim, 0);

@@ -19,7 +19,7 @@ import { type BanCount, CountedBans, countBans } from "./counted-bans.ts";
 import { covers, EndedBans } from "./ended-bans.ts";
 import { measureAt } from "./measure.ts";
 import { type MitigationPolicy, termsFor } from "./mitigation-policy.ts";
-import { newBan, rejected } from "./new-ban.ts";
+import { begunBy, newBan, rejected } from "./new-ban.ts";
 import { type BanTerms, type Circumstances, planOf, type RuleMaker } from "./plan.ts";
 import { isCoolingDown } from "./repetition.ts";
 import { RouteWatch } from "./route-watch.ts";
@@ -71,9 +71,9 @@ export class BanEngine {
    * their expiry.
    */
   restore(stored: { readonly bans: readonly Ban[]; readonly attacks: readonly Attack[] | null }, wallMs: number): void {
-    const { bans, attacks } = stored;
+    const { attacks } = stored;
     for (const attack of attacks ?? []) if (prefixUnderAttack(attack) !== null) this.#attacks.set(attack);
-    for (const ban of bans) {
+    for (const ban of stored.bans.map((was) => begunBy(was, wallMs))) {
       if (ban.state === "active") {
         this.#active.put(ban);
         this.#attacks.hold(ban);

@@ -1,8 +1,8 @@
-/** A ban as it begins, of an attack or by order. Pure. */
+/** A ban as it begins, of an attack or by order, and as it begins again with a restart. Pure. */
 import { type Attack, attackRate } from "../detection/attack.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { Refusal } from "./admission.ts";
-import type { Ban } from "./ban.ts";
+import { type Ban, next } from "./ban.ts";
 import { methodOf } from "./escalation.ts";
 import { NO_MEASURE } from "./measure.ts";
 import { type BanTerms, type Circumstances, planOf } from "./plan.ts";
@@ -52,4 +52,13 @@ export function newBan({ id, prefix, attack, dryRun, last, terms, circumstances 
 
 export function rejected(ban: Ban, reason: Refusal): Ban {
   return { ...ban, state: "rejected", reason, repeat: 0, holdUntil: null };
+}
+
+/**
+ * A stored ban at `wallMs`. One that begins in the future had its clock set back while nobody ran: it begins now, or it
+ * would outlast its time.
+ */
+export function begunBy(ban: Ban, wallMs: number): Ban {
+  const byMs = Math.min(0, wallMs - ban.countedFrom);
+  return byMs === 0 ? ban : next(ban, { kind: "clock_stepped", byMs }, wallMs);
 }
