@@ -2,6 +2,7 @@
 #   setup  packages, npm modules, native code       check  format, lint, types       bench  speed beside its rivals
 #   lab    the demonstration once, as a test        soak   15 minutes of floods      fuzz   parser and API, for long
 #   conformance  the interface, statement by statement    accuracy  detection on labelled captures
+#   captures  what the kernel drops of labelled captures, under the rules that detection made (SEED=…)
 #   simulate  the whole service through a month of anything, on a clock moved by hand (SEED=…, HOURS=…)
 #   format  as check wants it    clean  what was built and installed here
 SHELL := /bin/bash
@@ -23,7 +24,7 @@ TEST_PACKAGES := doctest-dev libclang-rt-dev prometheus clickhouse-server openss
 CHECK_PACKAGES := clang-format clang-tidy
 BENCH_PACKAGES := fastnetmon wrk
 
-.PHONY: help setup start lab test conformance accuracy check format bench soak simulate fuzz addon clean
+.PHONY: help setup start lab test conformance accuracy captures check format bench soak simulate fuzz addon clean
 help:
 	@sed -n '/^#/!q;s/^# //p' Makefile
 
@@ -43,6 +44,9 @@ conformance: setup
 
 accuracy: setup
 	@$(BUN) test/accuracy.ts
+
+captures: setup
+	@$(BUN) test/captures.ts
 
 soak: setup
 	@$(BUN) test/lab/soak.ts --minutes 15

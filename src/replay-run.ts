@@ -73,16 +73,18 @@ export interface ReplayRunOptions {
   readonly originOf: OriginOf | null;
   readonly capture: string;
   readonly onEvent: (event: ReplayEvent, timeMs: number) => void;
+  /** Which packets are looked at, where there are many. Default: Math.random. */
+  readonly random?: () => number;
 }
 
 /** Throws when the capture cannot be opened; the message names it and the remedy. */
-export function runReplay({ native, config, originOf, capture, onEvent }: ReplayRunOptions): ReplayTotals {
+export function runReplay({ native, config, originOf, capture, onEvent, random }: ReplayRunOptions): ReplayTotals {
   const engine = openReplayEngine(native, config);
   try {
     engine.setNetworks(config.lookup.table);
     engine.setScreens(screensFor(config.hostgroups));
     const source = engine.openReplay(capture);
-    return new ReplayRun(engine, { config, originOf, onEvent }).through(source);
+    return new ReplayRun(engine, { config, originOf, onEvent, random: random ?? Math.random }).through(source);
   } finally {
     engine.close();
   }
@@ -122,7 +124,7 @@ class ReplayRun {
 
   constructor(
     engine: Engine,
-    { config, originOf, onEvent }: Pick<ReplayRunOptions, "config" | "originOf" | "onEvent">,
+    { config, originOf, onEvent, random }: Required<Omit<ReplayRunOptions, "native" | "capture">>,
   ) {
     this.#onEvent = onEvent;
     const newId = () => String(++this.#ids);
@@ -141,7 +143,7 @@ class ReplayRun {
     });
     this.#carpets = new CarpetJudge(carpetPolicy(config), scan, active, newId);
     this.#judge = new TickJudge(engine, this.#detector, SCREENED_ROWS_MAX);
-    this.#sampler = new AttackSampler(engine, samplingPolicy(config, originOf));
+    this.#sampler = new AttackSampler(engine, samplingPolicy(config, originOf), random);
     this.#bans = new BanEngine({
       policy: { ...mitigationPolicy(config), dryRun: true },
       store: { saveBan: () => {}, removeBan: () => {}, atOnce: (writes) => writes() },
