@@ -9,6 +9,7 @@ import { endManagedGobgpd } from "./bgp/managed-speaker.ts";
 import type { Speaker } from "./bgp/speaker.ts";
 import type { Config } from "./config/config.ts";
 import { ConfigReader } from "./config-reader.ts";
+import type { DataPlane, FilterOpener } from "./dataplane/data-plane.ts";
 import type { Native } from "./dataplane/native.d.ts";
 import { type Attack, type AttackEvent, endAttack, type Now } from "./detection/attack.ts";
 import { AttackLog } from "./detection/attack-log.ts";
@@ -30,12 +31,12 @@ import { mitigationPolicy } from "./mitigation/policy.ts";
 import { Limiter } from "./observability/limiter.ts";
 import type { Log } from "./observability/log.ts";
 import type { Metrics } from "./observability/metrics.ts";
+import { openDataPlane } from "./packet-dropping.ts";
 import { PacketPath } from "./packet-path.ts";
 import { Reloader } from "./reloader.ts";
 import { watchRises } from "./rise-watch.ts";
 import { fillMetrics } from "./scrape.ts";
 import { openSourceBlocks } from "./source-blocking.ts";
-import type { PairInstaller } from "./sourceblock/pair-installer.ts";
 import { sourceBlockPolicy } from "./sourceblock/policy.ts";
 import type { SourceBlocks } from "./sourceblock/source-blocks.ts";
 import { BaselineFile } from "./storage/baseline-file.ts";
@@ -55,8 +56,8 @@ export interface FloodwallOptions {
   readonly native: Native | null;
   /** Where sources are, by the files that the configuration names; absent: nobody knows. */
   readonly originOf?: OriginOf | null;
-  /** Default: the service has no data plane. */
-  readonly pairInstaller?: PairInstaller | null;
+  /** Default: nothing is dropped on this machine, whatever the configuration says. */
+  readonly filterOpener?: FilterOpener | null;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly environment: Environment;
@@ -81,6 +82,8 @@ export class Floodwall {
   readonly attackLog = new AttackLog(ENDED_ATTACKS_KEPT);
   readonly bans: BanEngine;
   readonly sourceBlocks: SourceBlocks;
+  /** null: none is configured. */
+  readonly dataPlane: DataPlane | null;
   readonly announcer: GobgpAnnouncer | null;
   readonly packetPath: PacketPath | null;
   readonly startedMs: number;
@@ -121,10 +124,11 @@ export class Floodwall {
       onFault: (cause) =>
         this.#limiter.pass("ban", (suppressed) => log.error({ cause, suppressed }, "a ban could not be brought on")),
     });
+    this.dataPlane = openDataPlane(this, { ...options, limiter: this.#limiter });
     this.sourceBlocks = openSourceBlocks({
       config,
       store: state,
-      installer: options.pairInstaller ?? null,
+      installer: this.dataPlane,
       onUnsaved: () => this.#writeBehind.soon(),
       onStoreFault: (cause) => this.#stateWriteFailed(cause),
       log,
@@ -150,6 +154,7 @@ export class Floodwall {
     this.onAttackEvent((event) => logAttack(log, event));
     this.onAttackEvent((event) => countAttack(metrics, event));
     this.onBanChange((change) => logBan(log, change));
+    this.onBanChange(() => this.dataPlane?.bansChanged());
   }
 
   /** Those who listen are added before start(), so that they miss nothing; what they do may not take long. */
@@ -184,6 +189,7 @@ export class Floodwall {
     if (this.config.bgp?.speaker !== "managed") void this.#endGobgpdLeftBehind();
     this.announcer?.onChange(() => this.#announcements.routesChanged(this.#options.clock.monotonicMs()));
     this.announcer?.start();
+    this.dataPlane?.start();
     this.packetPath?.start();
     if (this.packetPath === null) log.warn({}, "no capture is configured: control plane only, nothing is detected");
     this.#endRiseWatch = watchRises(timers, {
@@ -213,6 +219,7 @@ export class Floodwall {
     this.#cancelBanTick();
     this.#endRiseWatch();
     await this.packetPath?.stop();
+    this.dataPlane?.stop();
     this.#writeBehind.stop();
     await this.announcer?.stop({
       withdraw: ![...this.bans.active.values()].some((ban) => wantedRoutes(ban).length > 0),
@@ -238,6 +245,7 @@ export class Floodwall {
     this.detector.reconfigure(detectionPolicy(next));
     this.bans.reconfigure(mitigationPolicy(next), this.now().wallMs);
     this.sourceBlocks.reconfigure(sourceBlockPolicy(next), this.now().wallMs);
+    this.dataPlane?.reconfigure(next);
     if (next.bgp !== null) this.announcer?.reload(next.bgp);
     this.#reloads.tell(next);
   }
@@ -299,6 +307,7 @@ export class Floodwall {
       newId: randomUUIDv7,
       originOf: this.#options.originOf ?? null,
       keeper: baselineKeeper ?? new BaselineFile(this.config.stateDir),
+      filter: () => this.dataPlane?.filter ?? null,
       log,
       timers,
       now: () => this.now(),

@@ -47,6 +47,12 @@ export const BAN_SECONDS_MAX = 2_592_000;
 export const DYNAMIC_RULES_MAX = 262_144;
 /** Of these, kept free for each ban that `ban.max_active_bans` allows. */
 export const SLOTS_PER_BAN = 8;
+/** Rules of bans in the kernel for one destination prefix, or for any destination: the most that are held against a packet. */
+export const DYNAMIC_RULES_PER_DESTINATION = 256;
+/** How often at most the rules of bans are put into the kernel as a whole, ms; where that takes long, less often. */
+export const KERNEL_RULES_INTERVAL_MS = 100;
+/** Source blocks of which it is shown how much each dropped: with more, reading that would hold up the event loop. */
+export const PAIRS_COUNTED_MAX = 16_384;
 /** Entries of `dataplane.allowlist`. */
 export const ALLOWLIST_MAX = 4096;
 /** Victims that one source may be blocked for at once. */

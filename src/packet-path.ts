@@ -4,7 +4,7 @@
  */
 import type { CaptureConfig, Config } from "./config/config.ts";
 import { Capture, type SourceView } from "./dataplane/capture.ts";
-import type { Engine, EngineStats, Native } from "./dataplane/native.d.ts";
+import type { Engine, EngineStats, Filter, Native } from "./dataplane/native.d.ts";
 import type { Attack, ClassifiedEvent, Now } from "./detection/attack.ts";
 import { AttackSampler } from "./detection/attack-sampler.ts";
 import { BaselineLearner } from "./detection/baseline-learner.ts";
@@ -33,6 +33,8 @@ export interface PacketPathOptions {
   /** Where sources are; null: nobody knows. */
   readonly originOf: OriginOf | null;
   readonly keeper: BaselineKeeper;
+  /** The one in the kernel, while it is in force. */
+  readonly filter: () => Filter | null;
   readonly log: Log;
   readonly timers: Timers;
   readonly now: () => Now;
@@ -65,7 +67,7 @@ export class PacketPath {
     const { maxHosts, countOutgoing } = capture;
     const fixed = { countOutgoing, clock: "monotonic", idleMs: HOST_IDLE_MS } as const;
     this.engine = native.openEngine({ maxHosts, windowMs, tickMs, ...fixed });
-    this.#capture = new Capture(this.engine, capture, log, (ms, fn) => timers.every(ms, fn));
+    this.#capture = new Capture(this.engine, capture, log, (ms, fn) => timers.every(ms, fn), options.filter);
     this.#hostgroups = config.hostgroups;
     this.baselines = detector.baselines;
     this.carpetScan = new CarpetScan(config);
@@ -116,6 +118,15 @@ export class PacketPath {
 
   sources(): SourceView[] {
     return this.#capture.status();
+  }
+
+  /** See Capture. */
+  closeInline(interfaces: readonly string[]): void {
+    this.#capture.closeInline(interfaces);
+  }
+
+  openSources(): void {
+    this.#capture.openMissing();
   }
 
   stats(): EngineStats {

@@ -11,6 +11,7 @@ import { describeProblem } from "./config/problem.ts";
 import { unsetVariables } from "./config/secrets.ts";
 import { linesTold } from "./config-reader.ts";
 import { AddonError, loadAddon } from "./dataplane/addon.ts";
+import { openKernelFilter, readPinnedStatus } from "./dataplane/kernel-filter.ts";
 import type { OriginOf } from "./detection/sample-origins.ts";
 import { Floodwall } from "./floodwall.ts";
 import { OriginFileError } from "./geo/origin-file.ts";
@@ -83,7 +84,8 @@ function start(config: Config, configPath: string, { log, limiter, environment, 
   const native = config.capture === null ? null : loadAddon();
   const state = new StateDatabase(config.stateDir);
   const parts = { clock: systemClock, timers: systemTimers, log, metrics };
-  const floodwall = new Floodwall({ config, configPath, state, native, originOf, environment, ...parts });
+  const filterOpener = { open: openKernelFilter, readPinned: readPinnedStatus };
+  const floodwall = new Floodwall({ config, configPath, state, native, filterOpener, originOf, environment, ...parts });
   floodwall.onReloaded(({ api }) => environment.follow(api.envFile));
   const driver = historyDriver(config.storage, { environment, clock: systemClock });
   const history = driver === null ? null : new HistoryStore({ driver, ...parts, metrics: metrics.storage });

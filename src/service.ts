@@ -11,6 +11,7 @@ import {
   type AuditQuestion,
   type BanView,
   type BgpView,
+  type Dropping,
   HistoryFault,
   type HostView,
   type ReloadOutcome,
@@ -22,7 +23,7 @@ import {
 import { HOST_CHUNK_ROWS } from "./limits.ts";
 import type { Ban } from "./mitigation/ban.ts";
 import type { IpAddress } from "./net/address.ts";
-import type { BlockOrder, Pair } from "./sourceblock/source-block.ts";
+import { type BlockOrder, type Pair, pairName } from "./sourceblock/source-block.ts";
 import {
   type BlockAnswer,
   InstallFault,
@@ -82,7 +83,7 @@ export class RunningService implements Service {
   }
 
   status(tenant: string | null): StatusView {
-    const { config, packetPath } = this.#floodwall;
+    const { config, packetPath, dataPlane } = this.#floodwall;
     const { telegram, webhook, slack, email, exec } = config.notify;
     return {
       version: this.#version,
@@ -109,6 +110,7 @@ export class RunningService implements Service {
         maxHosts: config.capture?.maxHosts ?? 0,
         sources: packetPath?.sources() ?? [],
       },
+      dataplane: dataPlane?.view() ?? null,
     };
   }
 
@@ -168,8 +170,12 @@ export class RunningService implements Service {
     return ban === null ? null : this.#banView(ban);
   }
 
-  sourceBlocks(): Iterable<SourceBlockView> {
-    return this.#floodwall.sourceBlocks.live(this.#floodwall.now().wallMs);
+  *sourceBlocks(): Generator<SourceBlockView & Dropping> {
+    const { sourceBlocks, dataPlane } = this.#floodwall;
+    const dropped = dataPlane?.pairsDropped();
+    for (const view of sourceBlocks.live(this.#floodwall.now().wallMs)) {
+      yield { ...view, dropped: dropped?.get(pairName(view.block)) ?? null };
+    }
   }
 
   blockSource(order: BlockOrder): BlockAnswer {
@@ -213,7 +219,8 @@ export class RunningService implements Service {
   }
 
   #banView(ban: Ban): BanView {
-    return { ban, routeState: this.#floodwall.bans.routeState(ban) };
+    const { bans, dataPlane } = this.#floodwall;
+    return { ban, routeState: bans.routeState(ban), dropped: dataPlane?.droppedBy(ban.id) ?? null };
   }
 }
 

@@ -33,16 +33,17 @@ export class Capture {
   readonly #slots: Slot[];
   readonly #log: CaptureLog;
   readonly #every: (ms: number, fn: () => void) => () => void;
-  readonly #filter: Filter | null;
+  readonly #filter: () => Filter | null;
+  #isRunning = false;
   #cancel: () => void = () => {};
 
-  /** @param filter inline sources on its interfaces filter too; attached before start(), closed after stop(). */
+  /** @param filter the one that is in force: inline sources on its interfaces filter too. It is closed after them. */
   constructor(
     engine: Engine,
     config: CaptureConfig | null,
     log: CaptureLog,
     every: (ms: number, fn: () => void) => () => void,
-    filter: Filter | null = null,
+    filter: () => Filter | null = () => null,
   ) {
     this.#engine = engine;
     this.#log = log;
@@ -52,13 +53,24 @@ export class Capture {
   }
 
   start(): void {
-    this.#openMissing();
-    this.#cancel = this.#every(RETRY_MS, () => this.#openMissing());
+    this.#isRunning = true;
+    this.openMissing();
+    this.#cancel = this.#every(RETRY_MS, () => this.openMissing());
   }
 
   stop(): void {
+    this.#isRunning = false;
     this.#cancel();
     for (const slot of this.#slots) {
+      slot.source?.close();
+      slot.source = null;
+    }
+  }
+
+  /** Before a filter comes to these interfaces or goes: there is one program on an interface, with it or without. */
+  closeInline(interfaces: readonly string[]): void {
+    for (const slot of this.#slots) {
+      if (slot.options.kind !== "xdp_inline" || !interfaces.includes(slot.name)) continue;
       slot.source?.close();
       slot.source = null;
     }
@@ -68,7 +80,9 @@ export class Capture {
     return this.#slots.map((slot) => ({ name: slot.name, kind: slot.options.kind, ...statusOf(slot) }));
   }
 
-  #openMissing(): void {
+  /** Those that are not open. Nothing before start() and after stop(). */
+  openMissing(): void {
+    if (!this.#isRunning) return;
     for (const slot of this.#slots) {
       if (slot.source === null) this.#open(slot);
       else this.#watch(slot, slot.source.status());
@@ -77,7 +91,7 @@ export class Capture {
 
   #open(slot: Slot): void {
     try {
-      slot.source = this.#engine.openSource(slot.options, this.#filter);
+      slot.source = this.#engine.openSource(slot.options, this.#filter());
       slot.error = null;
       this.#log.info({ source: slot.name, mode: slot.source.status().mode }, "capture started");
     } catch (cause) {

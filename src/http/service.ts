@@ -4,6 +4,7 @@ import type { AuditAnswer, AuditFilters, AuditRange } from "../audit/audit-trail
 import type { BgpConfig, Thresholds } from "../config/config.ts";
 import type { RouteTerms } from "../config/mitigation-section.ts";
 import type { SourceView } from "../dataplane/capture.ts";
+import type { DataPlaneView } from "../dataplane/data-plane.ts";
 import type { Attack } from "../detection/attack.ts";
 import type { RouteState } from "../mitigation/announcer.ts";
 import type { Ban } from "../mitigation/ban.ts";
@@ -40,7 +41,7 @@ export interface Service {
   /** The withdrawn ban; null: the address has no active one. Throws ServiceFault when that cannot be kept. */
   unban(target: IpAddress, operator: string): BanView | null;
   /** In force, oldest first; may be read while blocks come and go. */
-  sourceBlocks(): Iterable<SourceBlockView>;
+  sourceBlocks(): Iterable<SourceBlockView & Dropping>;
   /** Throws ServiceFault when it could not be kept or installed. */
   blockSource(order: BlockOrder): BlockAnswer;
   /** Throws ServiceFault when that could not be kept or carried out. */
@@ -93,6 +94,8 @@ export interface StatusView {
   readonly scrubNodes: number;
   readonly edgeNodes: number;
   readonly capture: CaptureView;
+  /** null: none is configured. */
+  readonly dataplane: DataPlaneView | null;
 }
 
 export interface UpdateView {
@@ -170,7 +173,13 @@ export interface HostView {
   readonly attack: Pick<Attack, "metric" | "direction"> | null;
 }
 
-export interface BanView {
+/** What the data plane of this machine dropped for it. */
+export interface Dropping {
+  /** null or absent: not known, or nothing of it is in the kernel. */
+  readonly dropped?: { readonly packets: number; readonly bytes: number } | null;
+}
+
+export interface BanView extends Dropping {
   readonly ban: Ban;
   /** null: nothing is to be announced, or there is no announcer. */
   readonly routeState: RouteState | null;

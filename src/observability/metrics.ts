@@ -6,6 +6,7 @@ import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import { ApiMetrics } from "./api-metrics.ts";
 import { BaselineMetrics } from "./baseline-metrics.ts";
 import { CaptureMetrics } from "./capture-metrics.ts";
+import { DataplaneMetrics } from "./dataplane-metrics.ts";
 import { DetectionMetrics } from "./detection-metrics.ts";
 import { EventMetrics } from "./event-metrics.ts";
 import { HoldMetrics } from "./hold-metrics.ts";
@@ -25,6 +26,7 @@ export class Metrics {
   readonly events: EventMetrics;
   readonly storage: StorageMetrics;
   readonly sourceBlocks: SourceBlockMetrics;
+  readonly dataplane: DataplaneMetrics;
   readonly #registry = new Registry();
   readonly #readings: (() => void)[] = [];
   readonly #dryRun: Gauge;
@@ -45,6 +47,7 @@ export class Metrics {
     this.events = new EventMetrics(this.#registry);
     this.storage = new StorageMetrics(this.#registry);
     this.sourceBlocks = new SourceBlockMetrics(this.#registry);
+    this.dataplane = new DataplaneMetrics(this.#registry);
   }
 
   setDryRun(dryRun: boolean): void {

@@ -35,7 +35,17 @@ export class KernelPairs {
     return this.#installer !== null;
   }
 
-  /** How many are wanted and not there yet. */
+  get isUp(): boolean {
+    return this.#installer?.isUp() === true;
+  }
+
+  /** What the kernel holds is not known any more: it is read again. */
+  beginAnew(): void {
+    this.#isAdopted = false;
+    this.#strays.clear();
+  }
+
+  /** How many are wanted and were not put there yet. */
   get missing(): number {
     return this.#missing.size;
   }
@@ -73,9 +83,9 @@ export class KernelPairs {
     this.#missing.set(pairName(block), block);
   }
 
-  /** To be taken out by settle(). */
+  /** To be taken out by settle(). What a kernel that is not up holds of it is seen when it comes. */
   unwant(pair: Pair): void {
-    if (this.#installer !== null) this.#strays.set(pairName(pair), pair);
+    if (this.isUp) this.#strays.set(pairName(pair), pair);
     this.#missing.delete(pairName(pair));
   }
 
@@ -90,7 +100,7 @@ export class KernelPairs {
    */
   settle(wanted: (pair: Pair) => boolean, room: number): void {
     const installer = this.#installer;
-    if (installer === null || this.isSettled) return;
+    if (installer === null || !installer.isUp() || this.isSettled) return;
     this.#try("read", () => this.#adopt(installer, wanted));
     this.#try("remove", () => {
       const strays = [...this.#strays.values().take(SOURCE_BLOCKS_PER_PIECE)];

@@ -6,8 +6,10 @@ export interface KernelPair extends Pair {
   readonly expiresAtMs: number;
 }
 
-/** Each call throws when the kernel refuses, and then has done nothing. */
+/** Each call throws when the kernel refuses, and then has done nothing; also while it is not up. */
 export interface PairInstaller {
+  /** False while nothing can be had of the kernel. When that is over, SourceBlocks.kernelCame() is called. */
+  isUp(): boolean;
   /** One that is there already gets the new expiry. */
   putPairs(pairs: readonly KernelPair[]): void;
   /** One that is not there is as good as removed. */

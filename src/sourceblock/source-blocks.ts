@@ -80,12 +80,13 @@ export class SourceBlocks {
     this.#lapse(wallMs);
     this.#unreviewed = this.#table.values();
     while (this.#unreviewed !== null) this.#reviewSome();
-    if (!this.#policy.dryRun) for (const block of this.#table.values()) this.#kernel.want(block);
-    let before: number;
-    do {
-      before = this.#kernel.missing;
-      this.#settle();
-    } while (this.#kernel.missing < before);
+    this.#wantAll();
+  }
+
+  /** The kernel is up, and what it holds is of an earlier process or nothing: all pairs are put there now. */
+  kernelCame(): void {
+    this.#kernel.beginAnew();
+    this.#wantAll();
   }
 
   /** By an operator. Throws when it could not be stored, and an InstallFault when the kernel did not take it. */
@@ -173,8 +174,9 @@ export class SourceBlocks {
     const { dryRun } = this.#policy;
     const { size } = this.#table;
     const { missing } = this.#kernel;
-    const installed = dryRun ? 0 : size - missing;
-    return { virtual: dryRun ? size : 0, installed, missing, slotsFree: slotsFree(this.#policy, size) };
+    const installed = dryRun || !this.#kernel.isUp ? 0 : size - missing;
+    const virtual = dryRun ? size : 0;
+    return { virtual, installed, missing: size - virtual - installed, slotsFree: slotsFree(this.#policy, size) };
   }
 
   /** Stores what ended by itself since the last time; all of it waits on when the write fails. */
@@ -269,6 +271,15 @@ export class SourceBlocks {
     }
   }
 
+  #wantAll(): void {
+    if (!this.#policy.dryRun) for (const block of this.#table.values()) this.#kernel.want(block);
+    let before: number;
+    do {
+      before = this.#kernel.missing;
+      this.#settle();
+    } while (this.#kernel.missing < before);
+  }
+
   #settle(): void {
     const isWanted = (pair: Pair) => !this.#policy.dryRun && this.#table.get(pair) !== null;
     const room = this.#policy.maxDynamicRules - (this.#table.size - this.#kernel.missing);
@@ -277,6 +288,6 @@ export class SourceBlocks {
 
   #view(block: SourceBlock): SourceBlockView {
     const { dryRun } = this.#policy;
-    return { block, dryRun, isInstalled: !dryRun && !this.#kernel.isMissing(block) };
+    return { block, dryRun, isInstalled: !dryRun && this.#kernel.isUp && !this.#kernel.isMissing(block) };
   }
 }

@@ -6,6 +6,7 @@ import { measureText } from "../../mitigation/measure.ts";
 import { addressOrder } from "../../net/address.ts";
 import { round } from "../../traffic/rates.ts";
 import type { BanView } from "../service.ts";
+import { DROPPED_FIELDS, droppedToWire } from "./dropped.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { FlowspecWire, flowspecToWire } from "./rule.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
@@ -60,6 +61,7 @@ export const BanWire = Type.Object(
     announced: Type.Optional(Type.Boolean()),
     /** Beyond the interface: why the speaker would not take it. Not the reason of the ban, which is in force and is tried again. */
     announce_error: Type.Optional(Type.String()),
+    ...DROPPED_FIELDS,
   },
   { additionalProperties: false },
 );
@@ -67,7 +69,7 @@ export type BanWire = Static<typeof BanWire>;
 
 export const BansWire = Type.Object({ bans: Type.Array(BanWire) }, { additionalProperties: false });
 
-export function banToWire({ ban, routeState }: BanView): BanWire {
+export function banToWire({ ban, routeState, dropped }: BanView): BanWire {
   const { measure, escalation } = ban;
   const route = measure.kind === "blackhole" || measure.kind === "divert" ? measure.route : null;
   const isInForce = ban.state === "active" && !ban.dryRun;
@@ -99,6 +101,7 @@ export function banToWire({ ban, routeState }: BanView): BanWire {
     hold_until: ban.holdUntil === null ? null : timestamp(ban.holdUntil),
     announced: isInForce ? routeState?.kind === "announced" : null,
     announce_error: isInForce ? announceError(routeState) : null,
+    ...droppedToWire(dropped),
   });
 }
 

@@ -2,6 +2,8 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { SOURCE_BLOCK_REASON_MAX, SOURCE_BLOCK_SECONDS_MAX } from "../../limits.ts";
 import type { SourceBlockView } from "../../sourceblock/source-blocks.ts";
+import type { Dropping } from "../service.ts";
+import { DROPPED_FIELDS, droppedToWire } from "./dropped.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
 
 const closed = { additionalProperties: false } as const;
@@ -36,6 +38,7 @@ export const SourceBlockWire = Type.Object(
     reason: Type.String(),
     /** Beyond the interface: false while the kernel has not taken it, which is tried again. Absent else. */
     installed: Type.Optional(Type.Literal(false)),
+    ...DROPPED_FIELDS,
   },
   closed,
 );
@@ -43,7 +46,12 @@ export type SourceBlockWire = Static<typeof SourceBlockWire>;
 
 export const SourceBlocksWire = Type.Object({ sources: Type.Array(SourceBlockWire) }, closed);
 
-export function sourceBlockToWire({ block, dryRun, isInstalled }: SourceBlockView): SourceBlockWire {
+export function sourceBlockToWire({
+  block,
+  dryRun,
+  isInstalled,
+  dropped,
+}: SourceBlockView & Dropping): SourceBlockWire {
   const { source, victim, createdAt, expiresAt, reason } = block;
   return {
     source,
@@ -53,5 +61,6 @@ export function sourceBlockToWire({ block, dryRun, isInstalled }: SourceBlockVie
     dry_run: dryRun,
     reason,
     ...(dryRun || isInstalled ? {} : { installed: false }),
+    ...droppedToWire(dropped),
   };
 }

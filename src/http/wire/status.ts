@@ -8,6 +8,7 @@ import type { RouteTerms } from "../../config/mitigation-section.ts";
 import type { QueueStats } from "../../dataplane/native.d.ts";
 import type { BgpView, CaptureView, StatusView } from "../service.ts";
 import { Method } from "./ban.ts";
+import { DataplaneWire, dataplaneToWire } from "./dataplane.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { ThresholdsWire, thresholdsToWire } from "./thresholds.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
@@ -135,6 +136,8 @@ export const StatusWire = Type.Object(
     scrubbing: Type.Optional(ScrubbingWire),
     notify: NotifyWire,
     capture: CaptureWire,
+    /** Beyond the interface: absent where none is configured. */
+    dataplane: Type.Optional(DataplaneWire),
   },
   closed,
 );
@@ -157,6 +160,7 @@ export function wholeStatus(status: StatusView, principal: Principal): StatusWir
     scrubbing: status.scrubbing === null ? null : scrubbingToWire(status.scrubbing),
     notify: { ...status.notify },
     capture: captureToWire(status.capture),
+    dataplane: status.dataplane === null ? null : dataplaneToWire(status.dataplane),
   });
 }
 

@@ -1,0 +1,12 @@
+/** Beyond the interface: what the data plane of this machine dropped for a ban or a source block, where it is known. */
+import { Type } from "@sinclair/typebox";
+import type { Dropping } from "../service.ts";
+
+const count = Type.Optional(Type.Integer({ minimum: 0 }));
+
+/** Bytes are those of frames. */
+export const DROPPED_FIELDS = { dropped_packets: count, dropped_bytes: count };
+
+export function droppedToWire(dropped: Dropping["dropped"]): { dropped_packets?: number; dropped_bytes?: number } {
+  return dropped == null ? {} : { dropped_packets: dropped.packets, dropped_bytes: dropped.bytes };
+}
