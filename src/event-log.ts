@@ -15,6 +15,7 @@ export function logBan(log: Log, { ban, previous }: BanChange): void {
   const news = newsOf(ban, previous);
   if (news === null) return;
   const { id, target, prefix, state, reason, manual, method, dryRun, step, fallback, repeat, measure } = ban;
+  const node = measure.kind === "divert" ? { node: measure.node } : {};
   const rules = measure.kind === "flowspec" ? { rules: measure.rules.length, matches_all: measure.matchesAll } : {};
   log.info(
     {
@@ -29,6 +30,7 @@ export function logBan(log: Log, { ban, previous }: BanChange): void {
       step,
       fallback,
       repeat,
+      ...node,
       ...rules,
     },
     `ban ${news}`,

@@ -36,6 +36,8 @@ import { PacketPath } from "./packet-path.ts";
 import { Reloader } from "./reloader.ts";
 import { watchRises } from "./rise-watch.ts";
 import { fillMetrics } from "./scrape.ts";
+import type { ScrubNodes } from "./scrub/scrub-nodes.ts";
+import { openScrubNodes } from "./scrubbing.ts";
 import { openSourceBlocks } from "./source-blocking.ts";
 import { sourceBlockPolicy } from "./sourceblock/policy.ts";
 import type { SourceBlocks } from "./sourceblock/source-blocks.ts";
@@ -82,6 +84,7 @@ export class Floodwall {
   readonly attackLog = new AttackLog(ENDED_ATTACKS_KEPT);
   readonly bans: BanEngine;
   readonly sourceBlocks: SourceBlocks;
+  readonly scrub: ScrubNodes;
   /** null: none is configured. */
   readonly dataPlane: DataPlane | null;
   readonly announcer: GobgpAnnouncer | null;
@@ -110,6 +113,7 @@ export class Floodwall {
     this.#clockSteps = new ClockSteps(clock);
     this.announcer = config.bgp === null ? null : this.#makeAnnouncer(config.bgp);
     this.detector = new Detector(detectionPolicy(config), randomUUIDv7, makeBaselines(config));
+    this.scrub = openScrubNodes({ config, log, clock, metrics: metrics.scrub });
     this.bans = new BanEngine({
       policy: mitigationPolicy(config),
       store: state,
@@ -154,6 +158,7 @@ export class Floodwall {
     this.onAttackEvent((event) => logAttack(log, event));
     this.onAttackEvent((event) => countAttack(metrics, event));
     this.onBanChange((change) => logBan(log, change));
+    this.onBanChange(({ ban }) => this.scrub.banChanged(ban));
     this.onBanChange(() => this.dataPlane?.bansChanged());
   }
 
@@ -177,7 +182,9 @@ export class Floodwall {
     const attacks = state.attacks();
     const isWatched = this.packetPath !== null;
     if (isWatched) this.detector.restore(attacks);
-    this.bans.restore({ bans: state.bans(), attacks: isWatched ? attacks : null }, clock.wallMs());
+    const bans = state.bans();
+    for (const ban of bans) this.scrub.banChanged(ban);
+    this.bans.restore({ bans, attacks: isWatched ? attacks : null }, clock.wallMs());
     if (!isWatched) this.#endUnwatched(attacks);
     this.sourceBlocks.restore(state.sourceBlocks(), clock.wallMs());
     const taken = {
@@ -243,6 +250,7 @@ export class Floodwall {
     this.packetPath?.reconfigure(next, originOf);
     this.config = next;
     this.detector.reconfigure(detectionPolicy(next));
+    this.scrub.reconfigure(next.scrubbing);
     this.bans.reconfigure(mitigationPolicy(next), this.now().wallMs);
     this.sourceBlocks.reconfigure(sourceBlockPolicy(next), this.now().wallMs);
     this.dataPlane?.reconfigure(next);

@@ -11,6 +11,7 @@ export function fillMetrics(metrics: Metrics, floodwall: Floodwall): void {
   metrics.mitigation.setBans(bans.counts());
   metrics.mitigation.setUnsaved(bans.unsaved);
   metrics.sourceBlocks.set(floodwall.sourceBlocks.counts());
+  metrics.scrub.set(floodwall.scrub.views());
   if (floodwall.dataPlane !== null) metrics.dataplane.set(floodwall.dataPlane.view());
   if (packetPath !== null) {
     metrics.capture.setSources(packetPath.sources());

@@ -23,6 +23,7 @@ import {
 import { HOST_CHUNK_ROWS } from "./limits.ts";
 import type { Ban } from "./mitigation/ban.ts";
 import type { IpAddress } from "./net/address.ts";
+import type { ScrubNodes } from "./scrub/scrub-nodes.ts";
 import { type BlockOrder, type Pair, pairName } from "./sourceblock/source-block.ts";
 import {
   type BlockAnswer,
@@ -55,6 +56,7 @@ export class RunningService implements Service {
   readonly #version: string;
   readonly #history: History | null;
   readonly #availableUpdate: () => UpdateView | null;
+  readonly scrub: ScrubNodes;
   /** Allocated with the first reading of hosts. */
   #rows: HostRows | null = null;
   #tenancy: { readonly of: Config; readonly tenancy: Tenancy } | null = null;
@@ -62,6 +64,7 @@ export class RunningService implements Service {
 
   constructor(floodwall: Floodwall, version: string, { history, availableUpdate }: Sources = {}) {
     this.#floodwall = floodwall;
+    this.scrub = floodwall.scrub;
     this.#version = version;
     this.#history = history ?? null;
     this.#availableUpdate = availableUpdate ?? (() => null);
@@ -103,7 +106,7 @@ export class RunningService implements Service {
         exec: exec !== null,
       },
       update: this.#availableUpdate(),
-      scrubNodes: config.scrubbing?.nodes.length ?? 0,
+      scrubNodes: this.scrub.size,
       edgeNodes: config.edge?.nodes.length ?? 0,
       capture: {
         trackedHosts: packetPath?.stats().trackedHosts ?? 0,

@@ -13,7 +13,7 @@ const NO_SCRUBBER = "divert needs scrubbing.next_hop, or next_hop6: where scrubb
 /** A next hop of one family is enough: what the other cannot have falls back, and the check warns of it. */
 export function* divertHasANextHop(file: File): Generator<Finding> {
   for (const { level, path } of levels(file)) {
-    const rule = missingScrubber(file, level as LevelOfGroup);
+    const rule = missingScrubber(file, level);
     if (rule === null) continue;
     for (const at of divertingPlaces(file, level, path)) yield { path: at, rule };
   }

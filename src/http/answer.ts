@@ -16,6 +16,11 @@ export function notModifiedAnswer(etag: string): Response {
   return new Response(null, { status: 304, headers: { etag, ...COMMON } });
 }
 
+/** Done, and there is nothing to say. */
+export function emptyAnswer(): Response {
+  return new Response(null, { status: 204, headers: COMMON });
+}
+
 /** null: the head alone is wanted. */
 export function eventStreamAnswer(events: ReadableStream<Uint8Array<ArrayBuffer>> | null): Response {
   // A proxy that collects answers before it passes them on would keep the events.

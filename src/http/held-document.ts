@@ -9,7 +9,10 @@ export interface HeldDocument {
 }
 
 export function heldDocument(value: unknown): HeldDocument {
-  const json = JSON.stringify(value);
+  return heldJson(JSON.stringify(value));
+}
+
+export function heldJson(json: string): HeldDocument {
   const hash = new Bun.CryptoHasher("sha256").update(json).digest("base64url");
   return { etag: `"${hash}"`, body: new Blob([json]) };
 }

@@ -150,6 +150,7 @@ function mediaTypeRefusal({ method, headers }: Request): Refusal | null {
 
 async function readFields(route: CommandRoute, request: Request): Promise<Fields<unknown> | Refusal> {
   const body = await readBody(request, route.bodyBytesMax ?? BODY_BYTES_MAX);
+  if (body.kind === "body_too_large" && route.bodyName !== undefined) return { ...body, what: route.bodyName };
   if (body.kind !== "bytes") return body;
   if (route.body === null && body.bytes.length === 0) return { kind: "fields", fields: {} };
   const json = parseJson(body.bytes);

@@ -14,7 +14,8 @@ export type Refusal =
   | { readonly kind: "wrong_media_type" }
   /** An escape in the path or the query is broken, or not UTF-8. */
   | { readonly kind: "invalid_url" }
-  | { readonly kind: "body_too_large"; readonly limitBytes: number }
+  /** `what`: what the interface calls it. */
+  | { readonly kind: "body_too_large"; readonly limitBytes: number; readonly what?: "report" }
   | { readonly kind: "body_cut_short" }
   /** Not JSON, or not the fields that the route takes. */
   | { readonly kind: "invalid_body"; readonly detail: string }
@@ -28,6 +29,7 @@ export type Refusal =
   | { readonly kind: "no_source_block" }
   /** By its id: there is none, or it is another tenant's. */
   | { readonly kind: "unknown_attack" }
+  | { readonly kind: "unknown_scrub_node" }
   | { readonly kind: "invalid_config"; readonly problems: readonly string[] }
   /** The world failed the service; the message suits a caller's eyes. */
   | { readonly kind: "fault"; readonly message: string }
@@ -90,7 +92,7 @@ export function describeRefusal(refusal: Refusal): Description {
     case "invalid_url":
       return { status: 400, error: "invalid URL: an escape is broken or not UTF-8" };
     case "body_too_large":
-      return { status: 413, error: `request body exceeds ${refusal.limitBytes / 1024} KiB` };
+      return { status: 413, error: `${refusal.what ?? "request body"} exceeds ${refusal.limitBytes / 1024} KiB` };
     case "body_cut_short":
       return { status: 400, error: "request body ended early" };
     case "invalid_body":
@@ -109,6 +111,8 @@ export function describeRefusal(refusal: Refusal): Description {
       return { status: 404, error: "no such source block" };
     case "unknown_attack":
       return { status: 404, error: "unknown attack" };
+    case "unknown_scrub_node":
+      return { status: 404, error: "unknown scrubbing node" };
     case "invalid_config":
       return { status: 400, error: problemText(refusal.problems) };
     case "fault":

@@ -81,6 +81,8 @@ export interface CommandRoute<Fields = unknown> extends GuardedRoute {
   readonly body: FieldCheck<Fields> | null;
   /** Default: BODY_BYTES_MAX. */
   readonly bodyBytesMax?: number;
+  /** What a body that is too large is called. */
+  readonly bodyName?: "report";
   readonly audit?: AuditRule<Fields>;
   handle(call: Call, fields: Fields): CommandAnswer;
 }

@@ -13,9 +13,11 @@ import { healthzRoute } from "./routes/healthz.ts";
 import { hostsRoute } from "./routes/hosts.ts";
 import { type MetricsText, metricsRoute } from "./routes/metrics.ts";
 import { openapiRoute } from "./routes/openapi.ts";
+import { rulesRoute, scrubNodesRoute, scrubReportRoute } from "./routes/scrub.ts";
 import { sourceBlockRoute, sourcesRoute, sourceUnblockRoute } from "./routes/sources.ts";
 import { statusRoute } from "./routes/status.ts";
 import { trafficRoute } from "./routes/traffic.ts";
+import type { RulePolls } from "./rule-polls.ts";
 import type { Service } from "./service.ts";
 import type { Slicing } from "./table-pass.ts";
 
@@ -26,12 +28,13 @@ export interface RouteSources {
   /** For the other large tables. */
   readonly slicing: Slicing;
   readonly events: EventFeed;
+  readonly rulePolls: RulePolls;
   readonly metrics: MetricsText;
   readonly clock: Pick<Clock, "wallMs">;
 }
 
 export function routesOf(sources: RouteSources): readonly Route[] {
-  const { service, pages, snapshots, slicing, events, metrics, clock } = sources;
+  const { service, pages, snapshots, slicing, events, rulePolls, metrics, clock } = sources;
   const routes: readonly Route[] = [
     statusRoute(service),
     attacksRoute(service, slicing),
@@ -47,6 +50,9 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     sourcesRoute(service, slicing),
     sourceBlockRoute(service),
     sourceUnblockRoute(service),
+    rulesRoute(rulePolls),
+    scrubReportRoute(service.scrub),
+    scrubNodesRoute(service.scrub, slicing),
     metricsRoute(metrics),
     healthzRoute(service),
   ];

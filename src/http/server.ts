@@ -16,6 +16,7 @@ import { type FailureOptions, failed, register } from "./pipeline.ts";
 import { refuse } from "./refusal.ts";
 import type { Route } from "./route.ts";
 import { routesOf } from "./routes.ts";
+import { RulePolls } from "./rule-polls.ts";
 import type { Service } from "./service.ts";
 import { TablePass } from "./table-pass.ts";
 
@@ -29,7 +30,7 @@ export interface HttpServerOptions {
   readonly secrets: Secrets;
   /** null: no trail is kept. */
   readonly audit: Pick<AuditTrail, "record"> | null;
-  readonly metrics: Pick<Metrics, "api" | "events" | "text" | "contentType">;
+  readonly metrics: Pick<Metrics, "api" | "events" | "holds" | "text" | "contentType">;
   readonly log: { error(fields: object, message: string): void; warn(fields: object, message: string): void };
   /** Repeated failures of one route, and refusals of one token, are told once a minute. */
   readonly limiter: { pass(key: string, say: (suppressed: number) => void): void };
@@ -43,6 +44,7 @@ export class HttpServer {
   /** Whoever makes attacks and bans tells them here. */
   readonly events: EventFeed;
   readonly #options: HttpServerOptions;
+  readonly #rulePolls: RulePolls;
   readonly #snapshots: HostsSnapshots;
   readonly #failures: FailureOptions;
   readonly #app: ReturnType<typeof createApp>;
@@ -62,9 +64,18 @@ export class HttpServer {
       clock,
       timers,
     });
-    const { events } = this;
-    const pages = new HostsPages(hosts);
-    this.routes = routesOf({ service, pages, snapshots: this.#snapshots, slicing, events, metrics, clock });
+    const holdMetrics = metrics.holds.channel("rules");
+    this.#rulePolls = new RulePolls({ nodes: service.scrub, metrics: holdMetrics, clock, timers, nextTurn });
+    this.routes = routesOf({
+      service,
+      pages: new HostsPages(hosts),
+      snapshots: this.#snapshots,
+      slicing,
+      events: this.events,
+      rulePolls: this.#rulePolls,
+      metrics,
+      clock,
+    });
     register(this.#app, this.routes, {
       gate: new TokenGate({ tokens, secrets, metrics: metrics.api, log, limiter }),
       isReady: () => service.isReady(),
@@ -98,6 +109,8 @@ export class HttpServer {
     if (server === null) return;
     this.events.stop();
     const cancel = this.#options.timers.after(STOP_STEP_MS, () => void server.stop(true));
+    // The listener waits for every answer in progress, and a parked poll is one.
+    await this.#rulePolls.stop();
     await server.stop();
     cancel();
     this.#app.server = null;

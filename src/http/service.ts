@@ -9,6 +9,7 @@ import type { Attack } from "../detection/attack.ts";
 import type { RouteState } from "../mitigation/announcer.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { IpAddress } from "../net/address.ts";
+import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
 import type { BlockOrder, Pair } from "../sourceblock/source-block.ts";
 import type { BlockAnswer, SourceBlockView, UnblockAnswer } from "../sourceblock/source-blocks.ts";
 import type { Rates } from "../traffic/rates.ts";
@@ -46,6 +47,8 @@ export interface Service {
   blockSource(order: BlockOrder): BlockAnswer;
   /** Throws ServiceFault when that could not be kept or carried out. */
   unblockSource(pair: Pair): UnblockAnswer;
+  /** The scrub nodes: what they report, and what they are told. */
+  readonly scrub: ScrubNodes;
   /** Reads the configuration file again. With an invalid one nothing changes. */
   reload(): Promise<ReloadOutcome>;
 }

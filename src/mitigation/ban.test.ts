@@ -17,7 +17,12 @@ const route: UnicastRoute = {
 const blackhole: Measure = { kind: "blackhole", route };
 const wider = parsePrefix("192.0.2.0/24") as Prefix;
 const widerBlackhole: Measure = { kind: "blackhole", route: { ...route, prefix: wider } };
-const divert: Measure = { kind: "divert", route: { ...route, nextHop: address("192.0.2.9"), communities: [] } };
+const divert: Measure = {
+  kind: "divert",
+  route: { ...route, nextHop: address("192.0.2.9"), communities: [] },
+  node: null,
+  rules: { kind: "flowspec", rules: [], matchesAll: false, localPref: 0, basis: "" },
+};
 
 function flowspec(...protocols: number[]): Measure {
   const rule = (protocol: number): Rule => ({ ...wideRule(hostPrefix(target), { kind: "discard" }), protocol });

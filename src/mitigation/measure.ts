@@ -6,9 +6,20 @@ import { isSameAction, matchText, type Rule, type RuleAction, rulesText } from "
 export type Measure =
   /** Nothing yet: the attack is only watched. */
   | { readonly kind: "none" }
-  /** null: there is no speaker, or no next hop of the family. */
-  | { readonly kind: "blackhole" | "divert"; readonly route: UnicastRoute | null }
+  /** null: there is no speaker. */
+  | { readonly kind: "blackhole"; readonly route: UnicastRoute | null }
+  | DivertMeasure
   | FlowspecMeasure;
+
+export interface DivertMeasure {
+  readonly kind: "divert";
+  /** null: no next hop of the family. */
+  readonly route: UnicastRoute | null;
+  /** The scrub node that the traffic goes to, and goes on to as long as that is alive; null: not one of those configured. */
+  readonly node: string | null;
+  /** What scrub nodes are to drop of the traffic. Routers are told nothing of it. */
+  readonly rules: FlowspecMeasure;
+}
 
 export interface FlowspecMeasure {
   readonly kind: "flowspec";
@@ -51,7 +62,11 @@ function flowspecRoutes(measure: FlowspecMeasure, prefix: Prefix): readonly Rout
 
 /** The same, done for another prefix. */
 export function measureAt(measure: Measure, from: Prefix, to: Prefix): Measure {
-  if (measure.kind !== "flowspec") return measure;
+  if (measure.kind === "divert") return { ...measure, rules: rulesAt(measure.rules, from, to) };
+  return measure.kind === "flowspec" ? rulesAt(measure, from, to) : measure;
+}
+
+function rulesAt(measure: FlowspecMeasure, from: Prefix, to: Prefix): FlowspecMeasure {
   const moved = (end: Prefix | null) => (end?.text === from.text ? to : end);
   const rules = measure.rules.map((rule) => ({
     ...rule,
@@ -75,6 +90,7 @@ export function routeKey(route: Route): string {
 export function isSameMeasure(a: Measure, b: Measure): boolean {
   if (a === b) return true;
   if (a.kind !== b.kind || measureText(a) !== measureText(b)) return false;
+  if (a.kind === "divert" && b.kind === "divert") return a.node === b.node && isSameMeasure(a.rules, b.rules);
   if (a.kind !== "flowspec" || b.kind !== "flowspec") return true;
   return a.basis === b.basis && a.matchesAll === b.matchesAll && a.localPref === b.localPref;
 }

@@ -88,9 +88,14 @@ function measureOf(
     case "blackhole":
       return { kind: action, route: routeOf(ban.prefix, terms.blackhole) };
     case "divert":
-      return { kind: action, route: routeOf(ban.prefix, terms.divert) };
+      return {
+        kind: action,
+        route: routeOf(ban.prefix, terms.divert),
+        node: null,
+        rules: rulesOf(ban, terms, circumstances, wallMs),
+      };
     case "flowspec":
-      return flowspecOf(ban, terms, circumstances, wallMs);
+      return rulesOf(ban, terms, circumstances, wallMs);
     default:
       return action satisfies never;
   }
@@ -103,7 +108,7 @@ function routeOf(prefix: Prefix, terms: RouteTerms | null): UnicastRoute | null 
 }
 
 /** Rules wait a moment for the first judgement of what the attack is, and stay until that becomes another. */
-function flowspecOf(
+function rulesOf(
   { prefix, measure }: PlannedBan,
   terms: BanTerms,
   { attacks, isToldAnew, packetsOf, makeRules, evidenceWaitMs }: Circumstances,
@@ -111,7 +116,8 @@ function flowspecOf(
 ): FlowspecMeasure {
   const { flowspec } = terms;
   const localPref = localPrefOf(terms);
-  const present = measure.kind === "flowspec" && measure.rules.length > 0 ? measure : null;
+  const known = measure.kind === "divert" ? measure.rules : measure;
+  const present = known.kind === "flowspec" && known.rules.length > 0 ? known : null;
   const told = attacks.filter(({ classification }) => classification !== null);
   if (present?.basis === basisOf(terms, told) && !isToldAnew) return present;
   const seen = told

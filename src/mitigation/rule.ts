@@ -134,7 +134,7 @@ export interface RuleWire {
   readonly fragment?: boolean;
   readonly action: RuleAction["kind"];
   readonly rate_bytes?: number;
-  /** In place of `src_port` and `dst_port` where there is more than one. */
+  /** In place of `src_port` and `dst_port` where there is more than one, or port 0, which would be any there. */
   readonly src_ports?: readonly PortRange[];
   readonly dst_ports?: readonly PortRange[];
   /** Flags that must be absent. */
@@ -164,7 +164,8 @@ export function ruleToWire(rule: Rule): RuleWire {
 }
 
 function onePort([range, ...others]: readonly PortRange[]): number | null {
-  return range === undefined || others.length > 0 || range.from !== range.to ? null : range.from;
+  if (range === undefined || others.length > 0 || range.from !== range.to) return null;
+  return range.from === 0 ? null : range.from;
 }
 
 /** Matches every packet to a destination; to be narrowed. */

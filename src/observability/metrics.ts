@@ -12,6 +12,7 @@ import { EventMetrics } from "./event-metrics.ts";
 import { HoldMetrics } from "./hold-metrics.ts";
 import { MitigationMetrics } from "./mitigation-metrics.ts";
 import { NotifyMetrics } from "./notify-metrics.ts";
+import { ScrubMetrics } from "./scrub-metrics.ts";
 import { SourceBlockMetrics } from "./source-block-metrics.ts";
 import { StorageMetrics } from "./storage-metrics.ts";
 
@@ -26,6 +27,7 @@ export class Metrics {
   readonly events: EventMetrics;
   readonly storage: StorageMetrics;
   readonly sourceBlocks: SourceBlockMetrics;
+  readonly scrub: ScrubMetrics;
   readonly dataplane: DataplaneMetrics;
   readonly #registry = new Registry();
   readonly #readings: (() => void)[] = [];
@@ -47,6 +49,7 @@ export class Metrics {
     this.events = new EventMetrics(this.#registry);
     this.storage = new StorageMetrics(this.#registry);
     this.sourceBlocks = new SourceBlockMetrics(this.#registry);
+    this.scrub = new ScrubMetrics(this.#registry);
     this.dataplane = new DataplaneMetrics(this.#registry);
   }
 

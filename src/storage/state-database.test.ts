@@ -4,7 +4,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { address } from "../../test/fixtures/host-rows.ts";
+import { divertedBan } from "../../test/fixtures/scrubbing.ts";
 import { attack, route as blackhole, ban as viewedBan } from "../../test/fixtures/views.ts";
+import type { DivertMeasure } from "../mitigation/measure.ts";
 import { StateDatabase } from "./state-database.ts";
 
 let dir: string;
@@ -163,7 +165,7 @@ describe("opening", () => {
     const raw = new Database(join(dir, "state.db"));
     raw.run("PRAGMA user_version = 99");
     raw.close();
-    expect(() => new StateDatabase(dir)).toThrow("has schema version 99, this build knows 3");
+    expect(() => new StateDatabase(dir)).toThrow("has schema version 99, this build knows 4");
   });
 
   test("refuses a folder that cannot be written", () => {
@@ -237,4 +239,20 @@ test("bans and attacks of a build before escalation come back as this one keeps 
   // Of a build before source blocks.
   expect(second.sourceBlocks()).toEqual([]);
   second.close();
+});
+
+test("diverted bans of a build before scrub nodes come back as this one keeps them", () => {
+  const path = join(dir, "state.db");
+  new StateDatabase(dir).close();
+  const raw = new Database(path);
+  const diverted = divertedBan({ target: "192.0.2.9" });
+  const { route } = diverted.measure as DivertMeasure;
+  for (const record of [ban, { ...diverted, measure: { kind: "divert", route } }]) {
+    raw.query("INSERT INTO bans (id, started_at, record) VALUES (?1, 1, ?2)").run(record.id, JSON.stringify(record));
+  }
+  raw.run("PRAGMA user_version = 3");
+  raw.close();
+  const state = new StateDatabase(dir);
+  expect(state.bans()).toEqual([ban, diverted]);
+  state.close();
 });

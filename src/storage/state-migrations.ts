@@ -3,7 +3,7 @@ import type { Database } from "bun:sqlite";
 
 type Json = Record<string, unknown>;
 
-export const SCHEMA_VERSION = 3;
+export const SCHEMA_VERSION = 4;
 
 export const SOURCE_BLOCKS = `
   CREATE TABLE source_blocks (
@@ -15,6 +15,7 @@ export const SOURCE_BLOCKS = `
 const MIGRATIONS: Readonly<Record<number, (db: Database) => void>> = {
   1: (db) => rewriteBans(db, escalatingBan),
   2: (db) => db.run(SOURCE_BLOCKS),
+  3: (db) => rewriteBans(db, scrubbedBan),
 };
 
 /** Whether the file can be brought to this build's version. */
@@ -43,6 +44,13 @@ function escalatingBan({ route, attackId, ...ban }: Json): Json {
     holdUntil: null,
     countedFrom: ban["startedAt"],
   };
+}
+
+/** A divert had a route alone. */
+function scrubbedBan({ measure, ...ban }: Json): Json {
+  const { kind } = measure as Json;
+  const rules = { kind: "flowspec", rules: [], matchesAll: false, localPref: 0, basis: "" };
+  return { ...ban, measure: kind === "divert" ? { ...(measure as Json), node: null, rules } : measure };
 }
 
 function rewriteBans(db: Database, change: (record: Json) => Json): void {

@@ -4,6 +4,7 @@ import type { Route } from "../../src/http/route.ts";
 import { ACME_HOST, admitCallers, as, bearer, type Caller, OTHER_HOST, OUTSIDE_HOST } from "../fixtures/callers.ts";
 import { address } from "../fixtures/host-rows.ts";
 import { TestServer } from "../fixtures/http.ts";
+import { scrubbing } from "../fixtures/scrubbing.ts";
 import { attack } from "../fixtures/views.ts";
 
 const ROLE = "this token's role may not perform this action";
@@ -22,6 +23,9 @@ interface Row {
 
 const READ = { viewer: 200, operator: 200, agent: ROLE, tenantViewer: 200, tenantOperator: 200 } as const;
 const COMMAND = { viewer: ROLE, operator: 200, agent: ROLE, tenantViewer: ROLE, tenantOperator: 200 } as const;
+
+/** A node's, and an admin's to look at what a node sees. */
+const NODE = { viewer: ROLE, operator: 200, agent: 200, tenantViewer: ROLE, tenantOperator: UNSCOPED } as const;
 
 const PAIR = { source: OUTSIDE_HOST, victim: ACME_HOST } as const;
 
@@ -49,6 +53,13 @@ const MATRIX: Readonly<Record<string, Row>> = {
     body: PAIR,
     answers: { ...COMMAND, operator: 404, tenantOperator: 404 },
   },
+  "GET /api/v1/dataplane/rules": { answers: NODE },
+  "POST /api/v1/dataplane/nodes/:name/report": {
+    path: "/api/v1/dataplane/nodes/scrub1/report",
+    body: { version: "1" },
+    answers: { ...NODE, operator: 204, agent: 204 },
+  },
+  "GET /api/v1/dataplane/nodes": { answers: { ...READ, tenantViewer: UNSCOPED, tenantOperator: UNSCOPED } },
   "POST /api/v1/config/reload": { answers: { ...COMMAND, tenantOperator: UNSCOPED } },
 };
 
@@ -60,6 +71,7 @@ let server: TestServer;
 beforeAll(() => {
   server = TestServer.started();
   admitCallers(server);
+  server.service.scrub.reconfigure(scrubbing({ name: "scrub1" }));
   server.service.attacksView = { active: [{ attack: attack({ target: address(OTHER_HOST) }), ban: null }], recent: [] };
 });
 afterAll(() => server.http.stop());
@@ -107,7 +119,7 @@ describe.each(Object.entries(MATRIX))("%s", (line, { answers, isStream }) => {
     const answer = await ask(line, as(caller));
     if (typeof expected === "number") {
       expect(answer.status).toBe(expected);
-      await (isStream === true ? answer.body?.cancel() : answer.json());
+      await (isStream === true ? answer.body?.cancel() : answer.text());
     } else {
       expect([answer.status, await answer.json()]).toEqual([403, { error: expected }]);
       expect(server.service.calls).toEqual([]);
@@ -118,7 +130,7 @@ describe.each(Object.entries(MATRIX))("%s", (line, { answers, isStream }) => {
     if (!line.startsWith("GET ")) return;
     const head = line.replace("GET ", "HEAD ");
     expect((await fetch(server.base + pathOf(line), { method: "HEAD" })).status).toBe(401);
-    expect((await ask(head, as("agent"))).status).toBe(403);
+    expect((await ask(head, as("agent"))).status).toBe(answers.agent === ROLE ? 403 : 200);
   });
 });
 

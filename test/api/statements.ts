@@ -1,6 +1,6 @@
 /**
  * What the interface says, as far as the service does it: each statement by the words that the names of its tests begin
- * with. Those of the scrub and edge channels come with their channels.
+ * with. Those of the edge channel come with it.
  */
 
 export const STATEMENTS: ReadonlyMap<string, readonly string[]> = new Map([
@@ -32,6 +32,12 @@ export const STATEMENTS: ReadonlyMap<string, readonly string[]> = new Map([
     "available, event_time, action, result, operator, role, tenant, target, target_type, reason, source, ban_state, dry_run",
   ),
   rows("2.8", "source and victim, created_at and expires_at, dry_run, reason, there is no other field"),
+  rows(
+    "2.9",
+    "version is 1, a ban has target, it lists every active diverted victim, flowspec, dry_run marks, expires_at",
+    "the same content is the same bytes",
+  ),
+  rows("2.10", "the report, the inventory"),
   rows("3.1", "from none to active, from none to rejected"),
   rows("3.2", "an attack that ends moves"),
   rows(
@@ -63,6 +69,11 @@ export const STATEMENTS: ReadonlyMap<string, readonly string[]> = new Map([
     '409 for {"victim":"192.0.2.1"}: victim is outside configured networks',
     '409 for {"source":"198.51.100.53"}: source is in the data plane allowlist',
     '409 for {"source":"203.0.113.9"}: source is inside the protected networks',
+  ),
+  rows(
+    "4.5",
+    "GET /api/v1/dataplane/rules, a token bound to a node, a reload ends a parked poll, only agent tokens stamp presence",
+    "POST /api/v1/dataplane/nodes/{name}/report, GET /api/v1/dataplane/nodes, scrub polls have the two caps",
   ),
   ["5", ["5.1", "5.2", "5.3", "5.4", "5.5", "5.6", "5.7", "5.8", "5, roles and tenants:"]],
   rows("7", "400, 401, 403, 404, 409, 413, 415, 502, 503"),

@@ -1,0 +1,106 @@
+/** The scrub-node channel (interface 4.5): the poll for rules, the report, and the inventory. */
+import { Type } from "@sinclair/typebox";
+import type { ScrubNodes, ScrubNodeView } from "../../scrub/scrub-nodes.ts";
+import { emptyAnswer, jsonBlobAnswer } from "../answer.ts";
+import { JsonArray } from "../json-array.ts";
+import type { CommandRoute, ReadRoute } from "../route.ts";
+import type { RulePolls } from "../rule-polls.ts";
+import { type Reader, type Slicing, TablePass } from "../table-pass.ts";
+import { RuleDocumentWire } from "../wire/scrub-document.ts";
+import {
+  ScrubInventoryWire,
+  type ScrubReportWire,
+  scrubNodeToWire,
+  scrubReportCheck,
+  scrubReportOf,
+} from "../wire/scrub-node.ts";
+
+const UNKNOWN_NODE = { text: "There is no such scrub node." };
+
+export function rulesRoute(polls: RulePolls): ReadRoute {
+  return {
+    name: "rules",
+    method: "GET",
+    path: "/api/v1/dataplane/rules",
+    access: "agent_or_unscoped_operator",
+    node: "query",
+    about: {
+      summary:
+        "What scrub nodes are to drop of diverted traffic, for as long as it takes to change: with If-None-Match equal to the " +
+        "ETag the answer waits for that, 30 s at most",
+      query: {
+        node: {
+          text:
+            "The scrub node that asks, which counts as alive by that if its token is an agent's. A token that is bound to " +
+            "a node must give it. Match fields beyond src_port, dst_port, tcp_flags and fragment are only in the rules of nodes " +
+            "whose report says that they know them.",
+          schema: Type.String(),
+        },
+      },
+      answers: {
+        200: { text: "The document, with its ETag.", schema: RuleDocumentWire },
+        304: { text: "It is still the same.", schema: null },
+        404: UNKNOWN_NODE,
+        429: { text: "Too many polls are parked; with Retry-After." },
+      },
+    },
+    handle: (call) => polls.poll(call),
+  };
+}
+
+export function scrubReportRoute(nodes: ScrubNodes): CommandRoute<ScrubReportWire> {
+  return {
+    name: "scrub_report",
+    method: "POST",
+    path: "/api/v1/dataplane/nodes/:name/report",
+    access: "agent_or_unscoped_operator",
+    node: "path",
+    checkPath: ({ params }) => (nodes.has(params["name"] ?? "") ? null : { kind: "unknown_scrub_node" }),
+    body: scrubReportCheck,
+    bodyName: "report",
+    about: {
+      summary: "What a scrub node says of itself, shown in the inventory; keys that are not known are kept",
+      answers: { 204: { text: "Stored.", schema: null }, 404: UNKNOWN_NODE },
+    },
+    handle: ({ params }, report) => {
+      nodes.report(params["name"] ?? "", scrubReportOf(report));
+      return emptyAnswer();
+    },
+  };
+}
+
+export function scrubNodesRoute(nodes: ScrubNodes, slicing: Slicing): ReadRoute {
+  const views = new TablePass(() => nodes.views(), slicing);
+  return {
+    name: "scrub_nodes",
+    method: "GET",
+    path: "/api/v1/dataplane/nodes",
+    access: "viewer",
+    unscopedOnly: true,
+    about: {
+      summary: "The configured scrub nodes: whether they poll, what is diverted to them, and what they reported last",
+      answers: { 200: { text: "The inventory, in the order of the configuration.", schema: ScrubInventoryWire } },
+    },
+    handle: async () => jsonBlobAnswer(await views.read("all", () => new InventoryReader(nodes.staleAfterSeconds))),
+  };
+}
+
+class InventoryReader implements Reader<ScrubNodeView> {
+  readonly #staleAfterSeconds: number;
+  readonly #array = new JsonArray();
+  #count = 0;
+
+  constructor(staleAfterSeconds: number) {
+    this.#staleAfterSeconds = staleAfterSeconds;
+  }
+
+  see(view: ScrubNodeView): void {
+    this.#array.add(scrubNodeToWire(view));
+    this.#count++;
+  }
+
+  answer(): Blob {
+    const head = `{"nodes_total":${this.#count},"stale_after_seconds":${this.#staleAfterSeconds},"nodes":`;
+    return new Blob([head, ...this.#array.parts(), "}"]);
+  }
+}

@@ -1,0 +1,52 @@
+/** The scrub rule document (interface 2.9; choices, section 5), as canonical text: the same content, the same bytes. */
+import { type Static, Type } from "@sinclair/typebox";
+import { ruleToWire } from "../../mitigation/rule.ts";
+import type { DocumentBan, RuleDocument } from "../../scrub/rule-documents.ts";
+import { Method } from "./ban.ts";
+import { FlowspecWire } from "./rule.ts";
+import { Timestamp, timestamp } from "./timestamp.ts";
+
+const closed = { additionalProperties: false } as const;
+
+const DocumentBanWire = Type.Object(
+  {
+    target: Type.String(),
+    prefix: Type.String(),
+    method: Method,
+    /** Of a virtual ban, whose rules a node never enforces. Absent else. */
+    dry_run: Type.Optional(Type.Literal(true)),
+    expires_at: Timestamp,
+    /** Absent: nothing is known that tells the attack from the rest, or nothing that the node understands. */
+    flowspec: Type.Optional(FlowspecWire),
+  },
+  closed,
+);
+
+export const RuleDocumentWire = Type.Object({ version: Type.Literal(1), bans: Type.Array(DocumentBanWire) }, closed);
+
+/** Written once for a ban as it is: of thousands one changes at a time. */
+const TEXTS = new WeakMap<DocumentBan, string>();
+
+export function ruleDocumentText({ bans }: RuleDocument): string {
+  return `{"version":1,"bans":[${bans.map(banText).join()}]}`;
+}
+
+function banText(ban: DocumentBan): string {
+  let text = TEXTS.get(ban);
+  if (text === undefined) {
+    text = JSON.stringify(banToWire(ban));
+    TEXTS.set(ban, text);
+  }
+  return text;
+}
+
+function banToWire({ ban, expiresAt, forms: { rules } }: DocumentBan): Static<typeof DocumentBanWire> {
+  return {
+    target: ban.target,
+    prefix: ban.prefix.text,
+    method: ban.method,
+    ...(ban.dryRun ? { dry_run: true } : {}),
+    expires_at: timestamp(expiresAt),
+    ...(rules.length === 0 ? {} : { flowspec: rules.map(ruleToWire) }),
+  };
+}

@@ -1,0 +1,107 @@
+/** What a scrub node reports of itself, and the inventory of them all (interface 2.10; choices, section 3). */
+import { type Static, Type } from "@sinclair/typebox";
+import { REPORT_DEPTH_MAX } from "../../limits.ts";
+import type { ScrubNodeView, ScrubReport } from "../../scrub/scrub-nodes.ts";
+import { type FieldCheck, fieldCheck } from "../fields.ts";
+import { omitNulls } from "./omit-nulls.ts";
+import { Timestamp, timestamp } from "./timestamp.ts";
+
+const closed = { additionalProperties: false } as const;
+const total = Type.Optional(Type.Number({ minimum: 0 }));
+
+/** Keys that it does not know are kept as they come. */
+export const ScrubReportWire = Type.Object({
+  version: Type.Optional(Type.String()),
+  xdp_mode: Type.Optional(Type.String()),
+  dry_run: Type.Optional(Type.Boolean()),
+  load_pps: total,
+  load_mbps: total,
+  dropped_packets: total,
+  dropped_bytes: total,
+  rules_etag: Type.Optional(Type.String()),
+  /** Match fields of rules beyond the first version's that it knows: `port_ranges`, `tcp_flags_unset`, `packet_length`. */
+  capabilities: Type.Optional(Type.Array(Type.String())),
+});
+export type ScrubReportWire = Static<typeof ScrubReportWire>;
+
+const fields = fieldCheck(ScrubReportWire);
+
+/** Nested without end it could be taken, but not be given back. */
+export const scrubReportCheck: FieldCheck<ScrubReportWire> = {
+  schema: fields.schema,
+  check: (value) =>
+    isNestedDeeper(value, REPORT_DEPTH_MAX)
+      ? { kind: "invalid_body", detail: `nested deeper than ${REPORT_DEPTH_MAX} levels` }
+      : fields.check(value),
+};
+
+export function scrubReportOf(wire: ScrubReportWire): ScrubReport {
+  return { wire, loadMbps: wire.load_mbps ?? null, capabilities: wire.capabilities ?? [] };
+}
+
+/** Level by level, since the call stack is not endless either. */
+function isNestedDeeper(value: unknown, levels: number): boolean {
+  let containers: object[] = [value].filter(isContainer);
+  for (let level = 1; containers.length > 0; level++) {
+    if (level > levels) return true;
+    containers = containers.flatMap((container): unknown[] => Object.values(container)).filter(isContainer);
+  }
+  return false;
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
+const ScrubNodeWire = Type.Object(
+  {
+    name: Type.String(),
+    next_hop: Type.Optional(Type.String()),
+    next_hop6: Type.Optional(Type.String()),
+    capacity_mbps: Type.Optional(Type.Number()),
+    /** Absent: it takes the traffic of all. */
+    hostgroups: Type.Optional(Type.Array(Type.String())),
+    alive: Type.Boolean(),
+    /** A poll of it is parked now. */
+    holding: Type.Boolean(),
+    /** When a poll of it began or ended last. Absent: not since the service started. */
+    last_seen: Type.Optional(Timestamp),
+    /** Diverted to it. */
+    active_bans: Type.Integer({ minimum: 0 }),
+    /** Beyond the interface: rules that it gets in several simpler ones, and rules that it does not get, since its last report does not say that it would understand them. Absent: none. */
+    split_rules: Type.Optional(Type.Integer({ minimum: 1 })),
+    left_out_rules: Type.Optional(Type.Integer({ minimum: 1 })),
+    /** The last one, as it came. */
+    report: Type.Optional(ScrubReportWire),
+    reported_at: Type.Optional(Timestamp),
+  },
+  closed,
+);
+
+export const ScrubInventoryWire = Type.Object(
+  {
+    nodes_total: Type.Integer({ minimum: 0 }),
+    stale_after_seconds: Type.Integer({ minimum: 1 }),
+    nodes: Type.Array(ScrubNodeWire),
+  },
+  closed,
+);
+
+export function scrubNodeToWire(view: ScrubNodeView): Static<typeof ScrubNodeWire> {
+  const { node, report, lastSeenAt } = view;
+  return omitNulls({
+    name: node.name,
+    next_hop: node.nextHop,
+    next_hop6: node.nextHop6,
+    capacity_mbps: node.capacityMbps,
+    hostgroups: node.hostgroups === null ? null : [...node.hostgroups],
+    alive: view.liveness === "alive",
+    holding: view.isHolding,
+    last_seen: lastSeenAt === null ? null : timestamp(lastSeenAt),
+    active_bans: view.activeBans,
+    split_rules: view.splitRules || null,
+    left_out_rules: view.leftOutRules || null,
+    report: report?.wire ?? null,
+    reported_at: report === null ? null : timestamp(report.reportedAt),
+  });
+}

@@ -1,0 +1,118 @@
+import { describe, expect, test } from "bun:test";
+import { address } from "../../test/fixtures/host-rows.ts";
+import { RULE_FORMS_MAX } from "../limits.ts";
+import { type Rule, ruleToWire, wideRule } from "../mitigation/rule.ts";
+import { hostPrefix } from "../net/prefix.ts";
+import { formsOf, RULE_CAPABILITIES, type RuleCapability, understandingKey, understandingOf } from "./rule-forms.ts";
+
+const EVERYTHING = understandingOf(RULE_CAPABILITIES);
+const FIRST = understandingOf([]);
+const wide = wideRule(hostPrefix(address("192.0.2.1")), { kind: "discard" });
+const rule = (changes: Partial<Rule>): Rule => ({ ...wide, protocol: 17, ...changes });
+const ports = (from: number, to = from) => ({ from, to });
+
+/** As a node of the first version reads it: fields that it does not know are not there, and a zero is anything. */
+function readByFirstVersion(wire: object): object {
+  const known = ["dst", "src", "proto", "src_port", "dst_port", "tcp_flags", "fragment", "action", "rate_bytes"];
+  return Object.fromEntries(Object.entries(wire).filter(([key, value]) => known.includes(key) && Boolean(value)));
+}
+
+describe("whoever understands the first version alone", () => {
+  test.each<[string, Partial<Rule>]>([
+    ["a protocol", {}],
+    ["a port", { sourcePorts: [ports(53)] }],
+    [
+      "both ports and flags that are set",
+      { sourcePorts: [ports(1)], destinationPorts: [ports(65_535)], tcpFlags: { set: 2, unset: 0 } },
+    ],
+    ["fragments", { fragment: true }],
+    ["a limit", { action: { kind: "rate_limit", bytesPerSecond: 1000 } }],
+  ])("gets %s as it is", (_, changes) => {
+    const forms = formsOf([rule(changes)], FIRST);
+    expect(forms).toEqual({ rules: [rule(changes)], split: 0, leftOut: 0 });
+    for (const wire of forms.rules.map(ruleToWire)) expect<object>(readByFirstVersion(wire)).toEqual(wire);
+  });
+
+  test("gets few ports one by one, each with the whole rate of a limit", () => {
+    const action = { kind: "rate_limit", bytesPerSecond: 1000 } as const;
+    const forms = formsOf(
+      [rule({ action, sourcePorts: [ports(53), ports(123, 124)], destinationPorts: [ports(80)] })],
+      FIRST,
+    );
+    expect(forms).toMatchObject({ split: 1, leftOut: 0 });
+    expect<object[]>(forms.rules.map(ruleToWire)).toEqual(
+      [53, 123, 124].map((port) => ({
+        dst: "192.0.2.1/32",
+        proto: 17,
+        src_port: port,
+        dst_port: 80,
+        action: "rate_limit",
+        rate_bytes: 1000,
+      })),
+    );
+  });
+
+  test.each([
+    [RULE_FORMS_MAX - 1, RULE_FORMS_MAX - 1],
+    [RULE_FORMS_MAX, RULE_FORMS_MAX],
+    [RULE_FORMS_MAX + 1, 0],
+  ])("gets %d ports as %d rules", (count, expected) => {
+    expect(formsOf([rule({ destinationPorts: [ports(1000, 999 + count)] })], FIRST).rules).toHaveLength(expected);
+  });
+
+  test("gets no more rules for ports of both ends together", () => {
+    const both = (count: number) => rule({ sourcePorts: [ports(1, 4)], destinationPorts: [ports(1, count)] });
+    expect(formsOf([both(4)], FIRST).rules).toHaveLength(16);
+    expect(formsOf([both(5)], FIRST)).toEqual({ rules: [], split: 0, leftOut: 1 });
+  });
+
+  test.each<[string, Partial<Rule>]>([
+    ["a length", { packetLength: { min: 100, max: 200 } }],
+    ["flags that must be absent", { protocol: 6, tcpFlags: { set: 2, unset: 16 } }],
+    ["no flags at all", { protocol: 6, tcpFlags: { set: 0, unset: 63 } }],
+    ["any flags", { protocol: 6, tcpFlags: { set: 0, unset: 0 } }],
+    ["all ports but one", { sourcePorts: [ports(0, 52), ports(54, 65_535)] }],
+    ["port 0, which would be any", { sourcePorts: [ports(0)] }],
+    ["port 0 among others", { sourcePorts: [ports(0, 3)] }],
+    ["protocol 0, which would be any", { protocol: 0 }],
+    ["all but fragments, which would be anything", { fragment: false }],
+  ])("gets no rule that is narrowed by %s: it would drop more than was meant", (_, changes) => {
+    expect(formsOf([rule(changes)], FIRST)).toEqual({ rules: [], split: 0, leftOut: 1 });
+  });
+});
+
+describe("whoever understands", () => {
+  test.each<[RuleCapability, Partial<Rule>]>([
+    ["port_ranges", { sourcePorts: [ports(0, 52), ports(54, 65_535)] }],
+    ["port_ranges", { destinationPorts: [ports(0)] }],
+    ["tcp_flags_unset", { tcpFlags: { set: 2, unset: 16 } }],
+    ["tcp_flags_unset", { tcpFlags: { set: 0, unset: 63 } }],
+    ["packet_length", { packetLength: { min: 1, max: 2 } }],
+  ])("%s gets the rule as it is", (capability, changes) => {
+    const only = rule(changes);
+    expect(formsOf([only], understandingOf([capability]))).toEqual({ rules: [only], split: 0, leftOut: 0 });
+    const others = RULE_CAPABILITIES.filter((other) => other !== capability);
+    expect(formsOf([only], understandingOf(others)).rules).not.toContain(only);
+  });
+
+  test("everything still gets no zero that would be read as anything", () => {
+    expect(formsOf([rule({ protocol: 0 }), rule({ fragment: false })], EVERYTHING)).toMatchObject({ leftOut: 2 });
+    const [wire] = formsOf([rule({ sourcePorts: [ports(0)] })], EVERYTHING).rules.map(ruleToWire);
+    expect(wire).toMatchObject({ src_ports: [{ from: 0, to: 0 }] });
+    expect(wire).not.toHaveProperty("src_port");
+  });
+});
+
+test("several rules are told of together", () => {
+  const rules = [rule({}), rule({ sourcePorts: [ports(1, 2)] }), rule({ packetLength: { min: 1, max: 2 } })];
+  expect(formsOf(rules, FIRST)).toMatchObject({ rules: { length: 3 }, split: 1, leftOut: 1 });
+});
+
+test("what is understood is known again in any order, and what nobody knows is nothing", () => {
+  const keys = [
+    ["packet_length", "port_ranges"],
+    ["port_ranges", "x", "packet_length", "packet_length"],
+  ].map((names) => understandingKey(understandingOf(names)));
+  expect(new Set(keys).size).toBe(1);
+  expect(understandingKey(understandingOf(["x"]))).toBe(understandingKey(FIRST));
+});
