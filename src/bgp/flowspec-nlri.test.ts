@@ -87,6 +87,7 @@ describe("a rule is sent", () => {
     ["invalid port range", rule({ sourcePorts: [port(2, 1)] })],
     ["invalid port range", rule({ destinationPorts: [port(0, 65536)] })],
     ["invalid TCP flags", rule({ tcpFlags: { set: 256, unset: 0 } })],
+    ["TCP flags that ask for no flag", rule({ tcpFlags: { set: 0, unset: 0 } })],
     ["invalid packet length", rule({ packetLength: { min: 10, max: 9 } })],
     ["invalid rate 0", rule({ action: { kind: "rate_limit", bytesPerSecond: 0 } })],
     ["invalid rate Infinity", rule({ action: { kind: "rate_limit", bytesPerSecond: Infinity } })],

@@ -96,6 +96,8 @@ export function ruleProblem(rule: Rule): string | null {
   if (![...rule.sourcePorts, ...rule.destinationPorts].every(isRange)) return "invalid port range";
   const flags = tcpFlags === null ? [] : [tcpFlags.set, tcpFlags.unset];
   if (!flags.every((bits) => isWhole(bits, 0, 255))) return "invalid TCP flags";
+  // No component says that a packet has flags at all; without one the rule would take in all other packets too.
+  if (tcpFlags?.set === 0 && tcpFlags.unset === 0) return "TCP flags that ask for no flag";
   if (packetLength !== null && !isRange({ from: packetLength.min, to: packetLength.max }))
     return "invalid packet length";
   if (action.kind === "rate_limit" && !(action.bytesPerSecond > 0 && action.bytesPerSecond < Infinity)) {
