@@ -375,6 +375,16 @@ describe("a victim that is hit again soon after its ban", () => {
     expect([...after.engine.active.values()]).toMatchObject([{ repeat: 5, holdUntil: last + 302_000 }]);
   });
 
+  test("does not when it was policy that ended the ban", () => {
+    const { engine } = harness(under({ ban: repeating }));
+    engine.attacksChanged([started(attackOn(victim, "a"))], 0);
+    engine.reconfigure(policy({ ...under({ ban: repeating }), isWhitelisted: () => true }), 1000);
+    expect(engine.active.size).toBe(0);
+    engine.reconfigure(policy(under({ ban: repeating })), 2000);
+    engine.attacksChanged([lasts(attackOn(victim, "a"))], 2000);
+    expect([...engine.active.values()]).toMatchObject([{ repeat: 0, holdUntil: null }]);
+  });
+
   test("starts anew after an operator's unban, and an order is no repetition", () => {
     const { engine } = harness(under({ ban: repeating }));
     engine.attacksChanged([started(attackOn(victim, "a"))], 0);

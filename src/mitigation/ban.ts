@@ -55,9 +55,10 @@ export interface Ban {
 /** What is to be done, of everything that can be done. */
 export type Plan = Pick<Ban, "step" | "method" | "measure" | "fallback">;
 
-/** The reasons of a ban that an operator lifted, and of one whose attack is over. */
+/** The reasons of a ban that an operator lifted, of one whose attack is over, and of one whose time is. */
 export const MANUAL_UNBAN = "manual unban";
 export const ATTACK_ENDED = "attack ended";
+export const TTL_EXPIRED = "ttl expired";
 
 /** What others want to hear of a ban, also when it is only pushed on; `previous` is null for a new one. */
 export interface BanChange {
@@ -143,7 +144,7 @@ function attackEnded(ban: Ban, attackId: string, wallMs: number): Ban {
 }
 
 function afterTime(ban: Ban, wallMs: number): Ban {
-  return wallMs >= ban.expiresAt ? withdraw(ban, "ttl expired", wallMs) : endIfOver(ban, wallMs);
+  return wallMs >= ban.expiresAt ? withdraw(ban, TTL_EXPIRED, wallMs) : endIfOver(ban, wallMs);
 }
 
 /** Nobody asks for it any more, and it need not be held either. */

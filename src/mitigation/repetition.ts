@@ -4,7 +4,7 @@
  * while, each time twice as long. Pure.
  */
 import type { GroupBanConfig } from "../config/mitigation-section.ts";
-import { type Ban, MANUAL_UNBAN } from "./ban.ts";
+import { ATTACK_ENDED, type Ban, MANUAL_UNBAN, TTL_EXPIRED } from "./ban.ts";
 
 export type Repetition = Pick<Ban, "repeat" | "holdUntil">;
 
@@ -12,9 +12,9 @@ export type Repetition = Pick<Ban, "repeat" | "holdUntil">;
 export function repetitionOf(last: Ban | null, config: GroupBanConfig, wallMs: number): Repetition {
   const isRepeated =
     last !== null &&
-    // An order, and what an operator lifted, say nothing of how an attack goes on.
+    // An order, and what people or a reload ended, or the loss of all scrub nodes, say nothing of how an attack goes on.
     !last.manual &&
-    last.reason !== MANUAL_UNBAN &&
+    (last.reason === ATTACK_ENDED || last.reason === TTL_EXPIRED) &&
     endedWithin(last, config.repeatWindowSeconds, wallMs);
   if (!isRepeated) return { repeat: 0, holdUntil: null };
   const repeat = last.repeat + 1;
