@@ -4,6 +4,7 @@
  */
 import { DYNAMIC_RULES_PER_DESTINATION } from "../limits.ts";
 import type { Ban } from "./ban.ts";
+import { scrubRules } from "./measure.ts";
 import { type Rule, ruleText, wideRule } from "./rule.ts";
 
 export interface KernelRule {
@@ -74,8 +75,9 @@ function wantedRules({ state, dryRun, measure, prefix }: Ban): readonly Rule[] {
     case "blackhole":
       return [wideRule(prefix, { kind: "discard" })];
     case "divert":
+      return scrubRules(measure);
     case "flowspec":
-      return "rules" in measure ? measure.rules : [];
+      return measure.rules;
     default:
       return measure satisfies never;
   }

@@ -48,6 +48,14 @@ export function routesOf(measure: Measure, prefix: Prefix): readonly Route[] {
   }
 }
 
+/**
+ * What is dropped of diverted traffic. Where nothing narrower was found than all of it, nothing: that would take from the
+ * victim what it is scrubbed to give back.
+ */
+export function scrubRules({ rules }: DivertMeasure): readonly Rule[] {
+  return rules.matchesAll ? [] : rules.rules;
+}
+
 /** Made once for a measure: whoever compares routes knows them again. */
 const FLOWSPEC_ROUTES = new WeakMap<FlowspecMeasure, readonly Route[]>();
 

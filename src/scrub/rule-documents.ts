@@ -3,7 +3,7 @@
  * same for all nodes, so that a victim can move to another node without a gap, but for rules that not all understand.
  */
 import type { Ban } from "../mitigation/ban.ts";
-import type { DivertMeasure } from "../mitigation/measure.ts";
+import { type DivertMeasure, scrubRules } from "../mitigation/measure.ts";
 import type { Rule } from "../mitigation/rule.ts";
 import { addressOrder } from "../net/address.ts";
 import { formsOf, type RuleForms, type Understanding, understandingKey } from "./rule-forms.ts";
@@ -92,12 +92,9 @@ function toldExpiry({ expiresAt }: Ban): number {
   return Math.ceil(expiresAt / EXPIRY_STEP_MS) * EXPIRY_STEP_MS;
 }
 
-/**
- * Of what is known of the attack. Where nothing narrower was found than all traffic, the node is told nothing: it would
- * take from the victim all that it is there to give back.
- */
-function toldRules({ measure: { rules } }: Diverted): readonly Rule[] {
-  return rules.matchesAll ? [] : rules.rules.filter(({ destination }) => destination !== null);
+/** Traffic that the victim sends does not come by a scrubber. */
+function toldRules({ measure }: Diverted): readonly Rule[] {
+  return scrubRules(measure).filter(({ destination }) => destination !== null);
 }
 
 function isSameContent(a: Diverted, b: Diverted): boolean {
