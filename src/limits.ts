@@ -85,6 +85,10 @@ export const STALE_SECONDS_MAX = 3600;
 export const REPORT_DEPTH_MAX = 32;
 /** Rules of one port each that stand for one with ranges of ports, for a scrub node that knows no ranges. */
 export const RULE_FORMS_MAX = 16;
+/** Bytes of a rule document that a scrub node takes: all bans that there can be, with all their rules. */
+export const RULE_DOCUMENT_BYTES_MAX = 32 * 1024 * 1024;
+/** Bytes of a scrub node's configuration file. */
+export const SCRUB_CONFIG_BYTES_MAX = 1024 * 1024;
 /** Recipients of one mail. */
 export const NOTIFY_RECIPIENTS_MAX = 32;
 /** History: time range, ms; buckets in it; and seconds of one. */

@@ -4,25 +4,32 @@ import { parseArgs } from "node:util";
 import { checkConfig } from "./config/check.ts";
 import { ConfigError, loadConfigOrThrow } from "./config/load.ts";
 import { loadAddon } from "./dataplane/addon.ts";
+import { dataplaneStatus } from "./dataplane-status.ts";
 import { openOrigins, originFindings } from "./geo/origins.ts";
 import { replay } from "./replay.ts";
 import { suggest } from "./replay-suggest.ts";
+import { scrub } from "./scrub-node.ts";
 import { serve } from "./serve.ts";
 import { readEnvFile } from "./system/env-file.ts";
 import { processEnvironment } from "./system/environment.ts";
 import { VERSION } from "./version.ts";
 
 const DEFAULT_CONFIG = "/etc/floodwall/floodwall.yaml";
+const DEFAULT_SCRUB_CONFIG = "/etc/floodwall/scrub.yaml";
 const USAGE = `usage:
   floodwall serve [--config FILE]            run the service (default ${DEFAULT_CONFIG})
+  floodwall scrub [--config FILE]            run the agent of a scrub node (default ${DEFAULT_SCRUB_CONFIG})
   floodwall check FILE                       every error of a configuration with its line, then warnings
+  floodwall dataplane status [--config FILE] what XDP drops on this machine, whether or not a service runs; of the
+    --json                                   configuration (of either role) only dataplane.pin_path is taken
   floodwall replay CAPTURE [--config FILE]   what would have happened, from a capture file
     --suggest   thresholds and a baseline for normal traffic like this, and the false alarms of each choice
     --json      as JSON Lines: an event each as in the webhook, with the rows of the API, then a summary;
                 with --suggest one JSON document
   floodwall version
 exit codes: 0 done; 1 not done, the reason is on standard error; 2 wrong usage;
-  3 the capture is damaged: what came before that is told`;
+  3 the capture is damaged: what came before that is told;
+  of dataplane status 0 healthy, 3 no program on an interface, 4 nothing is there, 5 of another version`;
 
 /** The command line cannot be obeyed. */
 class UsageError extends Error {}
@@ -48,18 +55,27 @@ async function run(argv: readonly string[]): Promise<number> {
     console.log(USAGE);
     return 0;
   }
-  if (json && role !== "replay") throw new UsageError("--json goes with replay alone");
+  if (json && role !== "replay" && role !== "dataplane") {
+    throw new UsageError("--json goes with replay and dataplane status alone");
+  }
   if (isSuggesting && role !== "replay") throw new UsageError("--suggest goes with replay alone");
   switch (role) {
     case "serve":
       expectOperands(operands, []);
-      return serve(config);
+      return serve(config ?? DEFAULT_CONFIG);
+    case "scrub":
+      expectOperands(operands, []);
+      return scrub(config ?? DEFAULT_SCRUB_CONFIG);
+    case "dataplane":
+      if (operands[0] !== "status") throw new UsageError("dataplane knows one command, status");
+      expectOperands(operands, ["status"]);
+      return dataplaneStatus({ configPath: config ?? null, format: json ? "json" : "text", print: console.log });
     case "check":
       return check(expectOperands(operands, ["FILE"]));
     case "replay":
       return replayCapture({
         capture: expectOperands(operands, ["CAPTURE"]),
-        configPath: config,
+        configPath: config ?? DEFAULT_CONFIG,
         format: json ? "json" : "text",
         isSuggesting,
       });
@@ -109,7 +125,7 @@ async function replayCapture({ capture, configPath, format, isSuggesting }: Repl
 function parse(argv: readonly string[]) {
   try {
     const options = {
-      config: { type: "string", default: DEFAULT_CONFIG },
+      config: { type: "string" },
       json: { type: "boolean", default: false },
       suggest: { type: "boolean", default: false },
       help: { type: "boolean", short: "h", default: false },

@@ -25,8 +25,19 @@ const NOUNS = [
   "access",
   "audit",
 ];
-/** Where the world begins. */
-const RIMS = ["http", "bgp", "dataplane", "storage", "geo", "notify", "release", "observability", "system"];
+/** Where the world begins; a scrub node's agent is a process of its own, with its own. */
+const RIMS = [
+  "scrub/agent",
+  "http",
+  "bgp",
+  "dataplane",
+  "storage",
+  "geo",
+  "notify",
+  "release",
+  "observability",
+  "system",
+];
 
 /** Packages, and the one folder that knows each. */
 const PACKAGE_HOMES: Readonly<Record<string, string>> = {
@@ -62,6 +73,7 @@ const written = [...source, ...native, ...sourceFiles("test", "bench")].filter((
 /** `src/config/load.ts` is in `config`; a file of `src` itself is in none. */
 function folderOf(path: string): string | undefined {
   const steps = path.split("/");
+  if (path.startsWith("src/scrub/agent/")) return "scrub/agent";
   return steps.length > 2 ? steps[1] : undefined;
 }
 

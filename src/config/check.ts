@@ -4,8 +4,9 @@
  */
 import type { Config } from "./config.ts";
 import type { EnvLines } from "./env-lines.ts";
-import { type LoadedConfig, loadConfig } from "./load.ts";
-import { describeProblem } from "./problem.ts";
+import { type LoadedConfig, loadConfig, parseRead, type ReadConfigFile, readConfigFile } from "./load.ts";
+import { type ConfigPath, describeProblem } from "./problem.ts";
+import { isScrubAgentFile, loadScrubAgent, scrubAgentWarnings } from "./scrub-agent-config.ts";
 import type { ReadVariable } from "./secrets.ts";
 import type { Finding } from "./shape.ts";
 import { configWarnings } from "./warnings.ts";
@@ -28,8 +29,13 @@ export type CheckedConfig =
   | { readonly kind: "valid"; readonly config: Config; readonly warnings: readonly string[] }
   | { readonly kind: "invalid"; readonly problems: readonly string[] };
 
+/** A file of the service, or one of a scrub node. */
 export function checkConfig(path: string, environment: CheckEnvironment): CheckReport {
-  const checked = readChecked(path, environment);
+  const read = readConfigFile(path);
+  const checked =
+    read.kind === "bytes" && isScrubAgentFile(read.bytes)
+      ? checkedNode(path, read, environment)
+      : checkedService(path, parseRead(read), environment);
   if (checked.kind === "valid") return { lines: [...checked.warnings, `${path}: valid`], exitCode: 0 };
   const count = checked.problems.length;
   const summary = `${path}: ${count} ${count === 1 ? "error" : "errors"}`;
@@ -37,7 +43,10 @@ export function checkConfig(path: string, environment: CheckEnvironment): CheckR
 }
 
 export function readChecked(path: string, environment: CheckEnvironment): CheckedConfig {
-  const loaded = loadConfig(path);
+  return checkedService(path, loadConfig(path), environment);
+}
+
+function checkedService(path: string, loaded: LoadedConfig, environment: CheckEnvironment): CheckedConfig {
   if (loaded.kind === "invalid") {
     return { kind: "invalid", problems: loaded.problems.map((problem) => describeProblem(path, problem)) };
   }
@@ -45,6 +54,20 @@ export function readChecked(path: string, environment: CheckEnvironment): Checke
   if (faults.length > 0) return { kind: "invalid", problems: faults };
   const { read, findings } = withEnvFile(loaded.config.api.envFile, environment);
   return { kind: "valid", config: loaded.config, warnings: warningLines(path, loaded, read, findings) };
+}
+
+type CheckedNode =
+  | Omit<Extract<CheckedConfig, { kind: "valid" }>, "config">
+  | Extract<CheckedConfig, { kind: "invalid" }>;
+
+function checkedNode(path: string, file: ReadConfigFile, environment: CheckEnvironment): CheckedNode {
+  const loaded = loadScrubAgent(file);
+  if (loaded.kind === "invalid") {
+    return { kind: "invalid", problems: loaded.problems.map((problem) => describeProblem(path, problem)) };
+  }
+  const { read, findings } = withEnvFile(loaded.config.envFile, environment, ["env_file"]);
+  const found = [...findings, ...scrubAgentWarnings(loaded.config, read)];
+  return { kind: "valid", warnings: warnedLines(path, loaded.lineOf, found) };
 }
 
 export function fileProblems(
@@ -64,7 +87,11 @@ export function warningLines(
   read: ReadVariable,
   findings: readonly Finding[] = [],
 ): string[] {
-  return [...findings, ...configWarnings(config, read)]
+  return warnedLines(path, lineOf, [...findings, ...configWarnings(config, read)]);
+}
+
+function warnedLines(path: string, lineOf: (path: ConfigPath) => number, findings: readonly Finding[]): string[] {
+  return findings
     .map((finding) => ({ ...finding, line: lineOf(finding.path) }))
     .sort((a, b) => a.line - b.line)
     .map((warning) => describeProblem(path, { ...warning, rule: `warning: ${warning.rule}` }));
@@ -74,12 +101,13 @@ export function warningLines(
 function withEnvFile(
   path: string | null,
   { read, readFile }: CheckEnvironment,
+  at: ConfigPath = ["api", "env_file"],
 ): { read: ReadVariable; findings: readonly Finding[] } {
   if (path === null) return { read, findings: [] };
   const lines = readFile(path);
   if (lines.kind === "variables") return { read: (name) => lines.variables.get(name) ?? read(name), findings: [] };
   return {
     read,
-    findings: lines.problems.map((problem) => ({ path: ["api", "env_file"], rule: `${path}: ${problem}` })),
+    findings: lines.problems.map((problem) => ({ path: at, rule: `${path}: ${problem}` })),
   };
 }

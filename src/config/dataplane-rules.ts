@@ -5,7 +5,7 @@ import type { Finding, Pruned } from "./shape.ts";
 
 type File = Pruned<ConfigFile>;
 
-export function* dataplaneInterfacesAreUnique({ dataplane }: File): Generator<Finding> {
+export function* dataplaneInterfacesAreUnique({ dataplane }: Pick<File, "dataplane">): Generator<Finding> {
   const first = new Map<string, number>();
   for (const [i, name] of (dataplane?.interfaces ?? []).entries()) {
     if (name === undefined) continue;

@@ -8,18 +8,20 @@ import { parseAddressOrPrefix } from "./text-forms.ts";
 const XdpMode = oneOf("auto", "native", "generic");
 const OnExit = oneOf("keep", "detach");
 
-export const DataplaneSection = Type.Object(
-  {
-    enabled: boolean(true),
-    interfaces: list(text("interfaceName"), CAPTURE_INTERFACES_MAX, { atLeastOne: true }),
-    xdp_mode: Type.Unsafe<Static<typeof XdpMode>>({ ...XdpMode, default: "auto" }),
-    pin_path: text("absolutePath", { default: "/sys/fs/bpf/floodwall" }),
-    on_exit: Type.Unsafe<Static<typeof OnExit>>({ ...OnExit, default: "keep" }),
-    allowlist: list(text("addressOrPrefix"), ALLOWLIST_MAX),
-    limits: Type.Object({ max_dynamic_rules: integer(8, DYNAMIC_RULES_MAX, 4096) }, withDefaults),
-  },
-  closed,
-);
+export const DEFAULT_PIN_PATH = "/sys/fs/bpf/floodwall";
+
+/** A scrub node has the same filter. */
+const FILTER_KEYS = {
+  interfaces: list(text("interfaceName"), CAPTURE_INTERFACES_MAX, { atLeastOne: true }),
+  xdp_mode: Type.Unsafe<Static<typeof XdpMode>>({ ...XdpMode, default: "auto" }),
+  pin_path: text("absolutePath", { default: DEFAULT_PIN_PATH }),
+  on_exit: Type.Unsafe<Static<typeof OnExit>>({ ...OnExit, default: "keep" }),
+  allowlist: list(text("addressOrPrefix"), ALLOWLIST_MAX),
+  limits: Type.Object({ max_dynamic_rules: integer(8, DYNAMIC_RULES_MAX, 4096) }, withDefaults),
+};
+
+export const DataplaneSection = Type.Object({ enabled: boolean(true), ...FILTER_KEYS }, closed);
+export const NodeDataplaneSection = Type.Object(FILTER_KEYS, closed);
 
 export interface DataplaneConfig {
   readonly enabled: boolean;

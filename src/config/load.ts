@@ -4,13 +4,14 @@
  */
 import { isUtf8 } from "node:buffer";
 import { closeSync, openSync, readSync } from "node:fs";
+import type { Static, TSchema } from "@sinclair/typebox";
 import { CONFIG_BYTES_MAX } from "../limits.ts";
 import { buildConfig } from "./build.ts";
 import type { Config } from "./config.ts";
 import { type ConfigPath, type ConfigProblem, describeProblem } from "./problem.ts";
 import { crossFieldFindings } from "./rules.ts";
-import type { ConfigFile } from "./schema.ts";
-import { type Finding, takeShape } from "./shape.ts";
+import { ConfigFile } from "./schema.ts";
+import { type Finding, type Pruned, takeShape } from "./shape.ts";
 import { readYaml, type YamlDocument } from "./yaml-document.ts";
 
 export type LoadedConfig =
@@ -29,14 +30,25 @@ export function loadConfigOrThrow(path: string): Config {
 }
 
 export function loadConfig(path: string): LoadedConfig {
-  let bytes: Uint8Array;
+  return parseRead(readConfigFile(path));
+}
+
+export function parseRead(read: ReadConfigFile): LoadedConfig {
+  return read.kind === "bytes" ? parseConfig(read.bytes) : read;
+}
+
+/** A file as it stands, or why it cannot be read. */
+export type ReadConfigFile =
+  | { readonly kind: "bytes"; readonly bytes: Uint8Array }
+  | Extract<LoadedConfig, { kind: "invalid" }>;
+
+export function readConfigFile(path: string): ReadConfigFile {
   try {
-    bytes = readBounded(path, CONFIG_BYTES_MAX + 1);
+    return { kind: "bytes", bytes: readBounded(path, CONFIG_BYTES_MAX + 1) };
   } catch (fault) {
     const cause = fault instanceof Error ? fault.message : String(fault);
     return { kind: "invalid", problems: [{ line: null, path: [], rule: `cannot be read: ${cause}` }] };
   }
-  return parseConfig(bytes);
 }
 
 /** Reads to the end or to the bound, so that a device or a pipe will do and none can fill the memory. */
@@ -58,25 +70,54 @@ function readBounded(path: string, bound: number): Uint8Array {
 }
 
 export function parseConfig(bytes: Uint8Array): LoadedConfig {
-  if (bytes.length > CONFIG_BYTES_MAX) return invalidAt(1, `larger than ${CONFIG_BYTES_MAX} bytes`);
+  const parsed = parseFile(bytes, SERVICE_FILE);
+  if (parsed.kind === "invalid") return parsed;
+  return { kind: "valid", config: buildConfig(parsed.file), lineOf: parsed.lineOf };
+}
+
+/** What a file is held against. */
+export interface FileForm<Schema extends TSchema> {
+  readonly schema: Schema;
+  readonly bytesMax: number;
+  readonly crossFieldFindings: (file: Pruned<Static<Schema>>) => Iterable<Finding>;
+  /** Said of an empty file. */
+  readonly required: string;
+}
+
+export type ParsedFile<File> =
+  | { readonly kind: "valid"; readonly file: File; readonly lineOf: (path: ConfigPath) => number }
+  | Extract<LoadedConfig, { kind: "invalid" }>;
+
+const SERVICE_FILE: FileForm<typeof ConfigFile> = {
+  schema: ConfigFile,
+  bytesMax: CONFIG_BYTES_MAX,
+  crossFieldFindings,
+  required: "networks and thresholds",
+};
+
+export function parseFile<Schema extends TSchema>(
+  bytes: Uint8Array,
+  { schema, bytesMax, crossFieldFindings: findingsOf, required }: FileForm<Schema>,
+): ParsedFile<Static<Schema>> {
+  if (bytes.length > bytesMax) return invalidAt(1, `larger than ${bytesMax} bytes`);
   const badLine = lineThatIsNotUtf8(bytes);
   if (badLine !== null) return invalidAt(badLine, "not UTF-8: save the file in that encoding");
 
   const document = readYaml(new TextDecoder().decode(bytes));
   if (document.value === undefined) return { kind: "invalid", problems: document.problems };
-  if (document.value === null) return invalidAt(1, "is empty: at least networks and thresholds are required");
+  if (document.value === null) return invalidAt(1, `is empty: at least ${required} are required`);
   if (typeof document.value !== "object" || Array.isArray(document.value)) {
     return invalidAt(document.lineOf([]), "must be a mapping of keys, such as `networks:`");
   }
 
-  const { file, findings } = takeShape(document.value);
-  const problems = withLines(document, [...findings, ...crossFieldFindings(file)]);
+  const { file, findings } = takeShape(schema, document.value);
+  const problems = withLines(document, [...findings, ...findingsOf(file)]);
   if (problems.length > 0) return { kind: "invalid", problems };
   // Without a finding nothing was pruned, so the file is whole.
-  return { kind: "valid", config: buildConfig(file as ConfigFile), lineOf: (path) => document.lineOf(path) };
+  return { kind: "valid", file: file as Static<Schema>, lineOf: (path) => document.lineOf(path) };
 }
 
-function invalidAt(line: number, rule: string): LoadedConfig {
+function invalidAt(line: number, rule: string): Extract<LoadedConfig, { kind: "invalid" }> {
   return { kind: "invalid", problems: [{ line, path: [], rule }] };
 }
 

@@ -1,8 +1,7 @@
 /** Holds a file against the schema, and says what is wrong in an operator's words. */
-import { FormatRegistry, type TSchema } from "@sinclair/typebox";
+import { FormatRegistry, type Static, type TSchema } from "@sinclair/typebox";
 import { Value, type ValueError, ValueErrorType } from "@sinclair/typebox/value";
 import type { ConfigPath } from "./problem.ts";
-import { ConfigFile } from "./schema.ts";
 import { FORMAT_PREFIX } from "./schema-forms.ts";
 import { TEXT_FORMS, type TextForm } from "./text-forms.ts";
 
@@ -38,11 +37,14 @@ for (const [form, rule] of Object.entries(TEXT_FORMS)) {
 }
 
 /** Fills in defaults, takes out what has the wrong shape, and says why. `value` is changed. */
-export function takeShape(value: object): { readonly file: Pruned<ConfigFile>; readonly findings: readonly Finding[] } {
-  fillDefaults(ConfigFile, value);
-  const findings = [...shapeFindings(ConfigFile, value)];
+export function takeShape<Schema extends TSchema>(
+  schema: Schema,
+  value: object,
+): { readonly file: Pruned<Static<Schema>>; readonly findings: readonly Finding[] } {
+  fillDefaults(schema, value);
+  const findings = [...shapeFindings(schema, value)];
   for (const { path } of findings) prune(value, path);
-  return { file: value, findings };
+  return { file: value as Pruned<Static<Schema>>, findings };
 }
 
 /** By hand, because TypeBox takes a list for a mapping here and a key named __proto__ for a prototype. */

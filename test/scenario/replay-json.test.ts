@@ -134,7 +134,7 @@ describe("floodwall replay --json", () => {
   test.each([
     [["replay", "--json"], "CAPTURE is missing"],
     [["replay", "a.pcap", "b.pcap", "--json"], "unexpected b.pcap"],
-    [["check", "a.yaml", "--json"], "--json goes with replay alone"],
+    [["check", "a.yaml", "--json"], "--json goes with replay and dataplane status alone"],
     [["replay", "a.pcap", "--jsom"], "Unknown option '--jsom'"],
   ])("refuses %p", (args, message) => {
     const { exitCode, errors } = floodwall(...args);

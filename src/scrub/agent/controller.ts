@@ -1,0 +1,201 @@
+/**
+ * The service as a scrub node sees it (interface 4.5): the poll for rules and the report, over HTTP. Certificates are always
+ * verified, redirects never followed, and every answer has a bound in time and size. Decides nothing.
+ */
+import { isUtf8 } from "node:buffer";
+import { RULE_DOCUMENT_BYTES_MAX } from "../../limits.ts";
+import type { Cancel, Timers } from "../../system/timers.ts";
+
+export interface ControllerOptions {
+  readonly url: URL;
+  readonly node: string;
+  /** Read for each request; null: the service has no tokens. */
+  readonly token: () => string | null;
+  /** Certificate authority in place of the system's, PEM; null: the system's. */
+  readonly authority: string | null;
+  readonly timers: Pick<Timers, "after">;
+}
+
+export type PollAnswer =
+  | {
+      readonly kind: "document";
+      readonly text: string;
+      /** With its quotes; null: it has none. */
+      readonly etag: string | null;
+      /** The service's wall clock, to the second; null: not told. */
+      readonly sentAtMs: number | null;
+    }
+  | { readonly kind: "unchanged" }
+  | Failure;
+
+export type Failure =
+  /** `detail` is what the service says of it, cut; empty: nothing. */
+  | { readonly kind: "refused"; readonly status: number; readonly detail: string }
+  /** Beyond RULE_DOCUMENT_BYTES_MAX, or no UTF-8. */
+  | { readonly kind: "unusable"; readonly reason: string }
+  | { readonly kind: "unreachable"; readonly reason: string };
+
+export type ReportAnswer = { readonly kind: "stored" } | Failure;
+
+export interface Controller {
+  /** Never rejects. With the tag of the document that is held the answer takes 30 s where nothing changes. */
+  poll(etag: string | null): Promise<PollAnswer>;
+  report(body: object): Promise<ReportAnswer>;
+  /** Requests under way end as unreachable, and so do all later ones. */
+  close(): void;
+}
+
+/** Until the answer begins: a poll is held for 30 s. */
+const HELD_MS = 45_000;
+const ANSWER_MS = 10_000;
+/** From then on until its end: the largest document at 10 Mbit/s. */
+const BODY_MS = 30_000;
+const DETAIL_BYTES_MAX = 4096;
+const DETAIL_CHARACTERS_MAX = 200;
+
+export class HttpController implements Controller {
+  readonly #options: ControllerOptions;
+  readonly #rules: URL;
+  readonly #report: URL;
+  readonly #open = new Set<AbortController>();
+  #isClosed = false;
+
+  constructor(options: ControllerOptions) {
+    this.#options = options;
+    const node = encodeURIComponent(options.node);
+    this.#rules = new URL(`/api/v1/dataplane/rules?node=${node}`, options.url);
+    this.#report = new URL(`/api/v1/dataplane/nodes/${node}/report`, options.url);
+  }
+
+  poll(etag: string | null): Promise<PollAnswer> {
+    const headers: Record<string, string> = etag === null ? {} : { "if-none-match": etag };
+    return this.#ask(this.#rules, { headers }, etag === null ? ANSWER_MS : HELD_MS, async (response) => {
+      if (response.status === 304) return { kind: "unchanged" };
+      if (response.status !== 200) return refusal(response);
+      const { headers: told } = response;
+      const text = await boundedText(response, RULE_DOCUMENT_BYTES_MAX);
+      return { kind: "document", text, etag: told.get("etag"), sentAtMs: timeIn(told.get("date")) };
+    });
+  }
+
+  report(body: object): Promise<ReportAnswer> {
+    const headers = { "content-type": "application/json" };
+    const request = { method: "POST", headers, body: JSON.stringify(body) };
+    return this.#ask(this.#report, request, ANSWER_MS, async (response) =>
+      response.ok ? { kind: "stored" } : refusal(response),
+    );
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const request of this.#open) request.abort();
+  }
+
+  async #ask<Answer>(
+    url: URL,
+    request: { readonly headers: Record<string, string>; readonly method?: string; readonly body?: string },
+    answerMs: number,
+    take: (response: Response) => Promise<Answer>,
+  ): Promise<Answer | Failure> {
+    if (this.#isClosed) return { kind: "unreachable", reason: "this node is stopping" };
+    const { authority, timers } = this.#options;
+    const abort = new AbortController();
+    const deadline = new Deadline(timers, () => abort.abort());
+    this.#open.add(abort);
+    try {
+      deadline.set(answerMs);
+      const response = await fetch(url, {
+        ...request,
+        headers: { ...request.headers, ...this.#authorization(), "user-agent": "Floodwall" },
+        signal: abort.signal,
+        redirect: "manual",
+        decompress: false,
+        tls: { rejectUnauthorized: true, ...(authority === null ? {} : { ca: authority }) },
+      });
+      deadline.set(BODY_MS);
+      const answer = await take(response);
+      await response.body?.cancel().catch(() => {});
+      return answer;
+    } catch (cause) {
+      if (cause instanceof UnusableText) return { kind: "unusable", reason: cause.message };
+      return { kind: "unreachable", reason: deadline.isOver ? "no answer in time" : reasonOf(cause) };
+    } finally {
+      deadline.cancel();
+      this.#open.delete(abort);
+    }
+  }
+
+  #authorization(): Record<string, string> {
+    const token = this.#options.token();
+    return token === null ? {} : { authorization: `Bearer ${token}` };
+  }
+}
+
+/** One at a time. */
+class Deadline {
+  readonly #timers: Pick<Timers, "after">;
+  readonly #onEnd: () => void;
+  #cancel: Cancel = () => {};
+  isOver = false;
+
+  constructor(timers: Pick<Timers, "after">, onEnd: () => void) {
+    this.#timers = timers;
+    this.#onEnd = onEnd;
+  }
+
+  set(ms: number): void {
+    this.#cancel();
+    this.#cancel = this.#timers.after(ms, () => {
+      this.isOver = true;
+      this.#onEnd();
+    });
+  }
+
+  cancel(): void {
+    this.#cancel();
+  }
+}
+
+async function refusal(response: Response): Promise<Failure> {
+  const text = await boundedText(response, DETAIL_BYTES_MAX).catch(() => "");
+  return { kind: "refused", status: response.status, detail: detailIn(text).slice(0, DETAIL_CHARACTERS_MAX) };
+}
+
+/** Of `{"error": …}`; what another server says is not ours to repeat. */
+function detailIn(text: string): string {
+  try {
+    const { error } = JSON.parse(text) as { error?: unknown };
+    return typeof error === "string" ? error : "";
+  } catch {
+    return "";
+  }
+}
+
+class UnusableText extends Error {}
+
+/** Throws UnusableText. */
+async function boundedText(response: Response, bytesMax: number): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  const body = response.body as ReadableStream<Uint8Array> | null;
+  for await (const chunk of body ?? []) {
+    bytes += chunk.length;
+    // Leaving the loop cancels the rest.
+    if (bytes > bytesMax) throw new UnusableText(`it has more than ${bytesMax} bytes`);
+    chunks.push(chunk);
+  }
+  const whole = Buffer.concat(chunks);
+  if (!isUtf8(whole)) throw new UnusableText("it is not UTF-8");
+  return whole.toString("utf8");
+}
+
+function timeIn(date: string | null): number | null {
+  const ms = date === null ? Number.NaN : Date.parse(date);
+  return Number.isNaN(ms) ? null : ms;
+}
+
+/** A code of the system's where there is one: messages of the library name the URL. */
+function reasonOf(cause: unknown): string {
+  const code = cause instanceof Error && "code" in cause ? cause.code : null;
+  return typeof code === "string" && code !== "" ? code : cause instanceof Error ? cause.message : String(cause);
+}

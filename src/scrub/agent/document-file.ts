@@ -1,0 +1,112 @@
+/**
+ * The last rule document on disk, so that a node that starts while its controller is away goes on. One file, replaced as a
+ * whole: a reader finds the old one or the new one. A file that cannot be used is told of and left out.
+ */
+import { mkdir, open, rename } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { RULE_DOCUMENT_BYTES_MAX } from "../../limits.ts";
+
+export interface SavedDocument {
+  readonly text: string;
+  readonly etag: string | null;
+  /** By this node's wall clock, and by how much the service's was ahead of it. */
+  readonly savedAtMs: number;
+  readonly aheadMs: number;
+  /** Whose document it is; another node's, or another controller's, is not taken. */
+  readonly owner: string;
+}
+
+export const DOCUMENT_FILE = "scrub-rules.json";
+const FORMAT = 1;
+/** The text inside is escaped once more. */
+const FILE_BYTES_MAX = 2 * RULE_DOCUMENT_BYTES_MAX;
+
+export class DocumentFile {
+  readonly path: string;
+  readonly #onFault: (cause: unknown) => void;
+  #next: SavedDocument | null = null;
+  #writing: Promise<void> | null = null;
+
+  /** @param onFault a document could not be saved; the next one is tried all the same. */
+  constructor(stateDir: string, onFault: (cause: unknown) => void) {
+    this.path = join(stateDir, DOCUMENT_FILE);
+    this.#onFault = onFault;
+  }
+
+  /** null: there is none. Throws an Error when it cannot be used. */
+  async load(): Promise<SavedDocument | null> {
+    const text = await readBounded(this.path);
+    if (text === null) return null;
+    const file = JSON.parse(text) as Partial<Record<keyof SavedDocument | "format", unknown>> | null;
+    if (file?.format !== FORMAT) throw new Error(`${this.path} is of no format that this build knows`);
+    const { text: document, etag, savedAtMs, aheadMs, owner } = file;
+    const isWhole =
+      typeof document === "string" &&
+      (typeof etag === "string" || etag === null) &&
+      Number.isFinite(savedAtMs) &&
+      Number.isFinite(aheadMs) &&
+      typeof owner === "string";
+    if (!isWhole) throw new Error(`${this.path} lacks a part`);
+    return { text: document, etag, savedAtMs: savedAtMs as number, aheadMs: aheadMs as number, owner };
+  }
+
+  /** Returns at once. While one is written only the newest waits. */
+  save(document: SavedDocument): void {
+    this.#next = document;
+    this.#writing ??= this.#write();
+  }
+
+  /** Resolves when nothing waits to be written. */
+  async written(): Promise<void> {
+    await this.#writing;
+  }
+
+  async #write(): Promise<void> {
+    for (let next = this.#take(); next !== null; next = this.#take()) {
+      await this.#replace(JSON.stringify({ format: FORMAT, ...next })).catch(this.#onFault);
+    }
+    this.#writing = null;
+  }
+
+  #take(): SavedDocument | null {
+    const next = this.#next;
+    this.#next = null;
+    return next;
+  }
+
+  async #replace(text: string): Promise<void> {
+    await mkdir(dirname(this.path), { recursive: true, mode: 0o700 });
+    const unfinished = `${this.path}.new`;
+    const file = await open(unfinished, "w", 0o600);
+    try {
+      await file.writeFile(text);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(unfinished, this.path);
+    const folder = await open(dirname(this.path), "r");
+    try {
+      await folder.sync();
+    } finally {
+      await folder.close();
+    }
+  }
+}
+
+async function readBounded(path: string): Promise<string | null> {
+  let file: Awaited<ReturnType<typeof open>>;
+  try {
+    file = await open(path, "r");
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw cause;
+  }
+  try {
+    const { size } = await file.stat();
+    if (size > FILE_BYTES_MAX) throw new Error(`${path} has more than ${FILE_BYTES_MAX} bytes`);
+    return await file.readFile("utf8");
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,127 @@
+import { beforeEach, describe, expect, test } from "bun:test";
+import { ManualClock, ManualTimers } from "../../../test/fixtures/manual-clock.ts";
+import type { PollAnswer } from "./controller.ts";
+import { Poller, type PollResult, type PollTrouble, type TakenDocument } from "./poller.ts";
+
+const TEXT = '{"version":1,"bans":[]}';
+
+let clock: ManualClock;
+let asked: (string | null)[];
+let parked: PromiseWithResolvers<PollAnswer>;
+let taken: TakenDocument[];
+let troubles: { readonly trouble: PollTrouble; readonly nextMs: number }[];
+let results: PollResult[];
+let answers: number;
+let poller: Poller;
+let running: Promise<void>;
+
+beforeEach(() => {
+  clock = new ManualClock();
+  [asked, taken, troubles, results, answers] = [[], [], [], [], 0];
+  poller = new Poller({
+    controller: {
+      poll: (etag) => {
+        asked.push(etag);
+        parked = Promise.withResolvers();
+        return parked.promise;
+      },
+    },
+    onDocument: (document) => taken.push(document),
+    onTrouble: (trouble, nextMs) => troubles.push({ trouble, nextMs }),
+    onAnswer: () => answers++,
+    count: (result) => results.push(result),
+    clock,
+    timers: new ManualTimers(clock),
+    random: () => 0.5,
+  });
+  running = poller.run();
+});
+
+async function answer(with_: PollAnswer): Promise<void> {
+  parked.resolve(with_);
+  for (let i = 0; i < 5; i++) await Promise.resolve();
+}
+
+async function pass(ms: number): Promise<void> {
+  clock.advance(ms);
+  for (let i = 0; i < 5; i++) await Promise.resolve();
+}
+
+const document = (etag: string | null, text = TEXT): PollAnswer => ({ kind: "document", text, etag, sentAtMs: null });
+
+test("the first poll holds nothing; the next one has the tag, soon after", async () => {
+  await answer(document('"a"'));
+  expect(taken).toEqual([{ bans: [], text: TEXT, etag: '"a"', sentAtMs: null }]);
+  await pass(99);
+  expect(asked).toEqual([null]);
+  await pass(1);
+  expect(asked).toEqual([null, '"a"']);
+  expect([results, answers]).toEqual([["document"], 1]);
+});
+
+test("a poll that was held is followed by the next at once, and the tag is kept", async () => {
+  await answer(document('"a"'));
+  await pass(100);
+  clock.advance(30_000);
+  await answer({ kind: "unchanged" });
+  expect(asked).toEqual([null, '"a"', '"a"']);
+});
+
+describe("an answer that came at once with nothing new does not keep us busy:", () => {
+  test.each<[string, PollAnswer]>([
+    ["unchanged", { kind: "unchanged" }],
+    ["the same document", document('"a"')],
+    ["a document without a tag", document(null)],
+  ])("%s", async (_, quick) => {
+    await answer(document('"a"'));
+    await pass(100);
+    await answer(quick);
+    await pass(999);
+    expect(asked).toHaveLength(2);
+    await pass(1);
+    expect(asked).toHaveLength(3);
+  });
+});
+
+test("waits 1 s after a failure, then twice as long each time, up to 30 s; an answer begins anew", async () => {
+  for (let i = 0; i < 7; i++) {
+    await answer({ kind: "unreachable", reason: "ECONNREFUSED" });
+    await pass(troubles.at(-1)?.nextMs ?? 0);
+  }
+  expect(troubles.map(({ nextMs }) => nextMs)).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);
+  await answer(document('"a"'));
+  await pass(100);
+  await answer({ kind: "refused", status: 429, detail: "" });
+  expect(troubles.at(-1)?.nextMs).toBe(1000);
+});
+
+test("a document that cannot be used changes nothing, and its tag is not taken", async () => {
+  await answer(document('"a"'));
+  await pass(100);
+  await answer(document('"b"', '{"version":2}'));
+  expect(taken).toHaveLength(1);
+  expect(troubles[0]?.trouble).toEqual({
+    kind: "bad_document",
+    reason: "version: 2 is not 1, the one that this build knows: update it",
+  });
+  await pass(1000);
+  expect(asked).toEqual([null, '"a"', '"a"']);
+  expect(results).toEqual(["document", "bad_document"]);
+});
+
+test("ends when it is stopped: while it waits, and while it is parked", async () => {
+  await answer({ kind: "unreachable", reason: "x" });
+  poller.stop();
+  await running;
+  expect([asked.length, clock.pending]).toEqual([1, 0]);
+  const again = poller.run();
+  await again;
+  expect(asked).toHaveLength(1);
+});
+
+test("what comes after the stop is not taken", async () => {
+  poller.stop();
+  await answer(document('"a"'));
+  await running;
+  expect(taken).toEqual([]);
+});

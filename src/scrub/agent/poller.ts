@@ -1,0 +1,126 @@
+/**
+ * Polls the controller for ever: parks, takes what changed, and waits longer after each failure. What cannot be used
+ * changes nothing that is held.
+ */
+import type { Clock } from "../../system/clock.ts";
+import type { Cancel, Timers } from "../../system/timers.ts";
+import { Backoff } from "./backoff.ts";
+import type { Controller, Failure, PollAnswer } from "./controller.ts";
+import { DocumentProblem, readDocument, type WantedBan } from "./rule-document.ts";
+
+export interface TakenDocument {
+  readonly bans: readonly WantedBan[];
+  readonly text: string;
+  readonly etag: string | null;
+  readonly sentAtMs: number | null;
+}
+
+/** `bad_document`: the service answered, but what it says cannot be used. */
+export type PollTrouble = Failure | { readonly kind: "bad_document"; readonly reason: string };
+export type PollResult = "document" | "unchanged" | PollTrouble["kind"];
+
+export interface PollerOptions {
+  readonly controller: Pick<Controller, "poll">;
+  readonly onDocument: (document: TakenDocument) => void;
+  readonly onTrouble: (trouble: PollTrouble, nextMs: number) => void;
+  /** At each poll that came to something. */
+  readonly onAnswer: () => void;
+  readonly count: (result: PollResult) => void;
+  readonly clock: Pick<Clock, "monotonicMs">;
+  readonly timers: Pick<Timers, "after">;
+  readonly random: () => number;
+}
+
+/** Between two documents, and between polls that were answered at once with nothing new: nobody may keep us busy. */
+const DOCUMENT_PAUSE_MS = 100;
+const QUICK_MS = 1000;
+
+export class Poller {
+  readonly #options: PollerOptions;
+  readonly #backoff: Backoff;
+  /**
+   * Of the document that is held. The first poll is without, also where one was taken from the disk: its answer comes at
+   * once, and tells of the service's clock.
+   */
+  #etag: string | null = null;
+  #isStopped = false;
+  #wake: Cancel = () => {};
+
+  constructor(options: PollerOptions) {
+    this.#options = options;
+    this.#backoff = new Backoff(options.random);
+  }
+
+  /** Resolves once stopped, and after the poll under way has ended. */
+  async run(): Promise<void> {
+    const { controller, clock } = this.#options;
+    while (!this.#isStopped) {
+      const begunMs = clock.monotonicMs();
+      const answer = await controller.poll(this.#etag);
+      if (this.#isStopped) return;
+      await this.#pause(this.#take(answer, clock.monotonicMs() - begunMs));
+    }
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#wake();
+  }
+
+  /** Returns how long to wait, ms. */
+  #take(answer: PollAnswer, tookMs: number): number {
+    switch (answer.kind) {
+      case "document":
+        return this.#takeDocument(answer, tookMs);
+      case "unchanged":
+        this.#succeed(answer.kind);
+        return QUICK_MS - tookMs;
+      default:
+        return this.#fail(answer);
+    }
+  }
+
+  #takeDocument({ text, etag, sentAtMs }: Extract<PollAnswer, { kind: "document" }>, tookMs: number): number {
+    const bans = bansIn(text);
+    if (bans instanceof DocumentProblem) return this.#fail({ kind: "bad_document", reason: bans.message });
+    // Without a tag, or with the same again, the next answer would come at once as well.
+    const isNew = etag !== null && etag !== this.#etag;
+    this.#etag = etag;
+    this.#options.onDocument({ bans, text, etag, sentAtMs });
+    this.#succeed("document");
+    return isNew ? DOCUMENT_PAUSE_MS : QUICK_MS - tookMs;
+  }
+
+  #succeed(result: PollResult): void {
+    this.#options.count(result);
+    this.#backoff.reset();
+    this.#options.onAnswer();
+  }
+
+  #fail(trouble: PollTrouble): number {
+    const nextMs = this.#backoff.next();
+    this.#options.count(trouble.kind);
+    this.#options.onTrouble(trouble, nextMs);
+    return nextMs;
+  }
+
+  #pause(ms: number): Promise<void> {
+    if (ms <= 0 || this.#isStopped) return Promise.resolve();
+    return new Promise((resolve) => {
+      const cancel = this.#options.timers.after(ms, resolve);
+      this.#wake = () => {
+        cancel();
+        resolve();
+      };
+    });
+  }
+}
+
+function bansIn(text: string): readonly WantedBan[] | DocumentProblem {
+  try {
+    return readDocument(text);
+  } catch (cause) {
+    if (cause instanceof DocumentProblem) return cause;
+    throw cause;
+  }
+}

@@ -1,0 +1,97 @@
+/** Tells the controller how this node is, every so often (interface 2.10, 4.5): advisory, so that a report lost is no loss. */
+import type { ScrubAgentConfig } from "../../config/scrub-agent-config.ts";
+import type { KernelFilter } from "../../dataplane/kernel-filter.ts";
+import type { Limiter } from "../../observability/limiter.ts";
+import type { Log } from "../../observability/log.ts";
+import type { ScrubAgentMetrics } from "../../observability/scrub-agent-metrics.ts";
+import type { Clock } from "../../system/clock.ts";
+import type { Cancel, Timers } from "../../system/timers.ts";
+import { RULE_CAPABILITIES } from "../rule-forms.ts";
+import type { Controller, Failure } from "./controller.ts";
+import type { Enforced } from "./enforcement.ts";
+import { droppedIn, type Load, LoadMeter, xdpModeOf } from "./load-meter.ts";
+
+export interface ReporterOptions {
+  readonly config: Pick<ScrubAgentConfig, "dryRun" | "reportIntervalSeconds">;
+  readonly version: string;
+  readonly filter: Pick<KernelFilter, "status">;
+  readonly controller: Pick<Controller, "report">;
+  readonly enforced: () => Enforced;
+  /** By how much the service's clock is ahead of ours. */
+  readonly skewMs: () => number;
+  readonly troubleText: (failure: Failure) => string;
+  readonly log: Pick<Log, "warn">;
+  readonly limiter: Limiter;
+  readonly metrics: Pick<ScrubAgentMetrics, "reported">;
+  readonly clock: Clock;
+  readonly timers: Pick<Timers, "every">;
+}
+
+export class Reporter {
+  readonly #options: ReporterOptions;
+  readonly #meter = new LoadMeter();
+  /** Over the last interval. */
+  load: Load = { pps: 0, mbps: 0 };
+  #isSending = false;
+  #cancel: Cancel = () => {};
+
+  constructor(options: ReporterOptions) {
+    this.#options = options;
+  }
+
+  /** The first goes at once: what this node understands decides what the document says to it. */
+  start(): void {
+    const { timers, config } = this.#options;
+    this.#report();
+    this.#cancel = timers.every(config.reportIntervalSeconds * 1000, () => this.#report());
+  }
+
+  stop(): void {
+    this.#cancel();
+  }
+
+  #report(): void {
+    const { filter, clock } = this.#options;
+    const status = filter.status();
+    this.load = this.#meter.measure(status.verdicts, clock.monotonicMs());
+    // The one before is still on its way: this one would tell the same.
+    if (!this.#isSending) void this.#send(this.#body(status));
+  }
+
+  async #send(body: object): Promise<void> {
+    const { controller, metrics, limiter, log, troubleText } = this.#options;
+    this.#isSending = true;
+    const answer = await controller.report(body);
+    this.#isSending = false;
+    metrics.reported(answer.kind);
+    if (answer.kind === "stored") return;
+    limiter.pass(`report ${answer.kind}`, (suppressed) =>
+      log.warn({ problem: troubleText(answer), suppressed }, "a report was not taken"),
+    );
+  }
+
+  #body({ interfaces, verdicts }: ReturnType<KernelFilter["status"]>): object {
+    const { version, config, enforced, skewMs } = this.#options;
+    const dropped = droppedIn(verdicts);
+    const { rules, leftOutRules, etag } = enforced();
+    return {
+      version,
+      xdp_mode: xdpModeOf(interfaces),
+      dry_run: config.dryRun,
+      load_pps: this.load.pps,
+      load_mbps: this.load.mbps,
+      dropped_packets: dropped.packets,
+      dropped_bytes: dropped.bytes,
+      ...(etag === null ? {} : { rules_etag: etag }),
+      capabilities: RULE_CAPABILITIES,
+      interfaces: interfaces.map(({ error, mode, ...told }) => ({
+        ...told,
+        ...(mode === null ? {} : { mode }),
+        ...(error === null ? {} : { error }),
+      })),
+      rules,
+      rules_left_out: leftOutRules,
+      service_ahead_seconds: Math.round(skewMs() / 1000),
+    };
+  }
+}

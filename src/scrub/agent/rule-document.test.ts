@@ -1,0 +1,112 @@
+import { describe, expect, test } from "bun:test";
+import { ACTIVE_BANS_MAX, DYNAMIC_RULES_MAX } from "../../limits.ts";
+import { DocumentProblem, readDocument } from "./rule-document.ts";
+
+const EXPIRES = "2026-03-01T12:10:00.000Z";
+const BAN = {
+  target: "203.0.113.9",
+  prefix: "203.0.113.9/32",
+  method: "divert",
+  expires_at: EXPIRES,
+  flowspec: [{ dst: "203.0.113.9/32", proto: 17, src_port: 53, action: "discard" }],
+};
+
+const textOf = (bans: unknown, more: object = {}) => JSON.stringify({ version: 1, bans, ...more });
+
+function problemOf(text: string): string {
+  try {
+    return `read: ${readDocument(text).length} bans`;
+  } catch (cause) {
+    if (cause instanceof DocumentProblem) return cause.message;
+    throw cause;
+  }
+}
+
+test("reads bans of addresses and of prefixes, virtual ones, and such without rules", () => {
+  const { flowspec: _, ...plain } = BAN;
+  const bans = readDocument(
+    textOf([
+      BAN,
+      { ...plain, target: "203.0.113.0/24" },
+      { ...BAN, target: "2001:db8::9", flowspec: [], dry_run: true },
+    ]),
+  );
+  expect(bans.map(({ target, isVirtual, rules }) => [target, isVirtual, rules.length])).toEqual([
+    ["203.0.113.9", false, 1],
+    ["203.0.113.0/24", false, 0],
+    ["2001:db8::9", true, 0],
+  ]);
+  expect(bans[0]?.expiresAtMs).toBe(Date.parse(EXPIRES));
+  expect(bans[0]?.rules[0]).toMatchObject({ protocol: 17, sourcePorts: [{ from: 53, to: 53 }] });
+});
+
+test("an empty list is a document, and unknown keys are left alone", () => {
+  expect(readDocument(textOf([], { generation: 7 }))).toEqual([]);
+  expect(readDocument(textOf([{ ...BAN, tenant: "a", flowspec: [] }]))).toHaveLength(1);
+});
+
+describe("refuses the whole", () => {
+  test.each([
+    ["no JSON", "<html>", "it is no JSON"],
+    ["a cut one", textOf([BAN]).slice(0, -3), "it is no JSON"],
+    ["another kind of value", "[]", "the document: must be an object"],
+    ["null", "null", "the document: must be an object"],
+    ["no version", "{}", "version: missing is not 1, the one that this build knows: update it"],
+    ["a later version", textOf([], { version: 2 }), "version: 2 is not 1, the one that this build knows: update it"],
+    [
+      "a version as text",
+      textOf([], { version: "1" }),
+      'version: "1" is not 1, the one that this build knows: update it',
+    ],
+    ["no bans", textOf(null), "bans: must be a list"],
+    ["a ban that is none", textOf([BAN, 7]), "bans[1]: must be an object"],
+    ["a target that is none", textOf([{ ...BAN, target: "x" }]), "bans[0].target: must be an address or a CIDR"],
+    [
+      "a target in another spelling",
+      textOf([{ ...BAN, target: "2001:DB8::9" }]),
+      "bans[0].target: must be an address or a CIDR",
+    ],
+    ["a target twice", textOf([BAN, BAN]), "bans: a target is there twice"],
+    ["no expiry", textOf([{ ...BAN, expires_at: null }]), "bans[0].expires_at: must be a time (RFC 3339)"],
+    [
+      "a day that is none",
+      textOf([{ ...BAN, expires_at: "2026-02-30T00:00:00Z" }]),
+      "bans[0].expires_at: must be a time (RFC 3339)",
+    ],
+    ["a dry run that is none", textOf([{ ...BAN, dry_run: "no" }]), "bans[0].dry_run: must be true or false"],
+    ["rules that are none", textOf([{ ...BAN, flowspec: {} }]), "bans[0].flowspec: must be a list"],
+    [
+      "a bad rule",
+      textOf([BAN, { ...BAN, target: "203.0.113.8", flowspec: [{ action: "drop" }] }]),
+      "bans[1].flowspec[0]: action: must be discard or rate_limit",
+    ],
+    [
+      "a rule for somebody else",
+      textOf([{ ...BAN, target: "203.0.113.8" }]),
+      "bans[0].flowspec[0]: dst: 203.0.113.9/32 is not inside of 203.0.113.8/32",
+    ],
+  ])("%s", (_, text, problem) => {
+    expect(problemOf(text)).toBe(problem);
+  });
+});
+
+describe("has bounds", () => {
+  const bans = (count: number, rules = 0) =>
+    textOf(
+      Array.from({ length: count }, (_, i) => ({
+        ...BAN,
+        target: `10.0.${i >> 8}.${i & 255}`,
+        flowspec: Array.from({ length: rules }, () => ({ action: "discard" })),
+      })),
+    );
+
+  test("of bans", () => {
+    expect(problemOf(bans(ACTIVE_BANS_MAX))).toBe(`read: ${ACTIVE_BANS_MAX} bans`);
+    expect(problemOf(bans(ACTIVE_BANS_MAX + 1))).toBe(`bans: more than ${ACTIVE_BANS_MAX}`);
+  });
+
+  test("of rules", () => {
+    expect(problemOf(bans(256, DYNAMIC_RULES_MAX / 256))).toBe("read: 256 bans");
+    expect(problemOf(bans(257, DYNAMIC_RULES_MAX / 256))).toBe(`bans: more than ${DYNAMIC_RULES_MAX} rules in all`);
+  });
+});

@@ -1,0 +1,93 @@
+/**
+ * The rule document as a node takes it (interface 2.9; choices, section 5): whole or not at all. Keys that it does not know
+ * are left alone, a version that it does not know is refused. Pure.
+ */
+import { parseTimestamp } from "../../http/wire/timestamp.ts";
+import { ACTIVE_BANS_MAX, DYNAMIC_RULES_MAX } from "../../limits.ts";
+import type { Rule } from "../../mitigation/rule.ts";
+import { RuleProblem, readRule } from "../../mitigation/rule-reader.ts";
+import { parseAddress } from "../../net/address.ts";
+import { hostPrefix, type Prefix, parsePrefix } from "../../net/prefix.ts";
+
+export interface WantedBan {
+  /** An address or a prefix, each once. */
+  readonly target: string;
+  /** Recorded by the service, not to be enforced. */
+  readonly isVirtual: boolean;
+  /** By the wall clock of the service. */
+  readonly expiresAtMs: number;
+  /** None: nothing tells its attack from the rest. */
+  readonly rules: readonly Rule[];
+}
+
+/** The document cannot be used; the message says where and why. */
+export class DocumentProblem extends Error {}
+
+const VERSION = 1;
+/** Of other texts in a message. */
+const TOLD_CHARACTERS = 60;
+
+type Wire = Readonly<Record<string, unknown>>;
+
+/** Throws DocumentProblem. */
+export function readDocument(text: string): readonly WantedBan[] {
+  const document = asObject(parse(text), "the document");
+  const { version, bans } = document;
+  if (version !== VERSION) {
+    const told = JSON.stringify(version)?.slice(0, TOLD_CHARACTERS) ?? "missing";
+    throw new DocumentProblem(`version: ${told} is not ${VERSION}, the one that this build knows: update it`);
+  }
+  if (!Array.isArray(bans)) throw new DocumentProblem("bans: must be a list");
+  if (bans.length > ACTIVE_BANS_MAX) throw new DocumentProblem(`bans: more than ${ACTIVE_BANS_MAX}`);
+  const wanted = bans.map((ban: unknown, i) => readBan(ban, `bans[${i}]`));
+  if (new Set(wanted.map(({ target }) => target)).size < wanted.length) {
+    throw new DocumentProblem("bans: a target is there twice");
+  }
+  const rules = wanted.reduce((sum, ban) => sum + ban.rules.length, 0);
+  if (rules > DYNAMIC_RULES_MAX) throw new DocumentProblem(`bans: more than ${DYNAMIC_RULES_MAX} rules in all`);
+  return wanted;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new DocumentProblem("it is no JSON");
+  }
+}
+
+function readBan(value: unknown, at: string): WantedBan {
+  const ban = asObject(value, at);
+  const { target, dry_run: dryRun = false, expires_at: expiresAt, flowspec = [] } = ban;
+  const protects = typeof target === "string" ? prefixOfTarget(target) : null;
+  if (typeof target !== "string" || protects === null) {
+    throw new DocumentProblem(`${at}.target: must be an address or a CIDR`);
+  }
+  if (typeof dryRun !== "boolean") throw new DocumentProblem(`${at}.dry_run: must be true or false`);
+  const expiresAtMs = typeof expiresAt === "string" ? parseTimestamp(expiresAt) : null;
+  if (expiresAtMs === null) throw new DocumentProblem(`${at}.expires_at: must be a time (RFC 3339)`);
+  if (!Array.isArray(flowspec)) throw new DocumentProblem(`${at}.flowspec: must be a list`);
+  const rules = flowspec.map((rule: unknown, i) => readRuleAt(rule, protects, `${at}.flowspec[${i}]`));
+  return { target, isVirtual: dryRun, expiresAtMs, rules };
+}
+
+/** In canonical form only, so that no target is there under two names. */
+function prefixOfTarget(target: string): Prefix | null {
+  const address = parseAddress(target);
+  const prefix = address === null ? parsePrefix(target) : hostPrefix(address);
+  return (address ?? prefix?.text) === target ? prefix : null;
+}
+
+function readRuleAt(value: unknown, within: Prefix, at: string): Rule {
+  try {
+    return readRule(value, within);
+  } catch (cause) {
+    if (!(cause instanceof RuleProblem)) throw cause;
+    throw new DocumentProblem(`${at}: ${cause.message}`);
+  }
+}
+
+function asObject(value: unknown, at: string): Wire {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Wire;
+  throw new DocumentProblem(`${at}: must be an object`);
+}

@@ -1,0 +1,53 @@
+/** What went wrong between this node and its controller, and what an operator does about it. Pure. */
+import type { PollTrouble } from "./poller.ts";
+
+export interface TroubleNames {
+  readonly url: string;
+  readonly node: string;
+  /** The variable with the token; null: there is none. */
+  readonly tokenEnv: string | null;
+  readonly hasToken: boolean;
+}
+
+export function troubleText(trouble: PollTrouble, names: TroubleNames): string {
+  switch (trouble.kind) {
+    case "unreachable":
+      return `${names.url} cannot be reached: ${trouble.reason}${unreachableRemedy(trouble.reason)}`;
+    case "unusable":
+    case "bad_document":
+      return `the rule document cannot be used, the last good one stays: ${trouble.reason}`;
+    case "refused":
+      return refusedText(trouble, names);
+    default:
+      return trouble satisfies never;
+  }
+}
+
+/** Codes of the TLS library name the fault of a certificate. */
+function unreachableRemedy(reason: string): string {
+  return /CERT|TLS|SELF_SIGNED|UNABLE_TO/.test(reason)
+    ? ": its certificate must be valid for this name; controller.ca_file names an authority of your own"
+    : "";
+}
+
+function refusedText({ status, detail }: Extract<PollTrouble, { kind: "refused" }>, names: TroubleNames): string {
+  const { node, tokenEnv, hasToken } = names;
+  const told = `answered ${status}${detail === "" ? "" : ` (${detail})`}`;
+  switch (status) {
+    case 401:
+      if (tokenEnv === null) return `${told}: the service wants a token, name its variable in controller.token_env`;
+      return hasToken
+        ? `${told}: the secret in ${tokenEnv} is that of no token of the service`
+        : `${told}: the environment variable ${tokenEnv} is not set`;
+    case 403:
+      return `${told}: the token must have the role agent, and be bound to ${node} or to no node`;
+    case 404:
+      return `${told}: ${node} must be a name in scrubbing.nodes of the service, and controller.url the service's`;
+    case 429:
+      return `${told}: too many polls with this token, give each node one of its own`;
+    default:
+      if (status >= 300 && status < 400)
+        return `${told}: redirects are not followed, controller.url must be the service's`;
+      return told;
+  }
+}
