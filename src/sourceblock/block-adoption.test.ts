@@ -57,6 +57,29 @@ describe("a start", () => {
     expect(kernel.names).toEqual([NAME]);
   });
 
+  test("asks nothing of a kernel that is not up, and brings all into it once it comes", () => {
+    const first = bench();
+    first.blocks.block(order(), 0);
+    first.kernel.putPairs([{ ...pair("198.51.100.9"), expiresAtMs: 99_000 }]);
+    first.kernel.isDown = true;
+    first.kernel.calls.length = 0;
+    const { blocks, kernel, recorder } = bench({ kernel: first.kernel, store: first.store, wallMs: 1 });
+    blocks.tick(2);
+    expect([kernel.calls, recorder.news]).toEqual([[], []]);
+    expect([...blocks.live(2)][0]?.isInstalled).toBe(false);
+    expect(blocks.counts()).toMatchObject({ missing: 1, installed: 0 });
+    expect(() => blocks.block(order({ source: "198.51.100.2" }), 3)).toThrow(
+      "the kernel did not take the block: all blocks of 198.51.100.2 were removed",
+    );
+    kernel.isDown = false;
+    blocks.kernelCame();
+    expect(kernel.names).toEqual([NAME]);
+    expect(blocks.counts()).toMatchObject({ missing: 0, installed: 1 });
+    kernel.pairs.clear();
+    blocks.kernelCame();
+    expect(kernel.names).toEqual([NAME]);
+  });
+
   test("brings in late what waited while the clock was set, with the time that it has", () => {
     const first = bench();
     first.blocks.block(order({ ttlSeconds: 60 }), 0);

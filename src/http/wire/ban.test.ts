@@ -85,6 +85,14 @@ describe("a ban on the wire", () => {
     expect(banToWire({ ban: ban({ dryRun: true }), routeState: null })).not.toHaveProperty("announced");
   });
 
+  test("says what was dropped for it on this machine, where that is known", () => {
+    const dropped = { packets: 3, bytes: 180 };
+    const wire = banToWire({ ban: ban(), routeState: null, dropped });
+    expect(wire).toMatchObject({ dropped_packets: 3, dropped_bytes: 180 });
+    expect(Value.Check(BanWire, wire)).toBe(true);
+    expect(banToWire({ ban: ban(), routeState: null, dropped: null })).not.toHaveProperty("dropped_packets");
+  });
+
   test("with a ladder shows it and its rung; without one, neither", () => {
     const escalation = [
       { afterSeconds: 0, action: "none" },

@@ -1,9 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { address } from "../../../test/fixtures/host-rows.ts";
+import { NO_VERDICTS } from "../../../test/fixtures/table-filter.ts";
 import { NOON, queue, source, status } from "../../../test/fixtures/views.ts";
 import { ANYONE as operator, type Principal } from "../../access/principal.ts";
-import { StatusWire, statusToWire, TenantStatusWire, wholeStatus } from "./status.ts";
+import type { FilterStatus } from "../../dataplane/kernel-filter.ts";
+import { StatusWire, statusToWire, TenantStatusWire, tenantStatus, wholeStatus } from "./status.ts";
 
 const config = {
   speaker: "managed",
@@ -76,6 +78,45 @@ describe("status on the wire", () => {
       connected: false,
       error: "gobgpd is not installed",
     });
+  });
+
+  test("shows where packets are dropped, how many and by what verdict", () => {
+    const filter: FilterStatus = {
+      schema: 1,
+      origin: "adopted",
+      interfaces: [
+        { name: "eth0", state: "attached", mode: "native", error: null },
+        { name: "eth1", state: "failed", mode: null, error: "eth1 does not exist" },
+      ],
+      verdicts: { ...NO_VERDICTS, drop_rule: { packets: 3, bytes: 180 } },
+      pairs: 2,
+      rules: 1,
+      maxPairs: 4096,
+      maxRules: 4096,
+    };
+    const dataplane = { state: "up", filter, error: null, rulesLeftOut: 4 } as const;
+    const wire = wholeStatus(status({ dataplane }), operator);
+    expect(wire.dataplane).toMatchObject({
+      state: "up",
+      interfaces: [
+        { name: "eth0", state: "attached", mode: "native" },
+        { name: "eth1", state: "failed", error: "eth1 does not exist" },
+      ],
+      pairs: 2,
+      rules: 1,
+      max_dynamic_rules: 4096,
+      rules_left_out: 4,
+      verdicts: { drop_rule: { packets: 3, bytes: 180 }, pass_default: { packets: 0, bytes: 0 } },
+    });
+    expect(Value.Check(StatusWire, wire)).toBe(true);
+    const failed = { state: "failed", filter: null, error: "no permission", rulesLeftOut: 0 } as const;
+    expect(wholeStatus(status({ dataplane: failed }), operator).dataplane).toEqual({
+      state: "failed",
+      error: "no permission",
+      interfaces: [],
+    });
+    expect(tenantStatus(status({ dataplane }), operator)).not.toHaveProperty("dataplane");
+    expect(wholeStatus(status(), operator)).not.toHaveProperty("dataplane");
   });
 
   test("shows captured, lost and failed by interface and queue", () => {

@@ -1,0 +1,232 @@
+/** The data plane over a kernel that a test can look into and break. With the real one: test/scenario/dataplane.test.ts. */
+import { beforeEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
+import { pair } from "../../test/fixtures/source-blocks.ts";
+import { TableFilters } from "../../test/fixtures/table-filter.ts";
+import { ban, udpRules } from "../../test/fixtures/views.ts";
+import type { Config } from "../config/config.ts";
+import type { DataplaneConfig } from "../config/dataplane-section.ts";
+import { parseConfig } from "../config/load.ts";
+import type { Ban } from "../mitigation/ban.ts";
+import { wideRule } from "../mitigation/rule.ts";
+import { DataPlane } from "./data-plane.ts";
+
+const CONFIG = `
+dry_run: false
+networks: [192.0.2.0/24]
+protected_whitelist: [192.0.2.53, 192.0.2.53/32]
+thresholds: { pps: 1000, mbps: 100, flows_per_sec: 500 }
+dataplane: { interfaces: [eth0], pin_path: /nowhere/pins, allowlist: [198.51.100.53] }
+`;
+
+function loadConfigText(text: string): Config {
+  const loaded = parseConfig(new TextEncoder().encode(text));
+  if (loaded.kind === "invalid") throw new Error(JSON.stringify(loaded.problems));
+  return loaded.config;
+}
+
+const changed = (text: string, ...[from, to]: [string, string]) => loadConfigText(text.replace(from, to));
+const dry = () => changed(CONFIG, "dry_run: false", "dry_run: true");
+
+let clock: ManualClock;
+let kernel: TableFilters;
+let bans: Ban[];
+let news: string[];
+let plane: DataPlane;
+
+function make(config: Config = loadConfigText(CONFIG)): DataPlane {
+  const timers = new ManualTimers(clock);
+  plane = new DataPlane({
+    kernel,
+    config,
+    dataplane: config.dataplane as DataplaneConfig,
+    bans: () => bans,
+    pairs: () => kernel.kernel.pairs.size,
+    putPairs: () => kernel.calls.push("pairs"),
+    closeSources: (interfaces) => kernel.calls.push(`close ${interfaces.join()}`),
+    openSources: () => kernel.calls.push("open sources"),
+    every: (ms, fn) => timers.every(ms, fn),
+    after: (ms, fn) => timers.after(ms, fn),
+    monotonicMs: () => clock.monotonicMs(),
+    observer: {
+      up: () => news.push("up"),
+      down: (end) => news.push(`down ${end}`),
+      fault: (operation, cause) => news.push(`${operation}: ${(cause as Error).message}`),
+      interfaceChanged: (name, error) => news.push(`${name}: ${error}`),
+      leftOut: (rules) => news.push(`left out ${rules}`),
+    },
+  });
+  return plane;
+}
+
+beforeEach(() => {
+  clock = new ManualClock();
+  kernel = new TableFilters();
+  bans = [];
+  news = [];
+});
+
+const puts = () => kernel.calls.filter((call) => call === "set rules").length;
+
+describe("the data plane", () => {
+  test("is filled before it is attached, and sources open after that", () => {
+    bans = [ban()];
+    make().start();
+    expect(kernel.calls).toEqual(["open", "set rules", "pairs", "close eth0", "attach", "open sources"]);
+    expect([kernel.allowlist, kernel.whitelist]).toEqual([["198.51.100.53/32"], ["192.0.2.53/32"]]);
+    expect(kernel.rules).toMatchObject([{ expiresAtMs: ban().expiresAt }]);
+    expect(kernel.opened).toMatchObject([
+      { pinPath: "/nowhere/pins", interfaces: ["eth0"], maxPairs: 4096, maxRules: 4096 },
+    ]);
+    expect(plane.view()).toMatchObject({ state: "up", error: null, filter: { rules: 1 } });
+    expect(news).toEqual(["up"]);
+  });
+
+  test("is not even opened in dry run, nor when it is disabled", () => {
+    make(dry()).start();
+    clock.advance(5000);
+    expect(kernel.calls).toEqual([]);
+    expect(plane.view()).toEqual({ state: "dry_run", filter: null, error: null, rulesLeftOut: 0 });
+    make(changed(CONFIG, "dataplane: {", "dataplane: { enabled: false,")).start();
+    expect(kernel.calls).toEqual([]);
+    expect(plane.view().state).toBe("disabled");
+  });
+
+  test("goes with the beginning of a dry run, and comes back filled with its end", () => {
+    make().start();
+    kernel.calls.length = 0;
+    plane.reconfigure(dry());
+    expect(kernel.calls).toEqual(["close eth0", "close detach", "open sources"]);
+    expect([plane.isUp(), plane.filter]).toEqual([false, null]);
+    bans = [ban()];
+    plane.reconfigure(loadConfigText(CONFIG));
+    expect(kernel.calls.slice(3)).toEqual(["open", "set rules", "pairs", "close eth0", "attach", "open sources"]);
+    expect(kernel.rules).toHaveLength(1);
+    expect(news).toEqual(["up", "down detach", "up"]);
+  });
+
+  test("that cannot be had is tried again each second; until then nothing can be put, and why is shown", () => {
+    kernel.fault = "mount a BPF file system";
+    make().start();
+    expect(plane.view()).toMatchObject({ state: "failed", error: "mount a BPF file system" });
+    expect(() => plane.putPairs([])).toThrow("the data plane is not in force: mount a BPF file system");
+    expect(() => plane.removePairs([pair()])).toThrow("mount a BPF");
+    expect(() => plane.readPairs()).toThrow("mount a BPF");
+    clock.advance(2000);
+    expect(kernel.opened).toHaveLength(3);
+    kernel.fault = null;
+    clock.advance(1000);
+    expect(plane.isUp()).toBe(true);
+    expect(news).toEqual([...new Array(3).fill("open: mount a BPF file system"), "up"]);
+  });
+
+  test("takes the lists of a reload over", () => {
+    make().start();
+    plane.reconfigure(changed(CONFIG, "[192.0.2.53, 192.0.2.53/32]", "[192.0.2.64/26]"));
+    plane.reconfigure(changed(CONFIG, "allowlist: [198.51.100.53]", "allowlist: []"));
+    expect([kernel.allowlist, kernel.whitelist]).toEqual([[], ["192.0.2.53/32"]]);
+  });
+
+  test.each(["keep", "detach"] as const)("a stop does what on_exit says at last: %s", (end) => {
+    make().start();
+    plane.reconfigure(changed(CONFIG, "pin_path:", `on_exit: ${end}, pin_path:`));
+    plane.stop();
+    expect(kernel.calls).toContain(`close ${end}`);
+    expect(clock.pending).toBe(0);
+  });
+
+  test("an interface that fails is told of once, and once when it is back", () => {
+    kernel.interfaceError = "eth0 does not exist";
+    make().start();
+    clock.advance(3000);
+    kernel.interfaceError = null;
+    clock.advance(2000);
+    expect(news).toEqual(["up", "eth0: eth0 does not exist", "eth0: null"]);
+  });
+
+  test("in dry run what an earlier process left in the kernel is removed, and nothing that is somebody's", () => {
+    const directory = mkdtempSync(join(tmpdir(), "floodwall-pins-"));
+    try {
+      const config = changed(CONFIG, "dry_run: false", "dry_run: true");
+      const there = { ...config, dataplane: { ...(config.dataplane as DataplaneConfig), pinPath: directory } };
+      make(there).start();
+      expect(kernel.calls).toEqual([]);
+      kernel.pinned = "healthy";
+      make(there).start();
+      expect(kernel.calls).toEqual(["open", "attach", "close detach"]);
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  });
+});
+
+describe("rules of bans", () => {
+  test("all changes of a tenth of a second are one", () => {
+    make().start();
+    for (let i = 0; i < 10; i++) {
+      bans = [...bans, ban({ id: `b${i}` })];
+      plane.bansChanged();
+      clock.advance(20);
+    }
+    expect(puts()).toBe(3);
+    clock.advance(100);
+    expect(kernel.rules).toHaveLength(10);
+    const before = puts();
+    clock.advance(10_000);
+    expect(puts()).toBe(before);
+  });
+
+  test("that the kernel refuses are tried again, and those before stay", () => {
+    bans = [ban()];
+    make().start();
+    kernel.rulesFault = "no room";
+    bans = [ban(), ban({ id: "b2" })];
+    plane.bansChanged();
+    clock.advance(1200);
+    expect(news).toEqual(["up", "rules: no room", "rules: no room"]);
+    expect(kernel.rules).toHaveLength(1);
+    kernel.rulesFault = null;
+    clock.advance(1000);
+    expect(kernel.rules).toHaveLength(2);
+  });
+
+  test("find the room that pairs leave, and more when some go", () => {
+    const small = "allowlist: [198.51.100.53], limits: { max_dynamic_rules: 8 } }\nban: { max_active_bans: 1 }";
+    for (let i = 0; i < 7; i++) kernel.kernel.putPairs([{ ...pair(`198.51.100.${i}`), expiresAtMs: 1 }]);
+    bans = [ban(), ban({ id: "b2" })];
+    make(changed(CONFIG, "allowlist: [198.51.100.53] }", small)).start();
+    expect(kernel.rules).toHaveLength(1);
+    expect(plane.view().rulesLeftOut).toBe(1);
+    kernel.kernel.removePairs([pair("198.51.100.1")]);
+    clock.advance(1100);
+    expect(kernel.rules).toHaveLength(2);
+    expect(news).toEqual(["left out 1", "up", "left out 0"]);
+  });
+
+  test("what they dropped is added up for their ban, also over a change of its rules", () => {
+    const rules = udpRules();
+    bans = [ban({ measure: rules })];
+    make().start();
+    kernel.dropped.set(String(kernel.rules[0]?.id), 7);
+    expect(plane.droppedBy("b1")).toEqual({ packets: 7, bytes: 420 });
+    const [rule] = rules.rules;
+    bans = [
+      ban({
+        measure: { ...rules, rules: [{ ...(rule ?? wideRule(ban().prefix, { kind: "discard" })), protocol: 6 }] },
+      }),
+    ];
+    plane.bansChanged();
+    clock.advance(1000);
+    kernel.dropped.set(String(kernel.rules[0]?.id), 2);
+    clock.advance(1000);
+    expect(plane.droppedBy("b1")).toEqual({ packets: 9, bytes: 540 });
+    expect(plane.droppedBy("other")).toBeNull();
+    bans = [];
+    plane.bansChanged();
+    clock.advance(2000);
+    expect(plane.droppedBy("b1")).toBeNull();
+  });
+});
