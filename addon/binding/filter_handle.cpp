@@ -70,7 +70,7 @@ std::shared_ptr<KernelFilter> FilterHandle::unwrap(const Napi::Value& value) {
   if (!value.IsObject() || !value.As<Napi::Object>().CheckTypeTag(&kFilterTag)) {
     throw Napi::TypeError::New(value.Env(), "filter must be null or a filter of the addon");
   }
-  const auto filter = Unwrap(value.As<Napi::Object>())->filter_;
+  auto filter = Unwrap(value.As<Napi::Object>())->filter_;
   if (!filter) throwClosed(value.Env(), "filter");
   return filter;
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "bucket_table.h"
+#include "xdp_attach.h"
 
 namespace floodwall {
 namespace {
@@ -82,8 +83,10 @@ UniqueFd makeMap(bpf_map_type type, const char* name, std::size_t rowBytes, std:
   if (type == BPF_MAP_TYPE_ARRAY) options.map_flags = BPF_F_MMAPABLE;
   UniqueFd fd(bpf_map_create(type, name, sizeof(std::uint32_t), static_cast<std::uint32_t>(rowBytes), rows, &options));
   if (fd) return fd;
+  const int error = errno;
+  if (error == EPERM) throw FilterError("no permission to make the filter's maps: " + std::string(kPermissionRemedy));
   const std::string size = std::to_string(rowBytes * rows / 1024) + " KiB for the filter's map " + name;
-  throw FilterError("cannot make " + size + ": " + strerror(errno) +
+  throw FilterError("cannot make " + size + ": " + strerror(error) +
                     "; free memory, or lower dataplane.limits.max_dynamic_rules");
 }
 
