@@ -4,6 +4,7 @@ import { FakeHeaderSamples } from "../../test/fixtures/header-samples.ts";
 import { address, thresholds } from "../../test/fixtures/host-rows.ts";
 import { attack, classification } from "../../test/fixtures/views.ts";
 import { SAMPLED_PACKETS_MAX } from "../limits.ts";
+import { canonicalPrefix } from "../net/prefix.ts";
 import type { Attack } from "./attack.ts";
 import {
   AttackSampler,
@@ -17,7 +18,15 @@ import { sampleOf } from "./sample.ts";
 
 const VICTIM = address("203.0.113.7");
 const OTHER = address("203.0.113.8");
-const POLICY = { windowMs: 1000, top: 10, flows: 20, originOf: null };
+const NETWORKS = ["203.0.112.0/24", "203.0.113.0/29"].map(canonicalPrefix);
+const POLICY = {
+  windowMs: 1000,
+  top: 10,
+  flows: 20,
+  originOf: null,
+  groupOf: (ip: string) => (ip === "203.0.113.6" ? "dns" : "web"),
+  networksOf: (group: string) => (group === "web" ? NETWORKS : []),
+};
 
 const frame = (src: string, dst: string = VICTIM) => ethernet(ip({ src, dst }, udp()));
 const frames = (count: number, ageMs = 0) => new Array(count).fill({ frame: frame("198.51.100.1"), ageMs });
@@ -226,10 +235,23 @@ describe("attacks to be looked at", () => {
     expect(reading).toMatchObject({ target: "203.0.113.0/29", sample: { totalPackets: 2 } });
   });
 
-  test("are not those on a hostgroup, which may be many networks", () => {
-    const { begin, sampler } = harness();
-    begin({ target: null, scope: "group" });
-    expect(sampler.isWatching).toBe(false);
+  test("are those on a hostgroup, with the packets to all of its hosts and to none that another group has", () => {
+    const { headers, begin, readings } = harness();
+    begin({ target: null, scope: "group", group: "web" });
+    headers.frames = ["203.0.112.1", "203.0.113.5", "203.0.113.6"].map((dst) => ({
+      frame: frame("198.51.100.1", dst),
+    }));
+    const [reading] = readings(0);
+    // What both networks begin with.
+    expect([headers.asked, headers.lengths]).toEqual([["203.0.112.0"], [96 + 23]]);
+    expect(reading).toMatchObject({ target: "hostgroup web", sample: { totalPackets: 2 } });
+  });
+
+  test("have no packets on a hostgroup that a reload took away", () => {
+    const { headers, begin, readings } = harness();
+    begin({ target: null, scope: "group", group: "gone" });
+    headers.frames = frames(100);
+    expect(readings(0)).toMatchObject([{ target: "hostgroup gone", sample: { totalPackets: 0 } }]);
   });
 
   test("have their turns one after the other when a caller leaves off", () => {

@@ -3,11 +3,10 @@
  * once and again about every second while it lasts. Knows the attacks in progress, and keeps some packets of each.
  */
 import { SAMPLED_PACKETS_MAX } from "../limits.ts";
-import { addressToBytes } from "../net/address.ts";
-import { canonicalPrefix, hostPrefix, mappedLength, type Prefix, prefixContains } from "../net/prefix.ts";
 import { HeaderRecords, type HeaderSamples } from "../traffic/header-record.ts";
 import { decodeHeader } from "../traffic/packet-header.ts";
 import type { Attack, Now } from "./attack.ts";
+import { type Groups, placeOf } from "./attack-place.ts";
 import { attackTraffic } from "./attack-traffic.ts";
 import { type Classification, classify } from "./classifier.ts";
 import type { AttackChange, AttackFindings } from "./detector.ts";
@@ -33,7 +32,7 @@ const PACKETS_KEPT_LEAST = 32;
 /** Headers in one reading. They are drawn from, so that the newest are not all that is known. */
 export const HEADERS_READ = 8192;
 
-export interface SamplingPolicy extends SampleBounds {
+export interface SamplingPolicy extends SampleBounds, Groups {
   /** Packets from before the window that tripped have no part in the attack. */
   readonly windowMs: number;
   /** null: nobody knows where sources are. */
@@ -44,7 +43,7 @@ export interface SamplingPolicy extends SampleBounds {
 export interface Reading {
   /** Of the attack. */
   readonly id: string;
-  /** The attacked host, or the prefix of an attack that is spread. */
+  /** The attacked host, the prefix of an attack that is spread, or `hostgroup NAME`. */
   readonly target: string;
   /** null: that of the detection is complete already. */
   readonly sample: Sample | null;
@@ -66,8 +65,6 @@ export function findingsOf({ sample, classification }: Reading): AttackFindings 
 }
 
 interface Watched {
-  /** The attacked host, or the prefix of an attack that is spread, which may become a larger one. */
-  prefix: Prefix;
   readonly packets: PacketReservoir;
   /** Monotonic ms. */
   readonly detectedMs: number;
@@ -115,20 +112,15 @@ export class AttackSampler {
       const watched = this.#watched.get(attack.id);
       if (kind === "started") this.begin(attack, now);
       else if (kind === "ended") this.#watched.delete(attack.id);
-      else if (watched !== undefined) {
-        if (attack.carpet !== null) watched.prefix = canonicalPrefix(attack.carpet.prefix);
-        watched.attack = attack;
-      }
+      else if (watched !== undefined) watched.attack = attack;
     }
   }
 
-  /** Also for an attack that an earlier process looked at. Not for one on a hostgroup, which may be many networks. */
+  /** Also for an attack that an earlier process looked at. */
   begin(attack: Attack, now: Now): void {
     const { id, sample, classification } = attack;
-    const prefix = placeOf(attack);
-    if (this.#policy === null || prefix === null) return;
+    if (this.#policy === null) return;
     this.#watched.set(id, {
-      prefix,
       packets: new PacketReservoir(PACKETS_KEPT, this.#random),
       detectedMs: now.monotonicMs,
       attack,
@@ -158,8 +150,8 @@ export class AttackSampler {
       if (this.#policy === null) return;
       // First: one that cannot be read must not be the next one too.
       watched.turn = ++this.#turns;
-      this.#collect(watched, this.#policy, now);
-      yield { id, ...this.#judge(watched, this.#policy, now) };
+      const target = this.#collect(watched, this.#policy, now);
+      yield { id, target, ...this.#judge(watched, this.#policy, now) };
     }
   }
 
@@ -171,9 +163,8 @@ export class AttackSampler {
     return watched.packets.packets().filter(({ header }) => isPartOf(header));
   }
 
-  #judge(watched: Watched, policy: SamplingPolicy, now: Now): Omit<Reading, "id"> {
-    const { prefix, attack, verdict } = watched;
-    const target = attack.target ?? prefix.text;
+  #judge(watched: Watched, policy: SamplingPolicy, now: Now): Omit<Reading, "id" | "target"> {
+    const { attack, verdict } = watched;
     const elapsedMs = now.monotonicMs - watched.detectedMs;
     const all = watched.packets.packets();
     const isComplete = !watched.isSampled && (all.length >= ENOUGH_PACKETS || elapsedMs >= COMPLETION_MS);
@@ -193,7 +184,6 @@ export class AttackSampler {
     const isFirmer = held !== null && !isNew && packets.length >= FIRMER_FACTOR * watched.toldFrom;
     if (isNew || isFirmer) watched.toldFrom = packets.length;
     return {
-      target,
       sample,
       isComplete,
       classification: held,
@@ -203,15 +193,20 @@ export class AttackSampler {
     };
   }
 
-  /** Until the sample is complete all over again, since it is of the detection; then what came since. */
-  #collect({ prefix, attack, packets, isSampled, detectedMs, lastReadMs }: Watched, policy: SamplingPolicy, now: Now) {
+  /**
+   * Until the sample is complete all over again, since it is of the detection; then what came since. Returns where it
+   * looked.
+   */
+  #collect(watched: Watched, policy: SamplingPolicy, now: Now): string {
+    const { attack, packets, isSampled, detectedMs, lastReadMs } = watched;
+    const place = placeOf(attack, policy);
     packets.resize(Math.max(this.#packetsEach(), isSampled ? 0 : policy.flows));
     // Half is forgotten in the time that the rates take to forget: when a flood stops, its packets still are the most.
     if (isSampled) packets.fade(0.5 ** (JUDGE_AGAIN_MS / Math.max(JUDGE_AGAIN_MS, policy.windowMs)));
     else packets.clear();
     const end = attack.direction === "incoming" ? "destination" : "source";
     const records = this.#records;
-    const count = this.#headers.readSamples(addressToBytes(prefix.address), records.bytes, mappedLength(prefix));
+    const count = this.#headers.readSamples(place.address, records.bytes, place.bits);
     // While a flood begins most of the window is from before it: the last moments tell more, if they have enough.
     const enoughMs = count > PACKETS_KEPT ? records.ageMs(count - PACKETS_KEPT) : Number.POSITIVE_INFINITY;
     const windowMs = policy.windowMs + now.monotonicMs - detectedMs;
@@ -221,22 +216,17 @@ export class AttackSampler {
       if (records.ageMs(i) > ageMaxMs) continue;
       packets.offer(records.standsFor(i), () => {
         const header = decodeHeader(records.frame(i));
-        const isOurs = header !== null && prefixContains(prefix, header[end]);
+        const isOurs = header !== null && place.holds(header[end]);
         return isOurs ? { header, wireBytes: records.wireBytes(i) } : null;
       });
     }
+    return place.name;
   }
 
   #packetsEach(): number {
     const share = Math.floor(SAMPLED_PACKETS_MAX / this.#watched.size);
     return Math.max(PACKETS_KEPT_LEAST, Math.min(PACKETS_KEPT, share));
   }
-}
-
-/** null: it has none. */
-function placeOf({ target, carpet }: Attack): Prefix | null {
-  if (target !== null) return hostPrefix(target);
-  return carpet === null ? null : canonicalPrefix(carpet.prefix);
 }
 
 /** In a calm there is nothing of the attack to be seen: what it was stays held. */

@@ -33,7 +33,15 @@ export function carpetPolicy(config: Config): CarpetPolicy {
 }
 
 /** null: sampling is off. @param originOf opened from the files that the configuration names; null: it names none. */
-export function samplingPolicy({ samples, detection }: Config, originOf: OriginOf | null): SamplingPolicy | null {
+export function samplingPolicy(config: Config, originOf: OriginOf | null): SamplingPolicy | null {
+  const { samples, detection, hostgroups, lookup } = config;
   if (!samples.enabled) return null;
-  return { windowMs: detection.windowMs, top: samples.top, flows: samples.perAttackFlows, originOf };
+  return {
+    windowMs: detection.windowMs,
+    top: samples.top,
+    flows: samples.perAttackFlows,
+    originOf,
+    groupOf: (ip) => hostgroups[lookup.group(ip)]?.name ?? null,
+    networksOf: (group) => hostgroups.find(({ name }) => name === group)?.networks ?? [],
+  };
 }

@@ -24,7 +24,14 @@ function harness() {
   const now = () => ({ wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() });
   const seen: string[] = [];
   const loop = new SamplingLoop({
-    sampler: new AttackSampler(headers, { windowMs: 1000, top: 10, flows: 20, originOf: null }),
+    sampler: new AttackSampler(headers, {
+      windowMs: 1000,
+      top: 10,
+      flows: 20,
+      originOf: null,
+      groupOf: () => null,
+      networksOf: () => [],
+    }),
     detector,
     after: (ms, fn) => timers.after(ms, fn),
     now,

@@ -73,6 +73,8 @@ describe("floodwall replay", () => {
     const whole = "hostgroups: [{ name: web, networks: [203.0.113.0/25], calculation: total }]\n";
     const text = replay(capture, `${CONFIG}${BGP}${whole}`).lines.join("\n");
     expect(text).toMatch(/attack started {2}hostgroup web {2}pps \d+ > 1000/);
+    expect(text).toContain("attack vector   hostgroup web  udp_flood, confidence 1.00");
+    expect(text).toMatch(/attack sample {3}hostgroup web {2}udp 100 %, from 198\.51\.100\.9 100 %.* of \d+ packets/);
     expect(text).not.toContain("ban ");
     expect(text).toContain("attacks: 1, ");
     // A tenth of its threshold each: none of them is attacked by itself.
