@@ -77,11 +77,10 @@ export class ScrubAgent {
         metrics.failed("kernel");
         this.#tell("kernel", cause, "the kernel refuses the rules, those before stay; this is tried again");
       },
-      onLeftOut: ({ bans, rules }) =>
-        log.error(
-          { bans, rules },
-          "rules that find no room are left out: raise dataplane.limits.max_dynamic_rules and restart",
-        ),
+      onLeftOut: (rules) => {
+        if (rules === 0) log.info({}, "all rules have room again");
+        else log.error({ rules }, "rules find no room: raise dataplane.limits.max_dynamic_rules and restart");
+      },
     });
     this.#poller = new Poller({
       controller,

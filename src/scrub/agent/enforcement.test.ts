@@ -2,8 +2,9 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { prefix } from "../../../test/fixtures/bgp.ts";
 import { ManualClock } from "../../../test/fixtures/manual-clock.ts";
 import type { FilterRulePut } from "../../dataplane/kernel-filter.ts";
+import { DYNAMIC_RULES_PER_DESTINATION } from "../../limits.ts";
 import { wideRule } from "../../mitigation/rule.ts";
-import { Enforcement, type HeldBan, type LeftOut } from "./enforcement.ts";
+import { Enforcement, type HeldBan } from "./enforcement.ts";
 
 const MAX_RULES = 8;
 
@@ -12,14 +13,14 @@ let kernel: readonly FilterRulePut[];
 let calls: number;
 let isBroken: boolean;
 let faults: unknown[];
-let leftOut: LeftOut[];
+let leftOut: number[];
 
 beforeEach(() => {
   clock = new ManualClock();
   [kernel, calls, isBroken, faults, leftOut] = [[], 0, false, [], []];
 });
 
-function enforcement(dryRun = false): Enforcement {
+function enforcement(dryRun = false, maxRules = MAX_RULES): Enforcement {
   const setRules = (rules: readonly FilterRulePut[]) => {
     calls++;
     if (isBroken) throw new Error("no");
@@ -29,24 +30,30 @@ function enforcement(dryRun = false): Enforcement {
     filter: { setRules },
     clock,
     dryRun,
-    maxRules: MAX_RULES,
+    maxRules,
     onFault: (cause) => faults.push(cause),
-    onLeftOut: (what) => leftOut.push(what),
+    onLeftOut: (rules) => leftOut.push(rules),
   });
 }
 
+/** Its rules differ by their source port, counted from 0. */
 function ban(target: string, { seconds = 60, rules = 1, isVirtual = false } = {}): HeldBan {
-  const rule = wideRule(prefix(`${target}/32`), { kind: "discard" });
+  const victim = prefix(`${target}/32`);
   const expiresAtMs = clock.monotonicMs() + seconds * 1000;
-  return { target, isVirtual, expiresAtMs, rules: Array.from({ length: rules }, () => rule) };
+  const rule = (port: number) => ({
+    ...wideRule(victim, { kind: "discard" }),
+    sourcePorts: [{ from: port, to: port }],
+  });
+  return { prefix: victim, isVirtual, expiresAtMs, rules: Array.from({ length: rules }, (_, port) => rule(port)) };
 }
 
-const ids = () => kernel.map(({ id }) => id);
+/** By victim and source port. */
+const names = () => kernel.map(({ rule }) => `${rule.destination?.address}#${rule.sourcePorts[0]?.from}`).toSorted();
 
 test("rules carry their ban's expiry to the kernel, by the wall clock of the moment", () => {
   const held = enforcement();
   held.want([ban("10.0.0.1", { rules: 2 }), ban("10.0.0.2", { seconds: 90 })], '"a"');
-  expect(ids()).toEqual(["10.0.0.1#0", "10.0.0.1#1", "10.0.0.2#0"]);
+  expect(names()).toEqual(["10.0.0.1#0", "10.0.0.1#1", "10.0.0.2#0"]);
   expect(kernel.map(({ expiresAtMs }) => expiresAtMs - clock.wallMs())).toEqual([60_000, 60_000, 90_000]);
   expect(held.state).toEqual({ bans: 2, virtualBans: 0, rules: 3, leftOutRules: 0, etag: '"a"' });
 });
@@ -65,33 +72,33 @@ test("a ban that is gone is removed at once", () => {
   const held = enforcement();
   held.want([ban("10.0.0.1"), ban("10.0.0.2")], '"a"');
   held.want([ban("10.0.0.2")], '"b"');
-  expect(ids()).toEqual(["10.0.0.2#0"]);
+  expect(names()).toEqual(["10.0.0.2#0"]);
   held.want([], '"c"');
-  expect(ids()).toEqual([]);
+  expect(names()).toEqual([]);
 });
 
 test("virtual bans are not enforced, nor is anything in dry run", () => {
   const held = enforcement();
   held.want([ban("10.0.0.1", { isVirtual: true }), ban("10.0.0.2")], '"a"');
-  expect(ids()).toEqual(["10.0.0.2#0"]);
+  expect(names()).toEqual(["10.0.0.2#0"]);
   expect(held.state).toMatchObject({ bans: 1, virtualBans: 1, rules: 1 });
   const dry = enforcement(true);
   dry.want([ban("10.0.0.1"), ban("10.0.0.2")], '"a"');
-  expect(ids()).toEqual([]);
+  expect(names()).toEqual([]);
   expect(dry.state).toMatchObject({ bans: 2, rules: 0, etag: '"a"' });
 });
 
 test("what was over before it came is left alone, what is over later makes room", () => {
   const held = enforcement();
   held.want([ban("10.0.0.1", { seconds: 0 }), ban("10.0.0.2", { seconds: 5 }), ban("10.0.0.3")], '"a"');
-  expect(ids()).toEqual(["10.0.0.2#0", "10.0.0.3#0"]);
+  expect(names()).toEqual(["10.0.0.2#0", "10.0.0.3#0"]);
   clock.advance(4999);
   held.tick();
   expect(calls).toBe(1);
   clock.advance(1);
   expect(held.state).toMatchObject({ bans: 1, rules: 1 });
   held.tick();
-  expect(ids()).toEqual(["10.0.0.3#0"]);
+  expect(names()).toEqual(["10.0.0.3#0"]);
 });
 
 test("a kernel that refuses is asked again until it takes them", () => {
@@ -100,36 +107,62 @@ test("a kernel that refuses is asked again until it takes them", () => {
   isBroken = true;
   held.want([ban("10.0.0.2")], '"b"');
   held.tick();
-  expect([faults.length, ids(), held.state.etag]).toEqual([2, ["10.0.0.1#0"], '"a"']);
+  expect([faults.length, names(), held.state.etag]).toEqual([2, ["10.0.0.1#0"], '"a"']);
   isBroken = false;
   held.tick();
-  expect([ids(), held.state.etag]).toEqual([["10.0.0.2#0"], '"b"']);
+  expect([names(), held.state.etag]).toEqual([["10.0.0.2#0"], '"b"']);
   held.tick();
   expect(calls).toBe(4);
 });
 
 describe("where there is no room for all", () => {
-  test("as many as fit are taken", () => {
+  test("as many as fit are taken, those in force first", () => {
     const held = enforcement();
-    held.want([ban("10.0.0.1", { rules: 4 }), ban("10.0.0.2", { rules: 4 })], '"a"');
-    expect([kernel.length, leftOut]).toEqual([8, []]);
-    held.want([ban("10.0.0.1", { rules: 4 }), ban("10.0.0.2", { rules: 5 }), ban("10.0.0.3")], '"b"');
-    expect(ids()).toEqual([0, 1, 2, 3].map((i) => `10.0.0.1#${i}`).concat("10.0.0.3#0"));
-    expect(leftOut).toEqual([{ bans: 1, rules: 5 }]);
-    expect(held.state).toMatchObject({ rules: 5, leftOutRules: 5 });
+    held.want([ban("10.0.0.2", { rules: 6 })], '"a"');
+    held.want([ban("10.0.0.1", { rules: 2 }), ban("10.0.0.2", { rules: 6 })], '"b"');
+    expect([kernel.length, leftOut]).toEqual([MAX_RULES, []]);
+    held.want([ban("10.0.0.0"), ban("10.0.0.1", { rules: 2 }), ban("10.0.0.2", { rules: 7 })], '"c"');
+    expect(names().filter((name) => !/^10.0.0.2#[0-5]$/.test(name))).toEqual(["10.0.0.1#0", "10.0.0.1#1"]);
+    expect(leftOut).toEqual([2]);
+    expect(held.state).toMatchObject({ rules: 8, leftOutRules: 2 });
   });
 
-  test("those in force go first, and those left out come in when there is room", () => {
+  test("those left out come in when there is room", () => {
     const held = enforcement();
-    const old = ban("10.0.0.9", { rules: 6, seconds: 30 });
-    held.want([old], '"a"');
-    held.want([ban("10.0.0.1", { rules: 6 }), old], '"b"');
-    expect(new Set(ids().map((id) => id.split("#")[0]))).toEqual(new Set(["10.0.0.9"]));
+    held.want([ban("10.0.0.9", { rules: 6, seconds: 30 })], '"a"');
+    held.want([ban("10.0.0.1", { rules: 6 }), ban("10.0.0.9", { rules: 6, seconds: 30 })], '"b"');
+    expect(leftOut).toEqual([4]);
     clock.advance(30_000);
     held.tick();
-    expect(new Set(ids().map((id) => id.split("#")[0]))).toEqual(new Set(["10.0.0.1"]));
-    expect(held.state.leftOutRules).toBe(0);
+    expect(names()).toEqual([0, 1, 2, 3, 4, 5].map((i) => `10.0.0.1#${i}`));
+    expect(leftOut).toEqual([4, 0]);
   });
+
+  test("for one destination no more than the kernel holds against a packet", () => {
+    const wide = enforcement(false, 1000);
+    wide.want([ban("10.0.0.1", { rules: DYNAMIC_RULES_PER_DESTINATION }), ban("10.0.0.2")], '"a"');
+    expect(leftOut).toEqual([]);
+    wide.want([ban("10.0.0.1", { rules: DYNAMIC_RULES_PER_DESTINATION + 1 }), ban("10.0.0.2")], '"b"');
+    expect([kernel.length, leftOut]).toEqual([DYNAMIC_RULES_PER_DESTINATION + 1, [1]]);
+  });
+});
+
+test("a rule that stays keeps its name, wherever it stands; the same rule twice is one", () => {
+  const held = enforcement();
+  const { rules, ...one } = ban("10.0.0.1", { rules: 2 });
+  held.want([{ ...one, rules }], '"a"');
+  const before = new Set(kernel.map(({ id }) => id));
+  held.want([{ ...one, rules: [...rules.toReversed(), ...rules] }], '"b"');
+  expect(new Set(kernel.map(({ id }) => id))).toEqual(before);
+  expect(kernel).toHaveLength(2);
+  expect([...before].every((id) => id.length <= 63)).toBe(true);
+});
+
+test("names of IPv6 prefixes fit too", () => {
+  const victim = prefix("2001:db8:1111:2222:3333:4444:5555:6666/128");
+  const rule = { ...wideRule(victim, { kind: "discard" }) };
+  enforcement().want([{ prefix: victim, isVirtual: false, expiresAtMs: 1000, rules: [rule] }], null);
+  expect(kernel[0]?.id.length).toBeLessThanOrEqual(63);
 });
 
 test("before anything is wanted the kernel is left as it is", () => {

@@ -2,13 +2,15 @@
  * Brings the kernel to what the last document wants, and keeps it there: bans that are new, gone or over, rules that found no
  * room, a kernel that refuses. Never enforces what is virtual, nor anything while this node is in dry run.
  */
-import type { FilterRulePut, KernelFilter } from "../../dataplane/kernel-filter.ts";
-import type { Rule } from "../../mitigation/rule.ts";
+import type { KernelFilter } from "../../dataplane/kernel-filter.ts";
+import { DYNAMIC_RULES_PER_DESTINATION } from "../../limits.ts";
+import { type Rule, ruleText } from "../../mitigation/rule.ts";
+import type { Prefix } from "../../net/prefix.ts";
 import type { Clock } from "../../system/clock.ts";
 
 /** A ban as this node holds it. */
 export interface HeldBan {
-  readonly target: string;
+  readonly prefix: Prefix;
   readonly isVirtual: boolean;
   /** By this node's monotonic clock: nobody can set it. */
   readonly expiresAtMs: number;
@@ -23,12 +25,8 @@ export interface EnforcementOptions {
   readonly maxRules: number;
   /** The kernel refused; it is asked again at the next tick. */
   readonly onFault: (cause: unknown) => void;
-  readonly onLeftOut: (leftOut: LeftOut) => void;
-}
-
-export interface LeftOut {
-  readonly bans: number;
-  readonly rules: number;
+  /** So many rules more, or fewer, find no room. */
+  readonly onLeftOut: (rules: number) => void;
 }
 
 export interface Enforced {
@@ -51,9 +49,9 @@ export class Enforcement {
   readonly #options: EnforcementOptions;
   #wanted: Wanted | null = null;
   /** In the kernel, as far as this process knows. */
-  #enforced: readonly HeldBan[] = [];
+  #enforced: readonly HeldRule[] = [];
   #etag: string | null = null;
-  #leftOut: LeftOut = NOTHING;
+  #leftOut = 0;
   #isDue = false;
 
   constructor(options: EnforcementOptions) {
@@ -63,8 +61,8 @@ export class Enforcement {
   get state(): Enforced {
     const bans = this.#live(this.#wanted?.bans ?? []);
     const virtualBans = bans.filter(({ isVirtual }) => isVirtual).length;
-    const rules = ruleCount(this.#live(this.#enforced));
-    return { bans: bans.length - virtualBans, virtualBans, rules, leftOutRules: this.#leftOut.rules, etag: this.#etag };
+    const rules = this.#live(this.#enforced).length;
+    return { bans: bans.length - virtualBans, virtualBans, rules, leftOutRules: this.#leftOut, etag: this.#etag };
   }
 
   /** Before anything is wanted: a filter that was taken over from a process before keeps its rules until then. */
@@ -86,56 +84,61 @@ export class Enforcement {
   }
 
   #bring({ bans, etag }: Wanted): void {
-    const { filter, dryRun, maxRules, onFault, onLeftOut } = this.#options;
+    const { filter, clock, dryRun, maxRules, onFault, onLeftOut } = this.#options;
     const real = dryRun ? [] : this.#live(bans).filter(({ isVirtual }) => !isVirtual);
-    const before = new Set(this.#enforced.map(({ target }) => target));
-    const { taken, leftOut } = fit(real, maxRules, (ban) => before.has(ban.target));
+    const rules = rulesOf(real);
+    const fitting = fit(rules, maxRules, new Set(this.#enforced.map(({ id }) => id)));
+    const wallAheadMs = clock.wallMs() - clock.monotonicMs();
     this.#isDue = true;
     try {
-      filter.setRules(taken.flatMap((ban) => this.#putsOf(ban)));
+      filter.setRules(fitting.map((held) => ({ ...held, expiresAtMs: held.expiresAtMs + wallAheadMs })));
     } catch (cause) {
       onFault(cause);
       return;
     }
     this.#isDue = false;
-    this.#enforced = taken;
+    this.#enforced = fitting;
     this.#etag = etag;
-    if (leftOut.rules > 0 && leftOut.rules !== this.#leftOut.rules) onLeftOut(leftOut);
+    const leftOut = rules.length - fitting.length;
+    if (leftOut !== this.#leftOut) onLeftOut(leftOut);
     this.#leftOut = leftOut;
   }
 
-  #putsOf({ target, rules, expiresAtMs }: HeldBan): FilterRulePut[] {
-    const { clock } = this.#options;
-    const expiresAtWallMs = clock.wallMs() + expiresAtMs - clock.monotonicMs();
-    return rules.map((rule, i) => ({ id: `${target}#${i}`, rule, expiresAtMs: expiresAtWallMs }));
-  }
-
-  #live(bans: readonly HeldBan[]): readonly HeldBan[] {
+  #live<Held extends { readonly expiresAtMs: number }>(held: readonly Held[]): readonly Held[] {
     const now = this.#options.clock.monotonicMs();
-    return bans.filter(({ expiresAtMs }) => expiresAtMs > now);
+    return held.filter(({ expiresAtMs }) => expiresAtMs > now);
   }
 }
 
-const NOTHING: LeftOut = { bans: 0, rules: 0 };
-
-/** A ban is taken whole or not at all; those that are in force already go first. */
-function fit(
-  bans: readonly HeldBan[],
-  maxRules: number,
-  isInForce: (ban: HeldBan) => boolean,
-): { readonly taken: readonly HeldBan[]; readonly leftOut: LeftOut } {
-  if (ruleCount(bans) <= maxRules) return { taken: bans, leftOut: NOTHING };
-  const taken: HeldBan[] = [];
-  let room = maxRules;
-  for (const ban of [...bans.filter(isInForce), ...bans.filter((ban) => !isInForce(ban))]) {
-    if (ban.rules.length > room) continue;
-    taken.push(ban);
-    room -= ban.rules.length;
-  }
-  const leftOut = { bans: bans.length - taken.length, rules: ruleCount(bans) - ruleCount(taken) };
-  return { taken, leftOut };
+/** Named by what it says, so that a rule that stays keeps its name, and with it the kernel's count of what it dropped. */
+interface HeldRule {
+  readonly id: string;
+  readonly rule: Rule;
+  readonly expiresAtMs: number;
 }
 
-function ruleCount(bans: readonly HeldBan[]): number {
-  return bans.reduce((sum, { rules }) => sum + rules.length, 0);
+function rulesOf(bans: readonly HeldBan[]): readonly HeldRule[] {
+  const byId = new Map<string, HeldRule>();
+  for (const { prefix, rules, expiresAtMs } of bans) {
+    for (const rule of rules) {
+      const id = `${prefix.text} ${Bun.hash(ruleText(rule)).toString(16)}`;
+      byId.set(id, { id, rule, expiresAtMs });
+    }
+  }
+  return [...byId.values()];
+}
+
+/** Within the kernel's bounds, in all and for one destination; those that are in force already go first. */
+function fit(rules: readonly HeldRule[], maxRules: number, inForce: ReadonlySet<string>): readonly HeldRule[] {
+  const [old, fresh] = [rules.filter(({ id }) => inForce.has(id)), rules.filter(({ id }) => !inForce.has(id))];
+  const towards = new Map<string, number>();
+  const fitting: HeldRule[] = [];
+  for (const held of [...old, ...fresh]) {
+    const destination = held.rule.destination?.text ?? "any";
+    const before = towards.get(destination) ?? 0;
+    if (fitting.length >= maxRules || before >= DYNAMIC_RULES_PER_DESTINATION) continue;
+    towards.set(destination, before + 1);
+    fitting.push(held);
+  }
+  return fitting;
 }

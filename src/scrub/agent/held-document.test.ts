@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { prefix } from "../../../test/fixtures/bgp.ts";
 import { BAN_SECONDS_MAX } from "../../limits.ts";
 import { aheadMs, heldBans, heldBansOf } from "./held-document.ts";
 import type { WantedBan } from "./rule-document.ts";
@@ -6,7 +7,12 @@ import type { WantedBan } from "./rule-document.ts";
 const WALL = Date.parse("2026-03-01T12:00:00Z");
 const HOUR = 3_600_000;
 
-const ban = (expiresAtMs: number): WantedBan => ({ target: "10.0.0.1", isVirtual: false, expiresAtMs, rules: [] });
+const ban = (expiresAtMs: number): WantedBan => ({
+  prefix: prefix("10.0.0.1/32"),
+  isVirtual: false,
+  expiresAtMs,
+  rules: [],
+});
 const left = (bans: readonly { expiresAtMs: number }[], monotonicMs = 0) => (bans[0]?.expiresAtMs ?? 0) - monotonicMs;
 
 describe("the service's clock", () => {

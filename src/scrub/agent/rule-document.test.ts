@@ -27,14 +27,14 @@ test("reads bans of addresses and of prefixes, virtual ones, and such without ru
   const bans = readDocument(
     textOf([
       BAN,
-      { ...plain, target: "203.0.113.0/24" },
-      { ...BAN, target: "2001:db8::9", flowspec: [], dry_run: true },
+      { ...plain, prefix: "203.0.113.8/29" },
+      { ...BAN, prefix: "2001:db8::9/128", flowspec: [], dry_run: true },
     ]),
   );
-  expect(bans.map(({ target, isVirtual, rules }) => [target, isVirtual, rules.length])).toEqual([
-    ["203.0.113.9", false, 1],
-    ["203.0.113.0/24", false, 0],
-    ["2001:db8::9", true, 0],
+  expect(bans.map(({ prefix, isVirtual, rules }) => [prefix.text, isVirtual, rules.length])).toEqual([
+    ["203.0.113.9/32", false, 1],
+    ["203.0.113.8/29", false, 0],
+    ["2001:db8::9/128", true, 0],
   ]);
   expect(bans[0]?.expiresAtMs).toBe(Date.parse(EXPIRES));
   expect(bans[0]?.rules[0]).toMatchObject({ protocol: 17, sourcePorts: [{ from: 53, to: 53 }] });
@@ -60,13 +60,12 @@ describe("refuses the whole", () => {
     ],
     ["no bans", textOf(null), "bans: must be a list"],
     ["a ban that is none", textOf([BAN, 7]), "bans[1]: must be an object"],
-    ["a target that is none", textOf([{ ...BAN, target: "x" }]), "bans[0].target: must be an address or a CIDR"],
     [
-      "a target in another spelling",
-      textOf([{ ...BAN, target: "2001:DB8::9" }]),
-      "bans[0].target: must be an address or a CIDR",
+      "a prefix that is none",
+      textOf([{ ...BAN, prefix: "203.0.113.9" }]),
+      "bans[0].prefix: must be a CIDR without host bits",
     ],
-    ["a target twice", textOf([BAN, BAN]), "bans: a target is there twice"],
+    ["a prefix twice", textOf([BAN, BAN]), "bans: a prefix is there twice"],
     ["no expiry", textOf([{ ...BAN, expires_at: null }]), "bans[0].expires_at: must be a time (RFC 3339)"],
     [
       "a day that is none",
@@ -77,12 +76,12 @@ describe("refuses the whole", () => {
     ["rules that are none", textOf([{ ...BAN, flowspec: {} }]), "bans[0].flowspec: must be a list"],
     [
       "a bad rule",
-      textOf([BAN, { ...BAN, target: "203.0.113.8", flowspec: [{ action: "drop" }] }]),
+      textOf([BAN, { ...BAN, prefix: "203.0.113.8/32", flowspec: [{ action: "drop" }] }]),
       "bans[1].flowspec[0]: action: must be discard or rate_limit",
     ],
     [
       "a rule for somebody else",
-      textOf([{ ...BAN, target: "203.0.113.8" }]),
+      textOf([{ ...BAN, prefix: "203.0.113.8/32" }]),
       "bans[0].flowspec[0]: dst: 203.0.113.9/32 is not inside of 203.0.113.8/32",
     ],
   ])("%s", (_, text, problem) => {
@@ -95,7 +94,7 @@ describe("has bounds", () => {
     textOf(
       Array.from({ length: count }, (_, i) => ({
         ...BAN,
-        target: `10.0.${i >> 8}.${i & 255}`,
+        prefix: `10.0.${i >> 8}.${i & 255}/32`,
         flowspec: Array.from({ length: rules }, () => ({ action: "discard" })),
       })),
     );

@@ -6,12 +6,11 @@ import { parseTimestamp } from "../../http/wire/timestamp.ts";
 import { ACTIVE_BANS_MAX, DYNAMIC_RULES_MAX } from "../../limits.ts";
 import type { Rule } from "../../mitigation/rule.ts";
 import { RuleProblem, readRule } from "../../mitigation/rule-reader.ts";
-import { parseAddress } from "../../net/address.ts";
-import { hostPrefix, type Prefix, parsePrefix } from "../../net/prefix.ts";
+import { type Prefix, parsePrefix } from "../../net/prefix.ts";
 
 export interface WantedBan {
-  /** An address or a prefix, each once. */
-  readonly target: string;
+  /** What it protects; each once. An address and the prefix that begins there are two. */
+  readonly prefix: Prefix;
   /** Recorded by the service, not to be enforced. */
   readonly isVirtual: boolean;
   /** By the wall clock of the service. */
@@ -40,8 +39,8 @@ export function readDocument(text: string): readonly WantedBan[] {
   if (!Array.isArray(bans)) throw new DocumentProblem("bans: must be a list");
   if (bans.length > ACTIVE_BANS_MAX) throw new DocumentProblem(`bans: more than ${ACTIVE_BANS_MAX}`);
   const wanted = bans.map((ban: unknown, i) => readBan(ban, `bans[${i}]`));
-  if (new Set(wanted.map(({ target }) => target)).size < wanted.length) {
-    throw new DocumentProblem("bans: a target is there twice");
+  if (new Set(wanted.map(({ prefix }) => prefix.text)).size < wanted.length) {
+    throw new DocumentProblem("bans: a prefix is there twice");
   }
   const rules = wanted.reduce((sum, ban) => sum + ban.rules.length, 0);
   if (rules > DYNAMIC_RULES_MAX) throw new DocumentProblem(`bans: more than ${DYNAMIC_RULES_MAX} rules in all`);
@@ -57,25 +56,15 @@ function parse(text: string): unknown {
 }
 
 function readBan(value: unknown, at: string): WantedBan {
-  const ban = asObject(value, at);
-  const { target, dry_run: dryRun = false, expires_at: expiresAt, flowspec = [] } = ban;
-  const protects = typeof target === "string" ? prefixOfTarget(target) : null;
-  if (typeof target !== "string" || protects === null) {
-    throw new DocumentProblem(`${at}.target: must be an address or a CIDR`);
-  }
+  const { prefix: text, dry_run: dryRun = false, expires_at: expiresAt, flowspec = [] } = asObject(value, at);
+  const prefix = typeof text === "string" ? parsePrefix(text) : null;
+  if (prefix === null) throw new DocumentProblem(`${at}.prefix: must be a CIDR without host bits`);
   if (typeof dryRun !== "boolean") throw new DocumentProblem(`${at}.dry_run: must be true or false`);
   const expiresAtMs = typeof expiresAt === "string" ? parseTimestamp(expiresAt) : null;
   if (expiresAtMs === null) throw new DocumentProblem(`${at}.expires_at: must be a time (RFC 3339)`);
   if (!Array.isArray(flowspec)) throw new DocumentProblem(`${at}.flowspec: must be a list`);
-  const rules = flowspec.map((rule: unknown, i) => readRuleAt(rule, protects, `${at}.flowspec[${i}]`));
-  return { target, isVirtual: dryRun, expiresAtMs, rules };
-}
-
-/** In canonical form only, so that no target is there under two names. */
-function prefixOfTarget(target: string): Prefix | null {
-  const address = parseAddress(target);
-  const prefix = address === null ? parsePrefix(target) : hostPrefix(address);
-  return (address ?? prefix?.text) === target ? prefix : null;
+  const rules = flowspec.map((rule: unknown, i) => readRuleAt(rule, prefix, `${at}.flowspec[${i}]`));
+  return { prefix, isVirtual: dryRun, expiresAtMs, rules };
 }
 
 function readRuleAt(value: unknown, within: Prefix, at: string): Rule {
