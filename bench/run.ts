@@ -8,6 +8,7 @@ import { cpus } from "node:os";
 import { join } from "node:path";
 import { announce } from "./announce.ts";
 import { captureRate } from "./capture-rate.ts";
+import { dataplane } from "./dataplane.ts";
 import { detectionCost } from "./detection/cost.ts";
 import { detectionLatency } from "./detection/latency.ts";
 import { filterRate } from "./filter-rate.ts";
@@ -23,6 +24,7 @@ import { tick } from "./tick.ts";
 const BENCHES: Readonly<Record<string, Bench>> = {
   "capture-rate": captureRate,
   "inline-rate": inlineRate,
+  dataplane,
   "filter-rate": filterRate,
   "parse-and-count": parseAndCount,
   "detection-latency": detectionLatency,

@@ -1,0 +1,173 @@
+/**
+ * How many packets per second does the kernel filter drop, with few and many source blocks and rules, beside a bare XDP drop
+ * and the block lists that one would write first? How long do its tables take to fill, and how much memory?
+ */
+import { readPinnedStatus } from "../src/dataplane/kernel-filter.ts";
+import type { FilterVerdict } from "../src/dataplane/native.d.ts";
+import { BpfDirectory } from "../test/fixtures/bpf-directory.ts";
+import { eventually, FilterProcess } from "../test/fixtures/filtering.ts";
+import { namespacesUnavailable } from "../test/lab/namespaces.ts";
+import { buildRivals, XDP_DROP, XDP_HASH_BLOCK, XDP_LPM_BLOCK } from "./counting-process.ts";
+import { BOUNDS, later, PAIRS, pairsTo, RULE_VICTIMS, rulesFor, VICTIM, WIDE_RULE } from "./dataplane-tables.ts";
+import { fillTimes, mapBytes } from "./dataplane-upkeep.ts";
+import { type Bench, figure, type Measurement, type RunOptions } from "./measurement.ts";
+import { DEVICE, type Flood, type FloodOptions, Wire } from "./wire.ts";
+
+const RUNS = 5;
+const SECONDS = 1.5;
+const FEW_PAIRS = 1000;
+const PUT_AT_ONCE = 10_000;
+/** Every source of the flood is seen several times. */
+const FILL_SECONDS = 0.5;
+
+const toVictim = (sources: number): FloodOptions => ({ target: VICTIM, sources, seconds: SECONDS });
+const toMany: FloodOptions = { ...RULE_VICTIMS, sources: 1, seconds: SECONDS };
+
+/** What the filter drops in each case, one after the other: tables only grow. */
+const CASES = {
+  oneRule: "XDP drop by one rule, no source pairs",
+  rules: "XDP drop by the last of 8 rules of a victim, 4,096 rules",
+  fewPairs: "XDP source-block drop, 1,000 pairs",
+  pairs: "XDP source-block drop, 100,000 pairs",
+  inVain: "XDP drop by the last of 8 rules, 4,096 rules and 100,000 pairs in vain",
+} as const;
+type Case = keyof typeof CASES;
+type Rival = "drop" | "hash" | "lpm";
+
+export const dataplane: Bench = {
+  question: "packets per second that the kernel filter drops, and what its tables cost",
+  async run({ isQuick }: RunOptions) {
+    const unavailable = namespacesUnavailable();
+    if (unavailable !== null) return { skipped: unavailable };
+    buildRivals();
+    const runs = isQuick ? 1 : RUNS;
+    return [...(await rates(runs)), ...upkeep(runs)];
+  },
+};
+
+/** All in turn, since machines drift. */
+async function rates(runs: number): Promise<Measurement[]> {
+  const ours: Record<Case, number[]> = { oneRule: [], rules: [], fewPairs: [], pairs: [], inVain: [] };
+  const rivals: Record<Rival, number[]> = { drop: [], hash: [], lpm: [] };
+  const wire = new Wire();
+  try {
+    for (let run = 0; run < runs; run++) {
+      rivals.drop.push(await runDrop(wire));
+      rivals.hash.push(await runList(wire, XDP_HASH_BLOCK));
+      rivals.lpm.push(await runList(wire, XDP_LPM_BLOCK));
+      const rateOf = await runOurs(wire);
+      for (const name of Object.keys(CASES) as Case[]) ours[name].push(rateOf[name]);
+    }
+  } finally {
+    wire.close();
+  }
+  return measurements(ours, rivals);
+}
+
+function measurements(ours: Record<Case, number[]>, rivals: Record<Rival, number[]>): Measurement[] {
+  const bare = figure("bare XDP drop", rivals.drop);
+  const unit = "packets/s";
+  const none = { target: "none set", isMet: true };
+  const rows = (Object.keys(CASES) as Case[]).map((name): Measurement => {
+    const of = figure("Floodwall", ours[name]);
+    const judged = name === "pairs" ? { target: "≥ 0.7 ×", isMet: of.median >= 0.7 * bare.median } : { ...none };
+    return { question: CASES[name], unit, ours: of, rival: bare, ...judged };
+  });
+  const pairs = figure("Floodwall", ours.pairs);
+  const lists = [figure("per-CPU hash of pairs", rivals.hash), figure("LPM trie of sources", rivals.lpm)];
+  return [...rows, ...lists.map((rival) => ({ question: CASES.pairs, unit, ours: pairs, rival, ...none }))];
+}
+
+// A rate is what the veth took in the flood's time: the frames are sent and the program runs on one CPU, in turn.
+function rate({ arrived, seconds }: Flood): number {
+  return arrived / seconds;
+}
+
+async function runDrop(wire: Wire): Promise<number> {
+  wire.attach(XDP_DROP);
+  const flood = await wire.flood(toVictim(PAIRS));
+  wire.detach();
+  return rate(flood);
+}
+
+async function runList(wire: Wire, program: string): Promise<number> {
+  wire.attach(program);
+  await wire.flood({ ...toVictim(PAIRS), seconds: FILL_SECONDS });
+  const flood = await wire.flood(toVictim(PAIRS));
+  const filled = filledOf(wire);
+  if (filled !== PAIRS) throw new Error(`the rival's list has ${filled} of ${PAIRS} sources`);
+  wire.detach();
+  return rate(flood);
+}
+
+interface FilledRow {
+  readonly formatted: { readonly value: number };
+}
+
+function filledOf(wire: Wire): number {
+  const rows = JSON.parse(wire.box.run(["bpftool", "-j", "map", "dump", "name", "bench_filled"])) as FilledRow[];
+  return rows[0]?.formatted.value ?? 0;
+}
+
+async function runOurs(wire: Wire): Promise<Record<Case, number>> {
+  const directory = new BpfDirectory();
+  const filter = new FilterProcess(wire.box);
+  const dropped = (verdict: FilterVerdict) => readPinnedStatus(directory.path).verdicts[verdict].packets;
+  /** Every packet that arrived was dropped for this reason, or the rate says nothing. */
+  const measured = async (verdict: FilterVerdict, options: FloodOptions) => {
+    const before = dropped(verdict);
+    const flood = await wire.flood(options);
+    await eventually(
+      () => dropped(verdict) - before,
+      (packets) => packets === flood.arrived,
+    );
+    return rate(flood);
+  };
+  try {
+    await filter.ask({ op: "open", options: { pinPath: directory.path, interfaces: [DEVICE], ...BOUNDS } });
+    await filter.ask({ op: "setRules", rules: [{ id: "wide", rule: WIDE_RULE, expiresAtMs: later() }] });
+    await filter.ask({ op: "attach" });
+    const oneRule = await measured("drop_rule", toVictim(1));
+    await filter.ask({ op: "setRules", rules: rulesFor() });
+    const rules = await measured("drop_rule", toMany);
+    await filter.ask({ op: "putPairs", pairs: pairsTo(VICTIM, 0, FEW_PAIRS) });
+    const fewPairs = await measured("drop_source", toVictim(FEW_PAIRS));
+    for (let first = 0; first < PAIRS; first += PUT_AT_ONCE) {
+      await filter.ask({ op: "putPairs", pairs: pairsTo(VICTIM, first, PUT_AT_ONCE) });
+    }
+    const pairs = await measured("drop_source", toVictim(PAIRS));
+    const inVain = await measured("drop_rule", toMany);
+    await filter.ask({ op: "close", end: "detach" });
+    return { oneRule, rules, fewPairs, pairs, inVain };
+  } finally {
+    await filter.kill();
+    directory.close();
+  }
+}
+
+/** Commands and detection fill the tables from the event loop. */
+const FILL_MS_MOST = 20;
+
+function upkeep(runs: number): Measurement[] {
+  const { pairs, rules, read } = fillTimes(runs);
+  const none = { rival: null, target: "none set", isMet: true } as const;
+  const filled = (question: string, values: readonly number[]): Measurement => {
+    const ours = figure("Floodwall", values);
+    const isMet = ours.median <= FILL_MS_MOST;
+    return { question, unit: "ms", ours, rival: null, target: `≤ ${FILL_MS_MOST} ms`, isMet };
+  };
+  const bytes = (question: string, value: number): Measurement => ({
+    question,
+    unit: "bytes",
+    ours: figure("Floodwall", [value]),
+    ...none,
+  });
+  const memory = mapBytes();
+  return [
+    filled("Install 10,000 source pairs beside 90,000", pairs),
+    filled("Set 4,096 rules in place of 4,096 others", rules),
+    { question: "Read 100,000 source pairs with their hits", unit: "ms", ours: figure("Floodwall", read), ...none },
+    bytes("Kernel memory for each source pair of 100,000", memory.forPair),
+    bytes("Kernel memory of all maps, 100,000 pairs and 4,096 rules", memory.all),
+  ];
+}
