@@ -30,7 +30,7 @@ export const PACKETS_KEPT = 256;
 /** And the least, when there are many attacks. */
 const PACKETS_KEPT_LEAST = 32;
 /** Headers in one reading. They are drawn from, so that the newest are not all that is known. */
-export const HEADERS_READ = 8192;
+const HEADERS_READ = 8192;
 
 export interface SamplingPolicy extends SampleBounds, Groups {
   /** Packets from before the window that tripped have no part in the attack. */

@@ -4,12 +4,12 @@
  */
 import { BASE_TRIO } from "../traffic/rates.ts";
 
-export const SLOTS = 168;
+const SLOTS = 168;
 export const HOUR_SECONDS = 3600;
 /** An hour in which the row was heard for less teaches its slot nothing, seconds. */
-export const SLOT_SECONDS_LEAST = 600;
+const SLOT_SECONDS_LEAST = 600;
 /** From the normal of the hour before to that of the new one, seconds: a limit does not jump. */
-export const BLEND_SECONDS = 600;
+const BLEND_SECONDS = 600;
 /** One that was not heard for so long makes room when all places are taken, seconds. */
 export const SEASON_STAYS_SECONDS = 14 * 86_400;
 const WEEK_WEIGHT = 0.5;

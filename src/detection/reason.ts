@@ -18,7 +18,7 @@ export interface Reason {
   readonly dominantShareGate: number;
 }
 
-export const DOMINANT_SHARE_GATE = 0.5;
+const DOMINANT_SHARE_GATE = 0.5;
 
 const SHARES = { udp: "udp_pps", syn: "tcp_syn_pps", tcp: "tcp_pps", icmp: "icmp_pps", frag: "frag_pps" } as const;
 

@@ -21,7 +21,7 @@ const narrow = (...signatures: readonly Signature[]): VectorRules => ({ signatur
 const wide = (...signatures: readonly Signature[]): VectorRules => ({ signatures, isWide: true });
 
 /** The later fragments of a datagram show no ports. */
-export const UDP_FRAGMENTS: Signature = { protocol: IP_PROTOCOL.udp, fragment: true };
+const UDP_FRAGMENTS: Signature = { protocol: IP_PROTOCOL.udp, fragment: true };
 
 export function vectorRules(vector: Vector, family: 4 | 6): VectorRules {
   const port = reflectedPort(vector);
