@@ -1,11 +1,13 @@
 /**
- * One rule form, its encoders: for random rules and packets the XDP program in the kernel and the FlowSpec rule that a real
- * BIRD has from a real gobgpd match what ruleMatches() does.
+ * One rule form, three encoders: for random rules and packets the XDP program in the kernel, the FlowSpec rule that a real
+ * BIRD has from a real gobgpd, and the rule document that a scrub node reads match what ruleMatches() does.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { ruleProblem } from "../../src/bgp/flowspec-nlri.ts";
 import type { FlowspecRoute } from "../../src/mitigation/announcer.ts";
-import { matchText, type Rule, ruleMatches, ruleText } from "../../src/mitigation/rule.ts";
+import { matchText, type Rule, type RuleWire, ruleMatches, ruleText, ruleToWire } from "../../src/mitigation/rule.ts";
+import { readDocument } from "../../src/scrub/agent/rule-document.ts";
+import { formsOf, RULE_CAPABILITIES, type Understanding, understandingOf } from "../../src/scrub/rule-forms.ts";
 import { decodeHeader, type PacketHeader } from "../../src/traffic/packet-header.ts";
 import { BgpLab, bgpConfig, established, until } from "../fixtures/bgp.ts";
 import type { BirdFlow } from "../fixtures/bird-flows.ts";
@@ -132,3 +134,50 @@ function route(rule: Rule, index: number): FlowspecRoute {
   if (prefix === null) throw new Error(`${ruleText(rule)} is for nobody`);
   return { kind: "flowspec", prefix, rule, communities: [`65001:${index}`], localPref: 0 };
 }
+
+describe("the rule document", () => {
+  /** Of those that bans have: for a victim, of one family, with values that a packet can have. */
+  const told = rules.filter((rule) => rule.destination !== null && /^more than|^$/.test(ruleProblem(rule) ?? ""));
+  const FIRST = ["dst", "src", "proto", "src_port", "dst_port", "tcp_flags", "fragment", "action", "rate_bytes"];
+
+  /** What a node reads that knows of a rule's fields only these. */
+  const read = (rule: Rule, understood: Understanding, isKnown: (key: string) => boolean): readonly Rule[] => {
+    const known = (wire: RuleWire) => Object.fromEntries(Object.entries(wire).filter(([key]) => isKnown(key)));
+    const flowspec = formsOf([rule], understood).rules.map((form) => known(ruleToWire(form)));
+    const [address = "", length] = (rule.destination?.text ?? "").split("/");
+    const target = length === (address.includes(":") ? "128" : "32") ? address : rule.destination?.text;
+    const ban = { target, prefix: rule.destination?.text, method: "divert", expires_at: "2026-03-01T12:10:00Z" };
+    const document = { version: 1, bans: [{ ...ban, flowspec }] };
+    return readDocument(JSON.stringify(document)).flatMap((wanted) => wanted.rules);
+  };
+
+  /** How many rules were left out. Throws where what is read matches another packet, or acts otherwise. */
+  function compare(readBack: (rule: Rule) => readonly Rule[]): number {
+    let leftOut = 0;
+    for (const rule of told) {
+      const forms = readBack(rule);
+      if (forms.length === 0) leftOut++;
+      for (const { header } of forms.length === 0 ? [] : packets) {
+        const form = forms.find((one) => ruleMatches(one, header));
+        if ((form !== undefined) !== ruleMatches(rule, header)) {
+          throw new Error(`${story(rule, header)}: the node has ${forms.map(ruleText).join("; ")}`);
+        }
+        if (form !== undefined) expect(form.action, story(rule, header)).toEqual(rule.action);
+      }
+    }
+    return leftOut;
+  }
+
+  test("a node that understands everything drops what the rule says", () => {
+    const leftOut = compare((rule) => read(rule, understandingOf(RULE_CAPABILITIES), () => true));
+    // A zero, and what is no fragment, cannot be said: absent and zero mean anything.
+    const unsaid = ({ protocol, fragment, tcpFlags }: Rule) =>
+      protocol === 0 || fragment === false || (tcpFlags?.set === 0 && tcpFlags.unset === 0);
+    expect(leftOut, `seed ${seed}`).toBe(told.filter(unsaid).length);
+  });
+
+  test("a node of the first version drops what the rule says, or has no such rule, and never more", () => {
+    const leftOut = compare((rule) => read(rule, understandingOf([]), (key) => FIRST.includes(key)));
+    expect(leftOut).toBeLessThan(told.length * 0.8);
+  });
+});
