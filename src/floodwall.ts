@@ -159,7 +159,7 @@ export class Floodwall {
     this.onAttackEvent((event) => countAttack(metrics, event));
     this.onBanChange((change) => logBan(log, change));
     this.onBanChange(({ ban }) => this.scrub.banChanged(ban));
-    this.onBanChange(() => this.dataPlane?.bansChanged());
+    this.onBanChange((change) => this.dataPlane?.banChanged(change));
   }
 
   /** Those who listen are added before start(), so that they miss nothing; what they do may not take long. */

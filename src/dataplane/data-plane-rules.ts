@@ -3,8 +3,8 @@
  * often that the event loop would be busy with it. What the rules dropped is added up for each ban.
  */
 import { KERNEL_RULES_INTERVAL_MS } from "../limits.ts";
-import type { Ban } from "../mitigation/ban.ts";
-import { type KernelRule, type KernelRules, kernelRules } from "../mitigation/kernel-rules.ts";
+import type { Ban, BanChange } from "../mitigation/ban.ts";
+import { type KernelRule, type KernelRules, kernelRules, kernelRulesOf } from "../mitigation/kernel-rules.ts";
 import type { KernelFilter } from "./kernel-filter.ts";
 
 export interface Dropped {
@@ -34,8 +34,10 @@ const NOTHING: Dropped = { packets: 0, bytes: 0 };
 export class DataPlaneRules {
   readonly #options: DataPlaneRulesOptions;
   #filter: KernelFilter | null = null;
-  #cancel: (() => void) | null = null;
-  #notBeforeMs = 0;
+  /** The next time that all is put. Monotonic clock, ms. */
+  #due: { readonly atMs: number; readonly cancel: () => void } | null = null;
+  #lastMs = 0;
+  #tookMs = 0;
   #wanted: KernelRules = { rules: [], leftOut: 0 };
   /** By ban: what rules dropped that the ban has no more. */
   readonly #past = new Map<string, Dropped>();
@@ -56,19 +58,26 @@ export class DataPlaneRules {
     this.#put(filter);
   }
 
-  /** The filter is about to be closed. */
-  end(): void {
-    this.#cancel?.();
-    this.#cancel = null;
+  /** The filter is about to be closed. @param isKept what is in force stays so: then it has what is wanted by now. */
+  end(isKept: boolean): void {
+    if (isKept && this.#due !== null && this.#filter !== null) this.#put(this.#filter);
+    this.#due?.cancel();
+    this.#due = null;
     this.#filter = null;
     this.#past.clear();
     this.#readings = null;
     this.#wanted = { rules: [], leftOut: 0 };
   }
 
-  /** Bans are others than before, or there is more or less room. All changes until the kernel is told are one. */
-  changed(): void {
-    if (this.#filter !== null && this.#cancel === null) this.#putIn(this.#notBeforeMs - this.#options.monotonicMs());
+  /**
+   * A ban is another than before, or there is more or less room. All changes until the kernel is told are one. Where only
+   * an expiry was pushed on, that may wait, since the kernel has the one before: with very many bans some is always pushed.
+   */
+  changed(change: BanChange | null): void {
+    if (this.#filter === null) return;
+    const soonMs = Math.max(KERNEL_RULES_INTERVAL_MS, REST * this.#tookMs);
+    const pushedMs = change === null ? 0 : pushedOnBy(change);
+    this.#putAt(this.#lastMs + Math.max(soonMs, Math.min(REST * soonMs, pushedMs)));
   }
 
   /** Since the ban is in force here, as far as is known: adopted rules keep counting. At most a second old. */
@@ -85,16 +94,20 @@ export class DataPlaneRules {
     return this.#readings.byBan.get(banId) ?? null;
   }
 
-  #putIn(ms: number): void {
-    this.#cancel = this.#options.after(Math.max(0, ms), () => {
-      this.#cancel = null;
+  #putAt(atMs: number): void {
+    if (this.#due !== null && this.#due.atMs <= atMs) return;
+    this.#due?.cancel();
+    const cancel = this.#options.after(Math.max(0, atMs - this.#options.monotonicMs()), () => {
       if (this.#filter !== null) this.#put(this.#filter);
     });
+    this.#due = { atMs, cancel };
   }
 
   #put(filter: KernelFilter): void {
     const { bans, room, monotonicMs, onFault, onLeftOut } = this.#options;
     const begun = monotonicMs();
+    this.#due?.cancel();
+    this.#due = null;
     try {
       const next = kernelRules(bans(), room());
       const going = this.#going(filter, next.rules);
@@ -104,10 +117,10 @@ export class DataPlaneRules {
       this.#wanted = next;
     } catch (cause) {
       onFault(cause);
-      if (this.#cancel === null) this.#putIn(RETRY_MS);
+      this.#putAt(monotonicMs() + RETRY_MS);
     }
-    const ended = monotonicMs();
-    this.#notBeforeMs = ended + Math.max(KERNEL_RULES_INTERVAL_MS, REST * (ended - begun));
+    this.#lastMs = monotonicMs();
+    this.#tookMs = this.#lastMs - begun;
   }
 
   /** A rule takes its counts with it when it goes: what those of bans that stay have dropped. */
@@ -138,6 +151,14 @@ export class DataPlaneRules {
     }
     return sums;
   }
+}
+
+/** By how much its expiry, if that is all; 0: its rules are others. Milliseconds. */
+function pushedOnBy({ ban, previous }: BanChange): number {
+  if (previous === null) return 0;
+  const [after, before] = [kernelRulesOf(ban), kernelRulesOf(previous)];
+  const isSame = after.length === before.length && after.every(({ id }, i) => id === before[i]?.id);
+  return isSame ? Math.max(0, ban.expiresAt - previous.expiresAt) : 0;
 }
 
 function add(sums: Map<string, Dropped>, banId: string, { packets, bytes }: Dropped): void {

@@ -28,8 +28,8 @@ function loadConfigText(text: string): Config {
   return loaded.config;
 }
 
-const changed = (text: string, ...[from, to]: [string, string]) => loadConfigText(text.replace(from, to));
-const dry = () => changed(CONFIG, "dry_run: false", "dry_run: true");
+const edited = (text: string, ...[from, to]: [string, string]) => loadConfigText(text.replace(from, to));
+const dry = () => edited(CONFIG, "dry_run: false", "dry_run: true");
 
 let clock: ManualClock;
 let kernel: TableFilters;
@@ -69,6 +69,7 @@ beforeEach(() => {
   news = [];
 });
 
+const changed = (one: Ban, previous: Ban | null = null) => plane.banChanged({ ban: one, previous });
 const puts = () => kernel.calls.filter((call) => call === "set rules").length;
 
 describe("the data plane", () => {
@@ -90,7 +91,7 @@ describe("the data plane", () => {
     clock.advance(5000);
     expect(kernel.calls).toEqual([]);
     expect(plane.view()).toEqual({ state: "dry_run", filter: null, error: null, rulesLeftOut: 0 });
-    make(changed(CONFIG, "dataplane: {", "dataplane: { enabled: false,")).start();
+    make(edited(CONFIG, "dataplane: {", "dataplane: { enabled: false,")).start();
     expect(kernel.calls).toEqual([]);
     expect(plane.view().state).toBe("disabled");
   });
@@ -125,14 +126,14 @@ describe("the data plane", () => {
 
   test("takes the lists of a reload over", () => {
     make().start();
-    plane.reconfigure(changed(CONFIG, "[192.0.2.53, 192.0.2.53/32]", "[192.0.2.64/26]"));
-    plane.reconfigure(changed(CONFIG, "allowlist: [198.51.100.53]", "allowlist: []"));
+    plane.reconfigure(edited(CONFIG, "[192.0.2.53, 192.0.2.53/32]", "[192.0.2.64/26]"));
+    plane.reconfigure(edited(CONFIG, "allowlist: [198.51.100.53]", "allowlist: []"));
     expect([kernel.allowlist, kernel.whitelist]).toEqual([[], ["192.0.2.53/32"]]);
   });
 
   test.each(["keep", "detach"] as const)("a stop does what on_exit says at last: %s", (end) => {
     make().start();
-    plane.reconfigure(changed(CONFIG, "pin_path:", `on_exit: ${end}, pin_path:`));
+    plane.reconfigure(edited(CONFIG, "pin_path:", `on_exit: ${end}, pin_path:`));
     plane.stop();
     expect(kernel.calls).toContain(`close ${end}`);
     expect(clock.pending).toBe(0);
@@ -150,7 +151,7 @@ describe("the data plane", () => {
   test("in dry run what an earlier process left in the kernel is removed, and nothing that is somebody's", () => {
     const directory = mkdtempSync(join(tmpdir(), "floodwall-pins-"));
     try {
-      const config = changed(CONFIG, "dry_run: false", "dry_run: true");
+      const config = edited(CONFIG, "dry_run: false", "dry_run: true");
       const there = { ...config, dataplane: { ...(config.dataplane as DataplaneConfig), pinPath: directory } };
       make(there).start();
       expect(kernel.calls).toEqual([]);
@@ -168,7 +169,7 @@ describe("rules of bans", () => {
     make().start();
     for (let i = 0; i < 10; i++) {
       bans = [...bans, ban({ id: `b${i}` })];
-      plane.bansChanged();
+      changed(ban({ id: `b${i}` }));
       clock.advance(20);
     }
     expect(puts()).toBe(3);
@@ -179,12 +180,48 @@ describe("rules of bans", () => {
     expect(puts()).toBe(before);
   });
 
+  test("that are only pushed on wait no longer than they were pushed, and the less the less it costs", () => {
+    bans = [ban()];
+    make().start();
+    const push = (byMs: number) => {
+      const [before] = bans;
+      if (before === undefined) throw new Error("no ban");
+      bans = [{ ...before, expiresAt: before.expiresAt + byMs }];
+      changed(bans[0] as Ban, before);
+    };
+    clock.advance(1000);
+    push(10_000);
+    clock.advance(0);
+    expect(kernel.rules).toMatchObject([{ expiresAtMs: ban().expiresAt + 10_000 }]);
+    for (let i = 0; i < 50; i++) {
+      push(10_000);
+      clock.advance(10);
+    }
+    expect(puts()).toBe(2);
+    changed(ban({ id: "b2" }));
+    clock.advance(0);
+    expect(puts()).toBe(3);
+    push(200);
+    clock.advance(199);
+    expect(puts()).toBe(3);
+    clock.advance(1);
+    expect(puts()).toBe(4);
+  });
+
+  test("are as they are wanted when a stop leaves them in force", () => {
+    make().start();
+    bans = [ban()];
+    changed(ban());
+    plane.stop();
+    expect([kernel.rules.length, kernel.calls.at(-2)]).toEqual([1, "close keep"]);
+  });
+
   test("that the kernel refuses are tried again, and those before stay", () => {
     bans = [ban()];
     make().start();
     kernel.rulesFault = "no room";
     bans = [ban(), ban({ id: "b2" })];
-    plane.bansChanged();
+    changed(bans[0] ?? ban());
     clock.advance(1200);
     expect(news).toEqual(["up", "rules: no room", "rules: no room"]);
     expect(kernel.rules).toHaveLength(1);
@@ -197,7 +234,7 @@ describe("rules of bans", () => {
     const small = "allowlist: [198.51.100.53], limits: { max_dynamic_rules: 8 } }\nban: { max_active_bans: 1 }";
     for (let i = 0; i < 7; i++) kernel.kernel.putPairs([{ ...pair(`198.51.100.${i}`), expiresAtMs: 1 }]);
     bans = [ban(), ban({ id: "b2" })];
-    make(changed(CONFIG, "allowlist: [198.51.100.53] }", small)).start();
+    make(edited(CONFIG, "allowlist: [198.51.100.53] }", small)).start();
     expect(kernel.rules).toHaveLength(1);
     expect(plane.view().rulesLeftOut).toBe(1);
     kernel.kernel.removePairs([pair("198.51.100.1")]);
@@ -218,14 +255,14 @@ describe("rules of bans", () => {
         measure: { ...rules, rules: [{ ...(rule ?? wideRule(ban().prefix, { kind: "discard" })), protocol: 6 }] },
       }),
     ];
-    plane.bansChanged();
+    changed(bans[0] ?? ban());
     clock.advance(1000);
     kernel.dropped.set(String(kernel.rules[0]?.id), 2);
     clock.advance(1000);
     expect(plane.droppedBy("b1")).toEqual({ packets: 9, bytes: 540 });
     expect(plane.droppedBy("other")).toBeNull();
     bans = [];
-    plane.bansChanged();
+    changed(bans[0] ?? ban());
     clock.advance(2000);
     expect(plane.droppedBy("b1")).toBeNull();
   });

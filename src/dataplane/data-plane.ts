@@ -7,7 +7,7 @@ import { existsSync } from "node:fs";
 import type { Config } from "../config/config.ts";
 import type { DataplaneConfig } from "../config/dataplane-section.ts";
 import { PAIRS_COUNTED_MAX, PREFIXES_MAX } from "../limits.ts";
-import type { Ban } from "../mitigation/ban.ts";
+import type { Ban, BanChange } from "../mitigation/ban.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { KernelPair, PairInstaller } from "../sourceblock/pair-installer.ts";
 import { type Pair, pairName } from "../sourceblock/source-block.ts";
@@ -114,9 +114,8 @@ export class DataPlane implements PairInstaller {
     this.#close(this.#dataplane.onExit);
   }
 
-  /** Bans are others than before. */
-  bansChanged(): void {
-    this.#rules.changed();
+  banChanged(change: BanChange): void {
+    this.#rules.changed(change);
   }
 
   isUp(): boolean {
@@ -191,7 +190,7 @@ export class DataPlane implements PairInstaller {
     } catch (cause) {
       this.#error = messageOf(cause);
       observer.fault("open", cause);
-      this.#rules.end();
+      this.#rules.end(false);
       this.#filter = null;
       this.#quietly(() => opened?.close("keep"));
     }
@@ -203,7 +202,7 @@ export class DataPlane implements PairInstaller {
     if (filter === null) return;
     const { closeSources, openSources, observer } = this.#options;
     closeSources(this.#dataplane.interfaces);
-    this.#rules.end();
+    this.#rules.end(end === "keep");
     this.#filter = null;
     this.#interfaceErrors.clear();
     this.#pairReadings = null;
@@ -230,7 +229,7 @@ export class DataPlane implements PairInstaller {
   #watch(): void {
     if (this.#filter !== null) this.#watchInterfaces(this.#filter);
     else if (this.#isWanted) this.#open();
-    if (this.#rules.leftOut > 0) this.#rules.changed();
+    if (this.#rules.leftOut > 0) this.#rules.changed(null);
   }
 
   #watchInterfaces(filter: KernelFilter): void {

@@ -1,9 +1,10 @@
 /** What is dropped on this machine: packets by verdict, what is in the kernel, and where it is attached. */
 import { Counter, Gauge, type Registry } from "prom-client";
 
+const STATES = ["up", "failed", "dry_run", "disabled"] as const;
+
 export interface DataplaneReading {
-  /** `up` with a filter; any other state without one. */
-  readonly state: string;
+  readonly state: (typeof STATES)[number];
   readonly rulesLeftOut: number;
   readonly filter: {
     readonly pairs: number;
@@ -16,7 +17,7 @@ export interface DataplaneReading {
 }
 
 export class DataplaneMetrics {
-  readonly #up: Gauge;
+  readonly #state: Gauge<"state">;
   readonly #attached: Gauge<"interface">;
   readonly #entries: Gauge<"kind">;
   readonly #bound: Gauge;
@@ -31,7 +32,7 @@ export class DataplaneMetrics {
       new Gauge<Label>({ name, help, labelNames, registers });
     const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
       new Counter<Label>({ name, help, labelNames, registers });
-    this.#up = gauge("svc_dataplane_up", "1 while blocks and rules are in force in the kernel of this machine.");
+    this.#state = gauge("svc_dataplane_state", "1 for the state that the data plane is in, else 0.", "state");
     this.#attached = gauge("svc_dataplane_attached", "1 for an interface on which packets are dropped.", "interface");
     this.#entries = gauge("svc_dataplane_entries", "Pairs and rules in the kernel that have not lapsed.", "kind");
     this.#bound = gauge("svc_dataplane_entries_max", "Pairs and rules that there is room for, together.");
@@ -50,8 +51,8 @@ export class DataplaneMetrics {
     for (const operation of operations) this.#faults.inc({ operation }, 0);
   }
 
-  set({ filter, rulesLeftOut }: DataplaneReading): void {
-    this.#up.set(filter === null ? 0 : 1);
+  set({ state: current, filter, rulesLeftOut }: DataplaneReading): void {
+    for (const state of STATES) this.#state.set({ state }, state === current ? 1 : 0);
     this.#leftOut.set(rulesLeftOut);
     for (const metric of [this.#attached, this.#entries, this.#packets, this.#bytes]) metric.reset();
     if (filter === null) return;
