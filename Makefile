@@ -22,9 +22,10 @@ RUN_PACKAGES := gobgpd procps
 LAB_PACKAGES := iproute2 bird2 socat
 TEST_PACKAGES := doctest-dev libclang-rt-dev prometheus clickhouse-server openssl systemd
 CHECK_PACKAGES := clang-format clang-tidy
+DEB_PACKAGES := dpkg-dev binutils adduser
 BENCH_PACKAGES := fastnetmon wrk
 
-.PHONY: help setup start lab test conformance accuracy captures check format bench soak simulate fuzz addon clean
+.PHONY: help setup start lab test conformance accuracy captures check format bench soak simulate fuzz addon dist deb clean
 help:
 	@sed -n '/^#/!q;s/^# //p' Makefile
 
@@ -59,6 +60,12 @@ fuzz: setup $(STAMPS)/test-packages
 	@$(MAKE) -C addon -j$(JOBS) fuzz
 	build/addon/fuzz_packet_parser -max_total_time=$${SECONDS_TO_FUZZ:-1800} -max_len=512 -print_final_stats=1
 	$(BUN) test/fuzz-http.ts --requests 100000
+
+dist: setup $(STAMPS)/deb-packages
+	@$(BUN) deploy/compile.ts
+
+deb: setup $(STAMPS)/deb-packages
+	@$(BUN) deploy/package.ts
 
 bench: setup $(STAMPS)/bench-packages
 	@$(BUN) bench/run.ts $(BENCH)
@@ -96,8 +103,10 @@ endef
 
 $(STAMPS)/setup-packages: Makefile
 	$(call install_packages,$(BUILD_PACKAGES) $(RUN_PACKAGES) $(LAB_PACKAGES))
+$(STAMPS)/deb-packages: Makefile
+	$(call install_packages,$(DEB_PACKAGES))
 $(STAMPS)/test-packages: Makefile
-	$(call install_packages,$(TEST_PACKAGES))
+	$(call install_packages,$(TEST_PACKAGES) $(DEB_PACKAGES))
 $(STAMPS)/check-packages: Makefile
 	$(call install_packages,$(CHECK_PACKAGES))
 $(STAMPS)/bench-packages: Makefile

@@ -1,0 +1,91 @@
+/**
+ * Compiles one executable per role into a folder, each with all that it runs inside: Bun, our code, its threads and the
+ * packet counter with its BPF programs. The same sources and tools give the same bytes.
+ */
+import { mkdirSync, renameSync, rmSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+
+export const ROOT = join(import.meta.dir, "..");
+const ADDON = join(ROOT, "build/addon/floodwall.node");
+/** Bun puts the files of an executable under one name each, and `new Worker(new URL("./x.ts", …))` looks there. */
+const FLAT = "[name].[ext]";
+
+export interface Executable {
+  readonly name: string;
+  /** Relative to the tree, as are the threads that it starts. */
+  readonly entry: string;
+  readonly threads: readonly string[];
+}
+
+/** A role's executable is a line here. */
+export const EXECUTABLES: readonly Executable[] = [
+  {
+    name: "floodwall",
+    entry: "src/main.ts",
+    threads: ["src/config-thread.ts", "src/storage/sqlite/history-worker.ts"],
+  },
+];
+
+export interface Compiled {
+  readonly path: string;
+  /** Names of the npm packages inside. */
+  readonly packages: readonly string[];
+}
+
+/**
+ * The packet counter without its debugging information, a twentieth of the size. Returns its path, always the same: it
+ * goes into the executables.
+ */
+export async function strippedAddon(): Promise<string> {
+  const path = join(ROOT, "build/stripped/floodwall.node");
+  const mine = `${path}.${process.pid}`;
+  mkdirSync(dirname(path), { recursive: true });
+  await Bun.$`strip --strip-unneeded -o ${mine} ${ADDON}`;
+  renameSync(mine, path);
+  return path;
+}
+
+/** Throws when something does not build; the message says what. */
+export async function compile(executable: Executable, addon: string, directory: string): Promise<Compiled> {
+  const { name, entry, threads } = executable;
+  const path = join(directory, name);
+  const built = await Bun.build({
+    entrypoints: [entry, ...threads].map((file) => join(ROOT, file)),
+    naming: { entry: FLAT },
+    target: "bun",
+    sourcemap: "inline",
+    metafile: true,
+    plugins: [withAddon(addon)],
+    // The environment is the operator's, as in bunfig.toml: no file of the working directory is read behind his back.
+    compile: { outfile: path, autoloadDotenv: false, autoloadBunfig: false },
+  });
+  // Bun writes them beside the executable as well.
+  for (const file of [name, ...threads.map((thread) => `${basename(thread, ".ts")}.js`)]) {
+    rmSync(join(directory, `${file}.map`), { force: true });
+  }
+  return { path, packages: packagesOf(Object.keys(built.metafile?.inputs ?? {})) };
+}
+
+function withAddon(path: string): Bun.BunPlugin {
+  return {
+    name: "stripped addon",
+    setup: (build) => {
+      build.onResolve({ filter: /\/floodwall\.node$/ }, () => ({ path }));
+    },
+  };
+}
+
+/** @param inputs paths of source files. */
+function packagesOf(inputs: readonly string[]): readonly string[] {
+  const names = inputs.flatMap((path) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []);
+  return [...new Set(names)].toSorted();
+}
+
+if (import.meta.main) {
+  const directory = join(ROOT, "build/dist");
+  const addon = await strippedAddon();
+  for (const executable of EXECUTABLES) {
+    const { path } = await compile(executable, addon, directory);
+    console.log(`${path}  ${Math.round(Bun.file(path).size / 1e6)} MB`);
+  }
+}

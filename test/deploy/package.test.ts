@@ -1,0 +1,135 @@
+/** The Debian package: what is in it works, installs, and is gone when it is purged. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { EXECUTABLES } from "../../deploy/compile.ts";
+import { datagram, flood } from "../fixtures/replay-command.ts";
+import { eventually, ServiceProcess } from "../fixtures/service.ts";
+import { ROOT } from "../source-tree.ts";
+
+const CONFIG = `
+networks: [203.0.113.0/24]
+thresholds: { pps: 1000, mbps: 100, flows_per_sec: 100000 }
+`;
+const VICTIM = "203.0.113.7";
+
+let directory: string;
+let deb: string;
+/** The package's files, unpacked. */
+let files: string;
+
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), `floodwall-package-${process.pid}-`));
+  deb = await build(join(directory, "deb"));
+  files = join(directory, "files");
+  run("dpkg-deb", "-x", deb, files);
+}, 120_000);
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+async function build(where: string): Promise<string> {
+  const command = [process.execPath, join(ROOT, "deploy/package.ts"), "--quick", "--directory", where];
+  const child = Bun.spawn(command, { stdout: "pipe", stderr: "inherit" });
+  const output = await child.stdout.text();
+  expect(await child.exited).toBe(0);
+  return output.split("  ")[0] ?? "";
+}
+
+/** Returns its output. Throws when it fails. */
+function run(...command: string[]): string {
+  const { exitCode, stdout, stderr } = Bun.spawnSync(command, { cwd: "/", stdout: "pipe", stderr: "pipe" });
+  if (exitCode !== 0) throw new Error(`${command.join(" ")}: ${stderr.toString()}`);
+  return stdout.toString();
+}
+
+test("the service runs from it: answers, keeps history in its thread, reads its configuration in another", async () => {
+  // In place of Bun and main.ts, which come first.
+  const runner = ["sh", "-ec", `shift 2; exec ${join(files, "usr/bin/floodwall")} "$@"`, "sh"];
+  const service = await ServiceProcess.start({ config: CONFIG, runner });
+  try {
+    expect((await service.get("/api/v1/status")).status).toBe(200);
+    expect((await service.post("/api/v1/ban", { ip: VICTIM })).status).toBe(200);
+    await eventually(
+      async () => (await service.get<{ events: unknown[] }>("/api/v1/audit?action=ban")).body.events.length === 1,
+      () => `the ban is in no history:\n${service.output}`,
+    );
+    service.writeConfig(CONFIG.replace("pps: 1000", "pps: 2000"));
+    service.signal("SIGHUP");
+    await service.says("configuration reloaded");
+    expect(await service.stop()).toBe(0);
+  } finally {
+    await service.remove();
+  }
+});
+
+test("it replays a capture with the packet counter inside", () => {
+  const capture = join(directory, "flood.pcap");
+  const config = join(directory, "floodwall.yaml");
+  writeFileSync(capture, flood(datagram(VICTIM), 10_000, 3));
+  writeFileSync(config, CONFIG);
+  const output = run(join(files, "usr/bin/floodwall"), "replay", capture, "--config", config);
+  expect(output).toContain(VICTIM);
+  expect(output).toContain("attack");
+});
+
+test("the configuration in it is valid, as it stands", () => {
+  const output = run(join(files, "usr/bin/floodwall"), "check", join(files, "etc/floodwall/floodwall.yaml"));
+  expect(output).toEndWith("floodwall.yaml: valid\n");
+});
+
+test("it reads no environment from files of the working directory", () => {
+  const config = join(directory, "token.yaml");
+  writeFileSync(join(directory, ".env"), "FLOODWALL_TOKEN=secret\n");
+  writeFileSync(config, `api: { token_env: FLOODWALL_TOKEN }${CONFIG}`);
+  const check = [join(files, "usr/bin/floodwall"), "check", config];
+  const { stdout } = Bun.spawnSync(check, { cwd: directory, stdout: "pipe" });
+  expect(stdout.toString()).toContain("FLOODWALL_TOKEN is not set");
+});
+
+test("it has all that a machine needs, and nothing that only we do", () => {
+  const listed = run("dpkg-deb", "-c", deb)
+    .trim()
+    .split("\n")
+    .map((line) => line.split(/\s+/).slice(5).join(" ").replace(/^\./, ""));
+  for (const { name } of EXECUTABLES) expect(listed).toContain(`/usr/bin/${name}`);
+  expect(listed).toContain("/lib/systemd/system/floodwall.service");
+  expect(listed).toContain("/usr/share/doc/floodwall/copyright");
+  expect(listed.filter((path) => /\.(map|ts|node)$|node_modules/.test(path))).toEqual([]);
+  expect(run("dpkg-deb", "-f", deb, "Depends")).toContain("libxdp1");
+});
+
+test("the same sources give the same bytes", async () => {
+  const [first, second] = [deb, await build(join(directory, "again"))].map((path) =>
+    run("sha256sum", path).slice(0, 64),
+  );
+  expect(second).toBe(first as string);
+}, 120_000);
+
+const isRoot = process.getuid?.() === 0;
+test.skipIf(!isRoot)(
+  `it installs, and a purge leaves nothing but its user${isRoot ? "" : ": needs root"}`,
+  () => {
+    // This machine with a layer over it that takes all that is written, in a mount namespace that goes with the script.
+    const layer = join(directory, "layer");
+    mkdirSync(layer);
+    const inside = `
+      dpkg -i ${deb} && dpkg -V floodwall && floodwall version && floodwall check /etc/floodwall/floodwall.yaml
+      echo secret > /etc/floodwall/floodwall.env && mkdir /var/lib/floodwall && touch /var/lib/floodwall/state.db
+      echo "user: $(getent passwd floodwall | cut -d: -f7)"
+      dpkg -r floodwall && echo "removed: $(ls -A /etc/floodwall | tr '\\n' ' ')$(ls /usr/bin/floodwall 2>/dev/null)"
+      dpkg -P floodwall && echo "purged:" && { find /etc /lib/systemd /usr /var -xdev -ipath '*floodwall*' -newer ${deb}; }`;
+    const script = `
+      mount -t tmpfs layer ${layer} && mkdir ${layer}/upper ${layer}/work ${layer}/root
+      mount -t overlay root -o lowerdir=/,upperdir=${layer}/upper,workdir=${layer}/work ${layer}/root
+      mount -t proc proc ${layer}/root/proc && mount --bind /dev ${layer}/root/dev
+      mount --bind ${directory}/deb ${layer}/root${directory}/deb
+      exec chroot ${layer}/root sh -ec "$1"`;
+    const output = run("unshare", "--mount", "sh", "-ec", script, "sh", inside);
+    expect(output).toContain("\nfloodwall 0.");
+    expect(output).toContain("floodwall.yaml: valid\n");
+    expect(output).toContain("user: /usr/sbin/nologin\n");
+    expect(output).toContain("removed: floodwall.env floodwall.yaml \n");
+    expect(output).toEndWith("purged:\n");
+  },
+  60_000,
+);
