@@ -119,11 +119,11 @@ test.skipIf(!isRoot)(
       dpkg -r floodwall && echo "removed: $(ls -A /etc/floodwall | tr '\\n' ' ')$(ls /usr/bin/floodwall 2>/dev/null)"
       dpkg -P floodwall && echo "purged:" && { find /etc /lib/systemd /usr /var -xdev -ipath '*floodwall*' -newer ${deb}; }`;
     const script = `
-      mount -t tmpfs layer ${layer} && mkdir ${layer}/upper ${layer}/work ${layer}/root
-      mount -t overlay root -o lowerdir=/,upperdir=${layer}/upper,workdir=${layer}/work ${layer}/root
-      mount -t proc proc ${layer}/root/proc && mount --bind /dev ${layer}/root/dev
-      mount --bind ${directory}/deb ${layer}/root${directory}/deb
-      exec chroot ${layer}/root sh -ec "$1"`;
+      mount -t tmpfs layer ${layer} && mkdir ${layer}/upper ${layer}/work ${layer}/merged
+      mount -t overlay root -o lowerdir=/,upperdir=${layer}/upper,workdir=${layer}/work ${layer}/merged
+      mount -t proc proc ${layer}/merged/proc && mount --bind /dev ${layer}/merged/dev
+      mount --bind ${directory}/deb ${layer}/merged${directory}/deb
+      exec chroot ${layer}/merged sh -ec "$1"`;
     const output = run("unshare", "--mount", "sh", "-ec", script, "sh", inside);
     expect(output).toContain("\nfloodwall 0.");
     expect(output).toContain("floodwall.yaml: valid\n");
