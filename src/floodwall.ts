@@ -27,6 +27,7 @@ import { AnnouncementTimer } from "./mitigation/announcement-timer.ts";
 import { attackRules } from "./mitigation/attack-rules.ts";
 import { type BanChange, wantedRoutes } from "./mitigation/ban.ts";
 import { BanEngine } from "./mitigation/ban-engine.ts";
+import { BannedHosts } from "./mitigation/banned-hosts.ts";
 import { mitigationPolicy } from "./mitigation/policy.ts";
 import { Limiter } from "./observability/limiter.ts";
 import type { Log } from "./observability/log.ts";
@@ -315,6 +316,7 @@ export class Floodwall {
       newId: randomUUIDv7,
       originOf: this.#options.originOf ?? null,
       keeper: baselineKeeper ?? new BaselineFile(this.config.stateDir),
+      banned: () => new BannedHosts(this.bans.active.values()),
       filter: () => this.dataPlane?.filter ?? null,
       log,
       timers,

@@ -7,7 +7,7 @@ import { Capture, type SourceView } from "./dataplane/capture.ts";
 import type { Engine, EngineStats, Filter, Native } from "./dataplane/native.d.ts";
 import type { Attack, ClassifiedEvent, Now } from "./detection/attack.ts";
 import { AttackSampler } from "./detection/attack-sampler.ts";
-import { BaselineLearner } from "./detection/baseline-learner.ts";
+import { type BannedRows, BaselineLearner } from "./detection/baseline-learner.ts";
 import type { Baselines } from "./detection/baselines.ts";
 import { CarpetJudge } from "./detection/carpet-judge.ts";
 import { CarpetScan } from "./detection/carpet-scan.ts";
@@ -33,6 +33,8 @@ export interface PacketPathOptions {
   /** Where sources are; null: nobody knows. */
   readonly originOf: OriginOf | null;
   readonly keeper: BaselineKeeper;
+  /** Asked once a second. */
+  readonly banned: () => BannedRows;
   /** The one in the kernel, while it is in force. */
   readonly filter: () => Filter | null;
   readonly log: Log;
@@ -161,6 +163,7 @@ export class PacketPath {
         carpets: this.carpetScan,
         windowMs: config.detection.windowMs,
         hostgroups: () => this.#hostgroups,
+        banned: options.banned,
         wallSeconds: () => now().wallMs / 1000,
       }),
       baselines,

@@ -4,7 +4,7 @@ import { hostgroup } from "../../test/fixtures/hostgroups.ts";
 import { attack } from "../../test/fixtures/views.ts";
 import type { Hostgroup } from "../config/config.ts";
 import { addressToBytes } from "../net/address.ts";
-import type { HostRows } from "../traffic/host-rows.ts";
+import { type HostRows, rowAddress } from "../traffic/host-rows.ts";
 import { ActiveAttacks } from "./active-attacks.ts";
 import { type AllRates, BaselineLearner } from "./baseline-learner.ts";
 import { Baselines } from "./baselines.ts";
@@ -42,6 +42,7 @@ function harness(groups: readonly Hostgroup[] = [GROUP], carpets: CarpetScan | n
   const baselines = new Baselines({ capacity: 16, directions: 2, seed: 1 });
   baselines.reconfigure(groups);
   const active = new ActiveAttacks();
+  const banned = new Set<string>();
   const learner = new BaselineLearner({
     source,
     baselines,
@@ -49,12 +50,13 @@ function harness(groups: readonly Hostgroup[] = [GROUP], carpets: CarpetScan | n
     carpets,
     windowMs: 1000,
     hostgroups: () => groups,
+    banned: () => ({ holds: (rows, row) => banned.has(rowAddress(rows, row)) }),
   });
   const pass = (nowSeconds: number) => [...learner.pass(nowSeconds)].length;
   pass(0);
   const normal = (target: string, direction: "incoming" | "outgoing" = "incoming") =>
     baselines.normal({ keys: addressToBytes(address(target)), at: 0, group: GROUP, direction })?.[0];
-  return { source, baselines, active, learner, pass, normal };
+  return { source, baselines, active, banned, learner, pass, normal };
 }
 
 describe("learning", () => {
@@ -86,6 +88,19 @@ describe("learning", () => {
     active.delete(attack({ target: address("192.0.2.1") }));
     pass(2);
     expect(normal("192.0.2.1")).toBe(900);
+  });
+
+  test("leaves out a host while a ban keeps traffic from it, however long: what is left of it is not normal", () => {
+    const { source, banned, pass, normal } = harness();
+    source.hosts = [{ target: "192.0.2.1", rates: { pps: 900 } }];
+    pass(1);
+    banned.add("192.0.2.1");
+    source.hosts = [{ target: "192.0.2.1", rates: { pps: 1 } }];
+    for (let second = 2; second <= 300; second++) pass(second);
+    expect(normal("192.0.2.1")).toBe(900);
+    banned.clear();
+    pass(301);
+    expect(normal("192.0.2.1")).toBeLessThan(900);
   });
 
   test("leaves out hosts of groups without a baseline, and of groups that are judged as a whole", () => {

@@ -19,6 +19,11 @@ export interface AllRates {
   readGroups(out: HostRows): number;
 }
 
+/** Hosts that bans keep traffic from: what is still seen of them is not normal. */
+export interface BannedRows {
+  holds(rows: HostRows, row: number): boolean;
+}
+
 export interface BaselineLearnerOptions {
   readonly source: AllRates;
   readonly baselines: Baselines;
@@ -28,6 +33,8 @@ export interface BaselineLearnerOptions {
   readonly carpets: CarpetScan | null;
   readonly windowMs: number;
   readonly hostgroups: () => readonly Hostgroup[];
+  /** Asked once a pass; absent: none is banned. */
+  readonly banned?: () => BannedRows;
   /** Unix time, for the hour of the week; absent: that of the passes. */
   readonly wallSeconds?: () => number;
 }
@@ -37,12 +44,14 @@ const SLICE_ROWS = 2048;
 /** A pass after a longer pause teaches no more than this: the rates are those of now, seconds. */
 const SECONDS_MAX = 5;
 const DIRECTIONS = ["incoming", "outgoing"] as const;
+const NOBODY: BannedRows = { holds: () => false };
 
 export class BaselineLearner {
   readonly #options: BaselineLearnerOptions;
   readonly #rows = allocateHostRows(SLICE_ROWS);
   #groups = allocateHostRows(0);
   #lastSeconds: number | null = null;
+  #banned = NOBODY;
   readonly #learner = scratchLearner();
 
   constructor(options: BaselineLearnerOptions) {
@@ -68,6 +77,7 @@ export class BaselineLearner {
     const moment = { nowSeconds: Math.floor(nowSeconds), seconds: Math.min(nowSeconds - last, SECONDS_MAX) };
     this.#learnGroups(moment);
     carpets?.begin();
+    this.#banned = this.#options.banned?.() ?? NOBODY;
     for (let cursor = 0; cursor >= 0; ) {
       const { next, count } = source.readHosts(cursor, this.#rows);
       // Of the moment that the rows are read in, since that is whose groups they name.
@@ -87,7 +97,8 @@ export class BaselineLearner {
       if (mayBeAttacked && active.ofHost(rowAddress(rows, row), direction) !== null) continue;
       // What a host gets that is attacked by itself is no part of a spread attack.
       if (direction === "incoming" && carpets?.isOn === true && carpets.add(rows, row)) continue;
-      if (group.baseline === null) continue;
+      // Else each ban would lower what is normal, and the host's own traffic be an attack when it comes back.
+      if (group.baseline === null || this.#banned.holds(rows, row)) continue;
       // One object for all rows: with a million hosts the collector would else have more to do than we.
       const learner = this.#learner;
       learner.keys = rows.addresses;
