@@ -39,3 +39,15 @@ export function* xdpModesAgree({ dataplane, capture }: File): Generator<Finding>
     yield { path, rule: `${other} goes against dataplane.xdp_mode, ${mode}: ${name} has one XDP program for both` };
   }
 }
+
+/** AF_XDP takes every frame of a mirror port, and its program is the one that the interface has. */
+export function* mirrorsAreNotFiltered({ dataplane, capture }: File): Generator<Finding> {
+  if (dataplane?.enabled === false) return;
+  for (const [i, captured] of (capture?.interfaces ?? []).entries()) {
+    const { name, mode, backend } = captured ?? {};
+    if (name === undefined || mode !== "mirror" || backend === "pcap") continue;
+    if (dataplane?.interfaces?.includes(name) !== true) continue;
+    const rule = `mirror takes every frame of ${name}, so that nothing is left to drop there: make it inline, or remove ${name} from dataplane.interfaces`;
+    yield { path: ["capture", "interfaces", i, "mode"], rule };
+  }
+}

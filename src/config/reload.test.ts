@@ -134,7 +134,7 @@ describe("the data plane", () => {
   const filtering = (keys: string, rest = "") => config(`${BASE}dataplane: {interfaces: [eth0]${keys}}\n${rest}`);
 
   test.each([
-    [", interfaces: [eth1]", "dataplane.interfaces"],
+    [", interfaces: [eth7]", "dataplane.interfaces"],
     [", enabled: false", "dataplane.enabled"],
     [", xdp_mode: generic", "dataplane.xdp_mode"],
     [", pin_path: /sys/fs/bpf/other", "dataplane.pin_path"],

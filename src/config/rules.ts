@@ -29,7 +29,12 @@ import {
   paceGoesWithFile,
   queuesAreUnique,
 } from "./capture-rules.ts";
-import { dataplaneInterfacesAreUnique, slotsHoldTheBans, xdpModesAgree } from "./dataplane-rules.ts";
+import {
+  dataplaneInterfacesAreUnique,
+  mirrorsAreNotFiltered,
+  slotsHoldTheBans,
+  xdpModesAgree,
+} from "./dataplane-rules.ts";
 import {
   carpetsWiden,
   groupsRefineWhatIsThere,
@@ -98,6 +103,7 @@ const RULES: readonly Rule[] = [
   dataplaneInterfacesAreUnique,
   slotsHoldTheBans,
   xdpModesAgree,
+  mirrorsAreNotFiltered,
   clickhouseHasItsSection,
   storageKeysHaveAnEffect,
   mailAccountIsWhole,
