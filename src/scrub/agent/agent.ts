@@ -220,9 +220,10 @@ export class ScrubAgent {
   #rejoice(): void {
     const { clock, log } = this.#options;
     const away = this.#awaySinceMs;
-    if (away !== null) {
+    if (!this.#hasAnswered) log.info({}, "the service answers");
+    else if (away !== null) {
       log.info({ after_seconds: Math.round((clock.monotonicMs() - away) / 1000) }, "the service answers again");
-    } else if (!this.#hasAnswered) log.info({}, "the service answers");
+    }
     this.#awaySinceMs = null;
     this.#hasAnswered = true;
   }

@@ -1,0 +1,79 @@
+import { describe, expect, test } from "bun:test";
+import type { FilterVerdicts, PinnedFilter } from "./native.d.ts";
+import { PINNED_EXIT_CODES, pinnedJson, pinnedLines } from "./pinned-status.ts";
+
+const AT = "/sys/fs/bpf/floodwall";
+const none = { packets: 0, bytes: 0 };
+const VERDICTS: FilterVerdicts = {
+  pass_not_ip: none,
+  pass_malformed: none,
+  pass_allowlist: none,
+  pass_whitelist: none,
+  pass_rate_limit: none,
+  pass_default: { packets: 7, bytes: 700 },
+  drop_source: none,
+  drop_rule: { packets: 2, bytes: 90 },
+  drop_rate_limit: none,
+};
+
+function pinned(changes: Partial<PinnedFilter> = {}): PinnedFilter {
+  return {
+    state: "healthy",
+    schemas: ["v1"],
+    links: [{ name: "eth1", program: 77 }],
+    pairs: 3,
+    rules: 4,
+    verdicts: VERDICTS,
+    isOwned: true,
+    ...changes,
+  };
+}
+
+describe("in words", () => {
+  test("healthy: what is in force, on which interfaces, and what became of packets", () => {
+    const lines = pinnedLines(AT, pinned());
+    expect(lines.slice(0, 6)).toEqual([
+      `${AT}: healthy: a program is on each interface`,
+      "versions   v1",
+      "process    running",
+      "interface  eth1: program 77",
+      "in force   3 source blocks, 4 rules",
+      "pass_not_ip      0 packets, 0 bytes",
+    ]);
+    expect(lines).toContain("drop_rule        2 packets, 90 bytes");
+  });
+
+  test("detached: where the program is missing", () => {
+    const lines = pinnedLines(AT, pinned({ state: "detached", links: [{ name: "eth1", program: 0 }], isOwned: false }));
+    expect(lines).toContain("interface  eth1: no program");
+    expect(lines).toContain("process    none: what is in force lapses in time");
+  });
+
+  test("missing and wrong schema: no counts that mean nothing", () => {
+    expect(pinnedLines(AT, pinned({ state: "missing" }))).toHaveLength(1);
+    const wrong = pinnedLines(AT, pinned({ state: "wrong_schema", schemas: ["v2"] }));
+    expect(wrong.slice(1)).toEqual(["versions   v2", "process    running"]);
+    expect(wrong[0]).toContain("of another version");
+  });
+});
+
+test("as JSON", () => {
+  expect(JSON.parse(pinnedJson(AT, pinned()))).toEqual({
+    pin_path: AT,
+    state: "healthy",
+    schemas: ["v1"],
+    links: [{ name: "eth1", program: 77 }],
+    pairs: 3,
+    rules: 4,
+    verdicts: VERDICTS,
+    owned: true,
+  });
+});
+
+test("each state has an exit code of its own, and none that means a fault or wrong usage", () => {
+  const codes = Object.values(PINNED_EXIT_CODES);
+  expect(new Set(codes).size).toBe(4);
+  expect(PINNED_EXIT_CODES.healthy).toBe(0);
+  expect(codes).not.toContain(1);
+  expect(codes).not.toContain(2);
+});

@@ -1,0 +1,154 @@
+/** A scrub node's real agent under a real service: diverted attacks are dropped there, whoever of the two dies. */
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { ScrubWorld, SECRETS, VICTIM } from "../fixtures/scrub-world.ts";
+import { eventually, type ServiceProcess } from "../fixtures/service.ts";
+import { vethUnavailable } from "../fixtures/veth.ts";
+
+const reason = vethUnavailable === null ? "" : `: ${vethUnavailable}`;
+const scenario = test.skipIf(vethUnavailable !== null);
+const TIMEOUT_MS = 90_000;
+
+interface Inventory {
+  readonly nodes: readonly {
+    readonly alive: boolean;
+    readonly report?: Readonly<Record<string, unknown>>;
+  }[];
+}
+
+let world: ScrubWorld;
+
+beforeEach(async () => {
+  if (vethUnavailable !== null) return;
+  world = new ScrubWorld();
+  await world.open();
+});
+afterEach(async () => {
+  if (vethUnavailable === null) await world.close();
+});
+
+async function node(service: ServiceProcess): Promise<Inventory["nodes"][number] | undefined> {
+  return (await service.get<Inventory>("/api/v1/dataplane/nodes", SECRETS.ADMIN)).body.nodes[0];
+}
+
+scenario(
+  `a diverted attack is dropped on the node, told of, and passed again after the unban${reason}`,
+  async () => {
+    const agent = world.startAgent();
+    const service = await world.startService();
+    await world.rulesInForce(1);
+    expect(await world.dropped(53, 1000)).toBe(1000);
+    expect(await world.dropped(4444, 100)).toBe(0);
+    await eventually(async () => (await node(service))?.report?.["dropped_packets"] === 1000, "no report of the drops");
+    expect(await node(service)).toMatchObject({
+      alive: true,
+      report: {
+        xdp_mode: "native",
+        dry_run: false,
+        rules: 1,
+        rules_left_out: 0,
+        rules_etag: expect.stringMatching(/^".+"$/),
+        capabilities: ["port_ranges", "tcp_flags_unset", "packet_length"],
+      },
+    });
+    expect((await service.post("/api/v1/unban", { ip: VICTIM }, SECRETS.ADMIN)).status).toBe(200);
+    await world.rulesInForce(0);
+    expect(await world.dropped(53, 100)).toBe(0);
+    expect(await agent.stop()).toBe(0);
+  },
+  TIMEOUT_MS,
+);
+
+scenario(
+  `without the service the node goes on, killed and started again too, until the bans have lapsed${reason}`,
+  async () => {
+    const first = world.startAgent();
+    const service = await world.startService({ ttlSeconds: 10 });
+    await world.rulesInForce(1);
+    await first.says("rule document taken");
+    await service.stop("SIGKILL");
+    const expiresAtMs = Date.parse(world.savedExpiry());
+    expect(await world.dropped(53, 100)).toBe(100);
+    await first.says("cannot be reached");
+    await first.stop("SIGKILL");
+    expect(await world.dropped(53, 100)).toBe(100);
+    const second = world.startAgent();
+    await second.says("rule document taken from the disk");
+    await second.says("floodwall scrub is up");
+    expect(await world.dropped(53, 100)).toBe(100);
+    await world.rulesInForce(0);
+    expect(Date.now()).toBeGreaterThanOrEqual(expiresAtMs - 1);
+    expect(await world.dropped(53, 100)).toBe(0);
+  },
+  TIMEOUT_MS,
+);
+
+scenario(
+  `a node that lost its filter drops from the document on disk before any service answers${reason}`,
+  async () => {
+    const detach = ", on_exit: detach";
+    const first = world.startAgent({ more: detach });
+    const service = await world.startService();
+    await world.rulesInForce(1);
+    expect(await first.stop()).toBe(0);
+    expect(world.pinned.state).toBe("missing");
+    await service.stop("SIGKILL");
+    const second = world.startAgent({ more: detach });
+    await second.says("the filter is in force");
+    expect(await world.dropped(53, 100)).toBe(100);
+    // Another node's document is not taken: this one has none.
+    await second.stop();
+    const third = world.startAgent({ more: detach, name: "elsewhere" });
+    await third.says("floodwall scrub is up");
+    expect(world.pinned.rules).toBe(0);
+  },
+  TIMEOUT_MS,
+);
+
+scenario(
+  `neither bans that are marked as a dry run are enforced, nor any by a node in dry run${reason}`,
+  async () => {
+    const agent = world.startAgent();
+    const trial = await world.startService({ dryRun: true });
+    await eventually(
+      () => agent.output.includes('"dry_run_bans":1'),
+      () => `no virtual ban:\n${agent.output}`,
+      20_000,
+    );
+    expect(await world.dropped(53, 100)).toBe(0);
+    await trial.stop();
+    const real = await world.startService();
+    await world.rulesInForce(1);
+    await agent.stop("SIGKILL");
+    // What the agent before left in force goes with a dry run, also when no service tells anything.
+    const dry = world.startAgent({ dryRun: true });
+    await world.rulesInForce(0);
+    expect(await world.dropped(53, 100)).toBe(0);
+    await eventually(async () => (await node(real))?.report?.["dry_run"] === true, "the report does not say it");
+    expect(await dry.stop()).toBe(0);
+  },
+  TIMEOUT_MS,
+);
+
+scenario(
+  `floodwall dataplane status tells by its exit code what is in the kernel, whoever runs${reason}`,
+  async () => {
+    const agent = world.startAgent({ name: "status" });
+    await agent.says("floodwall scrub is up");
+    expect(world.status()).toEqual({ exitCode: 0, output: expect.stringContaining(": healthy: ") });
+    await agent.stop("SIGKILL");
+    const { exitCode, output } = world.status("--json");
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(output)).toMatchObject({
+      pin_path: world.pins.path,
+      state: "healthy",
+      owned: false,
+      rules: 0,
+      links: [{ name: "veth", program: expect.any(Number) }],
+    });
+    const again = world.startAgent({ more: ", on_exit: detach" });
+    await again.says("floodwall scrub is up");
+    expect(await again.stop()).toBe(0);
+    expect(world.status()).toEqual({ exitCode: 4, output: expect.stringContaining(": missing: ") });
+  },
+  TIMEOUT_MS,
+);
