@@ -23,6 +23,7 @@ const FRAMES = 2000;
 /** Frames that go through the kernel for each rule, of those that match and of those that do not. */
 const FRAMES_EACH = 12;
 const HOUR_MS = 3_600_000;
+const DEADLINE_MS = 60_000;
 
 const seed = Math.floor(Math.random() * 2 ** 31);
 const random: Random = seededRandom(seed);
@@ -51,22 +52,26 @@ describe.skipIf(bpfUnavailable !== null)(`kernel${bpfUnavailable === null ? "" :
   });
   afterAll(() => loose.close());
 
-  test("the XDP program matches and acts as the rule says", () => {
-    for (const [i, rule] of rules.entries()) {
-      const id = `rule-${i}`;
-      loose.filter.setRules([{ id, rule, expiresAtMs: Date.now() + HOUR_MS }]);
-      const [matching, others] = sides(rule);
-      const isDropped = rule.action.kind === "discard";
-      for (const { frame, header } of matching) {
-        expect(loose.filter.native.drops(frame), story(rule, header)).toBe(isDropped);
+  test(
+    "the XDP program matches and acts as the rule says",
+    () => {
+      for (const [i, rule] of rules.entries()) {
+        const id = `rule-${i}`;
+        loose.filter.setRules([{ id, rule, expiresAtMs: Date.now() + HOUR_MS }]);
+        const [matching, others] = sides(rule);
+        const isDropped = rule.action.kind === "discard";
+        for (const { frame, header } of matching) {
+          expect(loose.filter.native.drops(frame), story(rule, header)).toBe(isDropped);
+        }
+        for (const { frame, header } of others) {
+          expect(loose.filter.native.drops(frame), story(rule, header)).toBe(false);
+        }
+        const row = loose.filter.readRules()[0];
+        expect(row, `seed ${seed}: ${ruleText(rule)}`).toMatchObject({ id, packets: matching.length });
       }
-      for (const { frame, header } of others) {
-        expect(loose.filter.native.drops(frame), story(rule, header)).toBe(false);
-      }
-      const row = loose.filter.readRules()[0];
-      expect(row, `seed ${seed}: ${ruleText(rule)}`).toMatchObject({ id, packets: matching.length });
-    }
-  });
+    },
+    DEADLINE_MS,
+  );
 });
 
 /** Some packets that the rule matches, and some others, other ones for each rule. */
@@ -94,7 +99,7 @@ describe("FlowSpec", () => {
     announcer.want(announced.map(route));
     await until(`all rules in BIRD, seed ${seed}`, async () => (await bird.flowCount()) === announced.length, 30_000);
     for (const flow of await bird.flows()) received.set(Number(flow.communities[0]?.split(":")[1]), flow);
-  }, 60_000);
+  }, DEADLINE_MS);
   afterAll(() => lab.end());
 
   test("every rule that may be sent arrives, with its action", () => {
@@ -104,15 +109,19 @@ describe("FlowSpec", () => {
     }
   });
 
-  test("what arrives matches what the rule matches", () => {
-    for (const [i, rule] of announced.entries()) {
-      const isMatched = birdMatch(received.get(i)?.match ?? "");
-      for (const { header } of packets) {
-        if (isMatched(header) === ruleMatches(rule, header)) continue;
-        throw new Error(`${story(rule, header)}: BIRD has ${received.get(i)?.match}`);
+  test(
+    "what arrives matches what the rule matches",
+    () => {
+      for (const [i, rule] of announced.entries()) {
+        const isMatched = birdMatch(received.get(i)?.match ?? "");
+        for (const { header } of packets) {
+          if (isMatched(header) === ruleMatches(rule, header)) continue;
+          throw new Error(`${story(rule, header)}: BIRD has ${received.get(i)?.match}`);
+        }
       }
-    }
-  });
+    },
+    DEADLINE_MS,
+  );
 
   test("what cannot be said is refused, never sent as something else", () => {
     const isKnown =
@@ -168,16 +177,24 @@ describe("the rule document", () => {
     return leftOut;
   }
 
-  test("a node that understands everything drops what the rule says", () => {
-    const leftOut = compare((rule) => read(rule, understandingOf(RULE_CAPABILITIES), () => true));
-    // A zero, and what is no fragment, cannot be said: absent and zero mean anything.
-    const unsaid = ({ protocol, fragment, tcpFlags }: Rule) =>
-      protocol === 0 || fragment === false || (tcpFlags?.set === 0 && tcpFlags.unset === 0);
-    expect(leftOut, `seed ${seed}`).toBe(told.filter(unsaid).length);
-  });
+  test(
+    "a node that understands everything drops what the rule says",
+    () => {
+      const leftOut = compare((rule) => read(rule, understandingOf(RULE_CAPABILITIES), () => true));
+      // A zero, and what is no fragment, cannot be said: absent and zero mean anything.
+      const unsaid = ({ protocol, fragment, tcpFlags }: Rule) =>
+        protocol === 0 || fragment === false || (tcpFlags?.set === 0 && tcpFlags.unset === 0);
+      expect(leftOut, `seed ${seed}`).toBe(told.filter(unsaid).length);
+    },
+    DEADLINE_MS,
+  );
 
-  test("a node of the first version drops what the rule says, or has no such rule, and never more", () => {
-    const leftOut = compare((rule) => read(rule, understandingOf([]), (key) => FIRST.includes(key)));
-    expect(leftOut).toBeLessThan(told.length * 0.8);
-  });
+  test(
+    "a node of the first version drops what the rule says, or has no such rule, and never more",
+    () => {
+      const leftOut = compare((rule) => read(rule, understandingOf([]), (key) => FIRST.includes(key)));
+      expect(leftOut).toBeLessThan(told.length * 0.8);
+    },
+    DEADLINE_MS,
+  );
 });
