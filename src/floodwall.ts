@@ -114,13 +114,15 @@ export class Floodwall {
     this.#clockSteps = new ClockSteps(clock);
     this.announcer = config.bgp === null ? null : this.#makeAnnouncer(config.bgp);
     this.detector = new Detector(detectionPolicy(config), randomUUIDv7, makeBaselines(config));
-    this.scrub = openScrubNodes({ config, log, clock, metrics: metrics.scrub });
+    const attacks = () => this.detector.active;
+    this.scrub = openScrubNodes({ config, log, clock, metrics: metrics.scrub, attacks });
     this.bans = new BanEngine({
       policy: mitigationPolicy(config),
       store: state,
       announcer: this.announcer,
       packetsOf: (attack) => this.packetPath?.packetsOf(attack) ?? [],
       makeRules: attackRules,
+      divertTo: (request) => this.scrub.divertTo(request),
       newId: randomUUIDv7,
       endedKept: ENDED_BANS_KEPT,
       onChange: (ban, previous) => this.#banChanges.tell({ ban, previous }),
@@ -208,6 +210,7 @@ export class Floodwall {
     });
     this.#cancelBanTick = timers.every(BAN_TICK_MS, () => {
       const { wallMs } = this.now();
+      this.scrub.tick();
       this.bans.tick(wallMs);
       this.sourceBlocks.tick(wallMs);
     });

@@ -150,6 +150,8 @@ class ReplayRun {
       announcer: null,
       packetsOf: (attack) => this.#sampler.packetsOf(attack),
       makeRules: attackRules,
+      // A capture says nothing of nodes.
+      divertTo: () => null,
       newId,
       endedKept: ENDED_BANS_KEPT,
       onChange: (ban, previous) => this.#banChanged(ban, previous),

@@ -2,6 +2,7 @@
 import type { PrefixRefusal } from "../detection/carpet-bounds.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
+import type { ALL_NODES_LOST } from "./ban.ts";
 import { isOneAddress } from "./ban-subject.ts";
 
 export interface AdmissionPolicy {
@@ -25,7 +26,12 @@ export type Admission =
 /** What no time or other ban changes, but a reload may. */
 export type Unbannable = "prefixes are not banned" | PrefixRefusal;
 
-export type Refusal = Unbannable | "cooldown after unban" | "max_active_bans reached" | "max_banned_fraction reached";
+export type Refusal =
+  | Unbannable
+  | typeof ALL_NODES_LOST
+  | "cooldown after unban"
+  | "max_active_bans reached"
+  | "max_banned_fraction reached";
 
 export interface BansInForce {
   /** The prefix has one. */

@@ -11,25 +11,25 @@ import type { IpAddress } from "../net/address.ts";
 import { hostPrefix, type Prefix } from "../net/prefix.ts";
 import { ActiveBans } from "./active-bans.ts";
 import { type Admission, addressesIn, admit, unbannableFor, withdrawnAs } from "./admission.ts";
-import type { Announcer, Route, RouteState } from "./announcer.ts";
+import type { Announcer, RouteState } from "./announcer.ts";
 import { type Ban, type BanEvent, hasOtherRoutes, MANUAL_UNBAN, next, type Plan, wantedRoutes } from "./ban.ts";
-import { isOneAddress, prefixUnderAttack } from "./ban-subject.ts";
+import { prefixUnderAttack } from "./ban-subject.ts";
 import { BannedAttacks } from "./banned-attacks.ts";
 import { type BanCount, CountedBans, countBans } from "./counted-bans.ts";
 import { covers, EndedBans } from "./ended-bans.ts";
 import { measureAt } from "./measure.ts";
-import { type MitigationPolicy, termsFor } from "./mitigation-policy.ts";
-import { begunBy, newBan, rejected } from "./new-ban.ts";
-import { type BanTerms, type Circumstances, planOf, type RuleMaker } from "./plan.ts";
+import { areBanned, type MitigationPolicy, termsFor } from "./mitigation-policy.ts";
+import { begunBy, newBan, refusalOf, rejected } from "./new-ban.ts";
+import { type BanTerms, type Circumstances, planOf } from "./plan.ts";
 import { isCoolingDown } from "./repetition.ts";
 import { RouteWatch } from "./route-watch.ts";
 import { UnsavedBans, type UnsavedBansOptions } from "./unsaved-bans.ts";
 
-export interface BanEngineOptions extends UnsavedBansOptions {
+type Sources = Pick<Circumstances, "packetsOf" | "makeRules" | "divertTo">;
+
+export interface BanEngineOptions extends UnsavedBansOptions, Sources {
   readonly policy: MitigationPolicy;
   readonly announcer: Announcer | null;
-  readonly packetsOf: Circumstances["packetsOf"];
-  readonly makeRules: RuleMaker;
   readonly newId: () => string;
   /** Ended bans that stay in the table and the store. */
   readonly endedKept: number;
@@ -44,6 +44,7 @@ export const BANS_REVIEWED = 2000;
 
 export class BanEngine {
   readonly #options: BanEngineOptions;
+  readonly #sources: Sources;
   #policy: MitigationPolicy;
   readonly #active = new ActiveBans();
   /** Refused bans of attacks in progress, by attack. They are asked for again each tick. */
@@ -58,7 +59,9 @@ export class BanEngine {
   #nextReviewed = 0;
 
   constructor(options: BanEngineOptions) {
+    const { packetsOf, makeRules, divertTo } = options;
     this.#options = options;
+    this.#sources = { packetsOf, makeRules, divertTo };
     this.#policy = options.policy;
     this.#unsaved = new UnsavedBans(options);
     this.#routes = new RouteWatch(options.announcer);
@@ -116,6 +119,8 @@ export class BanEngine {
       existing === null
         ? this.#newBan(prefix, null, wallMs)
         : this.#reconsidered(next(existing, { kind: "refreshed", ttlSeconds }, wallMs), wallMs);
+    const refusal = refusalOf(ban);
+    if (refusal !== null) return rejected(ban, refusal);
     this.#unsaved.now(ban);
     this.#put(ban, existing);
     this.#wantRoutesIfStale();
@@ -225,7 +230,8 @@ export class BanEngine {
     this.#attacks.set(attack);
     const ban = this.#banFor(attack, prefix);
     if (ban !== undefined) this.#attackLasts(ban, attack, prefix, wallMs);
-    else if (!this.#attacks.isPardoned(attack.id) && this.#isBanned(prefix)) this.#banAttacked(prefix, attack, wallMs);
+    else if (!this.#attacks.isPardoned(attack.id) && areBanned(this.#policy, prefix))
+      this.#banAttacked(prefix, attack, wallMs);
   }
 
   #attackLasts(ban: Ban, attack: Attack, prefix: Prefix, wallMs: number): void {
@@ -257,15 +263,17 @@ export class BanEngine {
   #banAttacked(prefix: Prefix, attack: Attack, wallMs: number): void {
     const admission = this.#admitAttacked(prefix, wallMs);
     const previous = this.#refused.get(attack.id) ?? null;
-    if (admission.kind === "refused") {
-      if (previous?.reason === admission.reason) return;
-      const ban = rejected(this.#newBan(prefix, attack, wallMs), admission.reason);
-      this.#refused.set(attack.id, ban);
-      this.#options.onChange(ban, previous);
+    if (admission.kind === "refused" && previous?.reason === admission.reason) return;
+    const ban = this.#newBan(prefix, attack, wallMs);
+    const refusal = admission.kind === "refused" ? admission.reason : refusalOf(ban);
+    if (refusal !== null) {
+      if (previous?.reason === refusal) return;
+      const refused = rejected(ban, refusal);
+      this.#refused.set(attack.id, refused);
+      this.#options.onChange(refused, previous);
       return;
     }
     this.#refused.delete(attack.id);
-    const ban = this.#newBan(prefix, attack, wallMs);
     this.#put(ban, null);
     this.#unsaved.soon(ban.id, ban);
   }
@@ -321,9 +329,8 @@ export class BanEngine {
   }
 
   #circumstances(heldBy: readonly string[], refusal: string | null): Circumstances {
-    const { makeRules, packetsOf } = this.#options;
     const attacks = this.#attacks.of(heldBy);
-    return { attacks, refusal, isToldAnew: false, packetsOf, makeRules, evidenceWaitMs: this.#policy.evidenceWaitMs };
+    return { ...this.#sources, attacks, refusal, isToldAnew: false, evidenceWaitMs: this.#policy.evidenceWaitMs };
   }
 
   /** The one that it holds, or else that of what it is on. */
@@ -331,10 +338,6 @@ export class BanEngine {
     const held = attack.carpet === null ? undefined : this.#active.get(this.#attacks.heldPrefix(attack.id) ?? "");
     if (held?.heldBy.includes(attack.id) === true) return held;
     return prefix === null ? undefined : this.#active.get(prefix.text);
-  }
-
-  #isBanned(prefix: Prefix): boolean {
-    return isOneAddress(prefix) || this.#policy.spread !== null;
   }
 
   #termsOf(prefix: Prefix): BanTerms {
@@ -368,9 +371,7 @@ export class BanEngine {
   #wantRoutesIfStale(): void {
     if (!this.#areRoutesStale) return;
     this.#areRoutesStale = false;
-    const routes: Route[] = [];
-    for (const ban of this.#active.values()) routes.push(...wantedRoutes(ban));
-    this.#options.announcer?.want(routes);
+    this.#options.announcer?.want([...this.#active.values()].flatMap(wantedRoutes));
   }
 
   /** @param instead a ban whose place the new one would take. */
@@ -390,11 +391,10 @@ export class BanEngine {
   }
 
   #newBan(prefix: Prefix, attack: Attack | null, wallMs: number): Ban {
-    const { newId } = this.#options;
     const { dryRun } = this.#policy;
     const terms = this.#termsOf(prefix);
     const last = this.#ended.lastOf(prefix);
     const circumstances = this.#circumstances(attack === null ? [] : [attack.id], null);
-    return newBan({ id: newId(), prefix, attack, dryRun, last, terms, circumstances }, wallMs);
+    return newBan({ id: this.#options.newId(), prefix, attack, dryRun, last, terms, circumstances }, wallMs);
   }
 }

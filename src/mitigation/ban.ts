@@ -58,6 +58,8 @@ export type Plan = Pick<Ban, "step" | "method" | "measure" | "fallback">;
 /** The reasons of a ban that an operator lifted, of one whose attack is over, and of one whose time is. */
 export const MANUAL_UNBAN = "manual unban";
 export const ATTACK_ENDED = "attack ended";
+/** Of a ban that was diverted, or would have been: nobody is left to divert to. */
+export const ALL_NODES_LOST = "all scrubbing nodes lost";
 export const TTL_EXPIRED = "ttl expired";
 
 /** What others want to hear of a ban, also when it is only pushed on; `previous` is null for a new one. */
@@ -100,6 +102,7 @@ const EXPIRY_STEP_MS = 10_000;
 /** Returns the same object when nothing changes. A ban that is not active never changes again. */
 export function next(ban: Ban, event: BanEvent, wallMs: number): Ban {
   if (ban.state !== "active") return ban;
+  if ("plan" in event && isForsaken(event.plan)) return withdraw(ban, ALL_NODES_LOST, wallMs);
   switch (event.kind) {
     case "attack_lasts":
       return pushOn(ban, event.attackId, event.ttlSeconds, wallMs);
@@ -192,6 +195,11 @@ function underPolicy(ban: Ban, policy: Extract<BanEvent, { kind: "policy" }>): B
   const isSame = planned.dryRun === dryRun && JSON.stringify(planned.escalation) === JSON.stringify(escalation);
   if (isSame) return planned;
   return { ...planned, escalation, dryRun, retiring: dryRun ? [] : planned.retiring };
+}
+
+/** There is nobody to divert to, and nothing is done instead: such a ban is over, or never begins. */
+export function isForsaken({ measure, fallback }: Pick<Plan, "measure" | "fallback">): boolean {
+  return measure.kind === "none" && fallback === ALL_NODES_LOST;
 }
 
 function withdraw(ban: Ban, reason: string, wallMs: number): Ban {

@@ -28,3 +28,8 @@ export function termsFor(policy: MitigationPolicy, prefix: Prefix): BanTerms {
   const { spread } = policy;
   return spread === null || isOneAddress(prefix) ? policy.termsOf(prefix.address) : spread.termsOf(prefix);
 }
+
+/** Whether there are bans of such prefixes at all. */
+export function areBanned({ spread }: MitigationPolicy, prefix: Prefix): boolean {
+  return isOneAddress(prefix) || spread !== null;
+}

@@ -2,7 +2,7 @@
 import { type Attack, attackRate } from "../detection/attack.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { Refusal } from "./admission.ts";
-import { type Ban, next } from "./ban.ts";
+import { ALL_NODES_LOST, type Ban, isForsaken, next } from "./ban.ts";
 import { methodOf } from "./escalation.ts";
 import { NO_MEASURE } from "./measure.ts";
 import { type BanTerms, type Circumstances, planOf } from "./plan.ts";
@@ -48,6 +48,11 @@ export function newBan({ id, prefix, attack, dryRun, last, terms, circumstances 
     withdrawnAt: null,
     reason: null,
   };
+}
+
+/** null: there is something to be done for it. */
+export function refusalOf(ban: Ban): Refusal | null {
+  return isForsaken(ban) ? ALL_NODES_LOST : null;
 }
 
 export function rejected(ban: Ban, reason: Refusal): Ban {

@@ -3,9 +3,11 @@ import type { GroupMitigation, RouteTerms } from "../config/mitigation-section.t
 import { type Attack, isActive } from "../detection/attack.ts";
 import type { Classification } from "../detection/classifier.ts";
 import type { SampledPacket } from "../detection/sample.ts";
+import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { UnicastRoute } from "./announcer.ts";
-import type { Ban, Plan } from "./ban.ts";
+import { ALL_NODES_LOST, type Ban, isForsaken, type Plan } from "./ban.ts";
+import { isOneAddress } from "./ban-subject.ts";
 import { type Action, dueStep, isMilder, methodOf } from "./escalation.ts";
 import { type FlowspecMeasure, type Measure, NO_MEASURE, withAction } from "./measure.ts";
 import type { Rule } from "./rule.ts";
@@ -37,25 +39,56 @@ export interface Circumstances {
   readonly isToldAnew: boolean;
   readonly packetsOf: (attack: Attack) => readonly SampledPacket[];
   readonly makeRules: RuleMaker;
+  /** null: no nodes are configured. */
+  readonly divertTo: (request: DivertRequest) => NodeTarget | null;
   /** How long rules wait until it can be told what the attack is. */
   readonly evidenceWaitMs: number;
 }
 
+export interface DivertRequest {
+  readonly prefix: Prefix;
+  /** The hostgroup that it is of. */
+  readonly group: string;
+  /** The node that it goes to already; null: none. */
+  readonly frozenTo: string | null;
+}
+
+/** What the scrub nodes that are configured come to. */
+export type NodeTarget =
+  | { readonly kind: "node"; readonly name: string; readonly nextHop: IpAddress }
+  /** None takes traffic of this hostgroup and family. */
+  | { readonly kind: "none" }
+  /** Those that would take it are lost. */
+  | { readonly kind: "lost"; readonly instead: "withdraw" | "blackhole" | "flowspec" };
+
 export type PlannedBan = Pick<Ban, "prefix" | "manual" | "dryRun" | "countedFrom"> & Plan;
 
+/** A plan that is forsaken (ban.ts) is none: there is nobody to divert to, and nothing is to be done instead. */
 export function planOf(ban: PlannedBan, terms: BanTerms, circumstances: Circumstances, wallMs: number): Plan {
-  const { ladder } = terms;
-  const step = dueStep(ladder, wallMs - ban.countedFrom, ban.manual);
-  const action = ladder[step]?.action ?? "none";
-  const fallback = fallbackCause(ban, { step, action }, terms, circumstances.refusal);
-  const done = fallback === null ? action : terms.ban.fallback;
+  const step = dueStep(terms.ladder, wallMs - ban.countedFrom, ban.manual);
+  const plan = planAt(step, ban, terms, circumstances, wallMs);
+  // A ban does not climb to a divert that cannot be had: it goes on with what it does.
+  const isDoing = step > ban.step && (!ban.manual || ban.measure.kind !== "none");
+  return isForsaken(plan) && isDoing ? planAt(ban.step, ban, terms, circumstances, wallMs) : plan;
+}
+
+function planAt(step: number, ban: PlannedBan, terms: BanTerms, circumstances: Circumstances, wallMs: number): Plan {
+  const action = terms.ladder[step]?.action ?? "none";
+  const refused = fallbackCause(ban, { step, action }, terms, circumstances.refusal);
+  const wanted = refused === null ? action : terms.ban.fallback;
+  const scrubber = wanted === "divert" ? scrubberFor(ban, terms, circumstances) : null;
+  const { done, fallback } = insteadOf(wanted, scrubber, ban, terms) ?? { done: wanted, fallback: refused };
+  if (done === null) return { step, method: "divert", measure: NO_MEASURE, fallback };
   return {
     step,
-    method: done === "none" ? methodOf(ladder, step) : done,
-    measure: measureOf(done, ban, terms, circumstances, wallMs),
+    method: done === "none" ? methodOf(terms.ladder, step) : done,
+    measure: measureOf(done, scrubber, ban, terms, circumstances, wallMs),
     fallback,
   };
 }
+
+/** Begins the cause of a refusal, which is not tried again; all other causes are looked at anew each time. */
+const REFUSED = "bgp announce failed: ";
 
 /** null: the rung's own action is taken. A virtual ban has nothing that could be refused. */
 function fallbackCause(
@@ -67,33 +100,59 @@ function fallbackCause(
   const { fallback } = terms.ban;
   if (ban.dryRun || fallback === "none" || fallback === action || action === "none") return null;
   // It holds for its rung, and beyond it for all that would take less: what was refused is not tried again and again.
-  if (ban.fallback !== null && (step === ban.step || !isMilder(fallback, action))) return ban.fallback;
-  if (refusal !== null && step === ban.step) return `bgp announce failed: ${refusal}`;
-  if (action === "divert" && routeOf(ban.prefix, terms.divert) === null) {
-    return `scrubbing has no next hop for IPv${ban.prefix.family}`;
+  const isKept = ban.fallback?.startsWith(REFUSED) === true && (step === ban.step || !isMilder(fallback, action));
+  if (isKept) return ban.fallback;
+  return refusal !== null && step === ban.step ? REFUSED + refusal : null;
+}
+
+type Scrubber = { readonly route: UnicastRoute | null; readonly node: string | null };
+type Scrubbing = Scrubber | Extract<NodeTarget, { kind: "lost" }>;
+
+/** With nodes it is one of them, else where the hostgroup's terms say. */
+function scrubberFor({ prefix, measure }: PlannedBan, terms: BanTerms, { divertTo }: Circumstances): Scrubbing {
+  const frozenTo = measure.kind === "divert" ? measure.node : null;
+  const target = divertTo({ prefix, group: terms.group, frozenTo });
+  if (target?.kind === "lost") return target;
+  if (target?.kind === "none") return { route: null, node: null };
+  const nextHop = target?.nextHop ?? nextHopOf(prefix, terms.divert);
+  return { route: routeOf(prefix, terms.divert, nextHop), node: target?.name ?? null };
+}
+
+/** What is done in place of a divert that cannot be had, null being nothing at all; null: what is wanted. */
+function insteadOf(
+  wanted: Action,
+  scrubber: Scrubbing | null,
+  { prefix, dryRun }: PlannedBan,
+  { ban: { fallback } }: BanTerms,
+): { readonly done: Action | null; readonly fallback: string } | null {
+  if (scrubber === null) return null;
+  if ("kind" in scrubber) {
+    // For prefixes nothing stands in for what was asked for.
+    const isInstead = scrubber.instead !== "withdraw" && isOneAddress(prefix);
+    return { done: isInstead ? scrubber.instead : null, fallback: ALL_NODES_LOST };
   }
-  return null;
+  const isLeft = scrubber.route !== null || dryRun || fallback === "none" || fallback === wanted;
+  return isLeft ? null : { done: fallback, fallback: `scrubbing has no next hop for IPv${prefix.family}` };
 }
 
 function measureOf(
   action: Action,
+  scrubber: Scrubbing | null,
   ban: PlannedBan,
   terms: BanTerms,
   circumstances: Circumstances,
   wallMs: number,
 ): Measure {
+  const { prefix } = ban;
   switch (action) {
     case "none":
       return NO_MEASURE;
     case "blackhole":
-      return { kind: action, route: routeOf(ban.prefix, terms.blackhole) };
-    case "divert":
-      return {
-        kind: action,
-        route: routeOf(ban.prefix, terms.divert),
-        node: null,
-        rules: rulesOf(ban, terms, circumstances, wallMs),
-      };
+      return { kind: action, route: routeOf(prefix, terms.blackhole, nextHopOf(prefix, terms.blackhole)) };
+    case "divert": {
+      const { route, node } = scrubber === null || "kind" in scrubber ? NO_SCRUBBER : scrubber;
+      return { kind: action, route, node, rules: rulesOf(ban, terms, circumstances, wallMs) };
+    }
     case "flowspec":
       return rulesOf(ban, terms, circumstances, wallMs);
     default:
@@ -101,8 +160,13 @@ function measureOf(
   }
 }
 
-function routeOf(prefix: Prefix, terms: RouteTerms | null): UnicastRoute | null {
-  const nextHop = (prefix.family === 4 ? terms?.nextHop : terms?.nextHop6) ?? null;
+const NO_SCRUBBER: Scrubber = { route: null, node: null };
+
+function nextHopOf({ family }: Prefix, terms: RouteTerms | null): IpAddress | null {
+  return (family === 4 ? terms?.nextHop : terms?.nextHop6) ?? null;
+}
+
+function routeOf(prefix: Prefix, terms: RouteTerms | null, nextHop: IpAddress | null): UnicastRoute | null {
   if (terms === null || nextHop === null) return null;
   return { kind: "unicast", prefix, nextHop, communities: terms.communities, localPref: terms.localPref };
 }

@@ -5,6 +5,7 @@ test("scrub nodes are counted by liveness, with what is diverted and what they a
   const metrics = new Metrics("1");
   const node = { liveness: "alive", activeBans: 2, splitRules: 1, leftOutRules: 3 } as const;
   metrics.scrub.set([node, node, { ...node, liveness: "lost", activeBans: 0 }]);
+  metrics.scrub.moved();
   metrics.scrub.reported();
   const lines = (await metrics.text()).split("\n").filter((line) => line.startsWith("svc_scrub_"));
   expect(lines).toEqual([
@@ -14,6 +15,7 @@ test("scrub nodes are counted by liveness, with what is diverted and what they a
     "svc_scrub_bans 4",
     'svc_scrub_rules_changed{form="split"} 3',
     'svc_scrub_rules_changed{form="left_out"} 9',
+    "svc_scrub_moves_total 1",
     "svc_scrub_reports_total 1",
   ]);
 });

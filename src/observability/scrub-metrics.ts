@@ -15,6 +15,7 @@ export class ScrubMetrics {
   readonly #bans: Gauge;
   readonly #rules: Gauge<"form">;
   readonly #reports: Counter;
+  readonly #moves: Counter;
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -35,6 +36,11 @@ export class ScrubMetrics {
       labelNames: ["form"],
       registers,
     });
+    this.#moves = new Counter({
+      name: "svc_scrub_moves_total",
+      help: "Diverted bans that went on to another scrub node, since theirs was lost or takes them no more.",
+      registers,
+    });
     this.#reports = new Counter({ name: "svc_scrub_reports_total", help: "Reports of scrub nodes.", registers });
   }
 
@@ -51,6 +57,10 @@ export class ScrubMetrics {
     this.#bans.set(bans);
     this.#rules.set({ form: "split" }, split);
     this.#rules.set({ form: "left_out" }, leftOut);
+  }
+
+  moved(): void {
+    this.#moves.inc();
   }
 
   reported(): void {

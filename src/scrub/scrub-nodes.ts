@@ -1,12 +1,20 @@
 /**
  * The scrub nodes as the service knows them: which are alive, what they reported last, and what they are told to drop
- * (interface 2.9, 2.10, 4.5). Knows nothing of HTTP: polls and reports come in as calls, and whoever watches is told when
+ * (interface 2.9, 2.10, 4.5), and where diverted traffic goes. Knows nothing of HTTP: polls and reports come in as calls, and whoever watches is told when
  * the document of a node is another.
  */
-import { type ScrubbingConfig, type ScrubNodeConfig, STALE_AFTER_SECONDS } from "../config/nodes-section.ts";
+import {
+  nextHopFor,
+  type ScrubbingConfig,
+  type ScrubNodeConfig,
+  STALE_AFTER_SECONDS,
+} from "../config/nodes-section.ts";
 import type { Now } from "../detection/attack.ts";
 import type { Ban } from "../mitigation/ban.ts";
+import type { DivertRequest, NodeTarget } from "../mitigation/plan.ts";
+import { NodeLoads } from "./node-loads.ts";
 import { type Liveness, NodePresence } from "./node-presence.ts";
+import { type Candidate, selectNode } from "./node-selection.ts";
 import { type DocumentChange, isDiverted, type RuleDocument, RuleDocuments } from "./rule-documents.ts";
 import { missingOf, type RuleCapability, type Understanding, understandingKey, understandingOf } from "./rule-forms.ts";
 
@@ -14,6 +22,8 @@ export interface ScrubNodesOptions {
   /** null: no scrubbing is configured. */
   readonly config: ScrubbingConfig | null;
   readonly now: () => Now;
+  /** Of the attacks that hold a ban, megabits per second; null: not known. */
+  readonly mbpsOf: (ban: Ban) => number | null;
   readonly observer: ScrubObserver;
 }
 
@@ -21,6 +31,10 @@ export interface ScrubObserver {
   reported(): void;
   /** With the first report, and when its agent is another: what it does not know of rules; empty: it knows all. */
   understands(name: string, missing: readonly RuleCapability[]): void;
+  /** It is alive or lost now. */
+  liveness(name: string, liveness: Liveness): void;
+  /** A victim goes to another node. */
+  moved(): void;
 }
 
 /** What a node says of itself. */
@@ -73,9 +87,9 @@ export class ScrubNodes {
   readonly #presence = new NodePresence();
   readonly #documents = new RuleDocuments();
   readonly #reports = new Map<string, StoredReport>();
-  /** Ids of bans by the node that they are frozen to. */
-  readonly #bansOf = new Map<string, Set<string>>();
-  readonly #nodeOf = new Map<string, string>();
+  readonly #loads = new NodeLoads();
+  /** As it was told last. */
+  readonly #told = new Map<string, Liveness>();
   #nodes: ReadonlyMap<string, ScrubNodeConfig> = new Map();
   #staleAfterMs = STALE_AFTER_SECONDS * 1000;
   #config: ScrubbingConfig | null = null;
@@ -136,11 +150,46 @@ export class ScrubNodes {
     const { now, observer } = this.#options;
     const before = this.#reports.get(name);
     const understanding = understandingOf(report.capabilities);
-    this.#reports.set(name, { ...report, understanding, reportedAt: now().wallMs });
+    const { wallMs, monotonicMs } = now();
+    this.#reports.set(name, { ...report, understanding, reportedAt: wallMs });
+    this.#loads.reported(name, report.loadMbps, monotonicMs);
     observer.reported();
     if (before !== undefined && understandingKey(before.understanding) === understandingKey(understanding)) return;
     observer.understands(name, missingOf(understanding));
     this.#watcher?.nodeChanged(name);
+  }
+
+  /** Where traffic to a prefix goes; it stays with its node as long as that may be there. null: there are no nodes at all. */
+  divertTo({ prefix, group, frozenTo }: DivertRequest): NodeTarget | null {
+    if (this.#config === null || this.#nodes.size === 0) return null;
+    const hopOf = (node: ScrubNodeConfig) => nextHopFor(node, group, prefix.family);
+    const frozen = frozenTo === null ? undefined : this.#nodes.get(frozenTo);
+    const nextHop = frozen === undefined ? null : hopOf(frozen);
+    if (frozen !== undefined && nextHop !== null && this.#livenessOf(frozen.name) !== "lost") {
+      return { kind: "node", name: frozen.name, nextHop };
+    }
+    const candidates = [...this.#nodes.values()].filter((node) => hopOf(node) !== null);
+    if (candidates.length === 0) return { kind: "none" };
+    const { selection, onAllNodesLost } = this.#config;
+    const chosen = selectNode(
+      prefix.text,
+      candidates.map((node) => this.#candidateOf(node)),
+      selection,
+    );
+    const hop = chosen === null ? null : hopOf(chosen.node);
+    return chosen === null || hop === null
+      ? { kind: "lost", instead: onAllNodesLost }
+      : { kind: "node", name: chosen.name, nextHop: hop };
+  }
+
+  /** Tells what has become of nodes since the last time. */
+  tick(): void {
+    for (const name of this.#nodes.keys()) {
+      const liveness = this.#livenessOf(name);
+      if (liveness === (this.#told.get(name) ?? "unheard")) continue;
+      this.#told.set(name, liveness);
+      this.#options.observer.liveness(name, liveness);
+    }
   }
 
   /** What a node is told; null: whoever does not say which node it is. */
@@ -165,11 +214,11 @@ export class ScrubNodes {
     const { splitRules, leftOutRules } = this.documentFor(name);
     return {
       node,
-      liveness: this.#presence.livenessOf(name, monotonicMs, this.#staleAfterMs),
+      liveness: this.#livenessOf(name),
       isHolding: this.#presence.isHolding(name),
       // By the wall clock of now: it may have been set since.
       lastSeenAt: seenMs === null ? null : wallMs - (monotonicMs - seenMs),
-      activeBans: this.#bansOf.get(name)?.size ?? 0,
+      activeBans: this.#loads.bansOf(name),
       report: this.#reports.get(name) ?? null,
       splitRules,
       leftOutRules,
@@ -183,6 +232,8 @@ export class ScrubNodes {
     this.#staleAfterMs = staleAfterSeconds * 1000;
     this.#presence.reconfigure([...this.#nodes.keys()], this.#options.now().monotonicMs);
     for (const name of this.#reports.keys()) if (!this.#nodes.has(name)) this.#reports.delete(name);
+    for (const name of this.#told.keys()) if (!this.#nodes.has(name)) this.#told.delete(name);
+    this.#loads.forget((name) => this.#nodes.has(name));
   }
 
   #understandingOf(name: string): Understanding {
@@ -190,19 +241,26 @@ export class ScrubNodes {
   }
 
   #place(ban: Ban): void {
-    const before = this.#nodeOf.get(ban.id) ?? null;
+    const { now, mbpsOf, observer } = this.#options;
     const node = isDiverted(ban) ? ban.measure.node : null;
+    const before = this.#loads.nodeOf(ban.id);
     if (before === node) return;
-    if (before !== null) {
-      const left = this.#bansOf.get(before);
-      left?.delete(ban.id);
-      if (left?.size === 0) this.#bansOf.delete(before);
-      this.#nodeOf.delete(ban.id);
-    }
-    if (node === null) return;
-    this.#nodeOf.set(ban.id, node);
-    const bans = this.#bansOf.get(node);
-    if (bans === undefined) this.#bansOf.set(node, new Set([ban.id]));
-    else bans.add(ban.id);
+    this.#loads.place(ban.id, node, mbpsOf(ban), now().monotonicMs);
+    if (before !== null && node !== null) observer.moved();
+  }
+
+  #livenessOf(name: string): Liveness {
+    return this.#presence.livenessOf(name, this.#options.now().monotonicMs, this.#staleAfterMs);
+  }
+
+  #candidateOf(node: ScrubNodeConfig): Candidate & { readonly node: ScrubNodeConfig } {
+    const { name, capacityMbps } = node;
+    return {
+      node,
+      name,
+      liveness: this.#livenessOf(name),
+      utilization: capacityMbps === null ? 0 : this.#loads.utilizationOf(name, capacityMbps),
+      bans: this.#loads.bansOf(name),
+    };
   }
 }

@@ -1,0 +1,218 @@
+import { beforeEach, describe, expect, test } from "bun:test";
+import { address } from "../../test/fixtures/host-rows.ts";
+import { ManualClock } from "../../test/fixtures/manual-clock.ts";
+import { divertedBan, scrubbing } from "../../test/fixtures/scrubbing.ts";
+import type { ScrubbingConfig } from "../config/nodes-section.ts";
+import type { Ban } from "../mitigation/ban.ts";
+import { hostPrefix } from "../net/prefix.ts";
+import { ScrubNodes } from "./scrub-nodes.ts";
+
+const STALE_MS = 15_000;
+const HOPS = { nextHop: address("198.51.100.1"), nextHop6: null } as const;
+
+let clock: ManualClock;
+let told: string[];
+let rates: Map<string, number>;
+
+beforeEach(() => {
+  clock = new ManualClock();
+  told = [];
+  rates = new Map();
+});
+
+function open(config: ScrubbingConfig | null): ScrubNodes {
+  return new ScrubNodes({
+    config,
+    now: () => ({ wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() }),
+    mbpsOf: ({ id }: Ban) => rates.get(id) ?? null,
+    observer: {
+      reported: () => {},
+      understands: (name, missing) => told.push(`${name} does not know ${missing.join()}`),
+      liveness: (name, liveness) => told.push(`${name} ${liveness}`),
+      moved: () => told.push("moved"),
+    },
+  });
+}
+
+function seen(nodes: ScrubNodes, ...names: readonly string[]): void {
+  for (const name of names) {
+    nodes.pollStarted(name);
+    nodes.pollEnded(name);
+  }
+}
+
+const where = (
+  nodes: ScrubNodes,
+  target = "192.0.2.1",
+  { group = "global", frozenTo = null as string | null } = {},
+) => {
+  const found = nodes.divertTo({ prefix: hostPrefix(address(target)), group, frozenTo });
+  return found?.kind === "node" ? found.name : (found?.kind ?? null);
+};
+
+describe("a victim goes", () => {
+  test("nowhere in particular without nodes", () => {
+    expect([where(open(null)), where(open(scrubbing()))]).toEqual([null, null]);
+  });
+
+  test("to a node that is alive", () => {
+    const nodes = open(scrubbing({ name: "s1" }, { name: "s2" }, { name: "s3" }));
+    seen(nodes, "s2");
+    for (let i = 1; i < 20; i++) expect(where(nodes, `192.0.2.${i}`)).toBe("s2");
+  });
+
+  test("to one that serves its hostgroup and its family", () => {
+    const six = { nextHop: null, nextHop6: address("2001:db8::1") };
+    const nodes = open(scrubbing({ name: "s1", hostgroups: ["web"] }, { name: "s2", ...six }, { name: "s3", ...HOPS }));
+    seen(nodes, "s1", "s2", "s3");
+    expect(where(nodes, "2001:db8:1::1")).toBe("s2");
+    for (let i = 1; i < 20; i++) expect(where(nodes, `192.0.2.${i}`)).toBe("s3");
+    const ofWeb = Array.from({ length: 50 }, (_, i) => where(nodes, `192.0.2.${i}`, { group: "web" }));
+    expect(new Set(ofWeb)).toEqual(new Set(["s1", "s3"]));
+  });
+
+  test("to none where no node takes its family, whoever is alive", () => {
+    const nodes = open(scrubbing({ name: "s1", ...HOPS }));
+    expect(where(nodes, "2001:db8::1")).toBe("none");
+    seen(nodes, "s1");
+    expect(where(nodes, "2001:db8::1")).toBe("none");
+  });
+
+  test("on to where it is frozen to, whatever else there is", () => {
+    const nodes = open(scrubbing({ name: "s1" }, { name: "s2" }));
+    seen(nodes, "s1", "s2");
+    for (const frozenTo of ["s1", "s2"]) expect(where(nodes, "192.0.2.1", { frozenTo })).toBe(frozenTo);
+  });
+
+  test.each<[string, ScrubbingConfig]>([
+    ["is removed", scrubbing({ name: "s2" })],
+    ["serves other hostgroups", scrubbing({ name: "s1", hostgroups: ["web"] }, { name: "s2" })],
+    [
+      "takes another family",
+      scrubbing({ name: "s1", nextHop: null, nextHop6: address("2001:db8::1") }, { name: "s2" }),
+    ],
+  ])("elsewhere when a reload brings that its node %s", (_, config) => {
+    const nodes = open(scrubbing({ name: "s1" }, { name: "s2" }));
+    seen(nodes, "s1", "s2");
+    nodes.reconfigure(config);
+    expect(where(nodes, "192.0.2.1", { frozenTo: "s1" })).toBe("s2");
+  });
+});
+
+describe("a node that is lost", () => {
+  test("is left for another one to the millisecond, and not gone back to", () => {
+    const nodes = open(scrubbing({ name: "s1" }, { name: "s2" }));
+    nodes.pollStarted("s2");
+    seen(nodes, "s1");
+    clock.advance(STALE_MS);
+    expect(where(nodes, "192.0.2.1", { frozenTo: "s1" })).toBe("s1");
+    clock.advance(1);
+    expect(where(nodes, "192.0.2.1", { frozenTo: "s1" })).toBe("s2");
+    seen(nodes, "s1");
+    expect(where(nodes, "192.0.2.1", { frozenTo: "s2" })).toBe("s2");
+  });
+
+  test.each(["withdraw", "blackhole", "flowspec"] as const)("and the last one: %s", (onAllNodesLost) => {
+    const nodes = open({ ...scrubbing({ name: "s1" }), onAllNodesLost });
+    seen(nodes, "s1");
+    clock.advance(STALE_MS + 1);
+    const prefix = hostPrefix(address("192.0.2.1"));
+    const lost = { kind: "lost", instead: onAllNodesLost } as const;
+    expect(nodes.divertTo({ prefix, group: "global", frozenTo: "s1" })).toEqual(lost);
+    expect(nodes.divertTo({ prefix, group: "global", frozenTo: null })).toEqual(lost);
+  });
+});
+
+describe("after a start", () => {
+  test("a ban stays with its node, which nobody has heard of yet, until it would be lost", () => {
+    const nodes = open(scrubbing({ name: "s1" }, { name: "s2" }));
+    nodes.pollStarted("s2");
+    clock.advance(STALE_MS);
+    expect(where(nodes, "192.0.2.1", { frozenTo: "s1" })).toBe("s1");
+    clock.advance(1);
+    expect(where(nodes, "192.0.2.1", { frozenTo: "s1" })).toBe("s2");
+  });
+
+  test("a new ban goes to a node that was not heard of yet where no other is alive", () => {
+    const nodes = open(scrubbing({ name: "s1" }));
+    expect(where(nodes)).toBe("s1");
+    clock.advance(STALE_MS + 1);
+    expect(where(nodes)).toBe("lost");
+  });
+});
+
+describe("by load", () => {
+  const config: ScrubbingConfig = {
+    ...scrubbing({ name: "s1", capacityMbps: 1000 }, { name: "s2", capacityMbps: 4000 }),
+    selection: "least_loaded",
+  };
+  const report = (nodes: ScrubNodes, name: string, loadMbps: number) =>
+    nodes.report(name, { wire: {}, loadMbps, capabilities: [] });
+
+  test("the node with the most room against its capacity is taken", () => {
+    const nodes = open(config);
+    seen(nodes, "s1", "s2");
+    report(nodes, "s1", 400);
+    report(nodes, "s2", 1200);
+    expect(where(nodes)).toBe("s2");
+    report(nodes, "s2", 2000);
+    expect(where(nodes)).toBe("s1");
+  });
+
+  test("many bans at once do not all go to one node", () => {
+    const nodes = open(config);
+    seen(nodes, "s1", "s2");
+    for (let i = 1; i <= 50; i++) {
+      const node = where(nodes, `192.0.2.${i}`);
+      nodes.banChanged(divertedBan({ target: `192.0.2.${i}`, node }));
+    }
+    expect([...nodes.views()].map(({ activeBans }) => activeBans)).toEqual([25, 25]);
+  });
+
+  test("bans count by the rate of their attacks", () => {
+    const nodes = open(config);
+    seen(nodes, "s1", "s2");
+    for (let i = 1; i <= 50; i++) {
+      const ban = divertedBan({ target: `192.0.2.${i}`, node: where(nodes, `192.0.2.${i}`) });
+      rates.set(ban.id, 40);
+      nodes.banChanged(ban);
+    }
+    expect([...nodes.views()].map(({ activeBans }) => activeBans)).toEqual([10, 40]);
+  });
+});
+
+describe("told", () => {
+  test("is what becomes of a node, once each", () => {
+    const nodes = open(scrubbing({ name: "s1" }, { name: "s2" }));
+    nodes.tick();
+    nodes.pollStarted("s1");
+    for (let i = 0; i < 3; i++) nodes.tick();
+    clock.advance(STALE_MS + 1);
+    for (let i = 0; i < 3; i++) nodes.tick();
+    nodes.pollEnded("s1");
+    clock.advance(STALE_MS + 1);
+    nodes.tick();
+    expect(told).toEqual(["s1 alive", "s2 lost", "s1 lost"]);
+  });
+
+  test("is a move from node to node, and no begin or end", () => {
+    const nodes = open(scrubbing({ name: "s1" }, { name: "s2" }));
+    const ban = divertedBan({ node: "s1" });
+    nodes.banChanged(ban);
+    nodes.banChanged(divertedBan({ node: "s2" }));
+    nodes.banChanged({ ...ban, state: "withdrawn" });
+    expect(told).toEqual(["moved"]);
+  });
+
+  test("is what an agent does not know, when it first reports and when that changes", () => {
+    const nodes = open(scrubbing({ name: "s1" }));
+    for (const capabilities of [[], [], ["port_ranges"], ["port_ranges", "tcp_flags_unset", "packet_length"]]) {
+      nodes.report("s1", { wire: {}, loadMbps: null, capabilities });
+    }
+    expect(told).toEqual([
+      "s1 does not know port_ranges,tcp_flags_unset,packet_length",
+      "s1 does not know tcp_flags_unset,packet_length",
+      "s1 does not know ",
+    ]);
+  });
+});
