@@ -124,6 +124,18 @@ describe("the data plane", () => {
     expect(news).toEqual([...new Array(3).fill("open: mount a BPF file system"), "up"]);
   });
 
+  test("that cannot be attached leaves what was in force, and the sources of packets in peace for a while", () => {
+    kernel.attachFault = "cannot pin";
+    make().start();
+    expect(kernel.calls.slice(3)).toEqual(["close eth0", "attach", "close keep", "open sources"]);
+    expect(plane.view()).toMatchObject({ state: "failed", error: "cannot pin" });
+    clock.advance(29_000);
+    expect(kernel.opened).toHaveLength(1);
+    kernel.attachFault = null;
+    clock.advance(1000);
+    expect(plane.isUp()).toBe(true);
+  });
+
   test("takes the lists of a reload over", () => {
     make().start();
     plane.reconfigure(edited(CONFIG, "[192.0.2.53, 192.0.2.53/32]", "[192.0.2.64/26]"));

@@ -53,7 +53,7 @@ export interface DataPlaneOptions {
   readonly observer: DataPlaneObserver;
 }
 
-/** What there is to tell of it. `failed` is tried again once a second. */
+/** What there is to tell of it. `failed` is tried again, mostly once a second. */
 export type DataPlaneView = { readonly rulesLeftOut: number } & (
   | { readonly state: "disabled" | "dry_run"; readonly filter: null; readonly error: null }
   | { readonly state: "failed"; readonly filter: null; readonly error: string }
@@ -61,6 +61,8 @@ export type DataPlaneView = { readonly rulesLeftOut: number } & (
 );
 
 const WATCH_MS = 1000;
+/** Until the next try where the last one took interfaces from sources that count on them: they are not to come and go. */
+const ATTACH_RETRY_MS = 30_000;
 /** What pairs dropped is read from the kernel no more often. */
 const READ_MS = 1000;
 
@@ -73,6 +75,8 @@ export class DataPlane implements PairInstaller {
   #filter: KernelFilter | null = null;
   /** Why it is not open. */
   #error = "not opened yet";
+  /** It is not opened before. Monotonic clock, ms. */
+  #notBeforeMs = 0;
   readonly #interfaceErrors = new Map<string, string>();
   #pairReadings: { readonly untilMs: number; readonly dropped: ReadonlyMap<string, Dropped> } | null = null;
   #cancel: () => void = () => {};
@@ -175,7 +179,7 @@ export class DataPlane implements PairInstaller {
 
   /** Filled before it is attached: what an older process left goes on until then, and what is wanted takes its place. */
   #open(): void {
-    const { kernel, putPairs, closeSources, openSources, observer } = this.#options;
+    const { kernel, putPairs, closeSources, openSources, monotonicMs, observer } = this.#options;
     let opened: KernelFilter | null = null;
     try {
       opened = kernel.open(optionsOf(this.#dataplane));
@@ -183,8 +187,10 @@ export class DataPlane implements PairInstaller {
       this.#filter = opened;
       this.#rules.begin(opened);
       putPairs();
+      this.#notBeforeMs = monotonicMs() + ATTACH_RETRY_MS;
       closeSources(this.#dataplane.interfaces);
       opened.attach();
+      this.#notBeforeMs = 0;
       observer.up(opened.status());
       this.#watchInterfaces(opened);
     } catch (cause) {
@@ -228,7 +234,7 @@ export class DataPlane implements PairInstaller {
 
   #watch(): void {
     if (this.#filter !== null) this.#watchInterfaces(this.#filter);
-    else if (this.#isWanted) this.#open();
+    else if (this.#isWanted && this.#options.monotonicMs() >= this.#notBeforeMs) this.#open();
     if (this.#rules.leftOut > 0) this.#rules.changed(null);
   }
 

@@ -92,25 +92,34 @@ describe.skipIf(vethUnavailable !== null)(`the data plane${reason}`, () => {
     await box.until(({ rules }) => rules === 0);
   });
 
-  test("not one packet of a steady flood gets through a kill -9 and the restart, nor through a stop", async () => {
-    await box.start();
-    await box.block(SOURCE, VICTIM, 600);
+  test("not one packet of steady floods gets through a kill -9 and the restart, nor through a stop", async () => {
+    await box.start({ more: "mitigation: flowspec" });
+    await box.block(SOURCE, BYSTANDER, 600);
     const passed = await box.watchPassed();
-    const flood = box.flood({ profile: "udp", source: SOURCE, target: VICTIM, pps: THRESHOLD_PPS / 2, seconds: 8 });
-    await box.until((now) => verdict(now, "drop_source") > 100);
+    const seconds = 8;
+    const blocked = box.flood({ profile: "udp", source: SOURCE, target: BYSTANDER, pps: THRESHOLD_PPS / 2, seconds });
+    const banned = box.flood({ profile: "dns", source: OTHER, target: VICTIM, pps: 4 * THRESHOLD_PPS, seconds });
+    await box.until((now) => verdict(now, "drop_source") > 100 && verdict(now, "drop_rule") > THRESHOLD_PPS);
     await box.service.stop("SIGKILL");
-    const atKill = box.pinned().verdicts.drop_source.packets;
-    await eventually(() => box.pinned().verdicts.drop_source.packets > atKill + 100, "no drops without the process");
-    await box.start();
+    const { pass_default: early, drop_source: atKill, drop_rule: ruledAtKill } = box.pinned().verdicts;
+    await eventually(() => {
+      const { drop_source: blocks, drop_rule: rules } = box.pinned().verdicts;
+      return blocks.packets > atKill.packets + 100 && rules.packets > ruledAtKill.packets + 100;
+    }, "no drops without the process");
+    await box.start({ more: "mitigation: flowspec" });
     const adopted = await box.dropping();
-    expect(verdict(adopted, "drop_source")).toBeGreaterThan(atKill);
+    expect(verdict(adopted, "drop_rule")).toBeGreaterThan(ruledAtKill.packets);
     expect(adopted).toMatchObject({ state: "up", pairs: 1 });
     expect(await box.service.stop()).toBe(0);
-    const atStop = box.pinned();
-    expect(atStop).toMatchObject({ state: "healthy", pairs: 1, isOwned: false });
-    const sent = await flood;
-    await eventually(() => box.pinned().verdicts.drop_source.packets === sent, "not all of the flood was dropped");
-    expect(await passed()).toBe(0);
+    expect(box.pinned()).toMatchObject({ state: "healthy", pairs: 1, isOwned: false });
+    const sent = { blocked: await blocked, banned: await banned };
+    await eventually(() => {
+      const { drop_source: blocks, drop_rule: rules } = box.pinned().verdicts;
+      return blocks.packets === sent.blocked && rules.packets === sent.banned - early.packets;
+    }, "not all of the floods was dropped");
+    // What came before the ban is all that ever got through.
+    expect(box.pinned().verdicts.pass_default.packets).toBe(early.packets);
+    expect(await passed()).toBe(early.packets);
   }, 30_000);
 
   test("with the service dead a block and a ban lapse when they should", async () => {
