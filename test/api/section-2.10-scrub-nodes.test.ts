@@ -145,3 +145,15 @@ describe("2.10 the inventory", () => {
     });
   });
 });
+
+test("2.6 node is the scrub node that a divert ban is frozen to, and absent of one that goes elsewhere", async () => {
+  const bans = [divertedBan({ node: "s1" }), divertedBan({ target: "192.0.2.2" })];
+  channel.server.service.banViews = bans.map((ban) => ({ ban, routeState: null }));
+  const headers = { authorization: "Bearer eyes" };
+  const answer = await fetch(`${channel.server.base}/api/v1/bans`, { headers });
+  const wire = (await answer.json()) as { bans: Record<string, unknown>[] };
+  expect(wire.bans.map(({ node, method }) => [node, method])).toEqual([
+    ["s1", "divert"],
+    [undefined, "divert"],
+  ]);
+});
