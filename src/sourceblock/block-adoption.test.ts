@@ -75,7 +75,9 @@ describe("a start", () => {
     blocks.kernelCame();
     expect(kernel.names).toEqual([NAME]);
     expect(blocks.counts()).toMatchObject({ missing: 0, installed: 1 });
+    // Another one, that somebody else left things in.
     kernel.pairs.clear();
+    kernel.putPairs([{ ...pair("198.51.100.8"), expiresAtMs: 99_000 }]);
     blocks.kernelCame();
     expect(kernel.names).toEqual([NAME]);
   });
