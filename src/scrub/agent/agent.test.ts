@@ -1,0 +1,332 @@
+/** The agent over a kernel and a service that a test can look into and break; with real ones it is in test/scenario. */
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { address } from "../../../test/fixtures/host-rows.ts";
+import { ManualClock, ManualTimers } from "../../../test/fixtures/manual-clock.ts";
+import { eventually } from "../../../test/fixtures/service.ts";
+import { loadScrubAgent } from "../../config/scrub-agent-config.ts";
+import type { FilterPairRow, FilterRulePut } from "../../dataplane/kernel-filter.ts";
+import type { FilterStatus } from "../../dataplane/native.d.ts";
+import { Limiter } from "../../observability/limiter.ts";
+import { openLog } from "../../observability/log.ts";
+import { ScrubAgentMetrics } from "../../observability/scrub-agent-metrics.ts";
+import { type AgentFilter, ScrubAgent } from "./agent.ts";
+import type { Controller, PollAnswer, ReportAnswer } from "./controller.ts";
+import { DOCUMENT_FILE } from "./document-file.ts";
+
+const HOUR = 3_600_000;
+const NOTHING = { packets: 0, bytes: 0 };
+
+class TableFilter implements AgentFilter {
+  readonly calls: string[] = [];
+  rules: readonly FilterRulePut[] = [];
+  pairs: FilterPairRow[] = [];
+  arrived = 0;
+  isBroken = false;
+
+  attach(): void {
+    this.calls.push("attach");
+  }
+
+  setRules(rules: readonly FilterRulePut[]): void {
+    this.calls.push("rules");
+    if (this.isBroken) throw new Error("the kernel has no memory");
+    this.rules = rules;
+  }
+
+  setAllowlist(): void {
+    this.calls.push("allowlist");
+  }
+
+  setWhitelist(): void {
+    this.calls.push("whitelist");
+  }
+
+  readPairs(): FilterPairRow[] {
+    return this.pairs;
+  }
+
+  removePairs(pairs: readonly object[]): void {
+    this.pairs = this.pairs.filter((pair) => !pairs.includes(pair));
+  }
+
+  status(): FilterStatus {
+    const passed = { packets: this.arrived, bytes: this.arrived * 125 };
+    const verdicts = {
+      ...{ pass_not_ip: NOTHING, pass_malformed: NOTHING, pass_allowlist: NOTHING, pass_whitelist: NOTHING },
+      ...{ pass_rate_limit: NOTHING, pass_default: passed, drop_source: NOTHING },
+      ...{ drop_rule: { packets: 3, bytes: 300 }, drop_rate_limit: { packets: 1, bytes: 60 } },
+    };
+    const interfaces = [{ name: "eth1", state: "attached", mode: "native", error: null }] as const;
+    const bounds = {
+      schema: 1,
+      origin: "made",
+      pairs: 0,
+      rules: this.rules.length,
+      maxPairs: 1,
+      maxRules: 64,
+    } as const;
+    return { ...bounds, interfaces, verdicts };
+  }
+}
+
+class Desk implements Controller {
+  readonly polls: { readonly etag: string | null; readonly answer: PromiseWithResolvers<PollAnswer> }[] = [];
+  readonly reports: { readonly body: Record<string, unknown>; readonly answer: PromiseWithResolvers<ReportAnswer> }[] =
+    [];
+
+  poll(etag: string | null): Promise<PollAnswer> {
+    const answer = Promise.withResolvers<PollAnswer>();
+    this.polls.push({ etag, answer });
+    return answer.promise;
+  }
+
+  report(body: object): Promise<ReportAnswer> {
+    const answer = Promise.withResolvers<ReportAnswer>();
+    this.reports.push({ body: { ...body }, answer });
+    return answer.promise;
+  }
+
+  close(): void {
+    for (const { answer } of this.polls) answer.resolve({ kind: "unreachable", reason: "closed" });
+  }
+}
+
+let directory: string;
+let clock: ManualClock;
+let filter: TableFilter;
+let desk: Desk;
+let metrics: ScrubAgentMetrics;
+let logged: Record<string, unknown>[];
+let agents: ScrubAgent[];
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), `floodwall-agent-${process.pid}-`));
+  clock = new ManualClock();
+  [filter, desk, metrics, logged, agents] = [new TableFilter(), new Desk(), new ScrubAgentMetrics("1"), [], []];
+});
+afterEach(async () => {
+  for (const agent of agents) await agent.stop();
+  rmSync(directory, { recursive: true });
+});
+
+async function start({ dryRun = false, node = "scrub1" } = {}): Promise<ScrubAgent> {
+  const file = { dry_run: dryRun, node, controller: { url: "http://127.0.0.1:1" }, state_dir: directory };
+  const text = JSON.stringify({ ...file, dataplane: { interfaces: ["eth1"] } });
+  const loaded = loadScrubAgent({ kind: "bytes", bytes: new TextEncoder().encode(text) });
+  if (loaded.kind === "invalid") throw new Error(JSON.stringify(loaded.problems));
+  const destination = { write: (line: string) => void logged.push(JSON.parse(line) as Record<string, unknown>) };
+  const agent = new ScrubAgent({
+    config: loaded.config,
+    version: "1",
+    filter,
+    controller: desk,
+    troubleText: (trouble) => ("reason" in trouble ? trouble.reason : trouble.kind),
+    log: openLog({ level: "info", clock, destination }),
+    limiter: new Limiter(clock),
+    metrics,
+    clock,
+    timers: new ManualTimers(clock),
+    random: () => 0.5,
+  });
+  agents.push(agent);
+  await agent.start();
+  return agent;
+}
+
+interface DocumentOptions {
+  readonly seconds?: number;
+  readonly etag?: string;
+  readonly sentAtMs?: number | null;
+}
+
+/** One ban of one rule, which holds for so long by the clock of the service. */
+function document({ seconds = 60, etag = '"a"', sentAtMs = null }: DocumentOptions = {}): PollAnswer {
+  const expiresAt = new Date((sentAtMs ?? clock.wallMs()) + seconds * 1000).toISOString();
+  const flowspec = [{ dst: "192.0.2.1/32", proto: 17, action: "discard" }];
+  const ban = { target: "192.0.2.1", prefix: "192.0.2.1/32", method: "divert", expires_at: expiresAt, flowspec };
+  return { kind: "document", text: JSON.stringify({ version: 1, bans: [ban] }), etag, sentAtMs };
+}
+
+async function turn(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
+async function answer(with_: PollAnswer): Promise<void> {
+  desk.polls.at(-1)?.answer.resolve(with_);
+  await turn();
+}
+
+const said = (message: string) => logged.filter(({ msg }) => msg === message);
+const leftMs = () => filter.rules.map(({ expiresAtMs }) => expiresAtMs - clock.wallMs());
+
+/** As the next process would find it. */
+async function restarted(): Promise<void> {
+  for (const agent of agents.splice(0)) await agent.stop();
+  desk = new Desk();
+}
+
+test("fills the filter before it puts it in force, and asks the service after", async () => {
+  filter.pairs = [{ source: address("192.0.2.9"), victim: address("192.0.2.1"), expiresAtMs: 0, packets: 0, bytes: 0 }];
+  await start();
+  expect(filter.calls).toEqual(["allowlist", "whitelist", "attach"]);
+  expect(filter.pairs).toEqual([]);
+  expect(desk.polls.map(({ etag }) => etag)).toEqual([null]);
+});
+
+describe("what is on disk", () => {
+  test("is in force before the filter is, for the time that is left", async () => {
+    await start();
+    await answer(document({ seconds: 60 }));
+    await restarted();
+    filter = new TableFilter();
+    clock.advance(20_000);
+    await start();
+    expect(filter.calls).toEqual(["allowlist", "whitelist", "rules", "attach"]);
+    expect(leftMs()).toEqual([40_000]);
+    expect(desk.polls.map(({ etag }) => etag)).toEqual([null]);
+  });
+
+  test("that is over, drops nothing", async () => {
+    await start();
+    await answer(document({ seconds: 60 }));
+    await restarted();
+    clock.advance(60_000);
+    await start();
+    expect(filter.rules).toEqual([]);
+  });
+
+  test("of another node is not taken", async () => {
+    await start();
+    await answer(document());
+    await restarted();
+    filter = new TableFilter();
+    await start({ node: "scrub2" });
+    expect(filter.calls).not.toContain("rules");
+    expect(said("the rule document on disk is another node's: not taken")).toHaveLength(1);
+  });
+
+  test.each(["", "{", '{"format":1}', "null"])("that is %j, leaves what is in the kernel", async (text) => {
+    writeFileSync(join(directory, DOCUMENT_FILE), text);
+    await start();
+    expect(filter.calls).not.toContain("rules");
+    expect(said("the rule document on disk cannot be used: rules stay as they are")).toHaveLength(1);
+    await answer(document());
+    expect(filter.rules).toHaveLength(1);
+  });
+
+  test("is that of the last answer, also when the agent stops at once", async () => {
+    const agent = await start();
+    for (const etag of ['"a"', '"b"', '"c"']) {
+      await answer(document({ etag }));
+      clock.advance(100);
+      await turn();
+    }
+    await agent.stop();
+    expect(JSON.parse(readFileSync(join(directory, DOCUMENT_FILE), "utf8"))).toMatchObject({ etag: '"c"' });
+  });
+});
+
+describe("a document that cannot be used", () => {
+  test.each([
+    ["broken", { kind: "document", text: "{", etag: '"b"', sentAtMs: null }],
+    ["of a later version", { kind: "document", text: '{"version":2,"bans":[]}', etag: '"b"', sentAtMs: null }],
+    ["without bans", { kind: "document", text: '{"version":1}', etag: '"b"', sentAtMs: null }],
+    ["too large", { kind: "unusable", reason: "it has more than 1 bytes" }],
+    ["a refusal", { kind: "refused", status: 404, detail: "" }],
+  ] as const)("%s, leaves the last good one", async (_, bad) => {
+    const agent = await start();
+    await answer(document());
+    clock.advance(100);
+    await turn();
+    await answer(bad);
+    clock.advance(5000);
+    expect(filter.rules).toHaveLength(1);
+    expect(said("no rule document")).toHaveLength(1);
+    agent.read();
+    expect(await metrics.text()).toMatch(/svc_scrub_agent_controller_up 0\n/);
+  });
+});
+
+test("an empty document empties the table", async () => {
+  await start();
+  await answer(document());
+  clock.advance(100);
+  await turn();
+  await answer({ kind: "document", text: '{"version":1,"bans":[]}', etag: '"b"', sentAtMs: null });
+  expect(filter.rules).toEqual([]);
+});
+
+test("bans hold by the service's clock, whatever this node's says", async () => {
+  await start();
+  await answer(document({ seconds: 60, sentAtMs: clock.wallMs() + HOUR }));
+  // Half a second is what the header leaves open.
+  expect(leftMs()).toEqual([59_500]);
+  expect(
+    said("the clocks of this node and of the service differ: expiries follow the service's; run NTP on both"),
+  ).toHaveLength(1);
+  clock.advance(10_000);
+  expect(desk.reports.at(-1)?.body["service_ahead_seconds"]).toBe(0);
+});
+
+test("a kernel that refuses is asked again each second, and the report names what is in force", async () => {
+  const agent = await start();
+  filter.isBroken = true;
+  await answer(document());
+  clock.advance(2000);
+  expect(filter.calls.filter((call) => call === "rules")).toHaveLength(3);
+  expect(said("the kernel refuses the rules, those before stay; this is tried again")).toHaveLength(1);
+  filter.isBroken = false;
+  clock.advance(1000);
+  expect(filter.rules).toHaveLength(1);
+  agent.read();
+  expect(await metrics.text()).toMatch(/svc_scrub_agent_faults_total\{operation="kernel"\} 3\n/);
+});
+
+test("in dry run nothing is dropped, and what a process before left goes at once", async () => {
+  await start({ dryRun: true });
+  expect(filter.calls).toEqual(["allowlist", "whitelist", "rules", "attach"]);
+  await answer(document());
+  expect(filter.rules).toEqual([]);
+  expect(desk.reports[0]?.body).toMatchObject({ dry_run: true });
+});
+
+test("reports at once and then every so often, real load and drops; never two at a time", async () => {
+  await start();
+  await answer(document());
+  expect(desk.reports.map(({ body }) => body)).toEqual([
+    {
+      ...{ version: "1", xdp_mode: "native", dry_run: false, load_pps: 0, load_mbps: 0 },
+      ...{ dropped_packets: 4, dropped_bytes: 360, rules: 0, rules_left_out: 0, service_ahead_seconds: 0 },
+      capabilities: ["port_ranges", "tcp_flags_unset", "packet_length"],
+      interfaces: [{ name: "eth1", state: "attached", mode: "native" }],
+    },
+  ]);
+  filter.arrived = 10_000;
+  clock.advance(10_000);
+  expect(desk.reports).toHaveLength(1);
+  desk.reports[0]?.answer.resolve({ kind: "stored" });
+  await turn();
+  filter.arrived = 30_000;
+  clock.advance(10_000);
+  expect(desk.reports[1]?.body).toMatchObject({ load_pps: 2000, load_mbps: 2, rules: 1, rules_etag: '"a"' });
+});
+
+test("a line of the log says each minute how it is", async () => {
+  await start();
+  await answer(document());
+  clock.advance(60_000);
+  expect(said("status")).toEqual([
+    expect.objectContaining({ controller: "up", xdp_mode: "native", dropped_packets: 4, bans: 0, rules: 0 }),
+  ]);
+});
+
+test("stops with no timer left, and leaves the rules", async () => {
+  const agent = await start();
+  await answer(document());
+  await agent.stop();
+  await eventually(() => clock.pending === 0, "a timer is left");
+  expect(filter.rules).toHaveLength(1);
+});
