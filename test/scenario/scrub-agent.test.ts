@@ -1,5 +1,7 @@
 /** A scrub node's real agent under a real service: diverted attacks are dropped there, whoever of the two dies. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
 import { ScrubWorld, SECRETS, VICTIM } from "../fixtures/scrub-world.ts";
 import { eventually, type ServiceProcess } from "../fixtures/service.ts";
 import { vethUnavailable } from "../fixtures/veth.ts";
@@ -149,6 +151,14 @@ scenario(
     await again.says("floodwall scrub is up");
     expect(await again.stop()).toBe(0);
     expect(world.status()).toEqual({ exitCode: 4, output: expect.stringContaining(": missing: ") });
+    // As a version to come would leave it.
+    mkdirSync(join(world.pins.path, "v999"), { recursive: true });
+    expect(world.status()).toEqual({ exitCode: 5, output: expect.stringContaining(": wrong_schema: ") });
+    const last = world.startAgent();
+    await last.says("floodwall scrub is up");
+    world.removeInterface();
+    await last.says("an interface is not filtered");
+    expect(world.status()).toEqual({ exitCode: 3, output: expect.stringContaining(": detached: ") });
   },
   TIMEOUT_MS,
 );
