@@ -185,6 +185,16 @@ describe("time and policy", () => {
     expect(announcer.wanted).toEqual(["192.0.2.1/32"]);
   });
 
+  test("what is refused while an attack lasts is told anew when dry run ends, and not again", () => {
+    const { engine } = harness({ dryRun: true, maxActiveBans: 0 });
+    engine.attacksChanged([started(attackOn())], 0);
+    engine.reconfigure(policy({ maxActiveBans: 0 }), 1);
+    engine.attacksChanged([lasts(attackOn())], 2);
+    expect(engine.all()).toMatchObject([{ state: "rejected", dryRun: false, startedAt: 2 }]);
+    engine.attacksChanged([lasts(attackOn())], 3);
+    expect(engine.all()).toMatchObject([{ startedAt: 2 }]);
+  });
+
   test("a reload that shrinks the networks ends the bans outside", () => {
     const { engine, announcer } = harness();
     engine.ban(victim, 0);

@@ -19,7 +19,7 @@ import { type BanCount, CountedBans, countBans } from "./counted-bans.ts";
 import { covers, EndedBans } from "./ended-bans.ts";
 import { measureAt } from "./measure.ts";
 import { areBanned, type MitigationPolicy, termsFor } from "./mitigation-policy.ts";
-import { begunBy, newBan, refusalOf, rejected } from "./new-ban.ts";
+import { begunBy, isRefusedAs, newBan, refusalOf, rejected } from "./new-ban.ts";
 import { type BanTerms, type Circumstances, planOf } from "./plan.ts";
 import { isCoolingDown } from "./repetition.ts";
 import { RouteWatch } from "./route-watch.ts";
@@ -263,11 +263,11 @@ export class BanEngine {
   #banAttacked(prefix: Prefix, attack: Attack, wallMs: number): void {
     const admission = this.#admitAttacked(prefix, wallMs);
     const previous = this.#refused.get(attack.id) ?? null;
-    if (admission.kind === "refused" && previous?.reason === admission.reason) return;
+    if (admission.kind === "refused" && isRefusedAs(previous, admission.reason, this.#policy)) return;
     const ban = this.#newBan(prefix, attack, wallMs);
     const refusal = admission.kind === "refused" ? admission.reason : refusalOf(ban);
     if (refusal !== null) {
-      if (previous?.reason === refusal) return;
+      if (isRefusedAs(previous, refusal, this.#policy)) return;
       const refused = rejected(ban, refusal);
       this.#refused.set(attack.id, refused);
       this.#options.onChange(refused, previous);

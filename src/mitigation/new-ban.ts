@@ -67,3 +67,8 @@ export function begunBy(ban: Ban, wallMs: number): Ban {
   const byMs = Math.min(0, wallMs - ban.countedFrom);
   return byMs === 0 ? ban : next(ban, { kind: "clock_stepped", byMs }, wallMs);
 }
+
+/** The attack's last ban was refused for that, under the same dry run: nothing new is to be told. */
+export function isRefusedAs(last: Ban | null, reason: Refusal, { dryRun }: { readonly dryRun: boolean }): boolean {
+  return last !== null && last.reason === reason && last.dryRun === dryRun;
+}
