@@ -3,7 +3,7 @@
  * has, so that nothing needs to be recorded when it starts: a service killed in that moment still finds it.
  */
 import { spawn } from "node:child_process";
-import { closeSync, existsSync, openSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import { withoutCapabilities } from "../system/capabilities.ts";
 import { raiseSession } from "../system/priority.ts";
 import type { Timers } from "../system/timers.ts";
@@ -53,14 +53,25 @@ export function findGobgpd(workingDirectory: string): number | null {
 export function isGobgpd(pid: number, workingDirectory: string): boolean {
   try {
     if (readFileSync(`/proc/${pid}/comm`, "utf8") !== "gobgpd\n") return false;
-    // A dead process that nobody waited for yet has no working directory.
-    const directory = readlinkSync(`/proc/${pid}/cwd`);
-    // Its directory may have been removed, and made anew since: it is out of reach and still ours to end.
-    return directory === workingDirectory || directory === `${workingDirectory} (deleted)`;
+    const directory = `/proc/${pid}/cwd`;
+    // Each start of a systemd unit has a mount namespace of its own: one directory may have another path in an older one.
+    if (isSameDirectory(directory, workingDirectory)) return true;
+    // A dead process that nobody waited for yet has no working directory. Ours may have been removed, and made anew since:
+    // that gobgpd is out of reach and still ours to end.
+    return readlinkSync(directory) === `${workingDirectory} (deleted)`;
   } catch {
     // Gone, or of another user and so not ours.
     return false;
   }
+}
+
+/** An inode number may be beyond 2^53. */
+const WHOLE = { bigint: true } as const;
+
+/** Throws when the first does not exist. */
+function isSameDirectory(path: string, other: string): boolean {
+  const [one, another] = [statSync(path, WHOLE), statSync(other, { ...WHOLE, throwIfNoEntry: false })];
+  return another !== undefined && one.dev === another.dev && one.ino === another.ino;
 }
 
 export interface GobgpdOptions {
