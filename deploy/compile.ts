@@ -24,6 +24,7 @@ export const EXECUTABLES: readonly Executable[] = [
     entry: "src/main.ts",
     threads: ["src/config-thread.ts", "src/storage/sqlite/history-worker.ts"],
   },
+  { name: "floodwall-scrub", entry: "src/main-scrub.ts", threads: [] },
 ];
 
 export interface Compiled {

@@ -15,8 +15,10 @@ const DOC = "usr/share/doc/floodwall";
 /** What is taken as it is: from, to, in the package. */
 const FILES: readonly (readonly [string, string])[] = [
   ["deploy/floodwall.service", "lib/systemd/system/floodwall.service"],
+  ["deploy/floodwall-scrub.service", "lib/systemd/system/floodwall-scrub.service"],
   ["deploy/floodwall.tmpfiles", "usr/lib/tmpfiles.d/floodwall.conf"],
   ["deploy/floodwall.yaml", "etc/floodwall/floodwall.yaml"],
+  ["deploy/scrub.yaml", "etc/floodwall/scrub.yaml"],
   ["deploy/prometheus/floodwall.rules.yml", `${DOC}/prometheus/floodwall.rules.yml`],
   ["deploy/grafana/floodwall.json", `${DOC}/grafana/floodwall.json`],
   ["deploy/debian/copyright", `${DOC}/copyright`],

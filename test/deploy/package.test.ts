@@ -62,6 +62,14 @@ test("the service runs from it: answers, keeps history in its thread, reads its 
   }
 });
 
+test("the agent of a scrub node has an executable of its own", () => {
+  const agent = join(files, "usr/bin/floodwall-scrub");
+  expect(run(agent, "--version")).toMatch(/^floodwall-scrub \d/);
+  const { exitCode, stderr } = Bun.spawnSync([agent, "--config", "/nonexistent.yaml"], { stderr: "pipe" });
+  expect(exitCode).toBe(1);
+  expect(stderr.toString()).toContain("/nonexistent.yaml");
+});
+
 test("it replays a capture with the packet counter inside", () => {
   const capture = join(directory, "flood.pcap");
   const config = join(directory, "floodwall.yaml");
@@ -72,9 +80,12 @@ test("it replays a capture with the packet counter inside", () => {
   expect(output).toContain("attack");
 });
 
-test("the configuration in it is valid, as it stands", () => {
+test("the configurations in it are valid, as they stand", () => {
   const output = run(join(files, "usr/bin/floodwall"), "check", join(files, "etc/floodwall/floodwall.yaml"));
   expect(output).toEndWith("floodwall.yaml: valid\n");
+  expect(run(join(files, "usr/bin/floodwall"), "check", join(files, "etc/floodwall/scrub.yaml"))).toEndWith(
+    ": valid\n",
+  );
 });
 
 test("it reads no environment from files of the working directory", () => {
@@ -92,7 +103,8 @@ test("it has all that a machine needs, and nothing that only we do", () => {
     .split("\n")
     .map((line) => line.split(/\s+/).slice(5).join(" ").replace(/^\./, ""));
   for (const { name } of EXECUTABLES) expect(listed).toContain(`/usr/bin/${name}`);
-  expect(listed).toContain("/lib/systemd/system/floodwall.service");
+  for (const { name } of EXECUTABLES) expect(listed).toContain(`/lib/systemd/system/${name}.service`);
+  for (const { name } of EXECUTABLES) expect(listed).toContain(`/usr/share/man/man1/${name}.1.gz`);
   expect(listed).toContain("/usr/share/doc/floodwall/copyright");
   expect(listed.filter((path) => /\.(map|ts|node)$|node_modules/.test(path))).toEqual([]);
   expect(run("dpkg-deb", "-f", deb, "Depends")).toContain("libxdp1");
@@ -128,7 +140,7 @@ test.skipIf(!isRoot)(
     expect(output).toContain("\nfloodwall 0.");
     expect(output).toContain("floodwall.yaml: valid\n");
     expect(output).toContain("user: /usr/sbin/nologin\n");
-    expect(output).toContain("removed: floodwall.env floodwall.yaml \n");
+    expect(output).toContain("removed: floodwall.env floodwall.yaml scrub.yaml \n");
     expect(output).toEndWith("purged:\n");
   },
   60_000,

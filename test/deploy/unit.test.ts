@@ -15,17 +15,19 @@ const UNIT = readFileSync(join(ROOT, "deploy/floodwall.service"), "utf8");
 const analyze = Bun.which("systemd-analyze");
 const skipped = analyze === null ? " (skipped: systemd-analyze is not installed)" : "";
 
-test.skipIf(analyze === null)(`systemd finds nothing amiss in the unit${skipped}`, async () => {
-  const directory = mkdtempSync(join(tmpdir(), `floodwall-unit-${process.pid}-`));
+const UNITS = ["floodwall.service", "floodwall-scrub.service"];
+test.skipIf(analyze === null).each(UNITS)(`systemd finds nothing amiss in %s${skipped}`, async (name) => {
+  const folder = mkdtempSync(join(tmpdir(), `floodwall-unit-${process.pid}-`));
   try {
-    const file = join(directory, "floodwall.service");
+    const file = join(folder, name);
     // Its program must be there to be found.
-    writeFileSync(file, UNIT.replaceAll("/usr/bin/floodwall", process.execPath));
+    const text = readFileSync(join(ROOT, "deploy", name), "utf8");
+    writeFileSync(file, text.replaceAll(/^ExecStart=\S+/gm, `ExecStart=${process.execPath}`));
     const run = Bun.spawn([analyze ?? "", "verify", "--man=no", file], { stdout: "pipe", stderr: "pipe" });
     const output = `${await run.stdout.text()}${await run.stderr.text()}`;
     expect({ code: await run.exited, output }).toEqual({ code: 0, output: "" });
   } finally {
-    rmSync(directory, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true });
   }
 });
 
