@@ -314,6 +314,19 @@ test("reports at once and then every so often, real load and drops; never two at
   expect(desk.reports[1]?.body).toMatchObject({ load_pps: 2000, load_mbps: 2, rules: 1, rules_etag: '"a"' });
 });
 
+test("the log tells of a document that has more or less in it, not of one that only lasts longer", async () => {
+  await start();
+  for (const seconds of [60, 70, 80]) {
+    await answer(document({ seconds, etag: `"${seconds}"` }));
+    clock.advance(100);
+    await turn();
+  }
+  expect(leftMs()).toEqual([79_900]);
+  expect(said("rule document taken")).toEqual([expect.objectContaining({ bans: 1, rules: 1, rules_etag: '"60"' })]);
+  await answer({ kind: "document", text: '{"version":1,"bans":[]}', etag: '"x"', sentAtMs: null });
+  expect(said("rule document taken").at(-1)).toMatchObject({ bans: 0, rules: 0 });
+});
+
 test("a line of the log says each minute how it is", async () => {
   await start();
   await answer(document());

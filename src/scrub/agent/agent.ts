@@ -56,6 +56,8 @@ export class ScrubAgent {
   #awaySinceMs: number | null = null;
   #hasAnswered = false;
   #skewMs = 0;
+  /** What the log said last of a document. */
+  #told = "";
 
   constructor(options: ScrubAgentOptions) {
     const { config, filter, clock, timers, controller, metrics, random, log } = options;
@@ -178,7 +180,16 @@ export class ScrubAgent {
     }
     this.#enforcement.want(heldBans(bans, { ...now, aheadMs: ahead }), etag);
     this.#file.save({ text, etag, savedAtMs: now.wallMs, aheadMs: ahead, owner: this.#owner });
-    log.info(this.#enforced(), "rule document taken");
+    this.#tellChange();
+  }
+
+  /** Not of each document: an attack that lasts moves its expiry every ten seconds. */
+  #tellChange(): void {
+    const { bans, virtualBans, rules, leftOutRules } = this.#enforcement.state;
+    const now = [bans, virtualBans, rules, leftOutRules].join();
+    if (now === this.#told) return;
+    this.#told = now;
+    this.#options.log.info(this.#enforced(), "rule document taken");
   }
 
   /** Whether there was one for this node. */
