@@ -21,6 +21,7 @@ test.each(seeds)("bans keep their promises, whatever happens (SEED=%d)", (seed) 
     expect([...simulation.seen].sort()).toEqual(
       expect.arrayContaining([
         ...["blackhole", "divert", "flowspec", "moved", "prefix", "rejected", "repeat", "retiring", "withdrawn"],
+        ...["node", "nodes lost"],
       ]),
     );
     expect(simulation.simulatedMs).toBeGreaterThan(3_600_000);
