@@ -314,6 +314,15 @@ test("reports at once and then every so often, real load and drops; never two at
   expect(desk.reports[1]?.body).toMatchObject({ load_pps: 2000, load_mbps: 2, rules: 1, rules_etag: '"a"' });
 });
 
+test("a report that is taken has the service polled at once, where it could not be reached", async () => {
+  await start();
+  await answer({ kind: "unreachable", reason: "ECONNREFUSED" });
+  expect(desk.polls).toHaveLength(1);
+  desk.reports[0]?.answer.resolve({ kind: "stored" });
+  await turn();
+  expect(desk.polls).toHaveLength(2);
+});
+
 test("the log tells of a document that has more or less in it, not of one that only lasts longer", async () => {
   await start();
   for (const seconds of [60, 70, 80]) {

@@ -94,7 +94,12 @@ export class ScrubAgent {
       timers,
       random,
     });
-    this.#reporter = new Reporter({ ...options, enforced: () => this.#enforcement.state, skewMs: () => this.#skewMs });
+    this.#reporter = new Reporter({
+      ...options,
+      enforced: () => this.#enforcement.state,
+      skewMs: () => this.#skewMs,
+      onStored: () => this.#poller.hurry(),
+    });
     this.#interfaces = new InterfaceWatch(log);
   }
 

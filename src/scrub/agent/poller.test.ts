@@ -95,6 +95,29 @@ test("waits 1 s after a failure, then twice as long each time, up to 30 s; an an
   expect(troubles.at(-1)?.nextMs).toBe(1000);
 });
 
+describe("when the service is heard of by another way,", () => {
+  test("one that could not be reached is asked at once", async () => {
+    for (let i = 0; i < 6; i++) {
+      await answer({ kind: "unreachable", reason: "ECONNREFUSED" });
+      await pass(troubles.at(-1)?.nextMs ?? 0);
+    }
+    await answer({ kind: "unreachable", reason: "ECONNREFUSED" });
+    poller.hurry();
+    await pass(0);
+    expect([asked.length, clock.pending]).toEqual([8, 0]);
+    poller.hurry();
+    await pass(0);
+    expect(asked).toHaveLength(8);
+  });
+
+  test("one that refuses is left in peace", async () => {
+    await answer({ kind: "refused", status: 429, detail: "" });
+    poller.hurry();
+    await pass(0);
+    expect(asked).toHaveLength(1);
+  });
+});
+
 test("a document that cannot be used changes nothing, and its tag is not taken", async () => {
   await answer(document('"a"'));
   await pass(100);

@@ -20,6 +20,7 @@ export interface ReporterOptions {
   /** By how much the service's clock is ahead of ours. */
   readonly skewMs: () => number;
   readonly troubleText: (failure: Failure) => string;
+  readonly onStored: () => void;
   readonly log: Pick<Log, "warn">;
   readonly limiter: Limiter;
   readonly metrics: Pick<ScrubAgentMetrics, "reported">;
@@ -59,12 +60,12 @@ export class Reporter {
   }
 
   async #send(body: object): Promise<void> {
-    const { controller, metrics, limiter, log, troubleText } = this.#options;
+    const { controller, metrics, limiter, log, troubleText, onStored } = this.#options;
     this.#isSending = true;
     const answer = await controller.report(body);
     this.#isSending = false;
     metrics.reported(answer.kind);
-    if (answer.kind === "stored") return;
+    if (answer.kind === "stored") return onStored();
     limiter.pass(`report ${answer.kind}`, (suppressed) =>
       log.warn({ problem: troubleText(answer), suppressed }, "a report was not taken"),
     );
