@@ -39,7 +39,9 @@ bool CaptureReplay::begin() {
 
 void CaptureReplay::skipSilence() {
   if (!pending_ || nowNs_ < lastFramesNs_ + kSilenceMaxNs) return;
-  nowNs_ = std::max(nowNs_, pending_->timeNs / tickNs_ * tickNs_);
+  // A window early: what comes is measured by ticks of its own, not by the silence.
+  const std::uint64_t next = pending_->timeNs / tickNs_ * tickNs_;
+  nowNs_ = std::max(nowNs_, next - std::min(next, windowNs_ + tickNs_));
 }
 
 void CaptureReplay::countUntil(std::uint64_t endNs) {

@@ -141,6 +141,15 @@ describe("replay", () => {
     expect(times.at(-1)).toBe(START_MS + 3 * 3_600_000 + 100 + 1000);
   });
 
+  test("rates after a long silence are of their own window, not of the silence", async () => {
+    const flood = evenly(new Array<Uint8Array>(50).fill(FRAME), { startMs: START_MS + 3 * 3_600_000, stepMs: 2 });
+    const replay = await openReplay([{ frame: FRAME, atNs: BigInt(START_MS) * 1_000_000n }, ...flood]);
+    const rows = allocateHostRows(4);
+    for (let at = replay.advance(); at !== null && at < START_MS + 3 * 3_600_000 + 100; ) at = replay.advance();
+    expect(engine.readHosts(0, rows)).toMatchObject({ count: 1 });
+    expect(rows.incoming[0]).toBe(50);
+  });
+
   test("counts the bytes of the wire, not those that the capture kept", async () => {
     const frames = [{ frame: FRAME.subarray(0, 54), atNs: 0n, wireBytes: 1500 }];
     const { status, packets } = countsOf(await openReplay(frames));
