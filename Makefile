@@ -1,6 +1,7 @@
 # The one door. `make start` shows Floodwall at work, `make test` proves it; both set up what is missing by themselves.
 #   setup  packages, npm modules, native code       check  format, lint, types       bench  speed beside its rivals
 #   lab    the demonstration once, as a test        soak   15 minutes of floods      fuzz   parser and API, for long
+#   lab-scrub  a flood diverted to a scrub node, and a user's requests to the same victim beside it
 #   conformance  the interface, statement by statement    accuracy  detection on labelled captures
 #   captures  what the kernel drops of labelled captures, under the rules that detection made (SEED=…)
 #   simulate  the whole service through a month of anything, on a clock moved by hand (SEED=…, HOURS=…)
@@ -25,7 +26,7 @@ CHECK_PACKAGES := clang-format clang-tidy
 DEB_PACKAGES := dpkg-dev binutils adduser
 BENCH_PACKAGES := fastnetmon wrk
 
-.PHONY: help setup start lab test conformance accuracy captures check format bench soak simulate fuzz addon dist deb clean
+.PHONY: help setup start lab lab-scrub test conformance accuracy captures check format bench soak simulate fuzz addon dist deb clean
 help:
 	@sed -n '/^#/!q;s/^# //p' Makefile
 
@@ -36,6 +37,9 @@ start: setup
 
 lab: setup
 	@$(BUN) test/lab/demo.ts --once
+
+lab-scrub: setup
+	@$(BUN) test/lab/scrub-demo.ts
 
 test: setup $(STAMPS)/test-packages
 	@$(BUN) test/run.ts

@@ -48,6 +48,11 @@ const STEPS: readonly Step[] = [
     counts: bunTest,
   },
   { name: "the lab, once", command: [bun, "test/lab/demo.ts", "--once"], counts: one },
+  {
+    name: "the scrubbing lab, short form",
+    command: [bun, "test/lab/scrub-demo.ts", "--seconds", "10"],
+    counts: one,
+  },
   { name: "soak, short form", command: [bun, "test/lab/soak.ts", "--minutes", "0.5"], counts: one },
 ];
 
