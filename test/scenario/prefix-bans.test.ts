@@ -36,7 +36,7 @@ const hostsOf = (third: number) => Array.from({ length: HOSTS }, (_, i) => `203.
 
 interface Lab {
   readonly bird: Bird;
-  start(sections: string): Promise<ServiceProcess>;
+  readonly start: (sections: string) => Promise<ServiceProcess>;
 }
 
 async function lab(): Promise<Lab> {
