@@ -110,8 +110,15 @@ describe("when the service is heard of by another way,", () => {
     expect(asked).toHaveLength(8);
   });
 
-  test("one that refuses is left in peace", async () => {
-    await answer({ kind: "refused", status: 429, detail: "" });
+  test.each([502, 503, 504])("one for which a server between us answered %d is asked at once", async (status) => {
+    await answer({ kind: "refused", status, detail: "" });
+    poller.hurry();
+    await pass(0);
+    expect(asked).toHaveLength(2);
+  });
+
+  test.each([403, 404, 429, 500])("one that refuses by %d is left in peace", async (status) => {
+    await answer({ kind: "refused", status, detail: "" });
     poller.hurry();
     await pass(0);
     expect(asked).toHaveLength(1);

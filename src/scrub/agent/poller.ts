@@ -44,7 +44,7 @@ export class Poller {
    */
   #etag: string | null = null;
   #isStopped = false;
-  /** Nobody answered the last poll. */
+  /** The service did not answer the last poll, nor did anyone who speaks for it. */
   #isAway = false;
   #wake: Cancel = () => {};
 
@@ -110,7 +110,7 @@ export class Poller {
 
   #fail(trouble: PollTrouble): number {
     const nextMs = this.#backoff.next();
-    this.#isAway = trouble.kind === "unreachable";
+    this.#isAway = isAway(trouble);
     this.#options.count(trouble.kind);
     this.#options.onTrouble(trouble, nextMs);
     return nextMs;
@@ -126,6 +126,13 @@ export class Poller {
       };
     });
   }
+}
+
+/** What a proxy says for a service that it does not reach, and a service that starts says itself. */
+const AWAY_STATUSES: ReadonlySet<number> = new Set([502, 503, 504]);
+
+function isAway(trouble: PollTrouble): boolean {
+  return trouble.kind === "unreachable" || (trouble.kind === "refused" && AWAY_STATUSES.has(trouble.status));
 }
 
 function bansIn(text: string): readonly WantedBan[] | DocumentProblem {
