@@ -34,6 +34,15 @@ describe("a start", () => {
     expect([live(60_000), kernel.names, store.names]).toEqual([[], [], []]);
   });
 
+  test("lets no block outlast the longest that can be ordered, though the clock was set back before it", () => {
+    const first = bench();
+    first.blocks.block(order({ ttlSeconds: 60 }), 400_000_000);
+    const { blocks, kernel, store } = bench({ kernel: first.kernel, store: first.store, wallMs: 1000 });
+    expect([...blocks.live(1000)][0]?.block).toMatchObject({ createdAt: 400_000_000, expiresAt: 86_401_000 });
+    blocks.flush();
+    expect([kernel.pairs.get(NAME)?.expiresAtMs, store.rows.get(NAME)?.expiresAt]).toEqual([86_401_000, 86_401_000]);
+  });
+
   test("holds what it takes up against the configuration", () => {
     const first = bench();
     first.blocks.block(order(), 0);

@@ -3,7 +3,7 @@
  * order is in the store before it is in the kernel, and in both before it is answered; one that the kernel refuses is
  * taken back. Dry run is decided here: then nothing is put into the kernel.
  */
-import { SOURCE_BLOCKS_PER_PIECE } from "../limits.ts";
+import { SOURCE_BLOCK_SECONDS_MAX, SOURCE_BLOCKS_PER_PIECE } from "../limits.ts";
 import {
   type BlockRefusal,
   blockRefusal,
@@ -77,6 +77,7 @@ export class SourceBlocks {
   /** What the store had. Forgets what has lapsed and what policy no longer allows, and brings the kernel to the rest. */
   restore(blocks: readonly SourceBlock[], wallMs: number): void {
     for (const block of blocks.toSorted((a, b) => a.createdAt - b.createdAt)) this.#table.put(block);
+    this.#shorten(wallMs);
     this.#lapse(wallMs);
     this.#unreviewed = this.#table.values();
     while (this.#unreviewed !== null) this.#reviewSome();
@@ -253,6 +254,16 @@ export class SourceBlocks {
     for (const block of blocks) this.#drop(block);
     this.#unsaved.soon(blocks.map((pair) => ({ pair, block: null })));
     this.#observer.ended(end, blocks);
+  }
+
+  /** Where the clock was set back while nobody ran, a block would hold for as much longer. */
+  #shorten(wallMs: number): void {
+    const latest = wallMs + SOURCE_BLOCK_SECONDS_MAX * 1000;
+    const shortened = [...this.#table.values()]
+      .filter(({ expiresAt }) => expiresAt > latest)
+      .map((block) => ({ ...block, expiresAt: latest }));
+    for (const block of shortened) this.#table.put(block);
+    this.#unsaved.soon(shortened.map((block) => ({ pair: block, block })));
   }
 
   #reviewSome(): void {
