@@ -11,7 +11,7 @@
 
 #include "inline_abi.h"
 
-#define FILTER_SCHEMA 1
+#define FILTER_SCHEMA 2
 
 /* Exactly one for each packet. */
 enum filter_verdict {
@@ -60,9 +60,12 @@ struct filter_pair {
   struct inline_address victim;
   /* On the boot-time clock; what lapsed is as if it were not there. 0: nobody uses the row. */
   __u64 expires_at_ns;
-  __u64 packets;
-  __u64 bytes;
-  __u64 reserved;
+  /* What `owner` counted. Other CPUs count in filter_pair_hits, at the row's number. */
+  struct filter_count owned;
+  /* The CPU that met the pair first, plus 1: a flow keeps to its CPU, and what only one CPU writes needs no locked
+   * instruction, of which a drop would pay for two. */
+  __u32 owner;
+  __u32 reserved;
 };
 FLOODWALL_ABI_ASSERT(sizeof(struct filter_pair) == 64);
 
@@ -223,6 +226,11 @@ static inline __attribute__((always_inline)) __u64 filter_prefix_hash(const stru
                                                                       __u32 length, const __u32* seed) {
   __u64 hash = (inline_host_hash(address, seed) ^ length) * 0x9e3779b97f4a7c15ull;
   return hash ^ hash >> 29;
+}
+
+/* The way in which a row is put, and looked for first, if it was empty. */
+static inline __attribute__((always_inline)) __u32 filter_way_of(__u64 hash) {
+  return (((__u32)(hash >> 40) & 0xffff) * FILTER_BUCKET_WAYS) >> 16;
 }
 
 /* The two buckets of a hash among so many, a power of two. */

@@ -108,13 +108,14 @@ Napi::Value FilterHandle::readPairs(const Napi::CallbackInfo& info) {
   const std::size_t most = std::min(addresses.size() / kPairBytes, counts.size() / 3);
   std::size_t count = 0;
   const auto next = guarded(env, [&] {
-    return core.readPairs(info[0].As<Napi::Number>().Uint32Value(), most, [&](const filter_pair& pair) {
-      std::memcpy(addresses.data() + count * kPairBytes, &pair, kPairBytes);
-      counts[count * 3] = wallMsFromBootNs(pair.expires_at_ns);
-      counts[count * 3 + 1] = static_cast<double>(pair.packets);
-      counts[count * 3 + 2] = static_cast<double>(pair.bytes);
-      count++;
-    });
+    return core.readPairs(info[0].As<Napi::Number>().Uint32Value(), most,
+                          [&](const filter_pair& pair, const filter_count& hits) {
+                            std::memcpy(addresses.data() + count * kPairBytes, &pair, kPairBytes);
+                            counts[count * 3] = wallMsFromBootNs(pair.expires_at_ns);
+                            counts[count * 3 + 1] = static_cast<double>(hits.packets);
+                            counts[count * 3 + 2] = static_cast<double>(hits.bytes);
+                            count++;
+                          });
   });
   Napi::Object object = Napi::Object::New(env);
   object.Set("next", static_cast<double>(next));

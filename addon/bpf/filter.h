@@ -120,12 +120,27 @@ __noinline __u32 judge_by_rules(struct packet* packet, __u32 set_index, __u32 wi
   return set->any_entries ? apply_rules(packet, set->first_entry, set->any_entries, wire) : FILTER_VERDICTS;
 }
 
+static __always_inline void count_pair(struct found_pair found, __u32 wire) {
+  struct filter_pair* pair = found.pair;
+  const __u32 self = bpf_get_smp_processor_id() + 1;
+  __u32 owner = pair->owner;
+  if (owner == 0) owner = __sync_val_compare_and_swap(&pair->owner, 0, self);
+  if (owner == self || owner == 0) {
+    pair->owned.packets++;
+    pair->owned.bytes += wire;
+    return;
+  }
+  struct filter_count* hits = bpf_map_lookup_elem(&filter_pair_hits, &found.number);
+  if (!hits) return;
+  __sync_fetch_and_add(&hits->packets, 1);
+  __sync_fetch_and_add(&hits->bytes, wire);
+}
+
 static __always_inline int is_blocked(const struct filter_head* head, struct filter_stats* stats,
                                       const struct packet* packet, __u32 wire) {
-  struct filter_pair* pair = find_pair(head, packet);
-  if (!pair || pair->expires_at_ns <= coarse_boot_ns(stats)) return 0;
-  __sync_fetch_and_add(&pair->packets, 1);
-  __sync_fetch_and_add(&pair->bytes, wire);
+  struct found_pair found = find_pair(head, packet);
+  if (!found.pair || found.pair->expires_at_ns <= coarse_boot_ns(stats)) return 0;
+  count_pair(found, wire);
   return 1;
 }
 

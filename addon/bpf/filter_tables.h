@@ -23,6 +23,7 @@
 FILTER_MAP(filter_head) filter_head SEC(".maps");
 FILTER_MAP(filter_bucket) filter_buckets SEC(".maps");
 FILTER_MAP(filter_pair) filter_pairs SEC(".maps");
+FILTER_MAP(filter_count) filter_pair_hits SEC(".maps");
 FILTER_MAP(filter_rule) filter_rules SEC(".maps");
 FILTER_MAP(filter_hits) filter_hits SEC(".maps");
 FILTER_MAP(filter_set) filter_sets SEC(".maps");
@@ -45,30 +46,47 @@ static __always_inline int same_address(const struct inline_address* one, const 
   return one->halves[0] == other->halves[0] && one->halves[1] == other->halves[1];
 }
 
-static __always_inline struct filter_pair* pair_in(__u32 bucket, const struct packet* packet, __u32 tag,
-                                                   __u32* elsewhere) {
-  struct filter_bucket* ways = bpf_map_lookup_elem(&filter_buckets, &bucket);
-  if (!ways) return 0;
-  *elsewhere = ways->elsewhere;
+struct found_pair {
+  struct filter_pair* pair;
+  /* Its row. */
+  __u32 number;
+};
+
+/* Whether the way leads to the packet's pair. */
+static __always_inline int leads_to_pair(__u32 way, __u32 tag, const struct packet* packet, struct found_pair* found) {
+  if (way == 0 || (way & FILTER_TAG_MASK) != tag) return 0;
+  __u32 row = (way & ~FILTER_TAG_MASK) - 1;
+  struct filter_pair* pair = bpf_map_lookup_elem(&filter_pairs, &row);
+  if (!pair || !same_address(&pair->source, &packet->source)) return 0;
+  if (!same_address(&pair->victim, &packet->destination)) return 0;
+  *found = (struct found_pair){.pair = pair, .number = row};
+  return 1;
+}
+
+static __always_inline int is_pair_in(const struct filter_bucket* ways, __u32 tag, const struct packet* packet,
+                                      struct found_pair* found) {
   for (int i = 0; i < FILTER_BUCKET_WAYS; i++) {
-    __u32 way = ways->ways[i];
-    if (way == 0 || (way & FILTER_TAG_MASK) != tag) continue;
-    __u32 row = (way & ~FILTER_TAG_MASK) - 1;
-    struct filter_pair* pair = bpf_map_lookup_elem(&filter_pairs, &row);
-    if (!pair || !same_address(&pair->source, &packet->source)) continue;
-    if (same_address(&pair->victim, &packet->destination)) return pair;
+    if (leads_to_pair(ways->ways[i], tag, packet, found)) return 1;
   }
   return 0;
 }
 
-/* The row of the packet's source and destination, or 0. */
-static __always_inline struct filter_pair* find_pair(const struct filter_head* head, const struct packet* packet) {
+/* The row of the packet's source and destination; no pair: there is none. Most are in the way that their hash tells,
+ * which spares the processor from guessing where a search ends. */
+static __always_inline struct found_pair find_pair(const struct filter_head* head, const struct packet* packet) {
+  struct found_pair found = {};
   __u64 hash = filter_pair_hash(&packet->source, &packet->destination, head->seed);
   __u32 tag = filter_tag(hash);
-  __u32 elsewhere = 0;
-  struct filter_pair* pair = pair_in(filter_bucket_of(hash, head->pair_buckets), packet, tag, &elsewhere);
-  if (pair || !elsewhere) return pair;
-  return pair_in(filter_second_bucket_of(hash, head->pair_buckets), packet, tag, &elsewhere);
+  __u32 bucket = filter_bucket_of(hash, head->pair_buckets);
+  struct filter_bucket* ways = bpf_map_lookup_elem(&filter_buckets, &bucket);
+  __u32 likely = filter_way_of(hash);
+  if (!ways || likely >= FILTER_BUCKET_WAYS) return found;
+  if (leads_to_pair(ways->ways[likely], tag, packet, &found)) return found;
+  if (is_pair_in(ways, tag, packet, &found) || !ways->elsewhere) return found;
+  bucket = filter_second_bucket_of(hash, head->pair_buckets);
+  ways = bpf_map_lookup_elem(&filter_buckets, &bucket);
+  if (ways) is_pair_in(ways, tag, packet, &found);
+  return found;
 }
 
 static __always_inline struct filter_set* active_set(const struct filter_head* head, __u32 kind) {

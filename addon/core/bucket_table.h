@@ -34,7 +34,7 @@ class BucketTable {
   /// False when both its buckets are full. The row must be whole: the kernel sees it from now on.
   [[nodiscard]] bool insert(std::uint64_t hash, std::uint32_t row) {
     const std::uint32_t way = filter_tag(hash) | (row + 1);
-    if (put(first(hash), 0, way)) return true;
+    if (replace(buckets_[first(hash)].ways[filter_way_of(hash)], 0, way) || put(first(hash), 0, way)) return true;
     if (!put(second(hash), 0, way)) return false;
     addElsewhere(hash, 1);
     return true;
@@ -57,11 +57,14 @@ class BucketTable {
 
   bool put(std::uint32_t bucket, std::uint32_t from, std::uint32_t to) {
     for (std::uint32_t& way : buckets_[bucket].ways) {
-      if (way != from) continue;
-      __atomic_store_n(&way, to, __ATOMIC_RELEASE);
-      return true;
+      if (replace(way, from, to)) return true;
     }
     return false;
+  }
+  static bool replace(std::uint32_t& way, std::uint32_t from, std::uint32_t to) {
+    if (way != from) return false;
+    __atomic_store_n(&way, to, __ATOMIC_RELEASE);
+    return true;
   }
   void addElsewhere(std::uint64_t hash, std::uint32_t change) {
     __atomic_fetch_add(&buckets_[first(hash)].elsewhere, change, __ATOMIC_RELEASE);

@@ -24,8 +24,8 @@ constexpr std::uint32_t kSpareRows = 1024;
 constexpr std::uint32_t kStripesMax = 16;
 
 constexpr std::array<std::size_t, FilterMaps::kMaps> kRowBytes = {
-    sizeof(filter_head), sizeof(filter_bucket), sizeof(filter_pair),  sizeof(filter_rule), sizeof(filter_hits),
-    sizeof(filter_set),  sizeof(filter_bucket), sizeof(filter_entry), sizeof(FilterName)};
+    sizeof(filter_head), sizeof(filter_bucket), sizeof(filter_pair),   sizeof(filter_count), sizeof(filter_rule),
+    sizeof(filter_hits), sizeof(filter_set),    sizeof(filter_bucket), sizeof(filter_entry), sizeof(FilterName)};
 
 FilterError failed(const std::string& what, int error) {
   return FilterError("cannot " + what + ": " + strerror(error));
@@ -69,6 +69,7 @@ std::array<std::uint32_t, FilterMaps::kMaps> rowsOf(const FilterShape& shape, co
   const std::uint32_t lastRoom = shape.rulesMax;
   return {1,
           head.pair_buckets,
+          shape.pairsMax + kSpareRows,
           shape.pairsMax + kSpareRows,
           head.rule_slots,
           head.rule_slots * head.stripes,

@@ -14,7 +14,7 @@ PairKey keyOf(const filter_pair& pair) { return {.source = pair.source, .victim 
 }  // namespace
 
 PairTable::PairTable(const FilterMaps& maps)
-    : head_(maps.head()), buckets_(maps.pairBuckets()), rows_(maps.pairs()), table_(buckets_) {
+    : head_(maps.head()), buckets_(maps.pairBuckets()), rows_(maps.pairs()), hits_(maps.pairHits()), table_(buckets_) {
   repair();
 }
 
@@ -64,42 +64,46 @@ void PairTable::repair() {
 
 void PairTable::put(std::span<const PairKey> keys, std::span<const std::uint64_t> expiresAtNs) {
   std::vector<PairKey> added;
-  const auto undo = [&](const std::string& text) {
+  std::vector<std::uint32_t> rows;
+  rows.reserve(keys.size());
+  const auto undone = [&](const std::string& text) {
     remove(added);
-    throw FilterError(text);
+    return FilterError(text);
   };
   for (std::size_t i = 0; i < keys.size(); i++) {
-    if (find(keys[i])) continue;
-    if (size_ >= head_.pairs_max) {
-      undo("no room for more than " + std::to_string(head_.pairs_max) +
-           " source blocks in the kernel: remove some, or let them lapse");
+    if (const auto known = find(keys[i])) {
+      rows.push_back(*known);
+      continue;
     }
-    if (!add(keys[i], expiresAtNs[i])) {
-      undo("the kernel's table of source blocks has no place for one more: remove some, or let them lapse");
+    if (size_ >= head_.pairs_max) {
+      throw undone("no room for more than " + std::to_string(head_.pairs_max) +
+                   " source blocks in the kernel: remove some, or let them lapse");
+    }
+    const auto row = add(keys[i], expiresAtNs[i]);
+    if (!row) {
+      throw undone("the kernel's table of source blocks has no place for one more: remove some, or let them lapse");
     }
     added.push_back(keys[i]);
+    rows.push_back(*row);
   }
-  for (std::size_t i = 0; i < keys.size(); i++) {
-    if (const auto row = find(keys[i])) __atomic_store_n(&rows_[*row].expires_at_ns, expiresAtNs[i], __ATOMIC_RELAXED);
+  for (std::size_t i = 0; i < rows.size(); i++) {
+    __atomic_store_n(&rows_[rows[i]].expires_at_ns, expiresAtNs[i], __ATOMIC_RELAXED);
   }
 }
 
-bool PairTable::add(const PairKey& key, std::uint64_t expiresAtNs) {
-  if (free_.empty()) return false;
+std::optional<std::uint32_t> PairTable::add(const PairKey& key, std::uint64_t expiresAtNs) {
+  if (free_.empty()) return std::nullopt;
   const std::uint32_t row = free_.front();
-  rows_[row] = {.source = key.source,
-                .victim = key.victim,
-                .expires_at_ns = expiresAtNs,
-                .packets = 0,
-                .bytes = 0,
-                .reserved = 0};
+  rows_[row] = {
+      .source = key.source, .victim = key.victim, .expires_at_ns = expiresAtNs, .owned = {}, .owner = 0, .reserved = 0};
+  hits_[row] = {};
   if (!table_.insert(hashOf(key), row)) {
     rows_[row].expires_at_ns = 0;
-    return false;
+    return std::nullopt;
   }
   free_.pop_front();
   setSize(size_ + 1);
-  return true;
+  return row;
 }
 
 void PairTable::remove(std::span<const PairKey> keys) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -29,23 +30,30 @@ class PairTable {
   /// Removes what lapsed.
   void sweep(std::uint64_t nowNs);
 
-  /// Calls see(row) for the pairs of rows from `cursor` on that have not lapsed, until `most` were seen; returns where
-  /// to go on, or -1.
+  /// Calls see(row, hits) for the pairs of rows from `cursor` on that have not lapsed, until `most` were seen; returns
+  /// where to go on, or -1.
   template <typename See>
   [[nodiscard]] std::int64_t read(std::uint32_t cursor, std::size_t most, std::uint64_t nowNs, See&& see) const {
     for (std::uint32_t row = cursor; row < rows_.size(); row++) {
       if (rows_[row].expires_at_ns <= nowNs) continue;
       if (most-- == 0) return row;
-      see(rows_[row]);
+      see(rows_[row], hitsOf(row));
     }
     return -1;
   }
   [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
 
  private:
+  /// Of all CPUs.
+  [[nodiscard]] filter_count hitsOf(std::uint32_t row) const {
+    const filter_count& owned = rows_[row].owned;
+    const filter_count& others = hits_[row];
+    return {.packets = owned.packets + others.packets, .bytes = owned.bytes + others.bytes};
+  }
   [[nodiscard]] std::uint64_t hashOf(const PairKey& key) const;
   [[nodiscard]] std::optional<std::uint32_t> find(const PairKey& key) const;
-  bool add(const PairKey& key, std::uint64_t expiresAtNs);
+  /// Its row; absent when there is no place.
+  std::optional<std::uint32_t> add(const PairKey& key, std::uint64_t expiresAtNs);
   void removeRow(std::uint32_t row);
   void setSize(std::uint32_t size);
   void repair();
@@ -53,6 +61,7 @@ class PairTable {
   filter_head& head_;
   std::span<filter_bucket> buckets_;
   std::span<filter_pair> rows_;
+  std::span<filter_count> hits_;
   BucketTable table_;
   /// Rows that nobody uses, the longest unused first.
   std::deque<std::uint32_t> free_;

@@ -1,7 +1,7 @@
 // The directory on a BPF file system that keeps the filter beyond its process, and the lock that keeps a second process
 // out of it. Knows names, not what is pinned under them.
 //
-//   v1/        the maps of schema 1        next/   maps that are not in force yet
+//   v2/        the maps of schema 2        next/   maps that are not in force yet
 //   links/     one link for each interface
 #pragma once
 

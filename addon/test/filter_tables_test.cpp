@@ -25,7 +25,8 @@ std::uint32_t countRead(const PairTable& pairs) {
   std::int64_t cursor = 0;
   // In small pieces, so that the cursor is used.
   while (cursor >= 0) {
-    cursor = pairs.read(static_cast<std::uint32_t>(cursor), 10, bootNs(), [&](const filter_pair&) { count++; });
+    cursor = pairs.read(static_cast<std::uint32_t>(cursor), 10, bootNs(),
+                        [&](const filter_pair&, const filter_count&) { count++; });
   }
   return count;
 }

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -59,6 +60,25 @@ std::uint32_t verifiedInstructions(int program) {
   return info.verified_insns;
 }
 
+void stayOnCpu(std::size_t cpu) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cpu % std::thread::hardware_concurrency(), &set);
+  sched_setaffinity(0, sizeof set, &set);
+}
+
+filter_count hitsOfOnlyPair(const FilterBox& box) {
+  filter_count hits{};
+  std::size_t rows = 0;
+  const auto next = box.pairs.read(0, 2, bootNs(), [&](const filter_pair&, const filter_count& found) {
+    hits = found;
+    rows++;
+  });
+  REQUIRE(next == -1);
+  REQUIRE(rows == 1);
+  return hits;
+}
+
 }  // namespace
 
 TEST_CASE("xdp filter: a pair, a destination and a port are found in every shape of packet, one verdict each") {
@@ -84,6 +104,36 @@ TEST_CASE("xdp filter: a pair, a destination and a port are found in every shape
   }
 }
 
+TEST_CASE("xdp filter: a pair that several CPUs meet at once is counted to the packet, and from none when put again") {
+  if (cannotRunXdp("xdp filter: a pair that several CPUs meet at once")) return;
+  FilterBox box;
+  const std::vector<PairKey> keys = {pairOf(ipv4(kForeign), ipv4(kProtected + 1))};
+  const std::vector<std::uint64_t> expiries = {inAnHour()};
+  box.pairs.put(keys, expiries);
+  const Bytes frame = udpFrame(kForeign, kProtected + 1);
+  constexpr int kRuns = 20, kRepeat = 10'000;
+  const std::size_t senders = std::max(2U, std::thread::hardware_concurrency());
+  std::vector<std::thread> threads;
+  for (std::size_t cpu = 0; cpu < senders; cpu++) {
+    threads.emplace_back([&box, &frame, cpu] {
+      stayOnCpu(cpu);
+      for (int run = 0; run < kRuns; run++) static_cast<void>(box.drops(frame, kRepeat));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const filter_count expected = {.packets = senders * kRuns * kRepeat,
+                                 .bytes = senders * kRuns * kRepeat * frame.size()};
+  CHECK(box.verdict(FILTER_DROP_SOURCE).packets == expected.packets);
+  CHECK(hitsOfOnlyPair(box).packets == expected.packets);
+  CHECK(hitsOfOnlyPair(box).bytes == expected.bytes);
+  // Whatever row it gets, one that counted before or one that did not.
+  for (std::size_t turn = 0; turn <= box.maps.pairs().size(); turn++) {
+    box.pairs.remove(keys);
+    box.pairs.put(keys, expiries);
+    REQUIRE(hitsOfOnlyPair(box).packets == 0);
+  }
+}
+
 TEST_CASE("xdp filter: one limit for all CPUs together") {
   if (cannotRunXdp("xdp filter: one limit for all CPUs together")) return;
   FilterBox box;
@@ -97,10 +147,7 @@ TEST_CASE("xdp filter: one limit for all CPUs together") {
   std::atomic<double> unused = 0;
   const auto start = Clock::now();
   const auto send = [&](std::size_t cpu) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(cpu % std::thread::hardware_concurrency(), &set);
-    sched_setaffinity(0, sizeof set, &set);
+    stayOnCpu(cpu);
     for (auto last = start; last - start < std::chrono::seconds(1);) {
       static_cast<void>(box.drops(frame, 1000));
       const auto now = Clock::now();
