@@ -1,5 +1,7 @@
 /** The data plane as the service runs it: what becomes of it is told to log and metrics. */
+import { existsSync } from "node:fs";
 import type { Config } from "./config/config.ts";
+import { DEFAULT_PIN_PATH } from "./config/dataplane-section.ts";
 import {
   DATA_PLANE_OPERATIONS,
   DataPlane,
@@ -42,7 +44,11 @@ export function openDataPlane(
 ): DataPlane | null {
   const { filterOpener: kernel = null, config, timers, clock, metrics } = options;
   const { dataplane } = config;
-  if (kernel === null || dataplane === null) return null;
+  if (kernel === null) return null;
+  if (dataplane === null) {
+    tellLeftBehind({ kernel, pinPath: DEFAULT_PIN_PATH, log: options.log });
+    return null;
+  }
   metrics.dataplane.declare(DATA_PLANE_OPERATIONS);
   return new DataPlane({
     kernel,
@@ -58,6 +64,30 @@ export function openDataPlane(
     monotonicMs: () => clock.monotonicMs(),
     observer: observerOf(options),
   });
+}
+
+/**
+ * Without the section nobody here adopts or removes what a process before this one kept in force, nor may: it could be that
+ * of a scrub node's agent that is about to come back.
+ */
+export function tellLeftBehind({ kernel, pinPath, log }: LeftBehindOptions): void {
+  if (!existsSync(pinPath)) return;
+  try {
+    const { state, isOwned, pairs, rules } = kernel.readPinned(pinPath);
+    if (state === "missing" || isOwned) return;
+    log.warn(
+      { pin_path: pinPath, state, pairs, rules },
+      "a process before this one left packet dropping in force, until what it holds lapses: add dataplane with enabled: false and restart to remove it",
+    );
+  } catch {
+    // Whoever may not look, or has no addon, drops nothing here either.
+  }
+}
+
+export interface LeftBehindOptions {
+  readonly kernel: Pick<FilterOpener, "readPinned">;
+  readonly pinPath: string;
+  readonly log: Pick<Log, "warn">;
 }
 
 function observerOf({ log, limiter, metrics }: PacketDroppingOptions): DataPlaneObserver {
