@@ -67,6 +67,20 @@ test("a poll that was held is followed by the next at once, and the tag is kept"
   expect(asked).toEqual([null, '"a"', '"a"']);
 });
 
+test("a document after a hold is followed by the next poll at once, one that came soon only after 100 ms in all", async () => {
+  await answer(document('"a"'));
+  await pass(100);
+  clock.advance(100);
+  await answer(document('"b"'));
+  expect(asked).toEqual([null, '"a"', '"b"']);
+  clock.advance(20);
+  await answer(document('"c"'));
+  await pass(79);
+  expect(asked).toHaveLength(3);
+  await pass(1);
+  expect(asked).toEqual([null, '"a"', '"b"', '"c"']);
+});
+
 describe("an answer that came at once with nothing new does not keep us busy:", () => {
   test.each<[string, PollAnswer]>([
     ["unchanged", { kind: "unchanged" }],

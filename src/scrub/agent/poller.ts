@@ -31,8 +31,11 @@ export interface PollerOptions {
   readonly random: () => number;
 }
 
-/** Between two documents, and between polls that were answered at once with nothing new: nobody may keep us busy. */
-const DOCUMENT_PAUSE_MS = 100;
+/**
+ * From one poll to the next, where it was answered with a document, and where at once with nothing new: nobody may keep us
+ * busy. One that was held is followed at once: the rules of a ban often come some ms after the ban.
+ */
+const DOCUMENT_MS = 100;
 const QUICK_MS = 1000;
 
 export class Poller {
@@ -98,7 +101,7 @@ export class Poller {
     this.#etag = etag;
     this.#options.onDocument({ bans, text, etag, sentAtMs });
     this.#succeed("document");
-    return isNew ? DOCUMENT_PAUSE_MS : QUICK_MS - tookMs;
+    return (isNew ? DOCUMENT_MS : QUICK_MS) - tookMs;
   }
 
   #succeed(result: PollResult): void {
