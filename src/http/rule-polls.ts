@@ -18,13 +18,18 @@ export interface RulePollsOptions {
   readonly nextTurn: () => Promise<void>;
 }
 
+/** With thousands of bans, of which some change all the time, making documents takes no more than a share of one to this. */
+const REST = 10;
+
 export class RulePolls {
   readonly #nodes: ScrubNodes;
   readonly #clock: RulePollsOptions["clock"];
   readonly #timers: Timers;
   readonly #holds: Holds<Call>;
   readonly #held = new WeakMap<RuleDocument, HeldDocument>();
-  /** While later expiries wait to be told. */
+  /** When all were told last, and for how long documents were made since; monotonic clock, ms. */
+  #told = { atMs: Number.NEGATIVE_INFINITY, madeMs: 0 };
+  /** While changes wait to be told. */
   #refresh: { readonly dueMs: number; readonly cancel: Cancel } | null = null;
 
   constructor({ nodes, metrics, clock, timers, nextTurn }: RulePollsOptions) {
@@ -44,10 +49,7 @@ export class RulePolls {
       nextTurn,
     });
     nodes.watch({
-      documentsChanged: (change, withinMs) => {
-        if (change === "content") this.#tellAll();
-        else this.#tellExpiries(withinMs);
-      },
+      documentsChanged: (change, withinMs) => this.#tellWithin(change === "content" ? this.#restMs() : withinMs),
       nodeChanged: (name) => this.#holds.changed(name),
       reloaded: () => this.#holds.judgeAll(),
     });
@@ -66,7 +68,14 @@ export class RulePolls {
   /** Named by the node; "" is whoever does not say which. */
   #find({ node }: Call): Found | Refusal {
     if (node !== null && !this.#nodes.has(node)) return { kind: "unknown_scrub_node" };
-    return { kind: "document", key: node ?? "", document: this.#heldOf(this.#nodes.documentFor(node)) };
+    return { kind: "document", key: node ?? "", document: this.#documentFor(node) };
+  }
+
+  #documentFor(node: string | null): HeldDocument {
+    const begunMs = this.#clock.monotonicMs();
+    const held = this.#heldOf(this.#nodes.documentFor(node));
+    this.#told.madeMs += this.#clock.monotonicMs() - begunMs;
+    return held;
   }
 
   #heldOf(document: RuleDocument): HeldDocument {
@@ -83,21 +92,26 @@ export class RulePolls {
     if (principal.role === "agent" && node !== null) then(node);
   }
 
-  #tellAll(): void {
-    this.#cancelRefresh();
-    this.#holds.judgeAll();
+  /** None where documents are made in no time: then all are told at once. */
+  #restMs(): number {
+    const { atMs, madeMs } = this.#told;
+    return Math.max(0, atMs + REST * madeMs - this.#clock.monotonicMs());
   }
 
-  #tellExpiries(withinMs: number): void {
-    const dueMs = this.#clock.monotonicMs() + withinMs;
+  #tellWithin(ms: number): void {
+    const nowMs = this.#clock.monotonicMs();
+    const dueMs = nowMs + ms;
     if (this.#refresh !== null && this.#refresh.dueMs <= dueMs) return;
     this.#cancelRefresh();
-    const cancel = this.#timers.after(withinMs, () => {
-      this.#refresh = null;
-      this.#nodes.refreshExpiries();
-      this.#holds.judgeAll();
-    });
-    this.#refresh = { dueMs, cancel };
+    if (dueMs === nowMs) this.#tellAll();
+    else this.#refresh = { dueMs, cancel: this.#timers.after(ms, () => this.#tellAll()) };
+  }
+
+  #tellAll(): void {
+    this.#refresh = null;
+    this.#told = { atMs: this.#clock.monotonicMs(), madeMs: 0 };
+    this.#nodes.refreshDocuments();
+    this.#holds.judgeAll();
   }
 
   #cancelRefresh(): void {

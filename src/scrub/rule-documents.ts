@@ -33,7 +33,7 @@ type Diverted = Ban & { readonly measure: DivertMeasure };
 export class RuleDocuments {
   /** Diverted bans in force, by id. */
   readonly #bans = new Map<string, Diverted>();
-  /** Made of them as they were when one changed in more than its expiry, by what a node understands. */
+  /** Made of them as they were at the last refresh(), or later; by what a node understands. */
   readonly #documents = new Map<string, RuleDocument>();
   /** Made once for a ban, by the same. */
   readonly #made = new Map<string, WeakMap<Ban, DocumentBan>>();
@@ -42,22 +42,22 @@ export class RuleDocuments {
     return this.#bans.size;
   }
 
+  /** Documents that were made stay as they are until refresh(). */
   put(ban: Ban): DocumentChange {
     const before = this.#bans.get(ban.id);
     if (!isDiverted(ban)) {
       if (before === undefined) return "none";
       this.#bans.delete(ban.id);
-      return this.refreshed();
+      return "content";
     }
     this.#bans.set(ban.id, ban);
-    if (before === undefined || !isSameContent(before, ban)) return this.refreshed();
+    if (before === undefined || !isSameContent(before, ban)) return "content";
     return toldExpiry(before) === toldExpiry(ban) ? "none" : "expiry";
   }
 
-  /** Expiries are told as they are now. */
-  refreshed(): DocumentChange {
+  /** Documents are of bans as they are now. */
+  refresh(): void {
     this.#documents.clear();
-    return "content";
   }
 
   of(understood: Understanding): RuleDocument {

@@ -69,7 +69,7 @@ export interface StoredReport extends ScrubReport {
 }
 
 export interface DocumentWatcher {
-  /** All nodes' document; `expiry` may wait, for no longer than `withinMs`. */
+  /** All nodes' document, once refreshDocuments() is called; `expiry` may wait for that, for no longer than `withinMs`. */
   documentsChanged(change: Exclude<DocumentChange, "none">, withinMs: number): void;
   /** That of one node: it understands other rules now. */
   nodeChanged(name: string): void;
@@ -132,8 +132,12 @@ export class ScrubNodes {
     this.#place(ban);
     const change = this.#documents.put(ban);
     if (change === "none") return;
+    if (this.#watcher === null) {
+      this.refreshDocuments();
+      return;
+    }
     const { wallMs } = this.#options.now();
-    this.#watcher?.documentsChanged(change, Math.min(EXPIRY_WAIT_MS, Math.max(0, ban.expiresAt - wallMs) / 4));
+    this.#watcher.documentsChanged(change, Math.min(EXPIRY_WAIT_MS, Math.max(0, ban.expiresAt - wallMs) / 4));
   }
 
   /** Of an agent that polls as this node. */
@@ -197,9 +201,9 @@ export class ScrubNodes {
     return this.#documents.of(name === null ? FIRST_VERSION : this.#understandingOf(name));
   }
 
-  /** Expiries are told as they are now. */
-  refreshExpiries(): void {
-    this.#documents.refreshed();
+  /** Documents are of bans as they are now. */
+  refreshDocuments(): void {
+    this.#documents.refresh();
   }
 
   /** In the order of the configuration. */
