@@ -1,5 +1,7 @@
 /** The scrub-node channel, statement by statement (interface 4.5, 5 and 8; choices, section 6), over a real listener. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import type { Call } from "../../src/http/route.ts";
+import { scrubReportRoute } from "../../src/http/routes/scrub.ts";
 import { BODY_BYTES_MAX, RULES_HOLD_MS } from "../../src/limits.ts";
 import { RawHttp } from "../fixtures/raw-http.ts";
 import { agent, NODES_PATH, ScrubChannel } from "../fixtures/scrub-channel.ts";
@@ -245,6 +247,13 @@ describe("4.5 POST /api/v1/dataplane/nodes/{name}/report", () => {
     });
     await expectError(channel.post(path(), body), 413, "report exceeds 64 KiB");
     expect(sent).toBeLessThan(64 * BODY_BYTES_MAX);
+  });
+
+  test("of a node that a reload removed while the body came is 404, and not kept", () => {
+    const { scrub } = channel.server.service;
+    channel.configure("s2");
+    const call = { params: { name: "s1" } } as unknown as Call;
+    expect(scrubReportRoute(scrub).handle(call, {})).toEqual({ kind: "unknown_scrub_node" });
   });
 });
 

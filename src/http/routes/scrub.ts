@@ -63,7 +63,10 @@ export function scrubReportRoute(nodes: ScrubNodes): CommandRoute<ScrubReportWir
       answers: { 204: { text: "Stored.", schema: null }, 404: UNKNOWN_NODE },
     },
     handle: ({ params }, report) => {
-      nodes.report(params["name"] ?? "", scrubReportOf(report));
+      const name = params["name"] ?? "";
+      // A reload may have removed it while the body came.
+      if (!nodes.has(name)) return { kind: "unknown_scrub_node" };
+      nodes.report(name, scrubReportOf(report));
       return emptyAnswer();
     },
   };
