@@ -129,7 +129,9 @@ scrubbing: {next_hop: 192.0.2.67, nodes: []}
 scrubbing: {nodes: [{name: s1, next_hop: 192.0.2.67}, {name: s2}]}
 `,
       [
+        "7: scrubbing.nodes[0]: warning: no token in api.tokens is an agent's that may act as s1: it never counts as alive",
         "7: scrubbing.nodes[1]: warning: has no next hop, nor has scrubbing: nothing is diverted to it",
+        "7: scrubbing.nodes[1]: warning: no token in api.tokens is an agent's that may act as s2: it never counts as alive",
         "7: scrubbing.nodes: warning: none takes IPv6: hostgroup global cannot divert it, and does as ban.fallback says",
       ],
     ],
@@ -139,6 +141,7 @@ scrubbing: {nodes: [{name: s1, next_hop: 192.0.2.67}, {name: s2}]}
 carpet: {thresholds: {pps: 5}, mitigation: divert}
 `,
       [
+        "6: scrubbing.nodes[0]: warning: no token in api.tokens is an agent's that may act as s1: it never counts as alive",
         "6: scrubbing.nodes: warning: none takes IPv6: spread attacks cannot be diverted, and nothing is done about them",
       ],
     ],

@@ -2,6 +2,7 @@
 import type { Config } from "./config.ts";
 import type { RouteTerms } from "./mitigation-section.ts";
 import { nextHopFor } from "./nodes-section.ts";
+import type { ConfigPath } from "./problem.ts";
 import type { Finding } from "./shape.ts";
 
 export function* scrubbingWarnings(config: Config): Generator<Finding> {
@@ -10,10 +11,17 @@ export function* scrubbingWarnings(config: Config): Generator<Finding> {
   yield* groupWarnings(config);
 }
 
-function* nodeWarnings({ scrubbing }: Config): Generator<Finding> {
-  for (const [i, { nextHop, nextHop6 }] of (scrubbing?.nodes ?? []).entries()) {
-    if (nextHop !== null || nextHop6 !== null) continue;
-    yield { path: ["scrubbing", "nodes", i], rule: "has no next hop, nor has scrubbing: nothing is diverted to it" };
+function* nodeWarnings({ scrubbing, api }: Config): Generator<Finding> {
+  const agents = api.tokens.filter(({ role }) => role === "agent");
+  for (const [i, { name, nextHop, nextHop6 }] of (scrubbing?.nodes ?? []).entries()) {
+    const path: ConfigPath = ["scrubbing", "nodes", i];
+    if (nextHop === null && nextHop6 === null) {
+      yield { path, rule: "has no next hop, nor has scrubbing: nothing is diverted to it" };
+    }
+    // Only the polls of agents tell that a node is there (interface 4.5).
+    if (!agents.some(({ node }) => node === null || node === name)) {
+      yield { path, rule: `no token in api.tokens is an agent's that may act as ${name}: it never counts as alive` };
+    }
   }
 }
 
