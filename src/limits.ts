@@ -79,6 +79,15 @@ export const TOKENS_MAX = 1024;
 export const ENV_FILE_BYTES_MAX = 1024 * 1024;
 /** Scrub nodes, and edge nodes. */
 export const NODES_MAX = 1024;
+/** Zones, the origins of one, the paths of one that are never challenged, and characters of such a path. */
+export const ZONES_MAX = 4096;
+export const ORIGINS_MAX = 64;
+export const EXEMPT_PATHS_MAX = 64;
+export const EXEMPT_PATH_CHARACTERS_MAX = 256;
+/** Requests per second, or at once, that a zone's policy may say. */
+export const ZONE_RATE_MAX = 100_000_000;
+/** The longest life of a clearance cookie, seconds: what a key signs in its last moment is honoured for a day more. */
+export const CLEARANCE_COOKIE_SECONDS_MAX = 86_400;
 /** The longest time that a node may be silent and still count as alive, seconds. */
 export const STALE_SECONDS_MAX = 3600;
 /** Levels of nesting in a node's report, whose unknown keys are kept as they came. */

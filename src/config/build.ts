@@ -1,4 +1,5 @@
 /** The domain form of a valid file. It only converts: what could be wrong was found before. */
+import type { Zone } from "../edge/zone.ts";
 import { type IpAddress, parseAddress } from "../net/address.ts";
 import { type Prefix, parsePrefix } from "../net/prefix.ts";
 import { PrefixTable } from "../net/prefix-table.ts";
@@ -17,8 +18,9 @@ import type {
   Thresholds,
 } from "./config.ts";
 import { buildDataplane } from "./dataplane-section.ts";
+import { buildEdge } from "./edge-section.ts";
 import { buildMitigation, groupMitigationFile } from "./mitigation-section.ts";
-import { buildEdge, buildScrubbing } from "./nodes-section.ts";
+import { buildScrubbing } from "./nodes-section.ts";
 import { buildNotify, buildUpdateCheck } from "./notify-section.ts";
 import { buildSamples } from "./samples-section.ts";
 import type { ConfigFile } from "./schema.ts";
@@ -28,7 +30,8 @@ import { parseAddressOrPrefix, parseCommunity, parseListen } from "./text-forms.
 type CaptureFile = NonNullable<ConfigFile["capture"]>;
 type BgpFile = NonNullable<ConfigFile["bgp"]>;
 
-export function buildConfig(file: ConfigFile): Config {
+/** @param zones of the file that `edge` names. */
+export function buildConfig(file: ConfigFile, zones: readonly Zone[]): Config {
   const hostgroups = buildHostgroups(file);
   const countOutgoing = hostgroups.some(({ thresholdsOutgoing }) => thresholdsOutgoing !== null);
   const plain: PlainConfig = {
@@ -54,7 +57,7 @@ export function buildConfig(file: ConfigFile): Config {
     samples: buildSamples(file.samples),
     storage: buildStorage(file.storage, file.state_dir),
     scrubbing: file.scrubbing === undefined ? null : buildScrubbing(file.scrubbing),
-    edge: file.edge === undefined ? null : buildEdge(file.edge),
+    edge: file.edge === undefined ? null : buildEdge(file.edge, zones),
     notify: buildNotify(file.notify),
     updateCheck: buildUpdateCheck(file.update_check),
     api: buildApi(file.api),
@@ -183,7 +186,9 @@ function valid<T>(parse: (text: string) => T | null, text: string): T {
   return parsed;
 }
 
-function deepFreeze<T extends object>(value: T): T {
+/** What is frozen already was so by this. */
+export function deepFreeze<T extends object>(value: T): T {
+  if (Object.isFrozen(value)) return value;
   for (const inner of Object.values(value)) if (typeof inner === "object" && inner !== null) deepFreeze(inner);
   return Object.freeze(value);
 }

@@ -10,6 +10,7 @@ import { isScrubAgentFile, loadScrubAgent, scrubAgentWarnings } from "./scrub-ag
 import type { ReadVariable } from "./secrets.ts";
 import type { Finding } from "./shape.ts";
 import { configWarnings } from "./warnings.ts";
+import { zonesWarnings } from "./zones-warnings.ts";
 
 export interface CheckEnvironment {
   readonly read: ReadVariable;
@@ -83,11 +84,14 @@ export function fileProblems(
 /** @param findings of the caller, to stand among the others. */
 export function warningLines(
   path: string,
-  { config, lineOf }: Extract<LoadedConfig, { kind: "valid" }>,
+  { config, lineOf, zonesFile }: Extract<LoadedConfig, { kind: "valid" }>,
   read: ReadVariable,
   findings: readonly Finding[] = [],
 ): string[] {
-  return warnedLines(path, lineOf, [...findings, ...configWarnings(config, read)]);
+  const lines = warnedLines(path, lineOf, [...findings, ...configWarnings(config, read)]);
+  if (zonesFile === null || config.edge === null) return lines;
+  const zones = [...zonesWarnings(config.edge, (zone) => zonesFile.positions.get(zone) ?? 0)];
+  return [...lines, ...warnedLines(zonesFile.path, zonesFile.lineOf, zones)];
 }
 
 function warnedLines(path: string, lineOf: (path: ConfigPath) => number, findings: readonly Finding[]): string[] {

@@ -59,7 +59,12 @@ notify:
   expect(learnedAndSent(hostgroups)).toEqual(learnedAndSent(minimal.hostgroups));
   expect(carpet).toEqual(minimal.carpet);
   expect(dataplane).toEqual(minimal.dataplane);
-  expect(edge).toEqual({ nodes: [{ name: "edge1", hostgroups: ["global"] }] });
+  expect(edge).toEqual({
+    nodes: [{ name: "edge1", hostgroups: ["global"] }],
+    zonesFile: "/etc/floodwall/zones.yaml",
+    zones: [],
+    staleAfterSeconds: 15,
+  });
 });
 
 test("the example names every key", () => {

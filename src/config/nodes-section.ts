@@ -1,4 +1,4 @@
-/** The nodes that poll the service: which there are, and which hostgroups they serve (interface, 4.5 and 4.6). */
+/** The section `scrubbing`: the nodes that poll for rules, and which hostgroups they serve (interface, 4.5). */
 import { type Static, Type } from "@sinclair/typebox";
 import { HOSTGROUPS_MAX, NODES_MAX, STALE_SECONDS_MAX } from "../limits.ts";
 import { type IpAddress, parseAddress } from "../net/address.ts";
@@ -21,15 +21,6 @@ const ScrubNode = Type.Object(
   closed,
 );
 
-const EdgeNode = Type.Object(
-  {
-    name: text("nodeName"),
-    /** Absent: `[global]`. */
-    hostgroups: Type.Optional(list(text("groupName"), HOSTGROUPS_MAX, { atLeastOne: true })),
-  },
-  closed,
-);
-
 export const ScrubbingSection = Type.Object(
   {
     ...DIVERT_KEYS,
@@ -43,7 +34,6 @@ export const ScrubbingSection = Type.Object(
   },
   closed,
 );
-export const EdgeSection = Type.Object({ nodes: list(EdgeNode, NODES_MAX) }, closed);
 
 /** Which node a victim is diverted to: the same one whoever else comes and goes, or the one with the most room. */
 export type NodeSelection = "affinity" | "least_loaded";
@@ -66,16 +56,6 @@ export interface ScrubNodeConfig {
   /** null: not said. */
   readonly capacityMbps: number | null;
   /** Whose traffic it takes; null: that of all. */
-  readonly hostgroups: readonly string[] | null;
-}
-
-export interface EdgeConfig {
-  readonly nodes: readonly EdgeNodeConfig[];
-}
-
-export interface EdgeNodeConfig {
-  readonly name: string;
-  /** null: no placement scope of its own, `[global]` holds. */
   readonly hostgroups: readonly string[] | null;
 }
 
@@ -115,8 +95,4 @@ function hasNextHop({ next_hop: nextHop, next_hop6: nextHop6 }: NextHops): boole
 export function nextHopFor(node: ScrubNodeConfig, group: string, family: 4 | 6): IpAddress | null {
   if (node.hostgroups !== null && !node.hostgroups.includes(group)) return null;
   return family === 4 ? node.nextHop : node.nextHop6;
-}
-
-export function buildEdge(file: Static<typeof EdgeSection>): EdgeConfig {
-  return { nodes: file.nodes.map(({ name, hostgroups }) => ({ name, hostgroups: hostgroups ?? null })) };
 }

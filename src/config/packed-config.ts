@@ -2,14 +2,18 @@
  * A configuration on its way from the thread that read it to the event loop: its prefixes, of which there may be a hundred
  * thousand, as one text and its tables as arrays that move without a copy, so that nobody waits while they are taken over.
  */
+import type { Zone } from "../edge/zone.ts";
 import { canonicalPrefix, type Prefix } from "../net/prefix.ts";
 import { type PackedPrefixes, PrefixTable } from "../net/prefix-table.ts";
 import { NetworkLookup, type PackedLookup } from "../traffic/network-lookup.ts";
-import { completeConfig, type PlainConfig } from "./build.ts";
+import { completeConfig, deepFreeze, type PlainConfig } from "./build.ts";
 import type { Config, Hostgroup } from "./config.ts";
 
 export interface PackedConfig {
+  /** The zones of `edge` left out. */
   readonly rest: Omit<PlainConfig, "networks" | "protectedWhitelist" | "hostgroups">;
+  /** Each as JSON. */
+  readonly zones: readonly string[];
   /** Their networks left out. */
   readonly hostgroups: readonly Hostgroup[];
   /** Each ended by a line break: those of networks, of the whitelist, and of each hostgroup. */
@@ -22,13 +26,16 @@ export interface PackedConfig {
 
 /** Prefixes built before others have their turn: a millisecond's worth. */
 const SLICE = 1000;
+/** Zones likewise. */
+const ZONES_SLICE = 100;
 
 /** The tables leave `config` when the buffers are transferred: it is of no use then. */
 export function packConfig(config: Config): { readonly packed: PackedConfig; readonly buffers: ArrayBuffer[] } {
-  const { networks, protectedWhitelist, hostgroups, lookup, whitelist, ...rest } = config;
+  const { networks, protectedWhitelist, hostgroups, lookup, whitelist, edge, ...rest } = config;
   const lists = [networks, protectedWhitelist, ...hostgroups.map((group) => group.networks)];
   const packed: PackedConfig = {
-    rest,
+    rest: { ...rest, edge: edge && { ...edge, zones: [] } },
+    zones: (edge?.zones ?? []).map((zone) => JSON.stringify(zone)),
     hostgroups: hostgroups.map((group) => ({ ...group, networks: [] })),
     prefixes: lists.map((list) => list.map(({ text }) => `${text}\n`).join("")).join(""),
     counts: lists.map(({ length }) => length),
@@ -48,10 +55,26 @@ function arraysOf({ addresses, lengths, lengthsInUse, slots }: PackedPrefixes) {
 export async function unpackConfig(packed: PackedConfig, turn: () => Promise<void>): Promise<Config> {
   const [networks = [], protectedWhitelist = [], ...groups] = await prefixLists(packed, turn);
   const hostgroups = packed.hostgroups.map((group, i) => ({ ...group, networks: groups[i] ?? [] }));
+  const { edge } = packed.rest;
   return completeConfig(
-    { ...packed.rest, networks, protectedWhitelist, hostgroups },
+    {
+      ...packed.rest,
+      edge: edge && { ...edge, zones: await zonesOf(packed, turn) },
+      networks,
+      protectedWhitelist,
+      hostgroups,
+    },
     { lookup: new NetworkLookup(packed.lookup), whitelist: new PrefixTable(packed.whitelist) },
   );
+}
+
+async function zonesOf({ zones: texts }: PackedConfig, turn: () => Promise<void>): Promise<Zone[]> {
+  const zones: Zone[] = [];
+  for (const text of texts) {
+    zones.push(deepFreeze(JSON.parse(text) as Zone));
+    if (zones.length % ZONES_SLICE === 0) await turn();
+  }
+  return zones;
 }
 
 async function prefixLists({ prefixes, counts }: PackedConfig, turn: () => Promise<void>): Promise<Prefix[][]> {

@@ -4,6 +4,8 @@
 export type ConfigPath = readonly (string | number)[];
 
 export interface ConfigProblem {
+  /** Another file than the one that was to be read, which names it. */
+  readonly file?: string;
   /** Counted from 1; null where the file could not be read at all. */
   readonly line: number | null;
   readonly path: ConfigPath;
@@ -12,7 +14,7 @@ export interface ConfigProblem {
 }
 
 /** `file:line: path: rule` */
-export function describeProblem(file: string, { line, path, rule }: ConfigProblem): string {
+export function describeProblem(read: string, { file = read, line, path, rule }: ConfigProblem): string {
   const place = line === null ? file : `${file}:${line}`;
   return path.length === 0 ? `${place}: ${rule}` : `${place}: ${pathText(path)}: ${rule}`;
 }

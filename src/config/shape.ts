@@ -28,7 +28,7 @@ interface Shape {
   readonly items?: Shape & TSchema;
   readonly properties?: Readonly<Record<string, Shape>>;
   readonly anyOf?: readonly (Shape & TSchema)[];
-  readonly const?: string | boolean;
+  readonly const?: string | number | boolean;
   readonly default?: unknown;
 }
 
@@ -152,8 +152,9 @@ function isScalar(value: unknown): value is string | number | boolean {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
 }
 
-function literalsIn(shape: Shape): (string | boolean)[] {
-  return (shape.anyOf ?? []).flatMap((alternative) => alternative.const ?? []);
+/** As they are written, once each: 1.2 may be a text or a number. */
+function literalsIn(shape: Shape): string[] {
+  return [...new Set((shape.anyOf ?? []).flatMap((alternative) => alternative.const ?? []).map(String))];
 }
 
 function listIn(shape: Shape): TSchema | undefined {

@@ -1,6 +1,7 @@
 /** The forms of text that the configuration knows: each takes a text and gives the rule it breaks, or null. */
 import { addressFamily, type IpAddress, parseAddress } from "../net/address.ts";
 import { hostPrefix, type Prefix, parsePrefix, parsePrefixLoosely } from "../net/prefix.ts";
+import { ZONES_FORMS } from "./zones-forms.ts";
 
 export const TEXT_FORMS = {
   prefix: prefixRule,
@@ -39,6 +40,7 @@ export const TEXT_FORMS = {
       : "must be 1 to 63 letters, digits or underscores, the first no digit",
   mailAddress: (text: string) =>
     /^[^\s@<>,;"]+@[^\s@<>,;"]+$/.test(text) ? null : "must be a mail address: noc@example.net",
+  ...ZONES_FORMS,
   path: (text: string) => (text !== "" && !text.includes("\0") ? null : "must be the path of a file"),
 } satisfies Record<string, (text: string) => string | null>;
 

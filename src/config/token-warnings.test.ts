@@ -62,7 +62,7 @@ describe("the check warns of", () => {
 
   test("a tenant that owns nothing", () => {
     expect(warnings(tokens("name: a, token_env: A, role: viewer, tenant: acne"), SECRETS)).toEqual([
-      "7: api.tokens[0].tenant: warning: acne owns no hostgroup: a sees nothing",
+      "7: api.tokens[0].tenant: warning: acne owns no hostgroup and no zone: a sees nothing",
     ]);
     const global = `tenant: acne\n${tokens("name: a, token_env: A, role: viewer, tenant: acne")}`;
     expect(warnings(global, SECRETS)).toEqual([]);

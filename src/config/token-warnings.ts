@@ -6,8 +6,8 @@ import type { ConfigPath } from "./problem.ts";
 import type { ReadVariable } from "./secrets.ts";
 import type { Finding } from "./shape.ts";
 
-export function* tokenWarnings({ api, hostgroups }: Config, read: ReadVariable): Generator<Finding> {
-  const owners = new Set(hostgroups.map(({ tenant }) => tenant));
+export function* tokenWarnings({ api, hostgroups, edge }: Config, read: ReadVariable): Generator<Finding> {
+  const owners = new Set([...hostgroups, ...(edge?.zones ?? [])].map(({ tenant }) => tenant));
   const byVariable = new Map<string, TokenConfig>();
   for (const [i, token] of api.tokens.entries()) {
     const path: ConfigPath = api.isShorthand ? ["api"] : ["api", "tokens", i];
@@ -16,7 +16,10 @@ export function* tokenWarnings({ api, hostgroups }: Config, read: ReadVariable):
     const secretRule = first === undefined ? secretWarning(token, read) : sharedWarning(token, first);
     if (secretRule !== null) yield { path: [...path, "token_env"], rule: secretRule };
     if (token.tenant !== null && !owners.has(token.tenant)) {
-      yield { path: [...path, "tenant"], rule: `${token.tenant} owns no hostgroup: ${token.name} sees nothing` };
+      yield {
+        path: [...path, "tenant"],
+        rule: `${token.tenant} owns no hostgroup and no zone: ${token.name} sees nothing`,
+      };
     }
     if (isUnboundAgent(token)) yield { path, rule: `${token.name} is an agent without node: it may act as every node` };
   }

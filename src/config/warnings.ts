@@ -21,6 +21,7 @@ export function configWarnings(config: Config, read: ReadVariable): Finding[] {
     ...scrubbingWarnings(config),
     ...tokenWarnings(config, read),
     ...notifyWarnings(config, read),
+    ...edgeWarnings(config),
     ...unsetVariables(config, read).map(({ name, path }) => ({
       path,
       rule: `the variable ${name} is not set here: the service does not start without it`,
@@ -111,6 +112,11 @@ const PARTS = METRICS.flatMap((metric, part) => {
   const whole = METRICS.findIndex((unit) => metric.endsWith(`_${unit}`));
   return whole < 0 ? [] : [[part, whole] as const];
 });
+
+function* edgeWarnings({ edge }: Config): Generator<Finding> {
+  if (edge === null || edge.zonesFile !== null) return;
+  yield { path: ["edge"], rule: "has no zones_file: its nodes are told of no zone" };
+}
 
 function* bgpWarnings({ bgp }: Config): Generator<Finding> {
   if (bgp === null) return;

@@ -1,0 +1,14 @@
+/** Which zones a node serves (interface 2.11): those without a hostgroup, and those of the hostgroups that it lists. */
+import type { Zone } from "./zone.ts";
+
+/** Of a node that lists none. */
+const DEFAULT_SCOPE: readonly string[] = ["global"];
+
+/** The hostgroups of which a node serves the labelled zones. */
+export function scopeOf({ hostgroups }: { readonly hostgroups: readonly string[] | null }): readonly string[] {
+  return hostgroups ?? DEFAULT_SCOPE;
+}
+
+export function isPlaced({ hostgroup }: Pick<Zone, "hostgroup">, scope: readonly string[]): boolean {
+  return hostgroup === null || scope.includes(hostgroup);
+}
