@@ -38,6 +38,8 @@ export class Promises {
   /** Faults that may pass, and for how many looks they have been there: at the last look, and at this one. */
   #standing: ReadonlyMap<string, number> = new Map();
   #standingNow = new Map<string, number>();
+  /** Ids of the bans that last wanted them. */
+  readonly #bansOfKeys = new Map<RouteKey, string>();
 
   constructor(simulation: Simulation) {
     this.#simulation = simulation;
@@ -82,12 +84,14 @@ export class Promises {
     if (!isWithdraw && !wanted.has(key)) this.fail(`${key} is announced, and no ban in force wants it`);
     if (isWithdraw && wanted.has(key) && !this.#isFailed(key)) this.fail(`${key} is withdrawn, and is wanted`);
     if (isWithdraw) this.#makeBeforeBreak(key);
+    else this.#noteBansOfKeys();
   }
 
   look(): void {
     this.#standing = this.#standingNow;
     this.#standingNow = new Map();
     for (const ban of this.#bans()) this.#judgeBan(ban);
+    this.#noteBansOfKeys();
     this.#judgeCap();
     this.#judgeClock();
     this.#judgeAttacks();
@@ -242,14 +246,18 @@ export class Promises {
   /** The last route of a ban in force that neighbors have goes only when they have another one of it. */
   #makeBeforeBreak(key: RouteKey): void {
     const { speaker } = this.#simulation;
-    if (!speaker.isOut(key)) return;
-    for (const ban of this.#bans()) {
-      const keys = routesOf(ban).map(keyOf);
-      const isOfBan = key === ban.prefix.text || key.includes(`"${ban.prefix.text}"`);
-      const isToDoNothing = ban.dryRun || ban.measure.kind === "none";
-      if (!isOfBan || isToDoNothing || keys.some((one) => one !== key && speaker.isOut(one))) continue;
-      this.fail(`${key} is withdrawn, and nothing else of its ban is there`);
-    }
+    const id = this.#bansOfKeys.get(key);
+    this.#bansOfKeys.delete(key);
+    // Of a ban that ended, it goes whether or not another one of the prefix has begun.
+    const ban = [...this.#bans()].find((one) => one.id === id);
+    if (ban === undefined || ban.dryRun || ban.measure.kind === "none" || !speaker.isOut(key)) return;
+    const keys = routesOf(ban).map(keyOf);
+    if (keys.some((one) => one !== key && speaker.isOut(one))) return;
+    this.fail(`${key} is withdrawn, and nothing else of its ban is there`);
+  }
+
+  #noteBansOfKeys(): void {
+    for (const ban of this.#bans()) for (const route of routesOf(ban)) this.#bansOfKeys.set(keyOf(route), ban.id);
   }
 
   #bans(): Iterable<Ban> {
