@@ -133,6 +133,12 @@ describe("what is perhaps not meant:", () => {
       "",
       ["controller.token_env: the environment variable T is not set"],
     ],
+    [
+      "a secret that no request can carry",
+      file("url: https://example.net, token_env: T"),
+      "two words",
+      ["controller.token_env: the variable T holds more than visible ASCII, or a comma: no request can carry it"],
+    ],
   ])("%s", (_, text, token, expected) => {
     expect(warned(text, token)).toEqual(expected);
   });

@@ -1,5 +1,6 @@
 /** The configuration of `floodwall scrub`: a small file of its own, with the words of the service's where they mean the same. */
 import { type Static, Type } from "@sinclair/typebox";
+import { canBePresented } from "../access/tokens.ts";
 import { ALLOWLIST_MAX, SCRUB_CONFIG_BYTES_MAX } from "../limits.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
@@ -105,11 +106,16 @@ export function* scrubAgentWarnings({ dryRun, controller }: ScrubAgentConfig, re
     const rule = "is http: whoever is on the way can read the token and say what is dropped here; use https";
     yield { path: ["controller", "url"], rule };
   }
-  if (controller.tokenEnv === null) {
+  const { tokenEnv } = controller;
+  if (tokenEnv === null) {
     yield { path: ["controller"], rule: "has no token_env: only a service without tokens answers" };
-  } else if ((read(controller.tokenEnv) ?? "") === "") {
-    const rule = `the environment variable ${controller.tokenEnv} is not set`;
-    yield { path: ["controller", "token_env"], rule };
+    return;
+  }
+  const path: ConfigPath = ["controller", "token_env"];
+  const secret = read(tokenEnv) ?? "";
+  if (secret === "") yield { path, rule: `the environment variable ${tokenEnv} is not set` };
+  else if (!canBePresented(secret)) {
+    yield { path, rule: `the variable ${tokenEnv} holds more than visible ASCII, or a comma: no request can carry it` };
   }
 }
 
