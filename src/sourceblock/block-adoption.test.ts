@@ -78,7 +78,7 @@ describe("a start", () => {
     expect([...blocks.live(2)][0]?.isInstalled).toBe(false);
     expect(blocks.counts()).toMatchObject({ missing: 1, installed: 0 });
     expect(() => blocks.block(order({ source: "198.51.100.2" }), 3)).toThrow(
-      "the kernel did not take the block: all blocks of 198.51.100.2 were removed",
+      "all blocks of 198.51.100.2 are being removed, the kernel may still drop packets for some",
     );
     kernel.isDown = false;
     blocks.kernelCame();

@@ -210,7 +210,8 @@ export class SourceBlocks {
       for (const pair of lost) this.#drop(pair);
       this.#settle();
       this.#observer.ended("install_failed", lost);
-      const isGone = lost.every((pair) => !this.#kernel.isStray(pair));
+      // What one that cannot be had holds of an earlier process is seen when it comes.
+      const isGone = this.#kernel.isUp && lost.every((pair) => !this.#kernel.isStray(pair));
       const rest = isGone ? "were removed" : "are being removed, the kernel may still drop packets for some";
       throw new InstallFault(`the kernel did not take the block: all blocks of ${block.source} ${rest}`, { cause });
     }
