@@ -86,6 +86,8 @@ export const EXEMPT_PATHS_MAX = 64;
 export const EXEMPT_PATH_CHARACTERS_MAX = 256;
 /** Requests per second, or at once, that a zone's policy may say. */
 export const ZONE_RATE_MAX = 100_000_000;
+/** Days whose clearance masters are kept: a clock that was set wrongly, and right again, finds those it had. */
+export const CLEARANCE_MASTERS_KEPT = 8;
 /** The longest life of a clearance cookie, seconds: what a key signs in its last moment is honoured for a day more. */
 export const CLEARANCE_COOKIE_SECONDS_MAX = 86_400;
 /** The longest time that a node may be silent and still count as alive, seconds. */

@@ -1,0 +1,132 @@
+/**
+ * The keys that edge nodes sign clearance cookies with: of each zone one for each UTC day, derived from the day's master.
+ * Where masters are kept is the store's matter.
+ */
+import { hkdfSync } from "node:crypto";
+import { CLEARANCE_MASTERS_KEPT } from "../limits.ts";
+import type { Zone } from "./zone.ts";
+
+export const DAY_MS = 86_400_000;
+const SECRET_BYTES = 32;
+/** How long after a master could not be saved this is tried again. */
+const SAVE_AGAIN_MS = 60_000;
+
+export interface ClearanceKey {
+  /** `c20261122`: c and its day. */
+  readonly id: string;
+  /** 32 bytes, base64url. */
+  readonly secret: string;
+  /** It is honoured for 48 hours from the begin of its day; wall clock, ms. */
+  readonly notBeforeMs: number;
+  readonly notAfterMs: number;
+}
+
+export interface ClearanceMaster {
+  /** UTC days since the epoch. */
+  readonly day: number;
+  /** 32 random bytes. */
+  readonly secret: Uint8Array;
+}
+
+/** What `save` was given before it returned is what `load` gives, whatever happens to the process. Both throw. */
+export interface ClearanceStore {
+  load(): readonly ClearanceMaster[];
+  save(masters: readonly ClearanceMaster[]): void;
+}
+
+export interface ClearanceOptions {
+  readonly store: ClearanceStore;
+  readonly randomBytes: (count: number) => Uint8Array;
+  /** A master could not be saved: it is in use, and is lost with the process unless a later try succeeds. */
+  readonly onUnsaved: (cause: unknown) => void;
+}
+
+export type KeysOf = (zone: Pick<Zone, "name">) => readonly ClearanceKey[];
+
+/** The moment after `nowMs` at which the keys turn: midnight, UTC. */
+export function nextTurnMs(nowMs: number): number {
+  return (dayOf(nowMs) + 1) * DAY_MS;
+}
+
+export class ClearanceKeys {
+  readonly #options: ClearanceOptions;
+  #masters: readonly ClearanceMaster[];
+  #today: { readonly day: number; readonly keysOf: KeysOf };
+  /** When it was last tried to save what is not; null: all is. */
+  #unsavedSinceMs: number | null = null;
+
+  /** Throws what the store does: a service that cannot keep masters is not to begin with them. */
+  constructor(options: ClearanceOptions, nowMs: number) {
+    this.#options = options;
+    this.#masters = options.store.load();
+    const masters = this.#completed(dayOf(nowMs));
+    if (masters !== this.#masters) options.store.save(masters);
+    this.#masters = masters;
+    this.#today = this.#keysOfDay(dayOf(nowMs));
+  }
+
+  /** Those of the day before and of the day itself, in this order; the same array for a zone all day. */
+  at(nowMs: number): KeysOf {
+    const day = dayOf(nowMs);
+    const masters = this.#completed(day);
+    if (masters !== this.#masters || this.#isToBeSavedAgain(nowMs)) this.#keep(masters, nowMs);
+    if (day !== this.#today.day) this.#today = this.#keysOfDay(day);
+    return this.#today.keysOf;
+  }
+
+  /** With tomorrow's, so that midnight does not hang on the disk. What is missing is made, what is farthest goes. */
+  #completed(day: number): readonly ClearanceMaster[] {
+    const missing = [day - 1, day, day + 1].filter((wanted) => this.#masters.every((master) => master.day !== wanted));
+    if (missing.length === 0) return this.#masters;
+    const made = missing.map((missed) => ({ day: missed, secret: this.#options.randomBytes(SECRET_BYTES) }));
+    return [...this.#masters, ...made]
+      .sort((a, b) => Math.abs(a.day - day) - Math.abs(b.day - day) || b.day - a.day)
+      .slice(0, CLEARANCE_MASTERS_KEPT)
+      .sort((a, b) => a.day - b.day);
+  }
+
+  #isToBeSavedAgain(nowMs: number): boolean {
+    return this.#unsavedSinceMs !== null && Math.abs(nowMs - this.#unsavedSinceMs) >= SAVE_AGAIN_MS;
+  }
+
+  #keep(masters: readonly ClearanceMaster[], nowMs: number): void {
+    this.#masters = masters;
+    try {
+      this.#options.store.save(masters);
+      this.#unsavedSinceMs = null;
+    } catch (cause) {
+      this.#unsavedSinceMs = nowMs;
+      this.#options.onUnsaved(cause);
+    }
+  }
+
+  #keysOfDay(day: number): { readonly day: number; readonly keysOf: KeysOf } {
+    const made = new WeakMap<object, readonly ClearanceKey[]>();
+    const masters = this.#masters.filter((master) => master.day === day - 1 || master.day === day);
+    const keysOf: KeysOf = (zone) => {
+      const known = made.get(zone);
+      if (known !== undefined) return known;
+      const keys = masters.map((master) => clearanceKey(master, zone.name));
+      made.set(zone, keys);
+      return keys;
+    };
+    return { day, keysOf };
+  }
+}
+
+/** HKDF-SHA-256 (RFC 5869) without salt, since a master is random; `info` tells key and zone. */
+export function clearanceKey({ day, secret }: ClearanceMaster, zone: string): ClearanceKey {
+  const notBeforeMs = day * DAY_MS;
+  const id = `c${new Date(notBeforeMs).toISOString().slice(0, 10).replaceAll("-", "")}`;
+  const derived = hkdfSync("sha256", secret, "", `floodwall clearance ${id} ${zone}`, SECRET_BYTES);
+  return {
+    id,
+    secret: Buffer.from(derived).toString("base64url"),
+    notBeforeMs,
+    notAfterMs: notBeforeMs + 2 * DAY_MS,
+  };
+}
+
+function dayOf(wallMs: number): number {
+  return Math.floor(wallMs / DAY_MS);
+}
