@@ -1,0 +1,204 @@
+/**
+ * The zone document (interface 2.11): what an edge node is told of its zones. Its bytes are a function of what is told and
+ * nothing else, and are made once for all nodes that are told the same.
+ */
+import { type ClearanceKey, type KeysOf, nextTurnMs } from "./clearance-keys.ts";
+import { isPlaced } from "./placement.ts";
+import { ALT_SVC_MAX_AGE_SECONDS, type ChallengeOptions, type Zone, type ZonePolicy, type ZoneTls } from "./zone.ts";
+
+const VERSION = 1;
+
+/** An operator's lever on a zone, while it is set. Times here are wall clock, ms. */
+export interface ChallengeOverride {
+  readonly mode: "auto" | "manual";
+  readonly untilMs: number;
+  readonly reason: string;
+}
+
+/** A key authorization (RFC 8555, 8.1) that every node of its zone is to answer with. */
+export interface AcmeChallenge {
+  readonly zone: string;
+  readonly token: string;
+  readonly keyAuthorization: string;
+  readonly expiresAtMs: number;
+}
+
+/** A node may order a certificate for a zone. */
+export interface IssuanceGrant {
+  readonly zone: string;
+  readonly node: string;
+  readonly expiresAtMs: number;
+}
+
+/** Replaced as a whole; what has lapsed is not told, and may still be in it. */
+export interface ZoneState {
+  /** By name, each once. A zone that has not changed is best the same object: then its text is not made again. */
+  readonly zones: readonly Zone[];
+  readonly keysOf: KeysOf;
+  /** By zone; one of a zone that is not there is told to nobody, as is what follows. */
+  readonly overrides: ReadonlyMap<string, ChallengeOverride>;
+  readonly challenges: readonly AcmeChallenge[];
+  readonly grants: readonly IssuanceGrant[];
+}
+
+/** Holds signing keys: only for the node, or for an operator without a tenant. */
+export interface ZoneDocument {
+  /** The content's hash, with its quotes. */
+  readonly etag: string;
+  readonly body: Blob;
+}
+
+interface ZoneText {
+  readonly keys: readonly ClearanceKey[];
+  readonly override: ChallengeOverride | null;
+  readonly text: string;
+}
+
+export class ZoneDocuments {
+  #state: ZoneState;
+  #nowMs: number;
+  readonly #texts = new WeakMap<Zone, ZoneText>();
+  /** By the labels of a scope that any zone has: other labels make no difference. */
+  readonly #documents = new Map<string, ZoneDocument>();
+
+  constructor(state: ZoneState, nowMs: number) {
+    this.#state = state;
+    this.#nowMs = nowMs;
+  }
+
+  /** Something of it has changed, or lapsed. */
+  refresh(state: ZoneState, nowMs: number): void {
+    this.#state = state;
+    this.#nowMs = nowMs;
+    this.#documents.clear();
+  }
+
+  /** When to refresh at the latest: the keys turn, or something lapses. */
+  get nextChangeMs(): number {
+    const { overrides, challenges, grants } = this.#state;
+    let next = nextTurnMs(this.#nowMs);
+    for (const { untilMs } of overrides.values()) if (untilMs > this.#nowMs) next = Math.min(next, untilMs);
+    for (const list of [challenges, grants]) {
+      for (const { expiresAtMs } of list) if (expiresAtMs > this.#nowMs) next = Math.min(next, expiresAtMs);
+    }
+    return next;
+  }
+
+  /** @param scope the node's; `all`: every zone. */
+  of(scope: readonly string[] | "all"): ZoneDocument {
+    const key = scope === "all" ? "all" : this.#labelsIn(scope);
+    const known = this.#documents.get(key);
+    if (known !== undefined) return known;
+    const zones = scope === "all" ? this.#state.zones : this.#state.zones.filter((zone) => isPlaced(zone, scope));
+    const document = this.#written([...zones].sort((a, b) => order(a.name, b.name)));
+    this.#documents.set(key, document);
+    return document;
+  }
+
+  #labelsIn(scope: readonly string[]): string {
+    const labels = new Set(this.#state.zones.flatMap(({ hostgroup }) => hostgroup ?? []));
+    return JSON.stringify([...new Set(scope)].filter((label) => labels.has(label)).sort());
+  }
+
+  #written(zones: readonly Zone[]): ZoneDocument {
+    const names = new Set(zones.map(({ name }) => name));
+    const isTold = ({ zone, expiresAtMs }: { readonly zone: string; readonly expiresAtMs: number }) =>
+      names.has(zone) && expiresAtMs > this.#nowMs;
+    const challenges = this.#state.challenges
+      .filter(isTold)
+      .sort((a, b) => order(a.zone, b.zone) || order(a.token, b.token))
+      .map(challengeWire);
+    const grants = this.#state.grants
+      .filter(isTold)
+      .sort((a, b) => order(a.zone, b.zone) || order(a.node, b.node))
+      .map(grantWire);
+    const texts = zones.map((zone) => this.#textOf(zone));
+    const lists = `"acme_challenges":${JSON.stringify(challenges)},"issuance_grants":${JSON.stringify(grants)}`;
+    const json = `{"version":${VERSION},"zones":[${texts.join(",")}],${lists}}`;
+    const hash = new Bun.CryptoHasher("sha256").update(json).digest("base64url");
+    return { etag: `"${hash}"`, body: new Blob([json]) };
+  }
+
+  #textOf(zone: Zone): string {
+    const keys = this.#state.keysOf(zone);
+    const set = this.#state.overrides.get(zone.name);
+    const override = set !== undefined && set.untilMs > this.#nowMs ? set : null;
+    const known = this.#texts.get(zone);
+    if (known?.keys === keys && known.override === override) return known.text;
+    const text = JSON.stringify(zoneWire(zone, keys, override));
+    this.#texts.set(zone, { keys, override, text });
+    return text;
+  }
+}
+
+/** By code unit, whatever the locale. */
+function order(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** The order of its keys is that of the bytes. Neither tenant nor hostgroup: they are no matter of a node's. */
+function zoneWire(zone: Zone, keys: readonly ClearanceKey[], override: ChallengeOverride | null) {
+  return {
+    name: zone.name,
+    origins: zone.origins,
+    tls: tlsWire(zone.tls),
+    policy: policyWire(zone.policy),
+    ...(zone.acme.directory !== null && { acme_directory: zone.acme.directory }),
+    ...(zone.acme.fallback !== null && { acme_fallback: zone.acme.fallback }),
+    ...(zone.extraDirectivesFile !== null && { extra_directives_file: zone.extraDirectivesFile }),
+    ...(override !== null && {
+      challenge_override: { mode: override.mode, until: timeText(override.untilMs), reason: override.reason },
+    }),
+    clearance_keys: [...keys].sort((a, b) => a.notBeforeMs - b.notBeforeMs).map(keyWire),
+  };
+}
+
+function tlsWire({ minVersion, h3, advertise, altSvcMaxAgeSeconds }: ZoneTls) {
+  const isDefault = advertise && altSvcMaxAgeSeconds === ALT_SVC_MAX_AGE_SECONDS;
+  return {
+    min_version: minVersion,
+    ...(h3 && { h3 }),
+    ...(!isDefault && { h3_options: { advertise, alt_svc_max_age_seconds: altSvcMaxAgeSeconds } }),
+  };
+}
+
+function policyWire({ mode, failureMode, challenge, dryRun, rate, challengeOptions }: ZonePolicy) {
+  return {
+    mode,
+    failure_mode: failureMode,
+    challenge,
+    rate: {
+      ...(rate.rps > 0 && { rps: rate.rps }),
+      ...(rate.concurrency > 0 && { concurrency: rate.concurrency }),
+    },
+    dry_run: dryRun,
+    challenge_options: challengeOptionsWire(challengeOptions),
+  };
+}
+
+function challengeOptionsWire({ dryRun, exemptPaths, difficulty, cookieTtlSeconds, auto }: ChallengeOptions) {
+  return {
+    dry_run: dryRun,
+    exempt_paths: exemptPaths,
+    difficulty,
+    cookie_ttl_seconds: cookieTtlSeconds,
+    auto: { zone_rps: auto.zoneRps, hold_seconds: auto.holdSeconds },
+  };
+}
+
+function keyWire({ id, secret, notBeforeMs, notAfterMs }: ClearanceKey) {
+  return { id, secret, not_before: timeText(notBeforeMs), not_after: timeText(notAfterMs) };
+}
+
+function challengeWire({ zone, token, keyAuthorization, expiresAtMs }: AcmeChallenge) {
+  return { zone, token, key_authorization: keyAuthorization, expires_at: timeText(expiresAtMs) };
+}
+
+function grantWire({ zone, node, expiresAtMs }: IssuanceGrant) {
+  return { zone, node, expires_at: timeText(expiresAtMs) };
+}
+
+/** RFC 3339, UTC, with milliseconds. */
+function timeText(wallMs: number): string {
+  return new Date(wallMs).toISOString();
+}
