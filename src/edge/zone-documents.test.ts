@@ -208,6 +208,33 @@ describe("a node", () => {
   });
 });
 
+describe("a state that is to come", () => {
+  const many = (origin: string) =>
+    zonesOf({ zones: Array.from({ length: 250 }, (_, i) => zone(`z${i}.example.net`, { origins: [origin] })) });
+
+  test("is prepared in slices, changes nothing yet, and is told as any other", async () => {
+    const [before, after] = [stateOf({ zones: many("a:1") }), stateOf({ zones: many("b:1") })];
+    const documents = new ZoneDocuments(before, clock.wallMs());
+    const { etag } = documents.of("all");
+    let turns = 0;
+    await documents.prepare(after, clock.wallMs(), async () => void turns++);
+    expect(turns).toBe(2);
+    expect(documents.of("all").etag).toBe(etag);
+    documents.refresh(after, clock.wallMs());
+    expect(documents.of("all").etag).toBe(new ZoneDocuments(after, clock.wallMs()).of("all").etag);
+  });
+
+  test("that differs from what was prepared is told as it is", async () => {
+    const zones = many("a:1");
+    const documents = documentsOf();
+    const overrides = new Map([["z7.example.net", lever(1)]]);
+    await documents.prepare(stateOf({ zones, overrides }), clock.wallMs(), async () => {});
+    clock.advance(MINUTE_MS);
+    documents.refresh(stateOf({ zones, overrides }), clock.wallMs());
+    expect(documents.of("all").etag).toBe(documentsOf({ zones }).of("all").etag);
+  });
+});
+
 describe("the ETag", () => {
   const zones = zonesOf({ zones: [zone("www.example.net")] });
 

@@ -7,6 +7,8 @@ import { isPlaced } from "./placement.ts";
 import { ALT_SVC_MAX_AGE_SECONDS, type ChallengeOptions, type Zone, type ZonePolicy, type ZoneTls } from "./zone.ts";
 
 const VERSION = 1;
+/** Zones written before others have their turn: a few milliseconds. */
+const SLICE = 100;
 
 /** An operator's lever on a zone, while it is set. Times here are wall clock, ms. */
 export interface ChallengeOverride {
@@ -66,6 +68,18 @@ export class ZoneDocuments {
     this.#nowMs = nowMs;
   }
 
+  /**
+   * Writes the zones of a state that is to come, in slices, so that its refresh need not: a thousand new ones take 30 ms.
+   *
+   * @param turn resolves when others had theirs.
+   */
+  async prepare(state: ZoneState, nowMs: number, turn: () => Promise<void>): Promise<void> {
+    for (const [i, zone] of state.zones.entries()) {
+      this.#textOf(zone, state, nowMs);
+      if (i % SLICE === SLICE - 1) await turn();
+    }
+  }
+
   /** Something of it has changed, or lapsed. */
   refresh(state: ZoneState, nowMs: number): void {
     this.#state = state;
@@ -112,17 +126,17 @@ export class ZoneDocuments {
       .filter(isTold)
       .sort((a, b) => order(a.zone, b.zone) || order(a.node, b.node))
       .map(grantWire);
-    const texts = zones.map((zone) => this.#textOf(zone));
+    const texts = zones.map((zone) => this.#textOf(zone, this.#state, this.#nowMs));
     const lists = `"acme_challenges":${JSON.stringify(challenges)},"issuance_grants":${JSON.stringify(grants)}`;
     const json = `{"version":${VERSION},"zones":[${texts.join(",")}],${lists}}`;
     const hash = new Bun.CryptoHasher("sha256").update(json).digest("base64url");
     return { etag: `"${hash}"`, body: new Blob([json]) };
   }
 
-  #textOf(zone: Zone): string {
-    const keys = this.#state.keysOf(zone);
-    const set = this.#state.overrides.get(zone.name);
-    const override = set !== undefined && set.untilMs > this.#nowMs ? set : null;
+  #textOf(zone: Zone, { keysOf, overrides }: ZoneState, nowMs: number): string {
+    const keys = keysOf(zone);
+    const set = overrides.get(zone.name);
+    const override = set !== undefined && set.untilMs > nowMs ? set : null;
     const known = this.#texts.get(zone);
     if (known?.keys === keys && known.override === override) return known.text;
     const text = JSON.stringify(zoneWire(zone, keys, override));
