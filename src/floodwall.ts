@@ -330,6 +330,7 @@ export class Floodwall {
         this.bans.attackClassified(told.attack, this.now().wallMs);
         this.#attackEvents.tell(told);
       },
+      onSeen: (attack) => this.bans.attackClassified(attack, this.now().wallMs, "newer"),
       onBeat: ({ summary, busyMs }) =>
         metrics.detection.tick({
           foldSeconds: summary.foldMicros / 1e6,

@@ -45,6 +45,7 @@ export interface PacketPathOptions {
   readonly onSampled: (attack: Attack) => void;
   /** Its kind can be told now, is another, or is told from many more packets. */
   readonly onClassified: (told: ClassifiedEvent) => void;
+  readonly onSeen: (attack: Attack) => void;
   readonly onBeat: (beat: Beat) => void;
   readonly onFault: (cause: unknown) => void;
   readonly onLearningFault: LearningLoopOptions["onFault"];
@@ -76,10 +77,10 @@ export class PacketPath {
     this.carpets = new CarpetJudge(carpetPolicy(config), this.carpetScan, detector.active, options.newId);
     this.#learning = this.#makeLearning(options);
     this.judge = new TickJudge(this.engine, detector, SCREENED_ROWS_MAX);
-    const { onSampled, onClassified, onBeat, onFault } = options;
+    const { onSampled, onClassified, onSeen, onBeat, onFault } = options;
     const after = (ms: number, fn: () => void) => timers.after(ms, fn);
     this.#sampler = new AttackSampler(this.engine, samplingPolicy(config, options.originOf));
-    const told = { onSampled, onClassified, onFault };
+    const told = { onSampled, onClassified, onSeen, onFault };
     this.#sampling = new SamplingLoop({ sampler: this.#sampler, detector, after, now, ...told });
     this.#loop = new DetectionLoop({
       counter: this.engine,

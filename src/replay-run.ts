@@ -184,7 +184,10 @@ class ReplayRun {
     for (const reading of this.#sampler.readings(now)) {
       const attack = this.#detector.attach(reading.id, findingsOf(reading));
       if (attack === null) continue;
-      if (reading.isNewKind || reading.isFirmer) this.#bans.attackClassified(attack, now.wallMs);
+      const isTold = reading.isNewKind || reading.isFirmer;
+      if (reading.classification !== null) {
+        this.#bans.attackClassified(attack, now.wallMs, isTold ? "told" : "newer");
+      }
       this.#tell({ kind: "reading", reading, attack, ban: this.#bans.banOf(attack) });
     }
   }

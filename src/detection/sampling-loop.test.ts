@@ -23,6 +23,7 @@ function harness() {
   const detector = new Detector(policy, () => `a${++ids}`);
   const now = () => ({ wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() });
   const seen: string[] = [];
+  const again: string[] = [];
   const loop = new SamplingLoop({
     sampler: new AttackSampler(headers, {
       windowMs: 1000,
@@ -38,13 +39,14 @@ function harness() {
     onSampled: ({ target, sample }) => seen.push(`${target} ${sample?.totalPackets}`),
     onClassified: ({ attack: { target, classification }, isNewKind, packets }) =>
       seen.push(`${target} ${isNewKind ? "" : "still "}${classification?.type} by ${packets.length}`),
+    onSeen: ({ id }) => again.push(id),
     onFault: (cause) => seen.push(String(cause)),
   });
   const tick = (...flooded: string[]) => {
     const rows = hostRows(...flooded.map((target) => ({ target, rates: { pps: 20 } })));
     loop.attacksChanged(detector.judge(rows, flooded.length, now()), now());
   };
-  return { clock, headers, detector, seen, loop, tick };
+  return { clock, headers, detector, seen, again, loop, tick };
 }
 
 describe("samples", () => {
@@ -80,13 +82,15 @@ describe("samples", () => {
   });
 
   test("tell the kind of the attack once, and it stays with the attack", () => {
-    const { clock, headers, detector, seen, tick } = harness();
+    const { clock, headers, detector, seen, again, tick } = harness();
     headers.frames = new Array(100).fill(headers.frames[0]);
     for (let ticks = 0; ticks < 30; ticks++) {
       tick(VICTIM);
       clock.advance(TICK_MS);
     }
     expect(seen).toEqual([`${VICTIM} 100`, `${VICTIM} udp_flood by 100`]);
+    // About once a second.
+    expect(again).toEqual(["a1", "a1"]);
     expect(detector.active.on(address(VICTIM))?.classification).toMatchObject({ type: "udp_flood", confidence: 1 });
   });
 

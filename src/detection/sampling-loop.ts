@@ -20,6 +20,8 @@ export interface SamplingLoopOptions {
   readonly onSampled: (attack: Attack) => void;
   /** Its kind can be told now, is another, or is told from many more packets. */
   readonly onClassified: (told: ClassifiedEvent) => void;
+  /** It is of the kind that it was, by newer packets. */
+  readonly onSeen: (attack: Attack) => void;
   readonly onFault: (cause: unknown) => void;
 }
 
@@ -64,11 +66,12 @@ export class SamplingLoop {
   }
 
   #attach(reading: Reading): void {
-    const { detector, onSampled, onClassified } = this.#options;
+    const { detector, onSampled, onClassified, onSeen } = this.#options;
     const attack = detector.attach(reading.id, findingsOf(reading));
     if (attack === null) return;
     if (reading.sample !== null) onSampled(attack);
     const { isNewKind, isFirmer, packets } = reading;
     if (isNewKind || isFirmer) onClassified({ kind: "classified", attack, isNewKind, packets });
+    else if (reading.classification !== null) onSeen(attack);
   }
 }

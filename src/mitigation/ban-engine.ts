@@ -20,7 +20,7 @@ import { covers, EndedBans } from "./ended-bans.ts";
 import { measureAt } from "./measure.ts";
 import { areBanned, type MitigationPolicy, termsFor } from "./mitigation-policy.ts";
 import { begunBy, isRefusedAs, newBan, refusalOf, rejected } from "./new-ban.ts";
-import { type BanTerms, type Circumstances, planOf } from "./plan.ts";
+import { type BanTerms, type Circumstances, type Evidence, planOf } from "./plan.ts";
 import { isCoolingDown } from "./repetition.ts";
 import { RouteWatch } from "./route-watch.ts";
 import { UnsavedBans, type UnsavedBansOptions } from "./unsaved-bans.ts";
@@ -99,12 +99,12 @@ export class BanEngine {
     this.#wantRoutesIfStale();
   }
 
-  /** It is known now what the attack is, or better than before, or it became another: rules follow. */
-  attackClassified(attack: Attack, wallMs: number): void {
+  /** Packets of it were looked at: rules follow what it is, and, where that is as before, packets that they miss. */
+  attackClassified(attack: Attack, wallMs: number, evidence: Evidence = "told"): void {
     if (!this.#attacks.has(attack.id)) return;
     this.#attacks.set(attack);
     const ban = this.#banFor(attack);
-    if (ban !== undefined) this.#change(ban, this.#reconsidered(ban, wallMs, { isToldAnew: true }));
+    if (ban !== undefined) this.#change(ban, this.#reconsidered(ban, wallMs, evidence));
     this.#wantRoutesIfStale();
   }
 
@@ -319,18 +319,18 @@ export class BanEngine {
   }
 
   /** What is to be done for it now, of what is known now. */
-  #reconsidered(ban: Ban, wallMs: number, { isToldAnew } = { isToldAnew: false }): Ban {
+  #reconsidered(ban: Ban, wallMs: number, evidence: Evidence = "same"): Ban {
     if (ban.state !== "active") return ban;
     const news = this.#routes.newsOf(ban, wallMs);
     const settled = news.isSettled ? next(ban, { kind: "announced" }, wallMs) : ban;
-    const circumstances = { ...this.#circumstances(ban.heldBy, news.refusal), isToldAnew };
+    const circumstances = { ...this.#circumstances(ban.heldBy, news.refusal), evidence };
     const plan = planOf(settled, this.#termsOf(ban.prefix), circumstances, wallMs);
     return next(settled, { kind: "planned", plan, isOut: news.isOut }, wallMs);
   }
 
   #circumstances(heldBy: readonly string[], refusal: string | null): Circumstances {
     const attacks = this.#attacks.of(heldBy);
-    return { ...this.#sources, attacks, refusal, isToldAnew: false, evidenceWaitMs: this.#policy.evidenceWaitMs };
+    return { ...this.#sources, attacks, refusal, evidence: "same", evidenceWaitMs: this.#policy.evidenceWaitMs };
   }
 
   /** The one that it holds, or else that of what it is on. */

@@ -11,6 +11,7 @@ import { isOneAddress } from "./ban-subject.ts";
 import { type Action, dueStep, isMilder, methodOf } from "./escalation.ts";
 import { type FlowspecMeasure, type Measure, NO_MEASURE, withAction } from "./measure.ts";
 import type { Rule } from "./rule.ts";
+import { isEnough, isWorthChanging } from "./rule-coverage.ts";
 
 /** What the configuration says for one prefix. */
 export interface BanTerms extends GroupMitigation {
@@ -30,13 +31,18 @@ export type RuleMaker = (
   flowspec: BanTerms["flowspec"],
 ) => { readonly rules: readonly Rule[]; readonly matchesAll: boolean };
 
+/**
+ * What has come since the rules were made: nothing, packets of an attack of the same kind, or enough of them to tell anew
+ * what it is.
+ */
+export type Evidence = "same" | "newer" | "told";
+
 export interface Circumstances {
   /** Those that hold the ban, with what is known of them. */
   readonly attacks: readonly Attack[];
   /** Why neighbors do not get what is done now; null: they do, or it is not known. */
   readonly refusal: string | null;
-  /** It has just been told from more packets what an attack is. */
-  readonly isToldAnew: boolean;
+  readonly evidence: Evidence;
   readonly packetsOf: (attack: Attack) => readonly SampledPacket[];
   readonly makeRules: RuleMaker;
   /** null: no nodes are configured. */
@@ -171,11 +177,11 @@ function routeOf(prefix: Prefix, terms: RouteTerms | null, nextHop: IpAddress | 
   return { kind: "unicast", prefix, nextHop, communities: terms.communities, localPref: terms.localPref };
 }
 
-/** Rules wait a moment for the first judgement of what the attack is, and stay until that becomes another. */
+/** Rules wait a moment for the first judgement of what the attack is, and stay until that becomes another or they miss it. */
 function rulesOf(
   { prefix, measure }: PlannedBan,
   terms: BanTerms,
-  { attacks, isToldAnew, packetsOf, makeRules, evidenceWaitMs }: Circumstances,
+  { attacks, evidence, packetsOf, makeRules, evidenceWaitMs }: Circumstances,
   wallMs: number,
 ): FlowspecMeasure {
   const { flowspec } = terms;
@@ -183,7 +189,7 @@ function rulesOf(
   const known = measure.kind === "divert" ? measure.rules : measure;
   const present = known.kind === "flowspec" && known.rules.length > 0 ? known : null;
   const told = attacks.filter(({ classification }) => classification !== null);
-  if (present?.basis === basisOf(terms, told) && !isToldAnew) return present;
+  if (present?.basis === basisOf(terms, told) && evidence === "same") return present;
   const seen = told
     .map((attack) => ({ attack, packets: packetsOf(attack) }))
     .filter(({ packets }) => packets.length > 0);
@@ -193,11 +199,16 @@ function rulesOf(
     terms,
     seen.map(({ attack }) => attack),
   );
-  if (present?.basis === basis && !isToldAnew) return present;
+  const kept = present?.basis === basis && evidence !== "told" ? present : null;
+  const newest = seen.flatMap(({ packets }) => packets);
+  if (kept !== null && (evidence === "same" || isEnough(kept.rules, newest))) return kept;
   const isEarly = attacks.some((attack) => isActive(attack) && isYoung(attack, evidenceWaitMs, wallMs));
   if (seen.length === 0 && isEarly) return { kind: "flowspec", rules: [], matchesAll: false, localPref, basis };
-  const evidence = seen.length > 0 ? seen : attacks.map((attack) => ({ attack, packets: [] }));
-  return { kind: "flowspec", ...makeRules(prefix, evidence, flowspec), localPref, basis };
+  const attacksSeen = seen.length > 0 ? seen : attacks.map((attack) => ({ attack, packets: [] }));
+  const made = makeRules(prefix, attacksSeen, flowspec);
+  // An attack may move on, to other ports say, and be of the same kind: rules follow, but not every chance.
+  if (kept !== null && !isWorthChanging(kept.rules, made.rules, newest)) return kept;
+  return { kind: "flowspec", ...made, localPref, basis };
 }
 
 function localPrefOf({ blackhole }: BanTerms): number {
