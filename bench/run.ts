@@ -11,7 +11,6 @@ import { captureRate } from "./capture-rate.ts";
 import { dataplane } from "./dataplane.ts";
 import { detectionCost } from "./detection/cost.ts";
 import { detectionLatency } from "./detection/latency.ts";
-import { filterRate } from "./filter-rate.ts";
 import { holds } from "./holds.ts";
 import { hostsRead } from "./hosts-read.ts";
 import { inlineRate } from "./inline-rate.ts";
@@ -25,7 +24,6 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   "capture-rate": captureRate,
   "inline-rate": inlineRate,
   dataplane,
-  "filter-rate": filterRate,
   "parse-and-count": parseAndCount,
   "detection-latency": detectionLatency,
   "detection-cost": detectionCost,
