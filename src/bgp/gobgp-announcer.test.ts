@@ -88,7 +88,10 @@ test(
     ]);
 
     announcer.want([blackhole("203.0.113.9/32", { localPref: 300, communities: ["65001:7"] })]);
-    await until("replaced", async () => (await bird.routes())[0]?.localPref === 300);
+    await until("replaced, and the other one gone", async () => {
+      const routes = await bird.routes();
+      return routes.length === 1 && routes[0]?.localPref === 300;
+    });
     expect((await bird.routes()).map((route) => route.communities)).toEqual([["65001:7"]]);
   },
   DEADLINE_MS,
