@@ -212,7 +212,7 @@ describe("a state that is to come", () => {
   const many = (origin: string) =>
     zonesOf({ zones: Array.from({ length: 250 }, (_, i) => zone(`z${i}.example.net`, { origins: [origin] })) });
 
-  test("is prepared in slices, changes nothing yet, and is told as any other", async () => {
+  test("is prepared in slices, changes nothing yet, and is told as others are", async () => {
     const [before, after] = [stateOf({ zones: many("a:1") }), stateOf({ zones: many("b:1") })];
     const documents = new ZoneDocuments(before, clock.wallMs());
     const { etag } = documents.of("all");
