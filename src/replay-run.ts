@@ -185,7 +185,7 @@ class ReplayRun {
       const attack = this.#detector.attach(reading.id, findingsOf(reading));
       if (attack === null) continue;
       const isTold = reading.isNewKind || reading.isFirmer;
-      if (reading.classification !== null) {
+      if (isTold || reading.isSteady) {
         this.#bans.attackClassified(attack, now.wallMs, isTold ? "told" : "newer");
       }
       this.#tell({ kind: "reading", reading, attack, ban: this.#bans.banOf(attack) });

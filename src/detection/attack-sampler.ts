@@ -55,6 +55,8 @@ export interface Reading {
   readonly isNewKind: boolean;
   /** It was told from few packets, and now there are many: enough to see what they have in common. */
   readonly isFirmer: boolean;
+  /** It is of its kind by its newest packets too: it is not about to become another. */
+  readonly isSteady: boolean;
   /** Those of the attack, as far as they can be told from others. */
   readonly packets: readonly SampledPacket[];
 }
@@ -179,7 +181,7 @@ export class AttackSampler {
       const gate = attack.reason.dominantShareGate;
       watched.verdict = nextVerdict(verdict, classify(packets, { gate, unit, timesThreshold, held: verdict.held }));
     }
-    const { held } = watched.verdict;
+    const { held, candidate } = watched.verdict;
     const isNew = isNewKind(verdict, watched.verdict);
     const isFirmer = held !== null && !isNew && packets.length >= FIRMER_FACTOR * watched.toldFrom;
     if (isNew || isFirmer) watched.toldFrom = packets.length;
@@ -189,6 +191,7 @@ export class AttackSampler {
       classification: held,
       isNewKind: isNew,
       isFirmer,
+      isSteady: held !== null && candidate === null,
       packets,
     };
   }

@@ -72,6 +72,6 @@ export class SamplingLoop {
     if (reading.sample !== null) onSampled(attack);
     const { isNewKind, isFirmer, packets } = reading;
     if (isNewKind || isFirmer) onClassified({ kind: "classified", attack, isNewKind, packets });
-    else if (reading.classification !== null) onSeen(attack);
+    else if (reading.isSteady) onSeen(attack);
   }
 }

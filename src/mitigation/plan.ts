@@ -206,8 +206,9 @@ function rulesOf(
   if (seen.length === 0 && isEarly) return { kind: "flowspec", rules: [], matchesAll: false, localPref, basis };
   const attacksSeen = seen.length > 0 ? seen : attacks.map((attack) => ({ attack, packets: [] }));
   const made = makeRules(prefix, attacksSeen, flowspec);
-  // An attack may move on, to other ports say, and be of the same kind: rules follow, but not every chance.
-  if (kept !== null && !isWorthChanging(kept.rules, made.rules, newest)) return kept;
+  // An attack may move on, to other ports say, and be of the same kind: rules follow, but not every chance, and never to
+  // all traffic of the victim.
+  if (kept !== null && (made.matchesAll || !isWorthChanging(kept.rules, made.rules, newest))) return kept;
   return { kind: "flowspec", ...made, localPref, basis };
 }
 
