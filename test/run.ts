@@ -1,6 +1,6 @@
 /**
  * Runs every kind of test one after the other, shows their output as it comes, and closes with one line of counts. What
- * was skipped is named with its reason.
+ * failed is named once more at the end, what was skipped with its reason.
  */
 import { availableParallelism } from "node:os";
 
@@ -59,6 +59,7 @@ const STEPS: readonly Step[] = [
 let passed = 0;
 let failed = 0;
 const skipped: string[] = [];
+const failures: string[] = [];
 for (const step of STEPS) {
   console.log(`\n== ${step.name}`);
   const { output, ok } = await run(step);
@@ -66,9 +67,12 @@ for (const step of STEPS) {
   passed += counts.passed;
   skipped.push(...counts.skipped);
   failed += ok ? counts.failed : Math.max(1, counts.failed);
-  if (!ok || counts.failed > 0) console.log(`== FAILED: ${step.name}`);
+  if (ok && counts.failed === 0) continue;
+  console.log(`== FAILED: ${step.name}`);
+  failures.push(step.name, ...failedTests(output).map((test) => `  ${test}`));
 }
 if (skipped.length > 0) console.log(`\nskipped:\n${skipped.map((name) => `  ${name}`).join("\n")}`);
+if (failures.length > 0) console.log(`\nfailed:\n${failures.map((name) => `  ${name}`).join("\n")}`);
 console.log(`\n${passed} passed, ${failed} failed, ${skipped.length} skipped`);
 process.exit(failed === 0 ? 0 : 1);
 
@@ -113,6 +117,18 @@ function bunTest(output: string): Counts | null {
   // The runner names what it skips only where it believes that a person reads along.
   while (names.length < count("skip")) names.push("a TypeScript test that bun did not name");
   return { passed: count("pass"), failed: count("fail"), skipped: names };
+}
+
+/** The names of bun's failed tests, each with the last error before it. A test is named again in the runner's summary. */
+function failedTests(output: string): string[] {
+  const tests = new Map<string, string>();
+  let error = "";
+  for (const line of output.split("\n")) {
+    if (/^\w*[Ee]rror: /.test(line)) error = line.slice(0, 300);
+    const name = /^\(fail\) (.+)$/.exec(line)?.[1];
+    if (name !== undefined && !tests.has(name)) tests.set(name, error);
+  }
+  return [...tests].map(([name, cause]) => (cause === "" ? name : `${name}: ${cause}`));
 }
 
 function skippedLines(output: string): string[] {
