@@ -20,6 +20,7 @@ const NOUNS = [
   "detection",
   "mitigation",
   "sourceblock",
+  "nodes",
   "scrub",
   "edge",
   "access",

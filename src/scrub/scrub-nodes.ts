@@ -12,8 +12,8 @@ import {
 import type { Now } from "../detection/attack.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { DivertRequest, NodeTarget } from "../mitigation/plan.ts";
+import { type Liveness, NodePresence } from "../nodes/node-presence.ts";
 import { NodeLoads } from "./node-loads.ts";
-import { type Liveness, NodePresence } from "./node-presence.ts";
 import { type Candidate, selectNode } from "./node-selection.ts";
 import { type DocumentChange, isDiverted, type RuleDocument, RuleDocuments } from "./rule-documents.ts";
 import { missingOf, type RuleCapability, type Understanding, understandingKey, understandingOf } from "./rule-forms.ts";
