@@ -90,10 +90,40 @@ export const ZONE_RATE_MAX = 100_000_000;
 export const CLEARANCE_MASTERS_KEPT = 8;
 /** The longest life of a clearance cookie, seconds: what a key signs in its last moment is honoured for a day more. */
 export const CLEARANCE_COOKIE_SECONDS_MAX = 86_400;
+/** Bytes of zone documents that are kept; beyond, the oldest are written anew for each poll that gets one. */
+export const ZONE_DOCUMENT_BYTES_KEPT = 256 * 1024 * 1024;
+/** Bytes of an order of the edge channel: for a lever, a slot or a challenge. */
+export const EDGE_ORDER_BYTES_MAX = 4096;
+/** Levers set at once, those on zones that are gone from the file among them; how long, seconds; and characters of the reason. */
+export const LEVERS_MAX = 4096;
+export const LEVER_SECONDS_MIN = 60;
+export const LEVER_SECONDS_MAX = 86_400;
+export const LEVER_REASON_MAX = 200;
+/** How long a node holds the slot of a zone, and how long a challenge is told, ms. */
+export const SLOT_LEASE_MS = 600_000;
+export const CHALLENGE_LIFE_MS = 600_000;
+/** The longest that a node which waits for a slot is asked to wait before it asks again, seconds. */
+export const SLOT_RETRY_SECONDS_MAX = 30;
+/** Live challenges of one node; characters of an ACME token and of a key authorization. */
+export const LIVE_CHALLENGES_MAX = 16;
+export const ACME_TOKEN_CHARACTERS_MAX = 256;
+export const KEY_AUTHORIZATION_CHARACTERS_MAX = 512;
 /** The longest time that a node may be silent and still count as alive, seconds. */
 export const STALE_SECONDS_MAX = 3600;
 /** Levels of nesting in a node's report, whose unknown keys are kept as they came. */
 export const REPORT_DEPTH_MAX = 32;
+/** Sources of one window of one zone in an edge node's report that are read. */
+export const EDGE_SOURCES_PER_WINDOW = 20;
+/** The most that a counter of such a window may say: sums over all nodes and 31 days stay whole numbers. And its seconds. */
+export const EDGE_COUNT_MAX = 10_000_000_000;
+export const EDGE_WINDOW_SECONDS_MAX = 3600;
+/** How far the clock of an edge node may be behind and ahead of the service's, ms. */
+export const EDGE_CLOCK_BEHIND_MS = 600_000;
+export const EDGE_CLOCK_AHEAD_MS = 60_000;
+/** Reports of edge nodes whose windows are still to go to the history. */
+export const EDGE_REPORTS_WAITING_MAX = 1024;
+/** Characters of what an event of an edge node tells in the node's own words. */
+export const EDGE_EVENT_DETAIL_MAX = 200;
 /** Rules of one port each that stand for one with ranges of ports, for a scrub node that knows no ranges. */
 export const RULE_FORMS_MAX = 16;
 /** Bytes of a rule document that a scrub node takes: all bans that there can be, with all their rules. */

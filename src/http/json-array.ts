@@ -14,6 +14,12 @@ export class JsonArray {
     if (this.#chunk.length === CHUNK_ELEMENTS) this.#write();
   }
 
+  /** An element that is JSON already: one that is long, or must stay as it is. */
+  addText(element: string): void {
+    if (this.#chunk.length > 0) this.#write();
+    this.#push(element);
+  }
+
   /** With its brackets. Nothing can be added after. */
   parts(): readonly Uint8Array<ArrayBuffer>[] {
     if (this.#chunk.length > 0) this.#write();
@@ -21,8 +27,11 @@ export class JsonArray {
   }
 
   #write(): void {
-    const elements = JSON.stringify(this.#chunk).slice(1, -1);
-    this.#parts.push(utf8.encode(this.#parts.length === 1 ? elements : `,${elements}`));
+    this.#push(JSON.stringify(this.#chunk).slice(1, -1));
     this.#chunk = [];
+  }
+
+  #push(elements: string): void {
+    this.#parts.push(utf8.encode(this.#parts.length === 1 ? elements : `,${elements}`));
   }
 }

@@ -158,12 +158,13 @@ export class HistoryStore {
     void this.#queues.traffic.push(snapshot);
   }
 
-  recordEdgeWindow(window: EdgeWindow): void {
-    void this.#queues.edge_windows.push(window);
+  /** Resolves when it is kept, or lost. */
+  recordEdgeWindow(window: EdgeWindow): Promise<WriteOutcome> {
+    return this.#queues.edge_windows.push(window);
   }
 
-  recordEdgeEvent(event: EdgeEvent): void {
-    void this.#queues.edge_events.push({ id: randomUUIDv7(), record: event });
+  recordEdgeEvent(event: EdgeEvent): Promise<WriteOutcome> {
+    return this.#queues.edge_events.push({ id: randomUUIDv7(), record: event });
   }
 
   /** Rejects with a StorageFault, at the latest after HISTORY_QUESTION_MS. */

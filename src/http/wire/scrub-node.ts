@@ -1,9 +1,8 @@
 /** What a scrub node reports of itself, and the inventory of them all (interface 2.10; choices, section 3). */
 import { type Static, Type } from "@sinclair/typebox";
-import { REPORT_DEPTH_MAX } from "../../limits.ts";
 import type { ScrubNodeView, ScrubReport } from "../../scrub/scrub-nodes.ts";
-import { type FieldCheck, fieldCheck } from "../fields.ts";
 import { omitNulls } from "./omit-nulls.ts";
+import { reportCheck } from "./report-check.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
 
 const closed = { additionalProperties: false } as const;
@@ -24,33 +23,10 @@ export const ScrubReportWire = Type.Object({
 });
 export type ScrubReportWire = Static<typeof ScrubReportWire>;
 
-const fields = fieldCheck(ScrubReportWire);
-
-/** Nested without end it could be taken, but not be given back. */
-export const scrubReportCheck: FieldCheck<ScrubReportWire> = {
-  schema: fields.schema,
-  check: (value) =>
-    isNestedDeeper(value, REPORT_DEPTH_MAX)
-      ? { kind: "invalid_body", detail: `nested deeper than ${REPORT_DEPTH_MAX} levels` }
-      : fields.check(value),
-};
+export const scrubReportCheck = reportCheck(ScrubReportWire);
 
 export function scrubReportOf(wire: ScrubReportWire): ScrubReport {
   return { wire, loadMbps: wire.load_mbps ?? null, capabilities: wire.capabilities ?? [] };
-}
-
-/** Level by level, since the call stack is not endless either. */
-function isNestedDeeper(value: unknown, levels: number): boolean {
-  let containers: object[] = [value].filter(isContainer);
-  for (let level = 1; containers.length > 0; level++) {
-    if (level > levels) return true;
-    containers = containers.flatMap((container): unknown[] => Object.values(container)).filter(isContainer);
-  }
-  return false;
-}
-
-function isContainer(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
 }
 
 const ScrubNodeWire = Type.Object(

@@ -1,0 +1,194 @@
+/**
+ * What the alive edge nodes say of a zone, in one row (interface 2.14; choices, section 6, fleet status): sums, unions and
+ * names of nodes. A pure function of the reports; windows of different nodes are not aligned.
+ */
+import type { IpAddress } from "../net/address.ts";
+import type { EDGE_COUNTERS, TellingState } from "./edge-history.ts";
+import type { CertClaim, ClaimedSource, EdgeReport, ZoneClaim } from "./report.ts";
+import type { Zone } from "./zone.ts";
+import type { ChallengeOverride } from "./zone-documents.ts";
+
+/** Added up over nodes in a status; the statuses of answers are the history's alone. */
+export const FLEET_COUNTERS = [
+  "requests",
+  "decided",
+  "denied",
+  "challenged",
+  "cleared",
+  "would_deny",
+  "would_challenge",
+] as const satisfies readonly (typeof EDGE_COUNTERS)[number][];
+export type FleetCounts = Readonly<Record<(typeof FLEET_COUNTERS)[number], number>>;
+
+/** The fleet at one moment. */
+export interface Fleet {
+  readonly alive: ReadonlySet<string>;
+  /** Last reports of alive nodes, by node. */
+  readonly reports: ReadonlyMap<string, EdgeReport>;
+}
+
+export interface FleetTotals {
+  readonly alive: number;
+  readonly reporting: number;
+  /** What reports did not hold, of all zones. */
+  readonly zonesCut: number;
+  readonly certsCut: number;
+}
+
+export type FleetRow =
+  | ZoneStatus
+  /** A lever on a zone that the file has no more. */
+  | { readonly kind: "removed"; readonly name: string; readonly override: ChallengeOverride };
+
+export interface ZoneStatus {
+  readonly kind: "zone";
+  readonly zone: Zone;
+  /** What all nodes apply, or `mixed`; null: none says so. */
+  readonly challenge: string | null;
+  /** Alive ones whose last report names the zone. */
+  readonly nodes: number;
+  readonly rps: number;
+  readonly counts: FleetCounts;
+  /** Names of nodes, in the configuration's order; so everywhere. */
+  readonly watchOnly: readonly string[];
+  readonly rungWatchOnly: readonly string[];
+  readonly challengeActive: readonly NodeChallenge[];
+  readonly override: ChallengeOverride | null;
+  /** Busiest first. */
+  readonly wouldBe: readonly WouldBeSource[];
+  /** How many of these the nodes did not tell of. */
+  readonly wouldBeCut: number;
+  readonly isWouldBePartial: boolean;
+  readonly certs: readonly NodeCert[];
+  /** Configured nodes that serve it, and alive ones of these. */
+  readonly placed: number;
+  readonly placedAlive: number;
+  readonly h3: { readonly serving: number; readonly unsupported: number; readonly requests: number };
+}
+
+export interface NodeChallenge {
+  readonly node: string;
+  readonly reason: string | null;
+  /** Wall clock, ms. */
+  readonly untilMs: number | null;
+  readonly isDryRun: boolean;
+}
+
+export interface NodeCert extends CertClaim {
+  readonly node: string;
+}
+
+export type WouldBeState = Extract<TellingState, "would-deny" | "would-challenge">;
+
+export interface WouldBeSource {
+  readonly source: IpAddress;
+  /** The strongest of all nodes. */
+  readonly state: WouldBeState;
+  readonly requests: number;
+  readonly nodes: readonly string[];
+}
+
+export function fleetTotals({ alive, reports }: Fleet): FleetTotals {
+  let [zonesCut, certsCut] = [0, 0];
+  for (const { cut } of reports.values()) {
+    zonesCut += cut.zones;
+    certsCut += cut.certs;
+  }
+  return { alive: alive.size, reporting: reports.size, zonesCut, certsCut };
+}
+
+/** @param placed nodes that serve the zone, in the configuration's order. */
+export function zoneStatus(
+  zone: Zone,
+  placed: readonly string[],
+  { alive, reports }: Fleet,
+  override: ChallengeOverride | null,
+): ZoneStatus {
+  const merged = new MergedClaims(zone.name);
+  let placedAlive = 0;
+  for (const node of placed) {
+    if (!alive.has(node)) continue;
+    placedAlive++;
+    const report = reports.get(node);
+    if (report !== undefined) merged.add(node, report);
+  }
+  return { kind: "zone", zone, override, placed: placed.length, placedAlive, ...merged.result() };
+}
+
+type Merged = Omit<ZoneStatus, "kind" | "zone" | "override" | "placed" | "placedAlive">;
+
+class MergedClaims {
+  readonly #zone: string;
+  readonly #challenges = new Set<string>();
+  readonly #counts = Object.fromEntries(FLEET_COUNTERS.map((name) => [name, 0])) as Record<keyof FleetCounts, number>;
+  readonly #watchOnly: string[] = [];
+  readonly #rungWatchOnly: string[] = [];
+  readonly #challengeActive: NodeChallenge[] = [];
+  readonly #certs: NodeCert[] = [];
+  readonly #wouldBe = new Map<IpAddress, { state: WouldBeState; requests: number; nodes: string[] }>();
+  readonly #h3 = { serving: 0, unsupported: 0, requests: 0 };
+  #nodes = 0;
+  #rps = 0;
+  #wouldBeCut = 0;
+  #isPartial = false;
+
+  constructor(zone: string) {
+    this.#zone = zone;
+  }
+
+  add(node: string, report: EdgeReport): void {
+    for (const cert of report.certs.get(this.#zone) ?? []) this.#certs.push({ node, ...cert });
+    if (report.h3.serving.has(this.#zone)) this.#h3.serving++;
+    if (report.h3.unsupported.has(this.#zone)) this.#h3.unsupported++;
+    const claim = report.zones.get(this.#zone);
+    if (claim !== undefined) this.#addClaim(node, claim, report.cut.isAnyZoneAffected);
+    // The zone may be one of those that were cut, with its sources.
+    else if (report.cut.zones > 0) this.#isPartial = true;
+  }
+
+  result(): Merged {
+    const [first = null] = this.#challenges;
+    const wouldBe = [...this.#wouldBe].map(([source, merged]) => ({ source, ...merged }));
+    wouldBe.sort((a, b) => b.requests - a.requests || (a.source < b.source ? -1 : 1));
+    return {
+      challenge: this.#challenges.size > 1 ? "mixed" : first,
+      nodes: this.#nodes,
+      rps: this.#rps,
+      counts: this.#counts,
+      watchOnly: this.#watchOnly,
+      rungWatchOnly: this.#rungWatchOnly,
+      challengeActive: this.#challengeActive,
+      wouldBe,
+      wouldBeCut: this.#wouldBeCut,
+      isWouldBePartial: this.#isPartial || this.#wouldBeCut > 0,
+      certs: this.#certs,
+      h3: this.#h3,
+    };
+  }
+
+  #addClaim(node: string, claim: ZoneClaim, mayLackSources: boolean): void {
+    this.#nodes++;
+    this.#rps += claim.rps;
+    for (const name of FLEET_COUNTERS) this.#counts[name] += claim.counts[name];
+    this.#h3.requests += claim.counts.h3_requests;
+    if (claim.challenge !== null) this.#challenges.add(claim.challenge);
+    if (claim.isWatchOnly) this.#watchOnly.push(node);
+    if (claim.isRungWatchOnly) this.#rungWatchOnly.push(node);
+    if (claim.challengeActive !== null) this.#challengeActive.push({ node, ...claim.challengeActive });
+    this.#wouldBeCut += claim.sourcesCut;
+    if (mayLackSources) this.#isPartial = true;
+    for (const source of claim.sources) this.#addSource(node, source);
+  }
+
+  #addSource(node: string, { source, state, requests }: ClaimedSource): void {
+    if (state !== "would-deny" && state !== "would-challenge") return;
+    const known = this.#wouldBe.get(source);
+    if (known === undefined) {
+      this.#wouldBe.set(source, { state, requests, nodes: [node] });
+      return;
+    }
+    known.requests += requests;
+    known.nodes.push(node);
+    if (state === "would-deny") known.state = state;
+  }
+}

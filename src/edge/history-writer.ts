@@ -1,0 +1,154 @@
+/**
+ * Brings what nodes report to the history: windows with their telling sources, and changes as events (interface 4.6,
+ * section 6). After the answer and in slices, no faster than the history takes it; what is too much is counted and left
+ * out of the history, not of the status.
+ */
+import { EDGE_REPORTS_WAITING_MAX, HISTORY_QUEUES_MAX } from "../limits.ts";
+import type { EdgeEvent, EdgeWindow } from "./edge-history.ts";
+import type { StoredEdgeReport } from "./edge-reports.ts";
+import type { EdgeReport } from "./report.ts";
+import { type KnownNode, nextKnown } from "./report-changes.ts";
+import { reportWindows } from "./report-windows.ts";
+
+/** Resolve when a record is kept, or lost: then there is room for another. Never reject. */
+export interface EdgeHistoryStore {
+  recordEdgeWindow(window: EdgeWindow): Promise<unknown>;
+  recordEdgeEvent(event: EdgeEvent): Promise<unknown>;
+}
+
+export interface HistoryWriterOptions {
+  readonly store: EdgeHistoryStore;
+  readonly serves: (node: string, zone: string) => boolean;
+  readonly nextTurn: () => Promise<void>;
+  readonly observer: HistoryWriterObserver;
+}
+
+export interface HistoryWriterObserver {
+  /** Windows were kept by the service's time. */
+  clockSkewed(node: string): void;
+  /** Reports were left out: the history is behind. */
+  leftOut(reports: number): void;
+  /** A fault of ours: a report was left out. */
+  failed(cause: unknown): void;
+}
+
+interface Reported {
+  readonly node: string;
+  readonly stored: StoredEdgeReport;
+}
+
+interface NodeBefore {
+  readonly known: KnownNode;
+  readonly report: EdgeReport;
+}
+
+export class HistoryWriter {
+  readonly #options: HistoryWriterOptions;
+  readonly #before = new Map<string, NodeBefore>();
+  readonly #windows = new Room(HISTORY_QUEUES_MAX.edge_windows);
+  readonly #events = new Room(HISTORY_QUEUES_MAX.edge_events);
+  #waiting: Reported[] = [];
+  #isPumping = false;
+  #isStopped = false;
+
+  constructor(options: HistoryWriterOptions) {
+    this.#options = options;
+  }
+
+  /** Returns at once. */
+  reported(node: string, stored: StoredEdgeReport): void {
+    if (this.#waiting.length >= EDGE_REPORTS_WAITING_MAX) {
+      this.#options.observer.leftOut(1);
+      return;
+    }
+    this.#waiting.push({ node, stored });
+    if (!this.#isPumping) void this.#pump();
+  }
+
+  /** Of a node as a whole. */
+  nodeChanged(event: Omit<EdgeEvent, "zone">): void {
+    void this.#options.store.recordEdgeEvent({ ...event, zone: null });
+  }
+
+  /** Nodes that are there no more: if they come back, their first report is a silent one again. */
+  forget(has: (node: string) => boolean): void {
+    for (const node of this.#before.keys()) if (!has(node)) this.#before.delete(node);
+  }
+
+  /** Hands over all that waits, whether there is room for it or not. */
+  stop(): void {
+    this.#isStopped = true;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const reported of waiting) this.#record(reported);
+  }
+
+  async #pump(): Promise<void> {
+    this.#isPumping = true;
+    const { nextTurn } = this.#options;
+    // The answer to the report goes out first.
+    await nextTurn();
+    for (;;) {
+      await this.#windows.wait();
+      await this.#events.wait();
+      const reported = this.#waiting.shift();
+      if (reported === undefined || this.#isStopped) break;
+      this.#record(reported);
+      await nextTurn();
+    }
+    this.#isPumping = false;
+  }
+
+  #record({ node, stored }: Reported): void {
+    const { store, serves: nodeServes, observer } = this.#options;
+    const { report, reportedAt } = stored;
+    const serves = (zone: string) => nodeServes(node, zone);
+    try {
+      const before = this.#before.get(node) ?? null;
+      const nowMs = Math.trunc(reportedAt);
+      const { windows, isClockSkewed } = reportWindows({
+        node,
+        report,
+        previous: before?.report ?? null,
+        nowMs,
+        serves,
+      });
+      const { known, changes } = nextKnown(before?.known ?? null, { report, serves, isClockSkewed });
+      this.#before.set(node, { known, report });
+      if (isClockSkewed) observer.clockSkewed(node);
+      for (const window of windows) this.#windows.take(store.recordEdgeWindow(window));
+      for (const change of changes) this.#events.take(store.recordEdgeEvent({ atMs: nowMs, node, ...change }));
+    } catch (cause) {
+      observer.failed(cause);
+    }
+  }
+}
+
+/** Of the records that were handed over: there is room while half of the history's queue is free. */
+class Room {
+  readonly #least: number;
+  #underWay = 0;
+  #wake: (() => void) | null = null;
+
+  constructor(bound: number) {
+    this.#least = bound / 2;
+  }
+
+  take(record: Promise<unknown>): void {
+    this.#underWay++;
+    void record.then(() => {
+      this.#underWay--;
+      if (this.#underWay < this.#least) this.#wake?.();
+    });
+  }
+
+  wait(): Promise<void> {
+    if (this.#underWay < this.#least) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#wake = () => {
+        this.#wake = null;
+        resolve();
+      };
+    });
+  }
+}

@@ -1,0 +1,46 @@
+/**
+ * The windows of a report as the history keeps them (interface 2.15): of the zones that the node serves, at times that the
+ * service holds for possible.
+ */
+import { EDGE_CLOCK_AHEAD_MS, EDGE_CLOCK_BEHIND_MS } from "../limits.ts";
+import type { EdgeWindow } from "./edge-history.ts";
+import type { EdgeReport, ZoneClaim } from "./report.ts";
+
+export interface WindowsOptions {
+  readonly node: string;
+  readonly report: EdgeReport;
+  /** The one before; null: none since the start. */
+  readonly previous: EdgeReport | null;
+  /** When the report came; wall clock, ms. */
+  readonly nowMs: number;
+  readonly serves: (zone: string) => boolean;
+}
+
+export interface ReportWindows {
+  readonly windows: readonly EdgeWindow[];
+  /** The service's own time had to be taken for one of them at least. */
+  readonly isClockSkewed: boolean;
+}
+
+export function reportWindows({ node, report, previous, nowMs, serves }: WindowsOptions): ReportWindows {
+  const windows: EdgeWindow[] = [];
+  let isClockSkewed = false;
+  for (const [zone, claim] of report.zones) {
+    const { atMs, seconds, counts, sources } = claim;
+    if (atMs === null || seconds === 0 || !serves(zone)) continue;
+    const isSkewed = !isPossible(atMs, nowMs);
+    if (isSkewed) isClockSkewed = true;
+    // What is sent again takes the place of what it was, but for those whose own time is not their key.
+    if (isSkewed && isSentAgain(claim, previous?.zones.get(zone))) continue;
+    windows.push({ node, zone, atMs: isSkewed ? nowMs : atMs, seconds, counts, sources });
+  }
+  return { windows, isClockSkewed };
+}
+
+function isPossible(atMs: number, nowMs: number): boolean {
+  return atMs >= nowMs - EDGE_CLOCK_BEHIND_MS && atMs <= nowMs + EDGE_CLOCK_AHEAD_MS;
+}
+
+function isSentAgain(claim: ZoneClaim, previous: ZoneClaim | undefined): boolean {
+  return claim.atMs === previous?.atMs;
+}
