@@ -41,6 +41,11 @@ export interface ClearanceOptions {
   readonly onUnsaved: (cause: unknown) => void;
 }
 
+interface DayKeys {
+  readonly day: number;
+  readonly keysOf: KeysOf;
+}
+
 export type KeysOf = (zone: Pick<Zone, "name">) => readonly ClearanceKey[];
 
 /** The moment after `nowMs` at which the keys turn: midnight, UTC. */
@@ -51,7 +56,9 @@ export function nextTurnMs(nowMs: number): number {
 export class ClearanceKeys {
   readonly #options: ClearanceOptions;
   #masters: readonly ClearanceMaster[];
-  #today: { readonly day: number; readonly keysOf: KeysOf };
+  #today: DayKeys;
+  /** Derived ahead; null: not yet. */
+  #tomorrow: DayKeys | null = null;
   /** When it was last tried to save what is not; null: all is. */
   #unsavedSinceMs: number | null = null;
 
@@ -70,8 +77,15 @@ export class ClearanceKeys {
     const day = dayOf(nowMs);
     const masters = this.#completed(day);
     if (masters !== this.#masters || this.#isToBeSavedAgain(nowMs)) this.#keep(masters, nowMs);
-    if (day !== this.#today.day) this.#today = this.#keysOfDay(day);
+    if (day !== this.#today.day) this.#today = this.#tomorrow?.day === day ? this.#tomorrow : this.#keysOfDay(day);
     return this.#today.keysOf;
+  }
+
+  /** Those of the next midnight on, so that they can be derived before; nobody is told of them until then. */
+  ahead(nowMs: number): KeysOf {
+    const day = dayOf(nowMs) + 1;
+    if (this.#tomorrow?.day !== day) this.#tomorrow = this.#keysOfDay(day);
+    return this.#tomorrow.keysOf;
   }
 
   /** With tomorrow's, so that midnight does not hang on the disk. What is missing is made, what is farthest goes. */
@@ -100,7 +114,7 @@ export class ClearanceKeys {
     }
   }
 
-  #keysOfDay(day: number): { readonly day: number; readonly keysOf: KeysOf } {
+  #keysOfDay(day: number): DayKeys {
     const made = new WeakMap<object, readonly ClearanceKey[]>();
     const masters = this.#masters.filter((master) => master.day === day - 1 || master.day === day);
     const keysOf: KeysOf = (zone) => {

@@ -29,7 +29,7 @@ export interface EdgeNodeView {
   readonly zonesPlaced: number;
 }
 
-interface EdgeNode {
+export interface EdgeNode {
   readonly name: string;
   readonly scope: readonly string[];
 }
@@ -39,6 +39,8 @@ export class EdgeNodes {
   readonly #presence = new NodePresence();
   /** By node. */
   readonly #lastTokens = new Map<string, string>();
+  #nodeList: readonly EdgeNode[] = [];
+  #zoneList: readonly Zone[] = [];
   #nodes: ReadonlyMap<string, EdgeNode> = new Map();
   #zones: ReadonlyMap<string, Zone> = new Map();
   #placement = new Placement([], []);
@@ -53,6 +55,8 @@ export class EdgeNodes {
   reconfigure(config: EdgeConfig | null): void {
     const nodes = (config?.nodes ?? []).map(edgeNode);
     const zones = config?.zones ?? [];
+    this.#nodeList = nodes;
+    this.#zoneList = zones;
     this.#nodes = new Map(nodes.map((node) => [node.name, node]));
     this.#zones = new Map(zones.map((zone) => [zone.name, zone]));
     this.#placement = new Placement(nodes, zones);
@@ -74,8 +78,8 @@ export class EdgeNodes {
   }
 
   /** In the order of the configuration. */
-  nodes(): Iterable<EdgeNode> {
-    return this.#nodes.values();
+  nodes(): readonly EdgeNode[] {
+    return this.#nodeList;
   }
 
   /** Empty for a node that is not there. */
@@ -84,8 +88,8 @@ export class EdgeNodes {
   }
 
   /** By name, each once. */
-  zones(): Iterable<Zone> {
-    return this.#zones.values();
+  zones(): readonly Zone[] {
+    return this.#zoneList;
   }
 
   zone(name: string): Zone | null {

@@ -2,6 +2,7 @@
  * The zone document (interface 2.11): what an edge node is told of its zones. Its bytes are a function of what is told and
  * nothing else, and are made once for all nodes that are told the same.
  */
+import { ZONE_DOCUMENT_BYTES_KEPT } from "../limits.ts";
 import { type ClearanceKey, type KeysOf, nextTurnMs } from "./clearance-keys.ts";
 import { isPlaced } from "./placement.ts";
 import { ALT_SVC_MAX_AGE_SECONDS, type ChallengeOptions, type Zone, type ZonePolicy, type ZoneTls } from "./zone.ts";
@@ -50,6 +51,12 @@ export interface ZoneDocument {
   readonly body: Blob;
 }
 
+/** What the documents of all scopes hold in memory. */
+export interface DocumentsReading {
+  readonly documents: number;
+  readonly bytesKept: number;
+}
+
 interface ZoneText {
   readonly keys: readonly ClearanceKey[];
   readonly override: ChallengeOverride | null;
@@ -61,7 +68,13 @@ export class ZoneDocuments {
   #nowMs: number;
   readonly #texts = new WeakMap<Zone, ZoneText>();
   /** By the labels of a scope that any zone has: other labels make no difference. */
-  readonly #documents = new Map<string, ZoneDocument>();
+  readonly #documents = new Map<string, KeptDocument>();
+  /** Those with a body in memory, oldest first. */
+  readonly #kept = new Set<KeptDocument>();
+  #bytesKept = 0;
+  /** Of the zones; null: not looked for yet. */
+  #labels: ReadonlySet<string> | null = null;
+  #keyOfScope = new WeakMap<readonly string[], string>();
 
   constructor(state: ZoneState, nowMs: number) {
     this.#state = state;
@@ -85,6 +98,14 @@ export class ZoneDocuments {
     this.#state = state;
     this.#nowMs = nowMs;
     this.#documents.clear();
+    this.#kept.clear();
+    this.#bytesKept = 0;
+    this.#labels = null;
+    this.#keyOfScope = new WeakMap();
+  }
+
+  reading(): DocumentsReading {
+    return { documents: this.#documents.size, bytesKept: this.#bytesKept };
   }
 
   /** When to refresh at the latest: the keys turn, or something lapses. */
@@ -98,39 +119,56 @@ export class ZoneDocuments {
     return next;
   }
 
-  /** @param scope the node's; `all`: every zone. */
+  /** @param scope the node's, best the same array each time; `all`: every zone. */
   of(scope: readonly string[] | "all"): ZoneDocument {
-    const key = scope === "all" ? "all" : this.#labelsIn(scope);
+    const key = scope === "all" ? "all" : this.#keyOf(scope);
     const known = this.#documents.get(key);
     if (known !== undefined) return known;
-    const zones = scope === "all" ? this.#state.zones : this.#state.zones.filter((zone) => isPlaced(zone, scope));
-    const document = this.#written([...zones].sort((a, b) => order(a.name, b.name)));
+    const [state, nowMs] = [this.#state, this.#nowMs];
+    const placed = scope === "all" ? state.zones : state.zones.filter((zone) => isPlaced(zone, scope));
+    const document = new KeptDocument(() => this.#written(placed, state, nowMs));
     this.#documents.set(key, document);
+    this.#keep(document);
     return document;
   }
 
-  #labelsIn(scope: readonly string[]): string {
-    const labels = new Set(this.#state.zones.flatMap(({ hostgroup }) => hostgroup ?? []));
-    return JSON.stringify([...new Set(scope)].filter((label) => labels.has(label)).sort());
+  #keep(document: KeptDocument): void {
+    this.#kept.add(document);
+    this.#bytesKept += document.bytes;
+    for (const oldest of this.#kept) {
+      if (this.#bytesKept <= ZONE_DOCUMENT_BYTES_KEPT || oldest === document) return;
+      oldest.drop();
+      this.#kept.delete(oldest);
+      this.#bytesKept -= oldest.bytes;
+    }
   }
 
-  #written(zones: readonly Zone[]): ZoneDocument {
+  #keyOf(scope: readonly string[]): string {
+    const known = this.#keyOfScope.get(scope);
+    if (known !== undefined) return known;
+    this.#labels ??= new Set(this.#state.zones.flatMap(({ hostgroup }) => hostgroup ?? []));
+    const labels = this.#labels;
+    const key = JSON.stringify([...new Set(scope)].filter((label) => labels.has(label)).sort());
+    this.#keyOfScope.set(scope, key);
+    return key;
+  }
+
+  #written(placed: readonly Zone[], state: ZoneState, nowMs: number): string {
+    const zones = [...placed].sort((a, b) => order(a.name, b.name));
     const names = new Set(zones.map(({ name }) => name));
     const isTold = ({ zone, expiresAtMs }: { readonly zone: string; readonly expiresAtMs: number }) =>
-      names.has(zone) && expiresAtMs > this.#nowMs;
-    const challenges = this.#state.challenges
+      names.has(zone) && expiresAtMs > nowMs;
+    const challenges = state.challenges
       .filter(isTold)
       .sort((a, b) => order(a.zone, b.zone) || order(a.token, b.token))
       .map(challengeWire);
-    const grants = this.#state.grants
+    const grants = state.grants
       .filter(isTold)
       .sort((a, b) => order(a.zone, b.zone) || order(a.node, b.node))
       .map(grantWire);
-    const texts = zones.map((zone) => this.#textOf(zone, this.#state, this.#nowMs));
+    const texts = zones.map((zone) => this.#textOf(zone, state, nowMs));
     const lists = `"acme_challenges":${JSON.stringify(challenges)},"issuance_grants":${JSON.stringify(grants)}`;
-    const json = `{"version":${VERSION},"zones":[${texts.join(",")}],${lists}}`;
-    const hash = new Bun.CryptoHasher("sha256").update(json).digest("base64url");
-    return { etag: `"${hash}"`, body: new Blob([json]) };
+    return `{"version":${VERSION},"zones":[${texts.join(",")}],${lists}}`;
   }
 
   #textOf(zone: Zone, { keysOf, overrides }: ZoneState, nowMs: number): string {
@@ -142,6 +180,30 @@ export class ZoneDocuments {
     const text = JSON.stringify(zoneWire(zone, keys, override));
     this.#texts.set(zone, { keys, override, text });
     return text;
+  }
+}
+
+/** Its tag is there for good, since every poll asks for it; its body until others need the room. */
+class KeptDocument implements ZoneDocument {
+  readonly etag: string;
+  readonly bytes: number;
+  readonly #write: () => string;
+  #body: Blob | null;
+
+  constructor(write: () => string) {
+    const json = write();
+    this.etag = `"${new Bun.CryptoHasher("sha256").update(json).digest("base64url")}"`;
+    this.#body = new Blob([json]);
+    this.bytes = this.#body.size;
+    this.#write = write;
+  }
+
+  get body(): Blob {
+    return this.#body ?? new Blob([this.#write()]);
+  }
+
+  drop(): void {
+    this.#body = null;
   }
 }
 

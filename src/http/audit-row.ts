@@ -17,7 +17,12 @@ export interface EndedCall<Fields> {
 }
 
 /** Refusals that say nothing of the action: it was not even looked at. */
-const UNAUDITED: ReadonlySet<Refusal["kind"]> = new Set(["no_valid_token", "other_node", "wrong_media_type"]);
+const UNAUDITED: ReadonlySet<Refusal["kind"]> = new Set([
+  "no_valid_token",
+  "other_node",
+  "wrong_media_type",
+  "foreign_lever",
+]);
 
 /** null: such an end leaves no row. */
 export function auditRow<Fields>({ rule, call, fields, ended, wallMs, dryRun }: EndedCall<Fields>): AuditEvent | null {

@@ -1,5 +1,7 @@
 /** Every expected no of the interface, its status and its text, in one table (interface, section 7; choices, 3). */
-import { VICTIMS_PER_SOURCE } from "../limits.ts";
+import type { ChallengeRefusal } from "../edge/acme-issuance.ts";
+import type { LeverRefusal } from "../edge/levers.ts";
+import { LEVERS_MAX, LIVE_CHALLENGES_MAX, VICTIMS_PER_SOURCE } from "../limits.ts";
 import type { BlockRefusal } from "../sourceblock/admission.ts";
 import { jsonAnswer } from "./answer.ts";
 
@@ -30,6 +32,16 @@ export type Refusal =
   /** By its id: there is none, or it is another tenant's. */
   | { readonly kind: "unknown_attack" }
   | { readonly kind: "unknown_scrub_node" }
+  | { readonly kind: "unknown_edge_node" }
+  | { readonly kind: "unknown_zone" }
+  /** What is read of a zone that is not the tenant's, whether there is such a zone or not. */
+  | { readonly kind: "foreign_zone" }
+  /** Another tenant's, nobody's or none at all: for the one who asks as unknown as that. */
+  | { readonly kind: "foreign_lever" }
+  /** On an open API nobody can prove to be a node. */
+  | { readonly kind: "node_needs_token" }
+  | { readonly kind: "lever_refused"; readonly refusal: LeverRefusal }
+  | { readonly kind: "challenge_refused"; readonly refusal: ChallengeRefusal }
   | { readonly kind: "invalid_config"; readonly problems: readonly string[] }
   /** The world failed the service; the message suits a caller's eyes. */
   | { readonly kind: "fault"; readonly message: string }
@@ -55,6 +67,24 @@ const BLOCK_REFUSALS: Readonly<Record<BlockRefusal, string>> = {
   source_in_networks: "source is inside the protected networks",
   too_many_victims: `source already holds ${VICTIMS_PER_SOURCE} victims: unblock one of them`,
   no_slots: "no policy slots left: unblock others, or raise dataplane.limits.max_dynamic_rules",
+};
+
+const LEVER_REFUSALS: Readonly<Record<LeverRefusal, string>> = {
+  mode_none: "the zone's policy.mode is none: its requests are not decided, there is nothing to challenge",
+  too_many_levers: `${LEVERS_MAX} levers are set: clear one of them`,
+};
+
+/** A challenge lapses ten minutes after it was published; sooner there may be room again. */
+const CHALLENGE_RETRY_SECONDS = 60;
+
+const CHALLENGE_REFUSALS: Readonly<Record<ChallengeRefusal, Description>> = {
+  no_slot: { status: 409, error: "this node does not hold the zone's slot: request it first" },
+  other_key_authorization: { status: 409, error: "the live challenge of this token has another key authorization" },
+  too_many_challenges: {
+    status: 429,
+    error: `this node has ${LIVE_CHALLENGES_MAX} live challenges`,
+    retryAfterSeconds: CHALLENGE_RETRY_SECONDS,
+  },
 };
 
 /** A caller's own words are given back up to this length. */
@@ -113,6 +143,19 @@ export function describeRefusal(refusal: Refusal): Description {
       return { status: 404, error: "unknown attack" };
     case "unknown_scrub_node":
       return { status: 404, error: "unknown scrubbing node" };
+    case "unknown_edge_node":
+      return { status: 404, error: "unknown edge node" };
+    case "unknown_zone":
+    case "foreign_lever":
+      return { status: 404, error: "unknown zone" };
+    case "foreign_zone":
+      return { status: 403, error: "zone is outside your tenant" };
+    case "node_needs_token":
+      return { status: 401, error: "node identity needs an API token" };
+    case "lever_refused":
+      return { status: 409, error: LEVER_REFUSALS[refusal.refusal] };
+    case "challenge_refused":
+      return CHALLENGE_REFUSALS[refusal.refusal];
     case "invalid_config":
       return { status: 400, error: problemText(refusal.problems) };
     case "fault":

@@ -9,6 +9,10 @@ export interface RequestReading {
   readonly seconds: number;
 }
 
+/** Channels on which a tenant may ask for a zone that is not its own. */
+export const ZONE_ROUTES = ["edge_history", "edge_lever"] as const;
+export type ZoneRoute = (typeof ZONE_ROUTES)[number];
+
 const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 const REQUEST_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 35];
 
@@ -17,6 +21,7 @@ export class ApiMetrics {
   readonly #seconds: Histogram<"route">;
   readonly #faults: Counter<"route">;
   readonly #bindingsRefused: Counter<"route">;
+  readonly #zonesRefused: Counter<"route">;
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -45,6 +50,13 @@ export class ApiMetrics {
       labelNames: ["route"],
       registers,
     });
+    this.#zonesRefused = new Counter({
+      name: "svc_api_zone_refused_total",
+      help: "Requests of tokens with a tenant for a zone that is not the tenant's.",
+      labelNames: ["route"],
+      registers,
+    });
+    for (const route of ZONE_ROUTES) this.#zonesRefused.inc({ route }, 0);
   }
 
   answered({ route, method, status, seconds }: RequestReading): void {
@@ -55,6 +67,10 @@ export class ApiMetrics {
 
   bindingRefused(route: string): void {
     this.#bindingsRefused.inc({ route });
+  }
+
+  zoneRefused(route: ZoneRoute): void {
+    this.#zonesRefused.inc({ route });
   }
 
   failed(route: string): void {

@@ -8,6 +8,7 @@ import { BaselineMetrics } from "./baseline-metrics.ts";
 import { CaptureMetrics } from "./capture-metrics.ts";
 import { DataplaneMetrics } from "./dataplane-metrics.ts";
 import { DetectionMetrics } from "./detection-metrics.ts";
+import { EdgeMetrics } from "./edge-metrics.ts";
 import { EventMetrics } from "./event-metrics.ts";
 import { HoldMetrics } from "./hold-metrics.ts";
 import { MitigationMetrics } from "./mitigation-metrics.ts";
@@ -28,6 +29,7 @@ export class Metrics {
   readonly storage: StorageMetrics;
   readonly sourceBlocks: SourceBlockMetrics;
   readonly scrub: ScrubMetrics;
+  readonly edge: EdgeMetrics;
   readonly dataplane: DataplaneMetrics;
   readonly #registry = new Registry();
   readonly #readings: (() => void)[] = [];
@@ -50,6 +52,7 @@ export class Metrics {
     this.storage = new StorageMetrics(this.#registry);
     this.sourceBlocks = new SourceBlockMetrics(this.#registry);
     this.scrub = new ScrubMetrics(this.#registry);
+    this.edge = new EdgeMetrics(this.#registry);
     this.dataplane = new DataplaneMetrics(this.#registry);
   }
 

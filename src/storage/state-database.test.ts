@@ -50,6 +50,19 @@ test("a source block comes back by its pair, as it was saved last, and not when 
   second.close();
 });
 
+test("a lever comes back by its zone, as it was saved last, and not when it was removed", () => {
+  const lever = { zone: "a.example.net", mode: "manual", untilMs: 1, ttlSeconds: 60, reason: "é" } as const;
+  const other = { ...lever, zone: "b.example.net" };
+  const first = new StateDatabase(dir);
+  for (const each of [lever, other, { ...lever, untilMs: 2 }]) first.saveLever(each);
+  first.close();
+  const second = new StateDatabase(dir);
+  expect(second.levers()).toEqual(expect.arrayContaining([{ ...lever, untilMs: 2 }, other]));
+  second.removeLever(other.zone);
+  expect(second.levers()).toEqual([{ ...lever, untilMs: 2 }]);
+  second.close();
+});
+
 test("an attack comes back with its sample", () => {
   const share = { key: "198.51.100.1", packets: 2, bytes: 120 };
   const lists = { topSources: [share], topSourcePorts: [], topDestinationPorts: [], protocols: [share] };
@@ -165,7 +178,7 @@ describe("opening", () => {
     const raw = new Database(join(dir, "state.db"));
     raw.run("PRAGMA user_version = 99");
     raw.close();
-    expect(() => new StateDatabase(dir)).toThrow("has schema version 99, this build knows 4");
+    expect(() => new StateDatabase(dir)).toThrow("has schema version 99, this build knows 5");
   });
 
   test("refuses a folder that cannot be written", () => {
@@ -250,9 +263,12 @@ test("diverted bans of a build before scrub nodes come back as this one keeps th
   for (const record of [ban, { ...diverted, measure: { kind: "divert", route } }]) {
     raw.query("INSERT INTO bans (id, started_at, record) VALUES (?1, 1, ?2)").run(record.id, JSON.stringify(record));
   }
+  raw.run("DROP TABLE levers");
   raw.run("PRAGMA user_version = 3");
   raw.close();
   const state = new StateDatabase(dir);
   expect(state.bans()).toEqual([ban, diverted]);
+  // Of a build before levers.
+  expect(state.levers()).toEqual([]);
   state.close();
 });

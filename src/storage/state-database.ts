@@ -1,23 +1,25 @@
 /**
- * What a restart must not lose: bans, source blocks and attacks in progress, in one SQLite file that one process owns. A
- * call that has returned is on disk (`synchronous=FULL`): kill -9 loses nothing of it.
+ * What a restart must not lose: bans, source blocks, attacks in progress and levers, in one SQLite file that one process
+ * owns. A call that has returned is on disk (`synchronous=FULL`): kill -9 loses nothing of it.
  */
 import { Database } from "bun:sqlite";
 import { mkdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Attack } from "../detection/attack.ts";
+import type { Lever, LeverStore } from "../edge/levers.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { BanStore } from "../mitigation/unsaved-bans.ts";
 import type { Pair, SourceBlock } from "../sourceblock/source-block.ts";
 import type { SourceBlockStore } from "../sourceblock/unsaved-blocks.ts";
 import { attackOfRecord } from "./attack-record.ts";
 import { fileIdentity } from "./sqlite/database-file.ts";
-import { canMigrate, migrate, SCHEMA_VERSION, SOURCE_BLOCKS } from "./state-migrations.ts";
+import { canMigrate, LEVERS, migrate, SCHEMA_VERSION, SOURCE_BLOCKS } from "./state-migrations.ts";
 
 const SCHEMA = `
   CREATE TABLE bans (id TEXT PRIMARY KEY, started_at INTEGER NOT NULL, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE attacks (id TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
   ${SOURCE_BLOCKS}
+  ${LEVERS}
   PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
@@ -26,7 +28,7 @@ export class StateDatabaseError extends Error {
   override readonly name = "StateDatabaseError";
 }
 
-export class StateDatabase implements BanStore, SourceBlockStore {
+export class StateDatabase implements BanStore, SourceBlockStore, LeverStore {
   readonly path: string;
   #db: Database;
   /** Of the open file. */
@@ -94,6 +96,19 @@ export class StateDatabase implements BanStore, SourceBlockStore {
   /** In no order. */
   sourceBlocks(): SourceBlock[] {
     return this.#records("SELECT record FROM source_blocks", (record) => JSON.parse(record) as SourceBlock);
+  }
+
+  saveLever(lever: Lever): void {
+    this.#write("INSERT OR REPLACE INTO levers (zone, record) VALUES (?, ?)", [lever.zone, JSON.stringify(lever)]);
+  }
+
+  removeLever(zone: string): void {
+    this.#write("DELETE FROM levers WHERE zone = ?", [zone]);
+  }
+
+  /** In no order. */
+  levers(): Lever[] {
+    return this.#records("SELECT record FROM levers", (record) => JSON.parse(record) as Lever);
   }
 
   close(): void {

@@ -3,7 +3,7 @@ import type { Database } from "bun:sqlite";
 
 type Json = Record<string, unknown>;
 
-export const SCHEMA_VERSION = 4;
+export const SCHEMA_VERSION = 5;
 
 export const SOURCE_BLOCKS = `
   CREATE TABLE source_blocks (
@@ -11,11 +11,16 @@ export const SOURCE_BLOCKS = `
   ) STRICT, WITHOUT ROWID;
 `;
 
+export const LEVERS = `
+  CREATE TABLE levers (zone TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
+`;
+
 /** The change to the version after the key. Within a transaction of the caller. */
 const MIGRATIONS: Readonly<Record<number, (db: Database) => void>> = {
   1: (db) => rewriteBans(db, escalatingBan),
   2: (db) => db.run(SOURCE_BLOCKS),
   3: (db) => rewriteBans(db, scrubbedBan),
+  4: (db) => db.run(LEVERS),
 };
 
 /** Whether the file can be brought to this build's version. */

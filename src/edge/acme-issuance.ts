@@ -1,0 +1,165 @@
+/**
+ * Who may order a certificate for a zone, and which HTTP-01 challenges (RFC 8555, 8.3) all nodes of a zone are to answer
+ * (interface 4.6). Of this process alone: after a restart nodes ask anew. Times are wall clock, ms.
+ */
+import { CHALLENGE_LIFE_MS, LIVE_CHALLENGES_MAX, SLOT_LEASE_MS, SLOT_RETRY_SECONDS_MAX } from "../limits.ts";
+import { endOf } from "./lapse.ts";
+import type { AcmeChallenge, IssuanceGrant } from "./zone-documents.ts";
+
+export interface AcmeOptions {
+  /** Whether there are such a node and such a zone, and the one serves the other. */
+  readonly serves: (node: string, zone: string) => boolean;
+  /** A slot was given or returned, or a challenge published. */
+  readonly onChange: () => void;
+  readonly observer: AcmeObserver;
+}
+
+/** Told of each call by how it ended. */
+export interface AcmeObserver {
+  slotGranted(node: string, zone: string): void;
+  slotHeld(node: string, zone: string, holder: string): void;
+  /** `zone`: null: all that the node had. */
+  slotReleased(node: string, zone: string | null): void;
+  published(challenge: PublishedChallenge): void;
+  refused(node: string, order: ChallengeOrder, refusal: ChallengeRefusal): void;
+  unknownZone(node: string, zone: string, order: ChallengeOrder | null): void;
+}
+
+export interface ChallengeOrder {
+  readonly zone: string;
+  readonly token: string;
+  readonly keyAuthorization: string;
+}
+
+export interface PublishedChallenge extends AcmeChallenge {
+  readonly node: string;
+}
+
+export const CHALLENGE_REFUSALS = ["no_slot", "other_key_authorization", "too_many_challenges"] as const;
+export type ChallengeRefusal = (typeof CHALLENGE_REFUSALS)[number];
+
+export type SlotAnswer =
+  | { readonly kind: "granted"; readonly expiresAtMs: number }
+  | { readonly kind: "held"; readonly holder: string; readonly retryAfterSeconds: number }
+  | { readonly kind: "unknown_zone" };
+
+export type PublishAnswer =
+  | { readonly kind: "published" }
+  | { readonly kind: "refused"; readonly refusal: ChallengeRefusal }
+  | { readonly kind: "unknown_zone" };
+
+export class AcmeIssuance {
+  readonly #options: AcmeOptions;
+  /** By zone: one at most, so no more than zones. */
+  readonly #grants = new Map<string, IssuanceGrant>();
+  /** By zone and token. */
+  readonly #challenges = new Map<string, PublishedChallenge>();
+
+  constructor(options: AcmeOptions) {
+    this.#options = options;
+  }
+
+  /** Of now, but for what has lapsed since settle(). */
+  get grants(): readonly IssuanceGrant[] {
+    return [...this.#grants.values()];
+  }
+
+  get challenges(): readonly PublishedChallenge[] {
+    return [...this.#challenges.values()];
+  }
+
+  /** The holder gets its lease anew. */
+  requestSlot(node: string, zone: string, nowMs: number): SlotAnswer {
+    const { serves, onChange, observer } = this.#options;
+    if (!serves(node, zone)) {
+      observer.unknownZone(node, zone, null);
+      return { kind: "unknown_zone" };
+    }
+    const grant = this.#grants.get(zone);
+    if (grant !== undefined && grant.node !== node && grant.expiresAtMs > nowMs) {
+      observer.slotHeld(node, zone, grant.node);
+      const leftSeconds = Math.ceil((grant.expiresAtMs - nowMs) / 1000);
+      return {
+        kind: "held",
+        holder: grant.node,
+        // It may be back long before its lease is over.
+        retryAfterSeconds: Math.min(leftSeconds, SLOT_RETRY_SECONDS_MAX),
+      };
+    }
+    const expiresAtMs = nowMs + SLOT_LEASE_MS;
+    this.#grants.set(zone, { zone, node, expiresAtMs });
+    observer.slotGranted(node, zone);
+    onChange();
+    return { kind: "granted", expiresAtMs };
+  }
+
+  /** Touches the node's own alone, whatever zone it names. @param zone null: all that it has. */
+  releaseSlot(node: string, zone: string | null): void {
+    const { onChange, observer } = this.#options;
+    const own = [...this.#grants.values()].filter(
+      (grant) => grant.node === node && (zone === null || grant.zone === zone),
+    );
+    for (const grant of own) this.#grants.delete(grant.zone);
+    observer.slotReleased(node, zone);
+    if (own.length > 0) onChange();
+  }
+
+  /** The same challenge again is told for longer. */
+  publish(node: string, order: ChallengeOrder, nowMs: number): PublishAnswer {
+    const { serves, onChange, observer } = this.#options;
+    if (!serves(node, order.zone)) {
+      observer.unknownZone(node, order.zone, order);
+      return { kind: "unknown_zone" };
+    }
+    const refusal = this.#refusalOf(node, order, nowMs);
+    if (refusal !== null) {
+      observer.refused(node, order, refusal);
+      return { kind: "refused", refusal };
+    }
+    const challenge = { ...order, node, expiresAtMs: nowMs + CHALLENGE_LIFE_MS };
+    this.#challenges.set(keyOf(order), challenge);
+    observer.published(challenge);
+    onChange();
+    return { kind: "published" };
+  }
+
+  /** Forgets what has lapsed. After a clock that was set back nothing holds for longer than it was given for. */
+  settle(nowMs: number): void {
+    settleAll(this.#grants, nowMs, SLOT_LEASE_MS);
+    settleAll(this.#challenges, nowMs, CHALLENGE_LIFE_MS);
+  }
+
+  /** Nodes, zones or placement may be others: what a node does not serve any more is not its to order for. */
+  reconfigure(): void {
+    const { serves } = this.#options;
+    for (const [key, { node, zone }] of this.#grants) if (!serves(node, zone)) this.#grants.delete(key);
+    for (const [key, { node, zone }] of this.#challenges) if (!serves(node, zone)) this.#challenges.delete(key);
+  }
+
+  #refusalOf(node: string, order: ChallengeOrder, nowMs: number): ChallengeRefusal | null {
+    const grant = this.#grants.get(order.zone);
+    if (grant?.node !== node || grant.expiresAtMs <= nowMs) return "no_slot";
+    const live = this.challenges.filter(({ expiresAtMs }) => expiresAtMs > nowMs);
+    const same = live.find((challenge) => keyOf(challenge) === keyOf(order));
+    if (same !== undefined && same.keyAuthorization !== order.keyAuthorization) return "other_key_authorization";
+    const others = live.filter((challenge) => challenge.node === node && challenge !== same);
+    return others.length >= LIVE_CHALLENGES_MAX ? "too_many_challenges" : null;
+  }
+}
+
+/** Neither has a space in it. */
+function keyOf({ zone, token }: Pick<AcmeChallenge, "zone" | "token">): string {
+  return `${zone} ${token}`;
+}
+
+function settleAll<Entry extends { readonly expiresAtMs: number }>(
+  entries: Map<string, Entry>,
+  nowMs: number,
+  lifeMs: number,
+): void {
+  for (const [key, entry] of entries) {
+    const expiresAtMs = endOf(entry.expiresAtMs, lifeMs, nowMs);
+    if (expiresAtMs === null) entries.delete(key);
+    else if (expiresAtMs !== entry.expiresAtMs) entries.set(key, { ...entry, expiresAtMs });
+  }
+}

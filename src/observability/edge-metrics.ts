@@ -1,0 +1,100 @@
+/** The edge channel: its nodes and zones, levers, and what nodes order of certificates. */
+import { Counter, Gauge, type Registry } from "prom-client";
+import { LIVENESSES } from "./scrub-metrics.ts";
+
+export interface EdgeReading {
+  readonly nodes: Iterable<(typeof LIVENESSES)[number]>;
+  readonly zones: number;
+  readonly levers: number;
+  readonly grants: number;
+  readonly challenges: number;
+  readonly documents: number;
+  readonly documentBytes: number;
+}
+
+export const LEVER_CHANGES = ["set", "cleared", "lapsed", "refused"] as const;
+export type LeverChange = (typeof LEVER_CHANGES)[number];
+
+export const ACME_CALLS = [
+  "slot_granted",
+  "slot_held",
+  "slot_released",
+  "published",
+  "refused",
+  "unknown_zone",
+] as const;
+export type AcmeCall = (typeof ACME_CALLS)[number];
+
+export const UNSAVED_EDGE_STATE = ["levers", "clearance_masters"] as const;
+export type UnsavedEdgeState = (typeof UNSAVED_EDGE_STATE)[number];
+
+export class EdgeMetrics {
+  readonly #nodes: Gauge<"state">;
+  readonly #told: Gauge<"what">;
+  readonly #documentBytes: Gauge;
+  readonly #leverChanges: Counter<"change">;
+  readonly #acmeCalls: Counter<"end">;
+  readonly #saveFailures: Counter<"what">;
+
+  constructor(registry: Registry) {
+    const registers = [registry];
+    this.#nodes = new Gauge({
+      name: "svc_edge_nodes",
+      help: "Configured edge nodes: alive, not heard of since the start, or lost.",
+      labelNames: ["state"],
+      registers,
+    });
+    this.#told = new Gauge({
+      name: "svc_edge_told",
+      help: "What edge nodes are told of: zones, levers, slots given and live challenges; and in how many different documents.",
+      labelNames: ["what"],
+      registers,
+    });
+    this.#documentBytes = new Gauge({
+      name: "svc_edge_document_bytes",
+      help: "Bytes of zone documents that are kept; beyond the bound the oldest are written anew for each poll.",
+      registers,
+    });
+    this.#leverChanges = new Counter({
+      name: "svc_edge_lever_changes_total",
+      help: "Levers set, cleared and lapsed, and those that were refused.",
+      labelNames: ["change"],
+      registers,
+    });
+    this.#acmeCalls = new Counter({
+      name: "svc_edge_acme_calls_total",
+      help: "Calls of edge nodes for slots and challenges, by how they ended.",
+      labelNames: ["end"],
+      registers,
+    });
+    this.#saveFailures = new Counter({
+      name: "svc_edge_save_failures_total",
+      help: "Times that levers or clearance masters could not be saved; it is tried again.",
+      labelNames: ["what"],
+      registers,
+    });
+    for (const change of LEVER_CHANGES) this.#leverChanges.inc({ change }, 0);
+    for (const end of ACME_CALLS) this.#acmeCalls.inc({ end }, 0);
+    for (const what of UNSAVED_EDGE_STATE) this.#saveFailures.inc({ what }, 0);
+  }
+
+  set({ nodes, documentBytes, ...told }: EdgeReading): void {
+    const count = { alive: 0, unheard: 0, lost: 0 };
+    for (const liveness of nodes) count[liveness]++;
+    for (const state of LIVENESSES) this.#nodes.set({ state }, count[state]);
+    for (const [what, value] of Object.entries(told)) this.#told.set({ what }, value);
+    this.#documentBytes.set(documentBytes);
+  }
+
+  lever(change: LeverChange): void {
+    this.#leverChanges.inc({ change });
+  }
+
+  acme(end: AcmeCall): void {
+    this.#acmeCalls.inc({ end });
+  }
+
+  saveFailed(what: UnsavedEdgeState): void {
+    this.#saveFailures.inc({ what });
+  }
+}
