@@ -5,8 +5,11 @@ import { AcmeIssuance, type AcmeObserver, type ChallengeOrder } from "./edge/acm
 import { ClearanceKeys, type ClearanceStore } from "./edge/clearance-keys.ts";
 import type { Edge } from "./edge/edge.ts";
 import { EdgeNodes } from "./edge/edge-nodes.ts";
+import type { EdgeReports } from "./edge/edge-reports.ts";
+import type { EdgeHistoryStore } from "./edge/history-writer.ts";
 import { type Lever, type LeverObserver, type LeverStore, Levers } from "./edge/levers.ts";
 import { type FeedKeys, ZoneFeed } from "./edge/zone-feed.ts";
+import { EdgeReporting } from "./edge-reporting.ts";
 import { ServiceFault } from "./http/service.ts";
 import type { EdgeMetrics } from "./observability/edge-metrics.ts";
 import type { Limiter } from "./observability/limiter.ts";
@@ -19,6 +22,8 @@ export interface EdgeChannelOptions {
   readonly config: Pick<Config, "edge">;
   readonly state: LeverStore & { levers(): readonly Lever[] };
   readonly masters: ClearanceStore;
+  /** Absent: storage is off. */
+  readonly history?: EdgeHistoryStore | null;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly nextTurn: () => Promise<void>;
@@ -39,6 +44,7 @@ export class EdgeChannel implements Edge {
   readonly acme: AcmeIssuance;
   readonly feed: ZoneFeed;
   readonly #options: EdgeChannelOptions;
+  readonly #reporting: EdgeReporting;
   /** null: no edge was configured yet. */
   #keys: ClearanceKeys | null = null;
 
@@ -62,19 +68,28 @@ export class EdgeChannel implements Edge {
       after: (ms, fn) => timers.after(ms, fn),
       nextTurn,
     });
+    const { history = null } = options;
+    this.#reporting = new EdgeReporting({ ...options, nodes: this.nodes, levers: this.levers, history });
+  }
+
+  get reports(): EdgeReports {
+    return this.#reporting.reports;
   }
 
   /** Of the last report of a node; null: none yet. */
-  reportedDryRun(_node: string): boolean | null {
-    return null;
+  reportedDryRun(node: string): boolean | null {
+    return this.reports.isDryRun(node);
   }
 
   start(): void {
     this.feed.start();
+    this.#reporting.start();
   }
 
+  /** Before the history is closed. */
   stop(): void {
     this.feed.stop();
+    this.#reporting.stop();
   }
 
   /** What can fail or takes long of a configuration that is to come. Rejects with ClearanceFileError. */
@@ -88,6 +103,7 @@ export class EdgeChannel implements Edge {
   reconfigure(config: EdgeConfig | null): void {
     this.nodes.reconfigure(config);
     this.acme.reconfigure();
+    this.#reporting.reconfigured();
     this.feed.reloaded();
   }
 

@@ -15,7 +15,7 @@ export class PresenceChanges {
     const before = this.#known.get(node) ?? "unheard";
     this.#known.set(node, liveness);
     if (liveness === "alive") return before === "lost" ? "node_alive" : null;
-    return before === "alive" ? "node_lost" : null;
+    return before === "alive" && liveness === "lost" ? "node_lost" : null;
   }
 
   /** Of nodes that are there no more. */

@@ -35,6 +35,8 @@ export class EdgeMetrics {
   readonly #leverChanges: Counter<"change">;
   readonly #acmeCalls: Counter<"end">;
   readonly #saveFailures: Counter<"what">;
+  readonly #reports: Counter;
+  readonly #reportsLeftOut: Counter;
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -73,6 +75,12 @@ export class EdgeMetrics {
       labelNames: ["what"],
       registers,
     });
+    this.#reports = new Counter({ name: "svc_edge_reports_total", help: "Reports of edge nodes.", registers });
+    this.#reportsLeftOut = new Counter({
+      name: "svc_edge_reports_left_out_total",
+      help: "Reports whose windows and changes are not in the history, since it was behind.",
+      registers,
+    });
     for (const change of LEVER_CHANGES) this.#leverChanges.inc({ change }, 0);
     for (const end of ACME_CALLS) this.#acmeCalls.inc({ end }, 0);
     for (const what of UNSAVED_EDGE_STATE) this.#saveFailures.inc({ what }, 0);
@@ -84,6 +92,14 @@ export class EdgeMetrics {
     for (const state of LIVENESSES) this.#nodes.set({ state }, count[state]);
     for (const [what, value] of Object.entries(told)) this.#told.set({ what }, value);
     this.#documentBytes.set(documentBytes);
+  }
+
+  reported(): void {
+    this.#reports.inc();
+  }
+
+  reportsLeftOut(reports: number): void {
+    this.#reportsLeftOut.inc(reports);
   }
 
   lever(change: LeverChange): void {
