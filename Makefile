@@ -5,6 +5,8 @@
 #   conformance  the interface, statement by statement    accuracy  detection on labelled captures
 #   captures  what the kernel drops of labelled captures, under the rules that detection made (SEED=…)
 #   simulate  the whole service through a month of anything, on a clock moved by hand (SEED=…, HOURS=…)
+#   edge-sim  a fleet of edge nodes, played by the book for a minute beside a service (ARGS='--nodes 100 --zones 200 --seconds 300')
+#   dashboard  the web page alone    screenshots  pictures of it, in build/screenshots
 #   format  as check wants it    clean  what was built and installed here
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
@@ -15,22 +17,23 @@ SHELL := /bin/bash
 BUN := node_modules/.bin/bun
 JOBS := $(shell nproc)
 STAMPS := build/stamps
+DASHBOARD_SOURCES = $(shell find dashboard -type f -not -name '*.test.ts') src/limits.ts
 NATIVE_SOURCES = $(shell find addon test bench -name '*.cpp' -o -name '*.[ch]')
 
 # Debian's packages, by what needs them first: `make start` installs the first three lines.
 BUILD_PACKAGES := g++ clang llvm bpftool libbpf-dev libxdp-dev libpcap-dev $(if $(shell command -v npm),,npm)
 RUN_PACKAGES := gobgpd procps
 LAB_PACKAGES := iproute2 bird2 socat
-TEST_PACKAGES := doctest-dev libclang-rt-dev prometheus clickhouse-server openssl systemd
+TEST_PACKAGES := doctest-dev libclang-rt-dev prometheus clickhouse-server openssl pebble systemd chromium
 CHECK_PACKAGES := clang-format clang-tidy
 DEB_PACKAGES := dpkg-dev binutils adduser
 BENCH_PACKAGES := fastnetmon wrk
 
-.PHONY: help setup start lab lab-scrub test conformance accuracy captures check format bench soak simulate fuzz addon dist deb clean
+.PHONY: help setup start lab lab-scrub test conformance accuracy captures check format bench edge-sim soak simulate fuzz addon dashboard screenshots dist deb clean
 help:
 	@sed -n '/^#/!q;s/^# //p' Makefile
 
-setup: addon
+setup: addon dashboard
 
 start: setup
 	@$(BUN) test/lab/demo.ts
@@ -74,13 +77,20 @@ deb: setup $(STAMPS)/deb-packages
 bench: setup $(STAMPS)/bench-packages
 	@$(BUN) bench/run.ts $(BENCH)
 
+edge-sim: setup
+	@$(BUN) bench/edge-sim/main.ts run $(ARGS)
+
 check: setup $(STAMPS)/check-packages
 	node_modules/.bin/biome check .
 	node_modules/.bin/oxlint --type-aware --deny-warnings .
 	node_modules/.bin/tsc --noEmit
+	node_modules/.bin/tsc --noEmit -p dashboard
 	clang-format --dry-run --Werror $(NATIVE_SOURCES)
 	@$(MAKE) -C addon --no-print-directory -j$(JOBS) tidy
 	$(BUN) test test/architecture.test.ts
+
+screenshots: setup $(STAMPS)/test-packages
+	@$(BUN) test/browser/screenshots.ts
 
 format: setup $(STAMPS)/check-packages
 	node_modules/.bin/biome check --write .
@@ -89,6 +99,12 @@ format: setup $(STAMPS)/check-packages
 addon: $(STAMPS)/setup-packages $(STAMPS)/npm
 	@$(MAKE) -C addon --no-print-directory -j$(JOBS) all
 	@$(MAKE) -C test/lab --no-print-directory -j$(JOBS) all
+
+dashboard: build/dashboard/files.json
+
+build/dashboard/files.json: $(DASHBOARD_SOURCES) package-lock.json | $(STAMPS)/npm
+	@echo "building the dashboard"
+	@$(BUN) dashboard/build.ts
 
 # Debian's packages, with no service of theirs started: a policy file of ours stands in the way during the installation.
 define install_packages

@@ -1,0 +1,93 @@
+/**
+ * How a node gets a certificate by HTTP-01 where any node of the zone may be asked (interface 4.6): it takes the zone's
+ * slot, orders, has its challenge told to all, and gives the slot back. Without the slot it waits a quarter of an hour and
+ * then orders anyway, for itself.
+ */
+import type { Clock } from "../../src/system/clock.ts";
+import type { EdgeChannel, Failure } from "./edge-channel.ts";
+
+export interface Certificate {
+  /** Wall clock, ms. */
+  readonly notAfterMs: number;
+  readonly issuer: string;
+}
+
+export interface Order {
+  readonly token: string;
+  readonly keyAuthorization: string;
+  /** Asks the authority to look, and waits for its certificate. Rejects when the authority refuses. */
+  complete(): Promise<Certificate>;
+}
+
+export interface Authority {
+  order(zone: string): Promise<Order>;
+}
+
+export type DanceEnd =
+  | { readonly kind: "issued"; readonly certificate: Certificate; readonly hadSlot: boolean }
+  | { readonly kind: "failed"; readonly reason: string };
+
+export interface DanceOptions {
+  readonly channel: Pick<EdgeChannel, "slot" | "release" | "publish">;
+  readonly authority: Authority;
+  /** From now on this node answers so itself. */
+  readonly answer: (order: Order) => void;
+  /** Whether this node's document has the challenge before the time is over. */
+  readonly isFannedOut: (token: string, withinMs: number) => Promise<boolean>;
+  /** Another node had the slot. */
+  readonly onWait: () => void;
+  /** Rejects when the node stops. */
+  readonly pause: (ms: number) => Promise<void>;
+  readonly clock: Pick<Clock, "monotonicMs">;
+}
+
+const SLOT_WAIT_MS = 15 * 60_000;
+/** Between two tries of a call that failed. */
+const AGAIN_MS = 5000;
+const FAN_OUT_MS = 30_000;
+/** For the other nodes, once this one is told. */
+const SETTLE_MS = 500;
+
+/** Never rejects. */
+export async function dance(zone: string, options: DanceOptions): Promise<DanceEnd> {
+  let hasSlot = false;
+  try {
+    hasSlot = await waitForSlot(zone, options);
+    return await obtain(zone, hasSlot, options);
+  } catch (cause) {
+    return { kind: "failed", reason: cause instanceof Error ? cause.message : String(cause) };
+  } finally {
+    if (hasSlot) await options.channel.release(zone);
+  }
+}
+
+/** Returns whether it has it. */
+async function waitForSlot(zone: string, { channel, onWait, pause, clock }: DanceOptions): Promise<boolean> {
+  const untilMs = clock.monotonicMs() + SLOT_WAIT_MS;
+  for (;;) {
+    const answer = await channel.slot(zone);
+    if (answer.kind === "granted") return true;
+    if (answer.kind === "refused" && answer.status === 404) throw new Error(`slot: ${failureText(answer)}`);
+    const leftMs = untilMs - clock.monotonicMs();
+    if (leftMs <= 0) return false;
+    if (answer.kind === "held") onWait();
+    await pause(Math.min(leftMs, answer.kind === "held" ? answer.retryAfterSeconds * 1000 : AGAIN_MS));
+  }
+}
+
+async function obtain(zone: string, hasSlot: boolean, options: DanceOptions): Promise<DanceEnd> {
+  const { channel, authority, answer, isFannedOut, pause } = options;
+  const order = await authority.order(zone);
+  answer(order);
+  if (hasSlot) {
+    const published = await channel.publish({ zone, token: order.token, keyAuthorization: order.keyAuthorization });
+    if (published.kind !== "done") return { kind: "failed", reason: `publication: ${failureText(published)}` };
+    if (!(await isFannedOut(order.token, FAN_OUT_MS))) return { kind: "failed", reason: "it was not fanned out" };
+    await pause(SETTLE_MS);
+  }
+  return { kind: "issued", certificate: await order.complete(), hadSlot: hasSlot };
+}
+
+function failureText(failure: Failure): string {
+  return failure.kind === "refused" ? `${failure.status} ${failure.error}` : failure.reason;
+}

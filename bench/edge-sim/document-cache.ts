@@ -1,0 +1,41 @@
+/** A node's last document on disk, for its owner's eyes alone, since it holds signing keys: a node that starts without the service goes on. */
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+export interface CachedDocument {
+  readonly etag: string | null;
+  readonly text: string;
+}
+
+export class DocumentCache {
+  readonly path: string;
+  readonly #directory: string;
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(directory: string, node: string) {
+    this.#directory = directory;
+    this.path = join(directory, `${encodeURIComponent(node)}.json`);
+  }
+
+  /** null: there is none that can be used. */
+  async load(): Promise<CachedDocument | null> {
+    try {
+      const { etag, text } = JSON.parse(await readFile(this.path, "utf8")) as Record<string, unknown>;
+      return typeof text === "string" && (typeof etag === "string" || etag === null) ? { etag, text } : null;
+    } catch {
+      return null;
+    }
+  }
+
+  /** One after the other. Rejects when it cannot be kept. */
+  save(document: CachedDocument): Promise<void> {
+    this.#last = this.#last.catch(() => {}).then(() => this.#replace(JSON.stringify(document)));
+    return this.#last;
+  }
+
+  async #replace(text: string): Promise<void> {
+    await mkdir(this.#directory, { recursive: true, mode: 0o700 });
+    await writeFile(`${this.path}.new`, text, { mode: 0o600 });
+    await rename(`${this.path}.new`, this.path);
+  }
+}

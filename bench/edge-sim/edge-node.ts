@@ -1,0 +1,193 @@
+/**
+ * One edge node, played by the book: it polls for its zones and keeps their document, reports what passes, applies levers
+ * and lets them lapse, answers for the challenges that it was told, and gets its certificates.
+ */
+
+import type { Clock } from "../../src/system/clock.ts";
+import type { Timers } from "../../src/system/timers.ts";
+import { seededRandom } from "../../test/fixtures/seeded-random.ts";
+import { type Authority, type Certificate, type DanceEnd, dance, type Order } from "./acme-dance.ts";
+import { DocumentCache } from "./document-cache.ts";
+import type { DocumentShelf } from "./document-shelf.ts";
+import type { Done, EdgeChannel } from "./edge-channel.ts";
+import { Poller, type PollResult } from "./poller.ts";
+import { Reporter } from "./reporter.ts";
+import { Waits } from "./waits.ts";
+import { appliedChallenge, type ChallengeMode, type NodeDocument } from "./zone-document.ts";
+
+/** Told of all that a node goes through. */
+export interface NodeWatcher {
+  polled(node: EdgeNode, result: PollResult, detail: string): void;
+  reported(node: EdgeNode, answer: Done, tookMs: number): void;
+  slotAwaited(node: EdgeNode): void;
+  danced(node: EdgeNode, zone: string, end: DanceEnd): void;
+}
+
+export interface EdgeNodeOptions {
+  readonly name: string;
+  readonly seed: number;
+  readonly channel: EdgeChannel;
+  readonly shelf: DocumentShelf;
+  /** Of documents that are kept on disk; null: none are. */
+  readonly cacheDirectory: string | null;
+  readonly windowSeconds: number;
+  readonly isDryRun: boolean;
+  /** Zones that it orders certificates for; of the others it has one. */
+  readonly orders: (document: NodeDocument) => readonly string[];
+  readonly authority: Authority;
+  readonly watcher: NodeWatcher;
+  readonly clock: Clock;
+  readonly timers: Timers;
+}
+
+const NO_DOCUMENT: NodeDocument = { zones: [], challenges: [], grants: [] };
+/** Of the certificates that it has from the start. */
+const VALID_MS = 60 * 86_400_000;
+const ORDER_AGAIN_MS = 60_000;
+
+export class EdgeNode {
+  readonly name: string;
+  readonly reporter: Reporter;
+  readonly cache: DocumentCache | null;
+  readonly certificates = new Map<string, Certificate>();
+  document = NO_DOCUMENT;
+  etag: string | null = null;
+  /** When it came, wall clock, ms; 0: none has. */
+  takenAtMs = 0;
+  /** Documents that were rendered. */
+  generation = 0;
+  readonly #options: EdgeNodeOptions;
+  readonly #startedAtMs: number;
+  /** What it answers the authority with beside what it was told, by token. */
+  readonly #ownOrders = new Map<string, Order>();
+  /** Ended by a document, and by nothing but time. */
+  readonly #documents: Waits;
+  readonly #pauses: Waits;
+  #poller: Poller | null = null;
+  #polling: Promise<void> = Promise.resolve();
+  #dancing: Promise<void> = Promise.resolve();
+  #isStopped = false;
+
+  constructor(options: EdgeNodeOptions) {
+    const { name, seed, windowSeconds, isDryRun, channel, watcher, clock, timers, cacheDirectory } = options;
+    this.#options = options;
+    this.name = name;
+    this.#startedAtMs = clock.wallMs();
+    this.#documents = new Waits(timers);
+    this.#pauses = new Waits(timers);
+    this.cache = cacheDirectory === null ? null : new DocumentCache(cacheDirectory, name);
+    this.reporter = new Reporter({
+      ...{ node: name, seed, windowSeconds, isDryRun, channel, clock, timers },
+      rendered: () => this,
+      onReport: (answer, tookMs) => watcher.reported(this, answer, tookMs),
+    });
+  }
+
+  /** Resolves when what was kept is in force and the first poll is on its way. */
+  async start(): Promise<void> {
+    const { name, seed, channel, watcher, clock, timers } = this.#options;
+    const kept = (await this.cache?.load()) ?? null;
+    if (kept !== null) this.#render(kept.etag, Buffer.from(kept.text));
+    const poller = new Poller(
+      {
+        ...{ channel, clock, timers, random: seededRandom(Bun.hash.xxHash32(`${seed} ${name} poll`)) },
+        take: ({ etag, body }) => this.#take(etag, body),
+        onResult: (result, detail) => watcher.polled(this, result, detail),
+      },
+      this.etag,
+    );
+    this.#poller = poller;
+    this.reporter.start();
+    this.#polling = poller.run();
+    this.#dancing = this.#obtainCertificates();
+  }
+
+  /** Gives back what it holds, and resolves when nothing of it is under way. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.reporter.stop();
+    this.#poller?.stop();
+    this.#documents.wakeAll();
+    this.#pauses.wakeAll();
+    await this.#dancing;
+    this.#options.channel.close();
+    await this.#polling;
+  }
+
+  /** As it treats the zone now; null: the zone is not its own. */
+  challengeOf(name: string): ChallengeMode | null {
+    const zone = this.document.zones.find((other) => other.name === name);
+    return zone === undefined ? null : appliedChallenge(zone, this.#options.clock.wallMs());
+  }
+
+  /** What it answers at `/.well-known/acme-challenge/TOKEN` of a zone (RFC 8555, 8.3); null: not found. */
+  keyAuthorizationFor(zone: string, token: string): string | null {
+    const nowMs = this.#options.clock.wallMs();
+    const told = this.document.challenges.find((other) => other.zone === zone && other.token === token);
+    if (told !== undefined && told.expiresAtMs > nowMs) return told.keyAuthorization;
+    return this.#ownOrders.get(`${zone} ${token}`)?.keyAuthorization ?? null;
+  }
+
+  /** Resolves once `check` is true, looked at with each document; with false when it is not in time. */
+  async until(check: () => boolean, withinMs: number): Promise<boolean> {
+    const { clock } = this.#options;
+    const endMs = clock.monotonicMs() + withinMs;
+    while (!check()) {
+      if (this.#isStopped || clock.monotonicMs() >= endMs) return false;
+      await this.#documents.wait(endMs - clock.monotonicMs());
+    }
+    return true;
+  }
+
+  #take(etag: string | null, body: Buffer): void {
+    this.#render(etag, body);
+    this.takenAtMs = this.#options.clock.wallMs();
+    this.cache?.save({ etag, text: body.toString("utf8") }).catch((cause: unknown) => {
+      this.#options.watcher.polled(this, "bad_document", `it could not be kept: ${String(cause)}`);
+    });
+    this.#documents.wakeAll();
+  }
+
+  #render(etag: string | null, body: Buffer): void {
+    this.document = this.#options.shelf.read(etag, body);
+    this.etag = etag;
+    this.generation++;
+    const names = new Set(this.document.zones.map(({ name }) => name));
+    for (const name of this.certificates.keys()) if (!names.has(name)) this.certificates.delete(name);
+    const ordered = new Set(this.#options.orders(this.document));
+    for (const name of names) {
+      if (ordered.has(name) || this.certificates.has(name)) continue;
+      this.certificates.set(name, { notAfterMs: this.#startedAtMs + VALID_MS, issuer: "Simulated CA" });
+    }
+  }
+
+  /** One after the other, until it is stopped. */
+  async #obtainCertificates(): Promise<void> {
+    while (!this.#isStopped) {
+      const zone = this.#options.orders(this.document).find((name) => !this.certificates.has(name));
+      if (zone === undefined) await this.#documents.wait(null);
+      else await this.#obtain(zone);
+    }
+  }
+
+  async #obtain(zone: string): Promise<void> {
+    const { channel, authority, watcher, clock } = this.#options;
+    const isTold = (token: string) =>
+      this.document.challenges.some((told) => told.zone === zone && told.token === token);
+    const end = await dance(zone, {
+      ...{ channel, authority, clock },
+      answer: (order) => this.#ownOrders.set(`${zone} ${order.token}`, order),
+      isFannedOut: (token, withinMs) => this.until(() => isTold(token), withinMs),
+      onWait: () => watcher.slotAwaited(this),
+      pause: async (ms) => {
+        await this.#pauses.wait(ms);
+        if (this.#isStopped) throw new Error("the node is stopping");
+      },
+    });
+    this.#ownOrders.clear();
+    if (this.#isStopped) return;
+    watcher.danced(this, zone, end);
+    if (end.kind === "issued") this.certificates.set(zone, end.certificate);
+    else await this.#pauses.wait(ORDER_AGAIN_MS);
+  }
+}

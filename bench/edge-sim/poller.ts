@@ -1,0 +1,99 @@
+/** Polls for the zone document for ever (interface 4.6): parks, takes what changed, and waits longer after each failure. */
+import { Backoff } from "../../src/scrub/agent/backoff.ts";
+import type { Clock } from "../../src/system/clock.ts";
+import type { Cancel, Timers } from "../../src/system/timers.ts";
+import type { EdgeChannel } from "./edge-channel.ts";
+
+/** Of one poll: what the service said, or what was wrong with it. */
+export type PollResult = "document" | "unchanged" | "bad_document" | "too_many_holds" | "refused" | "unreachable";
+
+export interface PollerOptions {
+  readonly channel: Pick<EdgeChannel, "poll">;
+  /** Throws where the document cannot be used; then the one before stays. */
+  readonly take: (document: { readonly etag: string | null; readonly body: Buffer }) => void;
+  readonly onResult: (result: PollResult, detail: string) => void;
+  readonly clock: Pick<Clock, "monotonicMs">;
+  readonly timers: Pick<Timers, "after">;
+  readonly random: () => number;
+}
+
+/** From one poll to the next, where the first was answered at once with nothing new: nobody may keep us busy. */
+const QUICK_MS = 1000;
+
+export class Poller {
+  readonly #options: PollerOptions;
+  readonly #backoff: Backoff;
+  #etag: string | null;
+  #isStopped = false;
+  #wake: Cancel = () => {};
+
+  /** @param etag of the document that is held already; null: none. */
+  constructor(options: PollerOptions, etag: string | null) {
+    this.#options = options;
+    this.#backoff = new Backoff(options.random);
+    this.#etag = etag;
+  }
+
+  /** Resolves once stopped, and after the poll under way has ended. */
+  async run(): Promise<void> {
+    while (!this.#isStopped) await this.#pause(await this.#poll());
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#wake();
+  }
+
+  /** Returns how long to wait, ms. */
+  async #poll(): Promise<number> {
+    const { channel, clock } = this.#options;
+    const begunMs = clock.monotonicMs();
+    const answer = await channel.poll(this.#etag);
+    if (this.#isStopped) return 0;
+    const quickMs = QUICK_MS - (clock.monotonicMs() - begunMs);
+    switch (answer.kind) {
+      case "unchanged":
+        return this.#succeed("unchanged", quickMs);
+      case "document":
+        return this.#takeDocument(answer, quickMs);
+      case "refused":
+        return this.#fail(answer.status === 429 ? "too_many_holds" : "refused", `${answer.status} ${answer.error}`);
+      case "unreachable":
+        return this.#fail("unreachable", answer.reason);
+    }
+  }
+
+  #takeDocument(document: { readonly etag: string | null; readonly body: Buffer }, quickMs: number): number {
+    try {
+      this.#options.take(document);
+    } catch (cause) {
+      return this.#fail("bad_document", cause instanceof Error ? cause.message : String(cause));
+    }
+    // Without a tag, or with the same again, the next answer would come at once as well.
+    const isNew = document.etag !== null && document.etag !== this.#etag;
+    this.#etag = document.etag;
+    return this.#succeed("document", isNew ? 0 : quickMs);
+  }
+
+  #succeed(result: PollResult, waitMs: number): number {
+    this.#backoff.reset();
+    this.#options.onResult(result, "");
+    return waitMs;
+  }
+
+  #fail(result: PollResult, detail: string): number {
+    this.#options.onResult(result, detail);
+    return this.#backoff.next();
+  }
+
+  #pause(ms: number): Promise<void> {
+    if (ms <= 0 || this.#isStopped) return Promise.resolve();
+    return new Promise((resolve) => {
+      const cancel = this.#options.timers.after(ms, resolve);
+      this.#wake = () => {
+        cancel();
+        resolve();
+      };
+    });
+  }
+}

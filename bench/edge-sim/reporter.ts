@@ -1,0 +1,183 @@
+/** Tells the service every ten seconds how this node is (interface 2.12): the windows that closed, once each. */
+import type { Clock } from "../../src/system/clock.ts";
+import type { Cancel, Timers } from "../../src/system/timers.ts";
+import type { Certificate } from "./acme-dance.ts";
+import type { Done, EdgeChannel } from "./edge-channel.ts";
+import {
+  type CertificateWire,
+  fitted,
+  REPORTED_ZONES_MAX,
+  type ReportWire,
+  sourcesToTell,
+  type ZoneWire,
+} from "./node-report.ts";
+import { trafficIn } from "./traffic.ts";
+import { appliedChallenge, type NodeDocument, type NodeZone } from "./zone-document.ts";
+
+export interface Rendered {
+  readonly document: NodeDocument;
+  readonly etag: string | null;
+  /** Counts the documents that were rendered. */
+  readonly generation: number;
+  readonly certificates: ReadonlyMap<string, Certificate>;
+}
+
+export interface ReporterOptions {
+  readonly node: string;
+  readonly seed: number;
+  readonly windowSeconds: number;
+  readonly isDryRun: boolean;
+  readonly channel: Pick<EdgeChannel, "report">;
+  readonly rendered: () => Rendered;
+  readonly onReport: (answer: Done, tookMs: number) => void;
+  readonly clock: Clock;
+  readonly timers: Pick<Timers, "after">;
+}
+
+const VERSION = "1.4.2";
+/** After the end of a window, until what was under way in it is counted. */
+const CLOSE_MS = 20;
+
+export class Reporter {
+  readonly #options: ReporterOptions;
+  /** Where this node's windows end: nodes do not begin together. */
+  readonly #phaseMs: number;
+  /** Zones whose challenge began by itself, until when; wall clock, ms. */
+  readonly #autoUntil = new Map<string, number>();
+  /** A report is on its way. */
+  isSending = false;
+  #isStopped = false;
+  #cancel: Cancel = () => {};
+  /** Those that the service took, the last one as it was sent, and the largest that was sent. */
+  taken = 0;
+  bytesMax = 0;
+  last: ReportWire | null = null;
+
+  constructor(options: ReporterOptions) {
+    this.#options = options;
+    this.#phaseMs = Bun.hash.xxHash32(`${options.seed} ${options.node}`) % (options.windowSeconds * 1000);
+  }
+
+  start(): void {
+    const { clock, timers, windowSeconds } = this.#options;
+    const nowMs = clock.wallMs();
+    const endMs = this.#lastEndMs(nowMs) + windowSeconds * 1000;
+    this.#cancel = timers.after(endMs - nowMs + CLOSE_MS, () => {
+      void this.report();
+      this.start();
+    });
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#cancel();
+  }
+
+  /** Of the window that closed last. Never rejects; while one is under way another is not sent. */
+  async report(): Promise<void> {
+    if (this.isSending || this.#isStopped) return;
+    this.isSending = true;
+    const { channel, clock, onReport } = this.#options;
+    const { report, text } = fitted(this.#report(this.#lastEndMs(clock.wallMs())));
+    this.bytesMax = Math.max(this.bytesMax, Buffer.byteLength(text));
+    const begunMs = clock.monotonicMs();
+    const answer = await channel.report(text);
+    this.isSending = false;
+    if (answer.kind === "done") {
+      this.taken++;
+      this.last = report;
+    }
+    if (!this.#isStopped) onReport(answer, clock.monotonicMs() - begunMs);
+  }
+
+  #lastEndMs(nowMs: number): number {
+    const windowMs = this.#options.windowSeconds * 1000;
+    return Math.floor((nowMs - this.#phaseMs) / windowMs) * windowMs + this.#phaseMs;
+  }
+
+  #report(endMs: number): ReportWire {
+    const { node, seed, isDryRun, rendered } = this.#options;
+    const { document, etag, generation, certificates } = rendered();
+    const deciding = document.zones.filter(({ decides }) => decides);
+    // Where not all have room, the nodes of a fleet tell of different ones.
+    const from = deciding.length > REPORTED_ZONES_MAX ? Bun.hash.xxHash32(`${seed} ${node}`) % deciding.length : 0;
+    const told = [...deciding.slice(from), ...deciding.slice(0, from)].slice(0, REPORTED_ZONES_MAX);
+    const truncated = deciding.length - told.length;
+    return {
+      version: VERSION,
+      dry_run: isDryRun,
+      ...(etag !== null && { zones_etag: etag }),
+      terminator: terminatorOf(document, generation),
+      certs: [...certificates].map(certificateWire),
+      ...(truncated > 0 && { zones_truncated: truncated }),
+      zones: told.map((zone) => this.#window(zone, endMs)),
+    };
+  }
+
+  #window(zone: NodeZone, endMs: number): ZoneWire {
+    const { node, seed, windowSeconds, isDryRun } = this.#options;
+    const challenge = appliedChallenge(zone, endMs);
+    const isRungDryRun = isDryRun || zone.dryRun || zone.rungDryRun;
+    const isChallenging = challenge === "manual" || (challenge === "auto" && this.#isAutoActive(zone, endMs));
+    const inForce = isChallenging ? challenge : "off";
+    const traffic = trafficIn({
+      ...{ seed, node, zone, endMs, seconds: windowSeconds },
+      ...{ isDryRun, challenge: inForce, isRungDryRun },
+    });
+    const rps = traffic.counts.requests / windowSeconds;
+    if (challenge === "auto" && zone.auto.zoneRps > 0 && rps > zone.auto.zoneRps) {
+      this.#autoUntil.set(zone.name, endMs + zone.auto.holdSeconds * 1000);
+    }
+    return {
+      zone: zone.name,
+      at: new Date(endMs).toISOString(),
+      window_seconds: windowSeconds,
+      rps,
+      ...traffic.counts,
+      challenge,
+      dry_run: isDryRun || zone.dryRun,
+      rung_dry_run: isRungDryRun,
+      ...this.#challengeActive(zone, endMs, isRungDryRun),
+      ...sourcesToTell(traffic),
+    };
+  }
+
+  #isAutoActive({ name }: NodeZone, endMs: number): boolean {
+    return (this.#autoUntil.get(name) ?? 0) > endMs - this.#options.windowSeconds * 1000;
+  }
+
+  /** A challenge that ends: the lever's, or one that began by itself. */
+  #challengeActive(zone: NodeZone, endMs: number, dry_run: boolean): Pick<ZoneWire, "challenge_active"> {
+    const { override } = zone;
+    const autoUntilMs = this.#autoUntil.get(zone.name) ?? 0;
+    if (override?.mode === "manual" && override.untilMs > endMs) {
+      return { challenge_active: { reason: "lever", until: new Date(override.untilMs).toISOString(), dry_run } };
+    }
+    if (appliedChallenge(zone, endMs) !== "auto" || autoUntilMs <= endMs) return {};
+    return { challenge_active: { reason: "zone_rps", until: new Date(autoUntilMs).toISOString(), dry_run } };
+  }
+}
+
+function terminatorOf({ zones }: NodeDocument, generation: number): ReportWire["terminator"] {
+  const serving = zones.flatMap(({ h3, name }) => (h3 ? name : []));
+  return {
+    kind: "nginx",
+    version: "1.27.4",
+    generation,
+    test_ok: true,
+    alive: true,
+    h3: {
+      state: "ready",
+      module: "http_v3_module",
+      tls_library: "OpenSSL 3.5.0",
+      early_data_capable: false,
+      serving,
+      unsupported: [],
+      ...(serving.length > 0 && { listening: true }),
+    },
+  };
+}
+
+function certificateWire([zone, { notAfterMs, issuer }]: readonly [string, Certificate]): CertificateWire {
+  return { zone, not_after: new Date(notAfterMs).toISOString(), issuer };
+}
