@@ -59,6 +59,8 @@ export interface FloodwallOptions {
   readonly native: Native | null;
   /** Where sources are, by the files that the configuration names; absent: nobody knows. */
   readonly originOf?: OriginOf | null;
+  /** What can fail or takes long of a configuration that is to come; it rejects with what refuses it. Default: origins. */
+  readonly openReload?: (next: Config) => Promise<OriginOf | null>;
   /** Default: nothing is dropped on this machine, whatever the configuration says. */
   readonly filterOpener?: FilterOpener | null;
   readonly clock: Clock;
@@ -114,8 +116,7 @@ export class Floodwall {
     this.#clockSteps = new ClockSteps(clock);
     this.announcer = config.bgp === null ? null : this.#makeAnnouncer(config.bgp);
     this.detector = new Detector(detectionPolicy(config), randomUUIDv7, makeBaselines(config));
-    const attacks = () => this.detector.active;
-    this.scrub = openScrubNodes({ config, log, clock, metrics: metrics.scrub, attacks });
+    this.scrub = openScrubNodes({ config, log, clock, metrics: metrics.scrub, attacks: () => this.detector.active });
     this.bans = new BanEngine({
       policy: mitigationPolicy(config),
       store: state,
@@ -153,7 +154,7 @@ export class Floodwall {
       reader: new ConfigReader(timers),
       log,
       running: () => this.config,
-      open: (next) => openOrigins(next.samples),
+      open: options.openReload ?? ((next) => openOrigins(next.samples)),
       apply: (next, originOf) => this.#apply(next, originOf),
     });
     metrics.beforeScrape(() => fillMetrics(metrics, this));

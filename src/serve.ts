@@ -13,6 +13,7 @@ import { linesTold } from "./config-reader.ts";
 import { AddonError, loadAddon } from "./dataplane/addon.ts";
 import { openKernelFilter, readPinnedStatus } from "./dataplane/kernel-filter.ts";
 import type { OriginOf } from "./detection/sample-origins.ts";
+import { EdgeChannel, type EdgeChannelOptions } from "./edge-channel.ts";
 import { Floodwall } from "./floodwall.ts";
 import { OriginFileError } from "./geo/origin-file.ts";
 import { openOrigins, originFindings } from "./geo/origins.ts";
@@ -26,6 +27,7 @@ import { logWarnings } from "./reloader.ts";
 import { Reporting } from "./reporting.ts";
 import { type History, RunningService } from "./service.ts";
 import { ServiceEnvironment } from "./service-environment.ts";
+import { ClearanceFile, ClearanceFileError } from "./storage/clearance-file.ts";
 import { HistoryStore } from "./storage/history-store.ts";
 import { historyDriver } from "./storage/open-history.ts";
 import { StateDatabase, StateDatabaseError } from "./storage/state-database.ts";
@@ -34,7 +36,7 @@ import { systemClock } from "./system/clock.ts";
 import type { Environment } from "./system/environment.ts";
 import { raisePriority } from "./system/priority.ts";
 import { processSignals } from "./system/signals.ts";
-import { systemTimers } from "./system/timers.ts";
+import { nextTurn, systemTimers } from "./system/timers.ts";
 import { VERSION } from "./version.ts";
 
 /** Resolves with the exit code, once a signal has stopped the service or it could not start. */
@@ -66,6 +68,9 @@ export async function serve(configPath: string): Promise<number> {
   }
 }
 
+/** Of this machine's kernel. */
+const filterOpener = { open: openKernelFilter, readPinned: readPinnedStatus };
+
 interface Running {
   stop(): Promise<void>;
 }
@@ -84,11 +89,14 @@ function start(config: Config, configPath: string, { log, limiter, environment, 
   const native = config.capture === null ? null : loadAddon();
   const state = new StateDatabase(config.stateDir);
   const parts = { clock: systemClock, timers: systemTimers, log, metrics };
-  const filterOpener = { open: openKernelFilter, readPinned: readPinnedStatus };
-  const floodwall = new Floodwall({ config, configPath, state, native, filterOpener, originOf, environment, ...parts });
-  floodwall.onReloaded(({ api }) => environment.follow(api.envFile));
   const driver = historyDriver(config.storage, { environment, clock: systemClock });
   const history = driver === null ? null : new HistoryStore({ driver, ...parts, metrics: metrics.storage });
+  const edge = openEdge(config, { ...parts, state, history, limiter });
+  const openReload = (next: Config) => edge.prepare(next).then(() => openOrigins(next.samples));
+  const opened = { state, native, filterOpener, originOf, openReload, environment };
+  const floodwall = new Floodwall({ config, configPath, ...opened, ...parts });
+  floodwall.onReloaded(({ api }) => environment.follow(api.envFile));
+  floodwall.onReloaded((next) => edge.reconfigure(next.edge));
   const audit = new StoredAuditTrail(history);
   const updates = new UpdateCheck({
     config: config.updateCheck,
@@ -98,6 +106,7 @@ function start(config: Config, configPath: string, { log, limiter, environment, 
     ...parts,
   });
   const service = new RunningService(floodwall, VERSION, {
+    edge,
     history: history === null ? null : historyAnswers(history),
     availableUpdate: () => updates.available,
   });
@@ -126,6 +135,7 @@ function start(config: Config, configPath: string, { log, limiter, environment, 
   http.start();
   reporting.start();
   floodwall.start();
+  edge.start();
   service.ready = true;
   let isStopping = false;
   const reloadBySignal = async () => {
@@ -144,11 +154,23 @@ function start(config: Config, configPath: string, { log, limiter, environment, 
       isStopping = true;
       floodwall.endReloads();
       await http.stop();
+      edge.stop();
       await reporting.stopReading();
       await floodwall.stop();
       await reporting.stop();
     },
   };
+}
+
+type EdgeParts = Pick<EdgeChannelOptions, "state" | "history" | "limiter" | "clock" | "timers" | "log"> & {
+  readonly metrics: Metrics;
+};
+
+function openEdge(config: Config, { metrics, ...parts }: EdgeParts): EdgeChannel {
+  const masters = new ClearanceFile(config.stateDir);
+  const edge = new EdgeChannel({ ...parts, config, masters, nextTurn, metrics: metrics.edge });
+  metrics.beforeScrape(() => edge.fillMetrics());
+  return edge;
 }
 
 function historyAnswers(history: HistoryStore): History {
@@ -176,6 +198,7 @@ function isPlainFault(cause: unknown): cause is Error {
   return (
     cause instanceof ListenError ||
     cause instanceof StateDatabaseError ||
+    cause instanceof ClearanceFileError ||
     cause instanceof AddonError ||
     cause instanceof OriginFileError
   );

@@ -4,6 +4,7 @@ import type { AuditEvent } from "./audit/audit-event.ts";
 import type { AuditAnswer } from "./audit/audit-trail.ts";
 import type { Config } from "./config/config.ts";
 import type { Attack } from "./detection/attack.ts";
+import type { Edge } from "./edge/edge.ts";
 import type { Floodwall } from "./floodwall.ts";
 import { HostRowView } from "./host-row-view.ts";
 import {
@@ -45,6 +46,7 @@ export interface History {
 
 /** What there is beside the engines. */
 export interface Sources {
+  readonly edge: Edge;
   /** Absent: storage is off. */
   readonly history?: History | null;
   /** Absent: nobody asks for releases. */
@@ -57,14 +59,16 @@ export class RunningService implements Service {
   readonly #history: History | null;
   readonly #availableUpdate: () => UpdateView | null;
   readonly scrub: ScrubNodes;
+  readonly edge: Edge;
   /** Allocated with the first reading of hosts. */
   #rows: HostRows | null = null;
   #tenancy: { readonly of: Config; readonly tenancy: Tenancy } | null = null;
   ready = false;
 
-  constructor(floodwall: Floodwall, version: string, { history, availableUpdate }: Sources = {}) {
+  constructor(floodwall: Floodwall, version: string, { edge, history, availableUpdate }: Sources) {
     this.#floodwall = floodwall;
     this.scrub = floodwall.scrub;
+    this.edge = edge;
     this.#version = version;
     this.#history = history ?? null;
     this.#availableUpdate = availableUpdate ?? (() => null);
@@ -107,7 +111,7 @@ export class RunningService implements Service {
       },
       update: this.#availableUpdate(),
       scrubNodes: this.scrub.size,
-      edgeNodes: config.edge?.nodes.length ?? 0,
+      edgeNodes: this.edge.nodes.size,
       capture: {
         trackedHosts: packetPath?.stats().trackedHosts ?? 0,
         maxHosts: config.capture?.maxHosts ?? 0,

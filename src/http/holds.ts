@@ -216,7 +216,8 @@ export class Holds<Poll extends PollCall> {
     let found: Found | Refusal;
     try {
       const caller = poll.recheck();
-      found = caller.kind === "principal" ? this.#options.find(poll) : caller;
+      // As a fresh one would come: a reload may have made another caller of it.
+      found = caller.kind === "principal" ? this.#options.find({ ...poll, principal: caller }) : caller;
     } catch (cause) {
       // Fails as a fresh poll would; the others still get their answers.
       return { kind: "ends", reason: "failed", answer: Promise.reject(cause) };

@@ -8,6 +8,9 @@ import { attackRoute, attacksRoute } from "./routes/attacks.ts";
 import { auditRoute } from "./routes/audit.ts";
 import { banRoute, bansRoute, unbanRoute } from "./routes/bans.ts";
 import { reloadRoute } from "./routes/config.ts";
+import { acmeChallengeRoute, acmeSlotRoute } from "./routes/edge-acme.ts";
+import { clearLeverRoute, setLeverRoute } from "./routes/edge-lever.ts";
+import { zonesRoute } from "./routes/edge-zones.ts";
 import { eventsRoute } from "./routes/events.ts";
 import { healthzRoute } from "./routes/healthz.ts";
 import { hostsRoute } from "./routes/hosts.ts";
@@ -20,6 +23,8 @@ import { trafficRoute } from "./routes/traffic.ts";
 import type { RulePolls } from "./rule-polls.ts";
 import type { Service } from "./service.ts";
 import type { Slicing } from "./table-pass.ts";
+import type { ZoneAccess } from "./zone-access.ts";
+import type { ZonePolls } from "./zone-polls.ts";
 
 export interface RouteSources {
   readonly service: Service;
@@ -29,12 +34,15 @@ export interface RouteSources {
   readonly slicing: Slicing;
   readonly events: EventFeed;
   readonly rulePolls: RulePolls;
+  readonly zonePolls: ZonePolls;
+  readonly zoneAccess: ZoneAccess;
   readonly metrics: MetricsText;
   readonly clock: Pick<Clock, "wallMs">;
 }
 
 export function routesOf(sources: RouteSources): readonly Route[] {
-  const { service, pages, snapshots, slicing, events, rulePolls, metrics, clock } = sources;
+  const { service, pages, snapshots, slicing, events, rulePolls, zonePolls, zoneAccess, metrics, clock } = sources;
+  const levers = { edge: service.edge, access: zoneAccess, clock };
   const routes: readonly Route[] = [
     statusRoute(service),
     attacksRoute(service, slicing),
@@ -53,6 +61,11 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     rulesRoute(rulePolls),
     scrubReportRoute(service.scrub),
     scrubNodesRoute(service.scrub, slicing),
+    zonesRoute(zonePolls),
+    acmeSlotRoute(service.edge, clock),
+    acmeChallengeRoute(service.edge, clock),
+    setLeverRoute(levers),
+    clearLeverRoute(levers),
     metricsRoute(metrics),
     healthzRoute(service),
   ];

@@ -19,6 +19,8 @@ import { routesOf } from "./routes.ts";
 import { RulePolls } from "./rule-polls.ts";
 import type { Service } from "./service.ts";
 import { TablePass } from "./table-pass.ts";
+import { ZoneAccess } from "./zone-access.ts";
+import { ZonePolls } from "./zone-polls.ts";
 
 export interface HttpServerOptions {
   readonly host: string;
@@ -45,6 +47,7 @@ export class HttpServer {
   readonly events: EventFeed;
   readonly #options: HttpServerOptions;
   readonly #rulePolls: RulePolls;
+  readonly #zonePolls: ZonePolls;
   readonly #snapshots: HostsSnapshots;
   readonly #failures: FailureOptions;
   readonly #app: ReturnType<typeof createApp>;
@@ -64,8 +67,9 @@ export class HttpServer {
       clock,
       timers,
     });
-    const holdMetrics = metrics.holds.channel("rules");
-    this.#rulePolls = new RulePolls({ nodes: service.scrub, metrics: holdMetrics, clock, timers, nextTurn });
+    const polling = { clock, timers, nextTurn };
+    this.#rulePolls = new RulePolls({ nodes: service.scrub, metrics: metrics.holds.channel("rules"), ...polling });
+    this.#zonePolls = new ZonePolls({ edge: service.edge, metrics: metrics.holds.channel("zones"), ...polling });
     this.routes = routesOf({
       service,
       pages: new HostsPages(hosts),
@@ -73,6 +77,8 @@ export class HttpServer {
       slicing,
       events: this.events,
       rulePolls: this.#rulePolls,
+      zonePolls: this.#zonePolls,
+      zoneAccess: new ZoneAccess({ metrics: metrics.api, log, limiter }),
       metrics,
       clock,
     });
@@ -110,7 +116,7 @@ export class HttpServer {
     this.events.stop();
     const cancel = this.#options.timers.after(STOP_STEP_MS, () => void server.stop(true));
     // The listener waits for every answer in progress, and a parked poll is one.
-    await this.#rulePolls.stop();
+    await Promise.all([this.#rulePolls.stop(), this.#zonePolls.stop()]);
     await server.stop();
     cancel();
     this.#app.server = null;

@@ -6,6 +6,7 @@ import type { RouteTerms } from "../config/mitigation-section.ts";
 import type { SourceView } from "../dataplane/capture.ts";
 import type { DataPlaneView } from "../dataplane/data-plane.ts";
 import type { Attack } from "../detection/attack.ts";
+import type { Edge } from "../edge/edge.ts";
 import type { RouteState } from "../mitigation/announcer.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { IpAddress } from "../net/address.ts";
@@ -49,6 +50,8 @@ export interface Service {
   unblockSource(pair: Pair): UnblockAnswer;
   /** The scrub nodes: what they report, and what they are told. */
   readonly scrub: ScrubNodes;
+  /** The edge nodes and their zones. Setting and clearing a lever throws ServiceFault when that could not be kept. */
+  readonly edge: Edge;
   /** Reads the configuration file again. With an invalid one nothing changes. */
   reload(): Promise<ReloadOutcome>;
 }

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Route } from "../../src/http/route.ts";
 import { ACME_HOST, admitCallers, as, bearer, type Caller, OTHER_HOST, OUTSIDE_HOST } from "../fixtures/callers.ts";
+import { edgeConfig } from "../fixtures/edge.ts";
 import { address } from "../fixtures/host-rows.ts";
 import { TestServer } from "../fixtures/http.ts";
 import { scrubbing } from "../fixtures/scrubbing.ts";
@@ -26,6 +27,9 @@ const COMMAND = { viewer: ROLE, operator: 200, agent: ROLE, tenantViewer: ROLE, 
 
 /** A node's, and an admin's to look at what a node sees. */
 const NODE = { viewer: ROLE, operator: 200, agent: 200, tenantViewer: ROLE, tenantOperator: UNSCOPED } as const;
+
+/** A node's alone. */
+const AGENT = { viewer: ROLE, operator: ROLE, tenantViewer: ROLE, tenantOperator: ROLE } as const;
 
 const PAIR = { source: OUTSIDE_HOST, victim: ACME_HOST } as const;
 
@@ -60,6 +64,27 @@ const MATRIX: Readonly<Record<string, Row>> = {
     answers: { ...NODE, operator: 204, agent: 204 },
   },
   "GET /api/v1/dataplane/nodes": { answers: { ...READ, tenantViewer: UNSCOPED, tenantOperator: UNSCOPED } },
+  "GET /api/v1/edge/zones": { answers: NODE },
+  "POST /api/v1/edge/nodes/:name/acme/slot": {
+    path: "/api/v1/edge/nodes/edge1/acme/slot",
+    body: { zone: "own.example.net" },
+    answers: { ...AGENT, agent: 200 },
+  },
+  // It has no slot: who gets that far is told so.
+  "POST /api/v1/edge/nodes/:name/acme/challenges": {
+    path: "/api/v1/edge/nodes/edge1/acme/challenges",
+    body: { zone: "foreign.example.net", token: "t", key_authorization: "t.k" },
+    answers: { ...AGENT, agent: 409 },
+  },
+  "POST /api/v1/edge/zones/:name/challenge": {
+    path: "/api/v1/edge/zones/own.example.net/challenge",
+    body: { mode: "auto", ttl_seconds: 60 },
+    answers: COMMAND,
+  },
+  "DELETE /api/v1/edge/zones/:name/challenge": {
+    path: "/api/v1/edge/zones/foreign.example.net/challenge",
+    answers: { ...COMMAND, tenantOperator: 404 },
+  },
   "POST /api/v1/config/reload": { answers: { ...COMMAND, tenantOperator: UNSCOPED } },
 };
 
@@ -72,6 +97,8 @@ beforeAll(() => {
   server = TestServer.started();
   admitCallers(server);
   server.service.scrub.reconfigure(scrubbing({ name: "scrub1" }));
+  const zones = [{ name: "own.example.net", tenant: "acme" }, { name: "foreign.example.net" }];
+  server.service.edge.reconfigure(edgeConfig({ nodes: [{ name: "edge1" }], zones }));
   server.service.attacksView = { active: [{ attack: attack({ target: address(OTHER_HOST) }), ban: null }], recent: [] };
 });
 afterAll(() => server.http.stop());

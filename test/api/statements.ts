@@ -38,6 +38,32 @@ export const STATEMENTS: ReadonlyMap<string, readonly string[]> = new Map([
     "the same content is the same bytes",
   ),
   rows("2.10", "the report, the inventory"),
+  rows("2.11", "the content depends on the node's placement scope, version is 1, clearance_keys"),
+  rows(
+    "2.12",
+    "the edge report is stored and returned by the inventory, the edge report keeps the keys that nobody knows",
+    "the edge report that came last counts",
+  ),
+  rows(
+    "2.13",
+    "the edge inventory has nodes_total, the edge inventory has alive, the edge inventory names the tokens",
+    "the edge inventory has a node's hostgroups and zones_placed always, the edge inventory has unbound_agent_tokens",
+    "the edge inventory never holds a secret, the edge inventory forgets reports",
+  ),
+  rows(
+    "2.14",
+    "the document has nodes_alive, the document has zones_truncated and certs_truncated",
+    "a row of a zone without a reporting node, a row has mode and file_challenge, a row has challenge as",
+    "a row has rps and counters, a row counts a node as long as it is alive, a row leaves out claims, a row has watch_only",
+    "a row has challenge_active, a row has override, a row has would_be with, a row is partial, a row has certs",
+    "a row has placement, a row has h3, a row of a lever on a zone that the file has no more",
+  ),
+  rows(
+    "2.15",
+    "History is, History has window_seconds, History has node only, History counts windows once",
+    "History takes a node's clock, History leaves out claims, Sources are, Sources echo the state, Events are",
+  ),
+  rows("2.16", "slot request, challenge publication, lever response"),
   rows("3.1", "from none to active, from none to rejected"),
   rows("3.2", "an attack that ends moves"),
   rows(
@@ -46,6 +72,8 @@ export const STATEMENTS: ReadonlyMap<string, readonly string[]> = new Map([
     "from live to removed when its TTL is reached, a live block is in the kernel, a refresh gives the kernel",
     "an unblock takes the pair out of the kernel, blocks survive, in dry run, a reload removes",
   ),
+  rows("3.4", "alive, only agent tokens stamp presence, a node never polled"),
+  rows("3.5", "following file, override in force"),
   rows(
     "4",
     "rule 1, rule 2, rule 3, GET /api/v1/status, GET /api/v1/attacks, GET /api/v1/attacks/{id}, GET /api/v1/hosts",
@@ -75,12 +103,33 @@ export const STATEMENTS: ReadonlyMap<string, readonly string[]> = new Map([
     "GET /api/v1/dataplane/rules, a token bound to a node, a reload ends a parked poll, only agent tokens stamp presence",
     "POST /api/v1/dataplane/nodes/{name}/report, GET /api/v1/dataplane/nodes, scrub polls have the two caps",
   ),
-  ["5", ["5.1", "5.2", "5.3", "5.4", "5.5", "5.6", "5.7", "5.8", "5, roles and tenants:"]],
+  rows(
+    "4.6",
+    "GET /api/v1/edge/zones, binding rules are those of the scrub poll, a reload ends a parked poll, concurrency cap",
+    "{release: true}, only the slot's holder may publish, a live challenge is never overwritten",
+    "a node may hold 16 live challenges, both calls accept only zones, ACME calls: bad input",
+    "POST /api/v1/edge/nodes/{name}/report, GET /api/v1/edge/nodes, GET /api/v1/edge/zones/status, GET /api/v1/edge/events",
+    "GET /api/v1/edge/history, GET /api/v1/edge/history/sources",
+    "lever fields, lever refusals, a tenant-scoped operator, setting and clearing are audited",
+  ),
+  [
+    "5",
+    ["5.1", "5.2", "5.3", "5.4", "5.5", "5.6", "5.7", "5.8", "5, roles and tenants:", "5 ACME is an agent's alone"],
+  ],
+  rows(
+    "6",
+    "an event of kind version, an event of kind dry_run, an event of kind document_rendered, an event of kind h3_state",
+    "an event of kind generation_installed and generation_refused, an event of kind terminator_alive",
+    "an event of kind cert_issued, an event of kind challenge_started and challenge_ended, an event of kind clock_skew",
+    "an event of kind report_truncated, an event of kind node_lost and node_alive",
+    "rules: the first report after the start is a silent baseline, rules: presence is baselined at the first poll",
+    "rules: a node that is down across a start, rules: nothing of the answer waits for them",
+  ),
   rows("7", "400, 401, 403, 404, 409, 413, 415, 502, 503"),
   rows(
     "8",
     "ended attacks returned, ban TTL, active-ban cap, source-block ttl_seconds, victims per source, dynamic rules, history range, history step, request body, page of hosts",
-    "listener default",
+    "listener default, report body, history sources rows, events rows, would-be sources per node window",
   ),
 ]);
 

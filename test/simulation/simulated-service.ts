@@ -15,6 +15,7 @@ import { RunningService } from "../../src/service.ts";
 import { BaselineFile } from "../../src/storage/baseline-file.ts";
 import { StateDatabase, StateDatabaseError } from "../../src/storage/state-database.ts";
 import { nextTurn } from "../../src/system/timers.ts";
+import { TestEdge } from "../fixtures/edge.ts";
 import { ManualClock, ManualTimers } from "../fixtures/manual-clock.ts";
 import type { SimulatedSpeaker } from "./simulated-speaker.ts";
 
@@ -60,7 +61,8 @@ export class SimulatedService {
       speaker,
       baselineKeeper: this.#keeper,
     });
-    this.service = new RunningService(this.floodwall, "simulation");
+    const edge = new TestEdge(clock, new ManualTimers(clock));
+    this.service = new RunningService(this.floodwall, "simulation", { edge });
     this.floodwall.start();
   }
 

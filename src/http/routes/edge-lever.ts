@@ -45,7 +45,7 @@ export function setLeverRoute(sources: LeverSources): CommandRoute<LeverRequest>
 
 export function clearLeverRoute(sources: LeverSources): CommandRoute {
   return {
-    name: "edge_lever",
+    name: "edge_lever_clear",
     method: "DELETE",
     path: PATH,
     access: "operator",
