@@ -18,7 +18,7 @@ export interface EdgeReportingOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly nextTurn: () => Promise<void>;
-  readonly log: Log;
+  readonly log: Pick<Log, "info" | "warn" | "error">;
   readonly limiter: Pick<Limiter, "pass">;
   readonly metrics: Pick<EdgeMetrics, "reported" | "reportsLeftOut">;
 }

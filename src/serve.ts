@@ -178,6 +178,11 @@ function historyAnswers(history: HistoryStore): History {
     trafficPoints: (question) => history.ask("trafficPoints", question),
     auditEvents: (question) => history.ask("auditEvents", question),
     endedAttack: (id) => history.ask("endedAttack", { id }),
+    edge: {
+      points: (question) => history.ask("edgePoints", question),
+      sources: (question) => history.ask("edgeSources", question),
+      events: (question) => history.ask("edgeEvents", question),
+    },
   };
 }
 

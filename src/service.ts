@@ -13,6 +13,7 @@ import {
   type BanView,
   type BgpView,
   type Dropping,
+  type EdgeHistory,
   HistoryFault,
   type HostView,
   type ReloadOutcome,
@@ -42,6 +43,7 @@ export interface History {
   auditEvents(question: AuditQuestion): Promise<readonly AuditEvent[]>;
   /** One that is over; null: not kept. */
   endedAttack(id: string): Promise<Attack | null>;
+  readonly edge: EdgeHistory;
 }
 
 /** What there is beside the engines. */
@@ -60,6 +62,7 @@ export class RunningService implements Service {
   readonly #availableUpdate: () => UpdateView | null;
   readonly scrub: ScrubNodes;
   readonly edge: Edge;
+  readonly edgeHistory: EdgeHistory | null;
   /** Allocated with the first reading of hosts. */
   #rows: HostRows | null = null;
   #tenancy: { readonly of: Config; readonly tenancy: Tenancy } | null = null;
@@ -71,6 +74,7 @@ export class RunningService implements Service {
     this.edge = edge;
     this.#version = version;
     this.#history = history ?? null;
+    this.edgeHistory = history === undefined || history === null ? null : orHistoryFaults(history.edge);
     this.#availableUpdate = availableUpdate ?? (() => null);
   }
 
@@ -240,6 +244,14 @@ function orFault<T>(operation: () => T): T {
     if (cause instanceof StateDatabaseError) throw new ServiceFault(`${cause.message}; nothing was changed`);
     throw cause;
   }
+}
+
+function orHistoryFaults(edge: EdgeHistory): EdgeHistory {
+  return {
+    points: (question) => orHistoryFault(edge.points(question)),
+    sources: (question) => orHistoryFault(edge.sources(question)),
+    events: (question) => orHistoryFault(edge.events(question)),
+  };
 }
 
 async function orHistoryFault<T>(answer: Promise<T>): Promise<T> {

@@ -1,4 +1,5 @@
 /** All routes, in the order of the interface's section 4. */
+import type { TokenConfig } from "../config/api-section.ts";
 import type { Clock } from "../system/clock.ts";
 import type { EventFeed } from "./event-feed.ts";
 import type { HostsPages } from "./hosts-pages.ts";
@@ -9,7 +10,12 @@ import { auditRoute } from "./routes/audit.ts";
 import { banRoute, bansRoute, unbanRoute } from "./routes/bans.ts";
 import { reloadRoute } from "./routes/config.ts";
 import { acmeChallengeRoute, acmeSlotRoute } from "./routes/edge-acme.ts";
+import { edgeEventsRoute } from "./routes/edge-events.ts";
+import { edgeHistoryRoute, edgeSourcesRoute } from "./routes/edge-history.ts";
 import { clearLeverRoute, setLeverRoute } from "./routes/edge-lever.ts";
+import { edgeNodesRoute } from "./routes/edge-nodes.ts";
+import { edgeReportRoute } from "./routes/edge-report.ts";
+import { edgeStatusRoute } from "./routes/edge-status.ts";
 import { zonesRoute } from "./routes/edge-zones.ts";
 import { eventsRoute } from "./routes/events.ts";
 import { healthzRoute } from "./routes/healthz.ts";
@@ -36,6 +42,8 @@ export interface RouteSources {
   readonly rulePolls: RulePolls;
   readonly zonePolls: ZonePolls;
   readonly zoneAccess: ZoneAccess;
+  /** Of the configuration in force. */
+  readonly tokens: () => readonly TokenConfig[];
   readonly metrics: MetricsText;
   readonly clock: Pick<Clock, "wallMs">;
 }
@@ -62,6 +70,7 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     scrubReportRoute(service.scrub),
     scrubNodesRoute(service.scrub, slicing),
     zonesRoute(zonePolls),
+    ...edgeReportRoutes(sources),
     acmeSlotRoute(service.edge, clock),
     acmeChallengeRoute(service.edge, clock),
     setLeverRoute(levers),
@@ -70,4 +79,18 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     healthzRoute(service),
   ];
   return [...routes, openapiRoute(routes)];
+}
+
+/** What edge nodes report, and what is made of it. */
+function edgeReportRoutes({ service, tokens, slicing, zoneAccess: access, clock }: RouteSources): readonly Route[] {
+  const { nodes, reports } = service.edge;
+  const history = { service, nodes, access, clock };
+  return [
+    edgeReportRoute(nodes, reports),
+    edgeNodesRoute({ nodes, reports, tokens, scrubNodes: () => service.scrub.size }, slicing),
+    edgeStatusRoute(reports, slicing),
+    edgeHistoryRoute(history),
+    edgeSourcesRoute(history),
+    edgeEventsRoute({ service, nodes, clock }),
+  ];
 }

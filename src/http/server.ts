@@ -79,6 +79,7 @@ export class HttpServer {
       rulePolls: this.#rulePolls,
       zonePolls: this.#zonePolls,
       zoneAccess: new ZoneAccess({ metrics: metrics.api, log, limiter }),
+      tokens,
       metrics,
       clock,
     });

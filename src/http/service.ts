@@ -7,6 +7,14 @@ import type { SourceView } from "../dataplane/capture.ts";
 import type { DataPlaneView } from "../dataplane/data-plane.ts";
 import type { Attack } from "../detection/attack.ts";
 import type { Edge } from "../edge/edge.ts";
+import type {
+  EdgeEvent,
+  EdgeEventsQuestion,
+  EdgeHistoryPoint,
+  EdgeHistoryQuestion,
+  EdgeSourcesQuestion,
+  EdgeSourceTotal,
+} from "../edge/edge-history.ts";
 import type { RouteState } from "../mitigation/announcer.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { IpAddress } from "../net/address.ts";
@@ -52,6 +60,8 @@ export interface Service {
   readonly scrub: ScrubNodes;
   /** The edge nodes and their zones. Setting and clearing a lever throws ServiceFault when that could not be kept. */
   readonly edge: Edge;
+  /** null: storage is off. */
+  readonly edgeHistory: EdgeHistory | null;
   /** Reads the configuration file again. With an invalid one nothing changes. */
   reload(): Promise<ReloadOutcome>;
 }
@@ -60,6 +70,16 @@ export type ReloadOutcome =
   /** Names the keys that keep their running values until a restart. */
   | { readonly kind: "reloaded"; readonly needsRestart: readonly string[] }
   | { readonly kind: "invalid"; readonly problems: readonly string[] };
+
+/** What is kept of the reports of edge nodes. All of it rejects with a HistoryFault. */
+export interface EdgeHistory {
+  /** Oldest first. */
+  points(question: EdgeHistoryQuestion): Promise<readonly EdgeHistoryPoint[]>;
+  /** Busiest first. */
+  sources(question: EdgeSourcesQuestion): Promise<readonly EdgeSourceTotal[]>;
+  /** Newest first. */
+  events(question: EdgeEventsQuestion): Promise<readonly EdgeEvent[]>;
+}
 
 /** The world failed the service, not the caller: answered 503 with this message, which must suit a caller's eyes. */
 export class ServiceFault extends Error {

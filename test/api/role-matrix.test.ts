@@ -65,6 +65,16 @@ const MATRIX: Readonly<Record<string, Row>> = {
   },
   "GET /api/v1/dataplane/nodes": { answers: { ...READ, tenantViewer: UNSCOPED, tenantOperator: UNSCOPED } },
   "GET /api/v1/edge/zones": { answers: NODE },
+  "POST /api/v1/edge/nodes/:name/report": {
+    path: "/api/v1/edge/nodes/edge1/report",
+    body: { version: "1" },
+    answers: { ...NODE, operator: 204, agent: 204 },
+  },
+  "GET /api/v1/edge/nodes": { answers: { ...READ, tenantViewer: UNSCOPED, tenantOperator: UNSCOPED } },
+  "GET /api/v1/edge/zones/status": { answers: READ },
+  "GET /api/v1/edge/history": { path: "/api/v1/edge/history?zone=own.example.net", answers: READ },
+  "GET /api/v1/edge/history/sources": { path: "/api/v1/edge/history/sources?zone=own.example.net", answers: READ },
+  "GET /api/v1/edge/events": { answers: { ...READ, tenantViewer: UNSCOPED, tenantOperator: UNSCOPED } },
   "POST /api/v1/edge/nodes/:name/acme/slot": {
     path: "/api/v1/edge/nodes/edge1/acme/slot",
     body: { zone: "own.example.net" },

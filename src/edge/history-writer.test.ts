@@ -1,0 +1,166 @@
+import { beforeEach, describe, expect, test } from "bun:test";
+import { edgeReport, zoneWire } from "../../test/fixtures/edge-reports.ts";
+import { NOON } from "../../test/fixtures/views.ts";
+import { EDGE_REPORTS_WAITING_MAX, HISTORY_QUEUES_MAX } from "../limits.ts";
+import { nextTurn } from "../system/timers.ts";
+import type { EdgeEvent, EdgeWindow } from "./edge-history.ts";
+import { HistoryWriter } from "./history-writer.ts";
+
+/** Keeps what it is handed, and says that it has when the test lets it. */
+class SlowStore {
+  readonly windows: EdgeWindow[] = [];
+  readonly events: EdgeEvent[] = [];
+  isSlow = false;
+  #settle: (() => void)[] = [];
+
+  recordEdgeWindow(window: EdgeWindow): Promise<unknown> {
+    this.windows.push(window);
+    return this.#settled();
+  }
+
+  recordEdgeEvent(event: EdgeEvent): Promise<unknown> {
+    this.events.push(event);
+    return this.#settled();
+  }
+
+  settleAll(): void {
+    for (const settle of this.#settle.splice(0)) settle();
+  }
+
+  #settled(): Promise<unknown> {
+    return this.isSlow ? new Promise<void>((resolve) => this.#settle.push(resolve)) : Promise.resolve();
+  }
+}
+
+let store: SlowStore;
+let told: unknown[][];
+let writer: HistoryWriter;
+
+beforeEach(() => {
+  store = new SlowStore();
+  told = [];
+  writer = new HistoryWriter({
+    store,
+    serves: (node, zone) => zone.startsWith(node),
+    nextTurn,
+    observer: {
+      clockSkewed: (node) => told.push(["skewed", node]),
+      leftOut: (reports) => told.push(["left out", reports]),
+      failed: (cause) => told.push(["failed", cause]),
+    },
+  });
+});
+
+function report(node: string, wire: Parameters<typeof edgeReport>[0] = {}, reportedAt = NOON): void {
+  writer.reported(node, { report: edgeReport(wire), reportedAt });
+}
+
+/** All that can be done without the store is done. */
+async function settled(): Promise<void> {
+  for (let i = 0; i < 5000; i++) await nextTurn();
+}
+
+test("nothing is written before the answer goes out", async () => {
+  report("e1", { zones: [zoneWire("e1.a")] });
+  expect(store.windows).toEqual([]);
+  await settled();
+  expect(store.windows).toMatchObject([{ node: "e1", zone: "e1.a", atMs: NOON }]);
+});
+
+test("reports of a node follow each other, and the first one is silent", async () => {
+  report("e1", { version: "1" });
+  report("e2", { version: "1" });
+  report("e1", { version: "2" }, NOON + 1000.5);
+  report("e1", { version: "3" }, NOON + 2000);
+  await settled();
+  expect(store.events).toEqual([
+    { atMs: NOON + 1000, node: "e1", zone: null, kind: "version", detail: "from 1 to 2" },
+    { atMs: NOON + 2000, node: "e1", zone: null, kind: "version", detail: "from 2 to 3" },
+  ]);
+});
+
+test("zones that the node does not serve are neither written nor news", async () => {
+  report("e1", {});
+  const not_after = "2026-06-01T00:00:00Z";
+  report("e1", { zones: [zoneWire("e2.a"), zoneWire("e1.a")], certs: [{ zone: "e2.a", not_after }] });
+  await settled();
+  expect(store.windows.map(({ zone }) => zone)).toEqual(["e1.a"]);
+  expect(store.events).toEqual([]);
+});
+
+test("a clock that is off is told", async () => {
+  report("e1", { zones: [zoneWire("e1.a")] });
+  report("e1", { zones: [zoneWire("e1.a")] }, NOON + 3_600_000);
+  await settled();
+  expect(told).toEqual([["skewed", "e1"]]);
+  expect(store.events.map(({ kind, atMs }) => [kind, atMs])).toEqual([["clock_skew", NOON + 3_600_000]]);
+  expect(store.windows.map(({ atMs }) => atMs)).toEqual([NOON]);
+});
+
+test("the first report of a node that was gone is silent again", async () => {
+  report("e1", { version: "1" });
+  await settled();
+  writer.forget(() => false);
+  report("e1", { version: "2" });
+  await settled();
+  expect(store.events).toEqual([]);
+});
+
+test("comings and goings are events of the node", () => {
+  writer.nodeChanged({ atMs: NOON, node: "e1", kind: "node_lost", detail: "" });
+  expect(store.events).toEqual([{ atMs: NOON, node: "e1", zone: null, kind: "node_lost", detail: "" }]);
+});
+
+describe("a store that is slow", () => {
+  const zones = Array.from({ length: HISTORY_QUEUES_MAX.edge_windows / 4 }, (_, i) => zoneWire(`e1.${i}`));
+
+  beforeEach(() => {
+    store.isSlow = true;
+  });
+
+  test("is given no more than half of its queue at a time", async () => {
+    for (let i = 0; i < 4; i++) report("e1", { zones }, NOON + i);
+    await settled();
+    expect(store.windows).toHaveLength(2 * zones.length);
+    store.settleAll();
+    await settled();
+    expect(store.windows).toHaveLength(4 * zones.length);
+  });
+
+  test("gets all that waits when the service stops", async () => {
+    for (let i = 0; i < 4; i++) report("e1", { zones }, NOON + i);
+    await settled();
+    writer.stop();
+    expect(store.windows).toHaveLength(4 * zones.length);
+    store.settleAll();
+    await settled();
+    expect(store.windows).toHaveLength(4 * zones.length);
+  });
+
+  test("makes reports wait up to a bound, beyond which they are left out and told", async () => {
+    for (let i = 0; i < 2; i++) report("e1", { zones }, NOON + i);
+    await settled();
+    for (let i = 0; i < EDGE_REPORTS_WAITING_MAX; i++) report("e1", {}, NOON + i);
+    expect(told).toEqual([]);
+    report("e1", { version: "2" });
+    expect(told).toEqual([["left out", 1]]);
+    store.settleAll();
+    await settled();
+    report("e1", { version: "2" });
+    await settled();
+    expect(told).toHaveLength(1);
+  });
+});
+
+test("a fault is told, and the next report is written", async () => {
+  const recordEdgeWindow = store.recordEdgeWindow.bind(store);
+  store.recordEdgeWindow = () => {
+    throw new Error("broken");
+  };
+  report("e1", { zones: [zoneWire("e1.a")] });
+  await settled();
+  store.recordEdgeWindow = recordEdgeWindow;
+  report("e1", { zones: [zoneWire("e1.a")] });
+  await settled();
+  expect([told.map(([what]) => what), store.windows.length]).toEqual([["failed"], 1]);
+});
