@@ -239,7 +239,7 @@ test.skipIf(noPriority !== "")(
   async () => {
     const argument: AnnouncingProcessArgument = { config: bgpConfig(), stateDir: lab.stateDir, routes: [] };
     const session = readFileSync("/proc/self/autogroup", "utf8");
-    const program = ["-n", "-10", process.execPath, ANNOUNCING_PROCESS, JSON.stringify(argument)];
+    const program = ["-n", String(-10 - getPriority()), process.execPath, ANNOUNCING_PROCESS, JSON.stringify(argument)];
     const service = spawn("nice", program, { stdio: "ignore" });
     lab.onEnd(async () => {
       service.kill("SIGKILL");
