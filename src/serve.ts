@@ -17,7 +17,9 @@ import { EdgeChannel, type EdgeChannelOptions } from "./edge-channel.ts";
 import { Floodwall } from "./floodwall.ts";
 import { OriginFileError } from "./geo/origin-file.ts";
 import { openOrigins, originFindings } from "./geo/origins.ts";
+import { readDashboard } from "./http/dashboard-files.ts";
 import { hostPort, ListenError } from "./http/listen-error.ts";
+import type { Dashboard } from "./http/routes/dashboard.ts";
 import { HttpServer } from "./http/server.ts";
 import { Limiter } from "./observability/limiter.ts";
 import { type Log, openLog } from "./observability/log.ts";
@@ -117,6 +119,7 @@ function start(config: Config, configPath: string, { log, limiter, environment, 
     secrets: environment.secrets,
     audit,
     limiter,
+    dashboard: dashboardOf(() => floodwall.config.api.dashboard, log),
     ...parts,
   });
   const { events: feed } = http;
@@ -171,6 +174,13 @@ function openEdge(config: Config, { metrics, ...parts }: EdgeParts): EdgeChannel
   const edge = new EdgeChannel({ ...parts, config, masters, nextTurn, metrics: metrics.edge });
   metrics.beforeScrape(() => edge.fillMetrics());
   return edge;
+}
+
+/** Without the page the service does all else. */
+function dashboardOf(isShown: () => boolean, log: Log): Dashboard | null {
+  const files = readDashboard();
+  if (files === null && isShown()) log.warn({}, "the dashboard is not built, and not served: run `make dashboard`");
+  return files === null ? null : { files, isShown };
 }
 
 function historyAnswers(history: HistoryStore): History {

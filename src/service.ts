@@ -14,6 +14,7 @@ import {
   type BgpView,
   type Dropping,
   type EdgeHistory,
+  type GroupRatesView,
   HistoryFault,
   type HostView,
   type ReloadOutcome,
@@ -34,7 +35,7 @@ import {
   type UnblockAnswer,
 } from "./sourceblock/source-blocks.ts";
 import { StateDatabaseError } from "./storage/state-database.ts";
-import { allocateHostRows, type HostRows } from "./traffic/host-rows.ts";
+import { allocateHostRows, type HostRows, rowRates } from "./traffic/host-rows.ts";
 import type { TrafficPoint, TrafficQuestion } from "./traffic/traffic-history.ts";
 
 /** What the API asks of the history store. All of it may reject, told and counted by the store. */
@@ -65,6 +66,8 @@ export class RunningService implements Service {
   readonly edgeHistory: EdgeHistory | null;
   /** Allocated with the first reading of hosts. */
   #rows: HostRows | null = null;
+  /** As many rows as there are hostgroups. */
+  #sums: HostRows | null = null;
   #tenancy: { readonly of: Config; readonly tenancy: Tenancy } | null = null;
   ready = false;
 
@@ -166,6 +169,20 @@ export class RunningService implements Service {
       }
       cursor = next;
     }
+  }
+
+  groupRates(): GroupRatesView[] | null {
+    const { packetPath, config } = this.#floodwall;
+    if (packetPath === null) return null;
+    const { hostgroups } = config;
+    if (this.#sums?.capacity !== hostgroups.length) this.#sums = allocateHostRows(hostgroups.length);
+    const sums = this.#sums;
+    packetPath.engine.readGroups(sums);
+    return hostgroups.map(({ name }, row) => ({
+      name,
+      rates: rowRates(sums.incoming, row),
+      ratesOut: rowRates(sums.outgoing, row),
+    }));
   }
 
   bans(): BanView[] {

@@ -67,8 +67,8 @@ const NATIVE_ARROWS: Readonly<Record<string, readonly string[]>> = {
 const source = sourceFiles("src");
 const production = source.filter((file) => !isTest(file) && file.path.endsWith(".ts"));
 const native = sourceFiles("addon").filter(({ path }) => /\.(h|c|cpp)$/.test(path));
-const written = [...source, ...native, ...sourceFiles("test", "bench")].filter(({ path }) =>
-  [".ts", ".h", ".c", ".cpp"].includes(extname(path)),
+const written = [...source, ...native, ...sourceFiles("test", "bench", "dashboard")].filter(({ path }) =>
+  [".ts", ".tsx", ".css", ".h", ".c", ".cpp"].includes(extname(path)),
 );
 
 /** `src/config/load.ts` is in `config`; a file of `src` itself is in none. */
@@ -142,6 +142,15 @@ describe("TypeScript", () => {
     expect(faults).toEqual([]);
   });
 
+  test("the dashboard has the API's types from src, and nothing that runs but the limits", () => {
+    const values = /^import (?!type )[^;]*?from "(\.\.\/(?:\.\.\/)?src\/[^"]+)";/gm;
+    const faults = sourceFiles("dashboard")
+      .filter((file) => !isTest(file) && /\.tsx?$/.test(file.path))
+      .flatMap(({ path, text }) => [...text.matchAll(values)].map(([, name = ""]) => `${path} imports ${name}`))
+      .filter((fault) => !fault.endsWith("src/limits.ts"));
+    expect(faults).toEqual([]);
+  });
+
   test("only dataplane loads the addon", () => {
     const faults = production
       .filter(({ path }) => folderOf(path) !== "dataplane")
@@ -161,7 +170,7 @@ describe("TypeScript", () => {
   test("no any", () => {
     const any = /[:<,|&(]\s*any\b\s*[^\w\s:]|\bas any\b|:\s*any$/;
     const faults = written
-      .filter(({ path }) => path.endsWith(".ts") && path !== "test/architecture.test.ts")
+      .filter(({ path }) => /\.tsx?$/.test(path) && path !== "test/architecture.test.ts")
       .flatMap(({ path, text }) => placesOf(any, { path, text: withoutComments(text) }));
     expect(faults).toEqual([]);
   });

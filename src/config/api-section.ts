@@ -22,6 +22,7 @@ export const ApiSection = Type.Object(
     token_env: Type.Optional(text("variableName")),
     tokens: list(Token, TOKENS_MAX),
     env_file: Type.Optional(text("absolutePath")),
+    dashboard: Type.Boolean({ default: true }),
   },
   withDefaults,
 );
@@ -35,6 +36,8 @@ export interface ApiConfig {
   readonly isShorthand: boolean;
   /** Watched for variables; null: none. */
   readonly envFile: string | null;
+  /** Whether the web page is served. */
+  readonly dashboard: boolean;
 }
 
 export interface TokenConfig {
@@ -57,6 +60,7 @@ export function buildApi(file: Static<typeof ApiSection>): ApiConfig {
     tokens: file.token_env === undefined ? file.tokens.map(buildToken) : [operatorToken(file.token_env)],
     isShorthand: file.token_env !== undefined,
     envFile: file.env_file ?? null,
+    dashboard: file.dashboard,
   };
 }
 

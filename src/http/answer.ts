@@ -1,4 +1,4 @@
-/** The forms of an answer. Nothing here may be kept by a cache or taken by a browser for another type than it says. */
+/** The forms of an answer. No data may be kept by a cache, nothing be taken by a browser for another type than it says. */
 
 const COMMON = { "cache-control": "no-store", "x-content-type-options": "nosniff" } as const;
 const JSON_HEADERS = { "content-type": "application/json", ...COMMON };
@@ -26,6 +26,11 @@ export function eventStreamAnswer(events: ReadableStream<Uint8Array<ArrayBuffer>
   // A proxy that collects answers before it passes them on would keep the events.
   const headers = { "content-type": "text/event-stream", "x-accel-buffering": "no", ...COMMON };
   return new Response(events, { status: 200, headers });
+}
+
+/** Of a static file, which a cache may keep as its headers say. null: the caller has it. */
+export function fileAnswer(bytes: Uint8Array<ArrayBuffer> | null, headers: Readonly<Record<string, string>>): Response {
+  return new Response(bytes, { status: bytes === null ? 304 : 200, headers: { ...COMMON, ...headers } });
 }
 
 /** To a caller who has left: nobody reads it, but the request has an end and a status to be counted by. */

@@ -59,8 +59,8 @@ export function register(app: Elysia, routes: readonly Route[], options: Pipelin
 }
 
 function run(route: Route, request: Request, options: PipelineOptions): Promise<Response> {
-  return measured(route.name, request, options, () =>
-    route.access === "open" ? route.handle() : guarded(route, request, options),
+  return measured(route.name, request, options, async () =>
+    route.access === "open" ? responseOf(await route.handle(request)) : guarded(route, request, options),
   );
 }
 

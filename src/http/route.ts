@@ -57,7 +57,7 @@ interface RouteLine {
 export interface OpenRoute extends RouteLine {
   readonly access: "open";
   readonly method: "GET";
-  handle(): Response | Promise<Response>;
+  handle(request: Request): Answer;
 }
 
 interface GuardedRoute extends RouteLine {

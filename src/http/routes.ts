@@ -9,6 +9,7 @@ import { attackRoute, attacksRoute } from "./routes/attacks.ts";
 import { auditRoute } from "./routes/audit.ts";
 import { banRoute, bansRoute, unbanRoute } from "./routes/bans.ts";
 import { reloadRoute } from "./routes/config.ts";
+import { type Dashboard, dashboardRoutes } from "./routes/dashboard.ts";
 import { acmeChallengeRoute, acmeSlotRoute } from "./routes/edge-acme.ts";
 import { edgeEventsRoute } from "./routes/edge-events.ts";
 import { edgeHistoryRoute, edgeSourcesRoute } from "./routes/edge-history.ts";
@@ -19,10 +20,12 @@ import { edgeStatusRoute } from "./routes/edge-status.ts";
 import { zonesRoute } from "./routes/edge-zones.ts";
 import { eventsRoute } from "./routes/events.ts";
 import { healthzRoute } from "./routes/healthz.ts";
+import { hostgroupsRoute } from "./routes/hostgroups.ts";
 import { hostsRoute } from "./routes/hosts.ts";
 import { type MetricsText, metricsRoute } from "./routes/metrics.ts";
 import { openapiRoute } from "./routes/openapi.ts";
 import { rulesRoute, scrubNodesRoute, scrubReportRoute } from "./routes/scrub.ts";
+import { sessionRoute } from "./routes/session.ts";
 import { sourceBlockRoute, sourcesRoute, sourceUnblockRoute } from "./routes/sources.ts";
 import { statusRoute } from "./routes/status.ts";
 import { trafficRoute } from "./routes/traffic.ts";
@@ -45,17 +48,22 @@ export interface RouteSources {
   /** Of the configuration in force. */
   readonly tokens: () => readonly TokenConfig[];
   readonly metrics: MetricsText;
+  /** null: there is none. */
+  readonly dashboard: Dashboard | null;
   readonly clock: Pick<Clock, "wallMs">;
 }
 
 export function routesOf(sources: RouteSources): readonly Route[] {
-  const { service, pages, snapshots, slicing, events, rulePolls, zonePolls, zoneAccess, metrics, clock } = sources;
+  const { service, pages, snapshots, slicing, events, rulePolls, zonePolls, zoneAccess, metrics, dashboard, clock } =
+    sources;
   const levers = { edge: service.edge, access: zoneAccess, clock };
   const routes: readonly Route[] = [
     statusRoute(service),
+    sessionRoute(),
     attacksRoute(service, slicing),
     attackRoute(service),
     hostsRoute(service, pages, snapshots),
+    hostgroupsRoute(service),
     bansRoute(service, slicing),
     trafficRoute(service, clock),
     auditRoute(service, clock),
@@ -77,6 +85,7 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     clearLeverRoute(levers),
     metricsRoute(metrics),
     healthzRoute(service),
+    ...(dashboard === null ? [] : dashboardRoutes(dashboard)),
   ];
   return [...routes, openapiRoute(routes)];
 }

@@ -15,6 +15,7 @@ import { ListenError } from "./listen-error.ts";
 import { type FailureOptions, failed, register } from "./pipeline.ts";
 import { refuse } from "./refusal.ts";
 import type { Route } from "./route.ts";
+import type { Dashboard } from "./routes/dashboard.ts";
 import { routesOf } from "./routes.ts";
 import { RulePolls } from "./rule-polls.ts";
 import type { Service } from "./service.ts";
@@ -32,6 +33,8 @@ export interface HttpServerOptions {
   readonly secrets: Secrets;
   /** null: no trail is kept. */
   readonly audit: Pick<AuditTrail, "record"> | null;
+  /** The web page; absent: there is none. */
+  readonly dashboard?: Dashboard | null;
   readonly metrics: Pick<Metrics, "api" | "events" | "holds" | "text" | "contentType">;
   readonly log: { error(fields: object, message: string): void; warn(fields: object, message: string): void };
   /** Repeated failures of one route, and refusals of one token, are told once a minute. */
@@ -81,6 +84,7 @@ export class HttpServer {
       zoneAccess: new ZoneAccess({ metrics: metrics.api, log, limiter }),
       tokens,
       metrics,
+      dashboard: options.dashboard ?? null,
       clock,
     });
     register(this.#app, this.routes, {

@@ -40,6 +40,8 @@ export interface Service {
    * next one is asked for, and only one reading may be under way.
    */
   hosts(): Iterable<HostView>;
+  /** In the configuration's order; null: nothing is captured. */
+  groupRates(): readonly GroupRatesView[] | null;
   /** Active, refused and ended, in no order. */
   bans(): readonly BanView[];
   /** Oldest first; null: storage is off. Rejects with a HistoryFault. */
@@ -197,6 +199,13 @@ export interface HostView {
   readonly baselineOut: Rates | null;
   /** The attack in progress. */
   readonly attack: Pick<Attack, "metric" | "direction"> | null;
+}
+
+/** The sums of a hostgroup's hosts. */
+export interface GroupRatesView {
+  readonly name: string;
+  readonly rates: Rates;
+  readonly ratesOut: Rates;
 }
 
 /** What the data plane of this machine dropped for it. */

@@ -41,7 +41,9 @@ const MATRIX: Readonly<Record<string, Row>> = {
     // The attack is on another tenant's address: as unknown as one that never was.
     answers: { ...READ, tenantViewer: 404, tenantOperator: 404 },
   },
+  "GET /api/v1/session": { answers: READ },
   "GET /api/v1/hosts": { answers: READ },
+  "GET /api/v1/hostgroups": { answers: READ },
   "GET /api/v1/bans": { answers: READ },
   "GET /api/v1/traffic": { path: `/api/v1/traffic?key=${ACME_HOST}`, answers: READ },
   "GET /api/v1/audit": { answers: READ },
@@ -99,7 +101,7 @@ const MATRIX: Readonly<Record<string, Row>> = {
 };
 
 /** Without a token (interface, section 5). */
-const OPEN = ["GET /metrics", "GET /healthz"];
+const OPEN = ["GET /metrics", "GET /healthz", "GET /", "GET /assets/:name"];
 
 let server: TestServer;
 
@@ -122,7 +124,7 @@ function lineOf({ method, path }: Pick<Route, "method" | "path">): string {
 
 function ask(line: string, headers: Readonly<Record<string, string>>): Promise<Response> {
   const [method = "", template = ""] = line.split(" ");
-  const { path = template, body }: Partial<Row> = MATRIX[line] ?? {};
+  const { path = template.replace(":name", "main.js"), body }: Partial<Row> = MATRIX[line] ?? {};
   return fetch(server.base + path, {
     method,
     headers: { ...headers, "content-type": "application/json" },

@@ -10,6 +10,8 @@ const READS = [
   "attacks",
   "hosts",
   "hosts?limit=1",
+  "session",
+  "hostgroups",
   "bans",
   `traffic?key=${ACME_HOST}`,
   "audit",

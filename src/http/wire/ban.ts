@@ -69,6 +69,7 @@ export const BanWire = Type.Object(
 export type BanWire = Static<typeof BanWire>;
 
 export const BansWire = Type.Object({ bans: Type.Array(BanWire) }, { additionalProperties: false });
+export type BansWire = Static<typeof BansWire>;
 
 export function banToWire({ ban, routeState, dropped }: BanView): BanWire {
   const { measure, escalation } = ban;

@@ -1,0 +1,78 @@
+/** One request to the API, with the token, and how it ended. Nothing here throws for what the service or the net may do. */
+import { signal } from "@preact/signals";
+import { answered, unanswered } from "./contact.ts";
+import { token } from "./token.ts";
+
+export type Failure =
+  | { readonly kind: "unreachable" }
+  /** `text` is the service's own; `body` what came with it, where it is JSON. */
+  | { readonly kind: "refused"; readonly status: number; readonly text: string; readonly body: unknown };
+
+export type Answer<T> = { readonly kind: "answer"; readonly data: T } | Failure;
+
+/** How often the API has refused a token: the session looks at it anew each time. */
+export const tokensRefused = signal(0);
+
+/** Longer than the service takes for anything but a held poll, which the dashboard has none of. */
+const DEADLINE_MS = 15_000;
+
+export function read<T>(path: string): Promise<Answer<T>> {
+  return send<T>(path, { method: "GET", headers: {} });
+}
+
+export function command<T>(path: string, fields: object = {}, method: "POST" | "DELETE" = "POST"): Promise<Answer<T>> {
+  const json = { "content-type": "application/json" };
+  return send<T>(path, { method, headers: json, body: JSON.stringify(fields) });
+}
+
+export function authorization(secret = token.peek()): Record<string, string> {
+  return secret === null ? {} : { authorization: `Bearer ${secret}` };
+}
+
+interface Order {
+  readonly method: "GET" | "POST" | "DELETE";
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+async function send<T>(path: string, init: Order): Promise<Answer<T>> {
+  const used = token.peek();
+  const headers = { ...init.headers, ...authorization(used) };
+  const answer = await reach(path, { ...init, headers });
+  if (answer === null) return { kind: "unreachable" };
+  if (answer.status === 401) tokensRefused.value++;
+  const body = await bodyOf(answer);
+  if (answer.ok) return body === null ? { kind: "unreachable" } : { kind: "answer", data: body.json as T };
+  return { kind: "refused", status: answer.status, text: refusalText(body?.json, answer), body: body?.json };
+}
+
+async function reach(path: string, init: RequestInit): Promise<Response | null> {
+  try {
+    const signal = AbortSignal.timeout(DEADLINE_MS);
+    const answer = await fetch(path, { ...init, signal, cache: "no-store", credentials: "omit", redirect: "error" });
+    answered(answer.headers.get("date"));
+    return answer;
+  } catch {
+    unanswered();
+    return null;
+  }
+}
+
+/** null: it broke off, or is no JSON. */
+async function bodyOf(answer: Response): Promise<{ readonly json: unknown } | null> {
+  try {
+    const text = await answer.text();
+    return { json: text === "" ? null : (JSON.parse(text) as unknown) };
+  } catch {
+    return null;
+  }
+}
+
+/** A refused ban comes as a ban with its reason, all else as an error. */
+function refusalText(body: unknown, { status, statusText }: Response): string {
+  if (typeof body === "object" && body !== null) {
+    if ("error" in body && typeof body.error === "string") return body.error;
+    if ("reason" in body && typeof body.reason === "string") return body.reason;
+  }
+  return `${status} ${statusText}`.trim();
+}

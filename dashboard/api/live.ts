@@ -1,0 +1,203 @@
+/**
+ * Attacks and bans as they happen: the lists once, then the stream of events, which is taken up again where it broke off.
+ * Where no stream is to be had the lists are read again and again. Whoever listens is told at most ten times a second.
+ */
+import { effect, signal } from "@preact/signals";
+import type { AttacksWire, AttackWire } from "../../src/http/wire/attack.ts";
+import type { BansWire, BanWire } from "../../src/http/wire/ban.ts";
+import { authorization, read, tokensRefused } from "./client.ts";
+import { answered, contact, unanswered } from "./contact.ts";
+import { EventLines, type SentEvent } from "./event-lines.ts";
+import type { Loaded } from "./resource.ts";
+import { AttackTable, BanTable } from "./tables.ts";
+
+/** `polling`: the service has no stream left for us. */
+export type Channel = "connecting" | "live" | "polling";
+
+export const channel = signal<Channel>("connecting");
+export const attacks = signal<Loaded<AttacksWire>>({ kind: "loading" });
+export const bans = signal<Loaded<readonly BanWire[]>>({ kind: "loading" });
+/** Counts reloads of the configuration: views that show it read again. */
+export const reloads = signal(0);
+
+const TELL_MS = 100;
+/** The service sends something every 15 s: after this silence the line is dead, whatever the system says. */
+const SILENCE_MS = 40_000;
+const RETRIES_MS = [500, 1000, 2000, 4000];
+/** Of the lists while there is no stream; and of the bans beside it, whose drops are no events. */
+const POLL_MS = 5000;
+
+class Live {
+  readonly #attacks = new AttackTable();
+  readonly #bans = new BanTable();
+  /** Events since the lists were asked for; null: they are there. */
+  #early: SentEvent[] | null = null;
+  #lastId: string | null = null;
+  #tellTimer: ReturnType<typeof setTimeout> | null = null;
+  #abort = new AbortController();
+  #wake: () => void = () => {};
+
+  start(): () => void {
+    const { signal: ended } = this.#abort;
+    void this.#run(ended);
+    const poll = setInterval(() => {
+      if (document.visibilityState !== "visible") return;
+      if (channel.peek() === "polling" || attacks.peek().kind !== "ready") void this.#readLists();
+      else void this.readBans();
+    }, POLL_MS);
+    const stopEffect = effect(() => {
+      if (contact.value.kind === "in_touch") this.#wake();
+    });
+    return () => {
+      clearInterval(poll);
+      stopEffect();
+      this.#abort.abort();
+      this.#wake();
+    };
+  }
+
+  /** What a command changed is seen before its event comes. */
+  tookBan(ban: BanWire): void {
+    this.#bans.apply(ban);
+    this.#tell();
+  }
+
+  async readBans(): Promise<void> {
+    const answer = await read<BansWire>("/api/v1/bans");
+    if (answer.kind !== "answer") return;
+    this.#bans.replace(answer.data.bans);
+    this.#tell();
+  }
+
+  async #run(ended: AbortSignal): Promise<void> {
+    for (let failures = 0; !ended.aborted; failures++) {
+      const wasOpen = await this.#listen(ended);
+      if (ended.aborted) return;
+      if (wasOpen) failures = 0;
+      await this.#pause(RETRIES_MS[Math.min(failures, RETRIES_MS.length - 1)] as number);
+    }
+  }
+
+  /** Until the stream breaks. Returns whether there was one. */
+  async #listen(ended: AbortSignal): Promise<boolean> {
+    const line = new AbortController();
+    const hangUp = () => line.abort();
+    ended.addEventListener("abort", hangUp, { once: true });
+    let silence = setTimeout(hangUp, SILENCE_MS);
+    try {
+      const resume = this.#lastId === null ? {} : { "last-event-id": this.#lastId };
+      const headers = { accept: "text/event-stream", ...authorization(), ...resume };
+      const answer = await fetch("/api/v1/events", { headers, signal: line.signal, cache: "no-store" });
+      answered(answer.headers.get("date"));
+      if (!answer.ok || answer.body === null) return this.#refused(answer.status);
+      channel.value = "live";
+      if (this.#lastId === null) void this.#readLists();
+      const lines = new EventLines();
+      const text = answer.body.pipeThrough(new TextDecoderStream());
+      for await (const piece of text as unknown as AsyncIterable<string>) {
+        clearTimeout(silence);
+        silence = setTimeout(hangUp, SILENCE_MS);
+        answered();
+        for (const event of lines.push(piece)) this.#take(event);
+        this.#lastId = lines.lastId ?? this.#lastId;
+      }
+      channel.value = "connecting";
+      return true;
+    } catch {
+      if (!ended.aborted) unanswered();
+      const wasOpen = channel.peek() === "live";
+      channel.value = "connecting";
+      return wasOpen;
+    } finally {
+      clearTimeout(silence);
+      ended.removeEventListener("abort", hangUp);
+    }
+  }
+
+  #refused(status: number): false {
+    if (status === 401) tokensRefused.value++;
+    if (channel.peek() !== "polling") void this.#readLists();
+    channel.value = "polling";
+    this.#lastId = null;
+    return false;
+  }
+
+  #take(event: SentEvent): void {
+    if (this.#early !== null) this.#early.push(event);
+    this.#apply(event);
+    this.#tell();
+  }
+
+  #apply({ name, data }: SentEvent): void {
+    if (name === "attack") this.#attacks.apply(JSON.parse(data) as AttackWire);
+    else if (name === "ban") this.#bans.apply(JSON.parse(data) as BanWire);
+    else if (name === "reload" || name === "reset") {
+      reloads.value++;
+      void this.#readLists();
+    }
+  }
+
+  async #readLists(): Promise<void> {
+    const early: SentEvent[] = [];
+    this.#early = early;
+    const [attackLists, banList] = await Promise.all([
+      read<AttacksWire>("/api/v1/attacks"),
+      read<BansWire>("/api/v1/bans"),
+    ]);
+    // A later reading has begun meanwhile.
+    if (this.#early !== early) return;
+    this.#early = null;
+    if (attackLists.kind !== "answer" || banList.kind !== "answer") {
+      const failure = attackLists.kind === "answer" ? banList : attackLists;
+      if (failure.kind === "answer") return;
+      // Where it goes on is not known any more.
+      this.#lastId = null;
+      if (attacks.peek().kind !== "ready") attacks.value = bans.value = { kind: "failed", failure };
+      return;
+    }
+    this.#attacks.replace(attackLists.data);
+    this.#bans.replace(banList.data.bans);
+    for (const event of early) if (event.name === "attack" || event.name === "ban") this.#apply(event);
+    this.#tell();
+  }
+
+  #tell(): void {
+    if (this.#early !== null) return;
+    if (this.#tellTimer !== null) return;
+    this.#tellTimer = setTimeout(() => {
+      this.#tellTimer = null;
+      const atMs = Date.now();
+      attacks.value = { kind: "ready", data: this.#attacks.lists(), atMs };
+      bans.value = { kind: "ready", data: this.#bans.list(), atMs };
+    }, TELL_MS);
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}
+
+let live: Live | null = null;
+
+/** For as long as somebody is signed in. Returns what ends it. */
+export function startLive(): () => void {
+  const started = new Live();
+  live = started;
+  const stop = started.start();
+  return () => {
+    stop();
+    live = null;
+    channel.value = "connecting";
+    attacks.value = bans.value = { kind: "loading" };
+  };
+}
+
+export function tookBan(ban: BanWire): void {
+  live?.tookBan(ban);
+}

@@ -1,0 +1,43 @@
+/** What the shell and several views look at: read as long as somebody is signed in, whatever view is open. */
+import { effect } from "@preact/signals";
+import type { HostgroupsRatesWire } from "../../src/http/wire/hostgroup-rates.ts";
+import type { StatusWire, TenantStatusWire } from "../../src/http/wire/status.ts";
+import { reloads, startLive } from "./live.ts";
+import { Resource } from "./resource.ts";
+import { clearTrace, traced } from "./traffic-trace.ts";
+
+export type Status = StatusWire | TenantStatusWire;
+
+const STATUS_MS = 3000;
+const RATES_MS = 2000;
+
+export const status = new Resource<Status>("/api/v1/status", STATUS_MS);
+export const groupRates = new Resource<HostgroupsRatesWire>("/api/v1/hostgroups", RATES_MS);
+
+/** null: a tenant's, or not read yet. */
+export function wholeStatus(): StatusWire | null {
+  const { value } = status.state;
+  return value.kind === "ready" && "capture" in value.data ? value.data : null;
+}
+
+/** Returns what ends it and forgets all that was read. */
+export function startRunning(): () => void {
+  const stopLive = startLive();
+  status.start();
+  groupRates.start();
+  const stopTrace = effect(() => {
+    const { value } = groupRates.state;
+    if (value.kind === "ready" && value.data.available) traced(value.data, value.atMs);
+  });
+  const stopReloads = effect(() => {
+    if (reloads.value > 0) void status.refresh();
+  });
+  return () => {
+    for (const stop of [stopLive, stopTrace, stopReloads]) stop();
+    for (const resource of [status, groupRates]) {
+      resource.stop();
+      resource.forget();
+    }
+    clearTrace();
+  };
+}

@@ -1,0 +1,81 @@
+/** Who is looked at the page as: nobody yet, nobody, or someone with a role. */
+import { effect, signal } from "@preact/signals";
+import type { SessionWire } from "../../src/http/wire/session.ts";
+import { type Failure, read, tokensRefused } from "./client.ts";
+import { contact } from "./contact.ts";
+import { forgetToken, keepToken, token } from "./token.ts";
+
+export type Session =
+  | { readonly kind: "unknown" }
+  /** `why`: what was wrong with a token; null: none was given yet. */
+  | { readonly kind: "signed_out"; readonly why: string | null }
+  | { readonly kind: "signed_in"; readonly who: SessionWire };
+
+export const session = signal<Session>({ kind: "unknown" });
+
+const UNKNOWN_TOKEN =
+  "Floodwall does not know this token, or two of its tokens with different rights have this secret. Ask whoever runs it.";
+const ENDED =
+  "The token is not valid any more: it was changed or taken out of the configuration. Sign in with the new one.";
+const NODE_TOKEN = "This is the token of a node. Nodes cannot read: sign in with a viewer's or an operator's token.";
+
+const RETRY_MS = 2000;
+
+/** With the token of before, or none: the API may be open. */
+export async function beginSession(): Promise<void> {
+  const answer = await read<SessionWire>("/api/v1/session");
+  if (answer.kind === "unreachable") {
+    setTimeout(() => void beginSession(), RETRY_MS);
+    return;
+  }
+  if (answer.kind === "answer") session.value = { kind: "signed_in", who: answer.data };
+  else signOut(token.peek() === null ? null : explain(answer));
+  watch();
+}
+
+/** null: signed in; else why not. */
+export async function signIn(secret: string): Promise<string | null> {
+  keepToken(secret);
+  const answer = await read<SessionWire>("/api/v1/session");
+  if (answer.kind === "answer") {
+    session.value = { kind: "signed_in", who: answer.data };
+    return null;
+  }
+  forgetToken();
+  return answer.kind === "unreachable" ? "Floodwall does not answer. Try again when it does." : explain(answer);
+}
+
+export function signOut(why: string | null = null): void {
+  forgetToken();
+  session.value = { kind: "signed_out", why };
+}
+
+/** In the middle of things the token may be taken away, or get other rights; and a service that comes back has other tokens. */
+function watch(): void {
+  effect(() => {
+    const isInTouch = contact.value.kind === "in_touch";
+    if ((isInTouch || tokensRefused.value > 0) && session.peek().kind === "signed_in") void checkSession();
+  });
+}
+
+async function checkSession(): Promise<void> {
+  const answer = await read<SessionWire>("/api/v1/session");
+  if (answer.kind === "answer") session.value = { kind: "signed_in", who: answer.data };
+  if (answer.kind === "refused" && answer.status === 401) signOut(token.peek() === null ? null : ENDED);
+}
+
+export function mayAct(): boolean {
+  const { value } = session;
+  return value.kind === "signed_in" && value.who.role === "operator";
+}
+
+/** Beyond that: what only a token without a tenant may see or do. */
+export function isUnscoped(): boolean {
+  const { value } = session;
+  return value.kind === "signed_in" && value.who.unscoped;
+}
+
+function explain({ status, text }: Failure & { readonly kind: "refused" }): string {
+  if (status === 401) return UNKNOWN_TOKEN;
+  return status === 403 ? NODE_TOKEN : `Floodwall said: ${text}`;
+}

@@ -1,0 +1,50 @@
+import { describe, expect, test } from "bun:test";
+import type { AttackWire } from "../../src/http/wire/attack.ts";
+import type { BanWire } from "../../src/http/wire/ban.ts";
+import { ENDED_ATTACKS_KEPT } from "../../src/limits.ts";
+import { AttackTable, BanTable } from "./tables.ts";
+
+const attack = (id: string, active = true, rate = 1) => ({ id, active, rate }) as AttackWire;
+const ban = (prefix: string, state: BanWire["state"] = "active", started_at = "2026-03-01T12:00:00.000Z") =>
+  ({ prefix, state, started_at }) as BanWire;
+
+describe("attacks", () => {
+  test("begin, go on and end by events", () => {
+    const table = new AttackTable();
+    table.replace({ active: [attack("a")], recent: [attack("old", false)] });
+    table.apply(attack("b"));
+    table.apply(attack("a", true, 5));
+    expect(table.lists().active).toEqual([attack("a", true, 5), attack("b")]);
+    table.apply(attack("a", false));
+    table.apply(attack("a", false));
+    expect(table.lists()).toEqual({ active: [attack("b")], recent: [attack("a", false), attack("old", false)] });
+  });
+
+  test("what is over does not begin again by an event that was late", () => {
+    const table = new AttackTable();
+    table.replace({ active: [], recent: [attack("a", false)] });
+    table.apply(attack("a"));
+    expect(table.lists().active).toEqual([]);
+  });
+
+  test.each([-1, 0, 1])("those that are over are kept up to the service's own bound and %d", (more) => {
+    const table = new AttackTable();
+    for (let i = 1; i <= ENDED_ATTACKS_KEPT + more; i++) table.apply(attack(String(i), false));
+    const { recent } = table.lists();
+    expect(recent.length).toBe(Math.min(ENDED_ATTACKS_KEPT, ENDED_ATTACKS_KEPT + more));
+    expect(recent[0]?.id).toBe(String(ENDED_ATTACKS_KEPT + more));
+  });
+});
+
+describe("bans", () => {
+  test("of one prefix are told apart by their begin", () => {
+    const table = new BanTable();
+    table.replace([ban("192.0.2.1/32", "withdrawn", "2026-03-01T11:00:00.000Z")]);
+    table.apply(ban("192.0.2.1/32"));
+    table.apply(ban("192.0.2.1/32", "withdrawn"));
+    expect(table.list().map(({ state, started_at }) => [state, started_at.slice(11, 13)])).toEqual([
+      ["withdrawn", "11"],
+      ["withdrawn", "12"],
+    ]);
+  });
+});

@@ -1,0 +1,17 @@
+/** The bearer token, kept as long as the browser's tab: it is in no cookie, no URL and no other tab. */
+import { signal } from "@preact/signals";
+
+const KEY = "floodwall.token";
+
+/** null: none. */
+export const token = signal<string | null>(sessionStorage.getItem(KEY));
+
+export function keepToken(secret: string): void {
+  sessionStorage.setItem(KEY, secret);
+  token.value = secret;
+}
+
+export function forgetToken(): void {
+  sessionStorage.removeItem(KEY);
+  token.value = null;
+}

@@ -1,0 +1,56 @@
+/** The traffic of the last minutes by direction and protocol, collected as long as the page is open, whatever view is looked at. */
+import { signal } from "@preact/signals";
+import type { HostgroupsRatesWire } from "../../src/http/wire/hostgroup-rates.ts";
+import type { RatesWire } from "../../src/traffic/rates.ts";
+
+export const PROTOCOLS = ["udp", "tcp", "icmp", "other"] as const;
+export type Protocol = (typeof PROTOCOLS)[number];
+export type Direction = "incoming" | "outgoing";
+export type Unit = "pps" | "mbps";
+
+/** Of all hosts that the caller may see. */
+export type Split = Readonly<Record<Unit, Readonly<Record<Protocol, number>>>>;
+
+export interface TracePoint {
+  /** Seconds since the epoch. */
+  readonly at: number;
+  readonly incoming: Split;
+  readonly outgoing: Split;
+}
+
+/** Half an hour at the usual period. */
+export const TRACE_POINTS_MAX = 900;
+
+export const trace = signal<readonly TracePoint[]>([]);
+
+export function traced({ hostgroups }: HostgroupsRatesWire, atMs: number): void {
+  const point = {
+    at: Math.floor(atMs / 1000),
+    incoming: splitOf(hostgroups.map(({ rates }) => rates)),
+    outgoing: splitOf(hostgroups.map(({ rates_out }) => rates_out)),
+  };
+  // Two readings in one second, when a hidden tab is seen again: a chart has one value for a time.
+  const before = trace.peek().filter(({ at }) => at < point.at);
+  trace.value = [...before.slice(1 - TRACE_POINTS_MAX), point];
+}
+
+export function clearTrace(): void {
+  trace.value = [];
+}
+
+export function total(split: Split, unit: Unit): number {
+  return PROTOCOLS.reduce((sum, protocol) => sum + split[unit][protocol], 0);
+}
+
+export function splitOf(rates: readonly RatesWire[]): Split {
+  return { pps: byProtocol(rates, "pps"), mbps: byProtocol(rates, "mbps") };
+}
+
+function byProtocol(rates: readonly RatesWire[], unit: Unit): Readonly<Record<Protocol, number>> {
+  const sum = (value: (rate: RatesWire) => number | undefined) =>
+    rates.reduce((all, rate) => all + (value(rate) ?? 0), 0);
+  const udp = sum((rate) => rate[`udp_${unit}`]);
+  const tcp = sum((rate) => rate[`tcp_${unit}`]);
+  const icmp = sum((rate) => rate[`icmp_${unit}`]);
+  return { udp, tcp, icmp, other: Math.max(0, sum((rate) => rate[unit]) - udp - tcp - icmp) };
+}

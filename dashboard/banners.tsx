@@ -1,0 +1,67 @@
+/** What must not be missed in any view: that what is seen is old, that nothing is announced, that anyone may act. */
+import type { SessionWire } from "../src/http/wire/session.ts";
+import { contact } from "./api/contact.ts";
+import { channel } from "./api/live.ts";
+import { status, wholeStatus } from "./api/running.ts";
+import { Callout } from "./parts/callout.tsx";
+import { momentText } from "./text/times.ts";
+
+export function Banners({ who }: { readonly who: SessionWire }) {
+  const { value } = status.state;
+  const isDryRun = value.kind === "ready" && value.data.dry_run;
+  return (
+    <div class="banners">
+      <LostContact />
+      {channel.value === "polling" && (
+        <Callout tone="warn" title="Not live">
+          Floodwall has no stream of events left for this page: too many are open with this token. Attacks are read
+          every five seconds.
+        </Callout>
+      )}
+      {isDryRun && (
+        <Callout tone="warn" title="Dry run">
+          Attacks are detected and bans recorded; nothing is announced and nothing is dropped. When you trust what you
+          see, set <code>dry_run: false</code> and reload.
+        </Callout>
+      )}
+      {who.open && (
+        <Callout tone="warn" title="The API is open">
+          No token is configured: whoever reaches this address may ban and unban. See <code>api.tokens</code>.
+        </Callout>
+      )}
+      <Update />
+    </div>
+  );
+}
+
+export function LostContact() {
+  const { value } = contact;
+  if (value.kind !== "lost") return null;
+  const { sinceMs } = value;
+  return (
+    <Callout
+      tone="danger"
+      title={sinceMs === null ? "No answer" : `Stale since ${momentText(sinceMs, Date.now())}`}
+      isAlert
+    >
+      Floodwall does not answer; what you see is from then. It is asked again all the time. See whether the service
+      runs.
+    </Callout>
+  );
+}
+
+function Update() {
+  const whole = wholeStatus();
+  if (whole?.latest_version === undefined) return null;
+  return (
+    <Callout
+      tone={whole.latest_is_security === true ? "danger" : "info"}
+      title={`Version ${whole.latest_version} is out`}
+    >
+      {whole.latest_is_security === true ? "It closes a security hole. " : ""}
+      <a href={whole.latest_url ?? ""} rel="noreferrer noopener" target="_blank">
+        What is new
+      </a>
+    </Callout>
+  );
+}

@@ -1,0 +1,60 @@
+/**
+ * Builds the web page: Vite puts it together, then each file is compressed and all go into one that the service reads,
+ * or a compiled executable carries inside. `make dashboard` calls it.
+ */
+import { readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { extname, join, relative } from "node:path";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import { build } from "vite";
+import type { BuiltDashboard } from "../src/http/dashboard-files.ts";
+
+const OUT = join(import.meta.dir, "../build/dashboard");
+const PAGE = join(OUT, "page");
+
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml",
+};
+
+await build({
+  configFile: false,
+  root: import.meta.dir,
+  publicDir: false,
+  logLevel: "warn",
+  build: {
+    outDir: PAGE,
+    emptyOutDir: true,
+    target: "es2024",
+    // The policy of the page allows no script in it, and its parts shall all be cached by their names.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+  },
+});
+const files = readdirSync(PAGE, { recursive: true, withFileTypes: true })
+  .filter((entry) => entry.isFile())
+  .map((entry) => packed(join(entry.parentPath, entry.name)))
+  .toSorted((a, b) => (a.path < b.path ? -1 : 1));
+const built: BuiltDashboard = { files };
+// A service that starts meanwhile finds the old one or the new one whole.
+const path = join(OUT, "files.json");
+writeFileSync(`${path}.${process.pid}`, JSON.stringify(built));
+renameSync(`${path}.${process.pid}`, path);
+
+function packed(file: string): BuiltDashboard["files"][number] {
+  const name = relative(PAGE, file);
+  const contentType = CONTENT_TYPES[extname(name)];
+  if (contentType === undefined) throw new Error(`no content type is known for ${name}: add it to dashboard/build.ts`);
+  const bytes = readFileSync(file);
+  const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } };
+  return {
+    path: name === "index.html" ? "/" : `/${name}`,
+    contentType,
+    hash: new Bun.CryptoHasher("sha256").update(bytes).digest("hex").slice(0, 16),
+    isHashed: name !== "index.html",
+    br: brotliCompressSync(bytes, quality).toString("base64"),
+    gzip: gzipSync(bytes, { level: 9 }).toString("base64"),
+  };
+}

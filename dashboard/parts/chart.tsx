@@ -1,0 +1,181 @@
+/**
+ * Values over time. What it shows is told in words as well: in its label, and below it for the moment that is pointed at.
+ * Colours are custom properties, so that a chart follows the theme.
+ */
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { clockTime, shortTime } from "../text/times.ts";
+import { theme } from "../theme.ts";
+
+export interface Series {
+  readonly label: string;
+  /** A custom property: `--chart-udp`. */
+  readonly color: string;
+  readonly values: readonly (number | null)[];
+  /** `stacked`: on top of those before it; default: a line of its own. */
+  readonly form?: "line" | "dashed" | "stacked";
+}
+
+export interface ChartProps {
+  /** For those who do not see it: what it is, and what it says. */
+  readonly label: string;
+  /** Seconds since the epoch, increasing. */
+  readonly times: readonly number[];
+  readonly series: readonly Series[];
+  readonly format: (value: number) => string;
+  /** Times between which the ground is tinted. */
+  readonly spans?: readonly { readonly from: number; readonly to: number }[];
+  readonly heightPx?: number;
+}
+
+export function Chart(props: ChartProps) {
+  const { label, times, series, format } = props;
+  const holder = useRef<HTMLDivElement>(null);
+  const plot = useRef<Plot | null>(null);
+  const [pointed, setPointed] = useState<number | null>(null);
+  const look = useLook();
+  const form = `${look} ${series.map((each) => `${each.label} ${each.color} ${each.form}`).join()}`;
+  useEffect(() => {
+    if (holder.current === null) return;
+    const made = new Plot(holder.current, props, setPointed);
+    plot.current = made;
+    return () => made.destroy();
+  }, [form]);
+  useEffect(() => plot.current?.show(props), [times, series, props.spans]);
+  const at = pointed !== null && pointed < times.length ? pointed : times.length - 1;
+  return (
+    <figure class="chart">
+      <div ref={holder} role="img" aria-label={label} />
+      <figcaption>
+        <span class="chart-time">{times[at] === undefined ? "" : clockTime(times[at] * 1000)}</span>
+        {series.map((each) => (
+          <span key={each.label} class="chart-value">
+            <span class="swatch" style={{ background: `var(${each.color})` }} aria-hidden="true" />
+            {each.label} <b>{valueText(each.values[at], format)}</b>
+          </span>
+        ))}
+      </figcaption>
+    </figure>
+  );
+}
+
+function valueText(value: number | null | undefined, format: (value: number) => string): string {
+  return value === null || value === undefined ? "–" : format(value);
+}
+
+/** Changes when colours do. */
+function useLook(): string {
+  const [isDark, setDark] = useState(DARK.matches);
+  useEffect(() => {
+    const onChange = () => setDark(DARK.matches);
+    DARK.addEventListener("change", onChange);
+    return () => DARK.removeEventListener("change", onChange);
+  }, []);
+  return `${theme.value} ${isDark}`;
+}
+
+const DARK = matchMedia("(prefers-color-scheme: dark)");
+const HEIGHT_PX = 180;
+const AXIS_FONT = "12px system-ui, sans-serif";
+
+/** The library's chart, and what it was last given. */
+class Plot {
+  readonly #plot: uPlot;
+  readonly #resize: ResizeObserver;
+  readonly #holder: HTMLElement;
+  #props: ChartProps;
+
+  constructor(holder: HTMLElement, props: ChartProps, onPointed: (index: number | null) => void) {
+    this.#holder = holder;
+    this.#props = props;
+    this.#plot = new uPlot(this.#options(onPointed), dataOf(props), holder);
+    this.#resize = new ResizeObserver(() => this.#plot.setSize(this.#size()));
+    this.#resize.observe(holder);
+  }
+
+  show(props: ChartProps): void {
+    this.#props = props;
+    this.#plot.setData(dataOf(props));
+  }
+
+  destroy(): void {
+    this.#resize.disconnect();
+    this.#plot.destroy();
+  }
+
+  #size() {
+    return { width: Math.max(this.#holder.clientWidth, 100), height: this.#props.heightPx ?? HEIGHT_PX };
+  }
+
+  #options(onPointed: (index: number | null) => void): uPlot.Options {
+    const color = (name: string) => resolved(this.#holder, name);
+    const axis = {
+      stroke: color("--text-muted"),
+      grid: { stroke: color("--line"), width: 1 },
+      ticks: { show: false },
+      font: AXIS_FONT,
+    };
+    return {
+      ...this.#size(),
+      legend: { show: false },
+      cursor: { drag: { setScale: false }, points: { show: false } },
+      // From nothing on: a chart that begins elsewhere makes small changes look large.
+      scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
+      axes: [
+        { ...axis, values: (_, splits) => splits.map((second) => shortTime(second * 1000)), space: 60 },
+        { ...axis, values: (_, splits) => splits.map((value) => this.#props.format(value)), size: 76 },
+      ],
+      series: [{}, ...drawn(this.#props.series).map((series) => seriesOptions(series, color))],
+      hooks: {
+        drawClear: [(plot) => this.#tint(plot, color("--chart-span"))],
+        setCursor: [({ cursor }) => onPointed(cursor.idx ?? null)],
+      },
+    };
+  }
+
+  #tint(plot: uPlot, color: string): void {
+    const { ctx, bbox } = plot;
+    ctx.save();
+    ctx.fillStyle = color;
+    for (const { from, to } of this.#props.spans ?? []) {
+      const left = Math.max(bbox.left, plot.valToPos(from, "x", true));
+      const right = Math.min(bbox.left + bbox.width, plot.valToPos(to, "x", true));
+      if (right > left) ctx.fillRect(left, bbox.top, right - left, bbox.height);
+    }
+    ctx.restore();
+  }
+}
+
+function seriesOptions({ label, color, form }: Series, resolve: (name: string) => string): uPlot.Series {
+  const stroke = resolve(color);
+  const line = { label, stroke, width: 1.5, spanGaps: false, points: { show: false } };
+  if (form === "stacked") return { ...line, fill: stroke, width: 0 };
+  return form === "dashed" ? { ...line, dash: [6, 4] } : line;
+}
+
+/** The highest of a stack first, so that those below are drawn over it. */
+function drawn(series: readonly Series[]): readonly Series[] {
+  const stack = series.filter(({ form }) => form === "stacked");
+  return [...stack.toReversed(), ...series.filter(({ form }) => form !== "stacked")];
+}
+
+function dataOf({ times, series }: ChartProps): uPlot.AlignedData {
+  const sums = new Map<Series, (number | null)[]>();
+  const below = times.map(() => 0);
+  for (const each of series) {
+    if (each.form !== "stacked") continue;
+    for (let i = 0; i < below.length; i++) below[i] = (below[i] ?? 0) + (each.values[i] ?? 0);
+    sums.set(each, [...below]);
+  }
+  return [[...times], ...drawn(series).map((each) => sums.get(each) ?? [...each.values])];
+}
+
+/** A canvas knows nothing of custom properties. */
+function resolved(holder: HTMLElement, name: string): string {
+  const probe = holder.appendChild(document.createElement("i"));
+  probe.style.color = `var(${name})`;
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}

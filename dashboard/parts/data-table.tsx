@@ -1,0 +1,202 @@
+/**
+ * A table that stays quick with any number of rows: of a long one only the rows in sight are in the page. Rows have one
+ * height. A column gives way on a narrow screen by its `width`: put what matters into the first cell.
+ */
+import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from "@tanstack/virtual-core";
+import type { ComponentChildren, RefObject } from "preact";
+import { useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
+
+export interface Column<Row> {
+  readonly key: string;
+  readonly title: string;
+  readonly cell: (row: Row) => ComponentChildren;
+  /** Figures stand under one another. */
+  readonly isNumber?: boolean;
+  /** The narrowest screen that still shows it; default: any. */
+  readonly width?: "medium" | "wide";
+  /** What a table that sorts itself sorts by; a table whose rows come sorted says so by `onSort` and `sortable`. */
+  readonly order?: (row: Row) => number | string;
+  readonly isSortable?: boolean;
+  /** The title is for those who do not see the column: of buttons. */
+  readonly isTitleUnseen?: true;
+}
+
+export interface Sort {
+  readonly key: string;
+  readonly isDescending: boolean;
+}
+
+export interface DataTableProps<Row> {
+  /** What the rows are: for those who do not see it. */
+  readonly label: string;
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  readonly rowKey: (row: Row) => string;
+  readonly sort?: Sort | null;
+  readonly onSort?: (sort: Sort) => void;
+  /** Where more rows are to be had than are here. */
+  readonly total?: number;
+  /** The last row has come into sight. */
+  readonly onEnd?: () => void;
+}
+
+const ROW_PX = 38;
+/** Fewer rows are simply all there. */
+const WINDOWED_FROM = 80;
+
+export function DataTable<Row>(props: DataTableProps<Row>) {
+  const { label, columns, rows, rowKey, total } = props;
+  const frame = useRef<HTMLDivElement>(null);
+  const isWindowed = rows.length > WINDOWED_FROM;
+  const { first, end, before, after } = useWindow(frame, isWindowed ? rows.length : 0);
+  const shown = isWindowed ? rows.slice(first, end) : rows;
+  useEnd(isWindowed ? end : rows.length, rows.length, props.onEnd);
+  return (
+    <section
+      ref={frame}
+      class={`table-frame${isWindowed ? " table-long" : ""}`}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
+      tabIndex={0}
+      aria-label={`${label}: table`}
+    >
+      <table aria-rowcount={(total ?? rows.length) + 1}>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <Head key={column.key} column={column} sort={props.sort ?? null} {...sorting(props.onSort)} />
+            ))}
+          </tr>
+        </thead>
+        <Spacer height={before} span={columns.length} />
+        <tbody>
+          {shown.map((row, i) => (
+            <tr key={rowKey(row)} aria-rowindex={(isWindowed ? first : 0) + i + 2}>
+              {columns.map((column, at) => (
+                <Cell key={column.key} column={column} row={row} isFirst={at === 0} />
+              ))}
+            </tr>
+          ))}
+        </tbody>
+        <Spacer height={after} span={columns.length} />
+      </table>
+    </section>
+  );
+}
+
+/** A copy in the order of a column that has one. */
+export function sorted<Row>(rows: readonly Row[], columns: readonly Column<Row>[], { key, isDescending }: Sort): Row[] {
+  const order = columns.find((column) => column.key === key)?.order;
+  if (order === undefined) return [...rows];
+  const keyed = rows.map((row) => ({ row, by: order(row) }));
+  keyed.sort((a, b) => (a.by < b.by ? -1 : a.by > b.by ? 1 : 0));
+  if (isDescending) keyed.reverse();
+  return keyed.map(({ row }) => row);
+}
+
+function sorting(onSort: ((sort: Sort) => void) | undefined) {
+  return onSort === undefined ? {} : { onSort };
+}
+
+interface HeadProps<Row> {
+  readonly column: Column<Row>;
+  readonly sort: Sort | null;
+  readonly onSort?: (sort: Sort) => void;
+}
+
+function Head<Row>({ column, sort, onSort }: HeadProps<Row>) {
+  const { key, title, isNumber, order, isSortable } = column;
+  const isOwn = sort?.key === key;
+  const isDescending = isOwn && sort.isDescending;
+  const direction = isOwn ? (isDescending ? "descending" : "ascending") : undefined;
+  if (onSort === undefined || (order === undefined && isSortable !== true)) {
+    return (
+      <th scope="col" class={classOf(column)}>
+        {column.isTitleUnseen === true ? <span class="unseen">{title}</span> : title}
+      </th>
+    );
+  }
+  // What is looked for among figures are the largest.
+  const next = isOwn ? !isDescending : isNumber === true;
+  return (
+    <th scope="col" class={classOf(column)} aria-sort={direction}>
+      <button type="button" class="sort" onClick={() => onSort({ key, isDescending: next })}>
+        {title}
+        <span aria-hidden="true">{isOwn ? (isDescending ? " ↓" : " ↑") : ""}</span>
+      </button>
+    </th>
+  );
+}
+
+interface CellProps<Row> {
+  readonly column: Column<Row>;
+  readonly row: Row;
+  readonly isFirst: boolean;
+}
+
+function Cell<Row>({ column, row, isFirst }: CellProps<Row>) {
+  const content = column.cell(row);
+  return isFirst ? (
+    <th scope="row" class={classOf(column)}>
+      {content}
+    </th>
+  ) : (
+    <td class={classOf(column)}>{content}</td>
+  );
+}
+
+function classOf<Row>({ isNumber, width }: Column<Row>): string {
+  return [isNumber === true ? "number" : "", width === undefined ? "" : `from-${width}`].join(" ").trim();
+}
+
+/** In the place of rows that are not there. */
+function Spacer({ height, span }: { readonly height: number; readonly span: number }) {
+  if (height <= 0) return null;
+  return (
+    <tbody class="spacer" aria-hidden="true">
+      <tr>
+        <td colSpan={span} style={{ height: `${height}px` }} />
+      </tr>
+    </tbody>
+  );
+}
+
+interface Window {
+  readonly first: number;
+  readonly end: number;
+  /** Pixels of the rows that are not there. */
+  readonly before: number;
+  readonly after: number;
+}
+
+function useWindow(frame: RefObject<HTMLDivElement | null>, count: number): Window {
+  const [, redraw] = useReducer((turn: number) => turn + 1, 0);
+  const options = {
+    count,
+    getScrollElement: () => frame.current,
+    estimateSize: () => ROW_PX,
+    overscan: 15,
+    observeElementRect,
+    observeElementOffset,
+    scrollToFn: elementScroll,
+    onChange: () => redraw(undefined),
+  };
+  const [virtualizer] = useState(() => new Virtualizer<HTMLDivElement, HTMLElement>(options));
+  virtualizer.setOptions(options);
+  useLayoutEffect(() => virtualizer._didMount(), [virtualizer]);
+  useLayoutEffect(() => virtualizer._willUpdate());
+  const items = virtualizer.getVirtualItems();
+  const [head, tail] = [items[0], items.at(-1)];
+  // Before it was measured for the first time.
+  if (head === undefined || tail === undefined) {
+    const end = Math.min(count, WINDOWED_FROM);
+    return { first: 0, end, before: 0, after: (count - end) * ROW_PX };
+  }
+  return { first: head.index, end: tail.index + 1, before: head.start, after: virtualizer.getTotalSize() - tail.end };
+}
+
+function useEnd(end: number, count: number, onEnd: (() => void) | undefined): void {
+  const isAtEnd = count > 0 && end >= count;
+  useLayoutEffect(() => {
+    if (isAtEnd) onEnd?.();
+  }, [isAtEnd, count]);
+}

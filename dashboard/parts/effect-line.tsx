@@ -1,0 +1,26 @@
+/** What is done about an attack, in one line with its tone in words and colour. */
+import type { AttackWire } from "../../src/http/wire/attack.ts";
+import type { BanWire } from "../../src/http/wire/ban.ts";
+import { effectOf } from "../text/mitigation.ts";
+import { Badge } from "./badge.tsx";
+import { Until } from "./moment.tsx";
+
+export interface EffectLineProps {
+  readonly attack: AttackWire;
+  readonly ban: BanWire | undefined;
+}
+
+export function EffectLine({ attack, ban }: EffectLineProps) {
+  const { tone, title, detail } = effectOf(attack, ban);
+  return (
+    <p class="effect">
+      <Badge tone={tone}>{title}</Badge>
+      {detail !== null && <span>{detail}</span>}
+      {ban?.state === "active" && attack.ban_state === "active" && (
+        <span class="muted">
+          ends in <Until at={ban.expires_at} />
+        </span>
+      )}
+    </p>
+  );
+}

@@ -1,0 +1,34 @@
+/** Points in time: when something was, how long ago, how long it still lasts. All tick by one clock. */
+import { signal } from "@preact/signals";
+import { serviceNow } from "../api/contact.ts";
+import { countdown, duration, momentText } from "../text/times.ts";
+
+/** The service's wall clock, ms, each second anew. */
+export const now = signal(serviceNow());
+
+setInterval(() => {
+  if (document.visibilityState === "visible") now.value = serviceNow();
+}, 1000);
+document.addEventListener("visibilitychange", () => {
+  now.value = serviceNow();
+});
+
+/** `03:12:45 CET`. */
+export function Moment({ at }: { readonly at: string }) {
+  return <time dateTime={at}>{momentText(Date.parse(at), now.value)}</time>;
+}
+
+/** `12 min 5 s`. */
+export function Since({ at }: { readonly at: string }) {
+  return <time dateTime={at}>{duration((now.value - Date.parse(at)) / 1000)}</time>;
+}
+
+/** `9:59`; `over` when there is nothing left. */
+export function Until({ at }: { readonly at: string }) {
+  const left = (Date.parse(at) - now.value) / 1000;
+  return (
+    <time class="number" dateTime={at}>
+      {left <= 0 ? "over" : countdown(left)}
+    </time>
+  );
+}

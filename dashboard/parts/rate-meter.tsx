@@ -1,0 +1,31 @@
+/** A rate beside its threshold, which is in the middle of the bar: left of it all is well, each tenfold is half the right. */
+import { rateOf, times } from "../text/numbers.ts";
+
+export interface RateMeterProps {
+  readonly metric: string;
+  readonly rate: number;
+  readonly threshold: number;
+}
+
+export function RateMeter({ metric, rate, threshold }: RateMeterProps) {
+  const factor = threshold > 0 ? rate / threshold : 0;
+  return (
+    <div class="rate-meter">
+      <div class="rate-figures">
+        <strong class="number">{rateOf(metric, rate)}</strong>
+        <span>
+          {times(factor)} the threshold of {rateOf(metric, threshold)}
+        </span>
+      </div>
+      <div class="rate-bar" aria-hidden="true">
+        <div class={`rate-fill${factor > 1 ? " is-over" : ""}`} style={{ width: `${100 * shareOfBar(factor)}%` }} />
+      </div>
+    </div>
+  );
+}
+
+/** 0 to 1: the threshold is at a half, a hundred times it at the end. */
+export function shareOfBar(factor: number): number {
+  if (factor <= 1) return Math.max(0, factor) / 2;
+  return Math.min(1, 0.5 + Math.log10(factor) / 4);
+}

@@ -1,0 +1,25 @@
+/** What was read, or why it is not there: loading, failed, ready. */
+import type { ComponentChildren } from "preact";
+import type { Loaded } from "../api/resource.ts";
+import { Failed, Loading } from "./callout.tsx";
+
+export interface ShowProps<T> {
+  readonly loaded: Loaded<T>;
+  /** As it goes on after "Reading" and after "No". */
+  readonly what: string;
+  readonly onRetry?: () => void;
+  readonly children: (data: T) => ComponentChildren;
+}
+
+export function Show<T>({ loaded, what, onRetry, children }: ShowProps<T>) {
+  switch (loaded.kind) {
+    case "loading":
+      return <Loading what={what} />;
+    case "failed":
+      return <Failed what={what} failure={loaded.failure} {...(onRetry === undefined ? {} : { onRetry })} />;
+    case "ready":
+      return <>{children(loaded.data)}</>;
+    default:
+      return loaded satisfies never;
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * Which view is looked at, by the part of the URL behind #: `#/attacks/ID?q=…`. The listener never sees it, so that an
+ * unknown path stays unknown to it.
+ */
+import { signal } from "@preact/signals";
+
+export interface Place {
+  /** `["attacks", "ID"]`, decoded; empty for the overview. */
+  readonly steps: readonly string[];
+  readonly query: URLSearchParams;
+}
+
+export const place = signal<Place>(parsePlace(location.hash));
+
+addEventListener("hashchange", () => {
+  place.value = parsePlace(location.hash);
+});
+
+/** For links: `linkTo(["attacks", id])`. */
+export function linkTo(steps: readonly string[], query: Readonly<Record<string, string>> = {}): string {
+  const parameters = new URLSearchParams(query).toString();
+  const path = steps.map(encodeURIComponent).join("/");
+  return `#/${path}${parameters === "" ? "" : `?${parameters}`}`;
+}
+
+/** Other filters of the same view: no step in the browser's history, and null takes one away. */
+export function setQuery(changes: Readonly<Record<string, string | null>>): void {
+  const { steps, query } = place.value;
+  const next = new URLSearchParams(query);
+  for (const [key, value] of Object.entries(changes)) {
+    if (value === null || value === "") next.delete(key);
+    else next.set(key, value);
+  }
+  history.replaceState(null, "", linkTo(steps, Object.fromEntries(next)));
+  place.value = { steps, query: next };
+}
+
+export function parsePlace(hash: string): Place {
+  const [path = "", query = ""] = hash.replace(/^#/, "").split("?", 2);
+  const steps = path.split("/").filter((step) => step !== "");
+  return { steps: steps.map(decode), query: new URLSearchParams(query) };
+}
+
+function decode(step: string): string {
+  try {
+    return decodeURIComponent(step);
+  } catch {
+    return step;
+  }
+}

@@ -1,0 +1,50 @@
+/** Asks for the token, and says what is wrong with one. */
+import { useState } from "preact/hooks";
+import { signIn } from "./api/session.ts";
+import { LostContact } from "./banners.tsx";
+import { Button } from "./parts/button.tsx";
+import { Callout } from "./parts/callout.tsx";
+import { TextField } from "./parts/field.tsx";
+
+export function SignIn({ why }: { readonly why: string | null }) {
+  const [secret, setSecret] = useState("");
+  const [refusal, setRefusal] = useState(why);
+  const [isBusy, setBusy] = useState(false);
+  const submit = async () => {
+    setBusy(true);
+    // What is pasted may bring a line's end along; a header takes visible ASCII alone.
+    const trimmed = secret.trim();
+    setRefusal(/^[!-~]+$/.test(trimmed) ? await signIn(trimmed) : "A token is visible ASCII, without spaces.");
+    setBusy(false);
+  };
+  return (
+    <main class="sign-in">
+      <LostContact />
+      <h1>Floodwall</h1>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit();
+        }}
+      >
+        <TextField
+          label="Token"
+          type="password"
+          autocomplete="current-password"
+          value={secret}
+          onInput={setSecret}
+          hint="The secret of one of api.tokens in Floodwall's configuration. It is kept until this tab is closed."
+          isRequired
+        />
+        {refusal !== null && (
+          <Callout tone="danger" title="Not signed in" isAlert>
+            {refusal}
+          </Callout>
+        )}
+        <Button type="submit" look="primary" isBusy={isBusy}>
+          Sign in
+        </Button>
+      </form>
+    </main>
+  );
+}

@@ -1,0 +1,20 @@
+/** The escalation ladder of a ban: which rung it stands on, and when the next comes. Pure. */
+import type { BanWire } from "../../src/http/wire/ban.ts";
+
+export interface RungView {
+  readonly action: string;
+  readonly afterSeconds: number;
+  readonly state: "past" | "now" | "ahead";
+  /** RFC 3339: when it comes, if the ban lasts until then; null: it has come. */
+  readonly at: string | null;
+}
+
+/** Empty: no ladder is configured. */
+export function rungsOf({ escalation = [], escalation_step: step = 0, started_at, state }: BanWire): RungView[] {
+  return escalation.map(({ action, after_seconds: afterSeconds }, i) => {
+    const isAhead = i > step;
+    const at =
+      isAhead && state === "active" ? new Date(Date.parse(started_at) + afterSeconds * 1000).toISOString() : null;
+    return { action, afterSeconds, state: isAhead ? "ahead" : i === step ? "now" : "past", at };
+  });
+}

@@ -1,0 +1,63 @@
+import { describe, expect, test } from "bun:test";
+import type { AttackWire } from "../../src/http/wire/attack.ts";
+import type { BanWire } from "../../src/http/wire/ban.ts";
+import { attackSubject, banOf, effectOf } from "./mitigation.ts";
+
+const attack = (changes: Partial<AttackWire> = {}) =>
+  ({ scope: "host", target: "192.0.2.1", group: "web", dry_run: false, ...changes }) as AttackWire;
+const ban = (changes: Partial<BanWire> = {}) =>
+  ({
+    target: "192.0.2.1",
+    prefix: "192.0.2.1/32",
+    state: "active",
+    method: "blackhole",
+    started_at: "2026-03-01T12:00:00.000Z",
+    ...changes,
+  }) as BanWire;
+const banned = attack({ ban_state: "active", method: "blackhole" });
+
+describe("what is done about an attack", () => {
+  test.each([
+    ["a hostgroup as a whole", attack({ scope: "group" }), undefined, "info", "Watched only"],
+    ["no ban", attack(), undefined, "warn", "Nothing is done"],
+    ["a refused ban", attack({ ban_state: "rejected" }), ban({ reason: "whitelisted" }), "danger", "Not banned"],
+    ["a lifted ban", attack({ ban_state: "withdrawn" }), ban({ reason: "manual unban" }), "warn", "Ban ended"],
+    ["dry run", { ...banned, dry_run: true }, ban(), "warn", "Dry run: Blackhole"],
+    ["a neighbor has the route", banned, ban({ announced: true }), "ok", "Blackhole announced"],
+    ["no neighbor has it", banned, ban({ announced: false }), "warn", "Blackhole not announced"],
+    [
+      "the speaker refuses it",
+      banned,
+      ban({ announced: false, announce_error: "x" }),
+      "danger",
+      "Blackhole not announced",
+    ],
+    [
+      "only this machine drops",
+      banned,
+      ban({ announced: false, dropped_packets: 5, dropped_bytes: 500 }),
+      "ok",
+      "Blackhole",
+    ],
+  ] as const)("%s", (_, seen, itsBan, tone, title) => {
+    expect(effectOf(seen, itsBan)).toMatchObject({ tone, title });
+  });
+
+  test("names what was dropped, and why a ban was refused", () => {
+    const dropping = ban({ announced: true, dropped_packets: 1_200_000, dropped_bytes: 840e6 });
+    expect(effectOf(banned, dropping).detail).toBe("1.20 M packets (840 MB) dropped here");
+    expect(effectOf(attack({ ban_state: "rejected" }), ban({ reason: "whitelisted" })).detail).toBe("whitelisted");
+  });
+});
+
+test("the ban of an attack is the one in force on its address, else its last", () => {
+  const old = ban({ state: "withdrawn", started_at: "2026-03-01T11:00:00.000Z" });
+  const older = ban({ state: "withdrawn", started_at: "2026-03-01T10:00:00.000Z" });
+  const other = ban({ target: "192.0.2.2" });
+  expect(banOf(attack(), [old, ban(), other])).toEqual(ban());
+  expect(banOf(attack(), [old, older, other])).toEqual(old);
+  expect(banOf(attack(), [other])).toBeUndefined();
+  const { target: _, ...spread } = attack({ scope: "group", prefix: "192.0.2.0/24" });
+  expect(banOf(spread, [ban(), ban({ prefix: "192.0.2.0/24" })])?.prefix).toBe("192.0.2.0/24");
+  expect([attackSubject(attack()), attackSubject(spread)]).toEqual(["192.0.2.1", "192.0.2.0/24"]);
+});

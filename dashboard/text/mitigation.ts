@@ -1,0 +1,79 @@
+/** What is being done about an attack, and whether it works: one line for somebody who has just woken up. Pure. */
+import type { AttackWire } from "../../src/http/wire/attack.ts";
+import type { BanWire } from "../../src/http/wire/ban.ts";
+import { byteCount, scaled } from "./numbers.ts";
+import { methodName } from "./words.ts";
+
+export interface Effect {
+  readonly tone: "ok" | "warn" | "danger" | "info";
+  /** `Blackhole announced`. */
+  readonly title: string;
+  /** Why, or what to do; null: nothing more to say. */
+  readonly detail: string | null;
+}
+
+/** Of an address, a part of a hostgroup, or a whole one. */
+export function attackSubject({ target, prefix, group }: AttackWire): string {
+  return target ?? prefix ?? `hostgroup ${group}`;
+}
+
+/** The ban that the attack is held down by. undefined: there is none. */
+export function banOf({ target, prefix }: AttackWire, bans: readonly BanWire[]): BanWire | undefined {
+  const own = bans.filter((ban) => (target === undefined ? ban.prefix === prefix : ban.target === target));
+  return own.find(({ state }) => state === "active") ?? own.toSorted(byStart).at(-1);
+}
+
+export function effectOf(attack: AttackWire, ban: BanWire | undefined): Effect {
+  const method = methodName(attack.method ?? ban?.method ?? "none");
+  switch (attack.ban_state) {
+    case undefined:
+      return withoutBan(attack);
+    case "rejected":
+      return { tone: "danger", title: "Not banned", detail: ban?.reason ?? null };
+    case "withdrawn":
+      return { tone: "warn", title: "Ban ended", detail: ban?.reason ?? null };
+    case "active":
+      return attack.dry_run ? dryRun(method) : inForce(method, ban);
+    default:
+      return attack.ban_state satisfies never;
+  }
+}
+
+/** `1.20 M packets (840 MB) dropped here`; null: nothing is known of that. */
+export function droppedText({ dropped_packets: packets, dropped_bytes: bytes }: BanWire): string | null {
+  return packets === undefined ? null : `${scaled(packets)} packets (${byteCount(bytes ?? 0)}) dropped here`;
+}
+
+function withoutBan({ scope, prefix }: AttackWire): Effect {
+  const isWhole = scope === "group" && prefix === undefined;
+  if (isWhole)
+    return { tone: "info", title: "Watched only", detail: "A hostgroup that is judged as a whole is not banned." };
+  return {
+    tone: "warn",
+    title: "Nothing is done",
+    detail: "The attack has no ban: its hostgroup has none, or it was lifted.",
+  };
+}
+
+function dryRun(method: string): Effect {
+  return { tone: "warn", title: `Dry run: ${method}`, detail: "Nothing is announced, nothing dropped." };
+}
+
+function inForce(method: string, ban: BanWire | undefined): Effect {
+  if (ban === undefined) return { tone: "ok", title: method, detail: null };
+  const dropped = droppedText(ban);
+  if (ban.announce_error !== undefined) {
+    return { tone: "danger", title: `${method} not announced`, detail: ban.announce_error };
+  }
+  if (ban.announced === true) return { tone: "ok", title: `${method} announced`, detail: dropped };
+  if ((ban.dropped_packets ?? 0) > 0) return { tone: "ok", title: method, detail: dropped };
+  return {
+    tone: "warn",
+    title: `${method} not announced`,
+    detail: "No BGP neighbor has the route: see the BGP sessions.",
+  };
+}
+
+function byStart(a: BanWire, b: BanWire): number {
+  return a.started_at < b.started_at ? -1 : 1;
+}

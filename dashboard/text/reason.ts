@@ -1,0 +1,32 @@
+/** Why an attack fired, in sentences. Pure. */
+import type { AttackWire } from "../../src/http/wire/attack.ts";
+import { metricName, rateOf } from "./numbers.ts";
+import { duration } from "./times.ts";
+
+/** The first says what was over what, those after it where that threshold came from. */
+export function reasonSentences({ metric, threshold, group, reason }: AttackWire): string[] {
+  const over = `${capital(metricName(metric))} went over ${rateOf(metric, threshold)}.`;
+  const { baseline, threshold_source: source } = reason;
+  if (source === "baseline" && baseline !== undefined) {
+    const rate = (value: number) => rateOf(metric, value);
+    const normal = reason.normal_of === "hour_of_week" ? "Normal at this hour of the week" : "Normal of late";
+    return [
+      over,
+      `${normal} is ${rate(baseline.normal)}; ${baseline.factor} times that is the limit, ` +
+        `but never less than ${rate(baseline.floor)} nor more than ${rate(baseline.ceiling)}.`,
+    ];
+  }
+  if (reason.warming_up === true) {
+    const left = reason.warmup_remaining_seconds ?? 0;
+    return [
+      over,
+      `This is the fixed threshold of hostgroup ${group}: what is normal of the address was not known yet, ` +
+        `for another ${duration(left)}.`,
+    ];
+  }
+  return [over, `This is the fixed threshold of hostgroup ${group}.`];
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

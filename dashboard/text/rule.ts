@@ -1,0 +1,38 @@
+/** A rule of a ban in words: what it matches, and what becomes of that. */
+import type { RuleWire } from "../../src/mitigation/rule.ts";
+import { bitRate } from "./numbers.ts";
+import { protocolName, tcpFlagNames } from "./words.ts";
+
+/** `UDP from port 53, 1000 to 1500 bytes, to 192.0.2.1/32`. */
+export function matchText(rule: RuleWire): string {
+  const { src, dst, proto, tcp_flags: flags, tcp_flags_unset: unset, fragment, packet_length: length } = rule;
+  const parts = [
+    [proto === undefined ? "any protocol" : protocolName(proto), portsText("from", rule.src_port, rule.src_ports)],
+    [portsText("to", rule.dst_port, rule.dst_ports)],
+    [flags === undefined || flags === 0 ? "" : `with ${tcpFlagNames(flags)}`],
+    [unset === undefined || unset === 0 ? "" : `without ${tcpFlagNames(unset)}`],
+    [fragment === undefined ? "" : fragment ? "fragments" : "no fragments"],
+    [length === undefined ? "" : `${rangeText(length.min, length.max)} bytes`],
+    [src === undefined ? "" : `from ${src}`],
+    [dst === undefined ? "to anyone" : `to ${dst}`],
+  ];
+  return parts
+    .map((part) => part.filter((word) => word !== "").join(" "))
+    .filter((part) => part !== "")
+    .join(", ");
+}
+
+/** `discard`, or `at most 8.00 Mbit/s`. */
+export function actionText({ action, rate_bytes: bytes }: RuleWire): string {
+  return action === "rate_limit" ? `at most ${bitRate(((bytes ?? 0) * 8) / 1e6)}` : "discard";
+}
+
+function portsText(word: string, port: number | undefined, ranges: RuleWire["src_ports"]): string {
+  if (port !== undefined && port !== 0) return `${word} port ${port}`;
+  if (ranges === undefined || ranges.length === 0) return "";
+  return `${word} ports ${ranges.map(({ from, to }) => rangeText(from, to)).join(", ")}`;
+}
+
+function rangeText(from: number, to: number): string {
+  return from === to ? String(from) : `${from} to ${to}`;
+}

@@ -1,0 +1,62 @@
+/** Times in 24 hours with the zone of whoever looks, and how long something lasts. */
+
+const CLOCK: Intl.DateTimeFormatOptions = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" };
+const clockFormat = new Intl.DateTimeFormat("en-GB", CLOCK);
+const zonedFormat = new Intl.DateTimeFormat("en-GB", { ...CLOCK, timeZoneName: "short" });
+const shortFormat = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+
+/** `03:12:45`. */
+export function clockTime(ms: number): string {
+  return clockFormat.format(ms);
+}
+
+/** `03:12:45 CET`. */
+export function zonedTime(ms: number): string {
+  return zonedFormat.format(ms);
+}
+
+/** `03:12`, for the axis of a chart. */
+export function shortTime(ms: number): string {
+  return shortFormat.format(ms);
+}
+
+/** `2026-03-01`, where it is looked at. */
+export function dateText(ms: number): string {
+  const date = new Date(ms);
+  const two = (value: number) => String(value).padStart(2, "0");
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+}
+
+/** The time alone today, else with its date; always with the zone. */
+export function momentText(ms: number, nowMs: number): string {
+  return dateText(ms) === dateText(nowMs) ? zonedTime(ms) : `${dateText(ms)} ${zonedTime(ms)}`;
+}
+
+const UNITS = [
+  ["d", 86_400],
+  ["h", 3600],
+  ["min", 60],
+  ["s", 1],
+] as const;
+
+/** `45 s`, `12 min 5 s`, `3 h 20 min`: the two largest units. Less than nothing is nothing. */
+export function duration(seconds: number): string {
+  let rest = Math.max(0, Math.floor(seconds));
+  const parts: string[] = [];
+  for (const [unit, size] of UNITS) {
+    const amount = Math.floor(rest / size);
+    rest -= amount * size;
+    if (amount > 0 || (unit === "s" && parts.length === 0)) parts.push(`${amount} ${unit}`);
+    else if (parts.length > 0) break;
+    if (parts.length === 2) break;
+  }
+  return parts.join(" ");
+}
+
+/** `9:59`, `1:00:00`: counts down without changing its width each second. */
+export function countdown(seconds: number): string {
+  const whole = Math.max(0, Math.ceil(seconds));
+  const two = (value: number) => String(value).padStart(2, "0");
+  const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60), whole % 60];
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
+}

@@ -1,0 +1,52 @@
+/** The interface's words as an operator reads them. */
+
+/** `dns_amplification` is `DNS amplification`, `syn_flood` is `SYN flood`. */
+export function vectorName(vector: string): string {
+  const words = vector.split("_");
+  return words.map((word) => (SPOKEN.has(word) ? word : word.toUpperCase())).join(" ");
+}
+
+/** All else is an abbreviation. */
+const SPOKEN = new Set([
+  "flood",
+  "amplification",
+  "fragment",
+  "mixed",
+  "memcached",
+  "portmap",
+  "steam",
+  "plex",
+  "openvpn",
+]);
+
+const METHODS: Readonly<Record<string, string>> = {
+  blackhole: "Blackhole",
+  flowspec: "FlowSpec",
+  divert: "Divert to scrubbing",
+  none: "Watch only",
+};
+
+export function methodName(method: string): string {
+  return METHODS[method] ?? method;
+}
+
+export const DIRECTION_NAMES = { incoming: "Incoming", outgoing: "Outgoing" } as const;
+
+const PROTOCOL_NUMBERS: Readonly<Record<number, string>> = { 1: "ICMP", 6: "TCP", 17: "UDP", 47: "GRE", 58: "ICMPv6" };
+
+/** By its number in the IP header. */
+export function protocolName(protocol: number): string {
+  return PROTOCOL_NUMBERS[protocol] ?? `protocol ${protocol}`;
+}
+
+const FLAGS = ["FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR"];
+
+/** `SYN+ACK`. */
+export function tcpFlagNames(flags: number): string {
+  return FLAGS.filter((_, bit) => (flags & (1 << bit)) !== 0).join("+");
+}
+
+/** `1 attack`, `3 attacks`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}

@@ -1,0 +1,22 @@
+/** Light or dark: as the system says, until somebody says otherwise in this browser. */
+import { signal } from "@preact/signals";
+
+export type Theme = "system" | "light" | "dark";
+
+const KEY = "floodwall.theme";
+
+export const theme = signal<Theme>(parse(localStorage.getItem(KEY)));
+
+export function chooseTheme(chosen: Theme): void {
+  localStorage.setItem(KEY, chosen);
+  theme.value = chosen;
+  applyTheme();
+}
+
+export function applyTheme(): void {
+  document.documentElement.dataset["theme"] = theme.value;
+}
+
+function parse(text: string | null): Theme {
+  return text === "light" || text === "dark" ? text : "system";
+}

@@ -1,0 +1,60 @@
+/** The traffic of the last minutes, what comes in beside what goes out, by protocol. */
+import { useState } from "preact/hooks";
+import { type Direction, PROTOCOLS, type Protocol, total, trace, type Unit } from "../api/traffic-trace.ts";
+import { Chart, type Series } from "../parts/chart.tsx";
+import { Segments } from "../parts/field.tsx";
+import { bitRate, packetRate } from "../text/numbers.ts";
+import { duration } from "../text/times.ts";
+import { DIRECTION_NAMES } from "../text/words.ts";
+
+const PROTOCOL_NAMES: Readonly<Record<Protocol, string>> = { udp: "UDP", tcp: "TCP", icmp: "ICMP", other: "Other" };
+const UNITS = [
+  ["pps", "Packets"],
+  ["mbps", "Bits"],
+] as const;
+
+export function TrafficNow() {
+  const [unit, setUnit] = useState<Unit>("pps");
+  return (
+    <>
+      <Segments label="Unit" value={unit} options={UNITS} onChange={setUnit} />
+      <div class="pair">
+        <DirectionChart direction="incoming" unit={unit} />
+        <DirectionChart direction="outgoing" unit={unit} />
+      </div>
+    </>
+  );
+}
+
+function DirectionChart({ direction, unit }: { readonly direction: Direction; readonly unit: Unit }) {
+  const points = trace.value;
+  const last = points.at(-1);
+  const format = unit === "pps" ? packetRate : bitRate;
+  const now = last === undefined ? 0 : total(last[direction], unit);
+  const isSilent = points.every((point) => total(point[direction], unit) === 0);
+  const title = `${DIRECTION_NAMES[direction]}: ${format(now)}`;
+  return (
+    <div>
+      <h3 class="number">{title}</h3>
+      {direction === "outgoing" && isSilent ? (
+        <p class="muted">
+          Nothing is sent, or it is not counted: that takes <code>thresholds_outgoing</code>.
+        </p>
+      ) : (
+        <Chart
+          label={`${title} now; by protocol, the last ${duration((last?.at ?? 0) - (points[0]?.at ?? 0))}`}
+          times={points.map(({ at }) => at)}
+          series={PROTOCOLS.map(
+            (protocol): Series => ({
+              label: PROTOCOL_NAMES[protocol],
+              color: `--chart-${protocol}`,
+              values: points.map((point) => point[direction][unit][protocol]),
+              form: "stacked",
+            }),
+          )}
+          format={format}
+        />
+      )}
+    </div>
+  );
+}

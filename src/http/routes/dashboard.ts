@@ -1,0 +1,97 @@
+/**
+ * The web page: a shell without any data, open to all (interface, section 5); what it shows it reads from the guarded
+ * routes. Nothing in it may come from, or be sent to, anywhere but this listener.
+ */
+import { Type } from "@sinclair/typebox";
+import { fileAnswer } from "../answer.ts";
+import type { Coding, DashboardFile, DashboardFiles } from "../dashboard-files.ts";
+import { readIfNoneMatch } from "../etag.ts";
+import type { Refusal } from "../refusal.ts";
+import { readTarget } from "../request-target.ts";
+import type { OpenRoute } from "../route.ts";
+
+export interface Dashboard {
+  readonly files: DashboardFiles;
+  /** By the configuration in force: `api.dashboard`. */
+  readonly isShown: () => boolean;
+}
+
+/** Styles that scripts set on an element are not inline styles: only markup and `style` elements are. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' data:",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+  "form-action 'none'",
+].join("; ");
+
+const YEAR_SECONDS = 365 * 86_400;
+const UNKNOWN: Refusal = { kind: "unknown_path" };
+
+export function dashboardRoutes({ files, isShown }: Dashboard): readonly OpenRoute[] {
+  const answer = (path: string, request: Request): Response | Refusal => {
+    const file = isShown() ? files.get(path) : undefined;
+    return file === undefined ? UNKNOWN : answerWith(file, request);
+  };
+  const page: OpenRoute = {
+    name: "dashboard",
+    method: "GET",
+    path: "/",
+    access: "open",
+    about: {
+      summary: "The dashboard, a page for people",
+      answers: {
+        200: { text: "The page.", schema: Type.String(), mediaType: "text/html" },
+        304: { text: "The page has not changed.", schema: null },
+        404: { text: "`api.dashboard` is false." },
+      },
+    },
+    handle: (request) => answer("/", request),
+  };
+  const asset: OpenRoute = {
+    name: "dashboard_asset",
+    method: "GET",
+    path: "/assets/:name",
+    access: "open",
+    about: {
+      summary: "A part of the dashboard",
+      answers: {
+        200: { text: "The part.", schema: Type.String(), mediaType: "text/javascript" },
+        304: { text: "The part has not changed.", schema: null },
+        404: { text: "There is no such part, or `api.dashboard` is false." },
+      },
+    },
+    handle: (request) => answer(`/assets/${readTarget("/assets/:name", request.url)?.params["name"]}`, request),
+  };
+  return [page, asset];
+}
+
+function answerWith({ contentType, hash, isHashed, bytes }: DashboardFile, { headers }: Request): Response {
+  const coding = bestCoding(headers.get("accept-encoding"));
+  // A strong tag names bytes, and each coding has its own.
+  const etag = `"${hash}-${coding}"`;
+  const held = readIfNoneMatch(headers.get("if-none-match"));
+  const isHeld = held === "any" || held?.has(etag) === true;
+  return fileAnswer(isHeld ? null : bytes[coding], {
+    etag,
+    vary: "accept-encoding",
+    "content-type": contentType,
+    "cache-control": isHashed ? `public, max-age=${YEAR_SECONDS}, immutable` : "no-cache",
+    "content-security-policy": CONTENT_SECURITY_POLICY,
+    "referrer-policy": "no-referrer",
+    ...(coding === "identity" ? {} : { "content-encoding": coding }),
+  });
+}
+
+/** The smallest that the caller takes (RFC 9110, section 12.5.3); a weight tells only whether it is taken at all. */
+function bestCoding(accepted: string | null): Coding {
+  const taken = (accepted ?? "").split(",").flatMap((entry) => {
+    const [, coding = "", weight = "1"] = /^\s*([\w*-]+)\s*(?:;\s*q=([\d.]+)\s*)?$/i.exec(entry) ?? [];
+    return Number(weight) > 0 ? [coding.toLowerCase()] : [];
+  });
+  if (taken.includes("br")) return "br";
+  return taken.includes("gzip") ? "gzip" : "identity";
+}

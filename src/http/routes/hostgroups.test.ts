@@ -1,0 +1,44 @@
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { admitCallers, as, type Caller } from "../../../test/fixtures/callers.ts";
+import { thresholds } from "../../../test/fixtures/host-rows.ts";
+import { TestServer } from "../../../test/fixtures/http.ts";
+
+let server: TestServer;
+
+beforeEach(() => {
+  server = TestServer.started();
+  admitCallers(server);
+});
+afterEach(() => server.http.stop());
+
+async function ask(caller: Caller): Promise<unknown> {
+  return (await fetch(`${server.base}/api/v1/hostgroups`, { headers: as(caller) })).json();
+}
+
+const TRIO = { pps: 0, mbps: 0, flows_per_sec: 0 };
+const group = (name: string) => ({
+  name,
+  rates: thresholds({ pps: 5, mbps: 0.1234567, udp_pps: 5 }),
+  ratesOut: thresholds({}),
+});
+
+test("each hostgroup has its sums in both directions, rounded", async () => {
+  server.service.groupRatesViews = [group("global"), group("web")];
+  const rates = { ...TRIO, pps: 5, mbps: 0.123, udp_pps: 5 };
+  expect(await ask("viewer")).toEqual({
+    available: true,
+    hostgroups: [
+      { name: "global", rates, rates_out: TRIO },
+      { name: "web", rates, rates_out: TRIO },
+    ],
+  });
+});
+
+test("a tenant sees its own", async () => {
+  server.service.groupRatesViews = [group("global"), group("web"), group("mail")];
+  expect(await ask("tenantViewer")).toMatchObject({ available: true, hostgroups: [{ name: "web" }] });
+});
+
+test("with nothing captured there are none", async () => {
+  expect(await ask("viewer")).toEqual({ available: false, hostgroups: [] });
+});

@@ -1,0 +1,24 @@
+import { jsonAnswer } from "../answer.ts";
+import type { ReadRoute } from "../route.ts";
+import type { Service } from "../service.ts";
+import { HostgroupsRatesWire, hostgroupRatesToWire } from "../wire/hostgroup-rates.ts";
+
+export function hostgroupsRoute(service: Pick<Service, "tenancy" | "groupRates">): ReadRoute {
+  return {
+    name: "hostgroups",
+    method: "GET",
+    path: "/api/v1/hostgroups",
+    access: "viewer",
+    about: {
+      summary: "Hostgroups and the sums of their hosts' rates of now",
+      answers: { 200: { text: "The hostgroups, in the configuration's order.", schema: HostgroupsRatesWire } },
+    },
+    handle: ({ principal }) => {
+      const groups = service.groupRates();
+      if (groups === null) return jsonAnswer(200, { available: false, hostgroups: [] });
+      const own = principal.tenant === null ? null : service.tenancy().groupsOf(principal.tenant);
+      const seen = groups.filter(({ name }) => own === null || own.has(name));
+      return jsonAnswer(200, { available: true, hostgroups: seen.map(hostgroupRatesToWire) });
+    },
+  };
+}

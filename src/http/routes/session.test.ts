@@ -1,0 +1,24 @@
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { admitCallers, as, type Caller } from "../../../test/fixtures/callers.ts";
+import { TestServer } from "../../../test/fixtures/http.ts";
+
+let server: TestServer;
+
+beforeEach(() => {
+  server = TestServer.started();
+});
+afterEach(() => server.http.stop());
+
+test("on an open API everyone is an operator without a name", async () => {
+  const answer = await server.get("/api/v1/session");
+  expect(await answer.json()).toEqual({ open: true, role: "operator", unscoped: true });
+});
+
+test.each([
+  ["viewer", { open: false, role: "viewer", unscoped: true, name: "viewer" }],
+  ["tenantOperator", { open: false, role: "operator", unscoped: false, name: "acme-operator", tenant: "acme" }],
+] as const)("%s is told who it is", async (caller: Caller, told) => {
+  admitCallers(server);
+  const answer = await fetch(`${server.base}/api/v1/session`, { headers: as(caller) });
+  expect(await answer.json()).toEqual(told);
+});

@@ -1,0 +1,146 @@
+/** What is around every view: signing in, roles, themes, the keyboard, a service that goes away and comes back. */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { TestBrowser } from "../fixtures/browser.ts";
+import { BrowserWorld, SECRETS } from "../fixtures/browser-world.ts";
+import { ServiceProcess } from "../fixtures/service.ts";
+
+let browser: TestBrowser;
+let world: BrowserWorld;
+
+beforeAll(async () => {
+  [browser, world] = await Promise.all([TestBrowser.start(), BrowserWorld.start()]);
+}, 60_000);
+afterEach(() => browser.closePages());
+afterAll(async () => {
+  await browser.stop();
+  await world.stop();
+});
+
+const REFUSED = /status of 40[13]/;
+
+describe("signing in", () => {
+  test("asks for a token, says what is wrong with one, takes a good one and shows who it is", async () => {
+    const opened = await browser.open({ base: world.base });
+    opened.expectFault(REFUSED);
+    const { page } = opened;
+    const field = page.getByLabel("Token");
+    await field.fill("wrong");
+    await page.keyboard.press("Enter");
+    await page.getByRole("alert").getByText("does not know this token").waitFor();
+    expect(await opened.violations()).toEqual([]);
+    await field.fill(SECRETS.agent);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("This is the token of a node").waitFor();
+    await field.fill(` ${SECRETS.operator}\n`);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+    await page.getByText("noc · operator").waitFor();
+  });
+
+  test("is for the tab: a reload keeps it, signing out forgets it, and no cookie is left", async () => {
+    const opened = await browser.open({ base: world.base });
+    opened.expectFault(REFUSED);
+    const { page, context } = opened;
+    await page.getByLabel("Token").fill(SECRETS.tenantOperator);
+    await page.keyboard.press("Enter");
+    await page.getByText("acme-noc · operator · tenant acme").waitFor();
+    await page.reload();
+    await page.getByText("tenant acme").waitFor();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByLabel("Token").waitFor();
+    await page.reload();
+    await page.getByLabel("Token").waitFor();
+    expect(await page.evaluate("sessionStorage.length + document.cookie.length")).toBe(0);
+    expect(await context.cookies()).toEqual([]);
+  });
+
+  test("a viewer has nothing to act with", async () => {
+    const { page } = await browser.open({ base: world.base, secret: SECRETS.viewer });
+    await page.getByText("wall · viewer").waitFor();
+    await page.getByText("No attack now").waitFor();
+    expect(await page.getByRole("button", { name: /ban/i }).count()).toBe(0);
+  });
+
+  test("a tenant's token is shown nothing of the whole service", async () => {
+    const { page } = await browser.open({ base: world.base, secret: SECRETS.tenantOperator });
+    await page.getByText("No attack now").waitFor();
+    expect(await page.getByRole("heading", { name: "BGP sessions" }).count()).toBe(0);
+    expect(await page.getByRole("button", { name: "Ban an address" }).count()).toBe(1);
+  });
+
+  test("without tokens nobody signs in, and a warning says so", async () => {
+    const open = await BrowserWorld.start({ hasTokens: false });
+    try {
+      const { page } = await browser.open({ base: open.base });
+      await page.getByText("The API is open", { exact: true }).waitFor();
+      await page.getByText("open API · operator").waitFor();
+      expect(await page.getByRole("button", { name: "Sign out" }).count()).toBe(0);
+      await browser.closePages();
+    } finally {
+      await open.stop();
+    }
+  });
+});
+
+test("an address that no view has says so, and leads back", async () => {
+  const { page } = await browser.open({ base: world.base, secret: SECRETS.viewer, place: "/nowhere/at/all" });
+  await page.getByText("This page has no such view").waitFor();
+  await page.getByRole("link", { name: "Go to the overview" }).click();
+  await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+});
+
+test("a theme is chosen, and kept for the next time", async () => {
+  const { page } = await browser.open({ base: world.base, secret: SECRETS.viewer });
+  const ground = () => page.evaluate("getComputedStyle(document.documentElement).backgroundColor");
+  const light = await ground();
+  await page.getByRole("button", { name: "Choose light" }).click();
+  await page.getByRole("button", { name: "Choose dark" }).click();
+  expect(await ground()).not.toBe(light);
+  await page.reload();
+  await page.getByRole("button", { name: "Theme: dark" }).waitFor();
+  expect(await ground()).not.toBe(light);
+});
+
+test("by the keyboard alone: past the navigation, to a dialog, out of it, and back to where it was", async () => {
+  const { page } = await browser.open({ base: world.base, secret: SECRETS.operator });
+  await page.getByText("No attack now").waitFor();
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  const focused = () => page.evaluate("document.activeElement.textContent");
+  expect(await focused()).toBe("Overview");
+  await page.keyboard.press("Tab");
+  expect(await focused()).toContain("Ban an address");
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog", { name: "Ban an address" }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  expect(await focused()).toContain("Ban an address");
+});
+
+test("says since when what it shows is old, and goes on by itself when the service is back", async () => {
+  const own = await BrowserWorld.start();
+  const { directory, port } = own.service;
+  try {
+    const opened = await browser.open({ base: own.base, secret: SECRETS.operator });
+    opened.expectFault(
+      /ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET/,
+    );
+    const { page } = opened;
+    await page.getByText("No attack now").waitFor();
+    await own.service.stop("SIGKILL");
+    await page.getByText(/^Stale since \d\d:\d\d:\d\d \S+$/).waitFor();
+    expect(await page.getByText("No attack now").count()).toBe(1);
+    const again = await ServiceProcess.start({ ...own.options, directory, port });
+    try {
+      await page.getByText(/^Stale since/).waitFor({ state: "detached" });
+      await again.post("/api/v1/ban", { ip: "203.0.113.99" }, SECRETS.operator);
+      // By the stream of events, which it has taken up again.
+      await page.getByRole("row", { name: /203\.0\.113\.99/ }).waitFor();
+      await browser.closePages();
+    } finally {
+      await again.stop("SIGKILL");
+    }
+  } finally {
+    await own.stop();
+  }
+}, 60_000);

@@ -1,0 +1,52 @@
+/** Every view there is, with attacks going on, light and dark, wide and narrow: no fault, no violation, nothing cut off. */
+import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
+import { DESKTOP, PHONE, TestBrowser } from "../fixtures/browser.ts";
+import { placesOf } from "../fixtures/browser-places.ts";
+import { ACME_VICTIM, BrowserWorld, SECRETS, VICTIM } from "../fixtures/browser-world.ts";
+
+let browser: TestBrowser;
+let world: BrowserWorld;
+
+beforeAll(async () => {
+  const floods = [
+    { vector: "dns_amplification", victim: VICTIM, pps: 1500, fromSeconds: 0, toSeconds: 120 },
+    { vector: "syn_flood", victim: ACME_VICTIM, pps: 600, fromSeconds: 0, toSeconds: 120 },
+  ] as const;
+  [browser, world] = await Promise.all([
+    TestBrowser.start(),
+    BrowserWorld.start({ capture: { floods, seconds: 120 } }),
+  ]);
+}, 60_000);
+afterEach(() => browser.closePages());
+afterAll(async () => {
+  await browser.stop();
+  await world.stop();
+});
+
+test.each([
+  ["light", DESKTOP],
+  ["dark", DESKTOP],
+  ["light", PHONE],
+  ["dark", PHONE],
+] as const)(
+  "%s, %p",
+  async (colorScheme, viewport) => {
+    const secret = SECRETS.operator;
+    const opened = await browser.open({ base: world.base, secret, colorScheme, viewport });
+    const { page } = opened;
+    await page.getByRole("heading", { name: VICTIM }).waitFor();
+    const found: string[] = [];
+    for (const { name, place } of await placesOf(page, world, secret)) {
+      await page.goto(`${world.base}/#${place}`);
+      await page
+        .getByText(/^Reading /)
+        .first()
+        .waitFor({ state: "detached" });
+      found.push(...(await opened.violations()).map((violation) => `${name}: ${violation}`));
+      const overflow = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
+      if (overflow > 0) found.push(`${name}: ${overflow} pixels wider than the screen`);
+    }
+    expect(found).toEqual([]);
+  },
+  60_000,
+);
