@@ -200,3 +200,15 @@ function startElsewhere(masters: readonly ClearanceMaster[]): ClearanceKeys {
   const randomBytes = (count: number) => new Uint8Array(count).fill(99);
   return new ClearanceKeys({ store: working, randomBytes, onUnsaved: () => {} }, clock.wallMs());
 }
+
+test("those of tomorrow can be had ahead, are those that midnight brings, and leave today's as they are", () => {
+  const keys = start();
+  const today = keysNow(keys);
+  const ahead = keys.ahead(clock.wallMs())(WWW);
+  expect(idsOf(ahead)).toEqual(["c20261122", "c20261123"]);
+  expect(keysNow(keys)).toBe(today);
+  clock.setWall("2026-11-23T00:00:00.000Z");
+  expect(keysNow(keys)).toBe(ahead);
+  clock.setWall("2026-11-25T00:00:00.000Z");
+  expect(idsOf(keysNow(keys))).toEqual(["c20261124", "c20261125"]);
+});

@@ -290,3 +290,34 @@ describe("the ETag", () => {
     expect(documents.of("all").etag).toBe(etag);
   });
 });
+
+describe("documents of many scopes", () => {
+  const zones = ["a", "b", "c"].map((name) =>
+    zone(`${name}.example.net`, { hostgroup: name === "a" ? "web" : "mail" }),
+  );
+  const scopes = [["web"], ["mail"], ["web", "mail"]] as const;
+
+  test("are written once for all scopes with the same zones, whatever else these list", () => {
+    const documents = documentsOf({ zones: zonesOf({ zones }) });
+    expect(documents.of(["mail", "web"])).toBe(documents.of(["web", "global", "mail", "web"]));
+    expect(documents.reading().documents).toBe(1);
+  });
+
+  test("keep their tags, and their bodies within a bound: what is beyond is written anew, with the same bytes", async () => {
+    const state = stateOf({ zones: zonesOf({ zones }) });
+    const whole = new ZoneDocuments(state, clock.wallMs());
+    const bodies = await Promise.all(scopes.map((scope) => whole.of(scope).body.text()));
+    const bound = (bodies[1] ?? "").length + (bodies[2] ?? "").length;
+    const documents = new ZoneDocuments(state, clock.wallMs(), bound);
+    for (const scope of scopes) documents.of(scope);
+    expect(documents.reading()).toEqual({ documents: 3, bytesKept: bound });
+    for (const [i, scope] of scopes.entries()) {
+      expect(documents.of(scope).etag).toBe(whole.of(scope).etag);
+      expect(await documents.of(scope).body.text()).toBe(bodies[i] ?? "");
+    }
+    expect(documents.reading().bytesKept).toBe(bound);
+    const small = new ZoneDocuments(state, clock.wallMs(), 1);
+    for (const scope of scopes) small.of(scope);
+    expect(small.reading().bytesKept).toBe((bodies[2] ?? "").length);
+  });
+});

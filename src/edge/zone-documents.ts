@@ -71,12 +71,15 @@ export class ZoneDocuments {
   readonly #documents = new Map<string, KeptDocument>();
   /** Those with a body in memory, oldest first. */
   readonly #kept = new Set<KeptDocument>();
+  readonly #bytesKeptMax: number;
   #bytesKept = 0;
   /** Of the zones; null: not looked for yet. */
   #labels: ReadonlySet<string> | null = null;
   #keyOfScope = new WeakMap<readonly string[], string>();
 
-  constructor(state: ZoneState, nowMs: number) {
+  /** @param bytesKept of bodies in memory; one is kept in any case. */
+  constructor(state: ZoneState, nowMs: number, bytesKept = ZONE_DOCUMENT_BYTES_KEPT) {
+    this.#bytesKeptMax = bytesKept;
     this.#state = state;
     this.#nowMs = nowMs;
   }
@@ -136,7 +139,7 @@ export class ZoneDocuments {
     this.#kept.add(document);
     this.#bytesKept += document.bytes;
     for (const oldest of this.#kept) {
-      if (this.#bytesKept <= ZONE_DOCUMENT_BYTES_KEPT || oldest === document) return;
+      if (this.#bytesKept <= this.#bytesKeptMax || oldest === document) return;
       oldest.drop();
       this.#kept.delete(oldest);
       this.#bytesKept -= oldest.bytes;

@@ -57,8 +57,8 @@ export interface HoldMetrics {
   refused(): void;
 }
 
-/** Parked polls that are answered in one turn of the event loop: a few ms of work. */
-export const SLICE_POLLS = 64;
+/** Parked polls that are answered in one turn of the event loop: a few ms, also where there are a thousand tokens. */
+export const SLICE_POLLS = 16;
 
 /** The bounds of a channel with this many nodes (interface, section 8). */
 export function holdCaps(nodes: number): HoldCaps {

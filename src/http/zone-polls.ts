@@ -1,7 +1,8 @@
 /** The long polls of edge nodes (interface 4.6): who gets which zone document, and who is told when it is another. */
-import type { Edge } from "../edge/edge.ts";
+import type { EdgeNodes } from "../edge/edge-nodes.ts";
 import { scopeOf } from "../edge/placement.ts";
 import type { ZoneDocument } from "../edge/zone-documents.ts";
+import type { ZoneFeed } from "../edge/zone-feed.ts";
 import { ZONES_HOLD_MS } from "../limits.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
@@ -10,7 +11,7 @@ import type { Refusal } from "./refusal.ts";
 import type { Answer, Call } from "./route.ts";
 
 export interface ZonePollsOptions {
-  readonly edge: Pick<Edge, "nodes" | "feed">;
+  readonly edge: { readonly nodes: EdgeNodes; readonly feed: Pick<ZoneFeed, "watch" | "documentFor"> };
   readonly metrics: HoldMetrics;
   readonly clock: Pick<Clock, "monotonicMs">;
   readonly timers: Timers;
