@@ -3,7 +3,8 @@
  * matter, and what goes to the history the recorder's; reports come in read and checked.
  */
 import type { EdgeNodes } from "./edge-nodes.ts";
-import { type Fleet, type FleetRow, zoneStatus } from "./fleet-status.ts";
+import { FleetIndex } from "./fleet-index.ts";
+import type { Fleet, FleetRow } from "./fleet-status.ts";
 import type { EdgeReport } from "./report.ts";
 import type { Zone } from "./zone.ts";
 import type { ChallengeOverride } from "./zone-documents.ts";
@@ -78,9 +79,9 @@ export class EdgeReports {
 
   /**
    * By name: all zones of the file, and those that have a lever still. Placement and levers are of the moment of the call;
-   * zones times nodes may be a million, so the rest is made while it is read.
+   * the rest is made while it is read, a little with each item: null is an item before the first row.
    */
-  rows(fleet: Fleet): Iterable<FleetItem> {
+  rows(fleet: Fleet): Iterable<FleetItem | null> {
     const { nodes, overrides, wallMs } = this.#options;
     const nowMs = wallMs();
     const levers = new Map([...overrides()].filter(([, { untilMs }]) => untilMs > nowMs));
@@ -92,7 +93,8 @@ export class EdgeReports {
     }));
     const removed = [...levers].filter(([name]) => nodes.zone(name) === null);
     const lines = [...zones, ...removed.map(([name, override]) => ({ name, zone: null, override }))];
-    return fleetItems(lines.sort(byName), fleet);
+    const index = new FleetIndex(fleet, (name) => nodes.zone(name) !== null);
+    return fleetItems(lines.sort(byName), index);
   }
 }
 
@@ -101,24 +103,25 @@ type Line = { readonly name: string } & (
   | { readonly zone: null; readonly override: ChallengeOverride }
 );
 
-function* fleetItems(lines: readonly Line[], fleet: Fleet): Generator<FleetItem> {
+function* fleetItems(lines: readonly Line[], index: FleetIndex): Generator<FleetItem | null> {
+  for (const _ of index.build()) yield null;
   for (const line of lines) {
     let made: FleetRow | null = null;
     yield {
       name: line.name,
       tenant: line.zone?.tenant ?? null,
       row: () => {
-        made ??= fleetRow(line, fleet);
+        made ??= fleetRow(line, index);
         return made;
       },
     };
   }
 }
 
-function fleetRow(line: Line, fleet: Fleet): FleetRow {
+function fleetRow(line: Line, index: FleetIndex): FleetRow {
   return line.zone === null
     ? { kind: "removed", name: line.name, override: line.override }
-    : zoneStatus(line.zone, line.placed, fleet, line.override);
+    : index.statusOf(line.zone, line.placed, line.override);
 }
 
 function byName(a: Line, b: Line): number {

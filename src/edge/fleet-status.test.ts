@@ -3,7 +3,8 @@ import { edgeReport, zoneWire } from "../../test/fixtures/edge-reports.ts";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { NOON } from "../../test/fixtures/views.ts";
 import { zonesOf } from "../../test/fixtures/zones.ts";
-import { type Fleet, fleetTotals, zoneStatus } from "./fleet-status.ts";
+import { FleetIndex } from "./fleet-index.ts";
+import { type Fleet, fleetTotals, type ZoneStatus } from "./fleet-status.ts";
 import type { Zone } from "./zone.ts";
 
 type Wire = Parameters<typeof edgeReport>[0];
@@ -20,8 +21,14 @@ function fleetOf(reports: Readonly<Record<string, Wire>>, silent: readonly strin
   };
 }
 
+function statusIn(fleet: Fleet, placed: readonly string[]): ZoneStatus {
+  const index = new FleetIndex(fleet, (name) => name === ZONE.name);
+  for (const _ of index.build());
+  return index.statusOf(ZONE, placed, null);
+}
+
 const statusOf = (reports: Readonly<Record<string, Wire>>, silent: readonly string[] = []) =>
-  zoneStatus(ZONE, ["e1", "e2", "e3"], fleetOf(reports, silent), null);
+  statusIn(fleetOf(reports, silent), ["e1", "e2", "e3"]);
 
 test("a zone that nobody reports on has nothing but its place", () => {
   expect(statusOf({}, ["e1"])).toEqual({
@@ -63,7 +70,8 @@ test("windows add up over the nodes that name the zone", () => {
 test("nodes that do not serve the zone, or are not alive, say nothing of it", () => {
   const wire = { zones: [a()], certs: [{ zone: "a.example", not_after: "2026-06-01T00:00:00Z" }] };
   const fleet = fleetOf({ e1: wire, other: wire, e2: wire });
-  const status = zoneStatus(ZONE, ["e1", "e2"], { alive: new Set(["e1", "other"]), reports: fleet.reports }, null);
+  const reports = new Map([...fleet.reports].filter(([node]) => node !== "e2"));
+  const status = statusIn({ alive: new Set(["e1", "other"]), reports }, ["e1", "e2"]);
   expect([status.nodes, status.certs.map(({ node }) => node), status.placed, status.placedAlive]).toEqual([
     1,
     ["e1"],
@@ -85,11 +93,11 @@ test.each([
   expect(statusOf({ e1: wire(first), e2: wire(second) }).challenge).toBe(challenge);
 });
 
-test("nodes are named in the configuration's order, whichever reported first", () => {
+test("nodes are named in the fleet's order", () => {
   const challenge_active = { reason: "r", until: new Date(NOON).toISOString(), dry_run: true };
   const wire: Wire = { zones: [a({ dry_run: true, rung_dry_run: true, challenge_active })] };
   const active = { reason: "r", untilMs: NOON, isDryRun: true };
-  expect(statusOf({ e3: wire, e1: wire, e2: { zones: [a()] } })).toMatchObject({
+  expect(statusOf({ e1: wire, e2: { zones: [a()] }, e3: wire })).toMatchObject({
     watchOnly: ["e1", "e3"],
     rungWatchOnly: ["e1", "e3"],
     challengeActive: [

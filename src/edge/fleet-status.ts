@@ -97,27 +97,37 @@ export function fleetTotals({ alive, reports }: Fleet): FleetTotals {
   return { alive: alive.size, reporting: reports.size, zonesCut, certsCut };
 }
 
-/** @param placed nodes that serve the zone, in the configuration's order. */
+/** What an alive node that serves the zone says of it, and of others. */
+export interface Saying {
+  readonly node: string;
+  readonly report: EdgeReport;
+}
+
+export interface Placed {
+  /** Configured nodes that serve the zone, and alive ones of these. */
+  readonly nodes: number;
+  readonly alive: number;
+  /** Reports of these that had to leave out zones. */
+  readonly cutReports: readonly EdgeReport[];
+}
+
+/** @param sayings of the nodes that say anything of it, in the configuration's order. */
 export function zoneStatus(
   zone: Zone,
-  placed: readonly string[],
-  { alive, reports }: Fleet,
+  placed: Placed,
+  sayings: readonly Saying[],
   override: ChallengeOverride | null,
 ): ZoneStatus {
-  const merged = new MergedClaims(zone.name);
-  let placedAlive = 0;
-  for (const node of placed) {
-    if (!alive.has(node)) continue;
-    placedAlive++;
-    const report = reports.get(node);
-    if (report !== undefined) merged.add(node, report);
-  }
-  return { kind: "zone", zone, override, placed: placed.length, placedAlive, ...merged.result() };
+  const merged = new MergedSayings(zone.name);
+  for (const saying of sayings) merged.add(saying);
+  // Where the zone is one of those that were cut, so are its sources.
+  const isCut = placed.cutReports.some(({ zones }) => !zones.has(zone.name));
+  return { kind: "zone", zone, override, placed: placed.nodes, placedAlive: placed.alive, ...merged.result(isCut) };
 }
 
 type Merged = Omit<ZoneStatus, "kind" | "zone" | "override" | "placed" | "placedAlive">;
 
-class MergedClaims {
+class MergedSayings {
   readonly #zone: string;
   readonly #challenges = new Set<string>();
   readonly #counts = Object.fromEntries(FLEET_COUNTERS.map((name) => [name, 0])) as Record<keyof FleetCounts, number>;
@@ -136,17 +146,15 @@ class MergedClaims {
     this.#zone = zone;
   }
 
-  add(node: string, report: EdgeReport): void {
+  add({ node, report }: Saying): void {
     for (const cert of report.certs.get(this.#zone) ?? []) this.#certs.push({ node, ...cert });
     if (report.h3.serving.has(this.#zone)) this.#h3.serving++;
     if (report.h3.unsupported.has(this.#zone)) this.#h3.unsupported++;
     const claim = report.zones.get(this.#zone);
     if (claim !== undefined) this.#addClaim(node, claim, report.cut.isAnyZoneAffected);
-    // The zone may be one of those that were cut, with its sources.
-    else if (report.cut.zones > 0) this.#isPartial = true;
   }
 
-  result(): Merged {
+  result(isCut: boolean): Merged {
     const [first = null] = this.#challenges;
     const wouldBe = [...this.#wouldBe].map(([source, merged]) => ({ source, ...merged }));
     wouldBe.sort((a, b) => b.requests - a.requests || (a.source < b.source ? -1 : 1));
@@ -160,7 +168,7 @@ class MergedClaims {
       challengeActive: this.#challengeActive,
       wouldBe,
       wouldBeCut: this.#wouldBeCut,
-      isWouldBePartial: this.#isPartial || this.#wouldBeCut > 0,
+      isWouldBePartial: isCut || this.#isPartial || this.#wouldBeCut > 0,
       certs: this.#certs,
       h3: this.#h3,
     };

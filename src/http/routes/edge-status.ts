@@ -29,7 +29,7 @@ export function edgeStatusRoute(reports: EdgeReports, slicing: Slicing): ReadRou
   };
 }
 
-class StatusReader implements Reader<FleetItem> {
+class StatusReader implements Reader<FleetItem | null> {
   readonly #tenant: string | null;
   readonly #fleet: () => Fleet;
   readonly #array = new JsonArray();
@@ -41,8 +41,8 @@ class StatusReader implements Reader<FleetItem> {
   }
 
   /** Rows may be large, so that each becomes text by itself. */
-  see(item: FleetItem): void {
-    if (this.#tenant !== null && item.tenant !== this.#tenant) return;
+  see(item: FleetItem | null): void {
+    if (item === null || (this.#tenant !== null && item.tenant !== this.#tenant)) return;
     this.#array.addText(JSON.stringify(fleetRowToWire(item.row(), this.#tenant === null)));
   }
 

@@ -136,7 +136,7 @@ function namesOf(zones: readonly string[] | number | undefined): ReadonlySet<str
 }
 
 function zoneClaim(wire: Static<typeof ZoneClaimWire>): ZoneClaim {
-  const counts = Object.fromEntries(EDGE_COUNTERS.map((name) => [name, wire[name] ?? 0])) as EdgeCounts;
+  const counts = edgeCounts(wire);
   const seconds = wire.window_seconds ?? DEFAULT_WINDOW_SECONDS;
   const sources = claimedSources(wire.top_sources ?? []);
   return {
@@ -150,6 +150,24 @@ function zoneClaim(wire: Static<typeof ZoneClaimWire>): ZoneClaim {
     challengeActive: activeChallenge(wire.challenge_active),
     sources: sources.read,
     sourcesCut: (wire.sources_truncated ?? 0) + sources.cut,
+  };
+}
+
+/** Written out: there are some hundred in each report. */
+function edgeCounts(wire: Partial<EdgeCounts>): EdgeCounts {
+  return {
+    requests: wire.requests ?? 0,
+    decided: wire.decided ?? 0,
+    denied: wire.denied ?? 0,
+    challenged: wire.challenged ?? 0,
+    cleared: wire.cleared ?? 0,
+    would_deny: wire.would_deny ?? 0,
+    would_challenge: wire.would_challenge ?? 0,
+    status_2xx: wire.status_2xx ?? 0,
+    status_3xx: wire.status_3xx ?? 0,
+    status_4xx: wire.status_4xx ?? 0,
+    status_5xx: wire.status_5xx ?? 0,
+    h3_requests: wire.h3_requests ?? 0,
   };
 }
 
