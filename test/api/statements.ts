@@ -1,6 +1,5 @@
 /**
- * What the interface says, as far as the service does it: each statement by the words that the names of its tests begin
- * with. Those of the edge channel come with it.
+ * What the interface says: each statement by the words that the names of its tests begin with.
  */
 
 export const STATEMENTS: ReadonlyMap<string, readonly string[]> = new Map([
@@ -38,7 +37,11 @@ export const STATEMENTS: ReadonlyMap<string, readonly string[]> = new Map([
     "the same content is the same bytes",
   ),
   rows("2.10", "the report, the inventory"),
-  rows("2.11", "the content depends on the node's placement scope, version is 1, clearance_keys"),
+  rows(
+    "2.11",
+    "the content depends on the node's placement scope, version is 1, name, origins, tls, policy, acme_directory",
+    "challenge_override, clearance_keys, there are no other fields",
+  ),
   rows(
     "2.12",
     "the edge report is stored and returned by the inventory, the edge report keeps the keys that nobody knows",
@@ -129,6 +132,8 @@ export const STATEMENTS: ReadonlyMap<string, readonly string[]> = new Map([
   rows(
     "8",
     "ended attacks returned, ban TTL, active-ban cap, source-block ttl_seconds, victims per source, dynamic rules, history range, history step, request body, page of hosts",
+    "zones poll hold, parked zone polls, challenge fan-out, lever ttl_seconds, lever reason, clearance key validity",
+    "edge stale_after_seconds",
     "listener default, report body, history sources rows, events rows, would-be sources per node window",
   ),
 ]);
