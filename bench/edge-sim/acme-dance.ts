@@ -36,6 +36,8 @@ export interface DanceOptions {
   readonly isFannedOut: (token: string, withinMs: number) => Promise<boolean>;
   /** Another node had the slot. */
   readonly onWait: () => void;
+  /** Resolves when this node's document tells that nobody has it any more, or when the time is over; rejects as `pause` does. */
+  readonly slotFreed: (withinMs: number) => Promise<void>;
   /** Rejects when the node stops. */
   readonly pause: (ms: number) => Promise<void>;
   readonly clock: Pick<Clock, "monotonicMs">;
@@ -62,7 +64,7 @@ export async function dance(zone: string, options: DanceOptions): Promise<DanceE
 }
 
 /** Returns whether it has it. */
-async function waitForSlot(zone: string, { channel, onWait, pause, clock }: DanceOptions): Promise<boolean> {
+async function waitForSlot(zone: string, { channel, onWait, slotFreed, pause, clock }: DanceOptions): Promise<boolean> {
   const untilMs = clock.monotonicMs() + SLOT_WAIT_MS;
   for (;;) {
     const answer = await channel.slot(zone);
@@ -70,8 +72,10 @@ async function waitForSlot(zone: string, { channel, onWait, pause, clock }: Danc
     if (answer.kind === "refused" && answer.status === 404) throw new Error(`slot: ${failureText(answer)}`);
     const leftMs = untilMs - clock.monotonicMs();
     if (leftMs <= 0) return false;
-    if (answer.kind === "held") onWait();
-    await pause(Math.min(leftMs, answer.kind === "held" ? answer.retryAfterSeconds * 1000 : AGAIN_MS));
+    if (answer.kind === "held") {
+      onWait();
+      await slotFreed(Math.min(leftMs, answer.retryAfterSeconds * 1000));
+    } else await pause(Math.min(leftMs, AGAIN_MS));
   }
 }
 

@@ -33,6 +33,11 @@ export class DocumentCache {
     return this.#last;
   }
 
+  /** Resolves when nothing waits to be written. */
+  async written(): Promise<void> {
+    await this.#last.catch(() => {});
+  }
+
   async #replace(text: string): Promise<void> {
     await mkdir(this.#directory, { recursive: true, mode: 0o700 });
     await writeFile(`${this.path}.new`, text, { mode: 0o600 });

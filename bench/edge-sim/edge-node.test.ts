@@ -254,6 +254,25 @@ describe("for a certificate it", () => {
     expect(waits).toBe(1);
   });
 
+  test("asks again as soon as its document tells that the slot is free", async () => {
+    channel.slots = [held, held, granted];
+    const grant = { zone: ZONE, node: "e2", expires_at: "2026-03-01T12:10:00.000Z" };
+    const slots = () => channel.asked.filter((asked) => asked.startsWith("slot")).length;
+    await node.start();
+    await answer(documentWith());
+    await pass(1000);
+    await answer(documentWith({}, { issuance_grants: [grant] }));
+    expect(slots()).toBe(1);
+    await answer(documentWith());
+    expect(slots()).toBe(2);
+    await pass(1000);
+    await answer(documentWith({ origins: ["o"] }, { issuance_grants: [grant] }));
+    await pass(28_999);
+    expect(slots()).toBe(2);
+    await pass(1);
+    expect(slots()).toBe(3);
+  });
+
   test("orders anyway after a quarter of an hour, and answers for itself", async () => {
     channel.slots = Array.from({ length: 40 }, () => held);
     completed.resolve();

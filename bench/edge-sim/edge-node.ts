@@ -112,6 +112,7 @@ export class EdgeNode {
     await this.#dancing;
     this.#options.channel.close();
     await this.#polling;
+    await this.cache?.written();
   }
 
   /** As it treats the zone now; null: the zone is not its own. */
@@ -179,9 +180,10 @@ export class EdgeNode {
       answer: (order) => this.#ownOrders.set(`${zone} ${order.token}`, order),
       isFannedOut: (token, withinMs) => this.until(() => isTold(token), withinMs),
       onWait: () => watcher.slotAwaited(this),
+      slotFreed: (withinMs) => this.#slotFreed(zone, withinMs),
       pause: async (ms) => {
         await this.#pauses.wait(ms);
-        if (this.#isStopped) throw new Error("the node is stopping");
+        this.#assertRunning();
       },
     });
     this.#ownOrders.clear();
@@ -189,5 +191,19 @@ export class EdgeNode {
     watcher.danced(this, zone, end);
     if (end.kind === "issued") this.certificates.set(zone, end.certificate);
     else await this.#pauses.wait(ORDER_AGAIN_MS);
+  }
+
+  /** The document may be from before the slot was given: first it must tell of it. */
+  async #slotFreed(zone: string, withinMs: number): Promise<void> {
+    const { clock } = this.#options;
+    const endMs = clock.monotonicMs() + withinMs;
+    const isGiven = () => this.document.grants.some((grant) => grant.zone === zone);
+    await this.until(isGiven, withinMs);
+    await this.until(() => !isGiven(), endMs - clock.monotonicMs());
+    this.#assertRunning();
+  }
+
+  #assertRunning(): void {
+    if (this.#isStopped) throw new Error("the node is stopping");
   }
 }

@@ -83,6 +83,8 @@ async function play(folder: string, url: URL): Promise<void> {
 /** Until its input ends. */
 async function obey(fleet: Fleet): Promise<void> {
   for await (const line of console) {
+    // At its end, the console gives out one that is empty.
+    if (line === "") continue;
     if (line === "mark") fleet.mark();
     else if (line === "reset") fleet.resetTimes();
     else if (line !== "summary" && line !== "delivery") throw new Error(`not a command: ${line}`);

@@ -87,7 +87,8 @@ export class Reporter {
       this.taken++;
       this.last = report;
     }
-    if (!this.#isStopped) onReport(answer, clock.monotonicMs() - begunMs);
+    // What ended because this node did is no failure.
+    if (answer.kind === "done" || !this.#isStopped) onReport(answer, clock.monotonicMs() - begunMs);
   }
 
   #lastEndMs(nowMs: number): number {
