@@ -12,8 +12,10 @@ import {
   type AuditQuestion,
   type BanView,
   type BgpView,
+  type Configured,
   type Dropping,
   type EdgeHistory,
+  type ForeseenBan,
   type GroupRatesView,
   HistoryFault,
   type HostView,
@@ -26,6 +28,7 @@ import {
 import { HOST_CHUNK_ROWS } from "./limits.ts";
 import type { Ban } from "./mitigation/ban.ts";
 import type { IpAddress } from "./net/address.ts";
+import { hostPrefix } from "./net/prefix.ts";
 import type { ScrubNodes } from "./scrub/scrub-nodes.ts";
 import { type BlockOrder, type Pair, pairName } from "./sourceblock/source-block.ts";
 import {
@@ -178,11 +181,18 @@ export class RunningService implements Service {
     if (this.#sums?.capacity !== hostgroups.length) this.#sums = allocateHostRows(hostgroups.length);
     const sums = this.#sums;
     packetPath.engine.readGroups(sums);
-    return hostgroups.map(({ name }, row) => ({
+    return hostgroups.map(({ name, thresholds, thresholdsOutgoing }, row) => ({
       name,
+      thresholds,
+      thresholdsOutgoing,
       rates: rowRates(sums.incoming, row),
       ratesOut: rowRates(sums.outgoing, row),
     }));
+  }
+
+  configured(): Configured {
+    const { config, reloader } = this.#floodwall;
+    return { ...config, needsRestart: reloader.needsRestart };
   }
 
   bans(): BanView[] {
@@ -191,6 +201,15 @@ export class RunningService implements Service {
 
   ban(target: IpAddress): BanView {
     return this.#banView(orFault(() => this.#floodwall.bans.ban(target, this.#floodwall.now().wallMs)));
+  }
+
+  foreseenBan(target: IpAddress): ForeseenBan {
+    const { bans, config } = this.#floodwall;
+    return {
+      ban: bans.foreseen(target, this.#floodwall.now().wallMs),
+      group: config.hostgroups[config.lookup.group(target)]?.name ?? null,
+      isRefresh: bans.active.has(hostPrefix(target).text),
+    };
   }
 
   unban(target: IpAddress): BanView | null {

@@ -1,7 +1,7 @@
 /** What the routes need of the service, in the words of the domain. The composition root implements it. */
 import type { Tenancy } from "../access/tenancy.ts";
 import type { AuditAnswer, AuditFilters, AuditRange } from "../audit/audit-trail.ts";
-import type { BgpConfig, Thresholds } from "../config/config.ts";
+import type { BgpConfig, Config, Thresholds } from "../config/config.ts";
 import type { RouteTerms } from "../config/mitigation-section.ts";
 import type { SourceView } from "../dataplane/capture.ts";
 import type { DataPlaneView } from "../dataplane/data-plane.ts";
@@ -42,6 +42,8 @@ export interface Service {
   hosts(): Iterable<HostView>;
   /** In the configuration's order; null: nothing is captured. */
   groupRates(): readonly GroupRatesView[] | null;
+  /** What is in force, which after a reload may not be what the file says: `needsRestart` names those keys. */
+  configured(): Configured;
   /** Active, refused and ended, in no order. */
   bans(): readonly BanView[];
   /** Oldest first; null: storage is off. Rejects with a HistoryFault. */
@@ -50,6 +52,8 @@ export interface Service {
   auditEvents(question: AuditQuestion): Promise<AuditAnswer>;
   /** Returns a rejected ban when policy refuses. Throws ServiceFault when the ban cannot be kept. */
   ban(target: IpAddress, operator: string): BanView;
+  /** What ban() would come to now. Nothing is done. */
+  foreseenBan(target: IpAddress): ForeseenBan;
   /** The withdrawn ban; null: the address has no active one. Throws ServiceFault when that cannot be kept. */
   unban(target: IpAddress, operator: string): BanView | null;
   /** In force, oldest first; may be read while blocks come and go. */
@@ -201,9 +205,12 @@ export interface HostView {
   readonly attack: Pick<Attack, "metric" | "direction"> | null;
 }
 
-/** The sums of a hostgroup's hosts. */
+/** The sums of a hostgroup's hosts, and what its hosts are judged by. */
 export interface GroupRatesView {
   readonly name: string;
+  readonly thresholds: Thresholds;
+  /** null: what its hosts send is not judged. */
+  readonly thresholdsOutgoing: Thresholds | null;
   readonly rates: Rates;
   readonly ratesOut: Rates;
 }
@@ -212,6 +219,32 @@ export interface GroupRatesView {
 export interface Dropping {
   /** null or absent: not known, or nothing of it is in the kernel. */
   readonly dropped?: { readonly packets: number; readonly bytes: number } | null;
+}
+
+/** What the configuration says of detection and mitigation. Nothing of it is a secret. */
+export interface Configured
+  extends Pick<
+    Config,
+    | "protectedWhitelist"
+    | "detection"
+    | "hostgroups"
+    | "carpet"
+    | "mitigations"
+    | "ban"
+    | "samples"
+    | "storage"
+    | "updateCheck"
+  > {
+  readonly needsRestart: readonly string[];
+}
+
+export interface ForeseenBan {
+  /** Rejected where policy would refuse it. */
+  readonly ban: Ban;
+  /** The hostgroup of the address; null: it is outside of all networks. */
+  readonly group: string | null;
+  /** The address has a ban: the order would prolong it, and make it an operator's. */
+  readonly isRefresh: boolean;
 }
 
 export interface BanView extends Dropping {

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { admitCallers, as, type Caller } from "../../../test/fixtures/callers.ts";
 import { thresholds } from "../../../test/fixtures/host-rows.ts";
 import { TestServer } from "../../../test/fixtures/http.ts";
+import type { Thresholds } from "../../config/config.ts";
 
 let server: TestServer;
 
@@ -16,20 +17,23 @@ async function ask(caller: Caller): Promise<unknown> {
 }
 
 const TRIO = { pps: 0, mbps: 0, flows_per_sec: 0 };
-const group = (name: string) => ({
+const group = (name: string, thresholdsOutgoing: Thresholds | null = null) => ({
   name,
+  thresholds: thresholds({ pps: 1000, mbps: 80.5, flows_per_sec: 300, tcp_syn_pps: 50 }),
+  thresholdsOutgoing,
   rates: thresholds({ pps: 5, mbps: 0.1234567, udp_pps: 5 }),
   ratesOut: thresholds({}),
 });
 
-test("each hostgroup has its sums in both directions, rounded", async () => {
-  server.service.groupRatesViews = [group("global"), group("web")];
+test("each hostgroup has its sums in both directions, rounded, and its thresholds", async () => {
+  server.service.groupRatesViews = [group("global"), group("web", thresholds({ udp_mbps: 7 }))];
   const rates = { ...TRIO, pps: 5, mbps: 0.123, udp_pps: 5 };
+  const limits = { pps: 1000, mbps: 80.5, flows_per_sec: 300, tcp_syn_pps: 50 };
   expect(await ask("viewer")).toEqual({
     available: true,
     hostgroups: [
-      { name: "global", rates, rates_out: TRIO },
-      { name: "web", rates, rates_out: TRIO },
+      { name: "global", rates, rates_out: TRIO, thresholds: limits },
+      { name: "web", rates, rates_out: TRIO, thresholds: limits, thresholds_out: { ...TRIO, udp_mbps: 7 } },
     ],
   });
 });

@@ -10,7 +10,7 @@ export function hostgroupsRoute(service: Pick<Service, "tenancy" | "groupRates">
     path: "/api/v1/hostgroups",
     access: "viewer",
     about: {
-      summary: "Hostgroups and the sums of their hosts' rates of now",
+      summary: "Hostgroups, the sums of their hosts' rates of now, and the thresholds of their hosts",
       answers: { 200: { text: "The hostgroups, in the configuration's order.", schema: HostgroupsRatesWire } },
     },
     handle: ({ principal }) => {
