@@ -44,7 +44,7 @@ export function Loading({ what }: { readonly what: string }) {
 export function StorageOff({ what }: { readonly what: string }) {
   return (
     <Empty title={`No ${what}: storage is off`}>
-      Nothing is kept of the past. Take <code>storage: none</code> out of the configuration, or name a driver there, and
+      Nothing is kept of the past. Set <code>storage.driver</code> to <code>sqlite</code> or <code>clickhouse</code> and
       restart Floodwall.
     </Empty>
   );

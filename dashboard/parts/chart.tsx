@@ -79,6 +79,12 @@ const DARK = matchMedia("(prefers-color-scheme: dark)");
 const HEIGHT_PX = 180;
 const AXIS_FONT = "12px system-ui, sans-serif";
 
+/** With their seconds where minutes would repeat themselves. */
+function timeTexts(splits: readonly number[]): string[] {
+  const isFine = splits.length > 1 && (splits[1] ?? 0) - (splits[0] ?? 0) < 60;
+  return splits.map((second) => (isFine ? clockTime(second * 1000) : shortTime(second * 1000)));
+}
+
 /** The library's chart, and what it was last given. */
 class Plot {
   readonly #plot: uPlot;
@@ -119,11 +125,13 @@ class Plot {
     return {
       ...this.#size(),
       legend: { show: false },
+      // Half of a time, which stands below the very end.
+      padding: [null, 32, null, null],
       cursor: { drag: { setScale: false }, points: { show: false } },
       // From nothing on: a chart that begins elsewhere makes small changes look large.
       scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
       axes: [
-        { ...axis, values: (_, splits) => splits.map((second) => shortTime(second * 1000)), space: 60 },
+        { ...axis, values: (_, splits) => timeTexts(splits), space: 70, size: 28 },
         { ...axis, values: (_, splits) => splits.map((value) => this.#props.format(value)), size: 76 },
       ],
       series: [{}, ...drawn(this.#props.series).map((series) => seriesOptions(series, color))],

@@ -35,7 +35,7 @@ export function AttackCard({ attack, bans }: AttackCardProps) {
         <span class="muted">
           {" "}
           · {group}
-          {tenant !== undefined && ` · ${tenant}`}
+          {tenant !== undefined && ` · tenant ${tenant}`}
         </span>
       </p>
       <RateMeter metric={metric} rate={attack.rate} threshold={attack.threshold} />

@@ -17,7 +17,7 @@ import { duration } from "../text/times.ts";
 import { DIRECTION_NAMES, vectorName } from "../text/words.ts";
 import { AttackSample } from "./attack-sample.tsx";
 import { AttackTimeline } from "./attack-timeline.tsx";
-import { BanDetail } from "./ban-detail.tsx";
+import { BanDetail, BanRules } from "./ban-detail.tsx";
 
 export function AttackDetail({ id }: { readonly id: string }) {
   const stored = useResource<AttackWire>(`/api/v1/attacks/${encodeURIComponent(id)}`, 0);
@@ -73,10 +73,13 @@ function Detail({ attack, ban }: { readonly attack: AttackWire; readonly ban: Ba
         <EffectLine attack={attack} ban={ban} />
         {target !== undefined && <AttackTimeline attack={attack} target={target} />}
       </Panel>
-      <AttackFacts attack={attack} />
-      <Kind attack={attack} />
-      <Reason attack={attack} />
-      {ban !== undefined && <BanDetail ban={ban} />}
+      <div class="masonry">
+        <AttackFacts attack={attack} />
+        <Kind attack={attack} />
+        <Reason attack={attack} />
+        {ban !== undefined && <BanDetail ban={ban} />}
+      </div>
+      {ban?.flowspec !== undefined && <BanRules ban={ban} rules={ban.flowspec} />}
       <AttackSample sample={attack.sample} />
     </div>
   );

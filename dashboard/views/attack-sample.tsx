@@ -86,7 +86,7 @@ const FLOW_COLUMNS: readonly Column<NumberedFlow>[] = [
     cell: ({ tcp_flags: flags }) => (flags === undefined ? "–" : tcpFlagNames(flags)),
     width: "wide",
   },
-  { key: "bytes", title: "Bytes", cell: ({ bytes }) => bytes, isNumber: true },
+  { key: "bytes", title: "Bytes", cell: ({ bytes }) => bytes, isNumber: true, width: "medium" },
 ];
 
 function endText(address: string, port: number | undefined): string {

@@ -42,6 +42,7 @@ const COMMON: readonly Column<Row>[] = [
     title: "Kind",
     cell: ({ attack: { classification } }) => (classification === undefined ? "–" : vectorName(classification.type)),
     order: ({ attack }) => attack.classification?.type ?? "",
+    width: "medium",
   },
   {
     key: "rate",

@@ -14,7 +14,7 @@ import { RouteState } from "./bans-panel.tsx";
 type Rule = NonNullable<BanWire["flowspec"]>[number];
 
 export function BanDetail({ ban }: { readonly ban: BanWire }) {
-  const { state, flowspec } = ban;
+  const { state } = ban;
   return (
     <>
       <Panel title="Ban">
@@ -38,13 +38,16 @@ export function BanDetail({ ban }: { readonly ban: BanWire }) {
         />
       </Panel>
       <Ladder ban={ban} />
-      {flowspec !== undefined && (
-        <Panel title="Rules" isWide>
-          {ban.matches_all === true && <p>Nothing narrower was found than all traffic of the victim.</p>}
-          <DataTable label="Rules" columns={RULE_COLUMNS} rows={flowspec} rowKey={(rule) => JSON.stringify(rule)} />
-        </Panel>
-      )}
     </>
+  );
+}
+
+export function BanRules({ ban, rules }: { readonly ban: BanWire; readonly rules: readonly Rule[] }) {
+  return (
+    <Panel title="Rules" isWide>
+      {ban.matches_all === true && <p>Nothing narrower was found than all traffic of the victim.</p>}
+      <DataTable label="Rules" columns={RULE_COLUMNS} rows={rules} rowKey={(rule) => JSON.stringify(rule)} />
+    </Panel>
   );
 }
 

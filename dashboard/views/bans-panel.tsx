@@ -17,8 +17,8 @@ const ROWS_MAX = 10;
 
 export const BAN_COLUMNS: readonly Column<BanWire>[] = [
   { key: "prefix", title: "Address", cell: ({ prefix }) => prefix.replace(/\/(32|128)$/, "") },
-  { key: "method", title: "Method", cell: ({ method }) => methodName(method) },
-  { key: "state", title: "Route", cell: (ban) => <RouteState ban={ban} />, width: "medium" },
+  { key: "method", title: "Method", cell: ({ method }) => methodName(method), width: "medium" },
+  { key: "state", title: "Route", cell: (ban) => <RouteState ban={ban} /> },
   {
     key: "dropped",
     title: "Dropped here",
@@ -26,7 +26,7 @@ export const BAN_COLUMNS: readonly Column<BanWire>[] = [
     isNumber: true,
     width: "wide",
   },
-  { key: "ends", title: "Ends in", cell: ({ expires_at: at }) => <Until at={at} />, isNumber: true },
+  { key: "ends", title: "Ends in", cell: ({ expires_at: at }) => <Until at={at} />, isNumber: true, width: "medium" },
   { key: "act", title: "Actions", isTitleUnseen: true, cell: (ban) => <UnbanButton ban={ban} /> },
 ];
 

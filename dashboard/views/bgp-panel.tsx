@@ -11,10 +11,10 @@ type Neighbor = Bgp["neighbors"][number];
 
 const COLUMNS: readonly Column<Neighbor>[] = [
   { key: "address", title: "Neighbor", cell: ({ address }) => address },
-  { key: "asn", title: "AS", cell: ({ remote_asn: asn }) => asn, isNumber: true },
+  { key: "asn", title: "AS", cell: ({ remote_asn: asn }) => asn, isNumber: true, width: "medium" },
   { key: "state", title: "Session", cell: ({ state }) => <Badge tone={isUp(state) ? "ok" : "danger"}>{state}</Badge> },
   { key: "since", title: "For", cell: ({ since }) => (since === undefined ? "–" : <Since at={since} />) },
-  { key: "routes", title: "Our routes", cell: ({ advertised }) => advertised, isNumber: true },
+  { key: "routes", title: "Routes", cell: ({ advertised }) => advertised, isNumber: true },
 ];
 
 export function BgpPanel({ bgp }: { readonly bgp: Bgp | undefined }) {

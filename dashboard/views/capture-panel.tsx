@@ -36,9 +36,8 @@ export function CapturePanel({ capture }: { readonly capture: Capture }) {
   const { interfaces, tracked_hosts: tracked, max_hosts: most } = capture;
   const lossy = interfaces.filter(({ name }) => (flows.get(name)?.dropShare ?? 0) > DROPS_TOLERATED);
   const columns: readonly Column<Source>[] = [
-    { key: "name", title: "Interface", cell: ({ name }) => name },
+    { key: "name", title: "Source", cell: ({ name }) => shortName(name) },
     { key: "state", title: "State", cell: ({ state }) => <Badge tone={STATE_TONES[state]}>{state}</Badge> },
-    { key: "mode", title: "Mode", cell: ({ kind, mode }) => `${kind}, ${mode}`, width: "wide" },
     { key: "rate", title: "Received", cell: ({ name }) => rateText(flows.get(name)?.pps), isNumber: true },
     { key: "drops", title: "Dropped", cell: ({ name }) => shareText(flows.get(name)?.dropShare), isNumber: true },
   ];
@@ -62,7 +61,12 @@ export function CapturePanel({ capture }: { readonly capture: Capture }) {
             </Callout>
           )}
           <DataTable label="Captured interfaces" columns={columns} rows={interfaces} rowKey={({ name }) => name} />
-          <Facts facts={[["Hosts tracked", `${wholeNumber(tracked)} of at most ${wholeNumber(most)}`]]} />
+          <Facts
+            facts={[
+              ...interfaces.map(({ name, kind, mode }) => [shortName(name), `${kind}, ${mode}`] as const),
+              ["Hosts tracked", `${wholeNumber(tracked)} of at most ${wholeNumber(most)}`],
+            ]}
+          />
           {tracked >= most && (
             <Callout tone="warn" title="The host table is full">
               Hosts beyond it are not judged one by one: raise <code>capture.max_hosts</code>.
@@ -72,6 +76,11 @@ export function CapturePanel({ capture }: { readonly capture: Capture }) {
       )}
     </Panel>
   );
+}
+
+/** A capture file has a path. */
+function shortName(name: string): string {
+  return name.split("/").at(-1) ?? name;
 }
 
 /** Rates out of the counters of two readings. */

@@ -34,11 +34,11 @@ export function Overview() {
             const whole = wholeStatus();
             return (
               whole !== null && (
-                <>
+                <div class="pair panel-wide">
                   <BgpPanel bgp={whole.bgp} />
                   <CapturePanel capture={whole.capture} />
                   {whole.dataplane !== undefined && <DroppingPanel dataplane={whole.dataplane} />}
-                </>
+                </div>
               )
             );
           }}

@@ -15,13 +15,19 @@ const UNITS = [
 
 export function TrafficNow() {
   const [unit, setUnit] = useState<Unit>("pps");
+  const isSilent = trace.value.every(({ outgoing }) => total(outgoing, unit) === 0);
   return (
     <>
       <Segments label="Unit" value={unit} options={UNITS} onChange={setUnit} />
-      <div class="pair">
+      <div class={isSilent ? "" : "pair"}>
         <DirectionChart direction="incoming" unit={unit} />
-        <DirectionChart direction="outgoing" unit={unit} />
+        {!isSilent && <DirectionChart direction="outgoing" unit={unit} />}
       </div>
+      {isSilent && (
+        <p class="muted">
+          Outgoing: nothing is sent, or it is not counted, which takes <code>thresholds_outgoing</code>.
+        </p>
+      )}
     </>
   );
 }
@@ -31,30 +37,23 @@ function DirectionChart({ direction, unit }: { readonly direction: Direction; re
   const last = points.at(-1);
   const format = unit === "pps" ? packetRate : bitRate;
   const now = last === undefined ? 0 : total(last[direction], unit);
-  const isSilent = points.every((point) => total(point[direction], unit) === 0);
   const title = `${DIRECTION_NAMES[direction]}: ${format(now)}`;
   return (
     <div>
       <h3 class="number">{title}</h3>
-      {direction === "outgoing" && isSilent ? (
-        <p class="muted">
-          Nothing is sent, or it is not counted: that takes <code>thresholds_outgoing</code>.
-        </p>
-      ) : (
-        <Chart
-          label={`${title} now; by protocol, the last ${duration((last?.at ?? 0) - (points[0]?.at ?? 0))}`}
-          times={points.map(({ at }) => at)}
-          series={PROTOCOLS.map(
-            (protocol): Series => ({
-              label: PROTOCOL_NAMES[protocol],
-              color: `--chart-${protocol}`,
-              values: points.map((point) => point[direction][unit][protocol]),
-              form: "stacked",
-            }),
-          )}
-          format={format}
-        />
-      )}
+      <Chart
+        label={`${title} now; by protocol, the last ${duration((last?.at ?? 0) - (points[0]?.at ?? 0))}`}
+        times={points.map(({ at }) => at)}
+        series={PROTOCOLS.map(
+          (protocol): Series => ({
+            label: PROTOCOL_NAMES[protocol],
+            color: `--chart-${protocol}`,
+            values: points.map((point) => point[direction][unit][protocol]),
+            form: "stacked",
+          }),
+        )}
+        format={format}
+      />
     </div>
   );
 }
