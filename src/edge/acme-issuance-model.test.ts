@@ -76,7 +76,7 @@ test(`what the table answers and tells is what the rules say, in whatever order 
       const token = pick(TOKENS);
       const keyAuthorization = `${token}.${random() < 0.9 ? "x" : "y"}`;
       const answer = acme.publish(node, { zone, token, keyAuthorization }, nowMs);
-      const said = answer.kind === "refused" ? answer.refusal : answer.kind;
+      const said: string = answer.kind === "refused" ? answer.refusal : answer.kind;
       const challenge = { zone, node, token, keyAuthorization, endMs: nowMs + LIFE_MS };
       expect(said).toBe(serves(node, zone) ? model.publish(challenge, nowMs) : "unknown_zone");
     },
