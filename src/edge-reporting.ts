@@ -20,7 +20,7 @@ export interface EdgeReportingOptions {
   readonly nextTurn: () => Promise<void>;
   readonly log: Pick<Log, "info" | "warn" | "error">;
   readonly limiter: Pick<Limiter, "pass">;
-  readonly metrics: Pick<EdgeMetrics, "reported" | "reportsLeftOut">;
+  readonly metrics: Pick<EdgeMetrics, "reported" | "reportLeftOut">;
 }
 
 /** How often it is looked who has come and gone, ms. */
@@ -98,17 +98,17 @@ function makeWriter(store: EdgeHistoryStore, options: EdgeReportingOptions): His
             "the clock of an edge node is off: its windows are kept by the service's time",
           ),
         ),
-      leftOut(reports) {
-        metrics.reportsLeftOut(reports);
+      leftOut(node) {
+        metrics.reportLeftOut();
         limiter.pass("edge reports left out", (suppressed) =>
           log.error(
-            { reports, suppressed },
+            { node, suppressed },
             "the history does not take reports of edge nodes as fast as they come: some are not recorded",
           ),
         );
       },
       failed(cause) {
-        metrics.reportsLeftOut(1);
+        metrics.reportLeftOut();
         limiter.pass("edge report", (suppressed) =>
           log.error({ cause, suppressed }, "a report of an edge node could not be recorded"),
         );

@@ -120,8 +120,9 @@ export const EDGE_WINDOW_SECONDS_MAX = 3600;
 /** How far the clock of an edge node may be behind and ahead of the service's, ms. */
 export const EDGE_CLOCK_BEHIND_MS = 600_000;
 export const EDGE_CLOCK_AHEAD_MS = 60_000;
-/** Reports of edge nodes whose windows are still to go to the history. */
+/** Reports of edge nodes whose windows are still to go to the history: of all nodes, and of one, which may report too often. */
 export const EDGE_REPORTS_WAITING_MAX = 1024;
+export const EDGE_REPORTS_WAITING_PER_NODE = 8;
 /** Characters of what an event of an edge node tells in the node's own words. */
 export const EDGE_EVENT_DETAIL_MAX = 200;
 /** Rules of one port each that stand for one with ranges of ports, for a scrub node that knows no ranges. */

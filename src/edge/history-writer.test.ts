@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { edgeReport, zoneWire } from "../../test/fixtures/edge-reports.ts";
 import { NOON } from "../../test/fixtures/views.ts";
-import { EDGE_REPORTS_WAITING_MAX, HISTORY_QUEUES_MAX } from "../limits.ts";
+import { EDGE_REPORTS_WAITING_MAX, EDGE_REPORTS_WAITING_PER_NODE, HISTORY_QUEUES_MAX } from "../limits.ts";
 import { nextTurn } from "../system/timers.ts";
 import type { EdgeEvent, EdgeWindow } from "./edge-history.ts";
 import { HistoryWriter } from "./history-writer.ts";
@@ -45,7 +45,7 @@ beforeEach(() => {
     nextTurn,
     observer: {
       clockSkewed: (node) => told.push(["skewed", node]),
-      leftOut: (reports) => told.push(["left out", reports]),
+      leftOut: (node) => told.push(["left out", node]),
       failed: (cause) => told.push(["failed", cause]),
     },
   });
@@ -140,14 +140,28 @@ describe("a store that is slow", () => {
   test("makes reports wait up to a bound, beyond which they are left out and told", async () => {
     for (let i = 0; i < 2; i++) report("e1", { zones }, NOON + i);
     await settled();
-    for (let i = 0; i < EDGE_REPORTS_WAITING_MAX; i++) report("e1", {}, NOON + i);
+    for (let i = 0; i < EDGE_REPORTS_WAITING_MAX; i++) report(`node${i}`);
     expect(told).toEqual([]);
-    report("e1", { version: "2" });
-    expect(told).toEqual([["left out", 1]]);
+    report("e2");
+    expect(told).toEqual([["left out", "e2"]]);
     store.settleAll();
     await settled();
-    report("e1", { version: "2" });
+    report("e2");
     await settled();
+    expect(told).toHaveLength(1);
+  });
+
+  test("lets no node wait with more than its share", async () => {
+    for (let i = 0; i < 2; i++) report("e1", { zones }, NOON + i);
+    await settled();
+    for (let i = 0; i < EDGE_REPORTS_WAITING_PER_NODE; i++) report("e1");
+    expect(told).toEqual([]);
+    report("e1");
+    report("e2");
+    expect(told).toEqual([["left out", "e1"]]);
+    store.settleAll();
+    await settled();
+    report("e1");
     expect(told).toHaveLength(1);
   });
 });

@@ -3,7 +3,7 @@
  * section 6). After the answer and in slices, no faster than the history takes it; what is too much is counted and left
  * out of the history, not of the status.
  */
-import { EDGE_REPORTS_WAITING_MAX, HISTORY_QUEUES_MAX } from "../limits.ts";
+import { EDGE_REPORTS_WAITING_MAX, EDGE_REPORTS_WAITING_PER_NODE, HISTORY_QUEUES_MAX } from "../limits.ts";
 import type { EdgeEvent, EdgeWindow } from "./edge-history.ts";
 import type { StoredEdgeReport } from "./edge-reports.ts";
 import type { EdgeReport } from "./report.ts";
@@ -26,8 +26,8 @@ export interface HistoryWriterOptions {
 export interface HistoryWriterObserver {
   /** Windows were kept by the service's time. */
   clockSkewed(node: string): void;
-  /** Reports were left out: the history is behind. */
-  leftOut(reports: number): void;
+  /** A report was left out: the history is behind, or the node reports too often. */
+  leftOut(node: string): void;
   /** A fault of ours: a report was left out. */
   failed(cause: unknown): void;
 }
@@ -48,8 +48,9 @@ export class HistoryWriter {
   readonly #windows = new Room(HISTORY_QUEUES_MAX.edge_windows);
   readonly #events = new Room(HISTORY_QUEUES_MAX.edge_events);
   #waiting: Reported[] = [];
+  /** How many of these are of a node. */
+  readonly #waitingOf = new Map<string, number>();
   #isPumping = false;
-  #isStopped = false;
 
   constructor(options: HistoryWriterOptions) {
     this.#options = options;
@@ -57,11 +58,13 @@ export class HistoryWriter {
 
   /** Returns at once. */
   reported(node: string, stored: StoredEdgeReport): void {
-    if (this.#waiting.length >= EDGE_REPORTS_WAITING_MAX) {
-      this.#options.observer.leftOut(1);
+    const own = this.#waitingOf.get(node) ?? 0;
+    if (this.#waiting.length >= EDGE_REPORTS_WAITING_MAX || own >= EDGE_REPORTS_WAITING_PER_NODE) {
+      this.#options.observer.leftOut(node);
       return;
     }
     this.#waiting.push({ node, stored });
+    this.#waitingOf.set(node, own + 1);
     if (!this.#isPumping) void this.#pump();
   }
 
@@ -77,10 +80,7 @@ export class HistoryWriter {
 
   /** Hands over all that waits, whether there is room for it or not. */
   stop(): void {
-    this.#isStopped = true;
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const reported of waiting) this.#record(reported);
+    for (let next = this.#takeWaiting(); next !== null; next = this.#takeWaiting()) this.#record(next);
   }
 
   async #pump(): Promise<void> {
@@ -91,12 +91,21 @@ export class HistoryWriter {
     for (;;) {
       await this.#windows.wait();
       await this.#events.wait();
-      const reported = this.#waiting.shift();
-      if (reported === undefined || this.#isStopped) break;
+      const reported = this.#takeWaiting();
+      if (reported === null) break;
       this.#record(reported);
       await nextTurn();
     }
     this.#isPumping = false;
+  }
+
+  #takeWaiting(): Reported | null {
+    const reported = this.#waiting.shift();
+    if (reported === undefined) return null;
+    const left = (this.#waitingOf.get(reported.node) ?? 1) - 1;
+    if (left === 0) this.#waitingOf.delete(reported.node);
+    else this.#waitingOf.set(reported.node, left);
+    return reported;
   }
 
   #record({ node, stored }: Reported): void {

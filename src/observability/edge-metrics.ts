@@ -78,7 +78,7 @@ export class EdgeMetrics {
     this.#reports = new Counter({ name: "svc_edge_reports_total", help: "Reports of edge nodes.", registers });
     this.#reportsLeftOut = new Counter({
       name: "svc_edge_reports_left_out_total",
-      help: "Reports whose windows and changes are not in the history, since it was behind.",
+      help: "Reports whose windows and changes are not in the history, since it was behind or the node reports too often.",
       registers,
     });
     for (const change of LEVER_CHANGES) this.#leverChanges.inc({ change }, 0);
@@ -98,8 +98,8 @@ export class EdgeMetrics {
     this.#reports.inc();
   }
 
-  reportsLeftOut(reports: number): void {
-    this.#reportsLeftOut.inc(reports);
+  reportLeftOut(): void {
+    this.#reportsLeftOut.inc();
   }
 
   lever(change: LeverChange): void {
