@@ -103,7 +103,8 @@ export class Floodwall {
   readonly #attackEvents = this.#listeners<AttackEvent>();
   readonly #banChanges = this.#listeners<BanChange>();
   readonly #reloads = this.#listeners<Config>();
-  readonly #reloader: Reloader<OriginOf | null>;
+  /** To be stopped first when the service stops: those who wait for a reload are answered. */
+  readonly reloader: Reloader<OriginOf | null>;
   #cancelBanTick: () => void = () => {};
   #endRiseWatch: () => void = () => {};
 
@@ -149,7 +150,7 @@ export class Floodwall {
       metrics.mitigation.announcedAfterDetection(elapsedMs / 1000),
     );
     this.packetPath = this.#makePacketPath();
-    this.#reloader = new Reloader({
+    this.reloader = new Reloader({
       configPath,
       reader: new ConfigReader(timers),
       log,
@@ -227,7 +228,7 @@ export class Floodwall {
 
   /** Bans stay in force: a managed speaker keeps their routes, if there are any, and the next start takes them up. */
   async stop(): Promise<void> {
-    this.endReloads();
+    this.reloader.stop();
     this.#cancelBanTick();
     this.#endRiseWatch();
     await this.packetPath?.stop();
@@ -241,12 +242,7 @@ export class Floodwall {
 
   /** Reads the configuration file again, and takes over what it says; with a broken one nothing changes. */
   reload(): Promise<ReloadOutcome> {
-    return this.#reloader.reload();
-  }
-
-  /** To be called first when the service stops: those who wait for a reload are answered. */
-  endReloads(): void {
-    this.#reloader.stop();
+    return this.reloader.reload();
   }
 
   /** Rows, groups and thresholds belong together: all parts take over in one go. */

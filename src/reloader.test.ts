@@ -47,6 +47,7 @@ test("a reload puts the file in force and names what needs a restart", async () 
   const { reloader, applied, said } = harness();
   writeFileSync(path, config(2, "detection: {tick_ms: 50}\n"));
   expect(await reloader.reload()).toEqual({ kind: "reloaded", needsRestart: ["detection.tick_ms"] });
+  expect(reloader.needsRestart).toEqual(["detection.tick_ms"]);
   expect(applied).toEqual([2]);
   expect(said).toEqual([
     expect.stringMatching(/perhaps not all of it is meant .*dry_run: warning: is true/),

@@ -34,6 +34,8 @@ export class Reloader<Opened> {
   /** One that has not begun: what it will find is what all who ask until then want to know. */
   #waiting: Promise<ReloadOutcome> | null = null;
   #isStopped = false;
+  /** Keys that keep their running values until a restart, by the reload that took effect last. */
+  needsRestart: readonly string[] = [];
 
   constructor(options: ReloaderOptions<Opened>) {
     this.#options = options;
@@ -72,6 +74,7 @@ export class Reloader<Opened> {
       return this.#refuse([`${configPath}: ${cause instanceof Error ? cause.message : String(cause)}`]);
     }
     if (this.#isStopped) return STOPPING;
+    this.needsRestart = needsRestart;
     apply(next, opened);
     logWarnings(log, checked.warnings);
     log.info({ dry_run: next.dryRun, needs_restart: needsRestart }, "configuration reloaded");

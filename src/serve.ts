@@ -155,7 +155,7 @@ function start(config: Config, configPath: string, { log, limiter, environment, 
   return {
     stop: async () => {
       isStopping = true;
-      floodwall.endReloads();
+      floodwall.reloader.stop();
       await http.stop();
       edge.stop();
       await reporting.stopReading();

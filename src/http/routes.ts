@@ -7,8 +7,9 @@ import type { HostsSnapshots } from "./hosts-snapshots.ts";
 import type { Route } from "./route.ts";
 import { attackRoute, attacksRoute } from "./routes/attacks.ts";
 import { auditRoute } from "./routes/audit.ts";
+import { banPreviewRoute } from "./routes/ban-preview.ts";
 import { banRoute, bansRoute, unbanRoute } from "./routes/bans.ts";
-import { reloadRoute } from "./routes/config.ts";
+import { configRoute, reloadRoute } from "./routes/config.ts";
 import { type Dashboard, dashboardRoutes } from "./routes/dashboard.ts";
 import { acmeChallengeRoute, acmeSlotRoute } from "./routes/edge-acme.ts";
 import { edgeEventsRoute } from "./routes/edge-events.ts";
@@ -64,7 +65,9 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     attackRoute(service),
     hostsRoute(service, pages, snapshots),
     hostgroupsRoute(service),
+    configRoute(service),
     bansRoute(service, slicing),
+    banPreviewRoute(service),
     trafficRoute(service, clock),
     auditRoute(service, clock),
     eventsRoute(events),

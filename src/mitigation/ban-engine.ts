@@ -110,21 +110,26 @@ export class BanEngine {
 
   /** By an operator. Throws when the store cannot keep it: then there is no ban. */
   ban(target: IpAddress, wallMs: number): Ban {
-    const prefix = hostPrefix(target);
-    const admission = this.#admit({ prefix, isCoolingDown: false });
-    if (admission.kind === "refused") return rejected(this.#newBan(prefix, null, wallMs), admission.reason);
-    const existing = this.#active.get(prefix.text) ?? null;
-    const { ttlSeconds } = this.#policy.termsOf(target).ban;
-    const ban =
-      existing === null
-        ? this.#newBan(prefix, null, wallMs)
-        : this.#reconsidered(next(existing, { kind: "refreshed", ttlSeconds }, wallMs), wallMs);
-    const refusal = refusalOf(ban);
-    if (refusal !== null) return rejected(ban, refusal);
+    const ban = this.foreseen(target, wallMs);
+    if (ban.state === "rejected") return ban;
     this.#unsaved.now(ban);
-    this.#put(ban, existing);
+    this.#put(ban, this.#active.get(ban.prefix.text) ?? null);
     this.#wantRoutesIfStale();
     return ban;
+  }
+
+  /** What an operator's order would come to now, a refusal included. Nothing is done. */
+  foreseen(target: IpAddress, wallMs: number): Ban {
+    const prefix = hostPrefix(target);
+    const admission = this.#admit({ prefix, isCoolingDown: false });
+    const existing = this.#active.get(prefix.text);
+    const { ttlSeconds } = this.#policy.termsOf(target).ban;
+    const ban =
+      existing === undefined || admission.kind === "refused"
+        ? this.#newBan(prefix, null, wallMs)
+        : this.#reconsidered(next(existing, { kind: "refreshed", ttlSeconds }, wallMs), wallMs);
+    const refusal = admission.kind === "refused" ? admission.reason : refusalOf(ban);
+    return refusal === null ? ban : rejected(ban, refusal);
   }
 
   /**
@@ -236,7 +241,7 @@ export class BanEngine {
 
   #attackLasts(ban: Ban, attack: Attack, prefix: Prefix, wallMs: number): void {
     const followed = ban.prefix.text === prefix.text ? ban : this.#follow(ban, attack, prefix, wallMs);
-    const { ttlSeconds } = this.#termsOf(followed.prefix).ban;
+    const { ttlSeconds } = termsFor(this.#policy, followed.prefix).ban;
     this.#change(followed, next(followed, { kind: "attack_lasts", attackId: attack.id, ttlSeconds }, wallMs));
   }
 
@@ -253,7 +258,7 @@ export class BanEngine {
     // What two attacks hold stays where it is; and what may not be banned leaves the ban as wide as it is.
     if (ban.heldBy.length > 1 || this.#admitAttacked(prefix, wallMs, ban).kind === "refused") return ban;
     const there = { ...ban, prefix, measure: measureAt(ban.measure, ban.prefix, prefix) };
-    const plan = planOf(there, this.#termsOf(prefix), this.#circumstances(ban.heldBy, null), wallMs);
+    const plan = planOf(there, termsFor(this.#policy, prefix), this.#circumstances(ban.heldBy, null), wallMs);
     const moved = next(ban, { kind: "moved", prefix, plan, isOut: this.#routes.newsOf(ban, wallMs).isOut }, wallMs);
     this.#routes.forget(ban.id);
     this.#change(ban, moved);
@@ -294,7 +299,7 @@ export class BanEngine {
     const { dryRun } = this.#policy;
     const unbannable = unbannableFor(ban.prefix, this.#policy);
     if (unbannable !== null) return next(ban, { kind: "disallowed", reason: withdrawnAs(unbannable) }, wallMs);
-    const terms = this.#termsOf(ban.prefix);
+    const terms = termsFor(this.#policy, ban.prefix);
     // What was refused under other terms is tried again.
     const fallback = isDeepStrictEqual(termsFor(before, ban.prefix), terms) ? ban.fallback : null;
     const event: BanEvent = {
@@ -324,7 +329,7 @@ export class BanEngine {
     const news = this.#routes.newsOf(ban, wallMs);
     const settled = news.isSettled ? next(ban, { kind: "announced" }, wallMs) : ban;
     const circumstances = { ...this.#circumstances(ban.heldBy, news.refusal), evidence };
-    const plan = planOf(settled, this.#termsOf(ban.prefix), circumstances, wallMs);
+    const plan = planOf(settled, termsFor(this.#policy, ban.prefix), circumstances, wallMs);
     return next(settled, { kind: "planned", plan, isOut: news.isOut }, wallMs);
   }
 
@@ -338,10 +343,6 @@ export class BanEngine {
     const held = attack.carpet === null ? undefined : this.#active.get(this.#attacks.heldPrefix(attack.id) ?? "");
     if (held?.heldBy.includes(attack.id) === true) return held;
     return prefix === null ? undefined : this.#active.get(prefix.text);
-  }
-
-  #termsOf(prefix: Prefix): BanTerms {
-    return termsFor(this.#policy, prefix);
   }
 
   #applyTo(prefix: Prefix, event: BanEvent, wallMs: number): void {
@@ -376,7 +377,7 @@ export class BanEngine {
 
   /** @param instead a ban whose place the new one would take. */
   #admitAttacked(prefix: Prefix, wallMs: number, instead: Ban | null = null): Admission {
-    const { ban: config } = this.#termsOf(prefix);
+    const { ban: config } = termsFor(this.#policy, prefix);
     const isCooling = isCoolingDown(this.#ended.lastOf(prefix), config, wallMs);
     return this.#admit({ prefix, isCoolingDown: isCooling }, instead);
   }
@@ -392,8 +393,7 @@ export class BanEngine {
 
   #newBan(prefix: Prefix, attack: Attack | null, wallMs: number): Ban {
     const { dryRun } = this.#policy;
-    const terms = this.#termsOf(prefix);
-    const last = this.#ended.lastOf(prefix);
+    const [terms, last] = [termsFor(this.#policy, prefix), this.#ended.lastOf(prefix)];
     const circumstances = this.#circumstances(attack === null ? [] : [attack.id], null);
     return newBan({ id: this.#options.newId(), prefix, attack, dryRun, last, terms, circumstances }, wallMs);
   }

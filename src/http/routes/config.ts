@@ -1,8 +1,25 @@
-/** The command that reads the configuration file again (interface 4.3). */
+/** What is configured, and the command that reads the file again (interface 4.3). */
 import { jsonAnswer } from "../answer.ts";
-import type { CommandRoute } from "../route.ts";
+import type { CommandRoute, ReadRoute } from "../route.ts";
 import type { Service } from "../service.ts";
+import { ConfiguredWire, configuredToWire } from "../wire/configured.ts";
 import { ReloadWire, reloadToWire } from "../wire/reload.ts";
+
+export function configRoute(service: Pick<Service, "configured">): ReadRoute {
+  return {
+    name: "config",
+    method: "GET",
+    path: "/api/v1/config",
+    access: "viewer",
+    about: {
+      summary: "The configuration in force, as far as it says how attacks are found and what is done about them",
+      answers: {
+        200: { text: "Hostgroups, and for an unscoped token the service as a whole.", schema: ConfiguredWire },
+      },
+    },
+    handle: ({ principal }) => jsonAnswer(200, configuredToWire(service.configured(), principal)),
+  };
+}
 
 export function reloadRoute(service: Service): CommandRoute {
   return {

@@ -26,6 +26,8 @@ const RungWire = Type.Object(
   closed,
 );
 
+export const LadderWire = Type.Array(RungWire);
+
 export const BanWire = Type.Object(
   {
     /** Of a prefix its first address. */
@@ -49,7 +51,7 @@ export const BanWire = Type.Object(
     reason: Type.Optional(Type.String()),
     method: Method,
     flowspec: Type.Optional(FlowspecWire),
-    escalation: Type.Optional(Type.Array(RungWire)),
+    escalation: Type.Optional(LadderWire),
     escalation_step: Type.Optional(Type.Integer({ minimum: 0 })),
     /** Beyond the interface: true where nothing narrower than all traffic of the prefix was found. */
     matches_all: Type.Optional(Type.Boolean()),
@@ -108,7 +110,7 @@ export function banToWire({ ban, routeState, dropped }: BanView): BanWire {
   });
 }
 
-function ladderToWire(ladder: Ladder): Static<typeof RungWire>[] {
+export function ladderToWire(ladder: Ladder): Static<typeof RungWire>[] {
   return ladder.map(({ afterSeconds, action }) => ({ after_seconds: afterSeconds, action }));
 }
 

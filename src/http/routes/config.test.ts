@@ -1,0 +1,97 @@
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { admitCallers, as, type Caller } from "../../../test/fixtures/callers.ts";
+import { TestServer } from "../../../test/fixtures/http.ts";
+import { configOf } from "../../../test/fixtures/views.ts";
+
+const CONFIG = `networks: [192.0.2.0/24]
+protected_whitelist: [192.0.2.53]
+thresholds: {pps: 100000, mbps: 1000, flows_per_sec: 20000}
+thresholds_outgoing: {pps: 500}
+carpet: {thresholds: {pps: 9000, mbps: 90, flows_per_sec: 900}}
+storage: {driver: none}
+hostgroups:
+  - name: web
+    networks: [192.0.2.0/25]
+    tenant: acme
+    thresholds: {pps: 7000, tcp_syn_pps: 300}
+    baseline: {factor: 4, floor: {pps: 100, mbps: 10, flows_per_sec: 5}}
+    escalation: [{after_seconds: 0, action: flowspec}, {after_seconds: 60, action: blackhole}]
+    ban: {ttl_seconds: 900}
+  - {name: mail, networks: [192.0.2.128/25], tenant: other, calculation: total}
+`;
+
+let server: TestServer;
+
+beforeEach(() => {
+  server = TestServer.started();
+  admitCallers(server);
+  server.service.config = configOf(CONFIG);
+});
+afterEach(() => server.http.stop());
+
+interface Answer {
+  readonly hostgroups: readonly { readonly name: string }[];
+  readonly service?: object;
+}
+
+async function ask(caller: Caller): Promise<Answer> {
+  return (await fetch(`${server.base}/api/v1/config`, { headers: as(caller) })).json() as Promise<Answer>;
+}
+
+test("a hostgroup has what is inherited and what is its own", async () => {
+  const { hostgroups } = await ask("viewer");
+  expect(hostgroups.map(({ name }) => name)).toEqual(["global", "web", "mail"]);
+  expect(hostgroups[1]).toEqual({
+    name: "web",
+    networks: ["192.0.2.0/25"],
+    calculation: "per_host",
+    tenant: "acme",
+    thresholds: { pps: 7000, mbps: 1000, flows_per_sec: 20_000, tcp_syn_pps: 300 },
+    thresholds_outgoing: { pps: 500 },
+    baseline: {
+      factor: 4,
+      half_life_seconds: 3600,
+      warmup_seconds: 600,
+      seasonal: false,
+      floor: { pps: 100, mbps: 10, flows_per_sec: 5 },
+    },
+    ban: true,
+    mitigation: "blackhole",
+    escalation: [
+      { after_seconds: 0, action: "flowspec" },
+      { after_seconds: 60, action: "blackhole" },
+    ],
+    ttl_seconds: 900,
+    unban_hysteresis_seconds: 120,
+    cooldown_seconds: 0,
+    fallback: "blackhole",
+  } as never);
+  expect(hostgroups[2]).toMatchObject({ calculation: "total", ban: false });
+});
+
+test("an unscoped token is told of the service as a whole, and what waits for a restart", async () => {
+  server.service.needsRestart = ["capture.interfaces"];
+  expect((await ask("viewer")).service).toEqual({
+    protected_whitelist: ["192.0.2.53/32"],
+    detection: { window_ms: 1000, tick_ms: 100, sustain_ms: 0 },
+    carpet: {
+      prefix_v4: 24,
+      prefix_v6: 48,
+      min_hosts: 10,
+      thresholds: { pps: 9000, mbps: 90, flows_per_sec: 900 },
+      mitigation: "none",
+    },
+    max_active_bans: 50,
+    max_banned_fraction: 0,
+    samples: true,
+    storage: { driver: "none", retention_days: 30, traffic_interval_seconds: 10 },
+    update_check: false,
+    needs_restart: ["capture.interfaces"],
+  });
+});
+
+test("a tenant is told of its own hostgroups, and of nothing else", async () => {
+  const answer = await ask("tenantViewer");
+  expect(answer.hostgroups.map(({ name }) => name)).toEqual(["web"]);
+  expect(Object.keys(answer)).toEqual(["hostgroups"]);
+});

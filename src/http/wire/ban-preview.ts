@@ -1,0 +1,25 @@
+/** Beyond the interface: what an order to ban an address would come to, for who is about to give it. */
+import { type Static, Type } from "@sinclair/typebox";
+import type { ForeseenBan } from "../service.ts";
+import { BanWire, banToWire } from "./ban.ts";
+
+export const BanPreviewWire = Type.Object(
+  {
+    /** As the order would answer it now: rejected with its reason where policy refuses. */
+    ban: BanWire,
+    /** Absent: the address is outside of all networks. */
+    hostgroup: Type.Optional(Type.String()),
+    /** The address has a ban: the order would prolong it, and make it an operator's. */
+    refresh: Type.Boolean(),
+  },
+  { additionalProperties: false },
+);
+export type BanPreviewWire = Static<typeof BanPreviewWire>;
+
+export function banPreviewToWire({ ban, group, isRefresh }: ForeseenBan): BanPreviewWire {
+  return {
+    ban: banToWire({ ban, routeState: null }),
+    ...(group === null ? {} : { hostgroup: group }),
+    refresh: isRefresh,
+  };
+}

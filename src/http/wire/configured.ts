@@ -1,0 +1,168 @@
+/** Beyond the interface: what the configuration in force says of detection and mitigation, for those who look at it. */
+import { type Static, Type } from "@sinclair/typebox";
+import { isUnscoped, type Principal } from "../../access/principal.ts";
+import type { BaselineConfig } from "../../config/baseline-section.ts";
+import type { CarpetConfig } from "../../config/carpet-section.ts";
+import type { Hostgroup, Thresholds } from "../../config/config.ts";
+import type { GroupMitigation } from "../../config/mitigation-section.ts";
+import { METRICS, type Metric, ratesToWire } from "../../traffic/rates.ts";
+import type { Configured } from "../service.ts";
+import { LadderWire, ladderToWire, Method } from "./ban.ts";
+import { omitNulls } from "./omit-nulls.ts";
+import { oneOf } from "./one-of.ts";
+import { RatesWire } from "./rates.ts";
+
+const closed = { additionalProperties: false } as const;
+const count = Type.Integer({ minimum: 0 });
+const Action = Type.Union([Type.Literal("none"), Method]);
+
+const BaselineWire = Type.Object(
+  {
+    factor: Type.Number(),
+    half_life_seconds: count,
+    warmup_seconds: count,
+    seasonal: Type.Boolean(),
+    floor: RatesWire,
+  },
+  closed,
+);
+
+const HostgroupConfigWire = Type.Object(
+  {
+    name: Type.String(),
+    /** Of `global` none: it has what no other has. */
+    networks: Type.Array(Type.String()),
+    calculation: oneOf("per_host", "total"),
+    tenant: Type.Optional(Type.String()),
+    /** The base trio, and those of the others that are on. */
+    thresholds: RatesWire,
+    /** Those that are on. Absent: what its hosts send is not judged. */
+    thresholds_outgoing: Type.Optional(Type.Partial(RatesWire)),
+    baseline: Type.Optional(BaselineWire),
+    /** Whether its hosts are banned at all. */
+    ban: Type.Boolean(),
+    mitigation: Method,
+    /** Absent where there is none: then the method is all. */
+    escalation: Type.Optional(LadderWire),
+    ttl_seconds: count,
+    unban_hysteresis_seconds: count,
+    cooldown_seconds: count,
+    fallback: Action,
+  },
+  closed,
+);
+export type HostgroupConfigWire = Static<typeof HostgroupConfigWire>;
+
+const CarpetWire = Type.Object(
+  { prefix_v4: count, prefix_v6: count, min_hosts: count, thresholds: RatesWire, mitigation: Action },
+  closed,
+);
+
+/** What concerns the whole service. */
+const SERVICE_FIELDS = {
+  protected_whitelist: Type.Array(Type.String()),
+  detection: Type.Object({ window_ms: count, tick_ms: count, sustain_ms: count }, closed),
+  /** Absent: off. */
+  carpet: Type.Optional(CarpetWire),
+  max_active_bans: count,
+  /** 0: no such bound. */
+  max_banned_fraction: Type.Number(),
+  samples: Type.Boolean(),
+  storage: Type.Object(
+    { driver: oneOf("none", "sqlite", "clickhouse"), retention_days: count, traffic_interval_seconds: count },
+    closed,
+  ),
+  update_check: Type.Boolean(),
+  /** Keys that changed in the file and keep their running values until a restart. */
+  needs_restart: Type.Array(Type.String()),
+};
+
+export const ConfiguredWire = Type.Object(
+  {
+    hostgroups: Type.Array(HostgroupConfigWire),
+    /** Absent for a token with a tenant. */
+    service: Type.Optional(Type.Object(SERVICE_FIELDS, closed)),
+  },
+  closed,
+);
+export type ConfiguredWire = Static<typeof ConfiguredWire>;
+export type ServiceConfigWire = NonNullable<ConfiguredWire["service"]>;
+
+/** Of a tenant its own hostgroups, never the implicit one (choices, section 6, tenants). */
+export function configuredToWire(configured: Configured, principal: Principal): ConfiguredWire {
+  const all = configured.hostgroups.map((group, i) => ({ group, mitigation: configured.mitigations[i] }));
+  const seen = isUnscoped(principal) ? all : all.slice(1).filter(({ group }) => group.tenant === principal.tenant);
+  return omitNulls({
+    hostgroups: seen.flatMap(({ group, mitigation }) =>
+      mitigation === undefined ? [] : [hostgroupToWire(group, mitigation)],
+    ),
+    service: isUnscoped(principal) ? serviceToWire(configured) : null,
+  });
+}
+
+function hostgroupToWire(
+  group: Hostgroup,
+  { method, ladder, hasEscalation, ban }: GroupMitigation,
+): HostgroupConfigWire {
+  return omitNulls({
+    name: group.name,
+    networks: group.networks.map(({ text }) => text),
+    calculation: group.calculation,
+    tenant: group.tenant,
+    thresholds: ratesToWire(group.thresholds),
+    thresholds_outgoing: group.thresholdsOutgoing === null ? null : thresholdsOn(group.thresholdsOutgoing),
+    baseline: group.baseline === null ? null : baselineToWire(group.baseline),
+    ban: group.calculation === "per_host",
+    mitigation: method,
+    escalation: hasEscalation ? ladderToWire(ladder) : null,
+    ttl_seconds: ban.ttlSeconds,
+    unban_hysteresis_seconds: ban.unbanHysteresisSeconds,
+    cooldown_seconds: ban.cooldownSeconds,
+    fallback: ban.fallback,
+  });
+}
+
+function thresholdsOn(thresholds: Thresholds): Partial<Static<typeof RatesWire>> {
+  const on: Partial<Record<Metric, number>> = {};
+  for (const [i, metric] of METRICS.entries()) if ((thresholds[i] ?? 0) !== 0) on[metric] = thresholds[i] ?? 0;
+  return on;
+}
+
+function baselineToWire({ factor, halfLifeSeconds, warmupSeconds, seasonal, floor }: BaselineConfig) {
+  return {
+    factor,
+    half_life_seconds: halfLifeSeconds,
+    warmup_seconds: warmupSeconds,
+    seasonal,
+    floor: ratesToWire(floor),
+  };
+}
+
+function serviceToWire(configured: Configured): ServiceConfigWire {
+  const { protectedWhitelist, detection, carpet, ban, samples, storage, updateCheck, needsRestart } = configured;
+  return omitNulls({
+    protected_whitelist: protectedWhitelist.map(({ text }) => text),
+    detection: { window_ms: detection.windowMs, tick_ms: detection.tickMs, sustain_ms: detection.sustainMs },
+    carpet: carpet === null ? null : carpetToWire(carpet),
+    max_active_bans: ban.maxActiveBans,
+    max_banned_fraction: ban.maxBannedFraction,
+    samples: samples.enabled,
+    storage: {
+      driver: storage.driver === null ? ("none" as const) : storage.driver.kind,
+      retention_days: storage.retentionDays,
+      traffic_interval_seconds: storage.trafficIntervalSeconds,
+    },
+    update_check: updateCheck.url !== null,
+    needs_restart: [...needsRestart],
+  });
+}
+
+function carpetToWire({ prefixV4, prefixV6, minHosts, thresholds, mitigation }: CarpetConfig) {
+  return {
+    prefix_v4: prefixV4,
+    prefix_v6: prefixV6,
+    min_hosts: minHosts,
+    thresholds: ratesToWire(thresholds),
+    mitigation,
+  };
+}
