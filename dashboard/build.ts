@@ -5,7 +5,8 @@
 import { readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { extname, join, relative } from "node:path";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
-import { build } from "vite";
+import { build, type Rolldown } from "vite";
+import { packagesOf } from "../deploy/packages.ts";
 import type { BuiltDashboard } from "../src/http/dashboard-files.ts";
 
 const OUT = join(import.meta.dir, "../build/dashboard");
@@ -18,11 +19,13 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml",
 };
 
+const modules: string[] = [];
 await build({
   configFile: false,
   root: import.meta.dir,
   publicDir: false,
   logLevel: "warn",
+  plugins: [{ name: "modules", generateBundle: (_, bundle) => void modules.push(...modulesOf(bundle)) }],
   build: {
     outDir: PAGE,
     emptyOutDir: true,
@@ -37,11 +40,15 @@ const files = readdirSync(PAGE, { recursive: true, withFileTypes: true })
   .filter((entry) => entry.isFile())
   .map((entry) => packed(join(entry.parentPath, entry.name)))
   .toSorted((a, b) => (a.path < b.path ? -1 : 1));
-const built: BuiltDashboard = { files };
+const built: BuiltDashboard = { packages: packagesOf(modules), files };
 // A service that starts meanwhile finds the old one or the new one whole.
 const path = join(OUT, "files.json");
 writeFileSync(`${path}.${process.pid}`, JSON.stringify(built));
 renameSync(`${path}.${process.pid}`, path);
+
+function modulesOf(bundle: Rolldown.OutputBundle): string[] {
+  return Object.values(bundle).flatMap((part) => (part.type === "chunk" ? part.moduleIds : []));
+}
 
 function packed(file: string): BuiltDashboard["files"][number] {
   const name = relative(PAGE, file);

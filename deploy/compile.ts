@@ -2,11 +2,14 @@
  * Compiles one executable per role into a folder, each with all that it runs inside: Bun, our code, its threads and the
  * packet counter with its BPF programs. The same sources and tools give the same bytes.
  */
-import { mkdirSync, renameSync, rmSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import type { BuiltDashboard } from "../src/http/dashboard-files.ts";
+import { packagesOf } from "./packages.ts";
 
 export const ROOT = join(import.meta.dir, "..");
 const ADDON = join(ROOT, "build/addon/floodwall.node");
+const PAGE = "build/dashboard/files.json";
 /** Bun puts the files of an executable under one name each, and `new Worker(new URL("./x.ts", …))` looks there. */
 const FLAT = "[name].[ext]";
 
@@ -64,7 +67,8 @@ export async function compile(executable: Executable, addon: string, directory: 
   for (const file of [name, ...threads.map((thread) => `${basename(thread, ".ts")}.js`)]) {
     rmSync(join(directory, `${file}.map`), { force: true });
   }
-  return { path, packages: packagesOf(Object.keys(built.metafile?.inputs ?? {})) };
+  const inputs = Object.keys(built.metafile?.inputs ?? {});
+  return { path, packages: [...new Set([...packagesOf(inputs), ...pagePackages(inputs)])].toSorted() };
 }
 
 function withAddon(path: string): Bun.BunPlugin {
@@ -76,10 +80,11 @@ function withAddon(path: string): Bun.BunPlugin {
   };
 }
 
-/** @param inputs paths of source files. */
-function packagesOf(inputs: readonly string[]): readonly string[] {
-  const names = inputs.flatMap((path) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []);
-  return [...new Set(names)].toSorted();
+/** Of the web page, where it is inside: it was put together before. */
+function pagePackages(inputs: readonly string[]): readonly string[] {
+  if (!inputs.some((path) => path.endsWith(PAGE))) return [];
+  const { packages } = JSON.parse(readFileSync(join(ROOT, PAGE), "utf8")) as BuiltDashboard;
+  return packages;
 }
 
 if (import.meta.main) {

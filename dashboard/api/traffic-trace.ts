@@ -1,6 +1,6 @@
 /** The traffic of the last minutes by direction and protocol, collected as long as the page is open, whatever view is looked at. */
 import { signal } from "@preact/signals";
-import type { HostgroupsRatesWire } from "../../src/http/wire/hostgroup-rates.ts";
+import type { HostgroupRatesWire } from "../../src/http/wire/hostgroup-rates.ts";
 import type { RatesWire } from "../../src/traffic/rates.ts";
 
 export const PROTOCOLS = ["udp", "tcp", "icmp", "other"] as const;
@@ -23,7 +23,9 @@ export const TRACE_POINTS_MAX = 900;
 
 export const trace = signal<readonly TracePoint[]>([]);
 
-export function traced({ hostgroups }: HostgroupsRatesWire, atMs: number): void {
+type Sums = Pick<HostgroupRatesWire, "rates" | "rates_out">;
+
+export function traced({ hostgroups }: { readonly hostgroups: readonly Sums[] }, atMs: number): void {
   const point = {
     at: Math.floor(atMs / 1000),
     incoming: splitOf(hostgroups.map(({ rates }) => rates)),

@@ -19,6 +19,8 @@ export type DashboardFiles = ReadonlyMap<string, DashboardFile>;
 
 /** What the build leaves behind; `br` and `gzip` are base64. */
 export interface BuiltDashboard {
+  /** Names of the npm packages inside: who passes it on names them. */
+  readonly packages: readonly string[];
   readonly files: readonly (Pick<DashboardFile, "path" | "contentType" | "hash" | "isHashed"> & {
     readonly br: string;
     readonly gzip: string;
@@ -31,7 +33,7 @@ export function readDashboard(): DashboardFiles | null {
   return built === null ? null : dashboardFiles(built);
 }
 
-export function dashboardFiles({ files }: BuiltDashboard): DashboardFiles {
+export function dashboardFiles({ files }: Pick<BuiltDashboard, "files">): DashboardFiles {
   return new Map(
     files.map(({ br, gzip, ...file }) => {
       const packed = Uint8Array.fromBase64(gzip);
