@@ -8,7 +8,8 @@ import { historyDrivers } from "../fixtures/history-drivers.ts";
 import { NaiveEdge, type NaiveNode, type NaiveZone } from "../fixtures/naive-edge.ts";
 import { seededRandom } from "../fixtures/seeded-random.ts";
 
-const SEEDS = Array.from({ length: Number(process.env["SEEDS"] ?? 5) }, (_, i) => Number(process.env["SEED"] ?? 1) + i);
+const FIRST_SEED = Number(process.env["SEED"] ?? Math.floor(Math.random() * 1_000_000));
+const SEEDS = Array.from({ length: Number(process.env["SEEDS"] ?? 5) }, (_, i) => FIRST_SEED + i);
 const STEPS = 60;
 
 const ZONES: readonly NaiveZone[] = [
