@@ -18,6 +18,11 @@ const READS = [
   `traffic?key=${ACME_HOST}`,
   "audit",
   "openapi.json",
+  "edge/nodes",
+  "edge/zones/status",
+  "edge/history?zone=www.example.net",
+  "edge/history/sources?zone=www.example.net",
+  "edge/events",
 ];
 
 let server: TestServer;
@@ -57,6 +62,8 @@ test.each([
   "/api/v1/config/reload",
   "/api/v1/dataplane/sources",
   "/api/v1/dataplane/sources/unblock",
+  "/api/v1/dataplane/nodes/s1/report",
+  "/api/v1/edge/nodes/e1/report",
 ])("4 rule 2: POST %s without the JSON content type is 415, also without a body", async (path) => {
   for (const type of [null, "text/plain", "application/x-www-form-urlencoded"]) {
     const headers = type === null ? as("operator") : { ...as("operator"), "content-type": type };
