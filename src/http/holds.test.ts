@@ -309,3 +309,47 @@ describe("a stop", () => {
     await expectUnchanged(parked, OLD);
   });
 });
+
+describe("who a parked poll is from", () => {
+  const GONE: Refusal = { kind: "no_valid_token" };
+
+  test("is not asked while its document stays the same, and is when it changes", async () => {
+    const poll = channel.poll();
+    channel.refusal = GONE;
+    channel.holds.changedAll();
+    await channel.turn();
+    expect([poll.isAnswered(), channel.holds.size]).toEqual([false, 1]);
+    channel.change("a", NEW);
+    await channel.turn();
+    expect((await poll.answer).status).toBe(401);
+    expectNothingLeft();
+  });
+
+  test("is asked once after each reload, whatever its document", async () => {
+    const poll = channel.poll();
+    let asked = 0;
+    const find = channel.find;
+    channel.find = (call) => {
+      asked++;
+      return find(call);
+    };
+    channel.holds.judgeAll();
+    await channel.turn();
+    expect([asked, poll.isAnswered()]).toEqual([1, false]);
+    channel.refusal = GONE;
+    channel.holds.changedAll();
+    await channel.turn();
+    expect(poll.isAnswered()).toBe(false);
+    channel.holds.judgeAll();
+    await channel.turn();
+    expect((await poll.answer).status).toBe(401);
+  });
+
+  test("is asked when its time is over", async () => {
+    const poll = channel.poll();
+    channel.refusal = GONE;
+    channel.clock.advance(HOLD_MS);
+    await channel.turn();
+    expect((await poll.answer).status).toBe(401);
+  });
+});

@@ -73,6 +73,8 @@ interface Hold<Poll> {
   key: string;
   /** Why it ends although its document has not changed; null: it does not. */
   due: "expired" | "stopped" | null;
+  /** Its caller may be another, since a reload. */
+  isCallerInDoubt: boolean;
   /** Ends its timer, and its ear for the caller's leaving. */
   release: Cancel;
 }
@@ -87,7 +89,7 @@ export class Holds<Poll extends PollCall> {
   /** To be judged again, in this order. */
   readonly #woken = new Set<Hold<Poll>>();
   #drained: Promise<void> | null = null;
-  /** Counts calls of `changed` and `judgeAll`, to notice one in the midst of a judgement. */
+  /** Counts calls of `changed`, `changedAll` and `judgeAll`, to notice one in the midst of a judgement. */
   #wakes = 0;
   #isStopped = false;
 
@@ -130,10 +132,22 @@ export class Holds<Poll extends PollCall> {
     this.#wake(this.#table.ofKey(key));
   }
 
+  /** All documents may be others, and nothing else is. */
+  changedAll(): void {
+    this.#wakes++;
+    this.#wake(this.#table.all());
+  }
+
   /** After a reload: every parked poll gets what a fresh one would get, and stays when that is to be parked. */
   judgeAll(): void {
     this.#wakes++;
+    for (const hold of this.#table.all()) hold.isCallerInDoubt = true;
     this.#wake(this.#table.all());
+  }
+
+  /** Resolves once everybody was told who is to be told of anything. */
+  async told(): Promise<void> {
+    await this.#drained;
   }
 
   /** Ends every hold and parks no more. Resolves once all are answered. */
@@ -161,6 +175,7 @@ export class Holds<Poll extends PollCall> {
       answer: Promise.withResolvers(),
       key,
       due: null,
+      isCallerInDoubt: false,
       release: () => {},
     };
     const cancelTimer = timers.after(holdMs, () => {
@@ -208,16 +223,23 @@ export class Holds<Poll extends PollCall> {
       this.#end(hold, outcome.reason, outcome.answer);
       return;
     }
+    hold.isCallerInDoubt = false;
     this.#move(hold, outcome.key);
     if (this.#wakes !== wakesBefore) this.#wake([hold]);
   }
 
-  #outcome({ poll, tags, due }: Hold<Poll>): Outcome {
+  #outcome({ poll, tags, due, isCallerInDoubt }: Hold<Poll>): Outcome {
+    const { find } = this.#options;
     let found: Found | Refusal;
     try {
+      const known = isCallerInDoubt ? null : find(poll);
+      // Who it is from need not be known to leave it: that takes long where there are many tokens.
+      if (due === null && known?.kind === "document" && tags.has(known.document.etag)) {
+        return { kind: "stays", key: known.key };
+      }
       const caller = poll.recheck();
       // As a fresh one would come: a reload may have made another caller of it.
-      found = caller.kind === "principal" ? this.#options.find({ ...poll, principal: caller }) : caller;
+      found = caller.kind === "principal" ? (known ?? find({ ...poll, principal: caller })) : caller;
     } catch (cause) {
       // Fails as a fresh poll would; the others still get their answers.
       return { kind: "ends", reason: "failed", answer: Promise.reject(cause) };

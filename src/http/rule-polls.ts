@@ -111,7 +111,7 @@ export class RulePolls {
     this.#refresh = null;
     this.#told = { atMs: this.#clock.monotonicMs(), madeMs: 0 };
     this.#nodes.refreshDocuments();
-    this.#holds.judgeAll();
+    this.#holds.changedAll();
   }
 
   #cancelRefresh(): void {

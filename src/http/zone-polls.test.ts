@@ -16,6 +16,8 @@ let polls: ZonePolls;
 let ends: HoldEnd[];
 /** What writing a document takes, ms. */
 let writingMs: number;
+/** What happens meanwhile. */
+let whileWriting: () => void;
 
 beforeEach(() => {
   clock = new ManualClock();
@@ -23,11 +25,13 @@ beforeEach(() => {
   edge = new TestEdge(clock, timers, edgeConfig({ nodes: [{ name: "e1" }], zones: [{ name: WWW }] }));
   ends = [];
   writingMs = 0;
+  whileWriting = () => {};
   const slowFeed = {
     watch: edge.feed.watch.bind(edge.feed),
     documentFor(scope: readonly string[] | "all") {
       // Whoever writes is the only one to run.
       clock.advance(writingMs);
+      whileWriting();
       return edge.feed.documentFor(scope);
     },
   };
@@ -58,58 +62,78 @@ describe("a change is told", () => {
     }
   });
 
-  test("later, when telling the last one took long, and then with all that came since", async () => {
-    writingMs = 20;
+  /** One round that takes as long as writing a document does. */
+  async function slowRound(ms: number): Promise<void> {
     poll();
+    writingMs = ms;
     change();
     await turns();
+    writingMs = 0;
+  }
+
+  test("later, when telling the last one took long, and then with all that came since", async () => {
+    await slowRound(20);
     expect(ends).toEqual(["changed"]);
     poll();
-    writingMs = 0;
-    clock.advance(1);
-    change();
-    await turns();
-    expect(ends).toHaveLength(1);
-    clock.advance(1);
-    change();
-    // Ten times 20 ms each for the answer and the poll that came then.
-    clock.advance(400);
+    for (const ms of [1, 1]) {
+      clock.advance(ms);
+      change();
+      await turns();
+      expect(ends).toHaveLength(1);
+    }
+    clock.advance(38);
     await turns();
     expect(ends).toEqual(["changed", "changed"]);
   });
 
   test("after a second at the latest, and a reload at once", async () => {
-    writingMs = 500;
+    await slowRound(700);
     poll();
-    change();
-    await turns();
-    poll();
-    writingMs = 0;
-    change();
-    edge.feed.reloaded();
-    await turns();
-    expect(ends).toEqual(["changed", "changed"]);
-    writingMs = 500;
-    poll();
-    writingMs = 0;
     clock.advance(1);
     change();
+    clock.advance(998);
+    await turns();
+    expect(ends).toHaveLength(1);
+    clock.advance(1);
     await turns();
     expect(ends).toHaveLength(2);
-    clock.advance(1000);
+    await slowRound(700);
+    poll();
+    edge.acme.releaseSlot("e1", WWW);
+    edge.feed.reloaded();
     await turns();
-    expect(ends).toHaveLength(3);
+    expect(ends).toHaveLength(4);
+  });
+
+  test("after the round in which it came, to those who were told before it", async () => {
+    poll();
+    whileWriting = () => {
+      whileWriting = () => {};
+      change();
+      poll();
+      clock.advance(1);
+      change();
+    };
+    change();
+    await turns();
+    expect(ends).toEqual(["changed"]);
+    clock.advance(2);
+    await turns();
+    expect(ends).toEqual(["changed", "changed"]);
   });
 });
 
 test("stopping cancels what is still to be told", async () => {
-  writingMs = 20;
   poll();
+  writingMs = 20;
   change();
   await turns();
   poll();
   writingMs = 0;
+  clock.advance(1);
   change();
   await polls.stop();
   expect([ends.at(-1), clock.pending]).toEqual(["changed", 0]);
+  change();
+  expect(clock.pending).toBe(0);
 });

@@ -1,7 +1,6 @@
 /** The long polls of edge nodes (interface 4.6): who gets which zone document, and who is told when it is another. */
 import type { EdgeNodes } from "../edge/edge-nodes.ts";
 import { scopeOf } from "../edge/placement.ts";
-import type { ZoneDocument } from "../edge/zone-documents.ts";
 import type { ZoneFeed } from "../edge/zone-feed.ts";
 import { ZONES_HOLD_MS } from "../limits.ts";
 import type { Clock } from "../system/clock.ts";
@@ -18,8 +17,8 @@ export interface ZonePollsOptions {
   readonly nextTurn: () => Promise<void>;
 }
 
-/** Where documents take long to write, that takes no more than a share of one to this; yet nobody waits longer than a second. */
-const REST = 10;
+/** Where it takes long to tell a change, that takes no more than a share of one to this; yet nobody waits longer than a second. */
+const REST = 2;
 const REST_MS_MAX = 1000;
 /** Of an agent that does not say which node it is: what every node gets. */
 const ANY_NODE = scopeOf({ hostgroups: null });
@@ -29,8 +28,12 @@ export class ZonePolls {
   readonly #clock: ZonePollsOptions["clock"];
   readonly #timers: Timers;
   readonly #holds: Holds<Call>;
-  /** When all were told last, and for how long documents were written since; monotonic clock, ms. */
-  #told = { atMs: Number.NEGATIVE_INFINITY, writtenMs: 0 };
+  /** Rounds in which all are told, and whether something has changed since they began. */
+  #rounds = 0;
+  #hasChanged = false;
+  /** Monotonic clock, ms. */
+  #restsUntilMs = Number.NEGATIVE_INFINITY;
+  #isStopped = false;
   /** While changes wait to be told. */
   #cancelTelling: Cancel | null = null;
 
@@ -50,7 +53,7 @@ export class ZonePolls {
       timers,
       nextTurn,
     });
-    edge.feed.watch({ changed: () => this.#tellSoon(), reloaded: () => this.#tellAll() });
+    edge.feed.watch({ changed: () => this.#tellSoon(), reloaded: () => void this.#tell("reloaded") });
   }
 
   poll(call: Call): Answer {
@@ -59,6 +62,7 @@ export class ZonePolls {
 
   /** Answers all that are parked, and parks no more. */
   async stop(): Promise<void> {
+    this.#isStopped = true;
     this.#cancelTelling?.();
     await this.#holds.stop();
   }
@@ -67,34 +71,39 @@ export class ZonePolls {
   #find({ principal, node }: Call): Found | Refusal {
     if (node === null) {
       const scope = principal.role === "agent" ? ANY_NODE : "all";
-      return { kind: "document", key: "", document: this.#documentFor(scope) };
+      return { kind: "document", key: "", document: this.#edge.feed.documentFor(scope) };
     }
     if (principal.operator === "") return { kind: "node_needs_token" };
     if (!this.#edge.nodes.has(node)) return { kind: "unknown_edge_node" };
-    return { kind: "document", key: node, document: this.#documentFor(this.#edge.nodes.scopeOf(node)) };
-  }
-
-  #documentFor(scope: readonly string[] | "all"): ZoneDocument {
-    const begunMs = this.#clock.monotonicMs();
-    const document = this.#edge.feed.documentFor(scope);
-    this.#told.writtenMs += this.#clock.monotonicMs() - begunMs;
-    return document;
+    return { kind: "document", key: node, document: this.#edge.feed.documentFor(this.#edge.nodes.scopeOf(node)) };
   }
 
   /** At once, unless that was done only now and took long. A fresh poll sees changes at once in any case. */
   #tellSoon(): void {
-    if (this.#cancelTelling !== null) return;
-    const { atMs, writtenMs } = this.#told;
-    const restMs = atMs + Math.min(REST * writtenMs, REST_MS_MAX) - this.#clock.monotonicMs();
-    if (restMs <= 0) this.#tellAll();
-    else this.#cancelTelling = this.#timers.after(restMs, () => this.#tellAll());
+    if (this.#isStopped || this.#cancelTelling !== null) return;
+    if (this.#rounds > 0) {
+      this.#hasChanged = true;
+      return;
+    }
+    const restMs = this.#restsUntilMs - this.#clock.monotonicMs();
+    if (restMs <= 0) void this.#tell("changed");
+    else this.#cancelTelling = this.#timers.after(restMs, () => void this.#tell("changed"));
   }
 
-  #tellAll(): void {
+  async #tell(what: "changed" | "reloaded"): Promise<void> {
     this.#cancelTelling?.();
     this.#cancelTelling = null;
-    this.#told = { atMs: this.#clock.monotonicMs(), writtenMs: 0 };
-    this.#holds.judgeAll();
+    const begunMs = this.#clock.monotonicMs();
+    this.#rounds++;
+    if (what === "changed") this.#holds.changedAll();
+    else this.#holds.judgeAll();
+    await this.#holds.told();
+    this.#rounds--;
+    const nowMs = this.#clock.monotonicMs();
+    this.#restsUntilMs = nowMs + Math.min(REST * (nowMs - begunMs), REST_MS_MAX);
+    if (this.#rounds > 0 || !this.#hasChanged) return;
+    this.#hasChanged = false;
+    this.#tellSoon();
   }
 }
 
