@@ -14,7 +14,7 @@ export type Answer<T> = { readonly kind: "answer"; readonly data: T } | Failure;
 export const tokensRefused = signal(0);
 
 /** Longer than the service takes for anything but a held poll, which the dashboard has none of. */
-const DEADLINE_MS = 15_000;
+const DEADLINE_MS = 10_000;
 
 export function read<T>(path: string): Promise<Answer<T>> {
   return send<T>(path, { method: "GET", headers: {} });

@@ -6,7 +6,7 @@ import { effect, signal } from "@preact/signals";
 import type { AttacksWire, AttackWire } from "../../src/http/wire/attack.ts";
 import type { BansWire, BanWire } from "../../src/http/wire/ban.ts";
 import { authorization, read, tokensRefused } from "./client.ts";
-import { answered, contact, unanswered } from "./contact.ts";
+import { answered, contact } from "./contact.ts";
 import { EventLines, type SentEvent } from "./event-lines.ts";
 import type { Loaded } from "./resource.ts";
 import { AttackTable, BanTable } from "./tables.ts";
@@ -104,7 +104,8 @@ class Live {
       channel.value = "connecting";
       return true;
     } catch {
-      if (!ended.aborted) unanswered();
+      // A line may break for reasons of its own: whether the service answers is told by asking it.
+      if (!ended.aborted) void read("/api/v1/session");
       const wasOpen = channel.peek() === "live";
       channel.value = "connecting";
       return wasOpen;
@@ -115,7 +116,10 @@ class Live {
   }
 
   #refused(status: number): false {
-    if (status === 401) tokensRefused.value++;
+    if (status === 401) {
+      tokensRefused.value++;
+      return false;
+    }
     if (channel.peek() !== "polling") void this.#readLists();
     channel.value = "polling";
     this.#lastId = null;

@@ -53,13 +53,21 @@ export function signOut(why: string | null = null): void {
 /** In the middle of things the token may be taken away, or get other rights; and a service that comes back has other tokens. */
 function watch(): void {
   effect(() => {
-    const isInTouch = contact.value.kind === "in_touch";
-    if ((isInTouch || tokensRefused.value > 0) && session.peek().kind === "signed_in") void checkSession();
+    // Both are read first: what an effect has not read does not wake it.
+    const [isInTouch, isRefused] = [contact.value.kind === "in_touch", tokensRefused.value > 0];
+    if ((isInTouch || isRefused) && session.peek().kind === "signed_in") void checkSession();
   });
 }
 
+let isChecking = false;
+
 async function checkSession(): Promise<void> {
+  if (isChecking) return;
+  isChecking = true;
   const answer = await read<SessionWire>("/api/v1/session");
+  isChecking = false;
+  // Somebody may have signed out meanwhile.
+  if (session.peek().kind !== "signed_in") return;
   if (answer.kind === "answer") session.value = { kind: "signed_in", who: answer.data };
   if (answer.kind === "refused" && answer.status === 401) signOut(token.peek() === null ? null : ENDED);
 }

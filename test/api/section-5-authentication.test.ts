@@ -13,6 +13,7 @@ import {
   secretOf,
   UNOWNED_HOST,
 } from "../fixtures/callers.ts";
+import { PAGE_TEXT } from "../fixtures/dashboard-files.ts";
 import { TestServer } from "../fixtures/http.ts";
 import { RawHttp } from "../fixtures/raw-http.ts";
 import { ban } from "../fixtures/views.ts";
@@ -265,6 +266,16 @@ describe("5.8", () => {
     expect((await command("/api/v1/ban", as("viewer"))).status).toBe(403);
     expect(server.service.calls).toEqual([]);
   });
+});
+
+test("5 open without a token: the dashboard's shell is the same for everyone, whatever the token", async () => {
+  server.tokens = [token()];
+  const shells = [];
+  for (const headers of [{}, bearer("wrong"), bearer("right")]) {
+    const answer = await fetch(`${server.base}/`, { headers });
+    shells.push([answer.status, answer.headers.get("content-type"), await answer.text()]);
+  }
+  expect(shells).toEqual(Array.from({ length: 3 }, () => [200, "text/html; charset=utf-8", PAGE_TEXT]));
 });
 
 describe("5, roles and tenants:", () => {

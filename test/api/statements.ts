@@ -117,7 +117,19 @@ export const STATEMENTS: ReadonlyMap<string, readonly string[]> = new Map([
   ),
   [
     "5",
-    ["5.1", "5.2", "5.3", "5.4", "5.5", "5.6", "5.7", "5.8", "5, roles and tenants:", "5 ACME is an agent's alone"],
+    [
+      "5.1",
+      "5.2",
+      "5.3",
+      "5.4",
+      "5.5",
+      "5.6",
+      "5.7",
+      "5.8",
+      "5, roles and tenants:",
+      "5 ACME is an agent's alone",
+      "5 open without a token",
+    ],
   ],
   rows(
     "6",

@@ -1,7 +1,9 @@
 /** What is around every view: signing in, roles, themes, the keyboard, a service that goes away and comes back. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { EVENT_STREAMS_PER_TOKEN } from "../../src/limits.ts";
 import { TestBrowser } from "../fixtures/browser.ts";
 import { BrowserWorld, SECRETS } from "../fixtures/browser-world.ts";
+import { EventReader } from "../fixtures/event-reader.ts";
 import { ServiceProcess } from "../fixtures/service.ts";
 
 let browser: TestBrowser;
@@ -68,6 +70,26 @@ describe("signing in", () => {
     expect(await page.getByRole("button", { name: "Ban an address" }).count()).toBe(1);
   });
 
+  test("a token that is taken away in the middle of things is told of, with what to do", async () => {
+    const own = await BrowserWorld.start();
+    try {
+      const opened = await browser.open({ base: own.base, secret: SECRETS.viewer });
+      opened.expectFault(/status of 401|ERR_INCOMPLETE_CHUNKED_ENCODING/);
+      const { page } = opened;
+      await page.getByText("wall · viewer").waitFor();
+      own.service.writeConfig(own.options.config, "tokens: [{ name: noc, token_env: OPERATOR, role: operator }]");
+      own.service.signal("SIGHUP");
+      await page.getByRole("alert").getByText("The token is not valid any more").waitFor();
+      expect(await page.evaluate("sessionStorage.length")).toBe(0);
+      await page.getByLabel("Token").fill(SECRETS.operator);
+      await page.keyboard.press("Enter");
+      await page.getByText("noc · operator").waitFor();
+      await browser.closePages();
+    } finally {
+      await own.stop();
+    }
+  });
+
   test("without tokens nobody signs in, and a warning says so", async () => {
     const open = await BrowserWorld.start({ hasTokens: false });
     try {
@@ -115,6 +137,26 @@ test("by the keyboard alone: past the navigation, to a dialog, out of it, and ba
   await page.keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "detached" });
   expect(await focused()).toContain("Ban an address");
+});
+
+test("without a stream of events left it says so, and reads again and again", async () => {
+  const streams = await Promise.all(
+    Array.from({ length: EVENT_STREAMS_PER_TOKEN }, () =>
+      EventReader.open(world.base, { authorization: `Bearer ${SECRETS.operator}` }),
+    ),
+  );
+  try {
+    const opened = await browser.open({ base: world.base, secret: SECRETS.operator });
+    opened.expectFault(/status of 429/);
+    const { page } = opened;
+    await page.getByText("Not live", { exact: true }).waitFor();
+    await world.service.post("/api/v1/ban", { ip: "203.0.113.98" }, SECRETS.operator);
+    await page.getByRole("row", { name: /203\.0\.113\.98/ }).waitFor();
+    for (const stream of streams) stream.leave();
+    await page.getByText("Not live", { exact: true }).waitFor({ state: "detached" });
+  } finally {
+    for (const stream of streams) stream.leave();
+  }
 });
 
 test("says since when what it shows is old, and goes on by itself when the service is back", async () => {
