@@ -24,6 +24,7 @@ const NODES: readonly NaiveNode[] = [
   { name: "e3", hostgroups: ["web", "mail"] },
 ];
 const ADDRESSES = ["192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:DB8::1", "2001:db8:0:0:0:0:0:1", "nobody"];
+const WOULD_BE = ["would-deny", "would-challenge"];
 const STATES = ["denied", "challenged", "would-deny", "would-challenge", "cleared", "marked", "allow"];
 
 let world: EdgeWorld | null = null;
@@ -59,15 +60,16 @@ class Chance {
 }
 
 function randomSource(chance: Chance): Json {
-  const rare = `198.51.100.${chance.upTo(40)}`;
+  const rare = `198.51.100.${chance.upTo(24)}`;
   const source = chance.happens(0.5) ? rare : chance.of(ADDRESSES);
-  return { source, state: chance.of(STATES), requests: chance.upTo(50) };
+  const state = chance.of(chance.happens(0.6) ? WOULD_BE : STATES);
+  return { source, state, requests: chance.upTo(50) };
 }
 
 function randomClaim(chance: Chance, nowMs: number): Json {
   const name = chance.of([...ZONES.map((zone) => zone.name), "A.Example", "gone.example"]);
   const lateSeconds = chance.of([0, 1, 10, 20, 59, 60, 300, 599, 600, 601, 5000, -1, -59, -60, -61, -3600]);
-  const count = chance.of([0, 1, 5, 25]);
+  const count = chance.of([0, 1, 5, 60]);
   return {
     zone: name,
     ...chance.fields({ window_seconds: chance.of([10, 10, 10.5, 0]), rps: chance.upTo(40) / 4 }),
@@ -96,27 +98,28 @@ function randomClaim(chance: Chance, nowMs: number): Json {
 function randomReport(chance: Chance, nowMs: number): Json {
   const names = [...ZONES.map(({ name }) => name), "C.Example", "gone.example"];
   const not_after = new Date(nowMs + 86_400_000).toISOString();
-  return chance.fields({
+  const told = chance.fields({
     version: "1",
     zones_truncated: chance.upTo(2),
     certs_truncated: chance.upTo(2),
     sources_truncated: chance.upTo(4),
     certs: chance.some(names).map((zone) => ({ zone, not_after, ...chance.fields({ issuer: "CA" }) })),
     terminator: { h3: chance.fields({ serving: chance.some(names), unsupported: chance.some(names) }) },
-    zones: Array.from({ length: chance.upTo(7) }, () => randomClaim(chance, nowMs)),
   });
+  const zones = Array.from({ length: chance.upTo(7) }, () => randomClaim(chance, nowMs));
+  return chance.happens(0.1) ? told : { ...told, zones };
 }
 
 async function step(chance: Chance, naive: NaiveEdge, edge: EdgeWorld): Promise<void> {
-  edge.server.clock.advance(1 + chance.upTo(8000));
+  edge.server.clock.advance(1 + chance.upTo(3000));
   const { name } = chance.of(naive.nodes);
-  if (chance.happens(0.1)) {
+  if (chance.happens(0.04)) {
     await edge.recorded();
     const nodes = chance.some(NODES);
     const next = [nodes.length === 0 ? NODES : nodes, chance.some(ZONES)] as const;
     edge.configure({ nodes: next[0], zones: next[1] });
     naive.configure(...next);
-  } else if (chance.happens(0.4)) {
+  } else if (chance.happens(0.5)) {
     await edge.poll(name);
     naive.seenMs.set(name, edge.nowMs);
   } else {
