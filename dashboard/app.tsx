@@ -10,6 +10,7 @@ import { Button } from "./parts/button.tsx";
 import { Empty } from "./parts/callout.tsx";
 import { Icon } from "./parts/icon.tsx";
 import { now } from "./parts/moment.tsx";
+import { Outcome } from "./parts/outcome.tsx";
 import { linkTo, place } from "./router.ts";
 import { SignIn } from "./sign-in.tsx";
 import { zonedTime } from "./text/times.ts";
@@ -61,6 +62,7 @@ function Shell({ who }: { readonly who: SessionWire }) {
         )}
       </main>
       <Announcer />
+      <Outcome />
     </div>
   );
 }

@@ -3,11 +3,15 @@ import { useState } from "preact/hooks";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { command } from "../api/client.ts";
 import { tookBan } from "../api/live.ts";
-import { status } from "../api/running.ts";
 import { mayAct } from "../api/session.ts";
+import { banSubject } from "../text/bans.ts";
+import { momentText } from "../text/times.ts";
+import { methodName } from "../text/words.ts";
 import { Button } from "./button.tsx";
 import { Confirm } from "./dialog.tsx";
 import { TextField } from "./field.tsx";
+import { Foresight } from "./foresight.tsx";
+import { tellOutcome } from "./outcome.tsx";
 
 /** `target`: of a button beside it; absent: it is asked for. */
 export function BanButton({ target }: { readonly target?: string }) {
@@ -30,17 +34,17 @@ export function BanButton({ target }: { readonly target?: string }) {
           verb="Ban"
           isDangerous
           act={() => command("/api/v1/ban", { ip })}
-          onDone={tookBan}
+          onDone={(ban) => {
+            tookBan(ban);
+            setTyped("");
+            tellOutcome(bannedText(ban));
+          }}
           onClose={() => setOpen(false)}
         >
           {target === undefined && (
             <TextField label="Address" value={typed} onInput={setTyped} placeholder="203.0.113.7" isRequired />
           )}
-          <p>
-            {isDryRun()
-              ? "Dry run: the ban is recorded, nothing is announced."
-              : "Its traffic is dropped, filtered or diverted as its hostgroup says, until the ban's time is over or you unban it."}
-          </p>
+          <Foresight ip={ip} />
         </Confirm>
       )}
     </>
@@ -62,11 +66,14 @@ export function UnbanButton({ ban }: { readonly ban: BanWire }) {
           verb="Unban"
           isDangerous
           act={() => command("/api/v1/unban", { ip: target })}
-          onDone={tookBan}
+          onDone={(lifted) => {
+            tookBan(lifted);
+            tellOutcome(`The ban of ${banSubject(lifted)} is lifted.`);
+          }}
           onClose={() => setOpen(false)}
         >
           <p>
-            Its traffic flows again as before.
+            {ban.dry_run ? "Dry run: nothing was announced. The ban ends." : "Its traffic flows again as before."}
             {manual ? "" : " An attack that still goes on does not ban it again; the next attack does."}
           </p>
         </Confirm>
@@ -75,7 +82,7 @@ export function UnbanButton({ ban }: { readonly ban: BanWire }) {
   );
 }
 
-function isDryRun(): boolean {
-  const { value } = status.state;
-  return value.kind === "ready" && value.data.dry_run;
+function bannedText(ban: BanWire): string {
+  const until = momentText(Date.parse(ban.expires_at), Date.now());
+  return `${banSubject(ban)} is banned until ${until} (${methodName(ban.method)}${ban.dry_run ? ", dry run" : ""}).`;
 }

@@ -45,6 +45,7 @@ export const SourceBlockWire = Type.Object(
 export type SourceBlockWire = Static<typeof SourceBlockWire>;
 
 export const SourceBlocksWire = Type.Object({ sources: Type.Array(SourceBlockWire) }, closed);
+export type SourceBlocksWire = Static<typeof SourceBlocksWire>;
 
 export function sourceBlockToWire({
   block,

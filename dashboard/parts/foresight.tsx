@@ -1,0 +1,62 @@
+/** What a ban of an address would come to, asked of the service before the order is given. */
+import { useEffect, useState } from "preact/hooks";
+import type { BanPreviewWire } from "../../src/http/wire/ban-preview.ts";
+import { serviceNow } from "../api/contact.ts";
+import { useResource } from "../api/resource.ts";
+import { looksLikeAddress } from "../text/address.ts";
+import { foresightSentences } from "../text/foresight.ts";
+import { failureText } from "./callout.tsx";
+
+const PAUSE_MS = 250;
+
+/** @param ip as it is being typed. */
+export function Foresight({ ip }: { readonly ip: string }) {
+  const settled = useSettled(ip);
+  return (
+    <div role="status" class="foresight">
+      {looksLikeAddress(settled) && settled === ip ? (
+        <Foreseen key={settled} ip={settled} />
+      ) : (
+        <p class="muted">{ip === "" ? "Type an address." : "An address is 203.0.113.7 or 2001:db8::7."}</p>
+      )}
+    </div>
+  );
+}
+
+function Foreseen({ ip }: { readonly ip: string }) {
+  const { value } = useResource<BanPreviewWire>(`/api/v1/bans/preview?ip=${encodeURIComponent(ip)}`, 0).state;
+  switch (value.kind) {
+    case "loading":
+      return <p class="muted">Asking what that would do …</p>;
+    case "failed":
+      return <p>{failureText(value.failure)}</p>;
+    case "ready": {
+      const { ban, hostgroup } = value.data;
+      return (
+        <>
+          {foresightSentences(value.data, serviceNow()).map((sentence) => (
+            <p key={sentence}>{sentence}</p>
+          ))}
+          {hostgroup !== undefined && (
+            <p class="muted">
+              Hostgroup {hostgroup}
+              {ban.state === "active" && ban.route !== undefined && ` · ${ban.route}`}
+            </p>
+          )}
+        </>
+      );
+    }
+    default:
+      return value satisfies never;
+  }
+}
+
+/** The value once it has not changed for a moment. */
+function useSettled(value: string): string {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [value]);
+  return settled;
+}

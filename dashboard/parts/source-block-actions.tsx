@@ -1,0 +1,141 @@
+/** Block and unblock a source, each with a question before it. Nothing is there for who may not. */
+import { useState } from "preact/hooks";
+import type { SourceBlockWire } from "../../src/http/wire/source-block.ts";
+import { SOURCE_BLOCK_REASON_MAX, SOURCE_BLOCK_SECONDS_MAX } from "../../src/limits.ts";
+import { command } from "../api/client.ts";
+import { mayAct } from "../api/session.ts";
+import { duration, momentText } from "../text/times.ts";
+import { Button } from "./button.tsx";
+import { Confirm } from "./dialog.tsx";
+import { ChoiceField, TextField } from "./field.tsx";
+import { tellOutcome } from "./outcome.tsx";
+
+export interface BlockButtonProps {
+  /** Of a button beside them; absent: they are asked for. */
+  readonly source?: string;
+  readonly victim?: string;
+  readonly onChanged: () => void;
+}
+
+export function BlockButton({ source, victim, onChanged }: BlockButtonProps) {
+  const [isOpen, setOpen] = useState(false);
+  if (!mayAct()) return null;
+  return (
+    <>
+      <Button label={`Block ${source ?? "a source"}`} onClick={() => setOpen(true)}>
+        {source === undefined ? "Block a source …" : "Block …"}
+      </Button>
+      {isOpen && (
+        <BlockDialog source={source ?? ""} victim={victim ?? ""} onChanged={onChanged} onClose={() => setOpen(false)} />
+      )}
+    </>
+  );
+}
+
+/** In seconds; the last is asked for. */
+const TIMES = [
+  ["600", "10 min"],
+  ["3600", "1 h"],
+  ["21600", "6 h"],
+  ["86400", "24 h"],
+  ["other", "Another time"],
+] as const;
+type Time = (typeof TIMES)[number][0];
+
+interface BlockDialogProps {
+  readonly source: string;
+  readonly victim: string;
+  readonly onChanged: () => void;
+  readonly onClose: () => void;
+}
+
+function BlockDialog({ onChanged, onClose, ...given }: BlockDialogProps) {
+  const [source, setSource] = useState(given.source);
+  const [victim, setVictim] = useState(given.victim);
+  const [time, setTime] = useState<Time>("3600");
+  const [other, setOther] = useState("");
+  const [reason, setReason] = useState("");
+  const seconds = Number(time === "other" ? other : time);
+  const order = { source: source.trim(), victim: victim.trim(), ttl_seconds: seconds, reason };
+  return (
+    <Confirm<SourceBlockWire>
+      title="Block a source"
+      verb="Block"
+      isDangerous
+      act={() => command("/api/v1/dataplane/sources", order)}
+      onDone={(block) => {
+        onChanged();
+        tellOutcome(blockedText(block));
+      }}
+      onClose={onClose}
+    >
+      <TextField label="Source" value={source} onInput={setSource} placeholder="198.51.100.9" isRequired />
+      <TextField
+        label="Victim"
+        value={victim}
+        onInput={setVictim}
+        placeholder="203.0.113.7"
+        hint="One of your own addresses. What the source sends to others goes on."
+        isRequired
+      />
+      <div class="filters">
+        <ChoiceField label="For" value={time} options={TIMES} onChange={setTime} />
+        {time === "other" && (
+          <TextField
+            label="Seconds"
+            type="number"
+            value={other}
+            onInput={setOther}
+            placeholder={`1 to ${SOURCE_BLOCK_SECONDS_MAX}`}
+            isRequired
+          />
+        )}
+      </div>
+      <TextField label="Reason" value={reason} onInput={setReason} maxLength={SOURCE_BLOCK_REASON_MAX} />
+      <p>
+        {source.trim() === "" || victim.trim() === ""
+          ? "Packets from the source to the victim are dropped here."
+          : `Packets from ${source.trim()} to ${victim.trim()} are dropped here.`}
+        {seconds > 0 && ` The block ends by itself after ${duration(seconds)}.`}
+      </p>
+    </Confirm>
+  );
+}
+
+export interface UnblockButtonProps {
+  readonly block: SourceBlockWire;
+  readonly onChanged: () => void;
+}
+
+export function UnblockButton({ block, onChanged }: UnblockButtonProps) {
+  const [isOpen, setOpen] = useState(false);
+  if (!mayAct()) return null;
+  const { source, victim } = block;
+  return (
+    <>
+      <Button label={`Unblock ${source} to ${victim}`} onClick={() => setOpen(true)}>
+        Unblock …
+      </Button>
+      {isOpen && (
+        <Confirm<SourceBlockWire>
+          title={`Unblock ${source}?`}
+          verb="Unblock"
+          isDangerous
+          act={() => command("/api/v1/dataplane/sources/unblock", { source, victim })}
+          onDone={() => {
+            onChanged();
+            tellOutcome(`${source} is no longer blocked for ${victim}.`);
+          }}
+          onClose={() => setOpen(false)}
+        >
+          <p>Its packets reach {victim} again.</p>
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+function blockedText({ source, victim, expires_at: at, dry_run: isDry }: SourceBlockWire): string {
+  const until = momentText(Date.parse(at), Date.now());
+  return `${source} is blocked for ${victim} until ${until}${isDry ? " (dry run: nothing is dropped)" : ""}.`;
+}

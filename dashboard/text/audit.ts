@@ -1,0 +1,82 @@
+/** The audit trail as it is asked for, read and taken along. Pure. */
+import type { AuditEventWire } from "../../src/http/wire/audit.ts";
+import { csvText } from "./csv.ts";
+
+export const AUDIT_ACTIONS: Readonly<Record<AuditEventWire["action"], string>> = {
+  ban: "Ban",
+  unban: "Unban",
+  config_reload: "Reload",
+  source_block: "Source block",
+  source_unblock: "Source unblock",
+  edge_challenge: "Edge challenge",
+};
+
+/** Of the query of the page's address. */
+export interface AuditFilters {
+  readonly action: AuditEventWire["action"] | null;
+  readonly target: string | null;
+  readonly span: AuditSpan;
+}
+
+export type AuditSpan =
+  /** Back from now. */
+  | { readonly kind: "last"; readonly seconds: number }
+  /** RFC 3339; null: now, or an hour before `to`. */
+  | { readonly kind: "between"; readonly from: string | null; readonly to: string | null };
+
+export function auditPath({ action, target, span }: AuditFilters, nowMs: number): string {
+  const query = new URLSearchParams();
+  const from = span.kind === "last" ? new Date(nowMs - span.seconds * 1000).toISOString() : span.from;
+  const to = span.kind === "last" ? null : span.to;
+  for (const [key, value] of Object.entries({ from, to, action, target })) if (value !== null) query.set(key, value);
+  return `/api/v1/audit?${query}`;
+}
+
+export function actionOf(text: string | null): AuditEventWire["action"] | null {
+  return text !== null && Object.hasOwn(AUDIT_ACTIONS, text) ? (text as AuditEventWire["action"]) : null;
+}
+
+/** Its time is UTC, without saying so. */
+export function eventMs({ event_time: time }: AuditEventWire): number {
+  return Date.parse(`${time.replace(" ", "T")}Z`);
+}
+
+/** Who, as far as it is known. */
+export function actorText({ operator, role, tenant, source }: AuditEventWire): string {
+  if (source === "auto") return "detection";
+  if (source === "signal") return "signal";
+  const name = operator === "" ? "open API" : operator;
+  return `${name}${role === "" ? "" : ` (${role}${tenant === "" ? "" : `, ${tenant}`})`}`;
+}
+
+const CSV_COLUMNS = [
+  "event_time",
+  "action",
+  "result",
+  "operator",
+  "role",
+  "tenant",
+  "target",
+  "target_type",
+  "reason",
+  "source",
+  "ban_state",
+  "dry_run",
+] as const satisfies readonly (keyof AuditEventWire)[];
+
+/** With the names and the values that the API has: times in UTC, and 1 for a dry run. */
+export function auditCsv(events: readonly AuditEventWire[]): string {
+  return csvText([CSV_COLUMNS, ...events.map((event) => CSV_COLUMNS.map((column) => String(event[column])))]);
+}
+
+/** `2026-03-01T13:00:05`, as an input of the browser has it, in the time zone of whoever looks. */
+export function localInput(ms: number): string {
+  const date = new Date(ms);
+  return new Date(ms - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+}
+
+/** null: it is empty, or no time. */
+export function fromLocalInput(text: string): string | null {
+  const ms = Date.parse(text);
+  return text === "" || Number.isNaN(ms) ? null : new Date(ms).toISOString();
+}

@@ -1,0 +1,54 @@
+import { expect, test } from "bun:test";
+import type { BanWire } from "../../src/http/wire/ban.ts";
+import { banMatches, banSubject, banWhy, nextStep, wordsOf } from "./bans.ts";
+
+const ban = (changes: Partial<BanWire> = {}): BanWire => ({
+  target: "192.0.2.1",
+  prefix: "192.0.2.1/32",
+  state: "active",
+  dry_run: false,
+  manual: false,
+  method: "blackhole",
+  started_at: "2026-03-01T12:00:00Z",
+  expires_at: "2026-03-01T12:10:00Z",
+  ...changes,
+});
+
+test("one address has no length, a prefix has", () => {
+  expect([ban(), ban({ prefix: "2001:db8::1/128" }), ban({ prefix: "192.0.2.0/24" })].map(banSubject)).toEqual([
+    "192.0.2.1",
+    "2001:db8::1",
+    "192.0.2.0/24",
+  ]);
+});
+
+test("why: what the service says, else what it is for", () => {
+  expect(banWhy(ban({ reason: "ttl expired", metric: "pps", rate: 5 }))).toBe("ttl expired");
+  expect(banWhy(ban({ announce_error: "bgp announce failed: no" }))).toBe("bgp announce failed: no");
+  expect(banWhy(ban({ manual: true }))).toBe("ordered");
+  expect(banWhy(ban({ metric: "pps", rate: 12_000 }))).toBe("packets 12.0 kpps");
+  expect(banWhy(ban())).toBe("");
+});
+
+test("the next step is the first rung that has not come", () => {
+  const escalation = [
+    { after_seconds: 0, action: "none" as const },
+    { after_seconds: 60, action: "flowspec" as const },
+    { after_seconds: 120, action: "blackhole" as const },
+  ];
+  expect(nextStep(ban({ escalation, escalation_step: 0 }))).toEqual({
+    action: "flowspec",
+    at: "2026-03-01T12:01:00.000Z",
+  });
+  expect(nextStep(ban({ escalation, escalation_step: 2 }))).toBeNull();
+  expect(nextStep(ban({ escalation, escalation_step: 0, state: "withdrawn" }))).toBeNull();
+  expect(nextStep(ban())).toBeNull();
+});
+
+test("is found by every word of the search", () => {
+  const one = ban({ manual: true, node: "Scrub1", method: "divert", dry_run: true });
+  for (const search of ["", "192.0.2", "SCRUB1 divert", "manual dry run"]) {
+    expect(banMatches(one, wordsOf(search)), search).toBe(true);
+  }
+  expect(banMatches(one, wordsOf("manual blackhole"))).toBe(false);
+});

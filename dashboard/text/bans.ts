@@ -1,0 +1,45 @@
+/** Bans as a list shows them. Pure. */
+import type { BanWire } from "../../src/http/wire/ban.ts";
+import { rungsOf } from "./ladder.ts";
+import { metricName, rateOf } from "./numbers.ts";
+import { methodName } from "./words.ts";
+
+/** Of one address without its length. */
+export function banSubject({ prefix }: BanWire): string {
+  return prefix.replace(/\/(32|128)$/, "");
+}
+
+/** Why it is as it is: what the service says of it, else what it is for. */
+export function banWhy(ban: BanWire): string {
+  const said = ban.reason ?? ban.announce_error ?? ban.fallback;
+  if (said !== undefined) return said;
+  if (ban.manual) return "ordered";
+  return ban.metric === undefined ? "" : `${metricName(ban.metric)} ${rateOf(ban.metric, ban.rate ?? 0)}`;
+}
+
+export interface NextStep {
+  readonly action: string;
+  /** RFC 3339. */
+  readonly at: string;
+}
+
+/** The rung that comes next, if the ban lasts until then; null: there is none. */
+export function nextStep(ban: BanWire): NextStep | null {
+  const next = rungsOf(ban).find(({ at }) => at !== null);
+  return next === undefined || next.at === null ? null : { action: next.action, at: next.at };
+}
+
+/** Each word is in something that the list shows of it. */
+export function banMatches(ban: BanWire, words: readonly string[]): boolean {
+  if (words.length === 0) return true;
+  const marks = `${ban.manual ? "manual operator" : "automatic detection"} ${ban.dry_run ? "dry run" : ""}`;
+  const text = `${ban.prefix} ${methodName(ban.method)} ${ban.node ?? ""} ${banWhy(ban)} ${marks}`.toLowerCase();
+  return words.every((word) => text.includes(word));
+}
+
+export function wordsOf(search: string): string[] {
+  return search
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== "");
+}

@@ -1,0 +1,54 @@
+import { expect, test } from "bun:test";
+import type { BanWire } from "../../src/http/wire/ban.ts";
+import { foresightSentences } from "./foresight.ts";
+
+const NOW = Date.parse("2026-03-01T12:00:00Z");
+
+function preview(changes: Partial<BanWire> = {}, refresh = false) {
+  const ban: BanWire = {
+    target: "192.0.2.1",
+    prefix: "192.0.2.1/32",
+    state: "active",
+    dry_run: false,
+    manual: true,
+    method: "blackhole",
+    started_at: "2026-03-01T12:00:00Z",
+    expires_at: "2026-03-01T12:10:00Z",
+    ...changes,
+  };
+  return { ban, hostgroup: "web", refresh };
+}
+
+test("says what happens and for how long", () => {
+  expect(foresightSentences(preview(), NOW)).toEqual([
+    "Routers drop all traffic to it (Blackhole) for 10 min, or until you unban it.",
+  ]);
+  expect(foresightSentences(preview({ method: "divert", node: "s1" }), NOW)[0]).toStartWith(
+    "Its traffic goes through scrub node s1",
+  );
+  expect(foresightSentences(preview({ method: "flowspec", matches_all: true }), NOW)[0]).toContain("all traffic");
+});
+
+test("says what comes later", () => {
+  const escalation = [
+    { after_seconds: 0, action: "flowspec" },
+    { after_seconds: 300, action: "blackhole" },
+  ] as const;
+  expect(
+    foresightSentences(preview({ method: "flowspec", escalation: [...escalation], escalation_step: 0 }), NOW)[1],
+  ).toBe("As long as it lasts: Blackhole after 5 min.");
+});
+
+test("says that nothing is announced, that a ban is prolonged, and that it would be refused", () => {
+  expect(foresightSentences(preview({ dry_run: true }), NOW)).toEqual([
+    "Dry run: the ban is recorded for 10 min (Blackhole), nothing is announced.",
+  ]);
+  const earlier = preview({ started_at: "2026-03-01T11:00:00Z" }, true);
+  expect(foresightSentences(earlier, NOW)).toEqual([
+    "Routers drop all traffic to it (Blackhole) for 10 min, or until you unban it.",
+    "It has a ban already, which is prolonged and becomes yours: it does not end with the attack.",
+  ]);
+  expect(foresightSentences(preview({ state: "rejected", reason: "whitelisted" }), NOW)).toEqual([
+    "Floodwall would refuse it: whitelisted.",
+  ]);
+});

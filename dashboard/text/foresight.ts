@@ -1,0 +1,42 @@
+/** What an order to ban would come to, in sentences for who is about to give it. Pure. */
+import type { BanWire } from "../../src/http/wire/ban.ts";
+import type { BanPreviewWire } from "../../src/http/wire/ban-preview.ts";
+import { rungsOf } from "./ladder.ts";
+import { duration } from "./times.ts";
+import { methodName } from "./words.ts";
+
+/** @param nowMs the service's wall clock. */
+export function foresightSentences({ ban, refresh }: BanPreviewWire, nowMs: number): string[] {
+  if (ban.state === "rejected") return [`Floodwall would refuse it: ${ban.reason ?? "it does not say why"}.`];
+  const seconds = (Date.parse(ban.expires_at) - (refresh ? nowMs : Date.parse(ban.started_at))) / 1000;
+  const ahead = rungsOf(ban).filter(({ state }) => state === "ahead");
+  return [
+    ban.dry_run
+      ? `Dry run: the ban is recorded for ${duration(seconds)} (${methodName(ban.method)}), nothing is announced.`
+      : `${doneText(ban)} for ${duration(seconds)}, or until you unban it.`,
+    ...(ahead.length === 0
+      ? []
+      : [
+          `As long as it lasts: ${ahead.map(({ action, afterSeconds }) => `${methodName(action)} after ${duration(afterSeconds)}`).join(", ")}.`,
+        ]),
+    ...(ban.fallback === undefined ? [] : [`Not as planned: ${ban.fallback}.`]),
+    ...(refresh
+      ? ["It has a ban already, which is prolonged and becomes yours: it does not end with the attack."]
+      : []),
+  ];
+}
+
+function doneText({ method, node, matches_all: isAll }: BanWire): string {
+  switch (method) {
+    case "blackhole":
+      return "Routers drop all traffic to it (Blackhole)";
+    case "flowspec":
+      return isAll === true
+        ? "Routers apply one rule to all traffic to it (FlowSpec)"
+        : "Routers apply rules to traffic to it (FlowSpec)";
+    case "divert":
+      return `Its traffic goes through ${node === undefined ? "the scrubbing center" : `scrub node ${node}`}`;
+    default:
+      return method satisfies never;
+  }
+}

@@ -1,0 +1,56 @@
+/** The configuration as it is read: what is done and when, and what is wrong with a file. Pure. */
+import type { HostgroupConfigWire } from "../../src/http/wire/configured.ts";
+import { metricName, rateOf } from "./numbers.ts";
+import { duration } from "./times.ts";
+import { methodName } from "./words.ts";
+
+/** `FlowSpec, after 5 min Blackhole`. */
+export function ladderText({ ban, mitigation, escalation }: HostgroupConfigWire): string {
+  if (!ban) return "Alert only";
+  if (escalation === undefined) return methodName(mitigation);
+  return escalation
+    .map(({ action, after_seconds: after }) =>
+      after === 0 ? methodName(action) : `after ${duration(after)} ${methodName(action)}`,
+    )
+    .join(", ");
+}
+
+const TRIO = ["pps", "mbps", "flows_per_sec"];
+
+/** Each as a name and a value; those of single protocols have their own names. */
+export function thresholdFacts(thresholds: Readonly<Record<string, number>>): [string, string][] {
+  return Object.entries(thresholds).map(([metric, value]) => [capital(metricName(metric)), rateOf(metric, value)]);
+}
+
+/** Those beyond the base trio, in one line. */
+export function otherThresholds(thresholds: Readonly<Record<string, number>>): string {
+  const others = Object.entries(thresholds).filter(([metric]) => !TRIO.includes(metric));
+  return others.map(([metric, value]) => `${metricName(metric)} ${rateOf(metric, value)}`).join(", ");
+}
+
+export interface ProblemLine {
+  /** `file:line`; null: the line says no place. */
+  readonly at: string | null;
+  /** `hostgroups[2].thresholds.pps`; null: the file as a whole. */
+  readonly key: string | null;
+  readonly rule: string;
+}
+
+const PLACE = /^(\/[^\n]*?(?::\d+)?): (.*)$/;
+const KEY = /^([a-z_]+(?:\.[a-z0-9_]+|\[\d+\])*): (.*)$/;
+
+/** `file:line: path: rule`, as a refused reload tells it, each on a line. */
+export function problemLines(text: string): ProblemLine[] {
+  return text
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => {
+      const [, at = null, rest = line] = PLACE.exec(line) ?? [];
+      const [, key = null, rule = rest] = (at === null ? null : KEY.exec(rest)) ?? [];
+      return { at, key, rule };
+    });
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,177 @@
+/** Source blocks: what this machine drops from single senders, by order of an operator. */
+import { useMemo, useState } from "preact/hooks";
+import type { SourceBlocksWire, SourceBlockWire } from "../../src/http/wire/source-block.ts";
+import { type Resource, useResource } from "../api/resource.ts";
+import { wholeStatus } from "../api/running.ts";
+import { Badge } from "../parts/badge.tsx";
+import { Callout, Empty } from "../parts/callout.tsx";
+import { type Column, DataTable, sorted } from "../parts/data-table.tsx";
+import { TextField } from "../parts/field.tsx";
+import { Moment, Until } from "../parts/moment.tsx";
+import { Panel } from "../parts/panel.tsx";
+import { Show } from "../parts/show.tsx";
+import { BlockButton, UnblockButton } from "../parts/source-block-actions.tsx";
+import { place, setQuery } from "../router.ts";
+import { wordsOf } from "../text/bans.ts";
+import { byteCount, scaled, wholeNumber } from "../text/numbers.ts";
+
+/** What they drop changes all the time, and others order some as well. */
+const POLL_MS = 3000;
+
+export function SourceBlocks() {
+  const blocks = useResource<SourceBlocksWire>("/api/v1/dataplane/sources", POLL_MS);
+  const onChanged = () => void blocks.refresh();
+  return (
+    <Panel title="In force" actions={hasDataplane() && <BlockButton onChanged={onChanged} />}>
+      <Dataplane />
+      <Show loaded={blocks.state.value} what="source blocks" onRetry={onChanged}>
+        {({ sources }) => <Listed sources={sources} blocks={blocks} />}
+      </Show>
+    </Panel>
+  );
+}
+
+/** A tenant is not told: it finds out by asking. */
+function hasDataplane(): boolean {
+  const whole = wholeStatus();
+  return whole === null || (whole.dataplane !== undefined && whole.dataplane.state !== "disabled");
+}
+
+/** Whether packets are dropped here at all. */
+function Dataplane() {
+  const whole = wholeStatus();
+  if (whole === null) return null;
+  const { dataplane } = whole;
+  if (!hasDataplane() || dataplane === undefined) {
+    return (
+      <Empty title="This machine drops nothing: it has no data plane">
+        To block sources, set <code>dataplane.enabled</code> to <code>true</code>, name the interfaces that traffic
+        comes in by in <code>dataplane.interfaces</code>, and restart Floodwall.
+      </Empty>
+    );
+  }
+  const { state, error, pairs, rules, max_dynamic_rules: most } = dataplane;
+  if (state === "failed") {
+    return (
+      <Callout tone="danger" title="The kernel filter is not in force">
+        {error ?? "See Floodwall's log."} It is tried again by itself; until then nothing of this is dropped.
+      </Callout>
+    );
+  }
+  if (most === undefined) return null;
+  return (
+    <p class="muted">
+      {wholeNumber((pairs ?? 0) + (rules ?? 0))} of {wholeNumber(most)} rules of the kernel filter are taken.
+    </p>
+  );
+}
+
+interface ListedProps {
+  readonly sources: readonly SourceBlockWire[];
+  readonly blocks: Resource<SourceBlocksWire>;
+}
+
+const FIRST_SORT = { key: "since", isDescending: true };
+
+function Listed({ sources, blocks }: ListedProps) {
+  const search = place.value.query.get("q") ?? "";
+  const [sort, setSort] = useState(FIRST_SORT);
+  const columns = useMemo(() => columnsOf(() => void blocks.refresh()), [blocks]);
+  if (sources.length === 0) {
+    return hasDataplane() ? (
+      <Empty title="No source is blocked">
+        Block one that attacks a single victim: its packets are dropped here before anything else sees them.
+      </Empty>
+    ) : null;
+  }
+  const words = wordsOf(search);
+  const rows = sources.filter((block) => words.every((word) => textOf(block).includes(word)));
+  return (
+    <>
+      <div class="filters">
+        <TextField
+          label="Find"
+          type="search"
+          value={search}
+          onInput={(q) => setQuery({ q })}
+          placeholder="source, victim, reason"
+        />
+        <p class="muted" role="status">
+          {rows.length === sources.length
+            ? `${wholeNumber(sources.length)} in all`
+            : `${wholeNumber(rows.length)} of ${wholeNumber(sources.length)}`}
+        </p>
+      </div>
+      {rows.length === 0 ? (
+        <Empty title="No block matches">Take something out of the search.</Empty>
+      ) : (
+        <DataTable
+          label="Source blocks"
+          columns={columns}
+          rows={sorted(rows, columns, sort)}
+          rowKey={({ source, victim }) => `${source} ${victim}`}
+          sort={sort}
+          onSort={setSort}
+        />
+      )}
+    </>
+  );
+}
+
+function textOf({ source, victim, reason }: SourceBlockWire): string {
+  return `${source} ${victim} ${reason}`.toLowerCase();
+}
+
+function columnsOf(onChanged: () => void): readonly Column<SourceBlockWire>[] {
+  return [
+    { key: "source", title: "Source", cell: ({ source }) => source, order: ({ source }) => source },
+    { key: "victim", title: "Victim", cell: ({ victim }) => victim, order: ({ victim }) => victim },
+    { key: "state", title: "State", cell: (block) => <BlockState block={block} />, width: "medium" },
+    {
+      key: "dropped",
+      title: "Dropped",
+      cell: droppedText,
+      order: ({ dropped_packets: packets }) => packets ?? -1,
+      isNumber: true,
+      width: "medium",
+    },
+    {
+      key: "reason",
+      title: "Reason",
+      cell: ({ reason }) => reason || "–",
+      order: ({ reason }) => reason,
+      width: "wide",
+    },
+    {
+      key: "since",
+      title: "Since",
+      cell: ({ created_at: at }) => <Moment at={at} />,
+      order: ({ created_at: at }) => at,
+      width: "wide",
+    },
+    {
+      key: "ends",
+      title: "Ends in",
+      cell: ({ expires_at: at }) => <Until at={at} />,
+      order: ({ expires_at: at }) => at,
+      isNumber: true,
+      width: "medium",
+    },
+    {
+      key: "act",
+      title: "Actions",
+      isTitleUnseen: true,
+      cell: (block) => <UnblockButton block={block} onChanged={onChanged} />,
+    },
+  ];
+}
+
+function BlockState({ block }: { readonly block: SourceBlockWire }) {
+  if (block.dry_run) return <Badge tone="warn">dry run</Badge>;
+  if (block.installed === false) return <Badge tone="danger">not in the kernel yet</Badge>;
+  return <Badge tone="ok">dropping</Badge>;
+}
+
+function droppedText({ dropped_packets: packets, dropped_bytes: bytes }: SourceBlockWire): string {
+  return packets === undefined ? "–" : `${scaled(packets)} packets, ${byteCount(bytes ?? 0)}`;
+}
