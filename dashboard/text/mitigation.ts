@@ -17,10 +17,27 @@ export function attackSubject({ target, prefix, group }: AttackWire): string {
   return target ?? prefix ?? `hostgroup ${group}`;
 }
 
-/** The ban that the attack is held down by. undefined: there is none. */
+/** The ban that the attack is held down by, in force or else the last. undefined: there is none. */
 export function banOf({ target, prefix }: AttackWire, bans: readonly BanWire[]): BanWire | undefined {
-  const own = bans.filter((ban) => (target === undefined ? ban.prefix === prefix : ban.target === target));
-  return own.find(({ state }) => state === "active") ?? own.toSorted(byStart).at(-1);
+  const index = indexOf(bans);
+  return target === undefined ? index.get(`prefix ${prefix}`) : index.get(`target ${target}`);
+}
+
+/** A list is looked through once, not once an attack. */
+const INDEXES = new WeakMap<readonly BanWire[], ReadonlyMap<string, BanWire>>();
+
+function indexOf(bans: readonly BanWire[]): ReadonlyMap<string, BanWire> {
+  const known = INDEXES.get(bans);
+  if (known !== undefined) return known;
+  const index = new Map<string, BanWire>();
+  for (const ban of bans) {
+    for (const key of [`target ${ban.target}`, `prefix ${ban.prefix}`]) {
+      const other = index.get(key);
+      if (other === undefined || goesBefore(ban, other)) index.set(key, ban);
+    }
+  }
+  INDEXES.set(bans, index);
+  return index;
 }
 
 export function effectOf(attack: AttackWire, ban: BanWire | undefined): Effect {
@@ -74,6 +91,7 @@ function inForce(method: string, ban: BanWire | undefined): Effect {
   };
 }
 
-function byStart(a: BanWire, b: BanWire): number {
-  return a.started_at < b.started_at ? -1 : 1;
+function goesBefore(a: BanWire, b: BanWire): boolean {
+  const [isActive, isOtherActive] = [a.state === "active", b.state === "active"];
+  return isActive === isOtherActive ? a.started_at > b.started_at : isActive;
 }

@@ -13,6 +13,7 @@ import { Show } from "../parts/show.tsx";
 import { linkTo, place, setQuery } from "../router.ts";
 import { attackSubject, banOf, effectOf } from "../text/mitigation.ts";
 import { metricName, rateOf, times } from "../text/numbers.ts";
+import { subjectOrder } from "../text/subject-order.ts";
 import { duration } from "../text/times.ts";
 import { vectorName } from "../text/words.ts";
 import type { ViewProps } from "../view.ts";
@@ -35,7 +36,7 @@ const COMMON: readonly Column<Row>[] = [
     key: "subject",
     title: "Victim",
     cell: ({ attack }) => <a href={linkTo(["attacks", attack.id])}>{attackSubject(attack)}</a>,
-    order: ({ attack }) => attackSubject(attack),
+    order: ({ attack }) => subjectOrder(attackSubject(attack)),
   },
   {
     key: "kind",
