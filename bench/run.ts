@@ -11,6 +11,7 @@ import { captureRate } from "./capture-rate.ts";
 import { dataplane } from "./dataplane.ts";
 import { detectionCost } from "./detection/cost.ts";
 import { detectionLatency } from "./detection/latency.ts";
+import { edgeDelivery, edgeMemory, edgeReports } from "./edge.ts";
 import { holds } from "./holds.ts";
 import { hostsRead } from "./hosts-read.ts";
 import { inlineRate } from "./inline-rate.ts";
@@ -33,6 +34,9 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   holds,
   "request-rate": requestRate,
   reload,
+  "edge-delivery": edgeDelivery,
+  "edge-memory": edgeMemory,
+  "edge-reports": edgeReports,
 };
 const RESULTS = join(import.meta.dir, "../build/bench/results.json");
 

@@ -147,7 +147,9 @@ export class Fleet implements NodeWatcher {
   reported(node: EdgeNode, answer: Done, tookMs: number): void {
     if (answer.kind === "done") {
       if (this.#reportTimes.length < TIMES_MAX) this.#reportTimes.push(tookMs);
-      if (node.reporter.last !== null) this.#options.onReport?.(node.name, node.reporter.last);
+      const { onReport } = this.#options;
+      const report = onReport === undefined ? null : node.reporter.last;
+      if (report !== null) onReport?.(node.name, report);
       return;
     }
     this.#failedReports++;

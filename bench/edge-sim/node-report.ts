@@ -9,7 +9,7 @@ import type { ChallengeMode } from "./zone-document.ts";
 /** Sources of one zone's window. */
 const SOURCES_MAX = 20;
 /** No zone's entry is shorter than this: more than fit by it are not even made. */
-const ZONE_BYTES_LEAST = 350;
+const ZONE_BYTES_LEAST = 400;
 export const REPORTED_ZONES_MAX = Math.floor(BODY_BYTES_MAX / ZONE_BYTES_LEAST);
 
 export interface ZoneWire extends Readonly<Record<CountName, number>> {
@@ -65,45 +65,60 @@ export interface ReportWire {
 export function sourcesToTell({
   sources,
 }: Pick<Traffic, "sources">): Pick<ZoneWire, "top_sources" | "sources_truncated"> {
-  return cutSources({ top_sources: sources }, SOURCES_MAX);
+  const missing = sources.slice(SOURCES_MAX).filter(isWouldBe).length;
+  return { top_sources: sources.slice(0, SOURCES_MAX), ...(missing > 0 && { sources_truncated: missing }) };
+}
+
+/** How much of a report is told. */
+interface Cut {
+  /** Of a zone's list that many of the first. */
+  readonly sources: (zone: ZoneTexts) => number;
+  readonly certs: number;
+  readonly zones: number;
+}
+
+/** Each part is written once, however often a report is cut: a fleet in one process writes hundreds a second. */
+interface ZoneTexts {
+  /** Without its sources, and without the brace at its end. */
+  readonly bare: string;
+  readonly sources: readonly string[];
+  /** Would-be ones, which are the first of them; and those that were missing before. */
+  readonly wouldBe: number;
+  readonly missing: number;
 }
 
 /** The report as it is sent. Throws when it does not fit even without all that can be left out. */
-export function fitted(
-  whole: ReportWire,
-  bytesMax = BODY_BYTES_MAX,
-): { readonly report: ReportWire; readonly text: string } {
-  for (const report of forms(whole)) {
-    const text = JSON.stringify(report);
-    if (Buffer.byteLength(text) <= bytesMax) return { report, text };
+export function fittedText({ zones, certs, ...head }: ReportWire, bytesMax = BODY_BYTES_MAX): string {
+  const zoneTexts = zones.map(textsOf);
+  const certTexts = certs.map((cert) => JSON.stringify(cert));
+  for (const cut of cuts(zoneTexts, certTexts)) {
+    const told = {
+      ...head,
+      ...missingOf("certs_truncated", (head.certs_truncated ?? 0) + certs.length - cut.certs),
+      ...missingOf("zones_truncated", (head.zones_truncated ?? 0) + zones.length - cut.zones),
+    };
+    const start = `${JSON.stringify(told).slice(0, -1)},"certs":[`;
+    if (bytesOf(start, zoneTexts, certTexts, cut) > bytesMax) continue;
+    const zoneList = zoneTexts.slice(0, cut.zones).map((zone) => zoneText(zone, cut.sources(zone)));
+    return `${start}${certTexts.slice(0, cut.certs).join()}],"zones":[${zoneList.join()}]}`;
   }
   throw new Error(`a report does not fit into ${bytesMax} bytes`);
 }
 
-/** Each shorter than the one before: without sources that are in no would-be set, with half of those that are, and again, then with fewer certificates, then with fewer zones. */
-function* forms(whole: ReportWire): Generator<ReportWire> {
-  let form = whole;
-  yield form;
-  form = withZones(form, (zone) => ({ ...zone, top_sources: zone.top_sources.filter(isWouldBe) }));
-  yield form;
-  while (form.zones.some(({ top_sources }) => top_sources.length > 0)) {
-    form = withZones(form, (zone) => ({ ...zone, ...cutSources(zone, zone.top_sources.length >> 1) }));
-    yield form;
+/**
+ * Each leaves out more than the one before: sources that are in no would-be set, then half of those that are, and again,
+ * then certificates, then zones.
+ */
+function* cuts(zones: readonly ZoneTexts[], certs: readonly string[]): Generator<Cut> {
+  const whole = { certs: certs.length, zones: zones.length };
+  yield { ...whole, sources: ({ sources }) => sources.length };
+  for (let halvings = 0; ; halvings++) {
+    yield { ...whole, sources: ({ wouldBe }) => wouldBe >> halvings };
+    if (zones.every(({ wouldBe }) => wouldBe >> halvings === 0)) break;
   }
-  for (const left of fewer(form.certs.length)) {
-    const cut = (whole.certs_truncated ?? 0) + whole.certs.length - left;
-    form = { ...form, certs: form.certs.slice(0, left), certs_truncated: cut };
-    yield form;
-  }
-  for (const left of fewer(form.zones.length)) {
-    const cut = (whole.zones_truncated ?? 0) + whole.zones.length - left;
-    form = { ...form, zones: form.zones.slice(0, left), zones_truncated: cut };
-    yield form;
-  }
-}
-
-function withZones(report: ReportWire, change: (zone: ZoneWire) => ZoneWire): ReportWire {
-  return { ...report, zones: report.zones.map(change) };
+  const sources = () => 0;
+  for (const left of fewer(certs.length)) yield { sources, certs: left, zones: zones.length };
+  for (const left of fewer(zones.length)) yield { sources, certs: 0, zones: left };
 }
 
 /** By an eighth each time, down to none. */
@@ -114,12 +129,43 @@ function* fewer(count: number): Generator<number> {
   }
 }
 
-function cutSources(
-  { top_sources, sources_truncated = 0 }: Pick<ZoneWire, "top_sources" | "sources_truncated">,
-  count: number,
-): Pick<ZoneWire, "top_sources" | "sources_truncated"> {
-  const missing = sources_truncated + top_sources.slice(count).filter(isWouldBe).length;
-  return { top_sources: top_sources.slice(0, count), ...(missing > 0 && { sources_truncated: missing }) };
+function textsOf({ top_sources, sources_truncated: missing = 0, ...zone }: ZoneWire): ZoneTexts {
+  return {
+    bare: JSON.stringify(zone).slice(0, -1),
+    sources: top_sources.map((source) => JSON.stringify(source)),
+    wouldBe: top_sources.filter(isWouldBe).length,
+    missing,
+  };
+}
+
+/** Of the would-be sources those are missing that are not among the first so many. */
+function zoneText({ bare, sources, wouldBe, missing }: ZoneTexts, told: number): string {
+  const cut = missingText(missing + Math.max(0, wouldBe - told));
+  return `${bare},"top_sources":[${sources.slice(0, told).join()}]${cut}}`;
+}
+
+function missingText(missing: number): string {
+  return missing === 0 ? "" : `,"sources_truncated":${missing}`;
+}
+
+function missingOf(key: "certs_truncated" | "zones_truncated", missing: number): object {
+  return missing === 0 ? {} : { [key]: missing };
+}
+
+/** Of the text that would be written: all of it is ASCII. */
+function bytesOf(start: string, zones: readonly ZoneTexts[], certs: readonly string[], cut: Cut): number {
+  const lengths = (texts: readonly string[], count: number) => {
+    let sum = Math.max(0, count - 1);
+    for (let i = 0; i < count; i++) sum += texts[i]?.length ?? 0;
+    return sum;
+  };
+  let sum = start.length + lengths(certs, cut.certs) + '],"zones":[]}'.length + Math.max(0, cut.zones - 1);
+  for (const zone of zones.slice(0, cut.zones)) {
+    const told = cut.sources(zone);
+    const cutText = missingText(zone.missing + Math.max(0, zone.wouldBe - told));
+    sum += zone.bare.length + ',"top_sources":[]}'.length + lengths(zone.sources, told) + cutText.length;
+  }
+  return sum;
 }
 
 function isWouldBe({ state }: SourceWire): boolean {

@@ -5,7 +5,7 @@ import type { Certificate } from "./acme-dance.ts";
 import type { Done, EdgeChannel } from "./edge-channel.ts";
 import {
   type CertificateWire,
-  fitted,
+  fittedText,
   REPORTED_ZONES_MAX,
   type ReportWire,
   sourcesToTell,
@@ -48,10 +48,10 @@ export class Reporter {
   isSending = false;
   #isStopped = false;
   #cancel: Cancel = () => {};
-  /** Those that the service took, the last one as it was sent, and the largest that was sent. */
+  /** Those that the service took, and the largest that was sent. */
   taken = 0;
   bytesMax = 0;
-  last: ReportWire | null = null;
+  #lastText: string | null = null;
 
   constructor(options: ReporterOptions) {
     this.#options = options;
@@ -78,17 +78,22 @@ export class Reporter {
     if (this.isSending || this.#isStopped) return;
     this.isSending = true;
     const { channel, clock, onReport } = this.#options;
-    const { report, text } = fitted(this.#report(this.#lastEndMs(clock.wallMs())));
-    this.bytesMax = Math.max(this.bytesMax, Buffer.byteLength(text));
+    const text = fittedText(this.#report(this.#lastEndMs(clock.wallMs())));
+    this.bytesMax = Math.max(this.bytesMax, text.length);
     const begunMs = clock.monotonicMs();
     const answer = await channel.report(text);
     this.isSending = false;
     if (answer.kind === "done") {
       this.taken++;
-      this.last = report;
+      this.#lastText = text;
     }
     // What ended because this node did is no failure.
     if (answer.kind === "done" || !this.#isStopped) onReport(answer, clock.monotonicMs() - begunMs);
+  }
+
+  /** The last one that the service took, as it was sent. */
+  get last(): ReportWire | null {
+    return this.#lastText === null ? null : (JSON.parse(this.#lastText) as ReportWire);
   }
 
   #lastEndMs(nowMs: number): number {

@@ -178,7 +178,7 @@ const FLEET_COUNTS: readonly CountName[] = [
 /** Written after the answers: they are waited for. */
 async function historyAddsUp(): Promise<void> {
   const windows = [...taken.values()].flatMap((reports) => reports.flatMap(({ zones }) => zones));
-  for (const i of [0, 1, 2, 3]) {
+  for (let i = 0; i < SHAPE.zones; i++) {
     const zone = config.zoneName(i);
     const own = windows.filter((window) => window.zone === zone);
     const total = Object.fromEntries(COUNT_NAMES.map((name) => [name, sum(own, name)]));
