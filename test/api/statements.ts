@@ -140,7 +140,7 @@ export const STATEMENTS: ReadonlyMap<string, readonly string[]> = new Map([
     "rules: the first report after the start is a silent baseline, rules: presence is baselined at the first poll",
     "rules: a node that is down across a start, rules: nothing of the answer waits for them",
   ),
-  rows("7", "400, 401, 403, 404, 409, 413, 415, 502, 503"),
+  rows("7", "304, 400, 401, 403, 404, 409, 413, 415, 429, 502, 503"),
   rows(
     "8",
     "ended attacks returned, ban TTL, active-ban cap, source-block ttl_seconds, victims per source, dynamic rules, history range, history step, request body, page of hosts",
