@@ -66,6 +66,8 @@ export class ZoneFeed {
   }
 
   start(): void {
+    // All nodes come back at once after a restart: the first shall not wait for a thousand zones in one piece.
+    void this.prepare(this.#options.nodes.zones());
     this.#look();
   }
 
