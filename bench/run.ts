@@ -8,6 +8,7 @@ import { cpus } from "node:os";
 import { join } from "node:path";
 import { announce } from "./announce.ts";
 import { captureRate } from "./capture-rate.ts";
+import { dashboardAttack, dashboardFirst, dashboardHeap } from "./dashboard.ts";
 import { dataplane } from "./dataplane.ts";
 import { detectionCost } from "./detection/cost.ts";
 import { detectionLatency } from "./detection/latency.ts";
@@ -37,6 +38,9 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   "edge-delivery": edgeDelivery,
   "edge-memory": edgeMemory,
   "edge-reports": edgeReports,
+  "dashboard-first": dashboardFirst,
+  "dashboard-attack": dashboardAttack,
+  "dashboard-heap": dashboardHeap,
 };
 const RESULTS = join(import.meta.dir, "../build/bench/results.json");
 
