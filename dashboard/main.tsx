@@ -3,6 +3,7 @@ import "./style/tokens.css";
 import "./style/base.css";
 import "./style/shell.css";
 import "./style/parts.css";
+import "./style/fleet.css";
 import "./style/views.css";
 import { render } from "preact";
 import { beginSession } from "./api/session.ts";

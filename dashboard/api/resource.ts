@@ -1,6 +1,6 @@
 /** Something that is read again and again while it is looked at: less often in a hidden tab, at once when it is seen again. */
 import { effect, signal } from "@preact/signals";
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { type Failure, read } from "./client.ts";
 import { contact } from "./contact.ts";
 
@@ -10,12 +10,15 @@ export type Loaded<T> =
   | { readonly kind: "ready"; readonly data: T; readonly atMs: number }
   | { readonly kind: "failed"; readonly failure: Failure };
 
+/** One that is made anew for each reading is of a range of time that moves along. */
+export type Path = string | (() => string);
+
 /** In a hidden tab so many times the period. */
 const HIDDEN_FACTOR = 6;
 
 export class Resource<T> {
   readonly state = signal<Loaded<T>>({ kind: "loading" });
-  readonly #path: string;
+  readonly #path: Path;
   readonly #everyMs: number;
   #timer: ReturnType<typeof setTimeout> | null = null;
   #stopWatching: (() => void) | null = null;
@@ -23,7 +26,7 @@ export class Resource<T> {
   #reading = 0;
 
   /** @param everyMs 0: once, and when it is asked for. */
-  constructor(path: string, everyMs: number) {
+  constructor(path: Path, everyMs: number) {
     this.#path = path;
     this.#everyMs = everyMs;
   }
@@ -64,7 +67,8 @@ export class Resource<T> {
   async refresh(): Promise<void> {
     const reading = ++this.#reading;
     if (this.#timer !== null) clearTimeout(this.#timer);
-    const answer = await read<T>(this.#path);
+    const path = typeof this.#path === "string" ? this.#path : this.#path();
+    const answer = await read<T>(path);
     if (reading !== this.#reading) return;
     if (answer.kind === "answer") this.state.value = { kind: "ready", data: answer.data, atMs: Date.now() };
     else if (answer.kind === "refused" || this.state.peek().kind !== "ready") {
@@ -80,12 +84,19 @@ export class Resource<T> {
   }
 }
 
-/** As long as the component is there; another path is another resource. */
-export function useResource<T>(path: string, everyMs: number): Resource<T> {
+/** As long as the component is there; another path, or another function that makes it, is another resource. */
+export function useResource<T>(path: Path, everyMs: number): Resource<T> {
   const resource = useMemo(() => new Resource<T>(path, everyMs), [path, everyMs]);
   useEffect(() => {
     resource.start();
     return () => resource.stop();
   }, [resource]);
   return resource;
+}
+
+/** While something else is read, what was there before: a table stays where it is when its filter changes. */
+export function useKept<T>(loaded: Loaded<T>): Loaded<T> {
+  const kept = useRef(loaded);
+  if (loaded.kind !== "loading") kept.current = loaded;
+  return kept.current;
 }

@@ -1,0 +1,65 @@
+/** Ranges of time back from now, as charts and lists of the past ask for them; and where such a past has holes. Pure. */
+
+const HOUR = 3600;
+
+export const RANGES = [
+  ["1h", "1 h", HOUR],
+  ["6h", "6 h", 6 * HOUR],
+  ["24h", "24 h", 24 * HOUR],
+  ["7d", "7 d", 7 * 24 * HOUR],
+  ["30d", "30 d", 30 * 24 * HOUR],
+] as const;
+export type RangeName = (typeof RANGES)[number][0];
+
+/** Where nobody has chosen. */
+export const FIRST_RANGE: RangeName = "1h";
+
+export function rangeName(text: string | null): RangeName {
+  return RANGES.find(([name]) => name === text)?.[0] ?? FIRST_RANGE;
+}
+
+export function rangeSeconds(range: RangeName): number {
+  return RANGES.find(([name]) => name === range)?.[2] ?? HOUR;
+}
+
+/** More points than a chart has pixels help nobody. */
+const POINTS_MAX = 360;
+
+export interface RangeQuery {
+  readonly from: string;
+  readonly step: string;
+}
+
+/** @param stepSecondsMin how often something is recorded. */
+export function rangeQuery(range: RangeName, nowMs: number, stepSecondsMin: number): RangeQuery {
+  const seconds = rangeSeconds(range);
+  const step = Math.max(stepSecondsMin, Math.ceil(seconds / POINTS_MAX / 10) * 10);
+  return { from: new Date(nowMs - seconds * 1000).toISOString(), step: String(step) };
+}
+
+export interface Timeline<Point> {
+  /** Seconds since the epoch, increasing. */
+  readonly times: readonly number[];
+  /** null: nothing was recorded there, so that a chart draws no line over it. */
+  readonly points: readonly (Point | null)[];
+}
+
+export function timeline<Point extends { readonly ts: string }>(
+  points: readonly Point[],
+  stepSeconds: number,
+): Timeline<Point> {
+  const times: number[] = [];
+  const filled: (Point | null)[] = [];
+  for (const point of points) {
+    const at = Date.parse(point.ts) / 1000;
+    const before = times.at(-1);
+    // What is recorded now and then falls beside its bucket once in a while: one missing is no hole.
+    if (before !== undefined && at - before > 2.5 * stepSeconds) {
+      times.push(before + stepSeconds);
+      filled.push(null);
+    }
+    times.push(at);
+    filled.push(point);
+  }
+  return { times, points: filled };
+}
