@@ -77,6 +77,8 @@ function useLook(): string {
 
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 const HEIGHT_PX = 180;
+/** Seconds between two marks of time: a label that repeats itself says nothing. */
+const TIME_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 28_800, 86_400, 604_800];
 const AXIS_FONT = "12px system-ui, sans-serif";
 
 /** With their seconds where minutes would repeat themselves. */
@@ -131,7 +133,7 @@ class Plot {
       // From nothing on: a chart that begins elsewhere makes small changes look large.
       scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
       axes: [
-        { ...axis, values: (_, splits) => timeTexts(splits), space: 70, size: 28 },
+        { ...axis, values: (_, splits) => timeTexts(splits), incrs: TIME_STEPS, space: 70, size: 28 },
         { ...axis, values: (_, splits) => splits.map((value) => this.#props.format(value)), size: 76 },
       ],
       series: [{}, ...drawn(this.#props.series).map((series) => seriesOptions(series, color))],

@@ -46,7 +46,9 @@ describe("what is done about an attack", () => {
   test("names what was dropped, and why a ban was refused", () => {
     const dropping = ban({ announced: true, dropped_packets: 1_200_000, dropped_bytes: 840e6 });
     expect(effectOf(banned, dropping).detail).toBe("1.20 M packets (840 MB) dropped here");
-    expect(effectOf(attack({ ban_state: "rejected" }), ban({ reason: "whitelisted" })).detail).toBe("whitelisted");
+    expect(effectOf(attack({ ban_state: "rejected" }), ban({ reason: "whitelisted" })).detail).toBe(
+      "whitelisted: it is in protected_whitelist",
+    );
   });
 });
 

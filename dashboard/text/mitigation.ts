@@ -46,7 +46,7 @@ export function effectOf(attack: AttackWire, ban: BanWire | undefined): Effect {
     case undefined:
       return withoutBan(attack);
     case "rejected":
-      return { tone: "danger", title: "Not banned", detail: ban?.reason ?? null };
+      return { tone: "danger", title: "Not banned", detail: refusalText(ban?.reason) };
     case "withdrawn":
       return { tone: "warn", title: "Ban ended", detail: ban?.reason ?? null };
     case "active":
@@ -59,6 +59,17 @@ export function effectOf(attack: AttackWire, ban: BanWire | undefined): Effect {
 /** `1.20 M packets (840 MB) dropped here`; null: nothing is known of that. */
 export function droppedText({ dropped_packets: packets, dropped_bytes: bytes }: BanWire): string | null {
   return packets === undefined ? null : `${scaled(packets)} packets (${byteCount(bytes ?? 0)}) dropped here`;
+}
+
+const REMEDIES: Readonly<Record<string, string>> = {
+  whitelisted: "it is in protected_whitelist",
+  "max_active_bans reached": "lift others, or raise ban.max_active_bans",
+  "max_banned_fraction reached": "lift others, or raise ban.max_banned_fraction",
+};
+
+function refusalText(reason: string | undefined): string | null {
+  if (reason === undefined) return null;
+  return reason in REMEDIES ? `${reason}: ${REMEDIES[reason]}` : reason;
 }
 
 function withoutBan({ scope, prefix }: AttackWire): Effect {

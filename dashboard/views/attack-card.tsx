@@ -50,8 +50,12 @@ export function AttackCard({ attack, bans }: AttackCardProps) {
   );
 }
 
-/** What nothing is done about comes first, then what is furthest over its threshold. */
+/**
+ * What nothing is done about comes first, then what is furthest over its threshold; by doublings, since cards that change
+ * places with every reading cannot be read.
+ */
 export function byUrgency(a: AttackWire, b: AttackWire): number {
-  const order = (attack: AttackWire) => (attack.ban_state === "active" ? 1 : 0);
-  return order(a) - order(b) || b.rate / b.threshold - a.rate / a.threshold;
+  const isHeld = (attack: AttackWire) => (attack.ban_state === "active" ? 1 : 0);
+  const doublings = ({ rate, threshold }: AttackWire) => Math.round(Math.log2(Math.max(1, rate / threshold)));
+  return isHeld(a) - isHeld(b) || doublings(b) - doublings(a) || (a.started_at + a.id < b.started_at + b.id ? -1 : 1);
 }
