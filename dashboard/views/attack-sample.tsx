@@ -23,8 +23,8 @@ export function AttackSample({ sample }: { readonly sample: SampleWire | undefin
   const { total_packets: total, flows = [] } = sample;
   return (
     <Panel title={`Sample of ${wholeNumber(total)} packets`} isWide>
-      <div class="pair">
-        <Shares title="Sources" total={total} shares={sample.top_sources} origin={originText} />
+      <div class="masonry">
+        <Shares title="Sources" total={total} shares={sample.top_sources} {...originsOf(sample)} />
         <Shares title="Source ports" total={total} shares={sample.top_src_ports} />
         <Shares title="Destination ports" total={total} shares={sample.top_dst_ports} />
         <Shares title="Protocols" total={total} shares={sample.protocols} />
@@ -63,6 +63,11 @@ function Shares({ title, total, shares, origin }: SharesProps) {
   return shares.length === 0 ? null : (
     <DataTable label={title} columns={columns} rows={shares} rowKey={({ key }) => key} />
   );
+}
+
+/** Where nothing is known of any, there is no column for it. */
+function originsOf({ top_sources: sources }: SampleWire): { readonly origin?: (share: Source) => string } {
+  return sources.some((source) => originText(source) !== "–") ? { origin: originText } : {};
 }
 
 function originText({ asn, as_name: name, country }: Source): string {

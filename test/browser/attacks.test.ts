@@ -97,6 +97,24 @@ describe("one attack", () => {
   });
 });
 
+test("with a history that cannot be read it says so, and what to look at", async () => {
+  const floods = [{ vector: "udp_flood", victim: VICTIM, pps: 1500, fromSeconds: 0, toSeconds: 60 }] as const;
+  const config = 'storage: { driver: clickhouse, clickhouse: { url: "http://127.0.0.1:9" } }';
+  const broken = await BrowserWorld.start({ capture: { floods, seconds: 60 }, config });
+  try {
+    const opened = await browser.open({ base: broken.base, secret: SECRETS.viewer, place: "/attacks" });
+    opened.expectFault(/status of 502/);
+    const { page } = opened;
+    await page.getByRole("link", { name: VICTIM }).click();
+    await page.getByText("the history cannot be read. The database does not answer").waitFor();
+    await page.getByRole("button", { name: "Try again" }).click();
+    expect(await opened.violations()).toEqual([]);
+    await browser.closePages();
+  } finally {
+    await broken.stop();
+  }
+});
+
 test("with storage off the history of an attack says so", async () => {
   const floods = [{ vector: "udp_flood", victim: VICTIM, pps: 1500, fromSeconds: 0, toSeconds: 60 }] as const;
   const off = await BrowserWorld.start({ capture: { floods, seconds: 60 }, config: "storage: { driver: none }" });
