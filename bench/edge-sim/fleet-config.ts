@@ -115,7 +115,7 @@ ${groups > 0 ? `hostgroups: ${JSON.stringify(hostgroups)}\n` : ""}edge: { zones_
       tls: { h3: i % 3 === 0 },
       policy: {
         mode: i % 16 === 15 ? "none" : "decide",
-        challenge: (["off", "auto", "manual"] as const)[i % 3],
+        challenge: i % 12 === 2 ? "manual" : i % 2 === 0 ? "off" : "auto",
         dry_run: i % 5 === 0,
         rate: { rps: 60 + (revision % 1000), concurrency: 100 },
         challenge_options: {

@@ -53,6 +53,10 @@ export type CountName = (typeof COUNT_NAMES)[number];
 /** Sources that come to a zone at all, and the most that come within one window. */
 const POOL = 64;
 const SOURCES_MAX = 32;
+/** One window of so many is under attack; in the others a source makes so much less. */
+const PRESSED_SHARE = 50;
+const QUIET = 0.1;
+const LOUDEST_RPS = 200;
 /** Would-be ones first, then refused and challenged, then the rest; the busiest first in each (interface 2.12). */
 const RANK: Readonly<Record<SourceState, number>> = {
   "would-deny": 0,
@@ -69,10 +73,11 @@ export function trafficIn(options: TrafficOptions): Traffic {
   const random = seededRandom(Bun.hash.xxHash32(`${seed} ${node} ${zone.name} ${endMs}`));
   const count = 1 + Math.floor(random() * SOURCES_MAX);
   const first = Math.floor(random() * POOL);
+  const loudest = seconds * LOUDEST_RPS * (random() * PRESSED_SHARE < 1 ? 1 : QUIET);
   const sources: SourceWire[] = [];
   for (let i = 0; i < count; i++) {
     // Most are quiet, a few are loud.
-    const requests = Math.ceil(seconds * 200 * random() ** 6);
+    const requests = Math.ceil(loudest * random() ** 6);
     const state = stateOf({ ...options, rps: requests / seconds, chance: random() });
     sources.push({ source: sourceOf(zone.name, (first + i) % POOL), rps: requests / seconds, requests, state });
   }
