@@ -4,6 +4,7 @@ import "./style/base.css";
 import "./style/shell.css";
 import "./style/parts.css";
 import "./style/fleet.css";
+import "./style/records.css";
 import "./style/views.css";
 import { render } from "preact";
 import { beginSession } from "./api/session.ts";

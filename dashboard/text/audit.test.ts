@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { AuditEventWire } from "../../src/http/wire/audit.ts";
-import { actionOf, actorText, auditCsv, auditPath, eventMs, fromLocalInput, localInput } from "./audit.ts";
+import { actionOf, actorText, auditCsv, auditPath, eventMs, fromLocalText, localText } from "./audit.ts";
 
 const NOW = Date.parse("2026-03-01T12:00:00Z");
 
@@ -41,8 +41,11 @@ test("an action that there is not is none", () => {
 
 test("times are UTC, whatever the zone of the one who looks", () => {
   expect(eventMs(event())).toBe(NOW - 60_000);
-  expect(fromLocalInput(localInput(NOW))).toBe("2026-03-01T12:00:00.000Z");
-  expect(["", "nonsense"].map(fromLocalInput)).toEqual([null, null]);
+  expect(fromLocalText(localText(NOW))).toBe("2026-03-01T12:00:00.000Z");
+  expect(fromLocalText(localText(NOW).slice(0, 16))).toBe("2026-03-01T12:00:00.000Z");
+  for (const text of ["", "nonsense", "2026-02-30 12:00", "2026-03-01 25:00", "1"]) {
+    expect(fromLocalText(text), text).toBeNull();
+  }
 });
 
 test("says who it was", () => {

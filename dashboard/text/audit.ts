@@ -69,14 +69,18 @@ export function auditCsv(events: readonly AuditEventWire[]): string {
   return csvText([CSV_COLUMNS, ...events.map((event) => CSV_COLUMNS.map((column) => String(event[column])))]);
 }
 
-/** `2026-03-01T13:00:05`, as an input of the browser has it, in the time zone of whoever looks. */
-export function localInput(ms: number): string {
+/** `2026-03-01 13:00:05`, in the time zone of whoever looks. */
+export function localText(ms: number): string {
   const date = new Date(ms);
-  return new Date(ms - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+  return new Date(ms - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19).replace("T", " ");
 }
 
-/** null: it is empty, or no time. */
-export function fromLocalInput(text: string): string | null {
-  const ms = Date.parse(text);
-  return text === "" || Number.isNaN(ms) ? null : new Date(ms).toISOString();
+const LOCAL = /^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}(?::\d{2})?)$/;
+
+/** RFC 3339; null: no such time. */
+export function fromLocalText(text: string): string | null {
+  const [, day, time] = LOCAL.exec(text.trim()) ?? [];
+  const ms = day === undefined ? Number.NaN : Date.parse(`${day}T${time}`);
+  // A day that the month does not have would be one of the next.
+  return Number.isNaN(ms) || localText(ms).slice(0, 10) !== day ? null : new Date(ms).toISOString();
 }

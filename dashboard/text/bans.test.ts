@@ -43,6 +43,9 @@ test("the next step is the first rung that has not come", () => {
   expect(nextStep(ban({ escalation, escalation_step: 2 }))).toBeNull();
   expect(nextStep(ban({ escalation, escalation_step: 0, state: "withdrawn" }))).toBeNull();
   expect(nextStep(ban())).toBeNull();
+  const late = { escalation: [{ after_seconds: 600, action: "blackhole" as const }], escalation_step: -1 };
+  expect(nextStep(ban({ ...late, manual: true }))).toBeNull();
+  expect(nextStep(ban(late))).toMatchObject({ at: "2026-03-01T12:10:00.000Z" });
 });
 
 test("is found by every word of the search", () => {

@@ -23,10 +23,12 @@ export interface NextStep {
   readonly at: string;
 }
 
-/** The rung that comes next, if the ban lasts until then; null: there is none. */
+/** The rung that comes next, if the ban lasts until then; null: there is none. What an attack holds may last on. */
 export function nextStep(ban: BanWire): NextStep | null {
   const next = rungsOf(ban).find(({ at }) => at !== null);
-  return next === undefined || next.at === null ? null : { action: next.action, at: next.at };
+  if (next === undefined || next.at === null) return null;
+  const isTooLate = ban.manual && Date.parse(next.at) >= Date.parse(ban.expires_at);
+  return isTooLate ? null : { action: next.action, at: next.at };
 }
 
 /** Each word is in something that the list shows of it. */

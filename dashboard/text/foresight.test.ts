@@ -37,6 +37,10 @@ test("says what comes later", () => {
   expect(
     foresightSentences(preview({ method: "flowspec", escalation: [...escalation], escalation_step: 0 }), NOW)[1],
   ).toBe("As long as it lasts: Blackhole after 5 min.");
+  const late = [escalation[0], { after_seconds: 600, action: "blackhole" as const }];
+  expect(foresightSentences(preview({ method: "flowspec", escalation: late, escalation_step: 0 }), NOW)).toHaveLength(
+    1,
+  );
 });
 
 test("says that nothing is announced, that a ban is prolonged, and that it would be refused", () => {

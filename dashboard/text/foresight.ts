@@ -8,8 +8,9 @@ import { methodName } from "./words.ts";
 /** @param nowMs the service's wall clock. */
 export function foresightSentences({ ban, refresh }: BanPreviewWire, nowMs: number): string[] {
   if (ban.state === "rejected") return [`Floodwall would refuse it: ${ban.reason ?? "it does not say why"}.`];
-  const seconds = (Date.parse(ban.expires_at) - (refresh ? nowMs : Date.parse(ban.started_at))) / 1000;
-  const ahead = rungsOf(ban).filter(({ state }) => state === "ahead");
+  const ends = Date.parse(ban.expires_at);
+  const seconds = (ends - (refresh ? nowMs : Date.parse(ban.started_at))) / 1000;
+  const ahead = rungsOf(ban).filter(({ at }) => at !== null && Date.parse(at) < ends);
   return [
     ban.dry_run
       ? `Dry run: the ban is recorded for ${duration(seconds)} (${methodName(ban.method)}), nothing is announced.`

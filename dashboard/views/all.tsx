@@ -1,15 +1,23 @@
 /** All views, in the order of the navigation: a view is a line here. */
 import type { View } from "../view.ts";
 import { Attacks } from "./attacks.tsx";
+import { Audit } from "./audit.tsx";
+import { Bans } from "./bans.tsx";
 import { Edge } from "./edge.tsx";
 import { Hosts } from "./hosts.tsx";
 import { Overview } from "./overview.tsx";
 import { ScrubNodes } from "./scrub-nodes.tsx";
+import { Settings } from "./settings.tsx";
+import { SourceBlocks } from "./source-blocks.tsx";
 
 export const VIEWS: readonly View[] = [
   { name: "", title: "Overview", icon: "overview", Content: Overview },
   { name: "attacks", title: "Attacks", icon: "attacks", Content: Attacks },
+  { name: "bans", title: "Bans", icon: "bans", Content: Bans },
   { name: "hosts", title: "Hosts", icon: "hosts", Content: Hosts },
+  { name: "sources", title: "Source blocks", icon: "sources", Content: SourceBlocks },
   { name: "scrub", title: "Scrub nodes", icon: "nodes", Content: ScrubNodes, isForUnscopedOnly: true },
   { name: "edge", title: "Edge", icon: "edge", Content: Edge },
+  { name: "audit", title: "Audit", icon: "audit", Content: Audit },
+  { name: "settings", title: "Settings", icon: "settings", Content: Settings },
 ];

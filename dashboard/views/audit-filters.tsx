@@ -1,11 +1,11 @@
 /** What of the audit trail is asked for: since when, which action, which address. All of it is in the page's address. */
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { serviceNow } from "../api/contact.ts";
 import { Button } from "../parts/button.tsx";
 import { ChoiceField, Segments, TextField } from "../parts/field.tsx";
 import { setQuery } from "../router.ts";
 import { looksLikeAddress } from "../text/address.ts";
-import { AUDIT_ACTIONS, type AuditFilters, actionOf, fromLocalInput, localInput } from "../text/audit.ts";
+import { AUDIT_ACTIONS, type AuditFilters, actionOf, fromLocalText, localText } from "../text/audit.ts";
 
 const SPANS = [
   ["1h", "1 h", 3600],
@@ -56,7 +56,10 @@ export function AuditFilterFields({ filters }: { readonly filters: AuditFilters 
         <div class="filters">
           <TimeField label="From" time={span.from} onChange={(from) => setQuery({ from })} />
           <TimeField label="To" time={span.to} onChange={(to) => setQuery({ to })} />
-          <p class="muted">Your own time zone. Without an end it goes on to now; 31 days at most.</p>
+          <p class="muted">
+            In {Intl.DateTimeFormat().resolvedOptions().timeZone} time. Without an end it goes on to now; 31 days at
+            most.
+          </p>
         </div>
       )}
     </>
@@ -99,14 +102,27 @@ interface TimeFieldProps {
   readonly onChange: (time: string | null) => void;
 }
 
+/** Not the browser's own, which has twelve hours for some. */
 function TimeField({ label, time, onChange }: TimeFieldProps) {
   const ms = Date.parse(time ?? "");
+  const given = Number.isNaN(ms) ? "" : localText(ms);
+  const [typed, setTyped] = useState(given);
+  // It was changed from elsewhere.
+  useEffect(() => {
+    if (fromLocalText(typed) !== time) setTyped(given);
+  }, [time]);
+  const isOdd = typed.trim() !== "" && fromLocalText(typed) === null;
   return (
     <TextField
       label={label}
-      type="datetime-local"
-      value={Number.isNaN(ms) ? "" : localInput(ms)}
-      onInput={(text) => onChange(fromLocalInput(text))}
+      value={typed}
+      onInput={(text) => {
+        setTyped(text);
+        const changed = fromLocalText(text);
+        if (changed !== null || text.trim() === "") onChange(changed);
+      }}
+      placeholder="2026-03-01 04:30"
+      fault={isOdd ? "Like 2026-03-01 04:30." : null}
     />
   );
 }

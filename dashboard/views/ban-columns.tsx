@@ -5,6 +5,7 @@ import { UnbanButton } from "../parts/ban-actions.tsx";
 import type { Column, Sort } from "../parts/data-table.tsx";
 import { Moment, Since, Until } from "../parts/moment.tsx";
 import { linkTo } from "../router.ts";
+import { addressOrder } from "../text/address.ts";
 import { banSubject, banWhy, nextStep } from "../text/bans.ts";
 import { scaled } from "../text/numbers.ts";
 import { duration } from "../text/times.ts";
@@ -15,7 +16,7 @@ const SUBJECT: Column<BanWire> = {
   key: "subject",
   title: "Address",
   cell: (ban) => <a href={linkTo(["bans", ban.prefix, ban.started_at])}>{banSubject(ban)}</a>,
-  order: banSubject,
+  order: ({ prefix }) => addressOrder(prefix),
 };
 
 const METHOD: Column<BanWire> = {

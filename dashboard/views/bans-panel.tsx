@@ -58,7 +58,7 @@ export function BansPanel() {
 
 /** Whether the routers were told. */
 export function RouteState({ ban }: { readonly ban: BanWire }) {
-  if (ban.dry_run) return <Badge tone="warn">dry run</Badge>;
+  if (ban.dry_run) return <Badge tone="warn">dry{"\u00a0"}run</Badge>;
   if (ban.announce_error !== undefined) return <Badge tone="danger">refused by the speaker</Badge>;
   if (ban.announced === undefined) return <Badge tone="none">{ban.state}</Badge>;
   return ban.announced ? <Badge tone="ok">announced</Badge> : <Badge tone="warn">with no neighbor</Badge>;

@@ -1,0 +1,136 @@
+/** The audit trail: what is in it, what is looked for in it, and how it is taken along. */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import type { Page } from "playwright-core";
+import { HISTORY_ROWS_MAX } from "../../src/limits.ts";
+import { TestBrowser } from "../fixtures/browser.ts";
+import { ACME_VICTIM, BrowserWorld, SECRETS, WHITELISTED } from "../fixtures/browser-world.ts";
+
+const FREE = "203.0.113.90";
+
+let browser: TestBrowser;
+
+beforeAll(async () => {
+  browser = await TestBrowser.start();
+}, 60_000);
+afterEach(() => browser.closePages());
+afterAll(() => browser.stop());
+
+describe("with some orders", () => {
+  let world: BrowserWorld;
+
+  beforeAll(async () => {
+    world = await BrowserWorld.start({ config: "dataplane: { enabled: true, interfaces: [lo] }" });
+    const order = (path: string, body: object, secret: string = SECRETS.operator) =>
+      world.service.post(`/api/v1/${path}`, body, secret);
+    await order("ban", { ip: FREE });
+    await order("ban", { ip: WHITELISTED });
+    await order("ban", { ip: ACME_VICTIM }, SECRETS.tenantOperator);
+    await order("unban", { ip: FREE });
+    const block = { source: "198.51.100.9", victim: FREE, ttl_seconds: 60 };
+    await order("dataplane/sources", { ...block, reason: '=HYPERLINK("http://198.51.100.9","x")' });
+    await order("config/reload", {});
+  }, 60_000);
+  afterAll(() => world.stop());
+
+  const open = (secret: string, place = "/audit") => browser.open({ base: world.base, secret, place });
+  const rows = (page: Page) => page.getByRole("row").filter({ has: page.getByRole("rowheader") });
+
+  test("the newest is first, with who ordered what and what became of it", async () => {
+    const opened = await open(SECRETS.viewer);
+    const { page } = opened;
+    await page.getByText("6 entries, newest first").waitFor();
+    await rows(page).first().getByText("Reload").waitFor();
+    const name = new RegExp(`Ban rejected ${WHITELISTED} noc \\(operator\\) whitelisted dry run`);
+    await page.getByRole("row", { name }).waitFor();
+    await page
+      .getByRole("row", { name: new RegExp(`Ban active ${ACME_VICTIM} acme-noc \\(operator, acme\\)`) })
+      .waitFor();
+    expect(await opened.violations()).toEqual([]);
+  });
+
+  test("is filtered by action, address and time, all of it in the page's address", async () => {
+    const opened = await open(SECRETS.viewer);
+    opened.expectFault(/status of 400/);
+    const { page } = opened;
+    await page.getByLabel("Action").selectOption("Ban");
+    await page.getByText("3 entries").waitFor();
+    await page.getByLabel("Action").selectOption("All");
+    await page.getByLabel("Address").fill("203.0.113");
+    await page.getByText("A whole address.").waitFor();
+    await page.getByLabel("Address").fill(FREE);
+    await page.keyboard.press("Enter");
+    // As the victim of a block, too.
+    await page.getByText("3 entries").waitFor();
+    await page.getByRole("button", { name: "24 h" }).click();
+    expect(page.url()).toEndWith(`#/audit?target=${FREE}&range=24h`);
+    await page.getByRole("button", { name: "From – to" }).click();
+    await page.getByLabel("To").fill("2026-13-01 00:00");
+    await page.getByText("Like 2026-03-01 04:30.").first().waitFor();
+    await page.getByLabel("From").fill("2026-03-01 00:00");
+    await page.getByLabel("To").fill("2026-03-02 00:00");
+    await page.getByText("Nothing in this time").waitFor();
+    await page.getByLabel("To").fill("2026-02-01 00:00");
+    await page.getByText("to must be after from").waitFor();
+    await page.getByLabel("From").fill("2025-11-01 00:00");
+    await page.getByText("time range too large (max 31 days)").waitFor();
+    expect(await opened.violations()).toEqual([]);
+  });
+
+  test("is taken along as CSV, which no spreadsheet carries out", async () => {
+    const { page } = await open(SECRETS.viewer);
+    const coming = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Export as CSV" }).click();
+    const download = await coming;
+    expect(download.suggestedFilename()).toMatch(/^floodwall-audit-[\dT-]+Z\.csv$/);
+    const [head, ...lines] = readFileSync(await download.path(), "utf8").split("\r\n");
+    expect(head).toBe(
+      "event_time,action,result,operator,role,tenant,target,target_type,reason,source,ban_state,dry_run",
+    );
+    expect(lines).toHaveLength(7);
+    expect(lines[0]).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,config_reload,ok,noc,operator,,,global,,api,,1$/);
+    expect(lines[1]).toContain(`,"'=HYPERLINK(""http://198.51.100.9"",""x"")",api,`);
+  });
+
+  test("a tenant has the rows of its own callers", async () => {
+    const { page } = await open(SECRETS.tenantOperator);
+    await page.getByText("1 entry, newest first").waitFor();
+    await page.getByRole("row", { name: new RegExp(ACME_VICTIM) }).waitFor();
+  });
+});
+
+test("more than one answer holds is told, and the older ones are a click away", async () => {
+  const world = await BrowserWorld.start();
+  try {
+    for (let i = 0; i < HISTORY_ROWS_MAX + 9; i += 101) {
+      const answers = Array.from({ length: 101 }, () =>
+        world.service.post("/api/v1/unban", { ip: FREE }, SECRETS.operator),
+      );
+      for (const { status } of await Promise.all(answers)) expect(status).toBe(404);
+    }
+    const opened = await browser.open({ base: world.base, secret: SECRETS.viewer, place: "/audit?action=unban" });
+    const { page } = opened;
+    await page.getByText(/^These are the newest 1\s001$/).waitFor();
+    expect(await page.getByRole("row").count()).toBeLessThan(120);
+    expect(await opened.violations()).toEqual([]);
+    await page.getByRole("button", { name: "Older ones" }).click();
+    await page.waitForURL(/range=own&to=/);
+    await page.getByText(/entr(y|ies), newest first$/).waitFor();
+    await browser.closePages();
+  } finally {
+    await world.stop();
+  }
+}, 60_000);
+
+test("with storage off it says how to have one", async () => {
+  const world = await BrowserWorld.start({ config: "storage: { driver: none }" });
+  try {
+    const opened = await browser.open({ base: world.base, secret: SECRETS.viewer, place: "/audit" });
+    await opened.page.getByText("No audit trail: storage is off").waitFor();
+    expect(await opened.page.getByRole("button", { name: "Export as CSV" }).count()).toBe(0);
+    expect(await opened.violations()).toEqual([]);
+    await browser.closePages();
+  } finally {
+    await world.stop();
+  }
+}, 60_000);
