@@ -23,10 +23,10 @@ export function AttackSample({ sample }: { readonly sample: SampleWire | undefin
   const { total_packets: total, flows = [] } = sample;
   return (
     <Panel title={`Sample of ${wholeNumber(total)} packets`} isWide>
-      <div class="masonry">
+      <div class="quarters">
         <Shares title="Sources" total={total} shares={sample.top_sources} {...originsOf(sample)} />
-        <Shares title="Source ports" total={total} shares={sample.top_src_ports} />
-        <Shares title="Destination ports" total={total} shares={sample.top_dst_ports} />
+        <Shares title="From port" total={total} shares={sample.top_src_ports} />
+        <Shares title="To port" total={total} shares={sample.top_dst_ports} />
         <Shares title="Protocols" total={total} shares={sample.protocols} />
         {sample.top_asns !== undefined && <Shares title="Networks" total={total} shares={sample.top_asns} />}
         {sample.top_countries !== undefined && <Shares title="Countries" total={total} shares={sample.top_countries} />}

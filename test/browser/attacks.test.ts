@@ -74,7 +74,7 @@ describe("one attack", () => {
       .filter({ hasText: "Blackhole" })
       .getByText(/^in \d:\d\d$/)
       .waitFor();
-    await page.getByRole("table").filter({ hasText: "Source ports" }).getByRole("row", { name: /^53 / }).waitFor();
+    await page.getByRole("table").filter({ hasText: "From port" }).getByRole("row", { name: /^53 / }).waitFor();
     expect(await opened.violations()).toEqual([]);
   });
 

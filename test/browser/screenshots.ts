@@ -6,6 +6,11 @@ import { placesOf } from "../fixtures/browser-places.ts";
 import { ACME_VICTIM, BrowserWorld, SECRETS, VICTIM, WHITELISTED } from "../fixtures/browser-world.ts";
 
 const OUT = join(import.meta.dir, "../../build/screenshots");
+const CONFIG = `
+escalation: [{ after_seconds: 0, action: flowspec }, { after_seconds: 300, action: blackhole }]
+storage: { driver: sqlite, traffic_interval_seconds: 1 }
+`;
+const README = ["overview-light", "attack-dark"];
 /** For charts to have something to show. */
 const HISTORY_MS = 25_000;
 const SECONDS = 240;
@@ -25,7 +30,7 @@ const floods = [
 
 rmSync(OUT, { recursive: true, force: true });
 mkdirSync(OUT, { recursive: true });
-const world = await BrowserWorld.start({ hasBgp: true, capture: { floods, seconds: SECONDS } });
+const world = await BrowserWorld.start({ hasBgp: true, capture: { floods, seconds: SECONDS }, config: CONFIG });
 const browser = await TestBrowser.start();
 try {
   const secret = SECRETS.operator;
@@ -40,8 +45,9 @@ try {
         .getByText(/^Reading /)
         .first()
         .waitFor({ state: "detached" });
-      // The picture of what is above the fold is what counts at three in the morning; the rest is below.
       await page.screenshot({ path: join(OUT, `${name}-${look}.png`), fullPage: true });
+      // What is seen without scrolling: for the README.
+      if (README.includes(`${name}-${look}`)) await page.screenshot({ path: join(OUT, `readme-${name}.png`) });
     }
   }
   const signIn = await browser.open({ base: world.base });
