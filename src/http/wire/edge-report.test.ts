@@ -100,12 +100,16 @@ describe("a zone's window", () => {
         { zone: "a", requests: 30, window_seconds: 5 },
         { zone: "b", requests: 30 },
         { zone: "c", requests: 30, window_seconds: 0 },
+        { zone: "d", requests: EDGE_COUNT_MAX, window_seconds: 1e-310 },
+        { zone: "e", requests: 30, window_seconds: 0.001 },
       ],
     });
     expect([...zones.values()].map(({ rps, seconds, atMs }) => [rps, seconds, atMs])).toEqual([
       [6, 5, null],
       [3, 10, null],
       [0, 0, null],
+      [0, 0, null],
+      [30_000, 0.001, null],
     ]);
   });
 

@@ -4,6 +4,7 @@ import { EDGE_COUNTERS, type EdgeCounts, TELLING_STATES, type TellingState } fro
 import type { ActiveChallenge, CertClaim, ClaimedSource, EdgeReport, H3Claim, ZoneClaim } from "../../edge/report.ts";
 import { EDGE_COUNT_MAX, EDGE_SOURCES_PER_WINDOW, EDGE_WINDOW_SECONDS_MAX } from "../../limits.ts";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
+import { round } from "../../traffic/rates.ts";
 import type { FieldCheck } from "../fields.ts";
 import { reportCheck } from "./report-check.ts";
 import { parseTimestamp } from "./timestamp.ts";
@@ -137,7 +138,8 @@ function namesOf(zones: readonly string[] | number | undefined): ReadonlySet<str
 
 function zoneClaim(wire: Static<typeof ZoneClaimWire>): ZoneClaim {
   const counts = edgeCounts(wire);
-  const seconds = wire.window_seconds ?? DEFAULT_WINDOW_SECONDS;
+  // As it is given out: what is shorter than that is no window, and has no rate without end.
+  const seconds = round(wire.window_seconds ?? DEFAULT_WINDOW_SECONDS);
   const sources = claimedSources(wire.top_sources ?? []);
   return {
     atMs: wire.at === undefined ? null : parseTimestamp(wire.at),

@@ -11,9 +11,13 @@ export function timestamp(wallMs: number): string {
 const RFC3339 =
   /^(\d{4})-(\d\d)-(\d\d)t([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d+))?(z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
 
+/** Of the years that RFC 3339 can write. */
+const FIRST_MS = Date.parse("0000-01-01T00:00:00.000Z");
+const LAST_MS = Date.parse("9999-12-31T23:59:59.999Z");
+
 /**
- * Strictly: no leap second, no other separator than T, no day that its month does not have. What is finer than a
- * millisecond is cut off. null: not such a time.
+ * Strictly: no leap second, no other separator than T, no day that its month does not have, and in UTC no year before 0 or
+ * after 9999, since such a time cannot be given back. What is finer than a millisecond is cut off. null: not such a time.
  */
 export function parseTimestamp(text: string): number | null {
   const match = RFC3339.exec(text);
@@ -25,7 +29,8 @@ export function parseTimestamp(text: string): number | null {
   date.setUTCFullYear(year, month - 1, day);
   if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return null;
   date.setUTCHours(hour, minute, second, millisecond);
-  return date.getTime() - offsetMs(match[8] ?? "Z");
+  const wallMs = date.getTime() - offsetMs(match[8] ?? "Z");
+  return wallMs >= FIRST_MS && wallMs <= LAST_MS ? wallMs : null;
 }
 
 /** `Z` or `+05:30`. */
