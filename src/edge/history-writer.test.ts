@@ -89,11 +89,19 @@ test("zones that the node does not serve are neither written nor news", async ()
 });
 
 test("a clock that is off is told", async () => {
+  const [hourLater, next] = [NOON + 3_600_000, new Date(NOON + 10_000).toISOString()];
   report("e1", { zones: [zoneWire("e1.a")] });
-  report("e1", { zones: [zoneWire("e1.a")] }, NOON + 3_600_000);
+  report("e1", { zones: [zoneWire("e1.a", { at: next })] }, hourLater);
   await settled();
   expect(told).toEqual([["skewed", "e1"]]);
-  expect(store.events.map(({ kind, atMs }) => [kind, atMs])).toEqual([["clock_skew", NOON + 3_600_000]]);
+  expect(store.events.map(({ kind, atMs }) => [kind, atMs])).toEqual([["clock_skew", hourLater]]);
+  expect(store.windows.map(({ atMs }) => atMs)).toEqual([NOON, hourLater]);
+});
+
+test("a window that no other has followed for an hour is no clock that is off", async () => {
+  for (const ms of [0, 3_600_000]) report("e1", { zones: [zoneWire("e1.a")] }, NOON + ms);
+  await settled();
+  expect([told, store.events]).toEqual([[], []]);
   expect(store.windows.map(({ atMs }) => atMs)).toEqual([NOON]);
 });
 

@@ -124,7 +124,7 @@ export class HistoryWriter {
       });
       const { known, changes } = nextKnown(before?.known ?? null, { report, serves, isClockSkewed });
       this.#before.set(node, { known, report });
-      if (isClockSkewed) observer.clockSkewed(node);
+      if (isClockSkewed === true) observer.clockSkewed(node);
       for (const window of windows) this.#windows.take(store.recordEdgeWindow(window));
       for (const change of changes) this.#events.take(store.recordEdgeEvent({ atMs: nowMs, node, ...change }));
     } catch (cause) {

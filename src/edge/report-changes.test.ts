@@ -119,6 +119,12 @@ test.each<[string, Wire, Wire, Change[]]>([
     [{ kind: "cert_renewed", zone: "a", detail: "valid until 2026-06-01T00:00:00.000Z" }],
   ],
   [
+    "cert_renewed, where a zone has two, by the one that is valid longest",
+    { certs: [cert("a")] },
+    { certs: [cert("a"), cert("a", "2026-09-01T00:00:00Z"), cert("a", "2026-07-01T00:00:00Z")] },
+    [{ kind: "cert_renewed", zone: "a", detail: "valid until 2026-09-01T00:00:00.000Z, issued by CA" }],
+  ],
+  [
     "cert_gone",
     { certs: [cert("a"), cert("b")] },
     { certs: [cert("b")] },
@@ -166,6 +172,15 @@ test("clock_skew is told when it begins", () => {
   const second = nextKnown(first.known, { report: edgeReport(), serves, isClockSkewed: true });
   expect(second.changes.map(({ kind, zone }) => [kind, zone])).toEqual([["clock_skew", null]]);
   expect(nextKnown(second.known, { report: edgeReport(), serves, isClockSkewed: true }).changes).toEqual([]);
+  const third = nextKnown(second.known, { report: edgeReport(), serves, isClockSkewed: null });
+  expect(nextKnown(third.known, { report: edgeReport(), serves, isClockSkewed: true }).changes).toEqual([]);
+});
+
+test("what is said for the first time is no change, but for what was rendered and installed", () => {
+  const [kinds] = changesOf({}, { ...FULL, certs: [], zones: [], zones_truncated: 0 }).map((changes) =>
+    changes.map(({ kind }) => kind),
+  );
+  expect(kinds).toEqual(["document_rendered", "generation_installed", "generation_refused"]);
 });
 
 describe("what a report does not say", () => {

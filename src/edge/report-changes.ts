@@ -29,8 +29,8 @@ export interface ReportedNow {
   readonly report: EdgeReport;
   /** Whether the node serves the zone: what it says of others is no news. */
   readonly serves: (zone: string) => boolean;
-  /** The clock that its windows are of is not to be trusted. */
-  readonly isClockSkewed: boolean;
+  /** The clock that its windows are of is not to be trusted; null: it does not show. */
+  readonly isClockSkewed: boolean | null;
 }
 
 /** @param before null: this is its first report since the start. */
@@ -50,7 +50,7 @@ export function nextKnown(
     certs: knownCerts(before, now),
     challenged: knownChallenges(before, now),
     isCut: report.cut.zones + report.cut.certs + report.cut.sources > 0,
-    isClockSkewed: now.isClockSkewed,
+    isClockSkewed: now.isClockSkewed ?? before?.isClockSkewed ?? false,
   };
   if (before === null) return { known, changes: [] };
   const changes = [

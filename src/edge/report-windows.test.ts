@@ -51,14 +51,27 @@ test.each([
 });
 
 test("clocks of zones that the node does not serve are no matter", () => {
-  expect(windowsOf([zoneWire("foreign", { at: "1999-01-01T00:00:00Z" })]).isClockSkewed).toBe(false);
+  expect(windowsOf([zoneWire("foreign", { at: "1999-01-01T00:00:00Z" })]).isClockSkewed).toBe(null);
 });
 
 test("a window that is sent again is another one by the service's time, and is left out there", () => {
   const skewed = [zoneWire("a", { at: "1999-01-01T00:00:00Z" })];
-  expect(windowsOf(skewed, { previous: skewed })).toEqual({ windows: [], isClockSkewed: true });
+  expect(windowsOf(skewed, { previous: skewed })).toEqual({ windows: [], isClockSkewed: null });
   const later = [zoneWire("a", { at: "1999-01-01T00:00:10Z" })];
   expect(windowsOf(later, { previous: skewed }).windows).toHaveLength(1);
   const right = [zoneWire("a")];
   expect(windowsOf(right, { previous: right }).windows).toHaveLength(1);
+});
+
+test("a window that is sent until it is too old says nothing of the clock, one that is new does", () => {
+  const [old, late] = [[zoneWire("a")], { previous: [zoneWire("a")], nowMs: NOON + EDGE_CLOCK_BEHIND_MS + 1 }];
+  expect(windowsOf(old, late)).toEqual({ windows: [], isClockSkewed: null });
+  const right = zoneWire("b", { at: timeText(late.nowMs) });
+  expect(windowsOf([...old, right], late).isClockSkewed).toBe(false);
+  const wrong = zoneWire("c", { at: timeText(NOON - 1) });
+  for (const zones of [
+    [wrong, ...old, right],
+    [right, wrong],
+  ])
+    expect(windowsOf(zones, late).isClockSkewed).toBe(true);
 });

@@ -18,20 +18,22 @@ export interface WindowsOptions {
 
 export interface ReportWindows {
   readonly windows: readonly EdgeWindow[];
-  /** The service's own time had to be taken for one of them at least. */
-  readonly isClockSkewed: boolean;
+  /** The service's own time had to be taken for a new one of them at least; null: none is new, which says nothing of the clock. */
+  readonly isClockSkewed: boolean | null;
 }
 
 export function reportWindows({ node, report, previous, nowMs, serves }: WindowsOptions): ReportWindows {
   const windows: EdgeWindow[] = [];
-  let isClockSkewed = false;
+  let isClockSkewed: boolean | null = null;
   for (const [zone, claim] of report.zones) {
     const { atMs, seconds, counts, sources } = claim;
     if (atMs === null || seconds === 0 || !serves(zone)) continue;
     const isSkewed = !isPossible(atMs, nowMs);
-    if (isSkewed) isClockSkewed = true;
+    const isOld = isSentAgain(claim, previous?.zones.get(zone));
+    // An old window is sent for as long as no other closes, and ends ever longer ago.
+    if (!isOld) isClockSkewed = isSkewed || isClockSkewed === true;
     // What is sent again takes the place of what it was, but for those whose own time is not their key.
-    if (isSkewed && isSentAgain(claim, previous?.zones.get(zone))) continue;
+    if (isSkewed && isOld) continue;
     windows.push({ node, zone, atMs: isSkewed ? nowMs : atMs, seconds, counts, sources });
   }
   return { windows, isClockSkewed };
