@@ -84,3 +84,20 @@ test("many are answered in slices, with other work in between", async () => {
   expect(steps).toEqual([SLICE_POLLS, 2 * SLICE_POLLS, count]);
   for (const poll of parked) expect((await poll.answer).headers.get("etag")).toBe(NEW.etag);
 });
+
+test("those whose documents take long are answered with other work after every few milliseconds", async () => {
+  const { clock } = channel;
+  channel.caps = { perToken: 5, total: 5 };
+  for (let i = 0; i < 5; i++) channel.poll();
+  channel.find = () => {
+    clock.advance(3);
+    return { kind: "document", key: "a", document: NEW };
+  };
+  channel.change("a", NEW);
+  const steps: number[] = [];
+  while (channel.turns.length > 0) {
+    await channel.turn();
+    steps.push(channel.count("changed"));
+  }
+  expect(steps).toEqual([2, 4, 5]);
+});

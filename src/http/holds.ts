@@ -4,6 +4,7 @@
  * for it. Each channel has its own. Knows nothing of what is polled for.
  */
 import { HOLDS_LEAST, HOLDS_PER_NODE, HOLDS_PER_TOKEN } from "../limits.ts";
+import type { Clock } from "../system/clock.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
 import { goneAnswer } from "./answer.ts";
 import { type HeldTags, readIfNoneMatch } from "./etag.ts";
@@ -33,6 +34,7 @@ export interface HoldsOptions<Poll extends PollCall> {
   readonly find: (poll: Poll) => Found | Refusal;
   readonly presence: PollPresence<Poll>;
   readonly metrics: HoldMetrics;
+  readonly clock: Pick<Clock, "monotonicMs">;
   readonly timers: Pick<Timers, "after">;
   /** Lets other work run between two slices. */
   readonly nextTurn: () => Promise<void>;
@@ -59,6 +61,8 @@ export interface HoldMetrics {
 
 /** Parked polls that are answered in one turn of the event loop: a few ms, also where there are a thousand tokens. */
 export const SLICE_POLLS = 16;
+/** Fewer where these take longer, since each may have a document of its own to be written. */
+const SLICE_MS = 4;
 
 /** The bounds of a channel with this many nodes (interface, section 8). */
 export function holdCaps(nodes: number): HoldCaps {
@@ -203,15 +207,17 @@ export class Holds<Poll extends PollCall> {
 
   /** In slices, and not before the next turn: several changes at once are one. */
   async #drain(): Promise<void> {
-    const { nextTurn } = this.#options;
+    const { nextTurn, clock } = this.#options;
     await nextTurn();
-    let inSlice = 0;
+    let [inSlice, begunMs] = [0, clock.monotonicMs()];
     // A set gives out what is added while it is gone through, too.
     for (const hold of this.#woken) {
       this.#woken.delete(hold);
       this.#judgeAgain(hold);
-      inSlice = (inSlice + 1) % SLICE_POLLS;
-      if (inSlice === 0) await nextTurn();
+      inSlice++;
+      if (inSlice < SLICE_POLLS && clock.monotonicMs() - begunMs < SLICE_MS) continue;
+      await nextTurn();
+      [inSlice, begunMs] = [0, clock.monotonicMs()];
     }
     this.#drained = null;
   }

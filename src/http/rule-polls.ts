@@ -45,6 +45,7 @@ export class RulePolls {
         ended: (call) => this.#onAgent(call, (node) => nodes.pollEnded(node)),
       },
       metrics,
+      clock,
       timers,
       nextTurn,
     });

@@ -50,6 +50,7 @@ export class ZonePolls {
         ended: (call) => onAgent(call, (node) => edge.nodes.pollEnded(node)),
       },
       metrics,
+      clock,
       timers,
       nextTurn,
     });
