@@ -1,10 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { edgeConfig } from "../test/fixtures/edge.ts";
+import { edgeReport } from "../test/fixtures/edge-reports.ts";
 import { ManualClock, ManualTimers } from "../test/fixtures/manual-clock.ts";
 import type { EdgeConfig } from "./config/edge-section.ts";
+import type { EdgeEvent } from "./edge/edge-history.ts";
 import { EdgeChannel } from "./edge-channel.ts";
 import { Limiter } from "./observability/limiter.ts";
 import { openLog } from "./observability/log.ts";
@@ -22,6 +24,7 @@ let clock: ManualClock;
 let metrics: Metrics;
 let state: StateDatabase | null;
 let lines: string[];
+let events: EdgeEvent[];
 
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), `floodwall-edge-${process.pid}-`));
@@ -29,6 +32,7 @@ beforeEach(() => {
   metrics = new Metrics("1");
   state = null;
   lines = [];
+  events = [];
 });
 afterEach(() => {
   state?.close();
@@ -43,6 +47,7 @@ function start(config: EdgeConfig | null = CONFIG): EdgeChannel {
     config: { edge: config },
     state,
     masters: new ClearanceFile(directory),
+    history: { recordEdgeWindow: async () => {}, recordEdgeEvent: async (event) => events.push(event) },
     clock,
     timers: new ManualTimers(clock),
     nextTurn,
@@ -56,6 +61,11 @@ function set(channel: EdgeChannel, order: { ttlSeconds: number } = ORDER): void 
   const zone = channel.nodes.zone(WWW);
   if (zone === null) throw new Error("the test has the zone");
   expect(channel.levers.set(zone, { ...ORDER, ...order }, clock.wallMs()).kind).toBe("set");
+}
+
+async function metricOf(line: string): Promise<number> {
+  const text = (await metrics.text()).split("\n").find((other) => other.startsWith(`${line} `));
+  return Number(text?.slice(line.length + 1));
 }
 
 const etag = (channel: EdgeChannel) => channel.feed.documentFor("all").etag;
@@ -138,7 +148,7 @@ describe("by the clock", () => {
     expect(clock.pending).toBe(0);
   });
 
-  test("what could not be removed from the disk is tried again", () => {
+  test("what could not be removed from the disk is tried again", async () => {
     const channel = start();
     channel.start();
     set(channel);
@@ -146,11 +156,49 @@ describe("by the clock", () => {
     clock.advance(600_000);
     expect(channel.levers.all.size).toBe(0);
     expect(lines.filter((line) => line.includes("cannot be saved"))).toHaveLength(1);
+    const failures = () => metricOf('svc_edge_save_failures_total{what="levers"}');
+    const before = await failures();
+    clock.advance(2000);
+    expect((await failures()) - before).toBe(2);
+    channel.stop();
+  });
+
+  test("a clearance master that could not be saved is kept soon after it can be", () => {
+    const channel = start();
+    channel.start();
+    const obstacle = join(directory, "clearance-masters.new");
+    mkdirSync(obstacle);
+    clock.setWall("2026-03-02T12:00:00.000Z");
+    clock.advance(1000);
+    const daysKept = () => new ClearanceFile(directory).load().map(({ day }) => day);
+    const before = daysKept();
+    rmdirSync(obstacle);
+    clock.advance(61_000);
+    expect(daysKept()).toEqual([...before, Math.max(...before) + 1]);
     channel.stop();
   });
 });
 
 describe("a reload", () => {
+  test("that takes a node away forgets its report and that it was lost: should it come back, it is a new one", () => {
+    const channel = start();
+    channel.start();
+    const poll = () => {
+      channel.nodes.pollStarted("e1", "t");
+      channel.nodes.pollEnded("e1");
+      clock.advance(1000);
+    };
+    poll();
+    channel.reports.report("e1", edgeReport({ version: "1" }));
+    clock.advance(60_000);
+    channel.reconfigure(edgeConfig({ nodes: [{ name: "e2" }], zones: [{ name: WWW }] }));
+    channel.reconfigure(CONFIG);
+    poll();
+    expect(channel.reports.reportOf("e1")).toBeNull();
+    expect(events.map(({ node, kind }) => [node, kind])).toEqual([["e1", "node_lost"]]);
+    channel.stop();
+  });
+
   test("that adds the first edge opens the clearance keys beforehand", async () => {
     const channel = start(null);
     expect(await channel.feed.documentFor("all").body.text()).toContain('"zones":[]');

@@ -130,9 +130,11 @@ export class ZoneFeed {
   }
 
   #look(): void {
-    const { levers, nowMs, after } = this.#options;
-    levers.flush();
+    const { levers, keys, nowMs, after } = this.#options;
     if (this.#isDue()) this.changed();
+    // What could not be saved is tried again.
+    levers.flush();
+    keys.at(nowMs());
     if (nextTurnMs(nowMs()) - nowMs() <= AHEAD_MS) void this.#deriveAhead();
     const dueInMs = Math.ceil(this.#dueAtMs - nowMs());
     this.#cancel = after(Math.max(1, Math.min(dueInMs, LOOK_MS)), () => this.#look());
