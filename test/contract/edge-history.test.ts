@@ -169,6 +169,7 @@ describe.each(historyDrivers())("$title", ({ skipped, place: newPlace }) => {
       expect(await ask()).toEqual(inRange);
       expect(await ask({ node: "fra1" })).toEqual(inRange.filter(({ node }) => node === "fra1"));
       expect(await ask({ zone })).toEqual(inRange.filter((e) => e.zone === zone));
+      expect(await ask({ zone: "" })).toEqual([]);
       expect(await ask({ kind: "cert_gone" })).toEqual(inRange.filter((e) => e.kind === "cert_gone"));
       expect(await ask({ kind: "cert_gone", node: "fra1" })).toEqual([]);
     });

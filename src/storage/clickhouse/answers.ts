@@ -137,6 +137,8 @@ export const ANSWERS: Answers = {
   },
 
   async edgeEvents({ node, zone, kind, fromMs, toMs }, select, database) {
+    // Stored so are the events of a node as a whole, which are of no zone.
+    if (zone === "") return [];
     const conditions = [sql`at >= ${fromMs} AND at <= ${toMs}`];
     for (const [column, value] of Object.entries({ node, zone, kind })) {
       if (value !== null) conditions.push(`${column} = ${literal(value)}`);
