@@ -115,4 +115,14 @@ describe("settling", () => {
     levers.flush();
     expect(store.kept.get(A.name)?.mode).toBe("auto");
   });
+
+  test("whose write waits does not bring back what an operator cleared since", () => {
+    levers.set(A, order(), NOON);
+    store.fault = new Error("disk full");
+    levers.settle(NOON - 3_600_000);
+    store.fault = null;
+    levers.clear(A.name);
+    levers.flush();
+    expect(store.kept.size).toBe(0);
+  });
 });
