@@ -3,6 +3,8 @@ import "./style/tokens.css";
 import "./style/base.css";
 import "./style/shell.css";
 import "./style/parts.css";
+import "./style/tables.css";
+import "./style/figures.css";
 import "./style/fleet.css";
 import "./style/records.css";
 import "./style/views.css";
