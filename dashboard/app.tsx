@@ -142,8 +142,6 @@ function useTitle(view: View | undefined): void {
     if (document.activeElement !== document.body) focusView();
     // On a narrow screen the views are a strip that scrolls.
     document.querySelector(".nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
-    // On a narrow screen not all of them are in sight.
-    document.querySelector(".nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }, [view]);
 }
 

@@ -84,7 +84,7 @@ const COLUMNS: readonly Column<Row>[] = [
   { key: "time", title: "Time", cell: ({ event }) => <Moment at={new Date(eventMs(event)).toISOString()} /> },
   { key: "action", title: "Action", cell: ({ event }) => AUDIT_ACTIONS[event.action] },
   { key: "result", title: "Result", cell: ({ event }) => <Badge tone={TONES[event.result]}>{event.result}</Badge> },
-  { key: "target", title: "Target", cell: ({ event }) => event.target || "–" },
+  { key: "target", title: "Target", cell: ({ event }) => event.target.replace("->", " → ") || "–" },
   { key: "by", title: "By", cell: ({ event }) => actorText(event), width: "medium" },
   { key: "reason", title: "Reason", cell: ({ event }) => <Reason text={event.reason} />, width: "wide" },
   { key: "dry", title: "Dry run", cell: ({ event }) => (event.dry_run === 1 ? "dry run" : "–"), width: "wide" },
