@@ -17,7 +17,7 @@ let service: ServiceProcess;
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), `floodwall-crowd-${process.pid}-`));
   const pcap = join(directory, "crowd.pcap");
-  writeFileSync(pcap, crowdCapture({ victims: CROWD, pps: 6, seconds: 90 }));
+  writeFileSync(pcap, crowdCapture({ victims: CROWD, pps: 6, seconds: 150 }));
   const config = `networks: [203.0.112.0/22]
 thresholds: { pps: 3, mbps: 50, flows_per_sec: 5000 }
 ban: { max_active_bans: ${CROWD} }
@@ -48,7 +48,7 @@ test("all are in the list, those in sight are in the page, and the last is reach
   expect(await list.getByRole("row").count()).toBeLessThan(ROWS_IN_PAGE_MAX);
   expect(await list.locator(`[aria-rowindex="${CROWD + 1}"]`).count()).toBe(1);
   expect(await opened.violations()).toEqual([]);
-});
+}, 120_000);
 
 test("the overview has the most urgent, and the way to the others", async () => {
   const { page } = await browser.open({ base: `http://127.0.0.1:${service.port}` });

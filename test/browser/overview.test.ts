@@ -90,7 +90,7 @@ describe("as time goes by", () => {
   let world: BrowserWorld;
 
   beforeAll(async () => {
-    const floods = [{ vector: "udp_flood", victim: VICTIM, pps: 1500, fromSeconds: 6, toSeconds: 12 }] as const;
+    const floods = [{ vector: "udp_flood", victim: VICTIM, pps: 1500, fromSeconds: 12, toSeconds: 20 }] as const;
     world = await BrowserWorld.start({ capture: { floods, seconds: 60 } });
   }, 60_000);
   afterAll(() => world.stop());
