@@ -87,7 +87,8 @@ export interface HistoryDriver {
   open(): Promise<void>;
   /** Resolves when the records are kept: audit events also through a loss of power. All of them or none. */
   write(batch: HistoryBatch): Promise<void>;
-  ask<N extends QuestionName>(name: N, question: Question<N>): Promise<AnswerTo<N>>;
+  /** Need not ask what is wanted no more when its turn comes. Absent: it is. */
+  ask<N extends QuestionName>(name: N, question: Question<N>, isWanted?: () => boolean): Promise<AnswerTo<N>>;
   /** What has to be done now and then: removes what is older than it may be. Called every minute. */
   maintain(nowMs: number): Promise<void>;
   close(): Promise<void>;

@@ -52,6 +52,7 @@ class StalledDriver implements HistoryDriver {
   isStalled = true;
   isClosed = false;
   maintainedMs: number[] = [];
+  isLastWanted = () => true;
   #release: (() => void)[] = [];
 
   async open(): Promise<void> {
@@ -64,7 +65,8 @@ class StalledDriver implements HistoryDriver {
     this.writes.push(batch);
   }
 
-  async ask(): Promise<never> {
+  async ask(_name: unknown, _question: unknown, isWanted: () => boolean = () => true): Promise<never> {
+    this.isLastWanted = isWanted;
     await this.#stall();
     return [] as never;
   }
@@ -164,10 +166,12 @@ describe("with a store that stalls", () => {
     expect(metrics.counts["traffic written"]).toBe(HISTORY_QUEUES_MAX.traffic);
   });
 
-  test("a question is refused after its time", async () => {
+  test("a question is refused after its time, and not wanted any more", async () => {
     const fault = store.ask("endedAttacks", { limit: 1 }).catch((cause: unknown) => cause);
+    expect(driver.isLastWanted()).toBe(true);
     clock.advance(HISTORY_QUESTION_MS);
     expect(await fault).toBeInstanceOf(StorageFault);
+    expect(driver.isLastWanted()).toBe(false);
     expect(String(await fault)).toContain("does not answer in time");
     expect(metrics.counts).toEqual({ "endedAttacks failed": 1, "endedAttacks asked": 1 });
   });

@@ -169,10 +169,13 @@ export class HistoryStore {
 
   /** Rejects with a StorageFault, at the latest after HISTORY_QUESTION_MS. */
   async ask<N extends QuestionName>(name: N, question: Question<N>): Promise<AnswerTo<N>> {
-    const { driver, clock, timers, metrics, log } = this.#options;
+    const { clock, timers, metrics, log } = this.#options;
     const began = clock.monotonicMs();
+    let isWanted = true;
+    const answer = this.#askDriver(name, question, () => isWanted);
     try {
-      return await within(this.#askDriver(name, question, driver), HISTORY_QUESTION_MS, timers, () => {
+      return await within(answer, HISTORY_QUESTION_MS, timers, () => {
+        isWanted = false;
         throw new StorageFault(`read ${name}`, "unavailable", "the history does not answer in time");
       });
     } catch (cause) {
@@ -185,13 +188,13 @@ export class HistoryStore {
   }
 
   /** Counted until the driver is done with it, also when its caller has gone: each may keep a thread busy. */
-  async #askDriver<N extends QuestionName>(name: N, question: Question<N>, driver: HistoryDriver) {
+  async #askDriver<N extends QuestionName>(name: N, question: Question<N>, isWanted: () => boolean) {
     if (this.#questions >= HISTORY_QUESTIONS_MAX) {
       throw new StorageFault(`read ${name}`, "unavailable", "too many questions to the history at once");
     }
     this.#questions++;
     try {
-      return await driver.ask(name, question);
+      return await this.#options.driver.ask(name, question, isWanted);
     } finally {
       this.#questions--;
     }

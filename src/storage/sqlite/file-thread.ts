@@ -12,6 +12,8 @@ export class FileThread {
   #worker: Worker | null = null;
   readonly #waiting = new Map<number, Waiting>();
   #lastId = 0;
+  /** Resolves when the last question is answered. */
+  #lastAsked: Promise<void> = Promise.resolve();
 
   /** Does nothing when the file is open already, and still the one under its name. */
   open(argument: OpenFile): Promise<void> {
@@ -26,6 +28,27 @@ export class FileThread {
       this.#waiting.set(id, { name, resolve: resolve as (answer: unknown) => void, reject });
       worker.postMessage({ id, name, argument } satisfies FileRequest);
     });
+  }
+
+  /**
+   * One question at a time, since some take seconds: what is to be written waits for one of them at most.
+   *
+   * @param isWanted asked when its turn comes: nobody may wait for the answer any more.
+   */
+  async ask(argument: FileArgument<"ask">, isWanted: () => boolean): Promise<FileAnswer<"ask">> {
+    this.#worker ??= this.#spawn();
+    const worker = this.#worker;
+    const before = this.#lastAsked;
+    const answered = Promise.withResolvers<void>();
+    this.#lastAsked = answered.promise;
+    await before;
+    try {
+      if (this.#worker !== worker) throw new StorageFault("ask", "unavailable", "the thread was ended");
+      if (!isWanted()) throw new StorageFault("ask", "unavailable", "nobody waits for the answer any more");
+      return await this.call("ask", argument);
+    } finally {
+      answered.resolve();
+    }
   }
 
   /** Ends the thread, whatever it does. What it was asked is answered with a fault. */

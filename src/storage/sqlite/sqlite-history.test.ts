@@ -197,3 +197,31 @@ describe.skipIf(!isRoot)(`on a file system of its own${isRoot ? "" : " (skipped:
     expect(await audit()).toHaveLength(1);
   });
 });
+
+describe("questions that take long", () => {
+  const edge = (isWanted?: () => boolean) =>
+    driver.ask("edgeEvents", { fromMs: 0, toMs: NOON, node: null, zone: null, kind: null }, isWanted);
+
+  test("do not all come before what is to be written", async () => {
+    await driver.open();
+    const order: string[] = [];
+    const tell = (word: string) => () => void order.push(word);
+    const told = [edge().then(tell("first")), edge().then(tell("second")), writeTraffic().then(tell("write"))];
+    await Promise.all(told);
+    expect(order.at(-1)).toBe("second");
+  });
+
+  test("are not asked any more when nobody waits for their answer, and the next ones are", async () => {
+    await driver.open();
+    const asked = [edge(), edge(() => false), edge()];
+    expect(String(await faultOf(asked[1] as Promise<unknown>))).toContain("nobody waits");
+    expect(await Promise.all([asked[0], asked[2]])).toEqual([[], []]);
+  });
+
+  test("are answered with a fault when the driver is closed, and nothing is opened again", async () => {
+    await driver.open();
+    const faults = [edge(), edge(), edge()].map(faultOf);
+    await driver.close();
+    expect((await Promise.all(faults.slice(1))).map(({ kind }) => kind)).toEqual(["unavailable", "unavailable"]);
+  });
+});

@@ -54,8 +54,8 @@ export class SqliteHistory implements HistoryDriver {
     return this.#threads[ROLE_OF_KIND[batch.kind]].call("write", batch);
   }
 
-  async ask<N extends QuestionName>(name: N, question: Question<N>): Promise<AnswerTo<N>> {
-    return (await this.#threads[ROLE_OF_QUESTION[name]].call("ask", { name, question })) as AnswerTo<N>;
+  async ask<N extends QuestionName>(name: N, question: Question<N>, isWanted = () => true): Promise<AnswerTo<N>> {
+    return (await this.#threads[ROLE_OF_QUESTION[name]].ask({ name, question }, isWanted)) as AnswerTo<N>;
   }
 
   async maintain(nowMs: number): Promise<void> {
