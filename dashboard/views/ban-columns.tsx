@@ -5,9 +5,9 @@ import { UnbanButton } from "../parts/ban-actions.tsx";
 import type { Column, Sort } from "../parts/data-table.tsx";
 import { Moment, Since, Until } from "../parts/moment.tsx";
 import { linkTo } from "../router.ts";
-import { addressOrder } from "../text/address.ts";
 import { banSubject, banWhy, nextStep } from "../text/bans.ts";
 import { scaled } from "../text/numbers.ts";
+import { subjectOrder } from "../text/subject-order.ts";
 import { duration } from "../text/times.ts";
 import { methodName } from "../text/words.ts";
 import { RouteState } from "./bans-panel.tsx";
@@ -16,7 +16,7 @@ const SUBJECT: Column<BanWire> = {
   key: "subject",
   title: "Address",
   cell: (ban) => <a href={linkTo(["bans", ban.prefix, ban.started_at])}>{banSubject(ban)}</a>,
-  order: ({ prefix }) => addressOrder(prefix),
+  order: ({ prefix }) => subjectOrder(prefix),
 };
 
 const METHOD: Column<BanWire> = {

@@ -12,9 +12,9 @@ import { Panel } from "../parts/panel.tsx";
 import { Show } from "../parts/show.tsx";
 import { BlockButton, UnblockButton } from "../parts/source-block-actions.tsx";
 import { place, setQuery } from "../router.ts";
-import { addressOrder } from "../text/address.ts";
 import { wordsOf } from "../text/bans.ts";
 import { byteCount, scaled, wholeNumber } from "../text/numbers.ts";
+import { subjectOrder } from "../text/subject-order.ts";
 
 /** What they drop changes all the time, and others order some as well. */
 const POLL_MS = 3000;
@@ -125,8 +125,8 @@ function textOf({ source, victim, reason }: SourceBlockWire): string {
 
 function columnsOf(onChanged: () => void): readonly Column<SourceBlockWire>[] {
   return [
-    { key: "source", title: "Source", cell: ({ source }) => source, order: ({ source }) => addressOrder(source) },
-    { key: "victim", title: "Victim", cell: ({ victim }) => victim, order: ({ victim }) => addressOrder(victim) },
+    { key: "source", title: "Source", cell: ({ source }) => source, order: ({ source }) => subjectOrder(source) },
+    { key: "victim", title: "Victim", cell: ({ victim }) => victim, order: ({ victim }) => subjectOrder(victim) },
     { key: "state", title: "State", cell: (block) => <BlockState block={block} />, width: "medium" },
     {
       key: "dropped",

@@ -146,8 +146,11 @@ describe("in dry run", () => {
     await page.getByText("Dry run: the ban is recorded for 10 min (Blackhole)").waitFor();
     expect(await opened.violations()).toEqual([]);
   });
+});
 
-  test("of thousands only those in sight are in the page, and one is found among them", async () => {
+test("of thousands only those in sight are in the page, and one is found among them", async () => {
+  const world = await BrowserWorld.start();
+  try {
     const many = world.options.config.replace("hysteresis_seconds: 2", "hysteresis_seconds: 2, max_active_bans: 10000");
     world.service.writeConfig(many);
     const reload = await world.service.post("/api/v1/config/reload", {}, SECRETS.operator);
@@ -172,5 +175,8 @@ describe("in dry run", () => {
     await page.getByText(/^1 of 3\s000$/).waitFor();
     await page.getByRole("link", { name: "2001:db8:1:1::bb8", exact: true }).waitFor();
     expect(await opened.violations()).toEqual([]);
-  }, 60_000);
-});
+    await browser.closePages();
+  } finally {
+    await world.stop();
+  }
+}, 60_000);
