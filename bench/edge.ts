@@ -43,10 +43,14 @@ export const edgeMemory = benchOf("edge nodes: memory of a parked poll", (sizes)
   withFleet(sizes, NO_REPORTS_SECONDS, memory),
 );
 
-export const edgeReports = benchOf("edge nodes: answers to reports, and fleet status", async (sizes) => [
-  ...(await withFleet(sizes, WINDOW_SECONDS, reporting)),
-  ...(await withFleet({ ...sizes, groups: 0 }, WINDOW_SECONDS, reporting)),
-]);
+export const edgeReports = benchOf("edge nodes: answers to reports, and fleet status", (sizes) =>
+  withFleet(sizes, WINDOW_SECONDS, reporting),
+);
+
+/** Every report is as long as one may be, and tells of a part of the node's zones: about 14,000 windows a second. */
+export const edgeReportsFull = benchOf("edge nodes: answers to reports that are all cut to 64 KiB", (sizes) =>
+  withFleet({ ...sizes, groups: 0 }, WINDOW_SECONDS, reporting),
+);
 
 function benchOf(question: string, measure: (sizes: FleetShape) => Promise<Measurement[]>): Bench {
   return {
@@ -172,7 +176,7 @@ async function settledBytes(loop: Fleet["loop"]): Promise<number> {
 }
 
 async function toldAll(sim: EdgeSimProcess, nodes: number): Promise<void> {
-  await eventually(async () => (await sim.delivery()).nodes === nodes, "not all nodes were told", 60_000, 200);
+  await eventually(async () => (await sim.delivery()).nodes === nodes, "not all nodes were told", 180_000, 200);
 }
 
 async function reporting(fleet: Fleet, about: string): Promise<Measurement[]> {

@@ -12,7 +12,7 @@ import { dashboardAttack, dashboardFirst, dashboardHeap } from "./dashboard.ts";
 import { dataplane } from "./dataplane.ts";
 import { detectionCost } from "./detection/cost.ts";
 import { detectionLatency } from "./detection/latency.ts";
-import { edgeDelivery, edgeMemory, edgeReports } from "./edge.ts";
+import { edgeDelivery, edgeMemory, edgeReports, edgeReportsFull } from "./edge.ts";
 import { holds } from "./holds.ts";
 import { hostsRead } from "./hosts-read.ts";
 import { inlineRate } from "./inline-rate.ts";
@@ -38,6 +38,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   "edge-delivery": edgeDelivery,
   "edge-memory": edgeMemory,
   "edge-reports": edgeReports,
+  "edge-reports-full": edgeReportsFull,
   "dashboard-first": dashboardFirst,
   "dashboard-attack": dashboardAttack,
   "dashboard-heap": dashboardHeap,
