@@ -2,8 +2,9 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DESKTOP, PHONE, TestBrowser } from "../fixtures/browser.ts";
+import { BrowserFleet } from "../fixtures/browser-fleet.ts";
 import { placesOf } from "../fixtures/browser-places.ts";
-import { ACME_VICTIM, BrowserWorld, SECRETS, VICTIM, WHITELISTED } from "../fixtures/browser-world.ts";
+import { ACME_VICTIM, SECRETS, VICTIM, WHITELISTED } from "../fixtures/browser-world.ts";
 
 const OUT = join(import.meta.dir, "../../build/screenshots");
 const CONFIG = `
@@ -30,7 +31,8 @@ const floods = [
 
 rmSync(OUT, { recursive: true, force: true });
 mkdirSync(OUT, { recursive: true });
-const world = await BrowserWorld.start({ hasBgp: true, capture: { floods, seconds: SECONDS }, config: CONFIG });
+const fleet = await BrowserFleet.start({ hasBgp: true, capture: { floods, seconds: SECONDS }, config: CONFIG });
+const { world } = fleet;
 const browser = await TestBrowser.start();
 try {
   const secret = SECRETS.operator;
@@ -57,6 +59,6 @@ try {
   await browser.closePages();
 } finally {
   await browser.stop();
-  await world.stop();
+  await fleet.stop();
 }
 console.log(`pictures in ${OUT}`);
