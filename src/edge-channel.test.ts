@@ -3,10 +3,10 @@ import { mkdirSync, mkdtempSync, rmdirSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { edgeConfig } from "../test/fixtures/edge.ts";
-import { edgeReport } from "../test/fixtures/edge-reports.ts";
+import { edgeReport, zoneWire } from "../test/fixtures/edge-reports.ts";
 import { ManualClock, ManualTimers } from "../test/fixtures/manual-clock.ts";
 import type { EdgeConfig } from "./config/edge-section.ts";
-import type { EdgeEvent } from "./edge/edge-history.ts";
+import type { EdgeEvent, EdgeWindow } from "./edge/edge-history.ts";
 import { EdgeChannel } from "./edge-channel.ts";
 import { Limiter } from "./observability/limiter.ts";
 import { openLog } from "./observability/log.ts";
@@ -25,6 +25,7 @@ let metrics: Metrics;
 let state: StateDatabase | null;
 let lines: string[];
 let events: EdgeEvent[];
+let windows: EdgeWindow[];
 
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), `floodwall-edge-${process.pid}-`));
@@ -33,6 +34,7 @@ beforeEach(() => {
   state = null;
   lines = [];
   events = [];
+  windows = [];
 });
 afterEach(() => {
   state?.close();
@@ -47,7 +49,10 @@ function start(config: EdgeConfig | null = CONFIG): EdgeChannel {
     config: { edge: config },
     state,
     masters: new ClearanceFile(directory),
-    history: { recordEdgeWindow: async () => {}, recordEdgeEvent: async (event) => events.push(event) },
+    history: {
+      recordEdgeWindow: async (window) => windows.push(window),
+      recordEdgeEvent: async (event) => events.push(event),
+    },
     clock,
     timers: new ManualTimers(clock),
     nextTurn,
@@ -215,6 +220,15 @@ describe("a reload", () => {
     expect(await channel.prepare({ edge: CONFIG }).catch((cause: unknown) => cause)).toBeInstanceOf(ClearanceFileError);
     await channel.prepare({ edge: null });
   });
+});
+
+test("what was reported last is handed to the history when the service stops", () => {
+  const channel = start();
+  channel.start();
+  channel.reports.report("e1", edgeReport({ zones: [zoneWire(WWW)] }));
+  expect(windows).toEqual([]);
+  channel.stop();
+  expect(windows.map(({ node, zone }) => [node, zone])).toEqual([["e1", WWW]]);
 });
 
 describe("the log", () => {

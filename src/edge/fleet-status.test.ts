@@ -113,19 +113,27 @@ describe("would-be sources", () => {
   test("are one set over all nodes, with the stronger state and their requests together, busiest first", () => {
     const { wouldBe } = statusOf({
       e1: {
-        zones: [a({ top_sources: [source("192.0.2.1", "would-challenge", 5), source("192.0.2.2", "denied", 99)] })],
+        zones: [
+          a({
+            top_sources: [
+              source("192.0.2.4", "would-deny", 12),
+              source("192.0.2.1", "would-challenge", 5),
+              source("192.0.2.2", "denied", 99),
+            ],
+          }),
+        ],
       },
       e2: {
         zones: [a({ top_sources: [source("192.0.2.1", "would-deny", 6), source("192.0.2.3", "would-deny", 20)] })],
       },
       e3: {
-        zones: [a({ top_sources: [source("192.0.2.1", "would-challenge", 1), source("192.0.2.4", "would-deny", 12)] })],
+        zones: [a({ top_sources: [source("192.0.2.1", "would-challenge", 1)] })],
       },
     });
     expect(wouldBe).toEqual([
       { source: address("192.0.2.3"), state: "would-deny", requests: 20, nodes: ["e2"] },
       { source: address("192.0.2.1"), state: "would-deny", requests: 12, nodes: ["e1", "e2", "e3"] },
-      { source: address("192.0.2.4"), state: "would-deny", requests: 12, nodes: ["e3"] },
+      { source: address("192.0.2.4"), state: "would-deny", requests: 12, nodes: ["e1"] },
     ]);
   });
 

@@ -202,6 +202,8 @@ describe("4.6 both calls accept only zones that the node's scope covers", () => 
   test("names are folded to lower case", async () => {
     expect(await slot({ zone: "WWW.Example.net" })).toMatchObject({ granted: true });
     await expectStatus(channel.publish({ zone: "Www.example.NET" }), 204);
+    await expectStatus(channel.slot({ zone: "wWW.example.net", release: true }), 204);
+    expect(channel.edge.acme.grants).toEqual([]);
   });
 
   test("a reload that takes the zone away from the node takes its slot and its challenges", async () => {
@@ -215,6 +217,18 @@ describe("4.6 both calls accept only zones that the node's scope covers", () => 
     });
     expect(await slot({ zone: "shop.example.net" }, SECOND)).toMatchObject({ granted: true });
     expect(await challenges(SECOND)).toEqual([]);
+  });
+});
+
+describe("4.6 a node that a reload takes away while the body comes is unknown", () => {
+  test.each([
+    [SLOT, WWW],
+    [SLOT, { release: true }],
+    [CHALLENGES, { ...WWW, token: "t", key_authorization: "t.k" }],
+  ])("%s %j", async (path, body) => {
+    const takeAway = () => channel.configure({ nodes: [{ name: "e2" }] });
+    const answer = await channel.postSlowly(path, JSON.stringify(body), "bound1", takeAway);
+    expect(answer).toEqual({ status: 404, body: '{"error":"unknown edge node"}' });
   });
 });
 

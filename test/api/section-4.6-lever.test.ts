@@ -327,6 +327,17 @@ describe("4.6 a tenant-scoped operator", () => {
     expect((await channel.clearLever(WWW)).status).toBe(200);
   });
 
+  test.each([
+    ["setting", MANUAL],
+    ["clearing", { mode: "off" }],
+  ])("is refused %s it when a reload gives the zone away while the body comes", async (_, body) => {
+    const before = body.mode === "off" ? await lever(WWW, MANUAL) : {};
+    const giveAway = () => channel.configure({ zones: [{ name: WWW, tenant: "other" }] });
+    const answer = await channel.postSlowly(PATH, JSON.stringify(body), "acme", giveAway);
+    expect(answer).toEqual({ status: 404, body: '{"error":"unknown zone"}' });
+    expect(isSet()).toBe("mode" in before);
+  });
+
   test("is logged once a minute per token, with neither zone nor reason", async () => {
     channel.admit(
       { ...agent("acme"), role: "operator", tenant: "acme" },
