@@ -183,6 +183,10 @@ describe("masters", () => {
     clock.advance(1);
     keysNow(keys);
     expect(faults).toHaveLength(2);
+    // By a clock that was set back, too.
+    clock.setWall(new Date(clock.wallMs() - 60_000).toISOString());
+    keysNow(keys);
+    expect(faults).toHaveLength(3);
     store.isBroken = false;
     clock.advance(60_000);
     keysNow(keys);

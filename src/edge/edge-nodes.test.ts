@@ -27,6 +27,7 @@ describe("placement", () => {
   test.each([
     ["all.example.net", ["e1", "e2"]],
     ["mail.example.net", ["e2"]],
+    ["web.example.net", ["e2"]],
     ["plain.example.net", ["e1"]],
     ["nowhere.example.net", []],
   ])("%s is served by %j", (zone, nodes) => {

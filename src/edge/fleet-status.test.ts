@@ -97,9 +97,9 @@ test("nodes are named in the fleet's order", () => {
   const challenge_active = { reason: "r", until: new Date(NOON).toISOString(), dry_run: true };
   const wire: Wire = { zones: [a({ dry_run: true, rung_dry_run: true, challenge_active })] };
   const active = { reason: "r", untilMs: NOON, isDryRun: true };
-  expect(statusOf({ e1: wire, e2: { zones: [a()] }, e3: wire })).toMatchObject({
+  expect(statusOf({ e1: wire, e2: { zones: [a({ rung_dry_run: true })] }, e3: wire })).toMatchObject({
     watchOnly: ["e1", "e3"],
-    rungWatchOnly: ["e1", "e3"],
+    rungWatchOnly: ["e1", "e2", "e3"],
     challengeActive: [
       { node: "e1", ...active },
       { node: "e3", ...active },

@@ -150,6 +150,13 @@ describe("a window's sources", () => {
     expect(claim?.sources).toEqual([{ source: address("2001:db8::1"), state: "challenged", requests: EDGE_COUNT_MAX }]);
   });
 
+  test("that are told again count also where there is no room for others", () => {
+    const full = Array.from({ length: EDGE_SOURCES_PER_WINDOW }, (_, i) => `192.0.2.${i}`);
+    const claim = sourcesOf([...full, "192.0.2.3"].map((source) => ({ source, state: "would-deny", requests: 1 })));
+    expect(claim?.sources[3]).toEqual({ source: address("192.0.2.3"), state: "would-deny", requests: 2 });
+    expect([claim?.sources.length, claim?.sourcesCut]).toEqual([EDGE_SOURCES_PER_WINDOW, 0]);
+  });
+
   test("that are no addresses are missing, which counts of would-be ones", () => {
     const texts = ["::ffff:192.0.2.1", "fe80::1%eth0", "192.0.2.01", "192.0.2.0/24", "", "nobody"];
     const claim = sourcesOf([
