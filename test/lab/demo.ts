@@ -39,7 +39,7 @@ async function showWorld(): Promise<void> {
     process.on(signal, () => void close().then(() => process.exit(0)));
   try {
     say.step("ready", `protecting ${NETWORK}, ${NETWORK6}; BGP session up`);
-    say.step("API", `http://127.0.0.1:${port}/api/v1/status`);
+    say.step("page", `http://127.0.0.1:${port}/ is the dashboard, and /api/v1/status the state as JSON`);
     do {
       for (const show of ACTS) await show(world, say);
       if (!values.once) say.step("pause", `${PAUSE_SECONDS} s to the next flood; Ctrl-C ends`);
