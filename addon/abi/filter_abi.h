@@ -8,10 +8,11 @@
 #pragma once
 
 #include <linux/types.h>
+#include <stddef.h>
 
 #include "inline_abi.h"
 
-#define FILTER_SCHEMA 2
+#define FILTER_SCHEMA 3
 
 /* Exactly one for each packet. */
 enum filter_verdict {
@@ -54,20 +55,43 @@ struct filter_bucket {
 };
 FLOODWALL_ABI_ASSERT(sizeof(struct filter_bucket) == 64);
 
-/* A source that may not reach a victim. */
+/* A source that may not reach a victim: all that a blocked IPv4 packet reads or writes. With many pairs a block costs
+ * what fetching cache lines costs, one after the other. So most rows are at home, where the hash says, two on a line,
+ * and are found at once; and any is found by the ways. */
 struct filter_pair {
+  /* The last words of both: of IPv4 the addresses. All of both is in filter_pair_keys, at the row's number. */
+  __u32 source;
+  __u32 victim;
+  /* On the boot-time clock, with FILTER_PAIR_IPV6; what lapsed is as if it were not there. 0: nobody uses the row. */
+  __u64 expires_at_ns;
+  /* What the owner counted: the CPU that met the pair first. A flow keeps to its CPU, and what only one CPU writes
+   * needs no locked instruction, of which a drop would pay for two. Other CPUs count in filter_pair_hits, at the row's
+   * number. Packets are above FILTER_OWNER_BITS bits of the owner's number plus 1. */
+  __u64 owned_packets;
+  __u64 owned_bytes;
+};
+FLOODWALL_ABI_ASSERT(sizeof(struct filter_pair) == 32);
+
+/* The lowest bit of the expiry, set of any pair but two IPv4 addresses. */
+#define FILTER_PAIR_IPV6 1ull
+
+/* 48 bits are left: at ten million packets a second, enough for 325 days. */
+#define FILTER_OWNER_BITS 16
+
+struct filter_pair_key {
   struct inline_address source;
   struct inline_address victim;
-  /* On the boot-time clock; what lapsed is as if it were not there. 0: nobody uses the row. */
-  __u64 expires_at_ns;
-  /* What `owner` counted. Other CPUs count in filter_pair_hits, at the row's number. */
-  struct filter_count owned;
-  /* The CPU that met the pair first, plus 1: a flow keeps to its CPU, and what only one CPU writes needs no locked
-   * instruction, of which a drop would pay for two. */
-  __u32 owner;
-  __u32 reserved;
 };
-FLOODWALL_ABI_ASSERT(sizeof(struct filter_pair) == 64);
+FLOODWALL_ABI_ASSERT(sizeof(struct filter_pair_key) == 32);
+
+/* A bit for each pair, where its hash says: with all pairs that there is room for, nine packets in ten that are not
+ * blocked find theirs clear, on a line that the cache holds, and need no look at rows and ways. */
+#define FILTER_PAIR_BITS 8u
+
+struct filter_bits {
+  __u64 words[8];
+};
+FLOODWALL_ABI_ASSERT(sizeof(struct filter_bits) == 64);
 
 struct filter_ports {
   __u16 from;
@@ -85,18 +109,11 @@ enum filter_asks {
 
 #define FILTER_PORT_RANGES 5
 
-/* A rule's match, its action and, on a cache line of its own, what its packets change. What it matches is what
- * ruleMatches() says; prefixes have the mapped form, and its length. */
+/* A rule: on the first cache line all that most packets are held against, on the last what they change. What it
+ * matches is what ruleMatches() says; prefixes have the mapped form, and its length. */
 struct filter_rule {
   /* As of a pair. */
   __u64 expires_at_ns;
-  /* What a byte costs, in 2^-16 ns; 0: discard. */
-  __u64 byte_cost;
-  struct inline_address destination;
-  struct inline_address source;
-  struct inline_address source_mask;
-  __u32 length_min;
-  __u32 length_max;
   __u8 asks;
   __u8 protocol;
   __u8 fragment;
@@ -104,14 +121,25 @@ struct filter_rule {
   __u8 flags_unset;
   __u8 source_ports;
   __u8 destination_ports;
-  __u8 destination_length;
-  __u8 is_source_ipv4;
-  __u8 reserved[7];
+  /* Whether what matches is dropped, all of it, or held to the rate that `byte_cost` says. */
+  __u8 is_limit;
+  __u32 length_min;
+  __u32 length_max;
   struct filter_ports ports[2 * FILTER_PORT_RANGES];
+  struct inline_address source;
+  struct inline_address source_mask;
+  struct inline_address destination;
+  /* What a byte costs, in 2^-16 ns. */
+  __u64 byte_cost;
+  __u8 is_source_ipv4;
+  __u8 destination_length;
+  __u8 reserved[6];
   /* When all that was let through is paid for, on the boot-time clock. */
   __u64 paid_until_ns;
   __u64 reserved2[7];
 };
+FLOODWALL_ABI_ASSERT(offsetof(struct filter_rule, source) == 64);
+FLOODWALL_ABI_ASSERT(offsetof(struct filter_rule, paid_until_ns) == 128);
 FLOODWALL_ABI_ASSERT(sizeof(struct filter_rule) == 192);
 
 /* How far ahead of its rate a limited rule may let packets through. */
@@ -119,9 +147,9 @@ FLOODWALL_ABI_ASSERT(sizeof(struct filter_rule) == 192);
 /* Times that a packet tries for its share of a limit among CPUs that all want theirs; then it is dropped. */
 #define FILTER_TRIES 16
 
-/* Several for each rule, chosen by CPU, so that few meet at one. */
+/* Each stripe has one for each rule: that of a CPU's number, so that none waits for another. */
 struct filter_hits {
-  struct filter_count all;
+  struct filter_count passed;
   struct filter_count dropped;
 };
 FLOODWALL_ABI_ASSERT(sizeof(struct filter_hits) == 32);
@@ -182,16 +210,17 @@ struct filter_head {
   __u32 rules_max;
   __u32 prefixes_max;
   __u32 pair_buckets;
+  __u32 pair_rows;
   __u32 rule_slots;
-  /* Hits of each rule, a power of two. */
+  /* Of hits, a power of two; and whether CPUs share them, because there are more CPUs. */
   __u32 stripes;
-  __u32 reserved;
+  __u32 are_stripes_shared;
   __u32 seed[FILTER_SEED_WORDS];
   /* In force: how many pairs there are, and of each kind of set the copy, and how many entries it has. */
   __u32 pairs;
   __u32 active[FILTER_SETS];
   __u32 entries[FILTER_SETS];
-  __u32 reserved2[9];
+  __u32 reserved2[8];
 };
 FLOODWALL_ABI_ASSERT(sizeof(struct filter_head) == 128);
 
@@ -203,6 +232,13 @@ struct filter_settings {
 
 static inline __attribute__((always_inline)) __u32 filter_tag(__u64 hash) {
   return (__u32)(hash >> 32) & FILTER_TAG_MASK;
+}
+
+/* Whether both addresses have the mapped form. */
+static inline __attribute__((always_inline)) int filter_is_ipv4_pair(const struct inline_address* source,
+                                                                     const struct inline_address* victim) {
+  const __u32 mapped = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 0xffff0000u : 0xffffu;
+  return (source->halves[0] | victim->halves[0]) == 0 && source->words[2] == mapped && victim->words[2] == mapped;
 }
 
 /* Of two addresses of one family, as flow_hash() does it: the NH hash, with less to do for IPv4. */
@@ -228,9 +264,14 @@ static inline __attribute__((always_inline)) __u64 filter_prefix_hash(const stru
   return hash ^ hash >> 29;
 }
 
-/* The way in which a row is put, and looked for first, if it was empty. */
-static inline __attribute__((always_inline)) __u32 filter_way_of(__u64 hash) {
-  return (((__u32)(hash >> 40) & 0xffff) * FILTER_BUCKET_WAYS) >> 16;
+/* The first of the two rows that are the home of a hash, among so many, an even number. */
+static inline __attribute__((always_inline)) __u32 filter_home_of(__u64 hash, __u32 rows) {
+  return (__u32)((hash >> 32) * (rows / 2) >> 32) * 2;
+}
+
+/* The number of its bit. */
+static inline __attribute__((always_inline)) __u32 filter_bit_of(__u64 hash, __u32 rows) {
+  return (__u32)((hash & 0xffffffff) * (rows * FILTER_PAIR_BITS) >> 32);
 }
 
 /* The two buckets of a hash among so many, a power of two. */

@@ -109,9 +109,9 @@ Napi::Value FilterHandle::readPairs(const Napi::CallbackInfo& info) {
   std::size_t count = 0;
   const auto next = guarded(env, [&] {
     return core.readPairs(info[0].As<Napi::Number>().Uint32Value(), most,
-                          [&](const filter_pair& pair, const filter_count& hits) {
+                          [&](const PairKey& pair, std::uint64_t expiresAtNs, const filter_count& hits) {
                             std::memcpy(addresses.data() + count * kPairBytes, &pair, kPairBytes);
-                            counts[count * 3] = wallMsFromBootNs(pair.expires_at_ns);
+                            counts[count * 3] = wallMsFromBootNs(expiresAtNs);
                             counts[count * 3 + 1] = static_cast<double>(hits.packets);
                             counts[count * 3 + 2] = static_cast<double>(hits.bytes);
                             count++;

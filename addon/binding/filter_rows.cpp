@@ -85,6 +85,7 @@ WantedRule ruleOf(const Napi::Env& env, std::string id, std::span<const std::uin
   filter_rule& rule = wanted.rule;
   rule.expires_at_ns = bootNsFromWallMs(read<double>(row, 0));
   rule.byte_cost = costOf(env, read<double>(row, 8));
+  rule.is_limit = rule.byte_cost != 0 ? 1 : 0;
   rule.asks = row[50] & (FILTER_ASKS_PROTOCOL | FILTER_ASKS_FRAGMENT | FILTER_ASKS_FLAGS | FILTER_ASKS_LENGTH);
   rule.protocol = row[51];
   rule.fragment = row[52];

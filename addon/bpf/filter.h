@@ -17,7 +17,8 @@ static __always_inline __u64 coarse_boot_ns(struct filter_stats* stats) {
 
 static __always_inline int in_ranges(const struct filter_rule* rule, __u32 first, __u32 count, __u16 port) {
   for (__u32 i = 0; i < FILTER_PORT_RANGES; i++) {
-    if (i < count && rule->ports[first + i].from <= port && port <= rule->ports[first + i].to) return 1;
+    if (i >= count) break;
+    if (rule->ports[first + i].from <= port && port <= rule->ports[first + i].to) return 1;
   }
   return 0;
 }
@@ -53,7 +54,8 @@ __noinline int rule_matches(struct filter_rule* rule, struct packet* packet) {
 
 /* Whether the packet is within the limit; then it is paid for. One account for all CPUs: what was let through is never
  * more than the rate and one burst, and one packet of each CPU. */
-static __always_inline int is_within_limit(struct filter_rule* rule, __u32 wire, __u64 now) {
+static __always_inline int is_within_limit(struct filter_rule* rule, __u32 wire) {
+  const __u64 now = bpf_ktime_get_boot_ns();
   const __u64 cost = rule->byte_cost * wire >> 16;
   for (int i = 0; i < FILTER_TRIES; i++) {
     __u64 paid = *(volatile __u64*)&rule->paid_until_ns;
@@ -64,22 +66,28 @@ static __always_inline int is_within_limit(struct filter_rule* rule, __u32 wire,
   return 0;
 }
 
+/* A stripe that only this CPU counts in needs no locked instructions, which cost as much as all else that a rule
+ * takes. */
 static __always_inline void count_hit(const struct filter_head* head, __u32 number, __u32 wire, int is_dropped) {
-  __u32 stripe = number * head->stripes + (bpf_get_smp_processor_id() & (head->stripes - 1));
-  struct filter_hits* hits = bpf_map_lookup_elem(&filter_hits, &stripe);
+  __u32 stripe = bpf_get_smp_processor_id() & (head->stripes - 1);
+  __u32 index = stripe * head->rule_slots + number;
+  struct filter_hits* hits = bpf_map_lookup_elem(&filter_hits, &index);
   if (!hits) return;
-  __sync_fetch_and_add(&hits->all.packets, 1);
-  __sync_fetch_and_add(&hits->all.bytes, wire);
-  if (!is_dropped) return;
-  __sync_fetch_and_add(&hits->dropped.packets, 1);
-  __sync_fetch_and_add(&hits->dropped.bytes, wire);
+  struct filter_count* count = is_dropped ? &hits->dropped : &hits->passed;
+  if (head->are_stripes_shared) {
+    __sync_fetch_and_add(&count->packets, 1);
+    __sync_fetch_and_add(&count->bytes, wire);
+  } else {
+    count->packets++;
+    count->bytes += wire;
+  }
 }
 
 /* The verdict of the rules from `index` on that share a prefix, or of `count` rules; FILTER_VERDICTS: none matches.
  * Not static for the reason of parse_packet. */
-__noinline __u32 apply_rules(struct packet* packet, __u32 index, __u32 count, __u32 wire) {
+__noinline __u32 apply_rules(struct packet* packet, struct filter_stats* stats, __u32 index, __u32 count, __u32 wire) {
   struct filter_head* head = filter_head_of();
-  if (!packet || !head) return FILTER_VERDICTS;
+  if (!packet || !stats || !head) return FILTER_VERDICTS;
   for (__u32 i = 0; i < FILTER_PREFIX_ENTRIES; i++, index++) {
     if (count && i >= count) break;
     __u32 at = index;
@@ -87,14 +95,10 @@ __noinline __u32 apply_rules(struct packet* packet, __u32 index, __u32 count, __
     if (!entry) break;
     __u32 number = entry->rule;
     struct filter_rule* rule = bpf_map_lookup_elem(&filter_rules, &number);
-    if (rule && rule_matches(rule, packet)) {
-      __u64 now = bpf_ktime_get_boot_ns();
-      if (rule->expires_at_ns > now) {
-        int is_discard = rule->byte_cost == 0;
-        int is_dropped = is_discard || !is_within_limit(rule, wire, now);
-        count_hit(head, number, wire, is_dropped);
-        return is_discard ? FILTER_DROP_RULE : is_dropped ? FILTER_DROP_RATE_LIMIT : FILTER_PASS_RATE_LIMIT;
-      }
+    if (rule && rule_matches(rule, packet) && rule->expires_at_ns > coarse_boot_ns(stats)) {
+      int is_dropped = !rule->is_limit || !is_within_limit(rule, wire);
+      count_hit(head, number, wire, is_dropped);
+      return !rule->is_limit ? FILTER_DROP_RULE : is_dropped ? FILTER_DROP_RATE_LIMIT : FILTER_PASS_RATE_LIMIT;
     }
     if (!count && !entry->has_more) break;
   }
@@ -103,9 +107,9 @@ __noinline __u32 apply_rules(struct packet* packet, __u32 index, __u32 count, __
 
 /* The longest destination that has a matching rule decides; rules for any destination come last. Not static for the
  * reason of parse_packet. */
-__noinline __u32 judge_by_rules(struct packet* packet, __u32 set_index, __u32 wire) {
+__noinline __u32 judge_by_rules(struct packet* packet, struct filter_stats* stats, __u32 set_index, __u32 wire) {
   struct filter_set* set = bpf_map_lookup_elem(&filter_sets, &set_index);
-  if (!packet || !set) return FILTER_VERDICTS;
+  if (!packet || !stats || !set) return FILTER_VERDICTS;
   if (may_be_in(set, &packet->destination)) {
     int of_ipv4 = is_ipv4(&packet->destination);
     __u32 lengths = of_ipv4 ? set->lengths_ipv4 : set->lengths_ipv6;
@@ -113,21 +117,25 @@ __noinline __u32 judge_by_rules(struct packet* packet, __u32 set_index, __u32 wi
       if (i >= lengths) break;
       __u32 entry = find_entry(&packet->destination, set_index, length_at(set, of_ipv4, i));
       if (!entry) continue;
-      __u32 verdict = apply_rules(packet, entry - 1, 0, wire);
+      __u32 verdict = apply_rules(packet, stats, entry - 1, 0, wire);
       if (verdict != FILTER_VERDICTS) return verdict;
     }
   }
-  return set->any_entries ? apply_rules(packet, set->first_entry, set->any_entries, wire) : FILTER_VERDICTS;
+  if (!set->any_entries) return FILTER_VERDICTS;
+  return apply_rules(packet, stats, set->first_entry, set->any_entries, wire);
 }
 
 static __always_inline void count_pair(struct found_pair found, __u32 wire) {
   struct filter_pair* pair = found.pair;
-  const __u32 self = bpf_get_smp_processor_id() + 1;
-  __u32 owner = pair->owner;
-  if (owner == 0) owner = __sync_val_compare_and_swap(&pair->owner, 0, self);
-  if (owner == self || owner == 0) {
-    pair->owned.packets++;
-    pair->owned.bytes += wire;
+  const __u64 self = bpf_get_smp_processor_id() + 1;
+  __u64 owned = pair->owned_packets;
+  if (owned == 0) {
+    owned = __sync_val_compare_and_swap(&pair->owned_packets, 0, self);
+    if (owned == 0) owned = self;
+  }
+  if ((owned & ((1 << FILTER_OWNER_BITS) - 1)) == self) {
+    pair->owned_packets = owned + (1 << FILTER_OWNER_BITS);
+    pair->owned_bytes += wire;
     return;
   }
   struct filter_count* hits = bpf_map_lookup_elem(&filter_pair_hits, &found.number);
@@ -158,7 +166,7 @@ static __always_inline __u32 judge_packet(const struct filter_head* head, struct
   }
   if (head->pairs && is_blocked(head, stats, packet, wire)) return FILTER_DROP_SOURCE;
   if (!head->entries[FILTER_RULES]) return FILTER_PASS_DEFAULT;
-  __u32 verdict = judge_by_rules(packet, set_index_of(head, FILTER_RULES), wire);
+  __u32 verdict = judge_by_rules(packet, stats, set_index_of(head, FILTER_RULES), wire);
   return verdict == FILTER_VERDICTS ? FILTER_PASS_DEFAULT : verdict;
 }
 

@@ -21,8 +21,10 @@
     __type(value, struct of);          \
   }
 FILTER_MAP(filter_head) filter_head SEC(".maps");
+FILTER_MAP(filter_bits) filter_pair_bits SEC(".maps");
 FILTER_MAP(filter_bucket) filter_buckets SEC(".maps");
 FILTER_MAP(filter_pair) filter_pairs SEC(".maps");
+FILTER_MAP(filter_pair_key) filter_pair_keys SEC(".maps");
 FILTER_MAP(filter_count) filter_pair_hits SEC(".maps");
 FILTER_MAP(filter_rule) filter_rules SEC(".maps");
 FILTER_MAP(filter_hits) filter_hits SEC(".maps");
@@ -52,37 +54,66 @@ struct found_pair {
   __u32 number;
 };
 
-/* Whether the way leads to the packet's pair. */
-static __always_inline int leads_to_pair(__u32 way, __u32 tag, const struct packet* packet, struct found_pair* found) {
-  if (way == 0 || (way & FILTER_TAG_MASK) != tag) return 0;
-  __u32 row = (way & ~FILTER_TAG_MASK) - 1;
+/* No processor can guess which ways of a bucket are empty, but any that the tags of most differ: that is asked first,
+ * and the compiler is kept from turning it round. */
+static __always_inline int has_tag(__u32 way, __u32 tag) {
+  if ((way & FILTER_TAG_MASK) != tag) return 0;
+  asm volatile("" : "+r"(way));
+  return way != 0;
+}
+
+static __always_inline int has_key(__u32 row, const struct packet* packet) {
+  struct filter_pair_key* key = bpf_map_lookup_elem(&filter_pair_keys, &row);
+  return key && same_address(&key->source, &packet->source) && same_address(&key->victim, &packet->destination);
+}
+
+/* Whether the row is the packet's pair. */
+static __always_inline int is_pair_at(__u32 row, const struct packet* packet, struct found_pair* found) {
   struct filter_pair* pair = bpf_map_lookup_elem(&filter_pairs, &row);
-  if (!pair || !same_address(&pair->source, &packet->source)) return 0;
-  if (!same_address(&pair->victim, &packet->destination)) return 0;
+  if (!pair || pair->source != packet->source.words[3] || pair->victim != packet->destination.words[3]) return 0;
+  __u64 is_ipv6 = filter_is_ipv4_pair(&packet->source, &packet->destination) ? 0 : FILTER_PAIR_IPV6;
+  if (pair->expires_at_ns == 0 || (pair->expires_at_ns & FILTER_PAIR_IPV6) != is_ipv6) return 0;
+  if (is_ipv6 && !has_key(row, packet)) return 0;
   *found = (struct found_pair){.pair = pair, .number = row};
   return 1;
+}
+
+/* Of the two rows of a home, the one that may be the packet's, without a branch: nobody can guess which. */
+static __always_inline __u32 row_at_home(__u32 home, const struct packet* packet) {
+  struct filter_pair* first = bpf_map_lookup_elem(&filter_pairs, &home);
+  if (!first) return home;
+  __u64 differs =
+      ((__u64)(first->source ^ packet->source.words[3])) << 32 | (first->victim ^ packet->destination.words[3]);
+  return home + (__u32)((differs | -differs) >> 63);
 }
 
 static __always_inline int is_pair_in(const struct filter_bucket* ways, __u32 tag, const struct packet* packet,
                                       struct found_pair* found) {
   for (int i = 0; i < FILTER_BUCKET_WAYS; i++) {
-    if (leads_to_pair(ways->ways[i], tag, packet, found)) return 1;
+    __u32 way = ways->ways[i];
+    if (has_tag(way, tag) && is_pair_at((way & ~FILTER_TAG_MASK) - 1, packet, found)) return 1;
   }
   return 0;
 }
 
-/* The row of the packet's source and destination; no pair: there is none. Most are in the way that their hash tells,
- * which spares the processor from guessing where a search ends. */
+static __always_inline int may_be_pair(const struct filter_head* head, __u64 hash) {
+  __u32 bit = filter_bit_of(hash, head->pair_rows);
+  __u32 line = bit >> 9;
+  struct filter_bits* bits = bpf_map_lookup_elem(&filter_pair_bits, &line);
+  return bits && bits->words[bit >> 6 & 7] >> (bit & 63) & 1;
+}
+
+/* The row of the packet's source and destination; no pair: there is none. */
 static __always_inline struct found_pair find_pair(const struct filter_head* head, const struct packet* packet) {
   struct found_pair found = {};
   __u64 hash = filter_pair_hash(&packet->source, &packet->destination, head->seed);
+  if (!may_be_pair(head, hash)) return found;
+  __u32 home = filter_home_of(hash, head->pair_rows);
+  if (is_pair_at(row_at_home(home, packet), packet, &found)) return found;
   __u32 tag = filter_tag(hash);
   __u32 bucket = filter_bucket_of(hash, head->pair_buckets);
   struct filter_bucket* ways = bpf_map_lookup_elem(&filter_buckets, &bucket);
-  __u32 likely = filter_way_of(hash);
-  if (!ways || likely >= FILTER_BUCKET_WAYS) return found;
-  if (leads_to_pair(ways->ways[likely], tag, packet, &found)) return found;
-  if (is_pair_in(ways, tag, packet, &found) || !ways->elsewhere) return found;
+  if (!ways || is_pair_in(ways, tag, packet, &found) || !ways->elsewhere) return found;
   bucket = filter_second_bucket_of(hash, head->pair_buckets);
   ways = bpf_map_lookup_elem(&filter_buckets, &bucket);
   if (ways) is_pair_in(ways, tag, packet, &found);
@@ -125,7 +156,7 @@ static __always_inline __u32 entry_in(const struct filter_set* set, __u32 bucket
   *elsewhere = ways->elsewhere;
   for (int i = 0; i < FILTER_BUCKET_WAYS; i++) {
     __u32 way = ways->ways[i];
-    if (way == 0 || (way & FILTER_TAG_MASK) != tag) continue;
+    if (!has_tag(way, tag)) continue;
     __u32 index = set->first_entry + (way & ~FILTER_TAG_MASK) - 1;
     struct filter_entry* entry = bpf_map_lookup_elem(&filter_entries, &index);
     if (entry && entry->length == length && same_address(&entry->address, prefix)) return index + 1;

@@ -15,8 +15,8 @@ class BucketTable {
   /// A power of two of buckets.
   explicit BucketTable(std::span<filter_bucket> buckets) : buckets_(buckets) {}
 
-  /// At most, of 15: then hardly a row finds its bucket full, and none both of them.
-  static constexpr std::uint32_t kRowsPerBucket = 8;
+  /// At most, of 15: then hardly a row finds its bucket full, and next to none both of them.
+  static constexpr std::uint32_t kRowsPerBucket = 7;
 
   /// The row of this hash for which `is` holds.
   template <typename Is>
@@ -34,7 +34,7 @@ class BucketTable {
   /// False when both its buckets are full. The row must be whole: the kernel sees it from now on.
   [[nodiscard]] bool insert(std::uint64_t hash, std::uint32_t row) {
     const std::uint32_t way = filter_tag(hash) | (row + 1);
-    if (replace(buckets_[first(hash)].ways[filter_way_of(hash)], 0, way) || put(first(hash), 0, way)) return true;
+    if (put(first(hash), 0, way)) return true;
     if (!put(second(hash), 0, way)) return false;
     addElsewhere(hash, 1);
     return true;

@@ -19,13 +19,15 @@
 namespace floodwall {
 namespace {
 
-/// Rows beyond the bound: one that was given up is not the next to be used again.
+/// Rows beyond the bound, since one that was given up is not used again at once.
 constexpr std::uint32_t kSpareRows = 1024;
-constexpr std::uint32_t kStripesMax = 16;
+constexpr std::uint32_t kBitsPerLine = 8 * sizeof(filter_bits);
+constexpr std::uint32_t kStripesMax = 64;
 
 constexpr std::array<std::size_t, FilterMaps::kMaps> kRowBytes = {
-    sizeof(filter_head), sizeof(filter_bucket), sizeof(filter_pair),   sizeof(filter_count), sizeof(filter_rule),
-    sizeof(filter_hits), sizeof(filter_set),    sizeof(filter_bucket), sizeof(filter_entry), sizeof(FilterName)};
+    sizeof(filter_head),   sizeof(filter_bucket), sizeof(filter_pair), sizeof(filter_pair_key),
+    sizeof(filter_count),  sizeof(filter_rule),   sizeof(filter_hits), sizeof(filter_set),
+    sizeof(filter_bucket), sizeof(filter_entry),  sizeof(filter_bits), sizeof(FilterName)};
 
 FilterError failed(const std::string& what, int error) {
   return FilterError("cannot " + what + ": " + strerror(error));
@@ -35,6 +37,9 @@ std::uint32_t cpus() { return static_cast<std::uint32_t>(std::max(1, libbpf_num_
 
 std::uint32_t bucketsFor(std::uint32_t rows) { return std::bit_ceil(rows / BucketTable::kRowsPerBucket + 1); }
 
+/// Half as many again: then five of six are at home even when there is no room for one more.
+std::uint32_t pairRowsFor(std::uint32_t pairs) { return (pairs + pairs / 2 + kSpareRows) / 2 * 2; }
+
 filter_head headOf(const FilterShape& shape) {
   filter_head head{};
   head.schema = FILTER_SCHEMA;
@@ -42,9 +47,11 @@ filter_head headOf(const FilterShape& shape) {
   head.rules_max = shape.rulesMax;
   head.prefixes_max = shape.prefixesMax;
   head.pair_buckets = bucketsFor(shape.pairsMax);
+  head.pair_rows = pairRowsFor(shape.pairsMax);
   // Room for all new rules beside all old ones.
   head.rule_slots = 2 * shape.rulesMax;
   head.stripes = std::min(std::bit_ceil(cpus()), kStripesMax);
+  head.are_stripes_shared = cpus() > head.stripes ? 1 : 0;
   std::random_device random;
   for (__u32& word : head.seed) word = random();
   return head;
@@ -69,13 +76,15 @@ std::array<std::uint32_t, FilterMaps::kMaps> rowsOf(const FilterShape& shape, co
   const std::uint32_t lastRoom = shape.rulesMax;
   return {1,
           head.pair_buckets,
-          shape.pairsMax + kSpareRows,
-          shape.pairsMax + kSpareRows,
+          head.pair_rows,
+          head.pair_rows,
+          head.pair_rows,
           head.rule_slots,
           head.rule_slots * head.stripes,
           static_cast<std::uint32_t>(sets.size()),
           sets.back().first_bucket + sets.back().buckets,
           sets.back().first_entry + lastRoom,
+          head.pair_rows * FILTER_PAIR_BITS / kBitsPerLine + 1,
           head.rule_slots};
 }
 
@@ -150,7 +159,8 @@ std::optional<FilterMaps> FilterMaps::open(const std::string& directory, bool is
   if (head.schema != FILTER_SCHEMA) return std::nullopt;
   const FilterShape shape = found.shape();
   const filter_head wanted = headOf(shape);
-  if (head.stripes != wanted.stripes || head.pair_buckets != wanted.pair_buckets) return std::nullopt;
+  if (head.stripes != wanted.stripes || head.are_stripes_shared != wanted.are_stripes_shared) return std::nullopt;
+  if (head.pair_buckets != wanted.pair_buckets) return std::nullopt;
   const auto rows = rowsOf(shape, wanted, setsOf(shape));
   for (std::size_t i = 0; i < kMaps; i++) {
     if (infoOf(found.fd(i)).max_entries != rows.at(i)) return std::nullopt;

@@ -89,8 +89,7 @@ void KernelFilter::removePairs(std::span<const PairKey> keys) {
   pairs_.remove(keys);
 }
 
-std::int64_t KernelFilter::readPairs(std::uint32_t cursor, std::size_t most,
-                                     const std::function<void(const filter_pair&, const filter_count&)>& see) const {
+std::int64_t KernelFilter::readPairs(std::uint32_t cursor, std::size_t most, const PairTable::See& see) const {
   const std::lock_guard lock(tablesMutex_);
   return pairs_.read(cursor, most, bootNs(), see);
 }

@@ -61,8 +61,7 @@ class KernelFilter {
   /// Of the tables; see there.
   void putPairs(std::span<const PairKey> keys, std::span<const std::uint64_t> expiresAtNs);
   void removePairs(std::span<const PairKey> keys);
-  [[nodiscard]] std::int64_t readPairs(std::uint32_t cursor, std::size_t most,
-                                       const std::function<void(const filter_pair&, const filter_count&)>& see) const;
+  [[nodiscard]] std::int64_t readPairs(std::uint32_t cursor, std::size_t most, const PairTable::See& see) const;
   void setRules(std::span<const WantedRule> rules);
   [[nodiscard]] std::vector<RuleHits> readRules() const;
   void setList(filter_set_kind list, std::vector<SetPrefix> prefixes);

@@ -1,6 +1,8 @@
 #include "pair_table.h"
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 namespace floodwall {
 namespace {
@@ -9,12 +11,16 @@ bool isSame(const inline_address& one, const inline_address& other) {
   return one.halves[0] == other.halves[0] && one.halves[1] == other.halves[1];
 }
 
-PairKey keyOf(const filter_pair& pair) { return {.source = pair.source, .victim = pair.victim}; }
-
 }  // namespace
 
 PairTable::PairTable(const FilterMaps& maps)
-    : head_(maps.head()), buckets_(maps.pairBuckets()), rows_(maps.pairs()), hits_(maps.pairHits()), table_(buckets_) {
+    : head_(maps.head()),
+      buckets_(maps.pairBuckets()),
+      rows_(maps.pairs()),
+      keys_(maps.pairKeys()),
+      hits_(maps.pairHits()),
+      table_(buckets_),
+      bits_(maps.pairBits(), head_.pair_rows) {
   repair();
 }
 
@@ -24,7 +30,7 @@ std::uint64_t PairTable::hashOf(const PairKey& key) const {
 
 std::optional<std::uint32_t> PairTable::find(const PairKey& key) const {
   return table_.find(hashOf(key), [&](std::uint32_t row) {
-    return row < rows_.size() && isSame(rows_[row].source, key.source) && isSame(rows_[row].victim, key.victim);
+    return row < rows_.size() && isSame(keys_[row].source, key.source) && isSame(keys_[row].victim, key.victim);
   });
 }
 
@@ -37,12 +43,13 @@ void PairTable::repair() {
       if (way == 0) continue;
       const std::uint32_t row = (way & ~FILTER_TAG_MASK) - 1;
       const bool isKnown = row < rows_.size() && !isUsed[row] && rows_[row].expires_at_ns != 0;
-      const std::uint64_t hash = isKnown ? hashOf(keyOf(rows_[row])) : 0;
+      const std::uint64_t hash = isKnown ? hashOf(keys_[row]) : 0;
       if (!isKnown || !table_.isPlace(hash, bucket)) {
         way = 0;
         continue;
       }
       isUsed[row] = true;
+      bits_.add(hash);
       if (table_.first(hash) != bucket) elsewhere[table_.first(hash)]++;
     }
   }
@@ -56,9 +63,11 @@ void PairTable::repair() {
       used++;
     } else {
       rows_[row].expires_at_ns = 0;
-      free_.push_back(row);
     }
   }
+  bits_.clearOthers();
+  isFree_ = std::move(isUsed);
+  isFree_.flip();
   setSize(used);
 }
 
@@ -87,21 +96,33 @@ void PairTable::put(std::span<const PairKey> keys, std::span<const std::uint64_t
     rows.push_back(*row);
   }
   for (std::size_t i = 0; i < rows.size(); i++) {
-    __atomic_store_n(&rows_[rows[i]].expires_at_ns, expiresAtNs[i], __ATOMIC_RELAXED);
+    setExpiry(rows[i], expiresAtNs[i]);
   }
 }
 
+/// There is one: rows are more than the bound of pairs and kLeftAlone together.
+std::uint32_t PairTable::freeRow(std::uint64_t hash) {
+  const std::uint32_t home = filter_home_of(hash, head_.pair_rows);
+  if (isFree_[home]) return home;
+  if (isFree_[home + 1]) return home + 1;
+  while (!isFree_[nextRow_]) nextRow_ = nextRow_ + 1 < isFree_.size() ? nextRow_ + 1 : 0;
+  return nextRow_;
+}
+
 std::optional<std::uint32_t> PairTable::add(const PairKey& key, std::uint64_t expiresAtNs) {
-  if (free_.empty()) return std::nullopt;
-  const std::uint32_t row = free_.front();
-  rows_[row] = {
-      .source = key.source, .victim = key.victim, .expires_at_ns = expiresAtNs, .owned = {}, .owner = 0, .reserved = 0};
+  const std::uint64_t hash = hashOf(key);
+  const std::uint32_t row = freeRow(hash);
+  keys_[row] = key;
+  rows_[row] = {.source = key.source.words[3],
+                .victim = key.victim.words[3],
+                .expires_at_ns = 0,
+                .owned_packets = 0,
+                .owned_bytes = 0};
   hits_[row] = {};
-  if (!table_.insert(hashOf(key), row)) {
-    rows_[row].expires_at_ns = 0;
-    return std::nullopt;
-  }
-  free_.pop_front();
+  if (!table_.insert(hash, row)) return std::nullopt;
+  isFree_[row] = false;
+  bits_.add(hash);
+  setExpiry(row, expiresAtNs);
   setSize(size_ + 1);
   return row;
 }
@@ -113,9 +134,15 @@ void PairTable::remove(std::span<const PairKey> keys) {
 }
 
 void PairTable::removeRow(std::uint32_t row) {
-  table_.erase(hashOf(keyOf(rows_[row])), row);
+  const std::uint64_t hash = hashOf(keys_[row]);
+  table_.erase(hash, row);
   __atomic_store_n(&rows_[row].expires_at_ns, std::uint64_t{0}, __ATOMIC_RELAXED);
-  free_.push_back(row);
+  bits_.remove(hash);
+  leftAlone_.push_back(row);
+  if (leftAlone_.size() > kLeftAlone) {
+    isFree_[leftAlone_.front()] = true;
+    leftAlone_.pop_front();
+  }
   setSize(size_ - 1);
 }
 
@@ -124,6 +151,14 @@ void PairTable::sweep(std::uint64_t nowNs) {
   for (std::uint32_t row = 0; row < rows_.size(); row++) {
     if (rows_[row].expires_at_ns != 0 && rows_[row].expires_at_ns <= nowNs) removeRow(row);
   }
+}
+
+/// The kernel sees the row from now on, which is whole.
+void PairTable::setExpiry(std::uint32_t row, std::uint64_t expiresAtNs) {
+  const bool isIpv4 = filter_is_ipv4_pair(&keys_[row].source, &keys_[row].victim);
+  // Not 0, which would give the row up.
+  const std::uint64_t expiry = std::max(expiresAtNs, std::uint64_t{2}) & ~FILTER_PAIR_IPV6;
+  __atomic_store_n(&rows_[row].expires_at_ns, expiry | (isIpv4 ? 0 : FILTER_PAIR_IPV6), __ATOMIC_RELEASE);
 }
 
 void PairTable::setSize(std::uint32_t size) {

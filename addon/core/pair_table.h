@@ -4,22 +4,24 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "bucket_table.h"
 #include "filter_maps.h"
+#include "pair_bits.h"
 
 namespace floodwall {
 
-struct PairKey {
-  inline_address source;
-  inline_address victim;
-};
+using PairKey = filter_pair_key;
 
 class PairTable {
  public:
+  /// What read() calls with a pair, when it lapses, and its hits.
+  using See = std::function<void(const PairKey&, std::uint64_t, const filter_count&)>;
+
   /// Takes the pairs up that the maps hold, and puts right what a crash left half done.
   explicit PairTable(const FilterMaps& maps);
 
@@ -30,30 +32,35 @@ class PairTable {
   /// Removes what lapsed.
   void sweep(std::uint64_t nowNs);
 
-  /// Calls see(row, hits) for the pairs of rows from `cursor` on that have not lapsed, until `most` were seen; returns
-  /// where to go on, or -1.
-  template <typename See>
-  [[nodiscard]] std::int64_t read(std::uint32_t cursor, std::size_t most, std::uint64_t nowNs, See&& see) const {
+  /// Calls see(key, expiresAtNs, hits) for the pairs of rows from `cursor` on that have not lapsed, until `most` were
+  /// seen; returns where to go on, or -1.
+  [[nodiscard]] std::int64_t read(std::uint32_t cursor, std::size_t most, std::uint64_t nowNs, const See& see) const {
     for (std::uint32_t row = cursor; row < rows_.size(); row++) {
       if (rows_[row].expires_at_ns <= nowNs) continue;
       if (most-- == 0) return row;
-      see(rows_[row], hitsOf(row));
+      see(keys_[row], std::uint64_t{rows_[row].expires_at_ns}, hitsOf(row));
     }
     return -1;
   }
   [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
 
  private:
+  static constexpr std::size_t kLeftAlone = 1000;
+
   /// Of all CPUs.
   [[nodiscard]] filter_count hitsOf(std::uint32_t row) const {
-    const filter_count& owned = rows_[row].owned;
+    const filter_pair& pair = rows_[row];
     const filter_count& others = hits_[row];
-    return {.packets = owned.packets + others.packets, .bytes = owned.bytes + others.bytes};
+    return {.packets = (pair.owned_packets >> FILTER_OWNER_BITS) + others.packets,
+            .bytes = pair.owned_bytes + others.bytes};
   }
   [[nodiscard]] std::uint64_t hashOf(const PairKey& key) const;
   [[nodiscard]] std::optional<std::uint32_t> find(const PairKey& key) const;
+  /// One that is free, at home if there is one.
+  std::uint32_t freeRow(std::uint64_t hash);
   /// Its row; absent when there is no place.
   std::optional<std::uint32_t> add(const PairKey& key, std::uint64_t expiresAtNs);
+  void setExpiry(std::uint32_t row, std::uint64_t expiresAtNs);
   void removeRow(std::uint32_t row);
   void setSize(std::uint32_t size);
   void repair();
@@ -61,10 +68,15 @@ class PairTable {
   filter_head& head_;
   std::span<filter_bucket> buckets_;
   std::span<filter_pair> rows_;
+  std::span<filter_pair_key> keys_;
   std::span<filter_count> hits_;
   BucketTable table_;
-  /// Rows that nobody uses, the longest unused first.
-  std::deque<std::uint32_t> free_;
+  PairBits bits_;
+  std::vector<bool> isFree_;
+  /// Rows that were given up, the first first, and are left alone until kLeftAlone others were.
+  std::deque<std::uint32_t> leftAlone_;
+  /// Where a row away from home is looked for next.
+  std::uint32_t nextRow_ = 0;
   std::uint32_t size_ = 0;
 };
 

@@ -10,7 +10,7 @@ namespace {
 
 /// Match and action, without what changes while a rule stays.
 bool isSame(const filter_rule& one, const filter_rule& other) {
-  constexpr std::size_t kFrom = offsetof(filter_rule, byte_cost), kTo = offsetof(filter_rule, paid_until_ns);
+  constexpr std::size_t kFrom = offsetof(filter_rule, asks), kTo = offsetof(filter_rule, paid_until_ns);
   const auto* a = reinterpret_cast<const std::byte*>(&one);
   const auto* b = reinterpret_cast<const std::byte*>(&other);
   return std::memcmp(a + kFrom, b + kFrom, kTo - kFrom) == 0;
@@ -83,9 +83,7 @@ void RuleTable::set(std::span<const WantedRule> wanted) {
 
 void RuleTable::write(std::uint32_t slot, const WantedRule& wanted) {
   maps_.rules()[slot] = wanted.rule;
-  const std::uint32_t stripes = maps_.head().stripes;
-  const auto hits = maps_.hits().subspan(std::size_t{slot} * stripes, stripes);
-  std::fill(hits.begin(), hits.end(), filter_hits{});
+  for (std::uint32_t stripe = 0; stripe < maps_.head().stripes; stripe++) hitsIn(stripe, slot) = {};
   FilterName& name = maps_.names()[slot];
   name = {};
   std::copy(wanted.id.begin(), wanted.id.end(), name.text.begin());
@@ -128,10 +126,10 @@ std::uint32_t RuleTable::count(std::uint64_t nowNs) const {
 
 RuleHits RuleTable::hitsOf(std::uint32_t slot, const std::string& id) const {
   RuleHits sum{.id = id, .expiresAtNs = maps_.rules()[slot].expires_at_ns};
-  const std::uint32_t stripes = maps_.head().stripes;
-  for (const filter_hits& hits : maps_.hits().subspan(std::size_t{slot} * stripes, stripes)) {
-    sum.all.packets += hits.all.packets;
-    sum.all.bytes += hits.all.bytes;
+  for (std::uint32_t stripe = 0; stripe < maps_.head().stripes; stripe++) {
+    const filter_hits& hits = hitsIn(stripe, slot);
+    sum.all.packets += hits.passed.packets + hits.dropped.packets;
+    sum.all.bytes += hits.passed.bytes + hits.dropped.bytes;
     sum.dropped.packets += hits.dropped.packets;
     sum.dropped.bytes += hits.dropped.bytes;
   }

@@ -51,6 +51,9 @@ class RuleTable {
   void requireGood(std::span<const WantedRule> wanted) const;
   void write(std::uint32_t slot, const WantedRule& wanted);
   void release(std::uint32_t slot);
+  [[nodiscard]] filter_hits& hitsIn(std::uint32_t stripe, std::uint32_t slot) const {
+    return maps_.hits()[std::size_t{stripe} * maps_.head().rule_slots + slot];
+  }
   [[nodiscard]] RuleHits hitsOf(std::uint32_t slot, const std::string& id) const;
 
   const FilterMaps& maps_;

@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <bit>
 #include <map>
 #include <set>
 #include <vector>
@@ -18,6 +20,19 @@ std::uint32_t elsewhereIn(std::span<const filter_bucket> buckets) {
   return sum;
 }
 
+std::uint32_t bitsIn(std::span<const filter_bits> lines) {
+  std::uint32_t sum = 0;
+  for (const filter_bits& line : lines) {
+    for (const __u64 word : line.words) sum += static_cast<std::uint32_t>(std::popcount(word));
+  }
+  return sum;
+}
+
+std::uint32_t unusedRow(std::span<const filter_pair> rows, std::uint32_t from) {
+  while (rows[from].expires_at_ns != 0) from++;
+  return from;
+}
+
 PairKey numbered(std::uint32_t number) { return pairOf(ipv4(kForeign + number), ipv4(kProtected + number % 7)); }
 
 std::uint32_t countRead(const PairTable& pairs) {
@@ -26,7 +41,7 @@ std::uint32_t countRead(const PairTable& pairs) {
   // In small pieces, so that the cursor is used.
   while (cursor >= 0) {
     cursor = pairs.read(static_cast<std::uint32_t>(cursor), 10, bootNs(),
-                        [&](const filter_pair&, const filter_count&) { count++; });
+                        [&](const PairKey&, std::uint64_t, const filter_count&) { count++; });
   }
   return count;
 }
@@ -76,20 +91,25 @@ TEST_CASE("pair table: takes up what another process left, and puts right what a
   CHECK(PairTable(box.maps).size() == 1000);
   // A row that no way leads to; a way to a row that nobody uses; a wrong count of what is elsewhere.
   const auto rows = box.maps.pairs();
-  rows[1001].expires_at_ns = inAnHour();
+  const std::uint32_t stray = unusedRow(rows, 0);
+  rows[stray].expires_at_ns = inAnHour();
   for (std::uint32_t& way : box.maps.pairBuckets()[0].ways) {
-    if (way == 0) way = 1003;
+    if (way == 0) way = unusedRow(rows, stray + 1) + 1;
   }
   box.maps.pairBuckets()[1].elsewhere += 3;
+  const std::uint32_t bits = bitsIn(box.maps.pairBits());
+  for (filter_bits& line : box.maps.pairBits()) line.words[0] = ~__u64{0};
   PairTable repaired(box.maps);
   CHECK(repaired.size() == 1000);
   CHECK(countRead(repaired) == 1000);
-  CHECK(rows[1001].expires_at_ns == 0);
+  CHECK(rows[stray].expires_at_ns == 0);
+  CHECK(bitsIn(box.maps.pairBits()) == bits);
   for (std::uint32_t i = 0; i < 1000; i++) CHECK(box.drops(udpFrame(kForeign + i, kProtected + i % 7)));
   CHECK_THROWS_AS(repaired.put(std::vector{numbered(1000)}, std::vector{inAnHour()}), FilterError);
   repaired.remove(keys);
   CHECK(repaired.size() == 0);
   CHECK(elsewhereIn(box.maps.pairBuckets()) == 0);
+  CHECK(bitsIn(box.maps.pairBits()) == 0);
   CHECK_FALSE(box.drops(udpFrame(kForeign, kProtected)));
 }
 
@@ -109,6 +129,45 @@ TEST_CASE("pair table: a pair given twice in one call is one pair") {
   FilterBox box;
   box.pairs.put(std::vector{numbered(1), numbered(1)}, std::vector{bootNs() - 1, inAnHour()});
   CHECK(box.pairs.size() == 1);
+  CHECK(box.drops(udpFrame(kForeign + 1, kProtected + 1)));
+}
+
+TEST_CASE(
+    "pair table: pairs come and go ten times as many as there is room for, and each is dropped while it is there") {
+  if (cannotRunXdp("pair table: pairs come and go")) return;
+  FilterBox box;
+  std::vector<PairKey> keys;
+  for (std::uint32_t i = 0; i < 1000; i++) keys.push_back(numbered(i));
+  box.pairs.put(keys, std::vector<std::uint64_t>(keys.size(), inAnHour()));
+  for (std::uint32_t i = 1000; i < 10'000; i++) {
+    const std::uint32_t old = i - 1000;
+    box.pairs.remove(std::vector{numbered(old)});
+    box.pairs.put(std::vector{numbered(i)}, std::vector{inAnHour()});
+    REQUIRE_FALSE(box.drops(udpFrame(kForeign + old, kProtected + old % 7)));
+    REQUIRE(box.drops(udpFrame(kForeign + i, kProtected + i % 7)));
+  }
+  for (std::uint32_t i = 9000; i < 10'000; i++) CHECK(box.drops(udpFrame(kForeign + i, kProtected + i % 7)));
+  CHECK(PairTable(box.maps).size() == 1000);
+}
+
+TEST_CASE("pair table: an IPv6 pair is not an IPv4 one whose addresses are its last words, nor the other way round") {
+  if (cannotRunXdp("pair table: an IPv6 pair is not an IPv4 one")) return;
+  FilterBox box;
+  PairKey alike = numbered(1);
+  for (inline_address* address : {&alike.source, &alike.victim}) address->bytes[0] = 0x20;
+  // As if both had one hash: the rows of one are at the other's home.
+  const auto rows = box.maps.pairs();
+  box.pairs.put(std::vector{alike}, std::vector{inAnHour()});
+  for (filter_bits& line : box.maps.pairBits()) std::fill(std::begin(line.words), std::end(line.words), ~__u64{0});
+  const std::uint32_t at = static_cast<std::uint32_t>(
+      std::find_if(rows.begin(), rows.end(), [](const filter_pair& row) { return row.expires_at_ns != 0; }) -
+      rows.begin());
+  for (std::uint32_t row = 0; row < rows.size(); row++) {
+    rows[row] = rows[at];
+    box.maps.pairKeys()[row] = alike;
+  }
+  CHECK_FALSE(box.drops(udpFrame(kForeign + 1, kProtected + 1)));
+  for (filter_pair& row : rows) row.expires_at_ns &= ~FILTER_PAIR_IPV6;
   CHECK(box.drops(udpFrame(kForeign + 1, kProtected + 1)));
 }
 

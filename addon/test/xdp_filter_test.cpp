@@ -70,7 +70,7 @@ void stayOnCpu(std::size_t cpu) {
 filter_count hitsOfOnlyPair(const FilterBox& box) {
   filter_count hits{};
   std::size_t rows = 0;
-  const auto next = box.pairs.read(0, 2, bootNs(), [&](const filter_pair&, const filter_count& found) {
+  const auto next = box.pairs.read(0, 2, bootNs(), [&](const PairKey&, std::uint64_t, const filter_count& found) {
     hits = found;
     rows++;
   });
@@ -139,6 +139,7 @@ TEST_CASE("xdp filter: one limit for all CPUs together") {
   FilterBox box;
   constexpr double kBytesPerSecond = 2e6;
   WantedRule rule = ruleTo(ipv4(kProtected + 1), "limit");
+  rule.rule.is_limit = 1;
   rule.rule.byte_cost = static_cast<std::uint64_t>(1e9 * 65536 / kBytesPerSecond);
   box.rules.set(std::vector{rule});
   const Bytes frame = udpFrame(kForeign, kProtected + 1);

@@ -196,8 +196,8 @@ describe.skipIf(vethUnavailable !== null)(`on a veth${vethUnavailable === null ?
     expect(await attach()).toMatchObject({ maxRules: 128, pairs: 1, rules: 1 });
     await veth.send(frames(SOURCE));
     await filter.until((now) => droppedSources(now) === 50);
-    expect(readdirSync(directory.path).sort()).toEqual(["links", "v2"]);
-    expect(readPinnedStatus(directory.path)).toMatchObject({ state: "healthy", schemas: ["v2"], pairs: 1, rules: 1 });
+    expect(readdirSync(directory.path).sort()).toEqual(["links", "v3"]);
+    expect(readPinnedStatus(directory.path)).toMatchObject({ state: "healthy", schemas: ["v3"], pairs: 1, rules: 1 });
   });
 
   test("maps of another schema are told apart and removed once ours are in force", async () => {
@@ -210,7 +210,7 @@ describe.skipIf(vethUnavailable !== null)(`on a veth${vethUnavailable === null ?
     expect((await open()).origin).toBe("replaced");
     expect(existsSync(`${directory.path}/v0`)).toBe(true);
     await attach();
-    expect(readPinnedStatus(directory.path)).toMatchObject({ state: "healthy", schemas: ["v2"] });
+    expect(readPinnedStatus(directory.path)).toMatchObject({ state: "healthy", schemas: ["v3"] });
   });
 
   test("counts and filters in one program; without the counter the filter stays", async () => {
