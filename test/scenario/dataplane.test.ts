@@ -225,7 +225,7 @@ describe.skipIf(vethUnavailable !== null)(`the data plane${reason}`, () => {
     expect((await box.service.post("/api/v1/ban", { ip: BYSTANDER })).status).toBe(200);
     await box.until(({ rules }) => rules === 1);
     await box.service.stop();
-    renameSync(`${box.bpf.path}/v2`, `${box.bpf.path}/v0`);
+    renameSync(`${box.bpf.path}/v3`, `${box.bpf.path}/v0`);
     expect(box.pinned().state).toBe("wrong_schema");
     await box.start();
     expect(await box.dropping()).toMatchObject({ state: "up", pairs: 1, rules: 1 });
