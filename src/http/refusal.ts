@@ -101,6 +101,13 @@ export function refuse(refusal: Refusal): Response {
   return answer;
 }
 
+const TOO_MANY = {
+  // The interface's words, for the scrub nodes' channel too.
+  too_many_holds: "too many concurrent zone holds",
+  too_many_streams: "too many event streams",
+  too_many_pages: "too many pages of hosts at once",
+};
+
 export function describeRefusal(refusal: Refusal): Description {
   switch (refusal.kind) {
     case "unknown_path":
@@ -165,12 +172,9 @@ export function describeRefusal(refusal: Refusal): Description {
     case "bug":
       return { status: 500, error: "internal error" };
     case "too_many_holds":
-      // The interface's words, for the scrub nodes' channel too.
-      return { status: 429, error: "too many concurrent zone holds", retryAfterSeconds: 1 };
     case "too_many_streams":
-      return { status: 429, error: "too many event streams", retryAfterSeconds: 1 };
     case "too_many_pages":
-      return { status: 429, error: "too many pages of hosts at once", retryAfterSeconds: 1 };
+      return { status: 429, error: TOO_MANY[refusal.kind], retryAfterSeconds: 1 };
     default:
       return refusal satisfies never;
   }
