@@ -202,9 +202,11 @@ export class Promises {
 
   /** Who is over the thresholds is attacked, who is calm is not. */
   #judgeTraffic(): void {
-    const { traffic, policy, process, nowMs } = this.#simulation;
+    const { traffic, policy, process, nowMs, stalledAtMs } = this.#simulation;
+    // A flood that began as the process stalled is seen after that, and has to last from then on.
+    const seenSinceMs = Math.max(this.#undisturbedSinceMs(), stalledAtMs);
     const since = (ms: number | null, seconds: number) =>
-      ms !== null && nowMs - Math.max(ms, this.#undisturbedSinceMs()) > 1000 * seconds + SETTLED_MS;
+      ms !== null && nowMs - Math.max(ms, seenSinceMs) > 1000 * seconds + SETTLED_MS;
     for (const host of traffic.hosts) {
       if (isInTotalGroup(host.ip)) continue;
       for (const direction of ["incoming", "outgoing"] as const satisfies readonly Direction[]) {

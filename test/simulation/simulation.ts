@@ -43,6 +43,8 @@ export class Simulation {
   startedAtMs = 0;
   configuredAtMs = 0;
   clockSetAtMs = Number.NEGATIVE_INFINITY;
+  /** Until then the process saw nothing for a while. */
+  stalledAtMs = 0;
   /** The speaker or its sessions. */
   speakerChangedAtMs = 0;
   /** Counts of what happened. */
@@ -247,6 +249,7 @@ export class Simulation {
   /** The machine stands still, and the process with it. */
   async #stall(): Promise<void> {
     await this.#pass(1000 * this.chance.below(30));
+    this.stalledAtMs = this.nowMs;
   }
 
   #loseSession(): void {
