@@ -58,7 +58,6 @@ describe("the size of a body", () => {
 
 describe("paths and methods", () => {
   test.each([
-    "/",
     "/api/v1",
     "/api/v1/status/",
     "//api/v1/status",

@@ -182,6 +182,7 @@ describe("a hundred thousand", () => {
     await page.getByText(/^1 to 50 of 100\u202f000$/).waitFor({ timeout: 30_000 });
     await page.getByRole("button", { name: "Next" }).click();
     await page.getByText(/^51 to 100 of 100\u202f000$/).waitFor();
+    await page.getByRole("rowheader", { name: address(50), exact: true }).waitFor();
     expect((await addresses(page))[0]).toBe(address(50));
     await page.getByRole("button", { name: "Address" }).click();
     await page.getByRole("rowheader", { name: address(HOSTS - 1), exact: true }).waitFor();
