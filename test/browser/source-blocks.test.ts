@@ -5,6 +5,10 @@ import { ACME_VICTIM, BrowserWorld, SECRETS, WHITELISTED } from "../fixtures/bro
 
 const SOURCE = "198.51.100.9";
 
+interface Blocks {
+  readonly sources: readonly { readonly source: string; readonly victim: string }[];
+}
+
 let browser: TestBrowser;
 
 beforeAll(async () => {
@@ -21,6 +25,13 @@ describe("with a data plane", () => {
     world = await BrowserWorld.start({ config: "dataplane: { enabled: true, interfaces: [lo] }" });
   }, 60_000);
   afterAll(() => world.stop());
+  // The next test begins with none.
+  afterEach(async () => {
+    const { sources } = (await world.service.get<Blocks>("/api/v1/dataplane/sources", SECRETS.operator)).body;
+    for (const { source, victim } of sources) {
+      await world.service.post("/api/v1/dataplane/sources/unblock", { source, victim }, SECRETS.operator);
+    }
+  });
 
   const open = (secret: string) => browser.open({ base: world.base, secret, place: "/sources" });
 
