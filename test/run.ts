@@ -21,6 +21,8 @@ interface Counts {
 const FUZZ_SECONDS = 30;
 /** Of libFuzzer: what it found, and how much it tried, instead of a line for each new path. */
 const QUIET = ["-verbosity=0", "-print_final_stats=1"];
+/** Of an error, with what was expected and what came. */
+const ERROR_LINES = 12;
 const bun = process.execPath;
 const jobs = `-j${availableParallelism()}`;
 const failOnReport = { ASAN_OPTIONS: "detect_leaks=1", UBSAN_OPTIONS: "print_stacktrace=1:halt_on_error=1" };
@@ -69,7 +71,7 @@ for (const step of STEPS) {
   failed += ok ? counts.failed : Math.max(1, counts.failed);
   if (ok && counts.failed === 0) continue;
   console.log(`== FAILED: ${step.name}`);
-  failures.push(step.name, ...failedTests(output).map((test) => `  ${test}`));
+  failures.push(step.name, ...reasons(output).map((reason) => `  ${reason}`));
 }
 if (skipped.length > 0) console.log(`\nskipped:\n${skipped.map((name) => `  ${name}`).join("\n")}`);
 if (failures.length > 0) console.log(`\nfailed:\n${failures.map((name) => `  ${name}`).join("\n")}`);
@@ -119,16 +121,24 @@ function bunTest(output: string): Counts | null {
   return { passed: count("pass"), failed: count("fail"), skipped: names };
 }
 
-/** The names of bun's failed tests, each with the last error before it. A test is named again in the runner's summary. */
-function failedTests(output: string): string[] {
+/**
+ * The names of bun's failed tests, each with the last error before it; of a demonstration the line that says what was not
+ * seen. A test is named again in the runner's summary.
+ */
+function reasons(output: string): string[] {
   const tests = new Map<string, string>();
-  let error = "";
+  let error: string[] = [];
+  let isError = false;
   for (const line of output.split("\n")) {
-    if (/^\w*[Ee]rror: /.test(line)) error = line.slice(0, 300);
+    if (/^\w*[Ee]rror: /.test(line)) [error, isError] = [[], true];
+    else if (/^\s+at |^\(/.test(line)) isError = false;
+    if (isError && line.trim() !== "" && error.length < ERROR_LINES) error.push(line.slice(0, 300));
     const name = /^\(fail\) (.+)$/.exec(line)?.[1];
-    if (name !== undefined && !tests.has(name)) tests.set(name, error);
+    if (name !== undefined && !tests.has(name)) tests.set(name, [name, ...error].join("\n      "));
+    if (/^\((pass|fail|skip)\)/.test(line)) error = [];
   }
-  return [...tests].map(([name, cause]) => (cause === "" ? name : `${name}: ${cause}`));
+  const unseen = [...output.matchAll(/^.* s {2}FAILED {2}.+$/gm)].map(([line]) => line.trim());
+  return [...tests.values(), ...unseen];
 }
 
 function skippedLines(output: string): string[] {
