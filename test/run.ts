@@ -46,7 +46,7 @@ const STEPS: readonly Step[] = [
   },
   {
     name: "TypeScript tests",
-    command: [bun, "test", "--isolate", "--randomize", "--timeout", "60000"],
+    command: [bun, "test", `--parallel=${Math.min(4, availableParallelism())}`, "--randomize", "--timeout", "60000"],
     counts: bunTest,
   },
   { name: "the lab, once", command: [bun, "test/lab/demo.ts", "--once"], counts: one },

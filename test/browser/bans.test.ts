@@ -98,12 +98,13 @@ describe("under attack", () => {
   });
 
   test("from an attack it is two clicks", async () => {
-    await world.service.post("/api/v1/unban", { ip: ACME_VICTIM }, SECRETS.operator);
+    const unban = () => world.service.post("/api/v1/unban", { ip: ACME_VICTIM }, SECRETS.operator);
+    await eventually(async () => (await unban()).status === 200, "detection never banned it");
     const { page } = await open(SECRETS.tenantOperator, "/attacks");
-    await page.getByRole("link", { name: ACME_VICTIM }).click();
-    await page.getByRole("button", { name: `Ban ${ACME_VICTIM}` }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Ban" }).click();
-    await page.getByRole("button", { name: `Unban ${ACME_VICTIM}` }).waitFor();
+    await page.getByRole("link", { name: ACME_VICTIM, exact: true }).click();
+    await page.getByRole("button", { name: `Ban ${ACME_VICTIM}`, exact: true }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Ban", exact: true }).click();
+    await page.getByRole("button", { name: `Unban ${ACME_VICTIM}`, exact: true }).waitFor();
   });
 
   test("a tenant has its own, and is refused another's", async () => {

@@ -62,8 +62,8 @@ describe("under attack", () => {
     await card.getByRole("button", { name: `Unban ${ACME_VICTIM}/32` }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Unban" }).click();
     await card.getByText("manual unban").waitFor();
-    await card.getByRole("button", { name: `Ban ${ACME_VICTIM}` }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Ban" }).click();
+    await card.getByRole("button", { name: `Ban ${ACME_VICTIM}`, exact: true }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Ban", exact: true }).click();
     await card.getByText("Blackhole announced").waitFor();
   });
 
