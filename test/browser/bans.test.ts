@@ -104,7 +104,7 @@ describe("under attack", () => {
     await page.getByRole("link", { name: ACME_VICTIM, exact: true }).click();
     await page.getByRole("button", { name: `Ban ${ACME_VICTIM}`, exact: true }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Ban", exact: true }).click();
-    await page.getByRole("button", { name: `Unban ${ACME_VICTIM}`, exact: true }).waitFor();
+    await page.getByRole("button", { name: `Unban ${ACME_VICTIM}/32`, exact: true }).waitFor();
   });
 
   test("a tenant has its own, and is refused another's", async () => {
