@@ -20,6 +20,7 @@ import type { Bench, Figure, Measurement } from "./measurement.ts";
 import { parseAndCount } from "./parse-and-count.ts";
 import { reload } from "./reload.ts";
 import { requestRate } from "./request-rate.ts";
+import { StolenTime } from "./stolen-time.ts";
 import { tick } from "./tick.ts";
 
 const BENCHES: Readonly<Record<string, Bench>> = {
@@ -58,9 +59,11 @@ if (unknown.length > 0) {
 const measurements: Measurement[] = [];
 const skipped: string[] = [];
 const failed: string[] = [];
+const stolen = new StolenTime();
 for (const [name, bench] of Object.entries(BENCHES)) {
   if (wanted.length > 0 && !wanted.some((asked) => isAsked(name, asked))) continue;
   console.log(`\n… ${name}: ${bench.question}`);
+  const stolenMeanwhile = new StolenTime();
   try {
     const result = await bench.run({ isQuick });
     if ("skipped" in result) {
@@ -69,6 +72,7 @@ for (const [name, bench] of Object.entries(BENCHES)) {
       measurements.push(...result);
       console.log(table(result));
       for (const { details } of result) if (details !== undefined) console.log(`\n${details.join("\n")}`);
+      console.log(`\n${stolenText(stolenMeanwhile)}`);
     }
   } catch (cause) {
     // The others still have their answers.
@@ -76,14 +80,18 @@ for (const [name, bench] of Object.entries(BENCHES)) {
   }
 }
 console.log(
-  `\n${table(measurements)}\n\nMedian (least–most, runs), all from one run on this machine${isQuick ? ": a trial" : ""}.`,
+  `\n${table(measurements)}\n\nMedian (least–most, runs), all from one run on this machine${isQuick ? ": a trial" : ""}. ${stolenText(stolen)}`,
 );
 for (const line of skipped) console.log(`skipped: ${line}`);
 for (const line of failed) console.log(`FAILED: ${line}`);
 mkdirSync(join(RESULTS, ".."), { recursive: true });
-const machine = { cpu: cpus()[0]?.model ?? "unknown", cores: cpus().length };
+const machine = { cpu: cpus()[0]?.model ?? "unknown", cores: cpus().length, stolen: stolen.share };
 writeFileSync(RESULTS, `${JSON.stringify({ machine, isQuick, measurements, skipped, failed }, null, 2)}\n`);
 process.exit(failed.length === 0 ? 0 : 1);
+
+function stolenText({ share }: StolenTime): string {
+  return `Of the CPU time wanted, the hypervisor gave ${(100 * share).toFixed(0)} % to other machines.`;
+}
 
 function isAsked(name: string, asked: string): boolean {
   return name === asked || name.startsWith(`${asked}-`);
