@@ -6,6 +6,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
+import { StolenTime } from "../test/fixtures/stolen-time.ts";
 import { announce } from "./announce.ts";
 import { captureRate } from "./capture-rate.ts";
 import { dashboardAttack, dashboardFirst, dashboardHeap } from "./dashboard.ts";
@@ -20,7 +21,6 @@ import type { Bench, Figure, Measurement } from "./measurement.ts";
 import { parseAndCount } from "./parse-and-count.ts";
 import { reload } from "./reload.ts";
 import { requestRate } from "./request-rate.ts";
-import { StolenTime } from "./stolen-time.ts";
 import { tick } from "./tick.ts";
 
 const BENCHES: Readonly<Record<string, Bench>> = {

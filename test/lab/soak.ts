@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import type { Bird } from "../fixtures/bird.ts";
 import { eventually } from "../fixtures/service.ts";
+import { StolenTime } from "../fixtures/stolen-time.ts";
 import { namespacesUnavailable } from "./namespaces.ts";
 import { Narrator } from "./narrator.ts";
 import { DIVERTED, FILTERED, THRESHOLD_PPS, type TrafficOptions, World } from "./world.ts";
@@ -15,6 +16,7 @@ const MINUTES_FOR_MEMORY = 5;
 const GROWTH_MAX = 1.1;
 /** More of them, and the soak shows nothing. */
 const UNSENT_MAX = 20;
+const STOLEN_MAX = 0.2;
 const SHOW_EVERY_MS = 30_000;
 const API_PORT = Number(process.env["PORT"] ?? 18_080);
 
@@ -29,7 +31,7 @@ interface Tally {
   cycles: number;
   manualBans: number;
   reloads: number;
-  /** Floods that the machine was too busy to send. */
+  /** Floods that the machine was too busy to send, or to see. */
   unsent: number;
   readonly rssMb: number[];
 }
@@ -50,7 +52,7 @@ async function soak(): Promise<number> {
     await expectNothingLeft(world, tally);
     say.step(
       "soak",
-      `${tally.cycles} floods, ${tally.manualBans} manual bans, ${tally.reloads} reloads, ${tally.unsent} floods not sent; no route is left`,
+      `${tally.cycles} floods, ${tally.manualBans} manual bans, ${tally.reloads} reloads, ${tally.unsent} floods not sent or not seen; no route is left`,
     );
     return judgeMemory(say, tally.rssMb) ? 0 : 1;
   } catch (cause) {
@@ -101,15 +103,19 @@ function hostAfter(first: string, offset: number): string {
 
 async function cycle(world: World, tally: Tally): Promise<void> {
   const { traffic, announced, isAnnounced } = flooding(tally.cycles);
+  const stolen = new StolenTime();
   const flood = world.send(traffic);
   try {
     await eventually(() => isAnnounced(world.bird), `${announced} was not announced`, 5_000);
   } catch (cause) {
     const { packets } = await flood;
     const isAttack = packets > THRESHOLD_PPS * Math.max(1, traffic.seconds);
-    if (isAttack) throw new Error(`${announced} was not announced, ${packets} packets were sent`, { cause });
-    // The sender did not get the CPU: nobody was attacked.
-    if (++tally.unsent > UNSENT_MAX) throw new Error(`a flood of ${packets} packets only: is the machine busy?`);
+    if (isAttack && stolen.share < STOLEN_MAX) {
+      throw new Error(`${announced} was not announced, ${packets} packets were sent`, { cause });
+    }
+    // The sender did not get the CPU, and nobody was attacked; or the service did not, as its hypervisor had it.
+    if (++tally.unsent > UNSENT_MAX)
+      throw new Error(`a flood of ${packets} packets was not seen: is the machine busy?`);
     return;
   }
   await flood;
