@@ -101,6 +101,19 @@ describe("with nodes and zones", () => {
     await page.getByRole("dialog").waitFor({ state: "detached" });
   });
 
+  test("an order that the service refuses, since the zone has changed meanwhile, says so where it was given", async () => {
+    const opened = await open(`/edge/zones/${SHOP}`);
+    opened.expectFault(/status of 409/);
+    const { page } = opened;
+    const error = "the zone has no policy";
+    await page.route("**/challenge", (route) => route.fulfill({ status: 409, json: { error } }));
+    await page.getByRole("button", { name: `Challenge visitors of ${SHOP}` }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Challenge", exact: true }).click();
+    await dialog.getByRole("alert").getByText(error).waitFor();
+    expect(await opened.violations()).toEqual([]);
+  });
+
   test("a zone that nothing is decided of can have no lever, and one of no node says so", async () => {
     const { page } = await open(`/edge/zones/${PLAIN}`);
     await page.getByText("it can have no lever").waitFor();
