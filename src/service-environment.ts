@@ -16,7 +16,10 @@ export class ServiceEnvironment implements Environment {
   readonly #file: EnvFile;
   /** For those who read many variables at one time. */
   readonly secrets: Secrets = {
-    refresh: () => this.#file.refresh(),
+    refresh: () => {
+      this.#file.refresh();
+      return this.#file.changes;
+    },
     read: (variable) => processEnvironment.read(variable),
   };
 

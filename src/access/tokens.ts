@@ -2,14 +2,13 @@
  * Which principal a presented secret means (interface 5.5 to 5.8). Knows neither requests nor the environment: both come
  * in from outside, at every question, so that a rotated secret holds at once.
  */
-import { createHash, timingSafeEqual } from "node:crypto";
 import type { TokenConfig } from "../config/api-section.ts";
 import type { Principal } from "./principal.ts";
 
 /** Where secrets stand. */
 export interface Secrets {
-  /** Takes in what changed since; before each question. */
-  refresh(): void;
+  /** Takes in what changed. Before each question; another number than last time means that variables may be others. */
+  refresh(): number;
   /** The value of a variable; null: not set. */
   read(variable: string): string | null;
 }
@@ -27,15 +26,22 @@ export function canBePresented(secret: string): boolean {
   return SECRET.test(secret);
 }
 
-interface Digest {
-  readonly secret: string;
-  readonly bytes: Buffer;
+/** SHA-256, as 32-bit words. */
+const DIGEST_WORDS = 8;
+
+/** Tokens that have a secret, and the digests of these one after the other. */
+interface Table {
+  /** What it was made of: the list, and the state of the secrets. */
+  readonly of: readonly TokenConfig[];
+  readonly version: number;
+  readonly tokens: readonly TokenConfig[];
+  readonly digests: Uint32Array;
 }
 
 export class Tokens {
   readonly #secrets: Secrets;
-  /** Kept while the variable stays as it is: hashing a thousand secrets for each request would be felt. */
-  readonly #digests = new WeakMap<TokenConfig, Digest>();
+  /** Kept while nothing changes: hashing a thousand secrets for each request would be felt. */
+  #table: Table | null = null;
 
   constructor(secrets: Secrets) {
     this.#secrets = secrets;
@@ -45,11 +51,13 @@ export class Tokens {
    * Compares with every token before anything is decided, digest with digest, so that the time tells neither how much of
    * a secret was right nor whose it was. Equal secrets of equal rights are one; that they agree makes any of them the
    * highest (5.6).
+   *
+   * @param tokens another list is another object.
    */
   meaningOf(presented: string, tokens: readonly TokenConfig[]): Meaning {
-    this.#secrets.refresh();
-    const digest = sha256(presented);
-    const [first, ...others] = tokens.filter((token) => this.#isSecretOf(token, digest));
+    const table = this.#tableOf(tokens);
+    const digest = digestOf(presented);
+    const [first, ...others] = table.tokens.filter((_, index) => isDigestAt(table.digests, index, digest));
     if (first === undefined) return { kind: "unknown_secret" };
     if (others.some((other) => !haveEqualRights(first, other))) {
       return { kind: "ambiguous_secret", names: [first, ...others].map(({ name }) => name) };
@@ -58,26 +66,37 @@ export class Tokens {
     return { kind: "principal", operator, role, tenant, node };
   }
 
-  /** A variable that is empty or not set has no secret, and nothing equals it. */
-  #isSecretOf(token: TokenConfig, presented: Buffer): boolean {
-    const secret = this.#secrets.read(token.tokenEnv) ?? "";
-    return timingSafeEqual(this.#digestOf(token, secret), presented) && secret !== "";
+  #tableOf(of: readonly TokenConfig[]): Table {
+    const version = this.#secrets.refresh();
+    if (this.#table?.of !== of || this.#table.version !== version) this.#table = this.#makeTable(of, version);
+    return this.#table;
   }
 
-  #digestOf(token: TokenConfig, secret: string): Buffer {
-    const known = this.#digests.get(token);
-    if (known?.secret === secret) return known.bytes;
-    const bytes = sha256(secret);
-    this.#digests.set(token, { secret, bytes });
-    return bytes;
+  /** A variable that is empty or not set has no secret, and nothing equals it. */
+  #makeTable(of: readonly TokenConfig[], version: number): Table {
+    const tokens = of.filter(({ tokenEnv }) => (this.#secrets.read(tokenEnv) ?? "") !== "");
+    const digests = new Uint32Array(tokens.length * DIGEST_WORDS);
+    for (const [index, { tokenEnv }] of tokens.entries()) {
+      digests.set(digestOf(this.#secrets.read(tokenEnv) ?? ""), index * DIGEST_WORDS);
+    }
+    return { of, version, tokens, digests };
   }
+}
+
+/** Looks at every word, whatever the first ones were. */
+function isDigestAt(digests: Uint32Array, index: number, digest: Uint32Array): boolean {
+  let difference = 0;
+  for (let word = 0; word < DIGEST_WORDS; word++) {
+    difference |= (digests[index * DIGEST_WORDS + word] ?? 0) ^ (digest[word] ?? 0);
+  }
+  return difference === 0;
 }
 
 function haveEqualRights(a: TokenConfig, b: TokenConfig): boolean {
   return a.role === b.role && a.tenant === b.tenant && a.node === b.node;
 }
 
-/** The comparison wants equal lengths. */
-function sha256(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
+function digestOf(secret: string): Uint32Array {
+  const bytes = new Bun.SHA256().update(secret).digest();
+  return new Uint32Array(bytes.buffer, bytes.byteOffset, DIGEST_WORDS);
 }

@@ -41,6 +41,8 @@ export class EnvFile {
   #problem: string | null = null;
   /** Variables that are there by the file. */
   #names: ReadonlySet<string> = new Set();
+  /** Counts how often variables became others. */
+  changes = 0;
 
   constructor(options: EnvFileOptions) {
     this.#options = options;
@@ -85,6 +87,7 @@ export class EnvFile {
     for (const name of unset) delete environment[name];
     this.#names = new Set(variables.keys());
     if (set.length + unset.length === 0) return;
+    this.changes++;
     this.#options.onChange(path, { set: set.map(([name]) => name), unset });
   }
 }
