@@ -15,16 +15,12 @@ export function reportCheck<Schema extends TObject>(schema: Schema): FieldCheck<
   };
 }
 
-/** Level by level, since the call stack is not endless either. */
+/** No call stack is deeper than the bound. */
 function isNestedDeeper(value: unknown, levels: number): boolean {
-  let containers: object[] = [value].filter(isContainer);
-  for (let level = 1; containers.length > 0; level++) {
-    if (level > levels) return true;
-    containers = containers.flatMap((container): unknown[] => Object.values(container)).filter(isContainer);
+  if (typeof value !== "object" || value === null) return false;
+  if (levels === 0) return true;
+  for (const key in value) {
+    if (Object.hasOwn(value, key) && isNestedDeeper((value as Record<string, unknown>)[key], levels - 1)) return true;
   }
   return false;
-}
-
-function isContainer(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
 }

@@ -8,8 +8,14 @@ export function timestamp(wallMs: number): string {
   return new Date(wallMs).toISOString();
 }
 
-const RFC3339 =
-  /^(\d{4})-(\d\d)-(\d\d)t([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d+))?(z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
+const RFC3339 = /^\d{4}-\d\d-\d\dt(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
+/** Where the fraction of a second stands in it. */
+const FRACTION = 20;
+/** Days that every month has. */
+const DAYS_LEAST = 28;
+/** After so long the calendar repeats itself. */
+const CYCLE_YEARS = 400;
+const CYCLE_MS = 146_097 * 86_400_000;
 
 /** Of the years that RFC 3339 can write. */
 const FIRST_MS = Date.parse("0000-01-01T00:00:00.000Z");
@@ -18,24 +24,45 @@ const LAST_MS = Date.parse("9999-12-31T23:59:59.999Z");
 /**
  * Strictly: no leap second, no other separator than T, no day that its month does not have, and in UTC no year before 0 or
  * after 9999, since such a time cannot be given back. What is finer than a millisecond is cut off. null: not such a time.
+ * Reports of nodes hold hundreds: digits are read where they stand.
  */
 export function parseTimestamp(text: string): number | null {
-  const match = RFC3339.exec(text);
-  if (match === null) return null;
-  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match.slice(1, 7).map(Number);
-  const millisecond = Number((match[7] ?? "").slice(0, 3).padEnd(3, "0"));
-  const date = new Date(0);
+  if (!RFC3339.test(text)) return null;
+  const [year, month, day] = [twoDigits(text, 0) * 100 + twoDigits(text, 2), twoDigits(text, 5), twoDigits(text, 8)];
+  if (month < 1 || month > 12 || day < 1) return null;
   // Date.UTC would take the years 0 to 99 for those of the twentieth century.
-  date.setUTCFullYear(year, month - 1, day);
-  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return null;
-  date.setUTCHours(hour, minute, second, millisecond);
-  const wallMs = date.getTime() - offsetMs(match[8] ?? "Z");
+  const dayMs = Date.UTC(year + CYCLE_YEARS, month - 1, day);
+  if (day > DAYS_LEAST && new Date(dayMs).getUTCDate() !== day) return null;
+  const seconds = (twoDigits(text, 11) * 60 + twoDigits(text, 14)) * 60 + twoDigits(text, 17);
+  const wallMs = dayMs - CYCLE_MS + seconds * 1000 + fractionMs(text) - offsetMs(text);
   return wallMs >= FIRST_MS && wallMs <= LAST_MS ? wallMs : null;
 }
 
-/** `Z` or `+05:30`. */
-function offsetMs(zone: string): number {
-  if (zone.toLowerCase() === "z") return 0;
-  const minutes = Number(zone.slice(1, 3)) * 60 + Number(zone.slice(4));
-  return (zone.startsWith("-") ? -minutes : minutes) * 60_000;
+function twoDigits(text: string, index: number): number {
+  return 10 * digit(text, index) + digit(text, index + 1);
+}
+
+/** Below 0 or above 9 where there is none. */
+function digit(text: string, index: number): number {
+  return text.charCodeAt(index) - 48;
+}
+
+function fractionMs(text: string): number {
+  if (text[FRACTION - 1] !== ".") return 0;
+  let [ms, scale] = [0, 100];
+  for (let index = FRACTION; scale >= 1; index++, scale /= 10) {
+    const value = digit(text, index);
+    if (value < 0 || value > 9) return ms;
+    ms += value * scale;
+  }
+  return ms;
+}
+
+/** Of what ends with `Z` or `+05:30`. */
+function offsetMs(text: string): number {
+  const { length } = text;
+  const sign = text[length - 6];
+  if (sign !== "+" && sign !== "-") return 0;
+  const ms = (twoDigits(text, length - 5) * 60 + twoDigits(text, length - 2)) * 60_000;
+  return sign === "-" ? -ms : ms;
 }

@@ -1,7 +1,7 @@
 /** The thread that owns one file of history: nothing that the disk does holds up the event loop of the service. */
 import { nextTurn } from "../../system/timers.ts";
 import { faultText, StorageFault } from "../storage-fault.ts";
-import type { FileCalls, FileReply, FileRequest } from "./file-calls.ts";
+import { type FileCalls, type FileReply, type FileRequest, ofFileBatch } from "./file-calls.ts";
 import { HistoryFile } from "./history-file.ts";
 
 declare const self: Worker;
@@ -20,7 +20,7 @@ const calls: FileCalls = {
     file = null;
     file = new HistoryFile(argument);
   },
-  write: (batch) => opened().write(batch),
+  write: (batch) => opened().write(ofFileBatch(batch)),
   ask: ({ name, question }) => opened().ask(name, question),
   async maintain({ nowMs }) {
     for (const _ of opened().maintain(nowMs)) await nextTurn();

@@ -4,7 +4,7 @@
  */
 import { extname } from "node:path";
 import type { AnswerTo, HistoryBatch, HistoryDriver, Question, QuestionName, RecordKind } from "../history-driver.ts";
-import type { FileRole } from "./file-calls.ts";
+import { type FileRole, toFileBatch } from "./file-calls.ts";
 import { FileThread } from "./file-thread.ts";
 
 export interface SqliteHistoryOptions {
@@ -51,7 +51,7 @@ export class SqliteHistory implements HistoryDriver {
   }
 
   write(batch: HistoryBatch): Promise<void> {
-    return this.#threads[ROLE_OF_KIND[batch.kind]].call("write", batch);
+    return this.#threads[ROLE_OF_KIND[batch.kind]].call("write", toFileBatch(batch));
   }
 
   async ask<N extends QuestionName>(name: N, question: Question<N>, isWanted = () => true): Promise<AnswerTo<N>> {
