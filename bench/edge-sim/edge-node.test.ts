@@ -87,7 +87,15 @@ function made(): EdgeNode {
     },
   };
   return new EdgeNode({
-    ...{ name: "e1", seed: 1, channel, shelf: new DocumentShelf(), windowSeconds: 10, isDryRun: false },
+    ...{
+      name: "e1",
+      seed: 1,
+      channel,
+      shelf: new DocumentShelf(),
+      windowSeconds: 10,
+      isDryRun: false,
+      reportsKept: null,
+    },
     cacheDirectory: directory,
     orders: () => orders,
     authority: { order: async () => order },

@@ -32,6 +32,7 @@ export interface EdgeNodeOptions {
   readonly cacheDirectory: string | null;
   readonly windowSeconds: number;
   readonly isDryRun: boolean;
+  readonly reportsKept: number | null;
   /** Zones that it orders certificates for; of the others it has one. */
   readonly orders: (document: NodeDocument) => readonly string[];
   readonly authority: Authority;
@@ -69,7 +70,8 @@ export class EdgeNode {
   #isStopped = false;
 
   constructor(options: EdgeNodeOptions) {
-    const { name, seed, windowSeconds, isDryRun, channel, watcher, clock, timers, cacheDirectory } = options;
+    const { name, seed, windowSeconds, isDryRun, reportsKept, channel, watcher, clock, timers } = options;
+    const { cacheDirectory } = options;
     this.#options = options;
     this.name = name;
     this.#startedAtMs = clock.wallMs();
@@ -77,7 +79,7 @@ export class EdgeNode {
     this.#pauses = new Waits(timers);
     this.cache = cacheDirectory === null ? null : new DocumentCache(cacheDirectory, name);
     this.reporter = new Reporter({
-      ...{ node: name, seed, windowSeconds, isDryRun, channel, clock, timers },
+      ...{ node: name, seed, windowSeconds, isDryRun, reportsKept, channel, clock, timers },
       rendered: () => this,
       onReport: (answer, tookMs) => watcher.reported(this, answer, tookMs),
     });

@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { linesOf } from "../../test/fixtures/lines.ts";
 import type { Delivery, FleetSummary } from "./fleet.ts";
 
+/** A thousand nodes that made new ones would take as much of the machine as the service that bears them. */
+const REPORTS_KEPT = 2;
 const MAIN = join(import.meta.dir, "main.ts");
 
 export class EdgeSimProcess {
@@ -23,7 +25,15 @@ export class EdgeSimProcess {
   }): Promise<EdgeSimProcess> {
     const { directory, port, orders, windowSeconds } = options;
     const command = [process.execPath, MAIN, "play", directory, "--url", `http://127.0.0.1:${port}`, "--driven"];
-    const how = ["--no-cache", "--orders", String(orders), "--window", String(windowSeconds)];
+    const how = [
+      "--no-cache",
+      "--reports-kept",
+      String(REPORTS_KEPT),
+      "--orders",
+      String(orders),
+      "--window",
+      String(windowSeconds),
+    ];
     const sim = new EdgeSimProcess(
       Bun.spawn([...command, ...how], { stdin: "pipe", stdout: "pipe", stderr: "inherit" }),
     );

@@ -16,6 +16,7 @@ export interface FleetOptions {
   readonly seed: number;
   readonly windowSeconds: number;
   readonly cacheDirectory: string | null;
+  readonly reportsKept: number | null;
   /** Certificates that each node orders; of its other zones it has one. */
   readonly ordersPerNode: number;
   /** Told of each report that was taken. */
@@ -170,10 +171,10 @@ export class Fleet implements NodeWatcher {
     secret: string,
     shared: { readonly shelf: DocumentShelf; readonly authority: SimulatedAuthority },
   ): EdgeNode {
-    const { url, seed, windowSeconds, cacheDirectory, ordersPerNode, clock, timers } = this.#options;
+    const { url, seed, windowSeconds, cacheDirectory, reportsKept, ordersPerNode, clock, timers } = this.#options;
     const own = Bun.hash.xxHash32(`${seed} ${name}`);
     return new EdgeNode({
-      ...{ name, seed, cacheDirectory, windowSeconds, clock, timers, shelf: shared.shelf },
+      ...{ name, seed, cacheDirectory, windowSeconds, reportsKept, clock, timers, shelf: shared.shelf },
       channel: new HttpEdgeChannel({ url, node: name, secret, timers }),
       isDryRun: own % DRY_RUN_SHARE === 0,
       orders: (document) => ordered(document, own, ordersPerNode),

@@ -29,6 +29,8 @@ const OPTIONS = {
   driven: { type: "boolean", default: false },
   /** Without documents on disk, which are a node's and not the service's to bear. */
   "no-cache": { type: "boolean", default: false },
+  /** After so many, the reports of a node are told again with other times. 0: all are new. */
+  "reports-kept": { type: "string", default: "0" },
 } as const;
 
 const { values, positionals } = parseArgs({ options: OPTIONS, allowPositionals: true });
@@ -68,6 +70,7 @@ async function play(folder: string, url: URL): Promise<void> {
     windowSeconds: Number(values.window),
     cacheDirectory: values["no-cache"] ? null : join(folder, "documents"),
     ordersPerNode: Number(values.orders),
+    reportsKept: Number(values["reports-kept"]) || null,
   });
   await fleet.start();
   if (values.driven) {

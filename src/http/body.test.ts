@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { BODY_DEPTH_MAX } from "../limits.ts";
 import { isJson, parseJson, readBody } from "./body.ts";
 
 const utf8 = new TextEncoder();
@@ -98,7 +99,11 @@ describe("a body", () => {
 
 describe("JSON", () => {
   test("is parsed from UTF-8", () => {
-    expect(parseJson(utf8.encode('{"a":"ü€😀"}'))).toEqual({ kind: "json", value: { a: "ü€😀" } });
+    expect(parseJson(utf8.encode('{"a":"ü€😀"}'))).toEqual({
+      kind: "json",
+      value: { a: "ü€😀" },
+      text: '{"a":"ü€😀"}',
+    });
   });
 
   test.each([
@@ -120,9 +125,27 @@ describe("JSON", () => {
   });
 
   test("of equal keys takes the last", () => {
-    expect(parseJson(utf8.encode('{"ip":"192.0.2.1","ip":"192.0.2.2"}'))).toEqual({
+    expect(parseJson(utf8.encode('{"ip":"192.0.2.1","ip":"192.0.2.2"}'))).toMatchObject({
       kind: "json",
       value: { ip: "192.0.2.2" },
-    });
+    } as never);
+  });
+
+  const nested = (levels: number, open = "[", close = "]") => `${open.repeat(levels)}${close.repeat(levels)}`;
+  test.each([
+    [nested(BODY_DEPTH_MAX), "json"],
+    [nested(BODY_DEPTH_MAX + 1), "invalid_body"],
+    [nested(20_000), "invalid_body"],
+    [`${'{"a":'.repeat(BODY_DEPTH_MAX)}1${"}".repeat(BODY_DEPTH_MAX)}`, "json"],
+    [`${'{"a":'.repeat(BODY_DEPTH_MAX + 1)}1${"}".repeat(BODY_DEPTH_MAX + 1)}`, "invalid_body"],
+    [`[${Array(1000).fill("[{}]").join()}]`, "json"],
+    [JSON.stringify({ a: nested(100), b: ['"', "[[[[", "\\", '\\"{', "{".repeat(100)] }), "json"],
+    [`["\\"${"[".repeat(100)}", "\\\\", ${nested(BODY_DEPTH_MAX - 1)}]`, "json"],
+    [`["\\\\", ${nested(BODY_DEPTH_MAX)}]`, "invalid_body"],
+  ])("nested as in %.40p is %s", (text, kind) => {
+    const parsed = parseJson(utf8.encode(text));
+    expect(parsed.kind as string).toBe(kind);
+    if (kind === "invalid_body")
+      expect(parsed).toMatchObject({ detail: `nested deeper than ${BODY_DEPTH_MAX} levels` });
   });
 });

@@ -6,7 +6,8 @@ const STORE_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2
 export class StorageMetrics {
   readonly #up: Gauge;
   readonly #openFailures: Counter;
-  readonly #queued: Gauge<"kind">;
+  /** By kind. Thousands change it in a second: a scrape looks. */
+  readonly #queued = new Map<string, number>();
   readonly #written: Counter<"kind">;
   readonly #writeSeconds: Histogram<"kind">;
   readonly #writeFailures: Counter<"kind">;
@@ -26,11 +27,15 @@ export class StorageMetrics {
       "svc_storage_open_failures_total",
       "Times that the history store could not be opened.",
     );
-    this.#queued = new Gauge({
+    const queued = this.#queued;
+    new Gauge({
       name: "svc_storage_queued_records",
       help: "Records that wait to be written; of traffic, snapshots of all hosts.",
       labelNames: ["kind"],
       registers,
+      collect() {
+        for (const [kind, records] of queued) this.set({ kind }, records);
+      },
     });
     this.#written = byKind("svc_storage_written_records_total", "Records written.");
     this.#writeSeconds = new Histogram({
@@ -81,7 +86,7 @@ export class StorageMetrics {
   }
 
   setQueued(kind: string, records: number): void {
-    this.#queued.set({ kind }, records);
+    this.#queued.set(kind, records);
   }
 
   written(kind: string, records: number, seconds: number): void {

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { ScrubInventoryWire } from "../../src/http/wire/scrub-node.ts";
-import { REPORT_DEPTH_MAX } from "../../src/limits.ts";
+import { BODY_DEPTH_MAX } from "../../src/limits.ts";
 import { address } from "../fixtures/host-rows.ts";
 import { ScrubChannel } from "../fixtures/scrub-channel.ts";
 import { divertedBan, scrubbing } from "../fixtures/scrubbing.ts";
@@ -63,9 +63,9 @@ describe("2.10 the report", () => {
   });
 
   test.each([
-    [REPORT_DEPTH_MAX - 1, 204],
-    [REPORT_DEPTH_MAX, 204],
-    [REPORT_DEPTH_MAX + 1, 400],
+    [BODY_DEPTH_MAX - 1, 204],
+    [BODY_DEPTH_MAX, 204],
+    [BODY_DEPTH_MAX + 1, 400],
     [20_000, 400],
   ])("may be nested %d levels deep: %d", async (levels, status) => {
     const body = `{"x":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`;

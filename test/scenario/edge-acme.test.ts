@@ -75,7 +75,15 @@ async function nodeNamed(name: NodeName): Promise<EdgeNode> {
   const account = await AcmeClient.register({ directory: pebble.directory, ca: pebble.certificate.cert });
   accounts.push(account);
   return new EdgeNode({
-    ...{ name, seed: 1, shelf: new DocumentShelf(), cacheDirectory: null, windowSeconds: 10, isDryRun: false },
+    ...{
+      name,
+      seed: 1,
+      shelf: new DocumentShelf(),
+      cacheDirectory: null,
+      windowSeconds: 10,
+      isDryRun: false,
+      reportsKept: null,
+    },
     channel: new HttpEdgeChannel({
       url: new URL(`http://127.0.0.1:${service.port}`),
       ...{ node: name, secret: `secret-of-${name}`, timers: systemTimers },

@@ -41,6 +41,7 @@ beforeAll(async () => {
     windowSeconds: 1,
     cacheDirectory: join(directory, "documents"),
     ordersPerNode: 1,
+    reportsKept: null,
     onReport: (node, report) => taken.get(node)?.push(report),
     clock: systemClock,
     timers: systemTimers,

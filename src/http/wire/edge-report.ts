@@ -5,8 +5,7 @@ import type { ActiveChallenge, CertClaim, ClaimedSource, EdgeReport, H3Claim, Zo
 import { EDGE_COUNT_MAX, EDGE_SOURCES_PER_WINDOW, EDGE_WINDOW_SECONDS_MAX } from "../../limits.ts";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
 import { round } from "../../traffic/rates.ts";
-import type { FieldCheck } from "../fields.ts";
-import { reportCheck } from "./report-check.ts";
+import { type FieldCheck, fieldCheck } from "../fields.ts";
 import { parseTimestamp } from "./timestamp.ts";
 
 FormatRegistry.Set("date-time", (text) => parseTimestamp(text) !== null);
@@ -79,17 +78,17 @@ export const EdgeReportWire = Type.Object({
 });
 export type EdgeReportWire = Static<typeof EdgeReportWire>;
 
-const wireCheck = reportCheck(EdgeReportWire);
+const wireCheck = fieldCheck(EdgeReportWire);
 
 export const edgeReportCheck: FieldCheck<EdgeReport> = {
   schema: wireCheck.schema,
-  check(value) {
-    const checked = wireCheck.check(value);
-    return checked.kind === "fields" ? { kind: "fields", fields: edgeReportOf(checked.fields) } : checked;
+  check(value, text) {
+    const checked = wireCheck.check(value, text);
+    return checked.kind === "fields" ? { kind: "fields", fields: edgeReportOf(checked.fields, text) } : checked;
   },
 };
 
-function edgeReportOf(wire: EdgeReportWire): EdgeReport {
+function edgeReportOf(wire: EdgeReportWire, text: string): EdgeReport {
   const { terminator = {} } = wire;
   const certs = new Map<string, CertClaim[]>();
   for (const { zone, not_after: notAfter, issuer } of wire.certs ?? []) {
@@ -101,7 +100,7 @@ function edgeReportOf(wire: EdgeReportWire): EdgeReport {
   // Of a zone that is there twice the last counts, as it does of a key.
   const zones = new Map((wire.zones ?? []).map((claim) => [claim.zone.toLowerCase(), zoneClaim(claim)]));
   return {
-    text: JSON.stringify(wire),
+    text,
     version: wire.version ?? null,
     isDryRun: wire.dry_run ?? null,
     zonesEtag: wire.zones_etag ?? null,

@@ -1,8 +1,8 @@
 /** What a scrub node reports of itself, and the inventory of them all (interface 2.10; choices, section 3). */
 import { type Static, Type } from "@sinclair/typebox";
 import type { ScrubNodeView, ScrubReport } from "../../scrub/scrub-nodes.ts";
+import { fieldCheck } from "../fields.ts";
 import { omitNulls } from "./omit-nulls.ts";
-import { reportCheck } from "./report-check.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
 
 const closed = { additionalProperties: false } as const;
@@ -23,7 +23,7 @@ export const ScrubReportWire = Type.Object({
 });
 export type ScrubReportWire = Static<typeof ScrubReportWire>;
 
-export const scrubReportCheck = reportCheck(ScrubReportWire);
+export const scrubReportCheck = fieldCheck(ScrubReportWire);
 
 export function scrubReportOf(wire: ScrubReportWire): ScrubReport {
   return { wire, loadMbps: wire.load_mbps ?? null, capabilities: wire.capabilities ?? [] };
