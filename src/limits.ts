@@ -174,7 +174,15 @@ export const HISTORY_QUEUES_MAX = {
   edge_events: 4096,
 } as const;
 /** Records of one write. */
-export const HISTORY_BATCH_MAX = { audit: 512, attacks: 256, traffic: 1, edge_windows: 512, edge_events: 512 } as const;
+export const HISTORY_BATCH_MAX = {
+  audit: 512,
+  attacks: 256,
+  traffic: 1,
+  edge_windows: 1024,
+  edge_events: 512,
+} as const;
+/** How long they wait for others to be written with, ms: windows come by the hundred, a report each time, for the same pages. */
+export const HISTORY_GATHER_MS = { audit: 0, attacks: 0, traffic: 0, edge_windows: 200, edge_events: 0 } as const;
 /** Questions to the history store at once. */
 export const HISTORY_QUESTIONS_MAX = 32;
 /** How long an order waits for its audit row, and a question for its answer, ms. */

@@ -11,6 +11,7 @@ import {
   HISTORY_BATCH_MAX,
   HISTORY_CLOSE_MS,
   HISTORY_FLUSH_MS,
+  HISTORY_GATHER_MS,
   HISTORY_QUESTION_MS,
   HISTORY_QUESTIONS_MAX,
   HISTORY_QUEUES_MAX,
@@ -208,6 +209,7 @@ export class HistoryStore {
     return new WriteQueue<RecordsByKind[K]>({
       bound: HISTORY_QUEUES_MAX[kind],
       batch: HISTORY_BATCH_MAX[kind],
+      gatherMs: HISTORY_GATHER_MS[kind],
       timers,
       write: async (records) => {
         const began = clock.monotonicMs();

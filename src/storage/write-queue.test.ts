@@ -22,9 +22,14 @@ let queue: WriteQueue<number>;
 beforeEach(() => {
   clock = new ManualClock();
   [written, fate, faults, dropped, depths, release, isHeld] = [[], [], [], 0, [], null, false];
-  queue = new WriteQueue<number>({
+  queue = queueOf(0);
+});
+
+function queueOf(gatherMs: number): WriteQueue<number> {
+  return new WriteQueue<number>({
     bound: 4,
     batch: 2,
+    gatherMs,
     timers: new ManualTimers(clock),
     write: async (records) => {
       if (isHeld) await new Promise<void>((resolve) => (release = resolve));
@@ -38,7 +43,7 @@ beforeEach(() => {
     },
     onDepth: (records) => depths.push(records),
   });
-});
+}
 
 /** Lets all promises run that can. */
 async function settle(): Promise<void> {
@@ -107,6 +112,64 @@ describe("a write queue", () => {
     expect(await outcome).toBe("stored");
     expect(queue.isFailing).toBe(false);
     expect(clock.pending).toBe(0);
+  });
+
+  describe("that gathers", () => {
+    beforeEach(() => {
+      queue = queueOf(200);
+    });
+
+    test("writes what came within its time at once", async () => {
+      const first = queue.push(1);
+      await settle();
+      clock.advance(199);
+      await settle();
+      expect([written, queue.depth]).toEqual([[], 1]);
+      clock.advance(1);
+      expect(await first).toBe("stored");
+      expect([written, clock.pending]).toEqual([[[1]], 0]);
+    });
+
+    test("waits no longer once a batch is full, and anew for the next", async () => {
+      const [first, second, third] = [queue.push(1), queue.push(2), queue.push(3)];
+      expect(await Promise.all([first, second])).toEqual(["stored", "stored"]);
+      await settle();
+      expect([written, queue.depth]).toEqual([[[1, 2]], 1]);
+      void queue.push(4);
+      expect(await third).toBe("stored");
+      expect([written, clock.pending]).toEqual([
+        [
+          [1, 2],
+          [3, 4],
+        ],
+        0,
+      ]);
+    });
+
+    test("tries a write that failed again after its pause alone", async () => {
+      fate = [AWAY];
+      const outcome = queue.push(1);
+      await settle();
+      clock.advance(200);
+      await settle();
+      expect(faults).toHaveLength(1);
+      clock.advance(1000);
+      expect(await outcome).toBe("stored");
+    });
+
+    test("drained or closed, waits for nothing", async () => {
+      void queue.push(1);
+      await settle();
+      await queue.drain();
+      expect([written, queue.depth, clock.pending]).toEqual([[[1]], 0, 0]);
+      queue = queueOf(200);
+      const lost = queue.push(2);
+      await settle();
+      queue.close();
+      expect(await lost).toBe("dropped");
+      await settle();
+      expect([written, clock.pending]).toEqual([[[1]], 0]);
+    });
   });
 
   test("drains: what waits is written, a failure ends it", async () => {

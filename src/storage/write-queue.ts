@@ -10,6 +10,8 @@ export interface WriteQueueOptions<T> {
   /** Records that may wait, those being written included; further ones are dropped. */
   readonly bound: number;
   readonly batch: number;
+  /** How long a batch that is not full waits for more before it is written, ms. */
+  readonly gatherMs: number;
   readonly timers: Pick<Timers, "after">;
   readonly write: (records: readonly T[]) => Promise<void>;
   readonly onFault: (cause: unknown) => void;
@@ -34,6 +36,7 @@ export class WriteQueue<T> {
   #entries: Entry<T>[] = [];
   #pumping: Promise<void> | null = null;
   #isDraining = false;
+  #isGathering = false;
   #isFailing = false;
   #isClosed = false;
   #endPause: (() => void) | null = null;
@@ -60,11 +63,12 @@ export class WriteQueue<T> {
     return new Promise((settle) => {
       this.#entries.push({ record, settle });
       this.#options.onDepth(this.#entries.length);
+      if (this.#isGathering && this.#entries.length >= this.#options.batch) this.wake();
       this.#pumping ??= this.#pump();
     });
   }
 
-  /** Tries again now what waits after a failure. */
+  /** Writes now what waits for more, or after a failure. */
   wake(): void {
     this.#endPause?.();
   }
@@ -87,6 +91,8 @@ export class WriteQueue<T> {
     // Not within push(): records that come in one turn go out in one batch.
     await Promise.resolve();
     for (let failures = 0, refusals = 0; this.#entries.length > 0; ) {
+      if (failures === 0) await this.#gather();
+      if (this.#isClosed) break;
       const batch = this.#entries.slice(0, this.#options.batch);
       try {
         await this.#options.write(batch.map(({ record }) => record));
@@ -107,6 +113,14 @@ export class WriteQueue<T> {
       }
     }
     this.#pumping = null;
+  }
+
+  async #gather(): Promise<void> {
+    const { batch, gatherMs } = this.#options;
+    if (gatherMs === 0 || this.#isDraining || this.#entries.length >= batch) return;
+    this.#isGathering = true;
+    await this.#pause(gatherMs);
+    this.#isGathering = false;
   }
 
   /** A batch that was dropped by close() while it was written is not in the queue any more. */
