@@ -2,10 +2,14 @@
  * Documents as they were read, for all nodes of a process: those that are told the same read it once. A node takes what
  * stands here only when its own bytes are the same, so that each has in truth received what it holds.
  */
+import { gunzipSync } from "node:zlib";
+import type { ToldDocument } from "./edge-channel.ts";
 import { type NodeDocument, readDocument } from "./zone-document.ts";
 
 interface Shelved {
+  /** As it came. */
   readonly bytes: Buffer;
+  readonly text: string;
   readonly document: NodeDocument;
 }
 
@@ -15,16 +19,17 @@ const SHELVED_MAX = 512;
 export class DocumentShelf {
   readonly #byTag = new Map<string, Shelved>();
 
-  /** Throws DocumentProblem. */
-  read(etag: string | null, bytes: Buffer): NodeDocument {
+  /** Throws DocumentProblem, or why it cannot be unpacked. */
+  read({ etag, body, isPacked }: ToldDocument): Omit<Shelved, "bytes"> {
     const key = etag ?? "";
     const known = this.#byTag.get(key);
-    if (known?.bytes.equals(bytes) === true) return known.document;
-    const document = readDocument(bytes.toString("utf8"));
+    if (known?.bytes.equals(body) === true) return known;
+    const text = (isPacked ? gunzipSync(body) : body).toString("utf8");
+    const shelved = { bytes: body, text, document: readDocument(text) };
     this.#byTag.delete(key);
-    this.#byTag.set(key, { bytes, document });
+    this.#byTag.set(key, shelved);
     const [oldest] = this.#byTag.keys();
     if (this.#byTag.size > SHELVED_MAX && oldest !== undefined) this.#byTag.delete(oldest);
-    return document;
+    return shelved;
   }
 }

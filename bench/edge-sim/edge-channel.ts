@@ -6,10 +6,15 @@ export type Failure =
   | { readonly kind: "refused"; readonly status: number; readonly error: string }
   | { readonly kind: "unreachable"; readonly reason: string };
 
-export type PollAnswer =
-  | { readonly kind: "document"; readonly etag: string | null; readonly body: Buffer }
-  | { readonly kind: "unchanged" }
-  | Failure;
+/** As it came. */
+export interface ToldDocument {
+  readonly etag: string | null;
+  readonly body: Buffer;
+  /** In gzip. */
+  readonly isPacked: boolean;
+}
+
+export type PollAnswer = ({ readonly kind: "document" } & ToldDocument) | { readonly kind: "unchanged" } | Failure;
 
 export type SlotAnswer =
   | { readonly kind: "granted"; readonly expiresAt: string }
@@ -61,12 +66,17 @@ export class HttpEdgeChannel implements EdgeChannel {
 
   async poll(etag: string | null): Promise<PollAnswer> {
     const target = `/api/v1/edge/zones?node=${this.#node}`;
-    const headers = { ...this.#headers, ...(etag !== null && { "If-None-Match": etag }) };
+    const headers = {
+      ...this.#headers,
+      "Accept-Encoding": "gzip",
+      ...(etag !== null && { "If-None-Match": etag }),
+    };
     const answer = await outcome(this.#polls.ask({ method: "GET", target, headers, deadlineMs: POLL_MS }));
     if ("kind" in answer) return answer;
     if (answer.status === 304) return { kind: "unchanged" };
     if (answer.status !== 200) return refusal(answer);
-    return { kind: "document", etag: answer.headers.get("etag") ?? null, body: answer.body };
+    const isPacked = answer.headers.get("content-encoding") === "gzip";
+    return { kind: "document", etag: answer.headers.get("etag") ?? null, body: answer.body, isPacked };
   }
 
   report(body: string): Promise<Done> {

@@ -9,7 +9,7 @@ import { seededRandom } from "../../test/fixtures/seeded-random.ts";
 import { type Authority, type Certificate, type DanceEnd, dance, type Order } from "./acme-dance.ts";
 import { DocumentCache } from "./document-cache.ts";
 import type { DocumentShelf } from "./document-shelf.ts";
-import type { Done, EdgeChannel } from "./edge-channel.ts";
+import type { Done, EdgeChannel, ToldDocument } from "./edge-channel.ts";
 import { Poller, type PollResult } from "./poller.ts";
 import { Reporter } from "./reporter.ts";
 import { Waits } from "./waits.ts";
@@ -89,11 +89,11 @@ export class EdgeNode {
   async start(): Promise<void> {
     const { name, seed, channel, watcher, clock, timers } = this.#options;
     const kept = (await this.cache?.load()) ?? null;
-    if (kept !== null) this.#render(kept.etag, Buffer.from(kept.text));
+    if (kept !== null) this.#render({ etag: kept.etag, body: Buffer.from(kept.text), isPacked: false });
     const poller = new Poller(
       {
         ...{ channel, clock, timers, random: seededRandom(Bun.hash.xxHash32(`${seed} ${name} poll`)) },
-        take: ({ etag, body }) => this.#take(etag, body),
+        take: (document) => this.#take(document),
         onResult: (result, detail) => watcher.polled(this, result, detail),
       },
       this.etag,
@@ -142,18 +142,20 @@ export class EdgeNode {
     return true;
   }
 
-  #take(etag: string | null, body: Buffer): void {
-    this.#render(etag, body);
+  #take(told: ToldDocument): void {
+    const text = this.#render(told);
     this.takenAtMs = this.#options.clock.wallMs();
-    this.cache?.save({ etag, text: body.toString("utf8") }).catch((cause: unknown) => {
+    this.cache?.save({ etag: told.etag, text }).catch((cause: unknown) => {
       this.#options.watcher.polled(this, "bad_document", `it could not be kept: ${String(cause)}`);
     });
     this.#documents.wakeAll();
   }
 
-  #render(etag: string | null, body: Buffer): void {
-    this.document = this.#options.shelf.read(etag, body);
-    this.etag = etag;
+  /** Returns its text. */
+  #render(told: ToldDocument): string {
+    const { document, text } = this.#options.shelf.read(told);
+    this.document = document;
+    this.etag = told.etag;
     this.generation++;
     const names = new Set(this.document.zones.map(({ name }) => name));
     for (const name of this.certificates.keys()) if (!names.has(name)) this.certificates.delete(name);
@@ -162,6 +164,7 @@ export class EdgeNode {
       if (ordered.has(name) || this.certificates.has(name)) continue;
       this.certificates.set(name, { notAfterMs: this.#startedAtMs + VALID_MS, issuer: "Simulated CA" });
     }
+    return text;
   }
 
   /** One after the other, until it is stopped. */

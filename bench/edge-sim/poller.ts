@@ -2,7 +2,7 @@
 import { Backoff } from "../../src/scrub/agent/backoff.ts";
 import type { Clock } from "../../src/system/clock.ts";
 import type { Cancel, Timers } from "../../src/system/timers.ts";
-import type { EdgeChannel } from "./edge-channel.ts";
+import type { EdgeChannel, ToldDocument } from "./edge-channel.ts";
 
 /** Of one poll: what the service said, or what was wrong with it. */
 export type PollResult = "document" | "unchanged" | "bad_document" | "too_many_holds" | "refused" | "unreachable";
@@ -10,7 +10,7 @@ export type PollResult = "document" | "unchanged" | "bad_document" | "too_many_h
 export interface PollerOptions {
   readonly channel: Pick<EdgeChannel, "poll">;
   /** Throws where the document cannot be used; then the one before stays. */
-  readonly take: (document: { readonly etag: string | null; readonly body: Buffer }) => void;
+  readonly take: (document: ToldDocument) => void;
   readonly onResult: (result: PollResult, detail: string) => void;
   readonly clock: Pick<Clock, "monotonicMs">;
   readonly timers: Pick<Timers, "after">;
@@ -63,7 +63,7 @@ export class Poller {
     }
   }
 
-  #takeDocument(document: { readonly etag: string | null; readonly body: Buffer }, quickMs: number): number {
+  #takeDocument(document: ToldDocument, quickMs: number): number {
     try {
       this.#options.take(document);
     } catch (cause) {

@@ -316,8 +316,32 @@ describe("documents of many scopes", () => {
       expect(await documents.of(scope).body.text()).toBe(bodies[i] ?? "");
     }
     expect(documents.reading().bytesKept).toBe(bound);
+  });
+
+  test("are packed once while they are kept, and what is packed counts", async () => {
+    const state = stateOf({ zones: zonesOf({ zones }) });
+    const documents = new ZoneDocuments(state, clock.wallMs());
+    const [web, mail] = [documents.of(["web"]), documents.of(["mail"])];
+    const text = await web.body.text();
+    expect(new TextDecoder().decode(Bun.gunzipSync(await web.packed.bytes()))).toBe(text);
+    expect(web.packed).toBe(web.packed);
+    expect(documents.reading().bytesKept).toBe(web.body.size + web.packed.size + mail.body.size);
+    // Room for two bodies and no more: packed, the second takes the place of the first.
+    const narrow = new ZoneDocuments(state, clock.wallMs(), web.body.size + mail.body.size);
+    const [first, second] = [narrow.of(["web"]), narrow.of(["mail"])];
+    expect(await second.packed.bytes()).toEqual(await mail.packed.bytes());
+    expect(narrow.reading().bytesKept).toBe(second.body.size + second.packed.size);
+    // What is no more kept is made anew each time, and not kept.
+    expect(await first.packed.bytes()).toEqual(await web.packed.bytes());
+    expect(first.packed).not.toBe(first.packed);
+    expect(await first.body.text()).toBe(text);
+    expect(narrow.reading().bytesKept).toBe(second.body.size + second.packed.size);
+  });
+
+  test("are kept one in any case", () => {
+    const state = stateOf({ zones: zonesOf({ zones }) });
     const small = new ZoneDocuments(state, clock.wallMs(), 1);
     for (const scope of scopes) small.of(scope);
-    expect(small.reading().bytesKept).toBe((bodies[2] ?? "").length);
+    expect(small.reading().bytesKept).toBe(small.of(scopes[2]).body.size);
   });
 });

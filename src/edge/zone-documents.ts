@@ -3,6 +3,7 @@
  * nothing else, and are made once for all nodes that are told the same.
  */
 import { ZONE_DOCUMENT_BYTES_KEPT } from "../limits.ts";
+import { contentTag, packed } from "../nodes/node-document.ts";
 import { type ClearanceKey, type KeysOf, nextTurnMs } from "./clearance-keys.ts";
 import { isPlaced } from "./placement.ts";
 import { ALT_SVC_MAX_AGE_SECONDS, type ChallengeOptions, type Zone, type ZonePolicy, type ZoneTls } from "./zone.ts";
@@ -49,6 +50,8 @@ export interface ZoneDocument {
   /** The content's hash, with its quotes. */
   readonly etag: string;
   readonly body: Blob;
+  /** The same in gzip. */
+  readonly packed: Blob;
 }
 
 /** What the documents of all scopes hold in memory. */
@@ -129,20 +132,25 @@ export class ZoneDocuments {
     if (known !== undefined) return known;
     const [state, nowMs] = [this.#state, this.#nowMs];
     const placed = scope === "all" ? state.zones : state.zones.filter((zone) => isPlaced(zone, scope));
-    const document = new KeptDocument(() => this.#written(placed, state, nowMs));
+    const document = new KeptDocument(
+      () => this.#written(placed, state, nowMs),
+      (bytes) => this.#grown(document, bytes),
+    );
     this.#documents.set(key, document);
-    this.#keep(document);
+    this.#kept.add(document);
+    this.#grown(document, document.bytes);
     return document;
   }
 
-  #keep(document: KeptDocument): void {
-    this.#kept.add(document);
-    this.#bytesKept += document.bytes;
+  /** One that is kept takes so many more bytes: others make room. */
+  #grown(document: KeptDocument, bytes: number): void {
+    if (!this.#kept.has(document)) return;
+    this.#bytesKept += bytes;
     for (const oldest of this.#kept) {
       if (this.#bytesKept <= this.#bytesKeptMax || oldest === document) return;
-      oldest.drop();
       this.#kept.delete(oldest);
       this.#bytesKept -= oldest.bytes;
+      oldest.drop();
     }
   }
 
@@ -186,27 +194,45 @@ export class ZoneDocuments {
   }
 }
 
-/** Its tag is there for good, since every poll asks for it; its body until others need the room. */
+/** Its tag is there for good, since every poll asks for it; its bodies until others need the room. */
 class KeptDocument implements ZoneDocument {
   readonly etag: string;
-  readonly bytes: number;
   readonly #write: () => string;
+  readonly #onGrown: (bytes: number) => void;
+  #isKept = true;
   #body: Blob | null;
+  #packed: Blob | null = null;
 
-  constructor(write: () => string) {
+  constructor(write: () => string, onGrown: (bytes: number) => void) {
     const json = write();
-    this.etag = `"${new Bun.CryptoHasher("sha256").update(json).digest("base64url")}"`;
+    this.etag = contentTag(json);
     this.#body = new Blob([json]);
-    this.bytes = this.#body.size;
     this.#write = write;
+    this.#onGrown = onGrown;
+  }
+
+  get bytes(): number {
+    return (this.#body?.size ?? 0) + (this.#packed?.size ?? 0);
   }
 
   get body(): Blob {
     return this.#body ?? new Blob([this.#write()]);
   }
 
+  get packed(): Blob {
+    if (this.#packed !== null) return this.#packed;
+    const made = packed(this.#write());
+    if (this.#isKept) {
+      this.#packed = made;
+      this.#onGrown(made.size);
+    }
+    return made;
+  }
+
   drop(): void {
+    this.#isKept = false;
     this.#body = null;
+    this.#packed = null;
   }
 }
 

@@ -12,8 +12,8 @@ export function jsonBlobAnswer(blob: Blob, headers: Readonly<Record<string, stri
   return new Response(blob, { status: 200, headers: { ...JSON_HEADERS, ...headers } });
 }
 
-export function notModifiedAnswer(etag: string): Response {
-  return new Response(null, { status: 304, headers: { etag, ...COMMON } });
+export function notModifiedAnswer(etag: string, headers: Readonly<Record<string, string>> = {}): Response {
+  return new Response(null, { status: 304, headers: { etag, ...COMMON, ...headers } });
 }
 
 /** Done, and there is nothing to say. */

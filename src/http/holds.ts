@@ -117,7 +117,7 @@ export class Holds<Poll extends PollCall> {
     if (!includes(tags, document.etag)) {
       presence.started(poll);
       presence.ended(poll);
-      return documentAnswer(document);
+      return documentAnswer(document, poll.request);
     }
     if (this.#isStopped) return unchangedAnswer(document);
     if (this.#isFull(operator)) {
@@ -252,7 +252,8 @@ export class Holds<Poll extends PollCall> {
     }
     if (found.kind !== "document") return { kind: "ends", reason: "refused", answer: found };
     const { key, document } = found;
-    if (!tags.has(document.etag)) return { kind: "ends", reason: "changed", answer: documentAnswer(document) };
+    if (!tags.has(document.etag))
+      return { kind: "ends", reason: "changed", answer: documentAnswer(document, poll.request) };
     if (due !== null) return { kind: "ends", reason: due, answer: unchangedAnswer(document) };
     return { kind: "stays", key };
   }

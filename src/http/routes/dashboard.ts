@@ -2,8 +2,10 @@
  * The web page: a shell without any data, open to all (interface, section 5); what it shows it reads from the guarded
  * routes. Nothing in it may come from, or be sent to, anywhere but this listener.
  */
+
 import { Type } from "@sinclair/typebox";
 import { fileAnswer } from "../answer.ts";
+import { acceptedCodings } from "../coding.ts";
 import type { Coding, DashboardFile, DashboardFiles } from "../dashboard-files.ts";
 import { readIfNoneMatch } from "../etag.ts";
 import type { Refusal } from "../refusal.ts";
@@ -86,12 +88,9 @@ function answerWith({ contentType, hash, isHashed, bytes }: DashboardFile, { hea
   });
 }
 
-/** The smallest that the caller takes (RFC 9110, section 12.5.3); a weight tells only whether it is taken at all. */
+/** The smallest that the caller takes. */
 function bestCoding(accepted: string | null): Coding {
-  const taken = (accepted ?? "").split(",").flatMap((entry) => {
-    const [, coding = "", weight = "1"] = /^\s*([\w*-]+)\s*(?:;\s*q=([\d.]+)\s*)?$/i.exec(entry) ?? [];
-    return Number(weight) > 0 ? [coding.toLowerCase()] : [];
-  });
-  if (taken.includes("br")) return "br";
-  return taken.includes("gzip") ? "gzip" : "identity";
+  const taken = acceptedCodings(accepted);
+  if (taken.has("br")) return "br";
+  return taken.has("gzip") ? "gzip" : "identity";
 }
