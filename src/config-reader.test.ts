@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { ManualClock, ManualTimers } from "../test/fixtures/manual-clock.ts";
+import { eventually } from "../test/fixtures/service.ts";
 import { readChecked } from "./config/check.ts";
 import { ConfigReader } from "./config-reader.ts";
 import { IDLE_SECONDS } from "./http/app.ts";
@@ -112,6 +113,51 @@ describe("a thread that", () => {
     busy.abort("the service is stopping");
     expect(await outcome).toEqual({ kind: "invalid", problems: ["/c.yaml: not read: the service is stopping"] });
     expect(clock.pending).toBe(0);
+  });
+});
+
+describe("the thread", () => {
+  const clock = new ManualClock();
+  /** Says how often it was asked, and gives a configuration of its own. */
+  const COUNTS = `
+    let asked = 0;
+    self.onmessage = ({ data }) => {
+      if (data.path === "/end.yaml") setTimeout(() => process.exit(0), 1);
+      self.postMessage({ kind: "invalid", problems: [String(++asked)] });
+    };`;
+  let counting: ConfigReader;
+  beforeEach(() => {
+    counting = new ConfigReader(new ManualTimers(clock), pathToFileURL(file("thread.ts", COUNTS)));
+  });
+  afterEach(() => {
+    counting.abort("the test is over");
+    expect(clock.pending).toBe(0);
+  });
+  const asked = async (path = "/c.yaml") => {
+    const outcome = await counting.read(path);
+    return outcome.kind === "invalid" ? outcome.problems[0] : null;
+  };
+
+  test("is kept for ten minutes after a reading, and no longer", async () => {
+    expect([await asked(), await asked()]).toEqual(["1", "2"]);
+    clock.advance(599_999);
+    expect(await asked()).toBe("3");
+    clock.advance(600_000);
+    expect(clock.pending).toBe(0);
+    expect(await asked()).toBe("1");
+  });
+
+  test("is another one where the first ended by itself meanwhile", async () => {
+    expect(await asked("/end.yaml")).toBe("1");
+    await eventually(() => clock.pending === 0, "its end is not noticed");
+    expect(await asked()).toBe("1");
+  });
+
+  test("ends with the service", async () => {
+    expect(await asked()).toBe("1");
+    counting.abort("the service is stopping");
+    expect(clock.pending).toBe(0);
+    expect(await asked()).toBe("1");
   });
 });
 

@@ -1,24 +1,35 @@
 /**
- * Reads a configuration file off the event loop: a file at its bounds takes seconds. One thread for each reading, which
- * ends with it, so that nothing is kept for what happens once a month.
+ * Reads a configuration file off the event loop: a file at its bounds takes seconds. The thread that read one is kept for
+ * some minutes, since the next reading then takes half as long, and given up with whatever else goes wrong with it.
  */
 import type { CheckedConfig } from "./config/check.ts";
 import { unpackConfig } from "./config/packed-config.ts";
-import type { ConfigMessage } from "./config-thread.ts";
+import type { ConfigMessage, ConfigOrder } from "./config-thread.ts";
 import { CONFIG_FINDINGS_TOLD, CONFIG_READ_MS } from "./limits.ts";
 import { environmentNow } from "./system/environment.ts";
-import { nextTurn, type Timers } from "./system/timers.ts";
+import { type Cancel, nextTurn, type Timers } from "./system/timers.ts";
 
 const THREAD = new URL("./config-thread.ts", import.meta.url);
+/** After a reading. It takes some 25 MB meanwhile. */
+const THREAD_KEPT_MS = 600_000;
+
+interface Reading {
+  readonly thread: Worker;
+  /** Ends it and the thread, for this reason. */
+  readonly giveUp: (why: string) => void;
+}
 
 export class ConfigReader {
   readonly #timers: Timers;
-  readonly #thread: URL;
-  #abort: (why: string) => void = () => {};
+  readonly #code: URL;
+  #reading: Reading | null = null;
+  /** Waits for the next reading. */
+  #idle: Worker | null = null;
+  #cancelEnd: Cancel = () => {};
 
-  constructor(timers: Timers, thread: URL = THREAD) {
+  constructor(timers: Timers, code: URL = THREAD) {
     this.#timers = timers;
-    this.#thread = thread;
+    this.#code = code;
   }
 
   /** One at a time. Never rejects: a thread that breaks, or takes too long, is a problem like any other. */
@@ -29,31 +40,66 @@ export class ConfigReader {
     return { kind: "valid", config, warnings: linesTold(path, message.warnings) };
   }
 
-  /** A reading under way ends at once, with this as its problem. */
+  /** A reading under way ends at once, with this as its problem, and no thread is left. */
   abort(why: string): void {
-    this.#abort(why);
+    this.#reading?.giveUp(why);
+    this.#endIdle();
   }
 
   #ask(path: string): Promise<ConfigMessage> {
     return new Promise((resolve) => {
-      const worker = new Worker(this.#thread, { env: environmentNow() });
+      const thread = this.#takeThread();
       const finish = (message: ConfigMessage) => {
         cancel();
-        this.#abort = () => {};
-        // Whatever it does: it may hang in a read of something that is no file.
-        worker.terminate();
+        this.#reading = null;
         resolve(message);
       };
-      const give = (why: string) => finish({ kind: "invalid", problems: [`${path}: not read: ${why}`] });
+      const giveUp = (why: string) => {
+        // Whatever it does: it may hang in a read of something that is no file.
+        thread.terminate();
+        finish({ kind: "invalid", problems: [`${path}: not read: ${why}`] });
+      };
       const cancel = this.#timers.after(CONFIG_READ_MS, () =>
-        give(`this takes longer than ${CONFIG_READ_MS / 1000} s`),
+        giveUp(`this takes longer than ${CONFIG_READ_MS / 1000} s`),
       );
-      this.#abort = give;
-      worker.onmessage = ({ data }: MessageEvent<ConfigMessage>) => finish(data);
-      worker.onerror = ({ message }) => give(`the thread that reads it failed: ${message}`);
-      worker.addEventListener("close", () => give("the thread that reads it ended"));
-      worker.postMessage(path);
+      this.#reading = { thread, giveUp };
+      thread.onmessage = ({ data }: MessageEvent<ConfigMessage>) => {
+        finish(data);
+        this.#keep(thread);
+      };
+      thread.postMessage({ path, variables: environmentNow() } satisfies ConfigOrder);
     });
+  }
+
+  #takeThread(): Worker {
+    const idle = this.#idle;
+    this.#cancelEnd();
+    this.#idle = null;
+    idle?.ref();
+    return idle ?? this.#startThread();
+  }
+
+  #startThread(): Worker {
+    const thread = new Worker(this.#code);
+    const onGone = (why: string) => {
+      if (this.#reading?.thread === thread) this.#reading.giveUp(`the thread that reads it ${why}`);
+      else if (this.#idle === thread) this.#endIdle();
+    };
+    thread.onerror = ({ message }) => onGone(`failed: ${message}`);
+    thread.addEventListener("close", () => onGone("ended"));
+    return thread;
+  }
+
+  #keep(thread: Worker): void {
+    this.#idle = thread;
+    thread.unref();
+    this.#cancelEnd = this.#timers.after(THREAD_KEPT_MS, () => this.#endIdle());
+  }
+
+  #endIdle(): void {
+    this.#cancelEnd();
+    this.#idle?.terminate();
+    this.#idle = null;
   }
 }
 
