@@ -3,6 +3,7 @@ import { type CheckedConfig, readChecked } from "./config/check.ts";
 import { type PackedConfig, packConfig } from "./config/packed-config.ts";
 import { originFindings } from "./geo/origins.ts";
 import { readEnvFile } from "./system/env-file.ts";
+import { nextTurn } from "./system/timers.ts";
 
 declare const self: Worker;
 
@@ -16,11 +17,12 @@ export type ConfigMessage =
   | { readonly kind: "valid"; readonly packed: PackedConfig; readonly warnings: readonly string[] }
   | Extract<CheckedConfig, { kind: "invalid" }>;
 
-self.onmessage = ({ data }: MessageEvent<ConfigOrder>) => {
+self.onmessage = async ({ data }: MessageEvent<ConfigOrder>) => {
   const { message, buffers } = read(data);
   self.postMessage(message, buffers);
   // What reading takes is tens of times the file, and nothing else happens here that would give it back.
-  setImmediate(() => Bun.gc(true));
+  await nextTurn();
+  Bun.gc(true);
 };
 
 function read({ path, variables }: ConfigOrder): { readonly message: ConfigMessage; readonly buffers: ArrayBuffer[] } {

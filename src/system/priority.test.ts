@@ -39,6 +39,27 @@ test.skipIf(unavailable !== "")(`goes on as it is without the permission${unavai
   expect(run(NOT_PERMITTED)).toMatchObject({ returned: 0, threads: [0], child: 0 });
 });
 
+const BEHIND_PROGRAM = `
+import { getPriority } from "node:os";
+const source = 'import { getPriority } from "node:os"; import { giveWay } from ${JSON.stringify(MODULE)};' +
+  "giveWay(); giveWay(); postMessage(getPriority(0));";
+const worker = new Worker(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
+worker.onmessage = ({ data }) => {
+  console.log(JSON.stringify({ worker: data, loop: getPriority(process.pid) }));
+  process.exit(0);
+};
+`;
+
+test.each([
+  ["3", { worker: 13, loop: 3 }],
+  ["15", { worker: 19, loop: 15 }],
+])("a thread that gives way is ten steps behind the event loop, which stays as it was: %s", (nice, expected) => {
+  const command = ["nice", "-n", nice, process.execPath, "-e", BEHIND_PROGRAM];
+  const { stdout, stderr } = Bun.spawnSync(command, { stderr: "pipe" });
+  expect(stderr.toString()).toBe("");
+  expect(JSON.parse(stdout.toString())).toEqual(expected);
+});
+
 const AUTOGROUP = "/proc/self/autogroup";
 const withoutGroups = existsSync(AUTOGROUP) ? unavailable : " (this kernel has no autogroups)";
 

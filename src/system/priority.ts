@@ -6,6 +6,9 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { getPriority, setPriority } from "node:os";
 
 const NICE = -10;
+/** Steps behind the event loop: of a CPU that both want, a tenth is left. */
+const BEHIND = 10;
+const NICE_MAX = 19;
 
 /**
  * The nice value from now on, also of the threads and processes to come. As it was where somebody chose one (`nice`,
@@ -18,6 +21,11 @@ export function raisePriority(): number {
     if (sessionOfSelf() === process.pid) raiseSession(process.pid);
   }
   return getPriority();
+}
+
+/** Of the thread that calls it: what it does may wait, what the event loop does may not. No permission is needed. */
+export function giveWay(): void {
+  setPriority(0, Math.min(getPriority(process.pid) + BEHIND, NICE_MAX));
 }
 
 /**
