@@ -123,6 +123,9 @@ export const EDGE_CLOCK_AHEAD_MS = 60_000;
 /** Reports of edge nodes whose windows are still to go to the history: of all nodes, and of one, which may report too often. */
 export const EDGE_REPORTS_WAITING_MAX = 1024;
 export const EDGE_REPORTS_WAITING_PER_NODE = 8;
+/** Reports of one node that go to the history, where ten seconds are the rule: one in so many ms, and so many at once. */
+export const EDGE_REPORT_RECORDED_MS = 1000;
+export const EDGE_REPORTS_AT_ONCE = 60;
 /** Characters of what an event of an edge node tells in the node's own words. */
 export const EDGE_EVENT_DETAIL_MAX = 200;
 /** Rules of one port each that stand for one with ranges of ports, for a scrub node that knows no ranges. */

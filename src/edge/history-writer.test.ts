@@ -1,7 +1,12 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { edgeReport, zoneWire } from "../../test/fixtures/edge-reports.ts";
 import { NOON } from "../../test/fixtures/views.ts";
-import { EDGE_REPORTS_WAITING_MAX, EDGE_REPORTS_WAITING_PER_NODE, HISTORY_QUEUES_MAX } from "../limits.ts";
+import {
+  EDGE_REPORTS_AT_ONCE,
+  EDGE_REPORTS_WAITING_MAX,
+  EDGE_REPORTS_WAITING_PER_NODE,
+  HISTORY_QUEUES_MAX,
+} from "../limits.ts";
 import { nextTurn } from "../system/timers.ts";
 import type { EdgeEvent, EdgeWindow } from "./edge-history.ts";
 import { HistoryWriter } from "./history-writer.ts";
@@ -171,6 +176,39 @@ describe("a store that is slow", () => {
     await settled();
     report("e1");
     expect(told).toHaveLength(1);
+  });
+});
+
+describe("a node that reports too often", () => {
+  /** One after the other, each a window of its own. */
+  async function reportAt(ms: number, node = "e1"): Promise<void> {
+    const at = new Date(NOON + ms).toISOString();
+    report(node, { zones: [zoneWire(`${node}.a`, { at })] }, NOON + ms);
+    for (let i = 0; i < 4; i++) await nextTurn();
+  }
+  const leftOut = () => told.filter(([what]) => what === "left out").length;
+
+  test("has some at once, one a second after, and the rest left out and told", async () => {
+    for (let i = 0; i < 1000; i++) await reportAt(i * 100);
+    // One was earned in each of the 99.9 s.
+    expect(store.windows.length).toBe(EDGE_REPORTS_AT_ONCE + 99);
+    expect(leftOut()).toBe(1000 - store.windows.length);
+    expect(new Set(told.map(String))).toEqual(new Set(["left out,e1"]));
+  });
+
+  test("leaves others theirs, and has its own again once it was silent", async () => {
+    for (let i = 0; i <= EDGE_REPORTS_AT_ONCE; i++) await reportAt(i);
+    expect([store.windows.length, leftOut()]).toEqual([EDGE_REPORTS_AT_ONCE, 1]);
+    await reportAt(61, "e2");
+    await reportAt(1100);
+    expect([store.windows.length, leftOut()]).toEqual([EDGE_REPORTS_AT_ONCE + 2, 1]);
+  });
+
+  test("is judged anew where the clock was set back", async () => {
+    for (let i = 0; i < EDGE_REPORTS_AT_ONCE; i++) await reportAt(i);
+    await reportAt(-3_600_000);
+    await reportAt(-3_599_000);
+    expect([store.windows.length, leftOut()]).toEqual([EDGE_REPORTS_AT_ONCE + 1, 1]);
   });
 });
 

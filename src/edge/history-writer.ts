@@ -3,7 +3,13 @@
  * section 6). After the answer and in slices, no faster than the history takes it; what is too much is counted and left
  * out of the history, not of the status.
  */
-import { EDGE_REPORTS_WAITING_MAX, EDGE_REPORTS_WAITING_PER_NODE, HISTORY_QUEUES_MAX } from "../limits.ts";
+import {
+  EDGE_REPORT_RECORDED_MS,
+  EDGE_REPORTS_AT_ONCE,
+  EDGE_REPORTS_WAITING_MAX,
+  EDGE_REPORTS_WAITING_PER_NODE,
+  HISTORY_QUEUES_MAX,
+} from "../limits.ts";
 import type { EdgeEvent, EdgeWindow } from "./edge-history.ts";
 import type { StoredEdgeReport } from "./edge-reports.ts";
 import type { EdgeReport } from "./report.ts";
@@ -37,6 +43,12 @@ interface Reported {
   readonly stored: StoredEdgeReport;
 }
 
+/** How many reports more may come at once, as of the last one; wall clock, ms. */
+interface Allowance {
+  readonly reports: number;
+  readonly atMs: number;
+}
+
 interface NodeBefore {
   readonly known: KnownNode;
   readonly report: EdgeReport;
@@ -45,6 +57,8 @@ interface NodeBefore {
 export class HistoryWriter {
   readonly #options: HistoryWriterOptions;
   readonly #before = new Map<string, NodeBefore>();
+  /** Else one node could fill the disk with windows that it makes up. */
+  readonly #allowances = new Map<string, Allowance>();
   readonly #windows = new Room(HISTORY_QUEUES_MAX.edge_windows);
   readonly #events = new Room(HISTORY_QUEUES_MAX.edge_events);
   #waiting: Reported[] = [];
@@ -59,7 +73,8 @@ export class HistoryWriter {
   /** Returns at once. */
   reported(node: string, stored: StoredEdgeReport): void {
     const own = this.#waitingOf.get(node) ?? 0;
-    if (this.#waiting.length >= EDGE_REPORTS_WAITING_MAX || own >= EDGE_REPORTS_WAITING_PER_NODE) {
+    const isFull = this.#waiting.length >= EDGE_REPORTS_WAITING_MAX || own >= EDGE_REPORTS_WAITING_PER_NODE;
+    if (isFull || !this.#isAllowed(node, stored.reportedAt)) {
       this.#options.observer.leftOut(node);
       return;
     }
@@ -75,12 +90,24 @@ export class HistoryWriter {
 
   /** Nodes that are there no more: if they come back, their first report is a silent one again. */
   forget(has: (node: string) => boolean): void {
-    for (const node of this.#before.keys()) if (!has(node)) this.#before.delete(node);
+    for (const known of [this.#before, this.#allowances]) {
+      for (const node of known.keys()) if (!has(node)) known.delete(node);
+    }
   }
 
   /** Hands over all that waits, whether there is room for it or not. */
   stop(): void {
     for (let next = this.#takeWaiting(); next !== null; next = this.#takeWaiting()) this.#record(next);
+  }
+
+  /** A clock that was set back gives nothing and takes nothing. */
+  #isAllowed(node: string, nowMs: number): boolean {
+    const last = this.#allowances.get(node) ?? { reports: EDGE_REPORTS_AT_ONCE, atMs: nowMs };
+    const earned = Math.max(0, nowMs - last.atMs) / EDGE_REPORT_RECORDED_MS;
+    const reports = Math.min(last.reports + earned, EDGE_REPORTS_AT_ONCE);
+    const isAllowed = reports >= 1;
+    this.#allowances.set(node, { reports: isAllowed ? reports - 1 : reports, atMs: nowMs });
+    return isAllowed;
   }
 
   async #pump(): Promise<void> {

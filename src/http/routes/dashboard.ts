@@ -2,7 +2,6 @@
  * The web page: a shell without any data, open to all (interface, section 5); what it shows it reads from the guarded
  * routes. Nothing in it may come from, or be sent to, anywhere but this listener.
  */
-
 import { Type } from "@sinclair/typebox";
 import { fileAnswer } from "../answer.ts";
 import { acceptedCodings } from "../coding.ts";
