@@ -64,6 +64,7 @@ export class ConfigReader {
       );
       this.#reading = { thread, giveUp };
       thread.onmessage = ({ data }: MessageEvent<ConfigMessage>) => {
+        if (this.#reading?.thread !== thread) return;
         finish(data);
         this.#keep(thread);
       };

@@ -110,7 +110,7 @@ export const ACME_TOKEN_CHARACTERS_MAX = 256;
 export const KEY_AUTHORIZATION_CHARACTERS_MAX = 512;
 /** The longest time that a node may be silent and still count as alive, seconds. */
 export const STALE_SECONDS_MAX = 3600;
-/** Levels of nesting in a body: without end it could be taken, but, where unknown keys are kept, not be given back. */
+/** Levels of nesting in a body. Reports keep keys that nobody knows: nested without end they could not be written again. */
 export const BODY_DEPTH_MAX = 32;
 /** Sources of one window of one zone in an edge node's report that are read. */
 export const EDGE_SOURCES_PER_WINDOW = 20;

@@ -20,11 +20,11 @@ export class DocumentShelf {
   readonly #byTag = new Map<string, Shelved>();
 
   /** Throws DocumentProblem, or why it cannot be unpacked. */
-  read({ etag, body, isPacked }: ToldDocument): Omit<Shelved, "bytes"> {
+  read({ etag, body, isGzipped }: ToldDocument): Omit<Shelved, "bytes"> {
     const key = etag ?? "";
     const known = this.#byTag.get(key);
     if (known?.bytes.equals(body) === true) return known;
-    const text = (isPacked ? gunzipSync(body) : body).toString("utf8");
+    const text = (isGzipped ? gunzipSync(body) : body).toString("utf8");
     const shelved = { bytes: body, text, document: readDocument(text) };
     this.#byTag.delete(key);
     this.#byTag.set(key, shelved);

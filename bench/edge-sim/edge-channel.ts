@@ -11,7 +11,7 @@ export interface ToldDocument {
   readonly etag: string | null;
   readonly body: Buffer;
   /** In gzip. */
-  readonly isPacked: boolean;
+  readonly isGzipped: boolean;
 }
 
 export type PollAnswer = ({ readonly kind: "document" } & ToldDocument) | { readonly kind: "unchanged" } | Failure;
@@ -75,8 +75,8 @@ export class HttpEdgeChannel implements EdgeChannel {
     if ("kind" in answer) return answer;
     if (answer.status === 304) return { kind: "unchanged" };
     if (answer.status !== 200) return refusal(answer);
-    const isPacked = answer.headers.get("content-encoding") === "gzip";
-    return { kind: "document", etag: answer.headers.get("etag") ?? null, body: answer.body, isPacked };
+    const isGzipped = answer.headers.get("content-encoding") === "gzip";
+    return { kind: "document", etag: answer.headers.get("etag") ?? null, body: answer.body, isGzipped };
   }
 
   report(body: string): Promise<Done> {

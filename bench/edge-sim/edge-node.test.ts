@@ -133,7 +133,7 @@ function documentWith(zone: object = {}, more: object = {}): PollAnswer {
   const zones = [{ name: ZONE, origins: [], tls: { min_version: "1.2" }, policy, clearance_keys: keys, ...zone }];
   const document = { version: 1, zones, acme_challenges: [], issuance_grants: [], ...more };
   const body = Buffer.from(JSON.stringify(document));
-  return { kind: "document", etag: `"${Bun.hash(body)}"`, body, isPacked: false };
+  return { kind: "document", etag: `"${Bun.hash(body)}"`, body, isGzipped: false };
 }
 
 const told = { zone: ZONE, token: "tok", key_authorization: "tok.key", expires_at: "2026-03-01T12:10:00.000Z" };
@@ -191,11 +191,11 @@ describe("a document", () => {
     await node.start();
     const plain = documentWith();
     if (plain.kind !== "document") throw new Error("no document");
-    await answer({ ...plain, body: gzipSync(plain.body), isPacked: true });
+    await answer({ ...plain, body: gzipSync(plain.body), isGzipped: true });
     expect(node.document.zones.map(({ name }) => name)).toEqual([ZONE]);
     await node.cache?.written();
     expect((await node.cache?.load())?.text).toBe(plain.body.toString());
-    await answer({ ...plain, etag: '"cut"', body: gzipSync(plain.body).subarray(0, 40), isPacked: true });
+    await answer({ ...plain, etag: '"cut"', body: gzipSync(plain.body).subarray(0, 40), isGzipped: true });
     expect([node.etag, results.at(-1)?.split(":")[0]]).toEqual([plain.etag, "bad_document"]);
   });
 
@@ -203,7 +203,12 @@ describe("a document", () => {
     await node.start();
     await answer(documentWith());
     const before = node.document;
-    await answer({ kind: "document", etag: '"other"', body: Buffer.from('{"version":2,"zones":[]}'), isPacked: false });
+    await answer({
+      kind: "document",
+      etag: '"other"',
+      body: Buffer.from('{"version":2,"zones":[]}'),
+      isGzipped: false,
+    });
     expect(node.document).toBe(before);
     expect(results.at(-1)).toBe("bad_document: version 2 is none that this node knows");
   });

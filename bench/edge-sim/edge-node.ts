@@ -89,7 +89,7 @@ export class EdgeNode {
   async start(): Promise<void> {
     const { name, seed, channel, watcher, clock, timers } = this.#options;
     const kept = (await this.cache?.load()) ?? null;
-    if (kept !== null) this.#render({ etag: kept.etag, body: Buffer.from(kept.text), isPacked: false });
+    if (kept !== null) this.#render({ etag: kept.etag, body: Buffer.from(kept.text), isGzipped: false });
     const poller = new Poller(
       {
         ...{ channel, clock, timers, random: seededRandom(Bun.hash.xxHash32(`${seed} ${name} poll`)) },

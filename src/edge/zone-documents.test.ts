@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from "bun:test";
+import { gunzipSync } from "node:zlib";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
 import { zonesOf } from "../../test/fixtures/zones.ts";
 import { ClearanceKeys } from "./clearance-keys.ts";
@@ -318,24 +319,42 @@ describe("documents of many scopes", () => {
     expect(documents.reading().bytesKept).toBe(bound);
   });
 
-  test("are packed once while they are kept, and what is packed counts", async () => {
-    const state = stateOf({ zones: zonesOf({ zones }) });
-    const documents = new ZoneDocuments(state, clock.wallMs());
-    const [web, mail] = [documents.of(["web"]), documents.of(["mail"])];
-    const text = await web.body.text();
-    expect(new TextDecoder().decode(Bun.gunzipSync(await web.packed.bytes()))).toBe(text);
-    expect(web.packed).toBe(web.packed);
-    expect(documents.reading().bytesKept).toBe(web.body.size + web.packed.size + mail.body.size);
-    // Room for two bodies and no more: packed, the second takes the place of the first.
-    const narrow = new ZoneDocuments(state, clock.wallMs(), web.body.size + mail.body.size);
-    const [first, second] = [narrow.of(["web"]), narrow.of(["mail"])];
-    expect(await second.packed.bytes()).toEqual(await mail.packed.bytes());
-    expect(narrow.reading().bytesKept).toBe(second.body.size + second.packed.size);
-    // What is no more kept is made anew each time, and not kept.
-    expect(await first.packed.bytes()).toEqual(await web.packed.bytes());
-    expect(first.packed).not.toBe(first.packed);
-    expect(await first.body.text()).toBe(text);
-    expect(narrow.reading().bytesKept).toBe(second.body.size + second.packed.size);
+  describe("in gzip", () => {
+    const long = (["web", "mail"] as const).flatMap((hostgroup) =>
+      Array.from({ length: 20 }, (_, i) => zone(`${hostgroup}${i}.example.net`, { hostgroup })),
+    );
+    const state = () => stateOf({ zones: zonesOf({ zones: long }) });
+    const bytesOf = ({ body, gzipped }: ZoneDocument) => body.size + (gzipped?.size ?? 0);
+
+    test("are made once while they are kept, and count", async () => {
+      const documents = new ZoneDocuments(state(), clock.wallMs());
+      const [web, mail] = [documents.of(["web"]), documents.of(["mail"])];
+      const gzipped = await web.gzipped?.bytes();
+      expect(gunzipSync(gzipped ?? new Uint8Array()).toString()).toBe(await web.body.text());
+      expect(web.gzipped).toBe(web.gzipped);
+      expect(documents.reading().bytesKept).toBe(bytesOf(web) + mail.body.size);
+    });
+
+    test.each([0, 1])("take the room of others: that of document %d", async (which) => {
+      const whole = new ZoneDocuments(state(), clock.wallMs());
+      const sizes = whole.of(["web"]).body.size + whole.of(["mail"]).body.size;
+      const documents = new ZoneDocuments(state(), clock.wallMs(), sizes);
+      const both = [documents.of(["web"]), documents.of(["mail"])];
+      const [kept, dropped] = which === 0 ? both : both.toReversed();
+      if (kept === undefined || dropped === undefined) throw new Error("no documents");
+      const scope = which === 0 ? ["mail"] : ["web"];
+      expect(kept.gzipped).toBe(kept.gzipped);
+      expect(documents.reading().bytesKept).toBe(bytesOf(kept));
+      // What is no more kept is made anew each time, and not kept.
+      expect(await dropped.gzipped?.bytes()).toEqual(await whole.of(scope).gzipped?.bytes());
+      expect(dropped.gzipped).not.toBe(dropped.gzipped);
+      expect(await dropped.body.text()).toBe(await whole.of(scope).body.text());
+      expect(documents.reading().bytesKept).toBe(bytesOf(kept));
+    });
+
+    test("are not there where a document is short", () => {
+      expect(documentsOf({ zones: zonesOf({ zones }) }).of(["web"]).gzipped).toBeNull();
+    });
   });
 
   test("are kept one in any case", () => {

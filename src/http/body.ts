@@ -3,7 +3,7 @@ import { BODY_DEPTH_MAX } from "../limits.ts";
 import type { Refusal } from "./refusal.ts";
 
 export type Body = { readonly kind: "bytes"; readonly bytes: Uint8Array };
-export type Json = { readonly kind: "json"; readonly value: unknown; readonly text: string };
+export type Json = { readonly kind: "json"; readonly value: unknown };
 
 /** Parameters are allowed: `application/json; charset=utf-8`. Two headers arrive joined by a comma and are none. */
 export function isJson(contentType: string | null): boolean {
@@ -21,7 +21,7 @@ export async function readBody(request: Request, limitBytes: number): Promise<Bo
     // No more than was declared comes.
     const isBounded = request.headers.has("content-length") && !request.headers.has("transfer-encoding");
     const bytes = isBounded ? await request.bytes() : await readChunks(request.body, limitBytes);
-    return bytes === null ? tooLarge : { kind: "bytes", bytes };
+    return bytes === null || bytes.length > limitBytes ? tooLarge : { kind: "bytes", bytes };
   } catch {
     // The caller went away; nobody will read the answer.
     return { kind: "body_cut_short" };
@@ -60,7 +60,7 @@ export function parseJson(bytes: Uint8Array): Json | Refusal {
     return { kind: "invalid_body", detail: `nested deeper than ${BODY_DEPTH_MAX} levels` };
   }
   try {
-    return { kind: "json", value: JSON.parse(text) as unknown, text };
+    return { kind: "json", value: JSON.parse(text) as unknown };
   } catch (cause) {
     const message = cause instanceof Error ? cause.message : String(cause);
     return { kind: "invalid_body", detail: message.replace("JSON Parse error: ", "") };

@@ -8,8 +8,7 @@ export type Fields<T> = { readonly kind: "fields"; readonly fields: T };
 
 export interface FieldCheck<T> {
   readonly schema: TObject;
-  /** @param text the body, which says the value. */
-  check(value: unknown, text: string): Fields<T> | Refusal;
+  check(value: unknown): Fields<T> | Refusal;
 }
 
 /** The schema says `additionalProperties: false` itself, so that what it allows can be read in one place. */

@@ -1,5 +1,4 @@
 /** A document that nodes poll for: its bytes, written once for all who poll, and the tag that is their content's hash. */
-import { contentTag, packed } from "../nodes/node-document.ts";
 import { jsonBlobAnswer, notModifiedAnswer } from "./answer.ts";
 import { acceptedCodings } from "./coding.ts";
 
@@ -8,38 +7,32 @@ export interface HeldDocument {
   readonly etag: string;
   /** A Blob is sent to any number of callers without a copy for each. */
   readonly body: Blob;
-  /** The same in gzip, made when it is asked for. */
-  readonly packed: Blob;
+  /** The same in gzip; null: it is not worth that. */
+  readonly gzipped: Blob | null;
 }
 
-/** What is shorter fits into a packet or two as it is. */
-const PACKED_BYTES_LEAST = 2048;
-/** The tag names the document and not its coding, since nodes report which document they have. No cache lies between. */
+/**
+ * One tag for both codings, since it names the document: nodes report which one they have. That departs from RFC 9110,
+ * 8.8.3, which wants a strong tag for each; a cache that could mix them up keeps nothing of these answers (`no-store`).
+ */
 const VARY = { vary: "accept-encoding" };
 
+/** Without gzip: rules change all the time during an attack, and their nodes do not ask for it. */
 export function heldDocument(value: unknown): HeldDocument {
   return heldJson(JSON.stringify(value));
 }
 
 export function heldJson(json: string): HeldDocument {
-  const body = new Blob([json]);
-  let packedBody: Blob | null = null;
-  return {
-    etag: contentTag(json),
-    body,
-    get packed() {
-      packedBody ??= packed(json);
-      return packedBody;
-    },
-  };
+  const hash = new Bun.CryptoHasher("sha256").update(json).digest("base64url");
+  return { etag: `"${hash}"`, body: new Blob([json]), gzipped: null };
 }
 
 export function documentAnswer(document: HeldDocument, { headers }: Request): Response {
-  const { etag, body } = document;
-  const isPacked = body.size >= PACKED_BYTES_LEAST && acceptedCodings(headers.get("accept-encoding")).has("gzip");
-  return isPacked
-    ? jsonBlobAnswer(document.packed, { etag, ...VARY, "content-encoding": "gzip" })
-    : jsonBlobAnswer(body, { etag, ...VARY });
+  const { etag } = document;
+  const gzipped = acceptedCodings(headers.get("accept-encoding")).has("gzip") ? document.gzipped : null;
+  return gzipped === null
+    ? jsonBlobAnswer(document.body, { etag, ...VARY })
+    : jsonBlobAnswer(gzipped, { etag, ...VARY, "content-encoding": "gzip" });
 }
 
 export function unchangedAnswer({ etag }: HeldDocument): Response {

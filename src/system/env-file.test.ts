@@ -35,7 +35,11 @@ beforeEach(() => {
     onChange: (_, { set, unset }) => changes.push(`set ${set.join(" ")} unset ${unset.join(" ")}`),
   });
 });
-afterEach(() => rmSync(directory, { recursive: true }));
+afterEach(() => {
+  rmSync(directory, { recursive: true });
+  // Whoever keeps what variables say looks at this number alone.
+  expect(file.changes).toBe(changes.length);
+});
 
 test("sets its variables at once and leaves the others alone", () => {
   writeFileSync(path, "A=1\nB=2\n");

@@ -41,12 +41,16 @@ export class EnvFile {
   #problem: string | null = null;
   /** Variables that are there by the file. */
   #names: ReadonlySet<string> = new Set();
-  /** Counts how often variables became others. */
-  changes = 0;
+  #changes = 0;
 
   constructor(options: EnvFileOptions) {
     this.#options = options;
     this.#environment = options.environment ?? process.env;
+  }
+
+  /** How often variables became others. */
+  get changes(): number {
+    return this.#changes;
   }
 
   /** From now on this file, or none; variables of the one before that are not in it are unset. */
@@ -87,7 +91,7 @@ export class EnvFile {
     for (const name of unset) delete environment[name];
     this.#names = new Set(variables.keys());
     if (set.length + unset.length === 0) return;
-    this.changes++;
+    this.#changes++;
     this.#options.onChange(path, { set: set.map(([name]) => name), unset });
   }
 }

@@ -1,7 +1,5 @@
 /** What sections 4.5, 4.6 and 5 of the interface say of a parked poll, over a real listener and the real pipeline. */
-
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { gunzipSync } from "node:zlib";
 import { heldDocument } from "../../src/http/held-document.ts";
 import { RULES_HOLD_MS, ZONES_HOLD_MS } from "../../src/limits.ts";
 import { agentToken, POLL_PATH, PollServer } from "../fixtures/poll-server.ts";
@@ -38,24 +36,6 @@ describe("the rule document", () => {
     expect(same.etag).toMatch(/^"[\w-]+"$/);
     expect(NEW.etag).not.toBe(same.etag);
   });
-});
-
-test("a long document comes packed to whoever takes that, at once or after a hold, under the same ETag", async () => {
-  const long = heldDocument({ version: 1, bans: Array.from({ length: 500 }, (_, i) => ({ target: `192.0.2.${i}` })) });
-  const text = await long.body.text();
-  const ask = (etag: string, coding: string) =>
-    fetch(`http://127.0.0.1:${server.port}${POLL_PATH}`, {
-      headers: { "if-none-match": etag, "accept-encoding": coding },
-      decompress: false,
-    });
-  const [packed, plain] = [ask(server.document.etag, "gzip"), ask(server.document.etag, "identity")];
-  await parked(2);
-  server.change(long);
-  for (const answer of [await packed, await ask('"another"', "gzip")]) {
-    expect([answer.headers.get("etag"), answer.headers.get("content-encoding")]).toEqual([long.etag, "gzip"]);
-    expect(gunzipSync(await answer.bytes()).toString()).toBe(text);
-  }
-  expect([(await plain).headers.get("etag"), await (await plain).text()]).toEqual([long.etag, text]);
 });
 
 describe("with If-None-Match equal to the ETag the request is held", () => {

@@ -1,8 +1,10 @@
 /** The polls of edge nodes, statement by statement (interface 2.11, 3.4, 4.6, 5; choices, section 6), over a real listener. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { gunzipSync } from "node:zlib";
 import { ZONES_HOLD_MS } from "../../src/limits.ts";
 import { EdgeChannelServer } from "../fixtures/edge-channel.ts";
 import { agent } from "../fixtures/scrub-channel.ts";
+import { eventually } from "../fixtures/service.ts";
 
 const BOUND = { error: "this token is bound to another node" };
 const LEVER = { mode: "manual", ttl_seconds: 60, reason: "" };
@@ -335,4 +337,37 @@ describe("3.4 a node never polled", () => {
     clock().advance(15_001);
     expect(view()).toMatchObject({ liveness: "lost", lastSeenAt: null });
   });
+});
+
+describe("a long document", () => {
+  const name = (i: number) => `z${i}.example.net`;
+  beforeEach(() => channel.configure({ zones: Array.from({ length: 40 }, (_, i) => ({ name: name(i) })) }));
+
+  test.each(["gzip", "identity"])(
+    "comes in %s to whoever takes that, at once or after a hold, under one ETag",
+    async (coding) => {
+      const ask = (etag: string) =>
+        fetch(`${channel.server.base}/api/v1/edge/zones?node=e1`, {
+          headers: { authorization: "Bearer bound1", "accept-encoding": coding, "if-none-match": etag },
+          decompress: false,
+        });
+      const before = await channel.holds();
+      const parked = ask(await channel.etag());
+      await eventually(async () => (await channel.holds()) > before, "the poll was not parked");
+      await channel.lever(name(7), LEVER);
+      const [told, text, etag] = [await parked, await (await channel.poll()).text(), await channel.etag()];
+      for (const answer of [told, await ask('"another"')]) {
+        const { headers } = answer;
+        expect([headers.get("etag"), headers.get("vary")]).toEqual([etag, "accept-encoding"]);
+        expect(headers.get("content-encoding")).toBe(coding === "gzip" ? "gzip" : null);
+        const bytes = await answer.bytes();
+        expect((coding === "gzip" ? gunzipSync(bytes) : Buffer.from(bytes)).toString()).toBe(text);
+      }
+      const head = await fetch(`${channel.server.base}/api/v1/edge/zones?node=e1`, {
+        method: "HEAD",
+        headers: { authorization: "Bearer bound1", "accept-encoding": coding },
+      });
+      expect([head.status, head.headers.get("etag")]).toEqual([200, etag]);
+    },
+  );
 });

@@ -27,8 +27,8 @@ const slotFields = fieldCheck(
 
 export const slotCheck: FieldCheck<SlotOrder> = {
   schema: slotFields.schema,
-  check(value, text) {
-    const checked = slotFields.check(value, text);
+  check(value) {
+    const checked = slotFields.check(value);
     if (checked.kind !== "fields") return checked;
     const { zone, release } = checked.fields;
     if (release === true) {
@@ -78,8 +78,8 @@ export const challengeCheck: FieldCheck<ChallengeOrder> = {
     },
     closed,
   ),
-  check(value, text) {
-    const checked = challengeFields.check(value, text);
+  check(value) {
+    const checked = challengeFields.check(value);
     if (checked.kind !== "fields") return checked;
     const { zone, token, key_authorization: keyAuthorization } = checked.fields;
     if (!BASE64URL.test(token) || token.length > ACME_TOKEN_CHARACTERS_MAX) {

@@ -33,8 +33,8 @@ const fields = fieldCheck(
 
 export const leverCheck: FieldCheck<LeverRequest> = {
   schema: LeverRequestWire,
-  check(value, text) {
-    const checked = fields.check(value, text);
+  check(value) {
+    const checked = fields.check(value);
     if (checked.kind !== "fields") return checked;
     const { mode, ttl_seconds: ttlSeconds, reason: words = "" } = checked.fields;
     // Half a character would be another one in the databases.

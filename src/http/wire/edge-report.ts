@@ -82,13 +82,13 @@ const wireCheck = fieldCheck(EdgeReportWire);
 
 export const edgeReportCheck: FieldCheck<EdgeReport> = {
   schema: wireCheck.schema,
-  check(value, text) {
-    const checked = wireCheck.check(value, text);
-    return checked.kind === "fields" ? { kind: "fields", fields: edgeReportOf(checked.fields, text) } : checked;
+  check(value) {
+    const checked = wireCheck.check(value);
+    return checked.kind === "fields" ? { kind: "fields", fields: edgeReportOf(checked.fields) } : checked;
   },
 };
 
-function edgeReportOf(wire: EdgeReportWire, text: string): EdgeReport {
+function edgeReportOf(wire: EdgeReportWire): EdgeReport {
   const { terminator = {} } = wire;
   const certs = new Map<string, CertClaim[]>();
   for (const { zone, not_after: notAfter, issuer } of wire.certs ?? []) {
@@ -100,7 +100,8 @@ function edgeReportOf(wire: EdgeReportWire, text: string): EdgeReport {
   // Of a zone that is there twice the last counts, as it does of a key.
   const zones = new Map((wire.zones ?? []).map((claim) => [claim.zone.toLowerCase(), zoneClaim(claim)]));
   return {
-    text,
+    // Not the bytes that came: of equal keys, others may take the first.
+    text: JSON.stringify(wire),
     version: wire.version ?? null,
     isDryRun: wire.dry_run ?? null,
     zonesEtag: wire.zones_etag ?? null,

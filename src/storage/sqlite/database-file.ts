@@ -8,23 +8,22 @@ export interface FileOptions {
   readonly path: string;
   /** FULL: what was committed survives a loss of power. NORMAL: it survives the end of the process. */
   readonly synchronous: "FULL" | "NORMAL";
+  /** Its log of writes is carried into the file when it is so long, bytes. */
+  readonly logBytes: number;
   /** Step n brings a file of version n to n + 1. */
   readonly migrations: readonly string[];
 }
 
 /** How long a write waits for another process that reads or copies the file, ms. */
 const BUSY_TIMEOUT_MS = 1000;
-/**
- * The log of writes, bytes: its pages go to their places once it is so long, and no more of it is left behind. SQLite's own
- * 4 MB would have it carry the same pages there many times a second while a thousand zones are written to.
- */
-const JOURNAL_BYTES = 64 * 1024 * 1024;
+/** The log that a long run of writes left behind is cut back to this, bytes. */
+const JOURNAL_BYTES_KEPT = 64 * 1024 * 1024;
 const PAGE_BYTES = 4096;
 /** Pages in memory, KiB: with SQLite's own 2 MiB the fold would read the upper levels of its tables again and again. */
 const CACHE_KIB = 16 * 1024;
 
 /** Throws a StorageFault that says what to do. */
-export function openFile({ path, synchronous, migrations }: FileOptions): Database {
+export function openFile({ path, synchronous, logBytes, migrations }: FileOptions): Database {
   let db: Database | null = null;
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o750 });
@@ -33,8 +32,8 @@ export function openFile({ path, synchronous, migrations }: FileOptions): Databa
     db.run(`PRAGMA cache_size = -${CACHE_KIB}`);
     db.run("PRAGMA journal_mode = WAL");
     db.run(`PRAGMA synchronous = ${synchronous}`);
-    db.run(`PRAGMA journal_size_limit = ${JOURNAL_BYTES}`);
-    db.run(`PRAGMA wal_autocheckpoint = ${JOURNAL_BYTES / PAGE_BYTES}`);
+    db.run(`PRAGMA journal_size_limit = ${JOURNAL_BYTES_KEPT}`);
+    db.run(`PRAGMA wal_autocheckpoint = ${logBytes / PAGE_BYTES}`);
     migrate(db, path, migrations);
     return db;
   } catch (cause) {

@@ -16,6 +16,15 @@ const MIGRATIONS: Readonly<Record<FileRole, readonly string[]>> = {
   series: [TRAFFIC_SCHEMA + EDGE_SCHEMA],
 };
 
+/**
+ * Edge windows of a thousand zones go to a thousand pages, and ten seconds later to the same again: with SQLite's own 4 MB
+ * of log these would be carried into the file many times a second.
+ */
+const WRITING = {
+  records: { synchronous: "FULL", logBytes: 4 * 1024 * 1024 },
+  series: { synchronous: "NORMAL", logBytes: 64 * 1024 * 1024 },
+} as const;
+
 const DAY_MS = 86_400_000;
 
 export class HistoryFile {
@@ -34,8 +43,7 @@ export class HistoryFile {
     this.#path = path;
     this.#role = role;
     this.#retentionDays = retentionDays;
-    const synchronous = role === "records" ? "FULL" : "NORMAL";
-    this.#db = openFile({ path, synchronous, migrations: MIGRATIONS[role] });
+    this.#db = openFile({ path, ...WRITING[role], migrations: MIGRATIONS[role] });
     this.#identity = fileIdentity(path);
     this.#audit = new AuditTable(this.#db);
     this.#attacks = new AttackTable(this.#db);

@@ -20,7 +20,7 @@ const calls: FileCalls = {
     file?.close();
     file = null;
     file = new HistoryFile(argument);
-    // Orders wait for their audit rows; for hours of traffic nobody waits.
+    // Orders wait for their audit rows; whoever reads traffic waits behind bans and answers where CPUs are short.
     if (argument.role === "series") giveWay();
   },
   write: (batch) => opened().write(ofFileBatch(batch)),
