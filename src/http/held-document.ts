@@ -17,11 +17,11 @@ export interface HeldDocument {
  */
 const VARY = { vary: "accept-encoding" };
 
-/** Without gzip: rules change all the time during an attack, and their nodes do not ask for it. */
 export function heldDocument(value: unknown): HeldDocument {
   return heldJson(JSON.stringify(value));
 }
 
+/** Without gzip: what is told so are rules, which change all the time during an attack, to nodes that do not ask for it. */
 export function heldJson(json: string): HeldDocument {
   const hash = new Bun.CryptoHasher("sha256").update(json).digest("base64url");
   return { etag: `"${hash}"`, body: new Blob([json]), gzipped: null };
