@@ -1,7 +1,7 @@
 /** What edge nodes report and how they come and go, as the service runs it: kept, told to log and metrics, and recorded. */
 import type { EdgeNodes } from "./edge/edge-nodes.ts";
 import { EdgeReports } from "./edge/edge-reports.ts";
-import { type EdgeHistoryStore, HistoryWriter } from "./edge/history-writer.ts";
+import { type EdgeHistoryStore, HistoryWriter, type LeftOutReason } from "./edge/history-writer.ts";
 import type { Levers } from "./edge/levers.ts";
 import { type PresenceChange, PresenceChanges } from "./edge/presence-changes.ts";
 import type { EdgeMetrics } from "./observability/edge-metrics.ts";
@@ -22,6 +22,11 @@ export interface EdgeReportingOptions {
   readonly limiter: Pick<Limiter, "pass">;
   readonly metrics: Pick<EdgeMetrics, "reported" | "reportLeftOut">;
 }
+
+const LEFT_OUT: Readonly<Record<LeftOutReason, string>> = {
+  behind: "the history does not take reports of edge nodes as fast as they come: some are not recorded",
+  too_often: "an edge node reports more than once a second: not all of its reports are recorded",
+};
 
 /** How often it is looked who has come and gone, ms. */
 const LOOK_MS = 250;
@@ -98,14 +103,9 @@ function makeWriter(store: EdgeHistoryStore, options: EdgeReportingOptions): His
             "the clock of an edge node is off: its windows are kept by the service's time",
           ),
         ),
-      leftOut(node) {
+      leftOut(node, why) {
         metrics.reportLeftOut();
-        limiter.pass("edge reports left out", (suppressed) =>
-          log.error(
-            { node, suppressed },
-            "the history does not take reports of edge nodes as fast as they come: some are not recorded",
-          ),
-        );
+        limiter.pass(`edge reports left out: ${why}`, (suppressed) => log.error({ node, suppressed }, LEFT_OUT[why]));
       },
       failed(cause) {
         metrics.reportLeftOut();

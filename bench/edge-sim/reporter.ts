@@ -54,7 +54,7 @@ export class Reporter {
   taken = 0;
   bytesMax = 0;
   #lastText: string | null = null;
-  /** Of the document that is rendered now. */
+  /** Of the document that is rendered now, the one to be told next first. */
   #kept: { readonly endMs: number; readonly text: string }[] = [];
   #keptOf: string | null = null;
 
@@ -107,19 +107,15 @@ export class Reporter {
   }
 
   #textOf(endMs: number): string {
-    const { reportsKept, rendered, windowSeconds } = this.#options;
-    const { etag } = rendered();
+    const { reportsKept, rendered } = this.#options;
     if (reportsKept === null) return fittedText(this.#report(endMs));
+    const { etag } = rendered();
     if (etag !== this.#keptOf) this.#kept = [];
     this.#keptOf = etag;
-    if (this.#kept.length < reportsKept) {
-      const text = fittedText(this.#report(endMs));
-      this.#kept.push({ endMs, text });
-      return text;
-    }
-    const again = this.#kept[Math.round(endMs / (windowSeconds * 1000)) % reportsKept];
-    if (again === undefined) throw new Error("a report that is kept is not there");
-    return again.text.replaceAll(new Date(again.endMs).toISOString(), new Date(endMs).toISOString());
+    const again = this.#kept.length < reportsKept ? undefined : this.#kept.shift();
+    const told = again ?? { endMs, text: fittedText(this.#report(endMs)) };
+    this.#kept.push(told);
+    return told.text.replaceAll(new Date(told.endMs).toISOString(), new Date(endMs).toISOString());
   }
 
   #report(endMs: number): ReportWire {

@@ -50,7 +50,7 @@ beforeEach(() => {
     nextTurn,
     observer: {
       clockSkewed: (node) => told.push(["skewed", node]),
-      leftOut: (node) => told.push(["left out", node]),
+      leftOut: (node, why) => told.push(["left out", node, why]),
       failed: (cause) => told.push(["failed", cause]),
     },
   });
@@ -156,7 +156,7 @@ describe("a store that is slow", () => {
     for (let i = 0; i < EDGE_REPORTS_WAITING_MAX; i++) report(`node${i}`);
     expect(told).toEqual([]);
     report("e2");
-    expect(told).toEqual([["left out", "e2"]]);
+    expect(told).toEqual([["left out", "e2", "behind"]]);
     store.settleAll();
     await settled();
     report("e2");
@@ -171,7 +171,7 @@ describe("a store that is slow", () => {
     expect(told).toEqual([]);
     report("e1");
     report("e2");
-    expect(told).toEqual([["left out", "e1"]]);
+    expect(told).toEqual([["left out", "e1", "behind"]]);
     store.settleAll();
     await settled();
     report("e1");
@@ -193,7 +193,7 @@ describe("a node that reports too often", () => {
     // One was earned in each of the 99.9 s.
     expect(store.windows.length).toBe(EDGE_REPORTS_AT_ONCE + 99);
     expect(leftOut()).toBe(1000 - store.windows.length);
-    expect(new Set(told.map(String))).toEqual(new Set(["left out,e1"]));
+    expect(new Set(told.map(String))).toEqual(new Set(["left out,e1,too_often"]));
   });
 
   test("leaves others theirs, and has its own again once it was silent", async () => {

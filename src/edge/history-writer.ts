@@ -29,11 +29,14 @@ export interface HistoryWriterOptions {
   readonly observer: HistoryWriterObserver;
 }
 
+/** `behind`: the history takes less than comes. */
+export type LeftOutReason = "behind" | "too_often";
+
 export interface HistoryWriterObserver {
   /** Windows were kept by the service's time. */
   clockSkewed(node: string): void;
-  /** A report was left out: the history is behind, or the node reports too often. */
-  leftOut(node: string): void;
+  /** A report was left out. */
+  leftOut(node: string, why: LeftOutReason): void;
   /** A fault of ours: a report was left out. */
   failed(cause: unknown): void;
 }
@@ -73,9 +76,12 @@ export class HistoryWriter {
   /** Returns at once. */
   reported(node: string, stored: StoredEdgeReport): void {
     const own = this.#waitingOf.get(node) ?? 0;
-    const isFull = this.#waiting.length >= EDGE_REPORTS_WAITING_MAX || own >= EDGE_REPORTS_WAITING_PER_NODE;
-    if (isFull || !this.#isAllowed(node, stored.reportedAt)) {
-      this.#options.observer.leftOut(node);
+    if (!this.#isAllowed(node, stored.reportedAt)) {
+      this.#options.observer.leftOut(node, "too_often");
+      return;
+    }
+    if (this.#waiting.length >= EDGE_REPORTS_WAITING_MAX || own >= EDGE_REPORTS_WAITING_PER_NODE) {
+      this.#options.observer.leftOut(node, "behind");
       return;
     }
     this.#waiting.push({ node, stored });
