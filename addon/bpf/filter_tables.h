@@ -9,6 +9,7 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
+#include "bounds.h"
 #include "filter_abi.h"
 #include "packet.h"
 
@@ -127,10 +128,10 @@ static __always_inline struct filter_set* active_set(const struct filter_head* h
 
 static __always_inline int may_be_in(const struct filter_set* set, const struct inline_address* address) {
   if (is_ipv4(address)) {
-    __u32 near = filter_near_ipv4(bpf_ntohl(address->words[3])) & 0xffff;
+    __u64 near = bounded(filter_near_ipv4(bpf_ntohl(address->words[3])), 0xffff);
     return set->near_ipv4[near >> 6] >> (near & 63) & 1;
   }
-  __u32 near = filter_near_ipv6(bpf_ntohl(address->words[0])) & 0xffff;
+  __u64 near = bounded(filter_near_ipv6(bpf_ntohl(address->words[0])), 0xffff);
   return set->near_ipv6[near >> 6] >> (near & 63) & 1;
 }
 

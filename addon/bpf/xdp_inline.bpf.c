@@ -7,6 +7,7 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
+#include "bounds.h"
 #include "filter.h"
 #include "flow_filter.h"
 #include "host_table.h"
@@ -74,10 +75,10 @@ struct {
 
 static __always_inline int may_be_in_network(const struct inline_address* address) {
   if (is_ipv4(address)) {
-    __u32 bits = bpf_ntohl(address->words[3]) >> 16;
+    __u64 bits = bounded(bpf_ntohl(address->words[3]) >> 16, 0xffff);
     return network_filter.ipv4[bits >> 6] >> (bits & 63) & 1;
   }
-  __u32 bits = bpf_ntohl(address->words[0]) >> 16;
+  __u64 bits = bounded(bpf_ntohl(address->words[0]) >> 16, 0xffff);
   return network_filter.ipv6[bits >> 6] >> (bits & 63) & 1;
 }
 
