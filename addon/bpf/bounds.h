@@ -3,9 +3,9 @@
  * compiler does: after a byte swap a value is unbounded for kernels before 6.19, and the compiler, which knows that 16
  * swapped bits are below 65,536, leaves the mask out, or masks one copy of an index and uses another.
  *
- * The verifier follows a loop with a constant start round by round, which multiplies the ways through its body. Of a loop
- * that counts down from a number of which it knows the bounds only, the second round lies within the first, and it stops
- * there.
+ * It follows each way through the body of a loop in each round. Where a loop counts down from a number of which only the
+ * bounds are known, it does so once: a lower count lies within a higher one, and each further way ends at a state that the
+ * first way has been through.
  */
 #pragma once
 
@@ -20,7 +20,6 @@
     bounded_value;                                                   \
   })
 
-/* Runs with `left` from `count` down to 1; the verifier must not know `count`. The compiler does not see how `left`
- * changes: it would count up instead, or ask whether it is 0, which tells an older verifier nothing. */
-#define for_countdown(left, count, mask) \
-  for (__s64 left = bounded(count, mask); left > 0; left--, ({ asm volatile("" : "+r"(left)); }))
+/* Runs with `left` from `count` down to 1; the verifier must know bounds of `count`, and not its value. The compiler does
+ * not see how `left` changes: it would count up instead, or ask whether it is 0, which tells older verifiers nothing. */
+#define for_countdown(left, count) for (__s64 left = (count); left > 0; left--, ({ asm volatile("" : "+r"(left)); }))

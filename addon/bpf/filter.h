@@ -89,7 +89,7 @@ static __always_inline void count_hit(const struct filter_head* head, __u32 numb
 __noinline __u32 apply_rules(struct packet* packet, struct filter_stats* stats, __u32 index, __u32 most, __u32 wire) {
   struct filter_head* head = filter_head_of();
   if (!packet || !stats || !head) return FILTER_VERDICTS;
-  for_countdown(left, most, 2 * FILTER_PREFIX_ENTRIES - 1) {
+  for_countdown(left, bounded(most, FILTER_PREFIX_ENTRIES)) {
     __u32 at = index++;
     struct filter_entry* entry = bpf_map_lookup_elem(&filter_entries, &at);
     if (!entry) break;
@@ -112,8 +112,8 @@ __noinline __u32 judge_by_rules(struct packet* packet, struct filter_stats* stat
   if (!packet || !stats || !set) return FILTER_VERDICTS;
   if (may_be_in(set, &packet->destination)) {
     int of_ipv4 = is_ipv4(&packet->destination);
-    __u32 lengths = lengths_of(set, of_ipv4);
-    for_countdown(left, lengths, 0xff) {
+    __u64 lengths = lengths_of(set, of_ipv4);
+    for_countdown(left, lengths) {
       __u32 entry = find_entry(&packet->destination, set_index, length_at(set, of_ipv4, bounded(lengths - left, 0xff)));
       if (!entry) continue;
       __u32 verdict = apply_rules(packet, stats, entry - 1, FILTER_PREFIX_ENTRIES, wire);

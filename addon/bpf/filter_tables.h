@@ -181,8 +181,9 @@ __noinline __u32 find_entry(struct inline_address* address, __u32 set_index, __u
 }
 
 /* How many lengths are in use for a family. */
-static __always_inline __u32 lengths_of(const struct filter_set* set, int of_ipv4) {
-  return of_ipv4 ? set->lengths_ipv4 : set->lengths_ipv6;
+static __always_inline __u64 lengths_of(const struct filter_set* set, int of_ipv4) {
+  __u64 lengths = bounded(of_ipv4 ? set->lengths_ipv4 : set->lengths_ipv6, 0xff);
+  return lengths <= FILTER_LENGTHS_IPV6 ? lengths : 0;
 }
 
 static __always_inline __u32 length_at(const struct filter_set* set, int of_ipv4, __u32 at) {
@@ -195,8 +196,8 @@ __noinline int is_in_set(struct inline_address* address, __u32 set_index) {
   struct filter_set* set = bpf_map_lookup_elem(&filter_sets, &set_index);
   if (!address || !set || !may_be_in(set, address)) return 0;
   int of_ipv4 = is_ipv4(address);
-  __u32 lengths = lengths_of(set, of_ipv4);
-  for_countdown(left, lengths, 0xff) {
+  __u64 lengths = lengths_of(set, of_ipv4);
+  for_countdown(left, lengths) {
     if (find_entry(address, set_index, length_at(set, of_ipv4, bounded(lengths - left, 0xff)))) return 1;
   }
   return 0;

@@ -95,8 +95,8 @@ async function copyModules(options: { base: string; release: string; to: string 
 }
 
 /**
- * `host` is this machine's root, read only; what the guest writes is in its memory. `exchange` is a folder of the caller's
- * that holds what is to be run and gets its exit code.
+ * `host` is this machine's root, read only; what the guest writes is in its memory. `exchange` is a folder of the caller's:
+ * `machine` says where things are, `start` is the first process from then on.
  */
 function initScript(modules: readonly string[], release: string): string {
   return `#!/bin/busybox sh
@@ -110,22 +110,13 @@ share=trans=virtio,version=9p2000.L,msize=512000
 mount -t 9p -o ro,$share,cache=loose host /host || fail "no share of the machine's files"
 mount -t tmpfs -o size=75% tmpfs /memory && mkdir /memory/upper /memory/work
 mount -t overlay -o lowerdir=/host,upperdir=/memory/upper,workdir=/memory/work overlay /root || fail "no overlay"
-for system in proc sys dev; do mount --move /$system /root/$system; done
-mkdir -p /root/exchange /root/lib/modules/${release} /root/dev/pts /root/dev/shm
+mkdir -p /root/exchange
 mount -t 9p -o $share exchange /root/exchange || fail "no share to exchange files"
 . /root/exchange/machine
-mount --bind "/root$MODULES" /root/lib/modules/${release} || fail "no modules"
-mount -t devpts devpts /root/dev/pts; mount -t tmpfs tmpfs /root/dev/shm; mount -t tmpfs tmpfs /root/run
-mount -t bpf bpf /root/sys/fs/bpf; mount -t cgroup2 cgroup2 /root/sys/fs/cgroup
-mount -t tracefs tracefs /root/sys/kernel/tracing; mount -t securityfs securityfs /root/sys/kernel/security
-ip link set lo up
-export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root
-echo "${GUEST_STARTED}"
-chroot /root /bin/sh -c "cd \\"$DIRECTORY\\" && . /exchange/command" < /root/dev/null
-echo $? > /root/exchange/exit
-echo "${GUEST_ENDED}"
-sync
-poweroff -f
+mkdir -p "/root/lib/modules/${release}"
+mount --bind "/host$MODULES" "/root/lib/modules/${release}" || fail "no modules"
+for system in proc sys dev; do mount --move /$system /root/$system; done
+exec switch_root /root /bin/sh /exchange/start
 `;
 }
 

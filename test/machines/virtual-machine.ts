@@ -33,7 +33,8 @@ export async function runInGuest(options: GuestOptions): Promise<GuestResult> {
   const exchange = mkdtempSync(join(tmpdir(), "floodwall-guest-"));
   const startedMs = performance.now();
   try {
-    writeFileSync(join(exchange, "machine"), `MODULES='${options.kernel.modules}'\nDIRECTORY='${ROOT}'\n`);
+    writeFileSync(join(exchange, "machine"), `MODULES='${options.kernel.modules}'\n`);
+    writeFileSync(join(exchange, "start"), START);
     writeFileSync(join(exchange, "command"), commandFile(options));
     const child = Bun.spawn([...qemu(options, exchange)], { stdin: "ignore", stdout: "pipe", stderr: "inherit" });
     const timer = setTimeout(() => child.kill("SIGKILL"), options.timeoutSeconds * 1000);
@@ -64,9 +65,24 @@ function qemu({ kernel, memoryMb = 6144, devices = [] }: GuestOptions, exchange:
   ];
 }
 
+/** The first process. Modules that the kernel asks for by itself are looked up in its root folder. */
+const START = `
+mkdir -p /dev/pts /dev/shm
+mount -t devpts devpts /dev/pts; mount -t tmpfs tmpfs /dev/shm; mount -t tmpfs tmpfs /run
+mount -t bpf bpf /sys/fs/bpf; mount -t cgroup2 cgroup2 /sys/fs/cgroup
+mount -t tracefs tracefs /sys/kernel/tracing; mount -t securityfs securityfs /sys/kernel/security
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root
+ip link set lo up
+echo "${GUEST_STARTED}"
+sh /exchange/command < /dev/null
+echo $? > /exchange/exit
+echo "${GUEST_ENDED}"
+busybox poweroff -f
+`;
+
 function commandFile({ environment = {}, command }: GuestOptions): string {
   const exports = Object.entries(environment).map(([name, value]) => `export ${name}='${value}'\n`);
-  return `${exports.join("")}${command}\n`;
+  return `cd '${ROOT}'\n${exports.join("")}${command}\n`;
 }
 
 async function lines(stream: ReadableStream<Uint8Array>, onLine: (line: string) => void): Promise<string> {
