@@ -6,6 +6,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ROOT } from "../source-tree.ts";
+import type { GuestWire } from "./guest-wire.ts";
 import { GUEST_ENDED, GUEST_STARTED, type KernelImage } from "./kernel-image.ts";
 
 export interface GuestOptions {
@@ -16,8 +17,8 @@ export interface GuestOptions {
   /** Ended then, as failed. */
   readonly timeoutSeconds: number;
   readonly memoryMb?: number;
-  /** More arguments of QEMU: network devices. */
-  readonly devices?: readonly string[];
+  /** Gives it three virtio-net devices on this wire; absent: it has none. */
+  readonly wire?: GuestWire;
   /** Each line as it comes; absent: nothing is shown. */
   readonly onLine?: (line: string) => void;
 }
@@ -36,7 +37,10 @@ export async function runInGuest(options: GuestOptions): Promise<GuestResult> {
     writeFileSync(join(exchange, "machine"), `MODULES='${options.kernel.modules}'\n`);
     writeFileSync(join(exchange, "start"), START);
     writeFileSync(join(exchange, "command"), commandFile(options));
-    const child = Bun.spawn([...qemu(options, exchange)], { stdin: "ignore", stdout: "pipe", stderr: "inherit" });
+    const command = qemu(options, exchange);
+    const { wire } = options;
+    const placed = wire === undefined ? command : wire.namespace.command(command);
+    const child = Bun.spawn([...placed], { stdin: "ignore", stdout: "pipe", stderr: "inherit" });
     const timer = setTimeout(() => child.kill("SIGKILL"), options.timeoutSeconds * 1000);
     const output = await lines(child.stdout, options.onLine ?? (() => {}));
     await child.exited;
@@ -47,7 +51,7 @@ export async function runInGuest(options: GuestOptions): Promise<GuestResult> {
   }
 }
 
-function qemu({ kernel, memoryMb = 6144, devices = [] }: GuestOptions, exchange: string): readonly string[] {
+function qemu({ kernel, memoryMb = 6144, wire }: GuestOptions, exchange: string): readonly string[] {
   const share = (tag: string, path: string, isReadonly: boolean) => [
     "-virtfs",
     `local,path=${path},mount_tag=${tag},security_model=none,multidevs=remap${isReadonly ? ",readonly=on" : ""}`,
@@ -56,12 +60,20 @@ function qemu({ kernel, memoryMb = 6144, devices = [] }: GuestOptions, exchange:
     "qemu-system-x86_64",
     // Hardware virtualization may be there and hang: emulation works everywhere.
     ...["-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", `${memoryMb}M`],
-    ...["-nodefaults", "-nographic", "-no-reboot", "-serial", "stdio", "-object", "rng-random,id=rng,filename=/dev/urandom"],
+    ...[
+      "-nodefaults",
+      "-nographic",
+      "-no-reboot",
+      "-serial",
+      "stdio",
+      "-object",
+      "rng-random,id=rng,filename=/dev/urandom",
+    ],
     ...["-device", "virtio-rng-pci,rng=rng", "-kernel", kernel.vmlinuz, "-initrd", kernel.initramfs],
     ...["-append", "console=ttyS0 quiet loglevel=3 panic=-1"],
     ...share("host", "/", true),
     ...share("exchange", exchange, false),
-    ...devices,
+    ...(wire?.devices ?? []),
   ];
 }
 
