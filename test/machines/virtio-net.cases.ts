@@ -18,17 +18,23 @@ const SENDER = join(ROOT, "build/addon/send_frames");
 const DRIVER = "/sys/bus/virtio/drivers/virtio_net";
 const CASE_MS = 300_000;
 const xdp = { xdpMode: "native", cpus: [] } as const;
-const KINDS: readonly (readonly [string, (device: string) => SourceOptions])[] = [
+type Kind = keyof typeof FRAMES;
+const KINDS: readonly (readonly [Kind, (device: string) => SourceOptions])[] = [
   ["mirror", (device) => ({ kind: "af_xdp", interface: device, queues: null, zeroCopy: "auto", ...xdp })],
   ["inline", (device) => ({ kind: "xdp_inline", interface: device, sampleEvery: 64, ...xdp })],
 ];
 
-const frame = (payload = 0) =>
-  ethernet(
-    ip({ src: "198.51.100.7", dst: "203.0.113.9" }, tcp({ flags: TCP_FLAGS.syn, payload: new Uint8Array(payload) })),
-    { padTo: FRAME_BYTES_MIN },
-  );
-const FRAMES = Array.from({ length: 100 }, () => frame());
+/** To the far end, as a router sends it, or to another station, as a mirror port gets it. */
+function frame({ payload = 0, toStation = false } = {}): Uint8Array {
+  const segment = tcp({ flags: TCP_FLAGS.syn, payload: new Uint8Array(payload) });
+  const far = GUEST_MACS.far.split(":").map((byte) => Number.parseInt(byte, 16));
+  const destination = toStation ? { destination: far } : {};
+  return ethernet(ip({ src: "198.51.100.7", dst: "203.0.113.9" }, segment), { padTo: FRAME_BYTES_MIN, ...destination });
+}
+const FRAMES = {
+  mirror: Array.from({ length: 100 }, () => frame()),
+  inline: Array.from({ length: 100 }, () => frame({ toStation: true })),
+};
 const TIMES = 20;
 
 const namespaces = new Namespaces();
@@ -79,16 +85,16 @@ function place(name: keyof typeof GUEST_MACS): Namespace {
   return namespace;
 }
 
-async function send(frames: readonly Uint8Array[] = FRAMES, times = TIMES): Promise<number> {
+async function send(frames: readonly Uint8Array[], times = TIMES): Promise<number> {
   const path = join(directory, `${files++}.pcap`);
   writeFileSync(path, pcapBytes(evenly(frames)));
   return Number(near.run([SENDER, "near0", path, String(times)]));
 }
 
 /** Sends without a pause until `during` has ended. Returns how many frames were sent. */
-async function sending(during: () => unknown): Promise<number> {
+async function sending(frames: readonly Uint8Array[], during: () => unknown): Promise<number> {
   const path = join(directory, `${files++}.pcap`);
-  writeFileSync(path, pcapBytes(evenly(FRAMES)));
+  writeFileSync(path, pcapBytes(evenly(frames)));
   let isOver = false;
   const traffic = (async () => {
     let sent = 0;
@@ -110,7 +116,7 @@ async function sending(during: () => unknown): Promise<number> {
 const isRunning = ({ state }: SourceStatus) => state === "running";
 
 /** Every frame of the next ones is counted, or reported as dropped. */
-async function expectAllCounted(source: number): Promise<void> {
+async function expectAllCounted(source: number, frames: readonly Uint8Array[]): Promise<void> {
   await capture.until(isRunning, source);
   // What an earlier flood has left in rings and queues arrives first.
   let before = accountedFor(await capture.status(source));
@@ -120,7 +126,7 @@ async function expectAllCounted(source: number): Promise<void> {
     if (now === before) break;
     before = now;
   }
-  const sent = await send();
+  const sent = await send(frames);
   const status = await capture.until((now) => accountedFor(now) >= before + sent, source);
   expect(accountedFor(status)).toBe(before + sent);
 }
@@ -186,7 +192,9 @@ async function rebind(): Promise<void> {
   up();
 }
 
-describe.each(KINDS)("virtio-net, %s", (_, optionsOf) => {
+describe.each(KINDS)("virtio-net, %s", (kind, optionsOf) => {
+  const frames = FRAMES[kind];
+
   test(
     "attaches in native mode and accounts for every frame",
     async () => {
@@ -194,7 +202,7 @@ describe.each(KINDS)("virtio-net, %s", (_, optionsOf) => {
       const status = await capture.until(isRunning, source);
       console.log(`  mode: ${status.mode}`);
       expect(status.mode).toStartWith("native");
-      await expectAllCounted(source);
+      await expectAllCounted(source, frames);
     },
     CASE_MS,
   );
@@ -204,9 +212,9 @@ describe.each(KINDS)("virtio-net, %s", (_, optionsOf) => {
     async (name, run) => {
       const source = await capture.open(optionsOf(device));
       await capture.until(isRunning, source);
-      const sent = await sending(run);
-      await expectAllCounted(source);
-      const seen = accountedFor(await capture.status(source)) - FRAMES.length * TIMES;
+      const sent = await sending(frames, run);
+      await expectAllCounted(source, frames);
+      const seen = accountedFor(await capture.status(source)) - frames.length * TIMES;
       console.log(`  ${name}: ${seen} of ${sent} frames sent meanwhile were seen`);
       expect(seen).toBeLessThanOrEqual(sent);
       expect(seen).toBeGreaterThan(0);
@@ -228,7 +236,7 @@ test(
     const source = await capture.open({ ...(optionsOf?.(device) as SourceOptions), xdpMode: "auto" } as SourceOptions);
     const status = await capture.until(isRunning, source);
     console.log(`  mode: ${status.mode}`);
-    const jumbo = frame(8000);
+    const jumbo = frame({ payload: 8000 });
     await send([jumbo, frame()], 50);
     const counted = await capture.until((now) => accountedFor(now) >= 100, source);
     expect(counted.queues.reduce((bytes, queue) => bytes + queue.receivedBytes, 0)).toBe(
@@ -253,7 +261,7 @@ test(
       const { mode } = await elsewhere.until(isRunning, source);
       console.log(`  mode: ${mode}`);
       expect(mode).toStartWith("generic (");
-      const sent = await send();
+      const sent = await send(FRAMES.mirror);
       await elsewhere.until((now) => accountedFor(now) >= sent, source);
     } finally {
       await elsewhere.kill();
