@@ -19,7 +19,7 @@ export interface FoundTool extends Tool {
   readonly version: string | null;
 }
 
-/** Without what is there for the tests alone, which are skipped where it is missing. */
+/** Of the build, the service and the lab. */
 const TOOLS: readonly Tool[] = [
   { name: "g++", command: ["g++", "-dumpfullversion"], package: "g++", minimum: "12" },
   { name: "clang", command: ["clang", "--version"], package: "clang", minimum: "14" },
@@ -28,18 +28,21 @@ const TOOLS: readonly Tool[] = [
   { name: "BIRD", command: ["bird", "--version"], package: "bird2", minimum: "2.0.12" },
 ];
 
-const FETCHING_TOOLS: readonly Tool[] = [
+/** What everything runs on, and what fetches the first Bun: any will do. */
+const GROUND: readonly Tool[] = [
+  { name: "Linux", command: ["uname", "-r"], package: "linux-image-amd64", minimum: null },
   { name: "npm", command: ["npm", "--version"], package: "npm", minimum: null },
   { name: "node", command: ["node", "--version"], package: "nodejs", minimum: null },
 ];
 
+/** What is missing of these is skipped. */
 const TEST_TOOLS: readonly Tool[] = [
   { name: "Chromium", command: ["chromium", "--version"], package: "chromium", minimum: null },
   { name: "ClickHouse", command: ["clickhouse-server", "--version"], package: "clickhouse-server", minimum: "18.16" },
   { name: "Prometheus", command: ["promtool", "--version"], package: "prometheus", minimum: "2.42" },
 ];
 
-export const ALL_TOOLS: readonly Tool[] = [...FETCHING_TOOLS, ...TOOLS, ...TEST_TOOLS];
+const ALL_TOOLS: readonly Tool[] = [...GROUND, ...TOOLS, ...TEST_TOOLS];
 
 export async function findTool(tool: Tool): Promise<FoundTool> {
   const [program = "", ...args] = tool.command;

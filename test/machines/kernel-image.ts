@@ -34,7 +34,9 @@ const BOOT_MODULES = ["virtio_pci", "9pnet_virtio", "9p", "overlay"];
 export function virtualMachineUnavailable(): string | null {
   if (process.arch !== "x64") return "stock kernels are booted on x86-64 only";
   const needed = ["qemu-system-x86_64", "depmod", "cpio", "xz", "busybox"];
-  const missing = needed.filter((command) => Bun.which(command, { PATH: `${process.env["PATH"]}:/usr/sbin:/sbin` }) === null);
+  const missing = needed.filter(
+    (command) => Bun.which(command, { PATH: `${process.env["PATH"]}:/usr/sbin:/sbin` }) === null,
+  );
   return missing.length === 0 ? null : `not installed: ${missing.join(", ")}`;
 }
 
@@ -56,7 +58,9 @@ export async function kernelImage(suite: KernelSuite): Promise<KernelImage> {
 async function kernelPackages(suite: KernelSuite): Promise<readonly string[]> {
   const image = (await dependenciesOf({ suite, name: META_PACKAGE })).find((name) => /^linux-image-\d/.test(name));
   if (image === undefined) throw new Error(`${META_PACKAGE} of ${suite} names no kernel`);
-  const parts = (await dependenciesOf({ suite, name: image })).filter((name) => /^linux-(binary|modules)-\d/.test(name));
+  const parts = (await dependenciesOf({ suite, name: image })).filter((name) =>
+    /^linux-(binary|modules)-\d/.test(name),
+  );
   return [image, ...parts];
 }
 
@@ -80,7 +84,11 @@ async function copyModules(options: { base: string; release: string; to: string 
   const loaded: string[] = [];
   for (const module of BOOT_MODULES) {
     // Built into some kernels, and then not found.
-    const plan = await Bun.$`modprobe -d ${base} -S ${release} --show-depends ${module}`.env(withSbin()).nothrow().quiet().text();
+    const plan = await Bun.$`modprobe -d ${base} -S ${release} --show-depends ${module}`
+      .env(withSbin())
+      .nothrow()
+      .quiet()
+      .text();
     for (const line of plan.split("\n")) {
       const path = /^insmod (\S+)/.exec(line)?.[1];
       const name = basename(path ?? "").replace(/\.xz$/, "");

@@ -16,7 +16,7 @@ test("counts, versions and lacking packages are taken out of a step's output, an
   expect(
     remarkOf(`${skips}== TypeScript tests\n 7 pass\n\n5000 passed (2 of them when repeated), 0 failed, 3 skipped\n`),
   ).toBe("5000 passed (2 of them when repeated), 0 failed, 3 skipped; no clickhouse-server");
-  expect(remarkOf("npm 9.2.0, node 18.20.4, g++ 12.2.0\n")).toBe("npm 9.2.0, node 18.20.4, g++ 12.2.0");
+  expect(remarkOf("Linux 6.1.0, npm 9.2.0, g++ 12.2.0\n")).toBe("Linux 6.1.0, npm 9.2.0, g++ 12.2.0");
   expect(remarkOf("floodwall 0.1.0~20261122\nfloodwall-scrub 0.1.0\n")).toBe("floodwall 0.1.0~20261122");
   expect(remarkOf("building the dashboard\n")).toBe("");
 });

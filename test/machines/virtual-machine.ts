@@ -56,7 +56,15 @@ function qemu({ kernel, memoryMb = 6144, devices = [] }: GuestOptions, exchange:
     "qemu-system-x86_64",
     // Hardware virtualization may be there and hang: emulation works everywhere.
     ...["-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", `${memoryMb}M`],
-    ...["-nodefaults", "-nographic", "-no-reboot", "-serial", "stdio", "-object", "rng-random,id=rng,filename=/dev/urandom"],
+    ...[
+      "-nodefaults",
+      "-nographic",
+      "-no-reboot",
+      "-serial",
+      "stdio",
+      "-object",
+      "rng-random,id=rng,filename=/dev/urandom",
+    ],
     ...["-device", "virtio-rng-pci,rng=rng", "-kernel", kernel.vmlinuz, "-initrd", kernel.initramfs],
     ...["-append", "console=ttyS0 quiet loglevel=3 panic=-1"],
     ...share("host", "/", true),
