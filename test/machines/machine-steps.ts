@@ -1,6 +1,7 @@
 /** What the README has a newcomer do, step by step, on a bare system and on one that gets the package alone. */
 import { copyFileSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import manifest from "../../package.json";
 import { datagram, flood } from "../fixtures/replay-command.ts";
 import { ROOT } from "../source-tree.ts";
 import { bareSystem, install, type Suite } from "./bare-system.ts";
@@ -10,7 +11,7 @@ import type { StepResult } from "./step-table.ts";
 
 const MINUTE_MS = 60_000;
 /** Where the tree is on a system. */
-const TREE = "/srv/floodwall";
+const TREE = join("/usr/src", manifest.name);
 const TOOL_VERSIONS = ["node_modules/.bin/bun", "setup/versions.ts", "--all"];
 const VICTIM = "203.0.113.7";
 const CONFIG = `networks: [203.0.113.0/24]\nthresholds: { pps: 1000, mbps: 100, flows_per_sec: 100000 }\n`;

@@ -14,7 +14,9 @@ test("a row for each step, in columns, with what failed in capitals", () => {
 test("counts, versions and lacking packages are taken out of a step's output, and nothing else", () => {
   const skips = "this release of Debian has no clickhouse-server: tests that need it are skipped, and named\n";
   expect(
-    remarkOf(`${skips}== TypeScript tests\n 7 pass\n\n5000 passed (2 of them when repeated), 0 failed, 3 skipped\n`),
+    remarkOf(
+      `${skips}Linux 6.1.0, npm 9.2.0\n== TypeScript tests\n 7 pass\n\n5000 passed (2 of them when repeated), 0 failed, 3 skipped\n`,
+    ),
   ).toBe("5000 passed (2 of them when repeated), 0 failed, 3 skipped; no clickhouse-server");
   expect(remarkOf("Linux 6.1.0, npm 9.2.0, g++ 12.2.0\n")).toBe("Linux 6.1.0, npm 9.2.0, g++ 12.2.0");
   expect(remarkOf("floodwall 0.1.0~20261122\nfloodwall-scrub 0.1.0\n")).toBe("floodwall 0.1.0~20261122");

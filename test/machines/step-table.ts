@@ -14,7 +14,8 @@ export interface StepResult {
 /** What a step says of itself: counts of a test run, versions of tools, what was skipped because the release lacks it. */
 export function remarkOf(output: string): string {
   const counts = /^\d+ passed.*, \d+ failed, \d+ skipped$/m.exec(output)?.[0];
-  const versions = /^Linux \d.*$/m.exec(output)?.[0];
+  // A test run says them too, on its way.
+  const versions = counts === undefined ? /^Linux \d.*$/m.exec(output)?.[0] : undefined;
   const program = /^floodwall \d\S*$/m.exec(output)?.[0];
   const lacking = [...output.matchAll(/^this release of Debian has no ([^\s:]+)/gm)].map(([, name]) => `no ${name}`);
   return [counts, versions, program, ...lacking].filter((text) => text !== undefined).join("; ");
