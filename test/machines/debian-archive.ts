@@ -121,7 +121,7 @@ function locked<T>(directory: string, work: () => Promise<T>): Promise<T> {
       await holder.stdout.getReader().read();
       return await work();
     } finally {
-      await holder.stdin.end();
+      void holder.stdin.end();
       await holder.exited;
     }
   });

@@ -103,28 +103,26 @@ async function copyModules(options: { base: string; release: string; to: string 
 }
 
 /**
- * `host` is this machine's root, read only; what the guest writes is in its memory. `exchange` is a folder of the caller's:
- * `machine` says where things are, `start` is the first process from then on.
+ * `system` is the root folder of this or of another system, read only; what the guest writes is in its memory. `exchange`
+ * is a folder of the caller's, which says in `init` what is the first process from then on.
  */
 function initScript(modules: readonly string[], release: string): string {
   return `#!/bin/busybox sh
 /bin/busybox --install -s /bin
 export PATH=/bin
 fail() { echo "initramfs: $1"; poweroff -f; }
-mkdir -p /proc /sys /dev /host /memory /root
+mkdir -p /proc /sys /dev /system /memory /root
 mount -t proc proc /proc && mount -t sysfs sysfs /sys && mount -t devtmpfs devtmpfs /dev
 for module in ${modules.join(" ")}; do insmod /modules/$module || fail "cannot load $module"; done
 share=trans=virtio,version=9p2000.L,msize=512000
-mount -t 9p -o ro,$share,cache=loose host /host || fail "no share of the machine's files"
+mount -t 9p -o ro,$share,cache=loose system /system || fail "no share of the system's files"
 mount -t tmpfs -o size=75% tmpfs /memory && mkdir /memory/upper /memory/work
-mount -t overlay -o lowerdir=/host,upperdir=/memory/upper,workdir=/memory/work overlay /root || fail "no overlay"
-mkdir -p /root/exchange
+mount -t overlay -o lowerdir=/system,upperdir=/memory/upper,workdir=/memory/work overlay /root || fail "no overlay"
+mkdir -p /root/exchange "/root/lib/modules/${release}"
 mount -t 9p -o $share exchange /root/exchange || fail "no share to exchange files"
-. /root/exchange/machine
-mkdir -p "/root/lib/modules/${release}"
-mount --bind "/host$MODULES" "/root/lib/modules/${release}" || fail "no modules"
+mount -t 9p -o ro,$share,cache=loose modules "/root/lib/modules/${release}" || fail "no modules"
 for system in proc sys dev; do mount --move /$system /root/$system; done
-exec switch_root /root /bin/sh /exchange/start
+exec switch_root /root $(cat /root/exchange/init)
 `;
 }
 

@@ -1,23 +1,31 @@
 /**
- * Runs a command on another kernel: QEMU boots it over this machine's own files, which the guest sees and cannot change,
- * and prints what the command prints. Emulated, so about ten times slower, and with two CPUs.
+ * Runs a command on another kernel: QEMU boots it over this machine's own files or those of another system, which the
+ * guest sees and cannot change, and prints what the command prints. Emulated, so about ten times slower; two CPUs.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ROOT } from "../source-tree.ts";
+import type { GuestWire } from "./guest-wire.ts";
 import { GUEST_ENDED, GUEST_STARTED, type KernelImage } from "./kernel-image.ts";
 
 export interface GuestOptions {
   readonly kernel: KernelImage;
   /** For a shell, in the folder of the tree, as root. */
   readonly command: string;
+  /**
+   * The root folder of a system that has systemd: it boots there, and runs the command once its default target is
+   * reached. Absent: this machine's files, and the command alone.
+   */
+  readonly system?: string;
+  /** Files that the command finds in `/exchange`, by name. */
+  readonly files?: Readonly<Record<string, string>>;
   readonly environment?: Readonly<Record<string, string>>;
   /** Ended then, as failed. */
   readonly timeoutSeconds: number;
   readonly memoryMb?: number;
-  /** More arguments of QEMU: network devices. */
-  readonly devices?: readonly string[];
+  /** Gives it three virtio-net devices on this wire; absent: it has none. */
+  readonly wire?: GuestWire;
   /** Each line as it comes; absent: nothing is shown. */
   readonly onLine?: (line: string) => void;
 }
@@ -33,10 +41,13 @@ export async function runInGuest(options: GuestOptions): Promise<GuestResult> {
   const exchange = mkdtempSync(join(tmpdir(), "floodwall-guest-"));
   const startedMs = performance.now();
   try {
-    writeFileSync(join(exchange, "machine"), `MODULES='${options.kernel.modules}'\n`);
-    writeFileSync(join(exchange, "start"), START);
-    writeFileSync(join(exchange, "command"), commandFile(options));
-    const child = Bun.spawn([...qemu(options, exchange)], { stdin: "ignore", stdout: "pipe", stderr: "inherit" });
+    const files = { ...options.files, init: initOf(options), start: START, command: commandFile(options) };
+    for (const [name, content] of Object.entries(files)) writeFileSync(join(exchange, name), content);
+    if (options.system !== undefined) putUnit(options.system);
+    const command = qemu(options, exchange);
+    const { wire } = options;
+    const placed = wire === undefined ? command : wire.namespace.command(command);
+    const child = Bun.spawn([...placed], { stdin: "ignore", stdout: "pipe", stderr: "inherit" });
     const timer = setTimeout(() => child.kill("SIGKILL"), options.timeoutSeconds * 1000);
     const output = await lines(child.stdout, options.onLine ?? (() => {}));
     await child.exited;
@@ -47,7 +58,7 @@ export async function runInGuest(options: GuestOptions): Promise<GuestResult> {
   }
 }
 
-function qemu({ kernel, memoryMb = 6144, devices = [] }: GuestOptions, exchange: string): readonly string[] {
+function qemu({ kernel, memoryMb = 6144, system = "/", wire }: GuestOptions, exchange: string): readonly string[] {
   const share = (tag: string, path: string, isReadonly: boolean) => [
     "-virtfs",
     `local,path=${path},mount_tag=${tag},security_model=none,multidevs=remap${isReadonly ? ",readonly=on" : ""}`,
@@ -67,9 +78,10 @@ function qemu({ kernel, memoryMb = 6144, devices = [] }: GuestOptions, exchange:
     ],
     ...["-device", "virtio-rng-pci,rng=rng", "-kernel", kernel.vmlinuz, "-initrd", kernel.initramfs],
     ...["-append", "console=ttyS0 quiet loglevel=3 panic=-1"],
-    ...share("host", "/", true),
+    ...share("system", system, true),
+    ...share("modules", kernel.modules, true),
     ...share("exchange", exchange, false),
-    ...devices,
+    ...(wire?.devices ?? []),
   ];
 }
 
@@ -88,9 +100,34 @@ echo "${GUEST_ENDED}"
 busybox poweroff -f
 `;
 
-function commandFile({ environment = {}, command }: GuestOptions): string {
+/** Reached at the end of a boot, with the console for its output. */
+const UNIT = `[Unit]
+Description=What this machine was booted for
+After=basic.target network.target
+[Service]
+ExecStart=/bin/sh -c 'echo "${GUEST_STARTED}"; sh /exchange/command; echo $? > /exchange/exit; echo "${GUEST_ENDED}"; systemctl poweroff -ff'
+StandardOutput=tty
+StandardError=inherit
+TTYPath=/dev/ttyS0
+`;
+
+function putUnit(system: string): void {
+  const units = join(system, "etc/systemd/system");
+  mkdirSync(join(units, "multi-user.target.wants"), { recursive: true });
+  writeFileSync(join(units, "guest-command.service"), UNIT);
+  const link = join(units, "multi-user.target.wants/guest-command.service");
+  rmSync(link, { force: true });
+  symlinkSync("../guest-command.service", link);
+}
+
+/** What becomes process 1. */
+function initOf({ system }: GuestOptions): string {
+  return system === undefined ? "/bin/sh /exchange/start" : "/lib/systemd/systemd --unit=multi-user.target";
+}
+
+function commandFile({ system, environment = {}, command }: GuestOptions): string {
   const exports = Object.entries(environment).map(([name, value]) => `export ${name}='${value}'\n`);
-  return `cd '${ROOT}'\n${exports.join("")}${command}\n`;
+  return `cd '${system === undefined ? ROOT : "/"}'\n${exports.join("")}${command}\n`;
 }
 
 async function lines(stream: ReadableStream<Uint8Array>, onLine: (line: string) => void): Promise<string> {
