@@ -74,8 +74,9 @@ void InlineProgram::configure() {
   bpf_map__set_max_entries(maps.lanes, lanes());
   bpf_map__set_max_entries(maps.buckets, lanes() * (settings.near_buckets + settings.far_buckets));
   bpf_map__set_max_entries(maps.row_chunks, lanes() * settings.chunks);
-  bpf_map__set_value_size(bpf_map__inner_map(maps.network_rows),
-                          static_cast<std::uint32_t>(lanes() * sizeof(inline_counts)));
+  // Shown to libbpf as a map: libbpf 1.5 crashes when the size of an inner map is set.
+  rowsModel_ = InlineNetworks({}, 0, lanes()).counts;
+  check(bpf_map__set_inner_map_fd(maps.network_rows, rowsModel_.get()), "size the counts of networks");
   if (options_.filter != nullptr) useFilterMaps(skeleton_->obj, *options_.filter);
 }
 

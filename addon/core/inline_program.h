@@ -65,6 +65,8 @@ class InlineProgram {
   std::unique_ptr<xdp_inline_bpf, Close> skeleton_;
   std::optional<InlineTable> table_;
   UniqueFd networkCounts_;
+  /// Counts of no network, which the kernel compares others with.
+  UniqueFd rowsModel_;
 };
 
 }  // namespace floodwall
