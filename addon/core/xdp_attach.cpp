@@ -1,11 +1,7 @@
 #include "xdp_attach.h"
 
 #include <linux/bpf.h>
-#include <linux/capability.h>
 #include <linux/if_link.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -18,15 +14,6 @@
 
 namespace floodwall {
 namespace {
-
-/// Whether the calling thread has all that the loading of an XDP program takes, in its own user namespace.
-bool mayLoad() {
-  __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
-  std::array<__user_cap_data_struct, 2> sets{};
-  if (syscall(SYS_capget, &header, sets.data()) != 0) return false;
-  auto has = [&](unsigned capability) { return (sets.at(capability / 32).effective >> (capability % 32) & 1U) != 0; };
-  return has(CAP_SYS_ADMIN) || (has(CAP_BPF) && has(CAP_PERFMON) && has(CAP_NET_ADMIN));
-}
 
 std::string programName(std::uint32_t id) {
   const UniqueFd fd(bpf_prog_get_fd_by_id(id));
@@ -136,32 +123,6 @@ bool XdpLink::isAttached() const noexcept {
 void requireNoProgram(const NetworkDevice& device) {
   const std::string holder = holderText(device);
   if (!holder.empty()) throw SourceError(holder);
-}
-
-std::string loadRefusal(const std::string& program, int error) {
-  if (error == EPERM && !mayLoad()) return "no permission to load an XDP program: " + std::string(kPermissionRemedy);
-  const std::string refusal = "the kernel refused " + program + ": ";
-  if (error == EPERM) {
-    return refusal +
-           "this process has the capabilities, but a container's user namespace or a security module forbids it";
-  }
-  if (error == EACCES) {
-    return refusal +
-           "its verifier does not take the program, or a security module forbids it; it needs Linux 5.18 or " +
-           "later, use the pcap backend otherwise";
-  }
-  return refusal + strerror(error) + "; it needs Linux 5.18 or later and memory for its maps";
-}
-
-void prepareBpf() {
-  libbpf_set_print(nullptr);
-  // UMEMs count against the limit unless the process has CAP_IPC_LOCK, maps did before Linux 5.11.
-  const rlimit unlimited{RLIM_INFINITY, RLIM_INFINITY};
-  if (setrlimit(RLIMIT_MEMLOCK, &unlimited) == 0) return;
-  rlimit limit{};
-  if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_MEMLOCK, &limit);
 }
 
 }  // namespace floodwall
