@@ -11,28 +11,30 @@
 #include <cstring>
 
 #include "capture_source.h"
+#include "device_details.h"
+#include "native_xdp.h"
+#include "netdev_family.h"
 
 namespace floodwall {
 namespace {
 
+/// Empty: not to be read, which takes CAP_SYS_ADMIN.
 std::string programName(std::uint32_t id) {
   const UniqueFd fd(bpf_prog_get_fd_by_id(id));
   bpf_prog_info info{};
   __u32 length = sizeof info;
-  if (!fd || bpf_obj_get_info_by_fd(fd.get(), &info, &length) != 0) return "unknown";
+  if (!fd || bpf_obj_get_info_by_fd(fd.get(), &info, &length) != 0) return {};
   return info.name;
 }
 
 /// Empty when no program is attached.
 std::string holderText(const NetworkDevice& device) {
-  LIBBPF_OPTS(bpf_xdp_query_opts, query);
-  if (bpf_xdp_query(static_cast<int>(device.index), 0, &query) != 0 || query.attach_mode == XDP_ATTACHED_NONE)
-    return {};
-  const bool isGeneric = query.attach_mode == XDP_ATTACHED_SKB;
-  const std::uint32_t id = query.prog_id != 0 ? query.prog_id : isGeneric ? query.skb_prog_id : query.drv_prog_id;
-  return "XDP program " + std::to_string(id) + " (" + programName(id) + ") is attached to interface " + device.name +
+  const auto holder = attachedProgram(device);
+  if (!holder) return {};
+  return "XDP program " + std::to_string(holder->id) + " (" + (holder->name.empty() ? "unknown" : holder->name) +
+         ") is attached to interface " + device.name +
          " and is not replaced: stop its owner, or detach it with `ip link set " + device.name + " " +
-         (isGeneric ? "xdpgeneric" : "xdp") + " off`";
+         (holder->isGeneric ? "xdpgeneric" : "xdp") + " off`";
 }
 
 /// The link, or the errno as a negative descriptor.
@@ -54,10 +56,10 @@ void refuseLasting(const NetworkDevice& device, int error) {
                                    : holder);
 }
 
+/// The device is asked at this moment: what stood in the way may have come after it was looked at last.
 std::string refusalText(const NetworkDevice& device, int error) {
-  if (error == EOPNOTSUPP) return "the driver has no native XDP";
-  return "the driver refused native XDP (" + std::string(strerror(error)) + "), often because of the MTU, now " +
-         std::to_string(device.mtu);
+  const DeviceDetails details = readDeviceDetails(device.name);
+  return nativeRefusal(device, details.driver, nativeObstacles(device, details, xdpFeatures(device.index)), error);
 }
 
 }  // namespace
@@ -71,7 +73,7 @@ XdpLink XdpLink::attach(int programFd, const NetworkDevice& device, XdpMode want
     refusal = refusalText(device, -fd);
     if (wanted == XdpMode::native) {
       throw SourceError("native XDP on interface " + device.name + " failed: " + refusal +
-                        "; lower the MTU, or set xdp_mode to auto or generic");
+                        "; xdp_mode auto or generic does without it");
     }
   }
   const int fd = createLink(programFd, device, XdpMode::generic);
@@ -118,6 +120,15 @@ bool XdpLink::isAttached() const noexcept {
   bpf_link_info info{};
   __u32 length = sizeof info;
   return bpf_obj_get_info_by_fd(fd_.get(), &info, &length) == 0 && info.xdp.ifindex != 0;
+}
+
+std::optional<AttachedProgram> attachedProgram(const NetworkDevice& device) {
+  LIBBPF_OPTS(bpf_xdp_query_opts, query);
+  if (bpf_xdp_query(static_cast<int>(device.index), 0, &query) != 0 || query.attach_mode == XDP_ATTACHED_NONE)
+    return std::nullopt;
+  const bool isGeneric = query.attach_mode == XDP_ATTACHED_SKB;
+  const std::uint32_t id = query.prog_id != 0 ? query.prog_id : isGeneric ? query.skb_prog_id : query.drv_prog_id;
+  return AttachedProgram{.id = id, .name = programName(id), .isGeneric = isGeneric};
 }
 
 void requireNoProgram(const NetworkDevice& device) {

@@ -57,6 +57,16 @@ class XdpLink {
   std::string refusal_;
 };
 
+struct AttachedProgram {
+  std::uint32_t id = 0;
+  /// Empty: this process may not read it.
+  std::string name;
+  bool isGeneric = false;
+};
+
+/// The XDP program on an interface; absent: none is attached.
+[[nodiscard]] std::optional<AttachedProgram> attachedProgram(const NetworkDevice& device);
+
 /// Throws SourceError when a program is attached to the interface. For an early word: attach() has the last one.
 void requireNoProgram(const NetworkDevice& device);
 
