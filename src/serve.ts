@@ -21,6 +21,8 @@ import { readDashboard } from "./http/dashboard-files.ts";
 import { hostPort, ListenError } from "./http/listen-error.ts";
 import type { Dashboard } from "./http/routes/dashboard.ts";
 import { HttpServer } from "./http/server.ts";
+import { needsOf } from "./machine/needs.ts";
+import { MachineWatch } from "./machine-watch.ts";
 import { Limiter } from "./observability/limiter.ts";
 import { type Log, openLog } from "./observability/log.ts";
 import { Metrics } from "./observability/metrics.ts";
@@ -56,8 +58,14 @@ export async function serve(configPath: string): Promise<number> {
   const warnings = warningLines(configPath, loaded, (name) => environment.read(name));
   logWarnings(log, linesTold(configPath, warnings));
   try {
+    // First: what is started after has it too.
+    const nice = raisePriority();
+    const machine = new MachineWatch({ loadAddon, log, timers: systemTimers });
+    const looked = machine.look(needsOf(loaded.config), "start");
     const originOf = await openOrigins(loaded.config.samples);
-    const running = start(loaded.config, configPath, { log, limiter, environment, originOf });
+    // Before packets are captured, and before anybody asks.
+    await looked;
+    const running = start(loaded.config, configPath, { log, limiter, environment, originOf, machine, nice });
     await stopSignal();
     log.info({}, "stopping");
     await running.stop();
@@ -82,11 +90,13 @@ interface Surroundings {
   readonly limiter: Limiter;
   readonly environment: ServiceEnvironment;
   readonly originOf: OriginOf | null;
+  readonly machine: MachineWatch;
+  /** The priority that the process got. */
+  readonly nice: number;
 }
 
-function start(config: Config, configPath: string, { log, limiter, environment, originOf }: Surroundings): Running {
-  // First: what is started after has it too.
-  const nice = raisePriority();
+function start(config: Config, configPath: string, surroundings: Surroundings): Running {
+  const { log, limiter, environment, originOf, machine, nice } = surroundings;
   const metrics = new Metrics(VERSION);
   const native = config.capture === null ? null : loadAddon();
   const state = new StateDatabase(config.stateDir);
@@ -97,8 +107,7 @@ function start(config: Config, configPath: string, { log, limiter, environment, 
   const openReload = (next: Config) => edge.prepare(next).then(() => openOrigins(next.samples));
   const opened = { state, native, filterOpener, originOf, openReload, environment };
   const floodwall = new Floodwall({ config, configPath, ...opened, ...parts });
-  floodwall.onReloaded(({ api }) => environment.follow(api.envFile));
-  floodwall.onReloaded((next) => edge.reconfigure(next.edge));
+  followReloads(floodwall, { environment, edge, machine });
   const audit = new StoredAuditTrail(history);
   const updates = new UpdateCheck({
     config: config.updateCheck,
@@ -111,6 +120,7 @@ function start(config: Config, configPath: string, { log, limiter, environment, 
     edge,
     history: history === null ? null : historyAnswers(history),
     availableUpdate: () => updates.available,
+    machineProblems: () => machine.problems,
   });
   const http = new HttpServer({
     ...config.api,
@@ -163,6 +173,16 @@ function start(config: Config, configPath: string, { log, limiter, environment, 
       await reporting.stop();
     },
   };
+}
+
+interface Followers extends Pick<Surroundings, "environment" | "machine"> {
+  readonly edge: EdgeChannel;
+}
+
+function followReloads(floodwall: Floodwall, { environment, edge, machine }: Followers): void {
+  floodwall.onReloaded(({ api }) => environment.follow(api.envFile));
+  floodwall.onReloaded((next) => edge.reconfigure(next.edge));
+  floodwall.onReloaded((next) => void machine.look(needsOf(next), "running"));
 }
 
 type EdgeParts = Pick<EdgeChannelOptions, "state" | "history" | "limiter" | "clock" | "timers" | "log"> & {
