@@ -63,12 +63,13 @@ export async function serve(configPath: string): Promise<number> {
     const machine = new MachineWatch({ loadAddon, log, timers: systemTimers });
     const looked = machine.look(needsOf(loaded.config), "start");
     const originOf = await openOrigins(loaded.config.samples);
+    const assembled = assemble(loaded.config, configPath, { log, limiter, environment, originOf, machine, nice });
     // Before packets are captured, and before anybody asks.
     await looked;
-    const running = start(loaded.config, configPath, { log, limiter, environment, originOf, machine, nice });
+    assembled.start();
     await stopSignal();
     log.info({}, "stopping");
-    await running.stop();
+    await assembled.stop();
     log.info({}, "stopped; bans in force are kept and taken up by the next start");
     return 0;
   } catch (cause) {
@@ -81,7 +82,8 @@ export async function serve(configPath: string): Promise<number> {
 /** Of this machine's kernel. */
 const filterOpener = { open: openKernelFilter, readPinned: readPinnedStatus };
 
-interface Running {
+interface Assembled {
+  start(): void;
   stop(): Promise<void>;
 }
 
@@ -95,7 +97,7 @@ interface Surroundings {
   readonly nice: number;
 }
 
-function start(config: Config, configPath: string, surroundings: Surroundings): Running {
+function assemble(config: Config, configPath: string, surroundings: Surroundings): Assembled {
   const { log, limiter, environment, originOf, machine, nice } = surroundings;
   const metrics = new Metrics(VERSION);
   const native = config.capture === null ? null : loadAddon();
@@ -144,34 +146,44 @@ function start(config: Config, configPath: string, surroundings: Surroundings): 
     limiter,
     ...parts,
   });
-  // The port first: a second service on this machine is refused before it announces anything.
-  http.start();
-  reporting.start();
-  floodwall.start();
-  edge.start();
-  service.ready = true;
+  let endReloads = () => {};
+  const start = () => {
+    // The port first: a second service on this machine is refused before it announces anything.
+    http.start();
+    reporting.start();
+    floodwall.start();
+    edge.start();
+    service.ready = true;
+    endReloads = reloadBySignal(floodwall, audit, log);
+    const listen = hostPort(config.api.host, http.port);
+    log.info({ version: VERSION, listen, dry_run: config.dryRun, nice }, "floodwall is up");
+  };
+  const stop = async () => {
+    endReloads();
+    floodwall.reloader.stop();
+    await http.stop();
+    edge.stop();
+    await reporting.stopReading();
+    await floodwall.stop();
+    await reporting.stop();
+  };
+  return { start, stop };
+}
+
+/** Returns what has SIGHUP change nothing any more. */
+function reloadBySignal(floodwall: Floodwall, audit: StoredAuditTrail, log: Log): () => void {
   let isStopping = false;
-  const reloadBySignal = async () => {
+  const reload = async () => {
     const outcome = await floodwall.reload();
     const problems = outcome.kind === "invalid" ? outcome.problems : [];
     await audit.record(signalReloadEvent({ problems, dryRun: floodwall.config.dryRun }, systemClock.wallMs()));
   };
   // Stays to the end: without a handler SIGHUP would kill a service that is stopping, before it has saved and withdrawn.
   processSignals.on("SIGHUP", () => {
-    if (!isStopping) reloadBySignal().catch((cause: unknown) => log.error({ cause }, "a reload failed"));
+    if (!isStopping) reload().catch((cause: unknown) => log.error({ cause }, "a reload failed"));
   });
-  const listen = hostPort(config.api.host, http.port);
-  log.info({ version: VERSION, listen, dry_run: config.dryRun, nice }, "floodwall is up");
-  return {
-    stop: async () => {
-      isStopping = true;
-      floodwall.reloader.stop();
-      await http.stop();
-      edge.stop();
-      await reporting.stopReading();
-      await floodwall.stop();
-      await reporting.stop();
-    },
+  return () => {
+    isStopping = true;
   };
 }
 

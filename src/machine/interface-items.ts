@@ -29,7 +29,7 @@ function description(found: InterfaceFindings, need: InterfaceNeed): string {
   const { driver, driverVersion, bus, mtu, nativeMtuMost, rxQueues, rxQueuesMost, rxRing, xdpFeatures } = found;
   const name = [driver ?? "driver unknown", driverVersion, bus === null ? null : `(${bus})`];
   const most = nativeMtuMost === null ? "" : ` (native XDP in one buffer up to ${nativeMtuMost})`;
-  const features = xdpFeatures === null ? "not told by this kernel" : xdpFeatures.join(" ") || "none";
+  const features = xdpFeatures === null ? "this kernel does not say" : xdpFeatures.join(" ") || "none";
   return [
     name.filter((part) => part !== null).join(" "),
     `MTU ${mtu}${usesXdp(need) ? most : ""}`,

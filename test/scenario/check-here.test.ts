@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BpfDirectory, bpfUnavailable } from "../fixtures/bpf-directory.ts";
 import { DroppingBox } from "../fixtures/dropping-box.ts";
+import { linesOf } from "../fixtures/lines.ts";
 import { MAIN } from "../fixtures/replay-command.ts";
 import { DEVICE, Veth, vethUnavailable } from "../fixtures/veth.ts";
 
@@ -133,6 +134,25 @@ describe.skipIf(unavailable !== null)(`on a veth${because(unavailable)}`, () => 
     const { exitCode, lines } = checkHere(NODE().replace(pins.path, directory));
     expect(exitCode).toBe(1);
     expect(problemsIn(lines)).toEqual([expect.stringContaining(`${directory} is not on a BPF file system`)]);
+  });
+
+  test("the agent of a scrub node tells the same when it starts, before it opens its filter", async () => {
+    const path = join(directory, "scrub.yaml");
+    writeFileSync(path, `${NODE().replace(DEVICE, "eth7")}state_dir: ${directory}/state\n`);
+    const command = veth.far.command([process.execPath, MAIN, "scrub", "--config", path]);
+    const agent = Bun.spawn(command, { stdin: "ignore", stdout: "pipe", stderr: "ignore" });
+    try {
+      const told: LogLine[] = [];
+      for await (const line of linesOf(agent.stdout)) {
+        told.push(JSON.parse(line) as LogLine);
+        if (told.at(-1)?.msg === "the filter is in force") break;
+      }
+      const [first] = told.filter(({ level }) => level === "error");
+      expect(first).toMatchObject({ about: "interface eth7", found: "does not exist" });
+    } finally {
+      agent.kill("SIGKILL");
+      await agent.exited;
+    }
   });
 
   test("a file with errors is not held against the machine", () => {
