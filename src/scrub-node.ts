@@ -72,8 +72,7 @@ async function run(config: ScrubAgentConfig, surroundings: Surroundings): Promis
   const stopped = stopSignal();
   const undo: (() => void | Promise<void>)[] = [];
   try {
-    // Before the filter is opened.
-    await new MachineWatch({ loadAddon, log, timers: systemTimers }).look(needsOfNode(config), "start");
+    const looked = new MachineWatch({ loadAddon, log, timers: systemTimers }).look(needsOfNode(config), "start");
     const metrics = new ScrubAgentMetrics(VERSION);
     const filter = openFilter(config);
     undo.push(() => filter.close(config.dataplane.onExit));
@@ -90,6 +89,8 @@ async function run(config: ScrubAgentConfig, surroundings: Surroundings): Promis
       undo.push(() => listener.close());
     }
     undo.push(() => agent.stop());
+    // Before anything is put in force.
+    await looked;
     await agent.start();
     log.info({ version: VERSION, node: config.node, dry_run: config.dryRun, nice }, "floodwall scrub is up");
     processSignals.on("SIGHUP", () => log.warn({}, "a restart applies a new configuration: what is in force goes on"));

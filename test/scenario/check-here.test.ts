@@ -136,7 +136,7 @@ describe.skipIf(unavailable !== null)(`on a veth${because(unavailable)}`, () => 
     expect(problemsIn(lines)).toEqual([expect.stringContaining(`${directory} is not on a BPF file system`)]);
   });
 
-  test("the agent of a scrub node tells the same when it starts, before it opens its filter", async () => {
+  test("the agent of a scrub node tells the same when it starts, before its filter is in force", async () => {
     const path = join(directory, "scrub.yaml");
     writeFileSync(path, `${NODE().replace(DEVICE, "eth7")}state_dir: ${directory}/state\n`);
     const command = veth.far.command([process.execPath, MAIN, "scrub", "--config", path]);
