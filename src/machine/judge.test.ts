@@ -1,4 +1,4 @@
-/** What is said of each finding: by table, one thing wrong at a time. */
+/** What is said of the kernel, the programs and gobgpd: by table, one thing wrong at a time. */
 import { describe, expect, test } from "bun:test";
 import {
   interfaceFindings,
@@ -6,36 +6,21 @@ import {
   kernelFindings,
   machineFindings,
   machineNeeds,
+  machineProblems,
   programProbe,
   tried,
 } from "../../test/fixtures/machine.ts";
 import { itemLine, summaryLine } from "./item.ts";
 import { judgeMachine } from "./judge.ts";
-import type { GobgpdFindings, InterfaceFindings, KernelFindings, MachineFindings } from "./machine.ts";
-import type { InterfaceNeed, MachineNeeds } from "./needs.ts";
-
-/** All lines but those of what is well. */
-function problems(needs: Partial<MachineNeeds>, found: Partial<MachineFindings> = {}): string[] {
-  return judgeMachine(machineNeeds(needs), machineFindings(found))
-    .filter(({ level }) => level !== "ok")
-    .map(itemLine);
-}
-
-function onInterface(
-  need: Partial<InterfaceNeed>,
-  found: Partial<InterfaceFindings> | null,
-  more: Partial<MachineFindings> = {},
-): string[] {
-  const interfaces = new Map([["eth0", found === null ? null : interfaceFindings(found)]]);
-  return problems({ interfaces: [interfaceNeed(need)] }, { interfaces, ...more });
-}
+import type { GobgpdFindings, KernelFindings, MachineFindings } from "./machine.ts";
+import type { MachineNeeds } from "./needs.ts";
 
 function inKernel(
   needs: Partial<MachineNeeds>,
   kernel: Partial<KernelFindings>,
   seenBy: MachineFindings["seenBy"] = "check",
 ): string[] {
-  return problems(needs, { kernel: kernelFindings(kernel), seenBy });
+  return machineProblems(needs, { kernel: kernelFindings(kernel), seenBy });
 }
 
 const XDP = { interfaces: [interfaceNeed()] };
@@ -82,7 +67,7 @@ test("what a configuration does not need is not judged", () => {
 });
 
 test("without the addon nothing is known of the kernel", () => {
-  expect(problems(XDP, { kernel: null, addonError: "cannot be loaded; run `make addon`" })).toEqual([
+  expect(machineProblems(XDP, { kernel: null, addonError: "cannot be loaded; run `make addon`" })).toEqual([
     "error    addon: cannot be loaded; run `make addon`",
   ]);
 });
@@ -127,7 +112,7 @@ describe("the kernel:", () => {
     [true, 0, []],
   ])("JIT %p, machine code of %p bytes", (isJitOn, jitedBytes, expected) => {
     const programs = [tried({ probe: programProbe({ jitedBytes }) })];
-    expect(problems(XDP, { kernel: kernelFindings({ isJitOn }), programs })).toEqual(expected);
+    expect(machineProblems(XDP, { kernel: kernelFindings({ isJitOn }), programs })).toEqual(expected);
   });
 
   test("of a JIT that nothing shows nothing is said", () => {
@@ -174,14 +159,14 @@ describe("locked memory:", () => {
     [8 * MIB, ["CAP_IPC_LOCK"], []],
   ])("%p bytes with %j", (lockedBytesMost, more, levels) => {
     const kernel = kernelFindings({ lockedBytesMost, capabilities: [...kernelFindings().capabilities, ...more] });
-    const lines = problems(MIRROR, { kernel, interfaces: eight, seenBy: "start" });
+    const lines = machineProblems(MIRROR, { kernel, interfaces: eight, seenBy: "start" });
     expect(lines.map((line) => line.split(" ")[0] ?? "")).toEqual(levels);
   });
 
   test("names what is there, what is needed, and where to raise it; of a command it is a warning", () => {
     const kernel = kernelFindings({ lockedBytesMost: 8 * MIB });
     const interfaces = [interfaceNeed({ uses: ["mirror"], queues: [0, 2] })];
-    expect(problems({ interfaces }, { kernel, interfaces: eight })).toEqual([
+    expect(machineProblems({ interfaces }, { kernel, interfaces: eight })).toEqual([
       "warning  locked memory: 8 MiB at most, and packet buffers take 32 MiB: `LimitMEMLOCK=infinity` in the unit, or `ulimit -l unlimited`",
     ]);
   });
@@ -213,166 +198,13 @@ describe("the place for pins:", () => {
   });
 });
 
-describe("an interface:", () => {
-  test.each<[string, Partial<InterfaceNeed>, Partial<InterfaceFindings> | null, string[]]>([
-    [
-      "missing",
-      { keys: ["capture.interfaces", "dataplane.interfaces"] },
-      null,
-      [
-        "error    interface eth0: does not exist: create it, or correct its name in capture.interfaces and dataplane.interfaces",
-      ],
-    ],
-    ["down", {}, { isUp: false, hasCarrier: false }, ["error    interface eth0: is down: `ip link set eth0 up`"]],
-    [
-      "without carrier",
-      {},
-      { hasCarrier: false },
-      ["warning  interface eth0: has no carrier: check the cable and the far end"],
-    ],
-    [
-      "held by another program",
-      {},
-      { attached: { id: 7, name: "other", isGeneric: false } },
-      [
-        "error    interface eth0: XDP program 7 (other) is attached and is not replaced: stop its owner, or `ip link set eth0 xdp off`",
-      ],
-    ],
-    [
-      "held by another in generic mode, without a name",
-      {},
-      { attached: { id: 7, name: null, isGeneric: true } },
-      [
-        "error    interface eth0: XDP program 7 (name not to be read) is attached and is not replaced: stop its owner, or `ip link set eth0 xdpgeneric off`",
-      ],
-    ],
-    [
-      "held by another where libpcap captures",
-      { uses: ["pcap"], xdpMode: null },
-      { attached: { id: 7, name: "other", isGeneric: false } },
-      [
-        "warning  interface eth0: XDP program 7 (other) is attached: frames that it takes are not captured: stop its owner, or `ip link set eth0 xdp off`",
-      ],
-    ],
-    ["held by a program of ours", {}, { attached: { id: 7, name: "xdp_inline", isGeneric: false } }, []],
-    ["with all queues that are named", { uses: ["mirror"], queues: [0, 3] }, { rxQueues: 4 }, []],
-    [
-      "without a queue that it can have",
-      { uses: ["mirror"], queues: [0, 4] },
-      { rxQueues: 4, rxQueuesMost: 8 },
-      ["error    interface eth0: has no RX queue 4, it has 4: `ethtool -L eth0 combined 5`"],
-    ],
-    [
-      "without a queue that it cannot have",
-      { uses: ["mirror"], queues: [8] },
-      { rxQueues: 4, rxQueuesMost: 8 },
-      ["error    interface eth0: has no RX queue 8, it has 4: correct its queues"],
-    ],
-    [
-      "an obstacle to native XDP, which is wanted",
-      { xdpMode: "native" },
-      { nativeObstacles: [{ found: "LRO is on", remedy: "`ethtool -K eth0 lro off`" }] },
-      ["error    interface eth0: LRO is on: `ethtool -K eth0 lro off`"],
-    ],
-    [
-      "no native XDP at all, which is wanted",
-      { xdpMode: "native" },
-      { nativeObstacles: [{ found: "the driver has no native XDP", remedy: null }] },
-      ["error    interface eth0: the driver has no native XDP: set xdp_mode to auto or generic"],
-    ],
-    [
-      "an obstacle to native XDP, which is taken where it is",
-      { xdpMode: "auto" },
-      { nativeObstacles: [{ found: "LRO is on", remedy: "`ethtool -K eth0 lro off`" }] },
-      ["warning  interface eth0: LRO is on, so that XDP is generic, several times slower: `ethtool -K eth0 lro off`"],
-    ],
-    [
-      "an obstacle to native XDP, which is not wanted",
-      { xdpMode: "generic" },
-      { nativeObstacles: [{ found: "LRO is on", remedy: "`ethtool -K eth0 lro off`" }] },
-      [],
-    ],
-    ["zero copy", { uses: ["mirror"], zeroCopy: "on" }, {}, []],
-    ["zero copy, where the driver can or not", { uses: ["mirror"], zeroCopy: "auto" }, { xdpFeatures: ["basic"] }, []],
-    [
-      "zero copy that the driver has not",
-      { uses: ["mirror"], zeroCopy: "on" },
-      { xdpFeatures: ["basic"] },
-      ["error    interface eth0: the driver has no zero copy: set zero_copy to auto"],
-    ],
-    [
-      "zero copy of which the kernel does not say",
-      { uses: ["mirror"], zeroCopy: "on" },
-      { xdpFeatures: null },
-      ["warning  interface eth0: this kernel does not say whether zero copy works: set zero_copy to auto"],
-    ],
-    [
-      "zero copy in generic mode",
-      { uses: ["mirror"], zeroCopy: "on", xdpMode: "generic" },
-      {},
-      ["error    interface eth0: zero copy needs native XDP: set zero_copy to auto"],
-    ],
-    ["merging, before which XDP counts", {}, { gro: true }, []],
-    [
-      "merging, before libpcap sees it",
-      { uses: ["pcap"], xdpMode: null },
-      { gro: true, lro: true, groHw: true },
-      [
-        "warning  interface eth0: segments of one flow are merged before they are counted: `ethtool -K eth0 gro off lro off rx-gro-hw off`",
-      ],
-    ],
-    [
-      "merging, before generic XDP sees it",
-      { xdpMode: "generic" },
-      { gro: true },
-      ["warning  interface eth0: segments of one flow are merged before they are counted: `ethtool -K eth0 gro off`"],
-    ],
-    ["merging of which nothing is known", { uses: ["pcap"], xdpMode: null }, { gro: null, lro: null, groHw: null }, []],
-  ])("%s", (_name, need, found, expected) => {
-    expect(onInterface(need, found)).toEqual(expected);
-  });
-
-  test("with the data plane's own program of a process before is well, also where its name cannot be read", () => {
-    const held = { attached: { id: 7, name: null, isGeneric: false } };
-    expect(onInterface({ uses: ["filter"] }, held, { pinned: new Map([["eth0", 7]]) })).toEqual([]);
-    expect(onInterface({ uses: ["filter"] }, held, { pinned: new Map([["eth0", 8]]) })).toHaveLength(1);
-  });
-
-  test("of a service that runs is held by the service itself", () => {
-    const held = { attached: { id: 7, name: null, isGeneric: false } };
-    expect(onInterface({}, held, { seenBy: "start" })).toHaveLength(1);
-    expect(onInterface({}, held, { seenBy: "running" })).toEqual([]);
-  });
-
-  test("is described by what its driver and the kernel say", () => {
-    const bare = interfaceFindings({
-      driver: null,
-      driverVersion: null,
-      bus: null,
-      nativeMtuMost: null,
-      rxQueuesMost: null,
-      rxRing: null,
-      xdpFeatures: null,
-    });
-    const described = (found: InterfaceFindings, need = interfaceNeed()) =>
-      judgeMachine(
-        machineNeeds({ interfaces: [need] }),
-        machineFindings({ kernel: null, interfaces: new Map([["eth0", found]]) }),
-      )[0]?.found;
-    expect(described(bare)).toBe("driver unknown, MTU 1500, RX queues 4, XDP of the driver: this kernel does not say");
-    expect(described(interfaceFindings({ xdpFeatures: [] }))).toEndWith("XDP of the driver: none");
-    expect(described(bare, interfaceNeed({ uses: ["pcap"] }))).toBe("driver unknown, MTU 1500, RX queues 4");
-    expect(described(interfaceFindings({ driver: "veth" }), interfaceNeed({ uses: ["pcap"] }))).toContain("a veth: ");
-  });
-});
-
 describe("programs:", () => {
   const refused = (error: string) => tried({ probe: programProbe({ error, instructions: 0 }) });
 
   test("one that the kernel refuses is an error with the kernel's reason", () => {
-    expect(problems({}, { programs: [tried(), refused("Linux 6.1 refused the XDP filter: …; boot …")] })).toEqual([
-      "error    program xdp_filter: Linux 6.1 refused the XDP filter: …; boot …",
-    ]);
+    expect(
+      machineProblems({}, { programs: [tried(), refused("Linux 6.1 refused the XDP filter: …; boot …")] }),
+    ).toEqual(["error    program xdp_filter: Linux 6.1 refused the XDP filter: …; boot …"]);
   });
 
   test("one that the command may not load was not tried, and that is no error", () => {
@@ -386,10 +218,10 @@ describe("programs:", () => {
     } as const;
     const programs = [tried(), refused("no permission"), { ...refused("no permission"), variant }];
     const findings = { kernel, programs };
-    expect(problems({}, findings)).toEqual([
+    expect(machineProblems({}, findings)).toEqual([
       "warning  programs: not tried without CAP_BPF: xdp_filter; xdp_inline (filtering, counting what hosts send, frames in pieces): run this as root",
     ]);
-    expect(problems({}, { ...findings, seenBy: "start" })).toEqual([
+    expect(machineProblems({}, { ...findings, seenBy: "start" })).toEqual([
       "error    program xdp_filter: no permission",
       "error    program xdp_inline (filtering, counting what hosts send, frames in pieces): no permission",
     ]);
@@ -424,6 +256,6 @@ describe("gobgpd:", () => {
       ["warning  gobgpd: /usr/bin/gobgpd does not tell its version: see `/usr/bin/gobgpd --version`"],
     ],
   ])("%j", (gobgpd, expected) => {
-    expect(problems({ gobgpd: true }, { gobgpd })).toEqual(expected);
+    expect(machineProblems({ gobgpd: true }, { gobgpd })).toEqual(expected);
   });
 });
