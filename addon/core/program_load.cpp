@@ -127,9 +127,7 @@ std::string loadRefusal(const LoadOrder& order, const LoadFailure& failure, cons
     return refused + "its verifier does not take the program: " + failure.reason + " [" + words + "]; " +
            (mayLoad ? remedyFor(order, kernel) : permission);
   }
-  if (!failure.map.empty() && failure.error != EPERM) {
-    return refused + words + " for its map " + failure.map + ": free memory, or " + order.lessMemory;
-  }
+  const std::string forMap = failure.map.empty() ? "" : " for its map " + failure.map;
   switch (failure.error) {
     case EPERM:
       if (!mayLoad) return "no permission to load " + order.name + ", " + permission;
@@ -138,12 +136,14 @@ std::string loadRefusal(const LoadOrder& order, const LoadFailure& failure, cons
     case EACCES:
       return refused + words + ", without a word of the verifier: a security module may forbid it; " +
              (mayLoad ? remedyFor(order, kernel) : permission);
-    case ENOSPC:
-      return refused + "the log of its verifier is too long to be read; " + remedyFor(order, kernel);
     case ENOMEM:
-      return refused + words + ": free memory, or " + order.lessMemory;
+    case E2BIG:
+      return refused + words + forMap + ": free memory, or " + order.lessMemory;
+    case ENOSPC:
+      if (failure.map.empty()) return refused + "the log of its verifier is too long; " + remedyFor(order, kernel);
+      [[fallthrough]];
     default:
-      return refused + words + "; " + remedyFor(order, kernel);
+      return refused + words + forMap + "; " + remedyFor(order, kernel);
   }
 }
 

@@ -115,6 +115,12 @@ TEST_CASE("a map that finds no memory is named, with what makes it smaller") {
       "Linux 6.1.0-18-amd64 refused the XDP counter: Cannot allocate memory: free memory, or lower capture.max_hosts");
 }
 
+TEST_CASE("a map that the kernel does not know is no matter of memory") {
+  CHECK(refusal({.error = EINVAL, .reason = "", .map = "samples"}, kOld) ==
+        "Linux 5.15.0-91-generic refused the XDP counter: Invalid argument for its map samples; it needs Linux 5.18 or "
+        "later: boot a newer kernel, or capture a mirror port");
+}
+
 TEST_CASE("a program that this kernel's verifier refuses is refused with kernel, program and the verifier's line") {
   if (cannotRunXdp("a refused program names its cause")) return;
   utsname names{};
