@@ -10,7 +10,7 @@ export async function checkHere(report: CheckReport): Promise<Omit<CheckReport, 
   const { lines, exitCode, checked } = report;
   if (checked === null) return { lines, exitCode };
   const needs = checked.role === "service" ? needsOf(checked.config) : needsOfNode(checked.config);
-  const items = await lookAtMachine({ loadAddon }, needs, "check");
+  const items = await lookAtMachine({ loadAddon }, needs, () => "check");
   return {
     lines: [...lines, ...items.map(itemLine), summaryLine(items)],
     exitCode: items.some(({ level }) => level === "error") ? 1 : exitCode,

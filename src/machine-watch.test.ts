@@ -132,6 +132,22 @@ describe("a start", () => {
   });
 });
 
+test("a start that goes on without the look is not taken for a stranger on its own interface", async () => {
+  const native = new FakeNative();
+  const gate = Promise.withResolvers<void>();
+  native.gate = gate.promise;
+  const { lines, clock, watch } = watching(() => native);
+  const looked = watch.look(NEEDS, "start");
+  clock.advance(MACHINE_LOOK_MS);
+  await looked;
+  // The service has attached its program by now; the name takes a right that it does not have.
+  native.device = interfaceFindings({ attached: { id: 7, name: null, isGeneric: false } });
+  gate.resolve();
+  for (let turn = 0; watch.problems === null && turn < 100; turn++) await Promise.resolve();
+  expect(watch.problems).toEqual([]);
+  expect(lines).toEqual([]);
+});
+
 describe("a reload", () => {
   test("tells what is new alone, and keeps what is true now", async () => {
     const native = new FakeNative();

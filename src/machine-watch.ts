@@ -25,10 +25,10 @@ export interface MachineWatchOptions {
 export async function lookAtMachine(
   { loadAddon, readGobgpd = findGobgpd }: Pick<MachineWatchOptions, "loadAddon" | "readGobgpd">,
   needs: MachineNeeds,
-  seenBy: MachineFindings["seenBy"],
+  seenBy: () => MachineFindings["seenBy"],
 ): Promise<Item[]> {
   const [found, gobgpd] = await Promise.all([readMachine(loadAddon, needs), needs.gobgpd ? readGobgpd() : null]);
-  return judgeMachine(needs, { ...found, gobgpd, seenBy });
+  return judgeMachine(needs, { ...found, gobgpd, seenBy: seenBy() });
 }
 
 export class MachineWatch {
@@ -49,12 +49,17 @@ export class MachineWatch {
   look(needs: MachineNeeds, seenBy: "start" | "running"): Promise<void> {
     const { log, timers } = this.#options;
     const number = ++this.#looks;
-    const looked = lookAtMachine(this.#options, needs, seenBy).then(
+    // Whoever waited for it has gone on: what is attached may be its own by now.
+    let isLate = false;
+    const looked = lookAtMachine(this.#options, needs, () => (isLate ? "running" : seenBy)).then(
       (items) => this.#take(number, items),
       (cause: unknown) => log.error({ cause }, "what this machine lacks for the configuration is not known"),
     );
     return new Promise((resolve) => {
-      const cancel = timers.after(MACHINE_LOOK_MS, resolve);
+      const cancel = timers.after(MACHINE_LOOK_MS, () => {
+        isLate = true;
+        resolve();
+      });
       void looked.then(() => {
         cancel();
         resolve();
