@@ -9,7 +9,7 @@ import { GobgpClient } from "./gobgp-client.ts";
 import { gobgpdToml } from "./gobgpd-config.ts";
 import { gobgpdExecutable } from "./gobgpd-process.ts";
 import { toPeer } from "./neighbor.ts";
-import { PathSchema } from "./proto/gobgp_pb.ts";
+import { PathSchema } from "./proto/gobgp3/gobgp_pb.ts";
 import { toGobgpFamily } from "./route-family.ts";
 import { attributesOf, isOurs, keyOfPath, toOwnPath, toPath, toWithdrawal } from "./route-path.ts";
 

@@ -6,7 +6,7 @@ import { create } from "@bufbuild/protobuf";
 import { type Any, anyPack, anyUnpack } from "@bufbuild/protobuf/wkt";
 import type { PortRange, Rule } from "../mitigation/rule.ts";
 import { parsePrefix } from "../net/prefix.ts";
-import { FlowSpecComponentSchema, FlowSpecIPPrefixSchema, FlowSpecNLRISchema } from "./proto/attribute_pb.ts";
+import { FlowSpecComponentSchema, FlowSpecIPPrefixSchema, FlowSpecNLRISchema } from "./proto/gobgp3/attribute_pb.ts";
 
 const TYPE = {
   destination: 1,

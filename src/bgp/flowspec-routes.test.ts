@@ -16,7 +16,7 @@ import {
 import type { Bird } from "../../test/fixtures/bird.ts";
 import type { PortRange } from "../mitigation/rule.ts";
 import { GobgpClient } from "./gobgp-client.ts";
-import { PathSchema } from "./proto/gobgp_pb.ts";
+import { PathSchema } from "./proto/gobgp3/gobgp_pb.ts";
 import { toGobgpFamily } from "./route-family.ts";
 import { isOurs, toPath, toPaths } from "./route-path.ts";
 import { AFTERMATH_MS } from "./route-quarantine.ts";

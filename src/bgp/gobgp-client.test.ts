@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { blackhole } from "../../test/fixtures/bgp.ts";
 import { STREAM_MESSAGE_BYTES_MAX, streamMessages } from "./gobgp-client.ts";
-import { AddPathStreamRequestSchema, type Path } from "./proto/gobgp_pb.ts";
+import { AddPathStreamRequestSchema, type Path } from "./proto/gobgp3/gobgp_pb.ts";
 import { COMMUNITIES_MAX, toPaths, toWithdrawal } from "./route-path.ts";
 
 const V4 = Array.from({ length: 1000 }, (_, i) => `10.0.${i >> 8}.${i & 255}/32`);

@@ -15,7 +15,7 @@ import {
   type Peer,
   TableLookupPrefix_Type,
   TableType,
-} from "./proto/gobgp_pb.ts";
+} from "./proto/gobgp3/gobgp_pb.ts";
 import { SpeakerFault } from "./speaker-fault.ts";
 
 export type SpeakerTarget =

@@ -13,7 +13,7 @@ import { GobgpClient } from "./gobgp-client.ts";
 import { gobgpdToml, lastLogError, listenPort } from "./gobgpd-config.ts";
 import { endGobgpd, findGobgpd, isGobgpd, startGobgpd, unprivilegedUser } from "./gobgpd-process.ts";
 import { isSamePeer, peerAddress, toPeer } from "./neighbor.ts";
-import type { Global, Peer } from "./proto/gobgp_pb.ts";
+import type { Global, Peer } from "./proto/gobgp3/gobgp_pb.ts";
 import type { Speaker } from "./speaker.ts";
 import { CONFIG_FROM_RUN, SOCKET_FROM_RUN, SpeakerDirectory } from "./speaker-directory.ts";
 import { SpeakerFault } from "./speaker-fault.ts";

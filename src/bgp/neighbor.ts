@@ -2,7 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import { anyUnpack, type Timestamp } from "@bufbuild/protobuf/wkt";
 import type { BgpNeighbor } from "../config/config.ts";
-import { MultiProtocolCapabilitySchema } from "./proto/capability_pb.ts";
+import { MultiProtocolCapabilitySchema } from "./proto/gobgp3/capability_pb.ts";
 import {
   type AfiSafi,
   AfiSafiSchema,
@@ -10,7 +10,7 @@ import {
   PeerSchema,
   PeerState_AdminState,
   PeerState_SessionState,
-} from "./proto/gobgp_pb.ts";
+} from "./proto/gobgp3/gobgp_pb.ts";
 import { fromGobgpFamily, ROUTE_FAMILIES, type RouteFamily, toGobgpFamily } from "./route-family.ts";
 
 export type SessionState =

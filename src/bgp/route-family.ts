@@ -1,7 +1,7 @@
 /** The address families that our routes are of, by their names in configurations, and as GoBGP has them. */
 import { create } from "@bufbuild/protobuf";
 import type { Route } from "../mitigation/announcer.ts";
-import { type Family, Family_Afi, Family_Safi, FamilySchema } from "./proto/gobgp_pb.ts";
+import { type Family, Family_Afi, Family_Safi, FamilySchema } from "./proto/gobgp3/gobgp_pb.ts";
 
 export const ROUTE_FAMILIES = ["ipv4-unicast", "ipv6-unicast", "ipv4-flowspec", "ipv6-flowspec"] as const;
 export type RouteFamily = (typeof ROUTE_FAMILIES)[number];

@@ -19,8 +19,8 @@ import {
   NextHopAttributeSchema,
   OriginAttributeSchema,
   TrafficRateExtendedSchema,
-} from "./proto/attribute_pb.ts";
-import { type Path, PathSchema } from "./proto/gobgp_pb.ts";
+} from "./proto/gobgp3/attribute_pb.ts";
+import { type Path, PathSchema } from "./proto/gobgp3/gobgp_pb.ts";
 import { familyOfRoute, fromGobgpFamily, type RouteFamily, toGobgpFamily } from "./route-family.ts";
 
 /**

@@ -7,8 +7,8 @@ import { create } from "@bufbuild/protobuf";
 import { anyPack, anyUnpack } from "@bufbuild/protobuf/wkt";
 import type { GobgpClient } from "../../src/bgp/gobgp-client.ts";
 import { toPeer } from "../../src/bgp/neighbor.ts";
-import { MpReachNLRIAttributeSchema, NextHopAttributeSchema } from "../../src/bgp/proto/attribute_pb.ts";
-import { MultiProtocolCapabilitySchema } from "../../src/bgp/proto/capability_pb.ts";
+import { MpReachNLRIAttributeSchema, NextHopAttributeSchema } from "../../src/bgp/proto/gobgp3/attribute_pb.ts";
+import { MultiProtocolCapabilitySchema } from "../../src/bgp/proto/gobgp3/capability_pb.ts";
 import {
   type Family,
   type Path,
@@ -17,7 +17,7 @@ import {
   PeerState_SessionState,
   PeerStateSchema,
   TimersSchema,
-} from "../../src/bgp/proto/gobgp_pb.ts";
+} from "../../src/bgp/proto/gobgp3/gobgp_pb.ts";
 import { fromGobgpFamily, type RouteFamily, toGobgpFamily } from "../../src/bgp/route-family.ts";
 import { familyOfKey, isOurs, keyOfPath, type RouteKey } from "../../src/bgp/route-path.ts";
 import type { Speaker } from "../../src/bgp/speaker.ts";
