@@ -5,6 +5,7 @@
 #   conformance  the interface, statement by statement    accuracy  detection on labelled captures
 #   captures  what the kernel drops of labelled captures, under the rules that detection made (SEED=…)
 #   simulate  the whole service through a month of anything, on a clock moved by hand (SEED=…, HOURS=…)
+#   kernels  stock kernels of Debian under QEMU, and on each the programs, the labs, an inline box, a real driver (ARGS=…)
 #   edge-sim  a fleet of edge nodes, played by the book for a minute beside a service (ARGS='--nodes 100 --zones 200 --seconds 300')
 #   dashboard  the web page alone    screenshots  pictures of it, in build/screenshots
 #   format  as check wants it    clean  what was built and installed here
@@ -24,12 +25,13 @@ NATIVE_SOURCES = $(shell find addon test bench -name '*.cpp' -o -name '*.[ch]')
 BUILD_PACKAGES := g++ clang llvm bpftool libbpf-dev libxdp-dev libpcap-dev $(if $(shell command -v npm),,npm)
 RUN_PACKAGES := gobgpd procps
 LAB_PACKAGES := iproute2 bird2 socat
-TEST_PACKAGES := doctest-dev libclang-rt-dev prometheus clickhouse-server openssl pebble systemd chromium
+TEST_PACKAGES := doctest-dev libclang-rt-dev prometheus clickhouse-server openssl pebble systemd chromium \
+  qemu-system-x86 busybox-static kmod cpio xz-utils ethtool
 CHECK_PACKAGES := clang-format clang-tidy
 DEB_PACKAGES := dpkg-dev binutils adduser
 BENCH_PACKAGES := fastnetmon wrk
 
-.PHONY: help setup start lab lab-scrub test conformance accuracy captures check format bench edge-sim soak simulate fuzz addon dashboard screenshots dist deb clean
+.PHONY: help setup start lab lab-scrub test conformance accuracy captures check format bench kernels edge-sim soak simulate fuzz addon dashboard screenshots dist deb clean
 help:
 	@sed -n '/^#/!q;s/^# //p' Makefile
 
@@ -76,6 +78,10 @@ deb: setup $(STAMPS)/deb-packages
 
 bench: setup $(STAMPS)/bench-packages
 	@$(BUN) bench/run.ts $(BENCH)
+
+kernels: setup $(STAMPS)/test-packages
+	@$(MAKE) -C addon --no-print-directory -j$(JOBS) unit
+	@$(BUN) test/machines/kernels.ts $(ARGS)
 
 edge-sim: setup
 	@$(BUN) bench/edge-sim/main.ts run $(ARGS)

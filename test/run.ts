@@ -52,6 +52,11 @@ const STEPS: readonly Step[] = [
     counts: doctest,
   },
   {
+    name: "stock kernels: every program, packets of every kind",
+    command: [bun, "test/machines/kernels.ts", "--short"],
+    counts: one,
+  },
+  {
     name: `packet parser, fuzzed for ${FUZZ_SECONDS} s`,
     command: ["build/addon/fuzz_packet_parser", `-max_total_time=${FUZZ_SECONDS}`, "-max_len=512", ...QUIET],
     counts: one,

@@ -177,8 +177,8 @@ FLOODWALL_ABI_ASSERT(sizeof(struct filter_entry) == 32);
 
 #define FILTER_LENGTHS_IPV4 33
 #define FILTER_LENGTHS_IPV6 129
-/* Entries of one prefix. */
-#define FILTER_PREFIX_ENTRIES 256u
+/* Entries of one prefix: all ones, since the program bounds them by a mask. */
+#define FILTER_PREFIX_ENTRIES 255u
 
 struct filter_set {
   /* Of prefixes, and of rules for any destination, which come first among the entries. */

@@ -83,14 +83,14 @@ static __always_inline void count_hit(const struct filter_head* head, __u32 numb
   }
 }
 
-/* The verdict of the rules from `index` on that share a prefix, or of `count` rules; FILTER_VERDICTS: none matches.
- * Not static for the reason of parse_packet. */
-__noinline __u32 apply_rules(struct packet* packet, struct filter_stats* stats, __u32 index, __u32 count, __u32 wire) {
+/* The verdict of the rules from `index` on that share a prefix, `most` of them; FILTER_VERDICTS: none matches.
+ * Not static for the reason of parse_packet; and an argument is a number that the verifier does not know, so that it
+ * goes through the loop as it says in bounds.h. */
+__noinline __u32 apply_rules(struct packet* packet, struct filter_stats* stats, __u32 index, __u32 most, __u32 wire) {
   struct filter_head* head = filter_head_of();
   if (!packet || !stats || !head) return FILTER_VERDICTS;
-  for (__u32 i = 0; i < FILTER_PREFIX_ENTRIES; i++, index++) {
-    if (count && i >= count) break;
-    __u32 at = index;
+  for_countdown(left, bounded(most, FILTER_PREFIX_ENTRIES)) {
+    __u32 at = index++;
     struct filter_entry* entry = bpf_map_lookup_elem(&filter_entries, &at);
     if (!entry) break;
     __u32 number = entry->rule;
@@ -100,7 +100,7 @@ __noinline __u32 apply_rules(struct packet* packet, struct filter_stats* stats, 
       count_hit(head, number, wire, is_dropped);
       return !rule->is_limit ? FILTER_DROP_RULE : is_dropped ? FILTER_DROP_RATE_LIMIT : FILTER_PASS_RATE_LIMIT;
     }
-    if (!count && !entry->has_more) break;
+    if (!entry->has_more) break;
   }
   return FILTER_VERDICTS;
 }
@@ -112,17 +112,16 @@ __noinline __u32 judge_by_rules(struct packet* packet, struct filter_stats* stat
   if (!packet || !stats || !set) return FILTER_VERDICTS;
   if (may_be_in(set, &packet->destination)) {
     int of_ipv4 = is_ipv4(&packet->destination);
-    __u32 lengths = of_ipv4 ? set->lengths_ipv4 : set->lengths_ipv6;
-    for (__u32 i = 0; i < FILTER_LENGTHS_IPV6; i++) {
-      if (i >= lengths) break;
-      __u32 entry = find_entry(&packet->destination, set_index, length_at(set, of_ipv4, i));
+    __u64 lengths = lengths_of(set, of_ipv4);
+    for_countdown(left, lengths) {
+      __u32 entry = find_entry(&packet->destination, set_index, length_at(set, of_ipv4, bounded(lengths - left, 0xff)));
       if (!entry) continue;
-      __u32 verdict = apply_rules(packet, stats, entry - 1, 0, wire);
+      __u32 verdict = apply_rules(packet, stats, entry - 1, FILTER_PREFIX_ENTRIES, wire);
       if (verdict != FILTER_VERDICTS) return verdict;
     }
   }
   if (!set->any_entries) return FILTER_VERDICTS;
-  return apply_rules(packet, stats, set->first_entry, set->any_entries, wire);
+  return apply_rules(packet, stats, set->first_entry, FILTER_PREFIX_ENTRIES, wire);
 }
 
 static __always_inline void count_pair(struct found_pair found, __u32 wire) {

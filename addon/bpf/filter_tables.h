@@ -9,6 +9,7 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
+#include "bounds.h"
 #include "filter_abi.h"
 #include "packet.h"
 
@@ -127,10 +128,10 @@ static __always_inline struct filter_set* active_set(const struct filter_head* h
 
 static __always_inline int may_be_in(const struct filter_set* set, const struct inline_address* address) {
   if (is_ipv4(address)) {
-    __u32 near = filter_near_ipv4(bpf_ntohl(address->words[3])) & 0xffff;
+    __u64 near = bounded(filter_near_ipv4(bpf_ntohl(address->words[3])), 0xffff);
     return set->near_ipv4[near >> 6] >> (near & 63) & 1;
   }
-  __u32 near = filter_near_ipv6(bpf_ntohl(address->words[0])) & 0xffff;
+  __u64 near = bounded(filter_near_ipv6(bpf_ntohl(address->words[0])), 0xffff);
   return set->near_ipv6[near >> 6] >> (near & 63) & 1;
 }
 
@@ -179,9 +180,14 @@ __noinline __u32 find_entry(struct inline_address* address, __u32 set_index, __u
   return entry_in(set, filter_second_bucket_of(hash, set->buckets), &prefix, length, tag, &elsewhere);
 }
 
-/* The lengths in use for a family, as many as `count`. */
-static __always_inline __u32 length_at(const struct filter_set* set, int family_is_ipv4, __u32 at) {
-  if (family_is_ipv4) return at < FILTER_LENGTHS_IPV4 ? set->ipv4[at] : 0;
+/* How many lengths are in use for a family. */
+static __always_inline __u64 lengths_of(const struct filter_set* set, int of_ipv4) {
+  __u64 lengths = bounded(of_ipv4 ? set->lengths_ipv4 : set->lengths_ipv6, 0xff);
+  return lengths <= FILTER_LENGTHS_IPV6 ? lengths : 0;
+}
+
+static __always_inline __u32 length_at(const struct filter_set* set, int of_ipv4, __u32 at) {
+  if (of_ipv4) return at < FILTER_LENGTHS_IPV4 ? set->ipv4[at] : 0;
   return at < FILTER_LENGTHS_IPV6 ? set->ipv6[at] : 0;
 }
 
@@ -190,10 +196,9 @@ __noinline int is_in_set(struct inline_address* address, __u32 set_index) {
   struct filter_set* set = bpf_map_lookup_elem(&filter_sets, &set_index);
   if (!address || !set || !may_be_in(set, address)) return 0;
   int of_ipv4 = is_ipv4(address);
-  __u32 lengths = of_ipv4 ? set->lengths_ipv4 : set->lengths_ipv6;
-  for (__u32 i = 0; i < FILTER_LENGTHS_IPV6; i++) {
-    if (i >= lengths) break;
-    if (find_entry(address, set_index, length_at(set, of_ipv4, i))) return 1;
+  __u64 lengths = lengths_of(set, of_ipv4);
+  for_countdown(left, lengths) {
+    if (find_entry(address, set_index, length_at(set, of_ipv4, bounded(lengths - left, 0xff)))) return 1;
   }
   return 0;
 }

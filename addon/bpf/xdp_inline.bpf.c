@@ -7,6 +7,7 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
+#include "bounds.h"
 #include "filter.h"
 #include "flow_filter.h"
 #include "host_table.h"
@@ -74,10 +75,10 @@ struct {
 
 static __always_inline int may_be_in_network(const struct inline_address* address) {
   if (is_ipv4(address)) {
-    __u32 bits = bpf_ntohl(address->words[3]) >> 16;
+    __u64 bits = bounded(bpf_ntohl(address->words[3]) >> 16, 0xffff);
     return network_filter.ipv4[bits >> 6] >> (bits & 63) & 1;
   }
-  __u32 bits = bpf_ntohl(address->words[0]) >> 16;
+  __u64 bits = bounded(bpf_ntohl(address->words[0]) >> 16, 0xffff);
   return network_filter.ipv6[bits >> 6] >> (bits & 63) & 1;
 }
 
@@ -170,13 +171,10 @@ static __always_inline void sample(struct xdp_md* ctx, struct inline_stats* own,
     return;
   }
   __u32 captured = wire < INLINE_SAMPLE_BYTES ? wire : INLINE_SAMPLE_BYTES;
+  // No packet is empty; masked from 0 and then more by 1, it is at least 1 for the verifier too.
+  captured = bounded(captured - 1, INLINE_SAMPLE_BYTES - 1) + 1;
   taken->wire = wire;
-  taken->captured = captured;
-  // The verifier wants to see the bounds of the very register that the call gets.
-  asm volatile("" : "+r"(captured));
-  if (captured == 0 || captured > INLINE_SAMPLE_BYTES || bpf_xdp_load_bytes(ctx, 0, taken->data, captured) != 0) {
-    taken->captured = 0;
-  }
+  taken->captured = bpf_xdp_load_bytes(ctx, 0, taken->data, captured) == 0 ? captured : 0;
   // The reader comes by itself.
   bpf_ringbuf_submit(taken, BPF_RB_NO_WAKEUP);
 }

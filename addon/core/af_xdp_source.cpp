@@ -12,6 +12,7 @@
 
 #include "capture_thread.h"
 #include "mirror_program.h"
+#include "promiscuous_mode.h"
 #include "worker_priority.h"
 #include "xsk_socket.h"
 
@@ -130,6 +131,7 @@ class AfXdpSession final : public CaptureSession {
   std::vector<std::unique_ptr<XskSocket>> sockets_;
   std::vector<std::unique_ptr<CaptureThread>> workers_;
   std::optional<XdpLink> link_;
+  UniqueFd promiscuousMode_;
 };
 
 AfXdpSession::AfXdpSession(const AfXdpOptions& options, QueueShards& shards)
@@ -143,6 +145,7 @@ AfXdpSession::AfXdpSession(const AfXdpOptions& options, QueueShards& shards)
   startWorkers(options.cpus, shards);
   // Last, so that no frame is steered to a socket that nobody serves.
   link_ = XdpLink::attach(program_.programFd(), device_, options.xdpMode);
+  promiscuousMode_ = wantPromiscuousMode(device_);
 }
 
 void AfXdpSession::openSockets(const AfXdpOptions& options) {

@@ -53,13 +53,6 @@ std::vector<Shape> shapes() {
 Address victimOf(const Shape& shape) { return shape.isIpv6 ? ipv6(1, 1) : ipv4(kProtected + 1); }
 Address sourceOf(const Shape& shape) { return shape.isIpv6 ? ipv6(9, 1) : ipv4(kForeign + 1); }
 
-std::uint32_t verifiedInstructions(int program) {
-  bpf_prog_info info{};
-  __u32 length = sizeof info;
-  REQUIRE(bpf_obj_get_info_by_fd(program, &info, &length) == 0);
-  return info.verified_insns;
-}
-
 void stayOnCpu(std::size_t cpu) {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -137,7 +130,7 @@ TEST_CASE("xdp filter: a pair that several CPUs meet at once is counted to the p
 TEST_CASE("xdp filter: one limit for all CPUs together") {
   if (cannotRunXdp("xdp filter: one limit for all CPUs together")) return;
   FilterBox box;
-  constexpr double kBytesPerSecond = 2e6;
+  constexpr double kBytesPerSecond = 4e5;
   WantedRule rule = ruleTo(ipv4(kProtected + 1), "limit");
   rule.rule.is_limit = 1;
   rule.rule.byte_cost = static_cast<std::uint64_t>(1e9 * 65536 / kBytesPerSecond);
@@ -189,12 +182,4 @@ TEST_CASE("xdp filter: a list is replaced while the program runs, and never half
   while (!isOver) passed += box.drops(frame) ? 0U : 1U;
   writer.join();
   CHECK(passed == 0);
-}
-
-TEST_CASE("xdp filter: stays far below what the verifier accepts, alone and in the inline counter") {
-  if (cannotRunXdp("xdp filter: stays far below what the verifier accepts")) return;
-  const FilterBox box;
-  CHECK(verifiedInstructions(box.program.fd()) < 100'000);
-  InlineProgram counter({.maxHosts = 16, .countOutgoing = true, .sampleEvery = 10, .filter = &box.maps});
-  CHECK(verifiedInstructions(counter.programFd()) < 150'000);
 }

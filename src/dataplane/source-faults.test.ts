@@ -43,6 +43,11 @@ function attachedProgram(device = DEVICE): string | null {
   return /prog\/xdp(?:generic)? id \d+(?: name (\S+))?/.exec(link)?.[0] ?? null;
 }
 
+/** How many want the device to be promiscuous. */
+function promiscuity(): number {
+  return Number(/promiscuity (\d+)/.exec(veth.far.run(["ip", "-details", "link", "show", DEVICE]))?.[1]);
+}
+
 describe.skipIf(vethUnavailable !== null)(`faults${vethUnavailable === null ? "" : ` (${vethUnavailable})`}`, () => {
   beforeEach(async () => {
     veth = new Veth();
@@ -154,11 +159,19 @@ describe.skipIf(vethUnavailable !== null)(`faults${vethUnavailable === null ? ""
     expect(status.queues[0]?.countedPackets).toBe(status.queues[0]?.receivedPackets);
   });
 
-  test("kill -9 leaves no program attached", async () => {
+  test("a mirror port takes frames for other stations: its interface is promiscuous while it is open", async () => {
+    const source = await capture.open(afXdp);
+    expect(promiscuity()).toBe(1);
+    await capture.ask({ op: "closeSource", source });
+    expect(promiscuity()).toBe(0);
+  });
+
+  test("kill -9 leaves no program attached and no promiscuous mode", async () => {
     await capture.open(afXdp);
     expect(attachedProgram()).toContain("xdp_mirror");
     await capture.kill();
     expect(attachedProgram()).toBeNull();
+    expect(promiscuity()).toBe(0);
     await startCapture();
     await capture.open(afXdp);
   });
