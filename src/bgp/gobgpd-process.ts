@@ -2,7 +2,7 @@
  * The gobgpd process: found, started detached, ended. It is known by its working directory, which no other gobgpd
  * has, so that nothing needs to be recorded when it starts: a service killed in that moment still finds it.
  */
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import { withoutCapabilities } from "../system/capabilities.ts";
 import { raiseSession } from "../system/priority.ts";
@@ -85,6 +85,23 @@ export interface GobgpdOptions {
   readonly bindsLowPort: boolean;
 }
 
+/** gobgpd needs nothing of the environment, which holds secrets. */
+const ENVIRONMENT = {};
+const HELP_DEADLINE_MS = 2_000;
+
+/** Whether this version of gobgpd has a command line option, as `--metrics-path`. */
+export async function hasOption(
+  option: string,
+  { executable, user }: Pick<GobgpdOptions, "executable" | "user">,
+): Promise<boolean> {
+  const [program = "", ...args] = unprivileged({ executable, args: ["--help"], user, bindsLowPort: false });
+  // Elsewhere than the one that serves, which is known by its working directory.
+  const options = { cwd: "/", env: ENVIRONMENT, timeout: HELP_DEADLINE_MS };
+  // It ends as a failed command does. One that cannot be started at all shows when it is to serve.
+  const help = await new Promise<string>((resolve) => execFile(program, args, options, (_, stdout) => resolve(stdout)));
+  return help.includes(` ${option}=`);
+}
+
 /** Starts gobgpd in a session of its own, so that it outlives the service. Returns whether it has ended by now. */
 export function startGobgpd(options: GobgpdOptions): () => boolean {
   const [program = "", ...args] = unprivileged(options);
@@ -94,8 +111,7 @@ export function startGobgpd(options: GobgpdOptions): () => boolean {
       cwd: options.workingDirectory,
       detached: true,
       stdio: ["ignore", log, log],
-      // gobgpd needs nothing of the environment, which holds secrets.
-      env: {},
+      env: ENVIRONMENT,
     });
     let hasEnded = false;
     const end = () => {
@@ -112,7 +128,9 @@ export function startGobgpd(options: GobgpdOptions): () => boolean {
   }
 }
 
-function unprivileged({ executable, args, user, bindsLowPort }: GobgpdOptions): readonly string[] {
+type Command = Pick<GobgpdOptions, "executable" | "args" | "user" | "bindsLowPort">;
+
+function unprivileged({ executable, args, user, bindsLowPort }: Command): readonly string[] {
   const command = [executable, ...args];
   if (user === null) return withoutCapabilities(command, { binds: bindsLowPort });
   const ids = [`--reuid=${user.uid}`, `--regid=${user.gid}`, "--clear-groups", "--no-new-privs"];

@@ -11,7 +11,7 @@ import { raiseSession } from "../system/priority.ts";
 import type { Timers } from "../system/timers.ts";
 import { connectGobgp } from "./gobgp-client.ts";
 import { gobgpdToml, lastLogError, listenPort } from "./gobgpd-config.ts";
-import { endGobgpd, findGobgpd, isGobgpd, startGobgpd, unprivilegedUser } from "./gobgpd-process.ts";
+import { endGobgpd, findGobgpd, hasOption, isGobgpd, startGobgpd, unprivilegedUser } from "./gobgpd-process.ts";
 import { isSamePeer, toPeer } from "./neighbor.ts";
 import type { Speaker } from "./speaker.ts";
 import type { PeerSettings, SpeakerClient, SpeakerGlobal, SpeakerPeer } from "./speaker-client.ts";
@@ -35,6 +35,8 @@ export interface SpeakerLog {
   warn(fields: object, message: string): void;
 }
 
+/** Nothing but BGP and our socket is open: no profiles, and of versions that serve them no metrics on TCP port 6060. */
+const ARGUMENTS = ["-f", CONFIG_FROM_RUN, "--api-hosts", `unix://${SOCKET_FROM_RUN}`, "--pprof-disable"];
 const START_DEADLINE_MS = 5_000;
 /** For one that already runs; it is tried again and again until SILENCE_MAX_MS. */
 const ADOPT_DEADLINE_MS = 1_000;
@@ -96,12 +98,12 @@ export class ManagedSpeaker implements Speaker {
     this.#directory.writeConfig(gobgpdToml(this.#config));
     this.#directory.trimLog();
     const logStart = this.#directory.logBytes();
+    const program = { executable, user: unprivilegedUser() };
     const hasEnded = startGobgpd({
-      executable,
+      ...program,
       workingDirectory: run,
       logFile: this.#directory.logFile(),
-      user: unprivilegedUser(),
-      args: ["-f", CONFIG_FROM_RUN, "--api-hosts", `unix://${SOCKET_FROM_RUN}`, "--pprof-disable"],
+      args: [...ARGUMENTS, ...((await hasOption("--metrics-path", program)) ? ["--metrics-path="] : [])],
       bindsLowPort: port > 0 && port < 1024,
     });
     try {
