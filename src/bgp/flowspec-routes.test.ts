@@ -12,7 +12,6 @@ import {
   SPEAKER_ASN,
   until,
 } from "../../test/fixtures/bgp.ts";
-import type { Bird } from "../../test/fixtures/bird.ts";
 import type { PortRange } from "../mitigation/rule.ts";
 import { isOurs, toPath, toPaths } from "./route-path.ts";
 import { AFTERMATH_MS } from "./route-quarantine.ts";
@@ -28,10 +27,6 @@ beforeEach(() => {
 afterEach(() => lab.end());
 
 const port = (from: number, to = from): PortRange => ({ from, to });
-
-async function matches(bird: Bird): Promise<readonly string[]> {
-  return (await bird.flows()).map(({ match }) => match).sort();
-}
 
 test(
   "every field of a rule arrives as it was meant, in both families, and each rule is withdrawn alone",
@@ -73,7 +68,7 @@ test(
     announcer.want([...routes.values()]);
     await until("announced", () => [...routes.values()].every((r) => announcer.routeState(r).kind === "announced"));
     await until("in BIRD", async () => (await bird.flowCount()) === routes.size);
-    expect(await matches(bird)).toEqual([...routes.keys()].sort());
+    expect(await bird.flowMatches()).toEqual([...routes.keys()].sort());
     expect(latenciesMs.length).toBe(routes.size);
     expect(announcer.status().neighbors[0]?.advertised).toBe(routes.size);
 
@@ -81,7 +76,7 @@ test(
       routes.delete(text);
       announcer.want([...routes.values()]);
       await until("withdrawn", async () => (await bird.flowCount()) === routes.size);
-      expect(await matches(bird)).toEqual([...routes.keys()].sort());
+      expect(await bird.flowMatches()).toEqual([...routes.keys()].sort());
     }
   },
   DEADLINE_MS,
@@ -251,7 +246,7 @@ test(
     announcer.want([good, bad()]);
     await until("in BIRD", async () => (await bird.flowCount()) === 2);
     await until("told", () => warnings.length === 2, 30_000);
-    await until("gone from BIRD", async () => String(await matches(bird)) === "dst 203.0.113.1/32");
+    await until("gone from BIRD", async () => String(await bird.flowMatches()) === "dst 203.0.113.1/32");
     await until("the other returned", () => picky.hasRule("203.0.113.1"), 30_000);
     // On a slow machine its second session may break by itself, or it comes for a third one before the rule is out of its way.
     const { resets } = picky;
@@ -300,7 +295,7 @@ test(
     announcer.want([flow(V4)]);
     for (const bird of [source, other]) {
       await until("the own rule in BIRD", async () => (await bird.flowCount()) > 0);
-      expect(await matches(bird)).toEqual([`dst ${V4}`]);
+      expect(await bird.flowMatches()).toEqual([`dst ${V4}`]);
     }
   },
   DEADLINE_MS,

@@ -23,10 +23,6 @@ beforeEach(() => {
 });
 afterEach(() => lab.end());
 
-function runDirectory(): string {
-  return join(lab.stateDir, "gobgpd/run");
-}
-
 test(
   "announces and withdraws IPv4 and IPv6 exactly as wanted",
   async () => {
@@ -144,7 +140,7 @@ test(
     await until("in BIRD", () => bird.hasRoute("203.0.113.1/32"));
 
     await announcer.stop({ withdraw: true });
-    expect(findGobgpd(runDirectory())).toBeNull();
+    expect(findGobgpd(lab.runDirectory())).toBeNull();
     await until("withdrawn", async () => (await bird.prefixes()).length === 0);
   },
   DEADLINE_MS,
