@@ -8,6 +8,7 @@
 #   kernels  stock kernels of Debian under QEMU, and on each the programs, the labs, an inline box, a real driver (ARGS=…)
 #   edge-sim  a fleet of edge nodes, played by the book for a minute beside a service (ARGS='--nodes 100 --zones 200 --seconds 300')
 #   dashboard  the web page alone    screenshots  pictures of it, in build/screenshots
+#   fresh  all of this on bare Debian systems of each supported release (SUITES=…; FRESH_TEST=0 leaves the tests out)
 #   format  as check wants it    clean  what was built and installed here
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
@@ -16,6 +17,9 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 
 BUN := node_modules/.bin/bun
+# The tools that come as npm packages run under Bun: no Node.js is needed, whatever their first lines say.
+TOOL := $(BUN) run --bun
+FIRST_BUN := build/first-bun
 JOBS := $(shell nproc)
 STAMPS := build/stamps
 DASHBOARD_SOURCES = $(shell find dashboard -type f -not -name '*.test.ts') src/limits.ts
@@ -25,13 +29,14 @@ NATIVE_SOURCES = $(shell find addon test bench -name '*.cpp' -o -name '*.[ch]')
 BUILD_PACKAGES := g++ clang llvm bpftool libbpf-dev libxdp-dev libpcap-dev $(if $(shell command -v npm),,npm)
 RUN_PACKAGES := gobgpd procps
 LAB_PACKAGES := iproute2 bird2 socat
-TEST_PACKAGES := doctest-dev libclang-rt-dev prometheus clickhouse-server openssl pebble systemd chromium \
-  qemu-system-x86 busybox-static kmod cpio xz-utils ethtool
+TEST_PACKAGES := doctest-dev libclang-rt-dev prometheus openssl pebble systemd chromium \
+  qemu-system-x86 busybox-static kmod cpio xz-utils ethtool --if-available clickhouse-server
 CHECK_PACKAGES := clang-format clang-tidy
 DEB_PACKAGES := dpkg-dev binutils adduser
 BENCH_PACKAGES := fastnetmon wrk
+FRESH_PACKAGES := debootstrap
 
-.PHONY: help setup start lab lab-scrub test conformance accuracy captures check format bench kernels edge-sim soak simulate fuzz addon dashboard screenshots dist deb clean
+.PHONY: help setup start lab lab-scrub test conformance accuracy captures check format bench kernels edge-sim soak simulate fuzz addon dashboard screenshots dist deb fresh clean
 help:
 	@sed -n '/^#/!q;s/^# //p' Makefile
 
@@ -46,7 +51,7 @@ lab: setup
 lab-scrub: setup
 	@$(BUN) test/lab/scrub-demo.ts
 
-test: setup $(STAMPS)/test-packages
+test: setup $(STAMPS)/test-packages $(STAMPS)/test-versions
 	@$(BUN) test/run.ts
 
 conformance: setup
@@ -76,6 +81,9 @@ dist: setup $(STAMPS)/deb-packages
 deb: setup $(STAMPS)/deb-packages
 	@$(BUN) deploy/package.ts
 
+fresh: setup $(STAMPS)/fresh-packages
+	@$(BUN) test/machines/fresh.ts $(SUITES)
+
 bench: setup $(STAMPS)/bench-packages
 	@$(BUN) bench/run.ts $(BENCH)
 
@@ -87,10 +95,10 @@ edge-sim: setup
 	@$(BUN) bench/edge-sim/main.ts run $(ARGS)
 
 check: setup $(STAMPS)/check-packages
-	node_modules/.bin/biome check .
-	node_modules/.bin/oxlint --type-aware --deny-warnings .
-	node_modules/.bin/tsc --noEmit
-	node_modules/.bin/tsc --noEmit -p dashboard
+	$(TOOL) biome check .
+	$(TOOL) oxlint --type-aware --deny-warnings .
+	$(TOOL) tsc --noEmit
+	$(TOOL) tsc --noEmit -p dashboard
 	clang-format --dry-run --Werror $(NATIVE_SOURCES)
 	@$(MAKE) -C addon --no-print-directory -j$(JOBS) tidy
 	$(BUN) test test/architecture.test.ts
@@ -99,31 +107,21 @@ screenshots: setup $(STAMPS)/test-packages
 	@$(BUN) test/browser/screenshots.ts
 
 format: setup $(STAMPS)/check-packages
-	node_modules/.bin/biome check --write .
+	$(TOOL) biome check --write .
 	clang-format -i $(NATIVE_SOURCES)
 
-addon: $(STAMPS)/setup-packages $(STAMPS)/npm
+addon: $(STAMPS)/setup-packages $(STAMPS)/modules $(STAMPS)/versions
 	@$(MAKE) -C addon --no-print-directory -j$(JOBS) all
 	@$(MAKE) -C test/lab --no-print-directory -j$(JOBS) all
 
 dashboard: build/dashboard/files.json
 
-build/dashboard/files.json: $(DASHBOARD_SOURCES) package-lock.json | $(STAMPS)/npm
+build/dashboard/files.json: $(DASHBOARD_SOURCES) bun.lock | $(STAMPS)/modules
 	@echo "building the dashboard"
 	@$(BUN) dashboard/build.ts
 
-# Debian's packages, with no service of theirs started: a policy file of ours stands in the way during the installation.
 define install_packages
-	@missing=$$(for p in $(1); do dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || echo $$p; done); \
-	if [ -n "$$missing" ]; then \
-	  if [ "$$(id -u)" != 0 ]; then echo "missing Debian packages, as root: apt-get install --no-install-recommends" $$missing >&2; exit 1; fi; \
-	  echo "installing Debian packages:" $$missing; \
-	  if [ ! -e /usr/sbin/policy-rc.d ]; then \
-	    trap 'rm -f /usr/sbin/policy-rc.d' EXIT; printf '#!/bin/sh\nexit 101\n' > /usr/sbin/policy-rc.d; chmod 755 /usr/sbin/policy-rc.d; fi; \
-	  export DEBIAN_FRONTEND=noninteractive; mkdir -p build; \
-	  { apt-get update && apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends $$missing; } > build/apt.log 2>&1 \
-	    || { tail -20 build/apt.log >&2; exit 1; }; \
-	fi
+	@setup/packages.sh build/apt.log $(1)
 	@mkdir -p $(STAMPS) && touch $@
 endef
 
@@ -132,18 +130,30 @@ $(STAMPS)/setup-packages: Makefile
 $(STAMPS)/deb-packages: Makefile
 	$(call install_packages,$(DEB_PACKAGES))
 $(STAMPS)/test-packages: Makefile
-	$(call install_packages,$(TEST_PACKAGES) $(DEB_PACKAGES))
+	$(call install_packages,$(DEB_PACKAGES) $(TEST_PACKAGES))
 $(STAMPS)/check-packages: Makefile
 	$(call install_packages,$(CHECK_PACKAGES))
+$(STAMPS)/fresh-packages: Makefile
+	$(call install_packages,$(FRESH_PACKAGES))
 $(STAMPS)/bench-packages: Makefile
 	$(call install_packages,$(BENCH_PACKAGES))
 
-# npm only puts the modules there (their scripts stay off); Bun's own script then puts its executable in place.
-$(STAMPS)/npm: package.json package-lock.json | $(STAMPS)/setup-packages
-	@echo "installing npm modules"
-	@npm ci --no-progress --loglevel=error
-	@node node_modules/bun/install.js
-	@$(BUN) --version >/dev/null || { echo "bun does not run: is this an x86-64 or arm64 Linux with glibc?" >&2; exit 1; }
+# What is newer than Debian's is refused nowhere, what is too old is: with a remedy, before it fails in a stranger way.
+$(STAMPS)/versions: setup/versions.ts $(STAMPS)/setup-packages $(STAMPS)/modules
+	@$(BUN) setup/versions.ts
+	@touch $@
+$(STAMPS)/test-versions: setup/versions.ts $(STAMPS)/test-packages $(STAMPS)/modules
+	@$(BUN) setup/versions.ts --all
+	@touch $@
+
+# Bun installs the modules, and no script of theirs runs but the one that puts Bun in its place. The registry is npm's.
+$(STAMPS)/modules: package.json bun.lock bunfig.toml setup/first-bun.sh | $(STAMPS)/setup-packages
+	@setup/first-bun.sh bun.lock $(FIRST_BUN)
+	@echo "installing npm packages"
+	@rm -rf node_modules
+	@npm_config_registry=$$(npm config get registry 2>/dev/null) $(FIRST_BUN)/bun install --frozen-lockfile --no-progress --no-summary
+	@$(FIRST_BUN)/bun node_modules/bun/install.js
+	@$(BUN) --version >/dev/null
 	@mkdir -p $(STAMPS) && touch $@
 
 clean:

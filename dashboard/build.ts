@@ -1,15 +1,19 @@
 /**
  * Builds the web page: Vite puts it together, then each file is compressed and all go into one that the service reads,
- * or a compiled executable carries inside. `make dashboard` calls it.
+ * or a compiled executable carries inside. `make dashboard` calls it; `--directory` is where it is put.
  */
 import { readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { extname, join, relative } from "node:path";
+import { parseArgs } from "node:util";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { build, type Rolldown } from "vite";
 import { packagesOf } from "../deploy/packages.ts";
 import type { BuiltDashboard } from "../src/http/dashboard-files.ts";
 
-const OUT = join(import.meta.dir, "../build/dashboard");
+const { values } = parseArgs({
+  options: { directory: { type: "string", default: join(import.meta.dir, "../build/dashboard") } },
+});
+const OUT = values.directory;
 const PAGE = join(OUT, "page");
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {

@@ -1,9 +1,10 @@
 /**
  * Runs every kind of test one after the other, shows their output as it comes, and closes with one line of counts. What
- * failed is named once more at the end, what was skipped with its reason.
+ * failed is named once more at the end, what was skipped with its reason. Nothing here may need Node.js: to start it fails.
  */
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
+import { withoutNode } from "./fixtures/programs.ts";
 import { StolenTime } from "./fixtures/stolen-time.ts";
 import { bunTest, type Counts, doctest, failedFiles, one, reasons } from "./run-report.ts";
 
@@ -33,6 +34,9 @@ const FILES_MAX = 8;
 const bun = process.execPath;
 const jobs = `-j${availableParallelism()}`;
 const failOnReport = { ASAN_OPTIONS: "detect_leaks=1", UBSAN_OPTIONS: "print_stacktrace=1:halt_on_error=1" };
+
+const machine = withoutNode();
+process.on("exit", () => machine.remove());
 
 const bunTests = [bun, "test", "--randomize", "--timeout", "60000"];
 const lab = [bun, "test/lab/demo.ts", "--once"];
@@ -125,7 +129,7 @@ async function passesAgain(step: Step, output: string): Promise<boolean> {
 }
 
 async function run({ environment, counts }: Step, command: Command): Promise<Result> {
-  const env = { ...process.env, ...environment };
+  const env = { ...machine.environment, ...environment };
   const child = Bun.spawn([...command], { env, stdin: "ignore", stdout: "pipe", stderr: "pipe" });
   const output = (await Promise.all([echo(child.stdout), echo(child.stderr)])).join("\n");
   const ok = (await child.exited) === 0;

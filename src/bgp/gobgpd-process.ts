@@ -4,6 +4,7 @@
  */
 import { execFile, spawn } from "node:child_process";
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
+import { GOBGPD_ANSWER_MS } from "../limits.ts";
 import { withoutCapabilities } from "../system/capabilities.ts";
 import { raiseSession } from "../system/priority.ts";
 import type { Timers } from "../system/timers.ts";
@@ -19,6 +20,9 @@ const UNPRIVILEGED_USERS = ["gobgp", "nobody"];
 
 const EXECUTABLES = ["/usr/bin/gobgpd", "/usr/sbin/gobgpd", "/usr/local/bin/gobgpd", "/usr/local/sbin/gobgpd"];
 
+/** gobgpd needs nothing of ours, which holds secrets. */
+const ENVIRONMENT = {};
+
 const END_POLL_MS = 5;
 /** Given to close the sessions; then it is killed. */
 const END_GRACE_MS = 2_000;
@@ -26,6 +30,25 @@ const END_GRACE_MS = 2_000;
 /** null: not installed. */
 export function gobgpdExecutable(): string | null {
   return EXECUTABLES.find((path) => existsSync(path)) ?? null;
+}
+
+/** `3.10.0`; null: it does not say. */
+export async function gobgpdVersion(executable: string): Promise<string | null> {
+  return /^gobgpd version (\S+)/m.exec(await printed(executable, "--version"))?.[1] ?? null;
+}
+
+/** Whether this version has a command line option that takes a value, as `--metrics-path`. */
+export async function hasGobgpdOption(executable: string, option: string): Promise<boolean> {
+  return (await printed(executable, "--help")).includes(` ${option}=`);
+}
+
+/** Also of a command that fails; empty where it cannot be run. */
+function printed(executable: string, argument: string): Promise<string> {
+  const command = { executable, args: [argument], user: unprivilegedUser(), bindsLowPort: false };
+  const [program = "", ...args] = unprivileged(command);
+  // Elsewhere than the one that serves, which is known by its working directory.
+  const options = { env: ENVIRONMENT, cwd: "/", timeout: GOBGPD_ANSWER_MS };
+  return new Promise((resolve) => execFile(program, args, options, (_failure, output) => resolve(output)));
 }
 
 /** null: not root, and gobgpd runs as the service's user; or no such user. */
@@ -83,23 +106,6 @@ export interface GobgpdOptions {
   readonly args: readonly string[];
   /** Needs the one capability that a port below 1024 takes. */
   readonly bindsLowPort: boolean;
-}
-
-/** gobgpd needs nothing of the environment, which holds secrets. */
-const ENVIRONMENT = {};
-const HELP_DEADLINE_MS = 2_000;
-
-/** Whether this version of gobgpd has a command line option, as `--metrics-path`. */
-export async function hasOption(
-  option: string,
-  { executable, user }: Pick<GobgpdOptions, "executable" | "user">,
-): Promise<boolean> {
-  const [program = "", ...args] = unprivileged({ executable, args: ["--help"], user, bindsLowPort: false });
-  // Elsewhere than the one that serves, which is known by its working directory.
-  const options = { cwd: "/", env: ENVIRONMENT, timeout: HELP_DEADLINE_MS };
-  // It ends as a failed command does. One that cannot be started at all shows when it is to serve.
-  const help = await new Promise<string>((resolve) => execFile(program, args, options, (_, stdout) => resolve(stdout)));
-  return help.includes(` ${option}=`);
 }
 
 /** Starts gobgpd in a session of its own, so that it outlives the service. Returns whether it has ended by now. */

@@ -11,7 +11,7 @@ import { raiseSession } from "../system/priority.ts";
 import type { Timers } from "../system/timers.ts";
 import { connectGobgp } from "./gobgp-client.ts";
 import { gobgpdToml, lastLogError, listenPort } from "./gobgpd-config.ts";
-import { endGobgpd, findGobgpd, hasOption, isGobgpd, startGobgpd, unprivilegedUser } from "./gobgpd-process.ts";
+import { endGobgpd, findGobgpd, hasGobgpdOption, isGobgpd, startGobgpd, unprivilegedUser } from "./gobgpd-process.ts";
 import { isSamePeer, toPeer } from "./neighbor.ts";
 import type { Speaker } from "./speaker.ts";
 import type { PeerSettings, SpeakerClient, SpeakerGlobal, SpeakerPeer } from "./speaker-client.ts";
@@ -98,12 +98,13 @@ export class ManagedSpeaker implements Speaker {
     this.#directory.writeConfig(gobgpdToml(this.#config));
     this.#directory.trimLog();
     const logStart = this.#directory.logBytes();
-    const program = { executable, user: unprivilegedUser() };
+    const servesMetrics = await hasGobgpdOption(executable, "--metrics-path");
     const hasEnded = startGobgpd({
-      ...program,
+      executable,
       workingDirectory: run,
       logFile: this.#directory.logFile(),
-      args: [...ARGUMENTS, ...((await hasOption("--metrics-path", program)) ? ["--metrics-path="] : [])],
+      user: unprivilegedUser(),
+      args: servesMetrics ? [...ARGUMENTS, "--metrics-path="] : ARGUMENTS,
       bindsLowPort: port > 0 && port < 1024,
     });
     try {

@@ -1,0 +1,62 @@
+/**
+ * `make fresh`: what the README says, done on bare Debian systems of each supported release in folders under
+ * build/machines, and the package that they build installed, used and purged on others. Prints a table at the end.
+ * Arguments are suites; default: all. FRESH_TEST=0 leaves `make test` out, FRESH_KEEP=1 keeps the systems.
+ */
+import { readFileSync } from "node:fs";
+import { release } from "node:os";
+import { parseArgs } from "node:util";
+import { ROOT } from "../source-tree.ts";
+import { SUITES, type Suite } from "./bare-system.ts";
+import { buildOnBareSystem, type Report, usePackage } from "./machine-steps.ts";
+import { rootFolderUnavailable } from "./root-folder.ts";
+import { type Row, remarkOf, tableOf } from "./step-table.ts";
+
+const TAIL_LINES = 40;
+
+const { positionals } = parseArgs({ allowPositionals: true });
+const unknown = positionals.filter((name) => !(SUITES as readonly string[]).includes(name));
+if (unknown.length > 0) stop(`not supported: ${unknown.join(", ")}; there are ${SUITES.join(" and ")}`);
+if (rootFolderUnavailable !== null) stop(`make fresh ${rootFolderUnavailable}`);
+const suites = SUITES.filter((suite) => positionals.length === 0 || positionals.includes(suite));
+
+const git = async (...args: string[]) => (await Bun.$`git -C ${ROOT} ${args}`.quiet().text()).trim();
+const commit = await git("rev-parse", "HEAD");
+console.log(`commit ${commit.slice(0, 12)} on ${suites.join(" and ")}, kernel ${release()}`);
+const changes = await git("status", "--porcelain");
+if (changes !== "") console.log(`not committed, and so not in it:\n${changes}`);
+
+const rows: Row[] = [];
+const report: Report = (result) => {
+  const output = readFileSync(result.log, "utf8");
+  const row = { ...result, remark: remarkOf(output) };
+  rows.push(row);
+  const { suite, part, step, ok, seconds, remark } = row;
+  console.log(`${suite}, ${part}: ${step}: ${ok ? "ok" : "FAILED"} after ${seconds.toFixed(1)} s  ${remark}`.trimEnd());
+  if (!ok) console.log(`${lastLines(output)}\n  all of it: ${result.log}`);
+};
+
+const packages = new Map<Suite, string>();
+for (const suite of suites) {
+  const withTests = process.env["FRESH_TEST"] !== "0";
+  const deb = await buildOnBareSystem({ suite, commit, withTests, report });
+  if (deb !== null) packages.set(suite, deb);
+}
+// What was built on an older release runs on a newer one too.
+for (const [builtOn, deb] of packages) {
+  for (const suite of suites.slice(suites.indexOf(builtOn))) await usePackage({ suite, builtOn, deb, report });
+}
+console.log(`\n${tableOf(rows).join("\n")}`);
+const failed = rows.filter(({ ok }) => !ok).length;
+console.log(`\n${rows.length - failed} steps passed, ${failed} failed`);
+process.exit(failed === 0 ? 0 : 1);
+
+function lastLines(output: string): string {
+  const lines = output.trimEnd().split("\n").slice(-TAIL_LINES);
+  return lines.map((line) => `  | ${line}`).join("\n");
+}
+
+function stop(text: string): never {
+  console.error(text);
+  process.exit(2);
+}

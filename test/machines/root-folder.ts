@@ -1,0 +1,94 @@
+/**
+ * The root folder of a Debian system under build/machines, and commands inside it. Each runs in mount and PID namespaces
+ * of its own, so that its mounts and processes end with it, however it ends. The network is the machine's own.
+ */
+import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT } from "../source-tree.ts";
+import { type LoggedOptions, runLogged } from "./logged-command.ts";
+
+export const MACHINES = join(ROOT, "build/machines");
+const FOLDERS = join(MACHINES, "roots");
+const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/**
+ * The root must be a mount point, else `ip netns exec` cannot mount the namespace's /sys. What runs as process 1 has to
+ * wait for every orphan: a shell does.
+ */
+const ENTER = `
+  root=$1; shift
+  mount --bind "$root" "$root"; cd "$root"
+  mount -t proc proc proc; mount --rbind /dev dev; mount --rbind /sys sys; mount -t bpf bpf sys/fs/bpf
+  mount -t tmpfs -o mode=755 tmpfs run
+  exec chroot "$root" sh -c '"$@"; exit $?' sh "$@"`;
+
+/** Why no root folder can be had here, or null. */
+export const rootFolderUnavailable: string | null =
+  process.getuid?.() === 0 ? null : "needs root for mount namespaces and chroot";
+
+export interface CommandOptions extends Pick<LoggedOptions, "log" | "deadlineMs"> {
+  /** Inside the system. Default: its root. */
+  readonly directory?: string;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+export class RootFolder {
+  readonly path: string;
+  #closed = false;
+
+  private constructor(path: string) {
+    this.path = path;
+  }
+
+  /** An empty one. Those of earlier processes that were killed are removed first. */
+  static make(name: string): RootFolder {
+    if (rootFolderUnavailable !== null) throw new Error(rootFolderUnavailable);
+    mkdirSync(FOLDERS, { recursive: true });
+    for (const left of readdirSync(FOLDERS)) if (!isOfLiveProcess(left)) remove(join(FOLDERS, left));
+    let number = 0;
+    for (;;) {
+      const path = join(FOLDERS, `${name}-${process.pid}-${number++}`);
+      if (mkdirSync(path, { recursive: true }) !== undefined) return new RootFolder(path);
+    }
+  }
+
+  /** Returns the exit code; null when it was killed at its deadline. */
+  run(command: readonly string[], options: CommandOptions): Promise<number | null> {
+    const { directory = "/", environment = {}, log, deadlineMs } = options;
+    const inside = ["sh", "-c", 'cd "$0" && exec "$@"', directory, ...command];
+    const namespaces = ["unshare", "--mount", "--propagation", "private", "--pid", "--kill-child"];
+    const enter = [...namespaces, "sh", "-ec", ENTER, "sh", this.path, ...inside];
+    const own = { PATH, HOME: "/root", LANG: "C.UTF-8", TERM: "dumb" };
+    return runLogged(enter, { environment: { ...networkEnvironment(), ...own, ...environment }, log, deadlineMs });
+  }
+
+  remove(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    remove(this.path);
+  }
+}
+
+function remove(path: string): void {
+  // Nothing is mounted there outside of namespaces that are gone. If something is, it is another's, and rm shall not see it.
+  const isMounted = readFileSync("/proc/self/mounts", "utf8").includes(` ${path}`);
+  if (isMounted) throw new Error(`${path} has something mounted on it: unmount it first`);
+  rmSync(path, { recursive: true, force: true });
+}
+
+/** By the process's id in a folder's name. */
+function isOfLiveProcess(folder: string): boolean {
+  const id = Number(/-(\d+)-\d+$/.exec(folder)?.[1]);
+  try {
+    return process.kill(id, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** How this machine reaches its registries and mirrors: a system on it reaches them the same way. */
+export function networkEnvironment(): Record<string, string> {
+  const kept = /^(https?|ftp|all|no)_proxy$|^npm_config_registry$/i;
+  const entries = Object.entries(process.env).filter(([name]) => kept.test(name));
+  return Object.fromEntries(entries.map(([name, value]) => [name, value ?? ""]));
+}
