@@ -3,7 +3,6 @@
  * into the same gobgpd.
  */
 import { DEFAULT_TIMES } from "../src/bgp/gobgp-announcer.ts";
-import { GobgpClient } from "../src/bgp/gobgp-client.ts";
 import { toPaths } from "../src/bgp/route-path.ts";
 import type { Route } from "../src/mitigation/announcer.ts";
 import { BgpLab, bgpConfig, blackhole, flow, until } from "../test/fixtures/bgp.ts";
@@ -95,16 +94,13 @@ async function streamed(lab: BgpLab, load: Load): Promise<number> {
   const bird = await lab.bird();
   lab.announcer(bgpConfig(), { times: DEFAULT_TIMES });
   await until("session", () => bird.isEstablished("speaker"));
-  const client = new GobgpClient({ target: { kind: "unix", path: lab.speakerSocket() }, deadlineMs: 30_000 });
-  try {
+  return lab.withSpeaker(async (client) => {
     const paths = [...toPaths(load.routes())];
     const startedMs = performance.now();
     await client.sendPaths(paths);
     await allIn(bird, load);
     return performance.now() - startedMs;
-  } finally {
-    client.close();
-  }
+  });
 }
 
 async function allIn(bird: Bird, load: Load): Promise<void> {

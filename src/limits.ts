@@ -223,5 +223,5 @@ export const SUGGEST_BUSIEST_HOSTS = 5;
 export const LOCKED_BYTES_PER_QUEUE = 16 * 1024 * 1024;
 /** How long a start waits to learn what the machine lacks, ms; what comes later is told later. */
 export const MACHINE_LOOK_MS = 500;
-/** How long gobgpd may take to tell its version, ms. */
-export const GOBGPD_VERSION_MS = 5000;
+/** How long gobgpd may take to print its version, or its options, ms. */
+export const GOBGPD_ANSWER_MS = 5000;

@@ -1,19 +1,14 @@
-import { afterEach, beforeEach, expect, test } from "bun:test";
-import { type ChildProcess, spawn } from "node:child_process";
-import { rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http2";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { createServer as createHttpServer } from "node:http";
+import { createServer as createHttp2Server } from "node:http2";
+import type { Server } from "node:net";
 import { join } from "node:path";
-import { create } from "@bufbuild/protobuf";
-import { BgpLab, bgpConfig, blackhole, loopback, neighbor, SPEAKER_LISTENS, until } from "../../test/fixtures/bgp.ts";
-import { GobgpClient } from "./gobgp-client.ts";
-import { gobgpdToml } from "./gobgpd-config.ts";
-import { gobgpdExecutable } from "./gobgpd-process.ts";
-import { toPeer } from "./neighbor.ts";
-import { PathSchema } from "./proto/gobgp_pb.ts";
-import { toGobgpFamily } from "./route-family.ts";
-import { attributesOf, isOurs, keyOfPath, toOwnPath, toPath, toWithdrawal } from "./route-path.ts";
+import { BgpLab, bgpConfig, blackhole, loopback, until } from "../../test/fixtures/bgp.ts";
+import { OperatorGobgpd } from "../../test/fixtures/operator-gobgpd.ts";
+import { attributesOf, toOwnPath, toPath, toWithdrawal } from "./route-path.ts";
 
 const DEADLINE_MS = 60_000;
+const NO_GRPC = "SOCKET answers, but not as a gRPC server";
 
 let lab: BgpLab;
 beforeEach(() => {
@@ -21,59 +16,12 @@ beforeEach(() => {
 });
 afterEach(() => lab.end());
 
-/** A gobgpd that an operator runs: with a neighbor, and without our export guard's help. */
-class Operator {
-  readonly socket = join(lab.stateDir, "operator.sock");
-  readonly client = new GobgpClient({ target: { kind: "unix", path: this.socket }, deadlineMs: 2_000 });
-  #process: ChildProcess | null = null;
-
-  async start(): Promise<void> {
-    const config = join(lab.stateDir, "operator.toml");
-    writeFileSync(config, gobgpdToml({ localAsn: 65001, routerId: loopback(1), listen: SPEAKER_LISTENS }));
-    rmSync(this.socket, { force: true });
-    const args = ["-f", config, "--api-hosts", `unix://${this.socket}`, "--pprof-disable"];
-    this.#process = spawn(gobgpdExecutable() ?? "gobgpd", args, { stdio: "ignore" });
-    await until("the operator's gobgpd", async () => (await this.client.getGlobal().catch(() => null)) !== null);
-    await this.client.addPeer(toPeer(neighbor(), null));
-  }
-
-  async kill(): Promise<void> {
-    const running = this.#process;
-    if (running === null || running.exitCode !== null || running.signalCode !== null) return;
-    const ended = new Promise((resolve) => running.once("exit", resolve));
-    running.kill("SIGKILL");
-    await ended;
-  }
-
-  /** As `gobgp global rib add` puts it in: without our identifier. */
-  async addRoute(text: string, nextHop = "192.0.2.77"): Promise<void> {
-    const path = toPath({ ...blackhole(text), nextHop: blackhole(`${nextHop}/32`).prefix.address });
-    await this.client.sendPaths([create(PathSchema, { ...path, identifier: 0 })]);
-  }
-
-  /** Prefix and next hop of all paths, ours marked. */
-  async routes(): Promise<readonly string[]> {
-    const paths = await this.client.listGlobal(toGobgpFamily("ipv4-unicast"));
-    return paths.map((path) => `${keyOfPath(path)}${isOurs(path) ? " ours" : ""}`).sort();
-  }
-}
-
-async function startOperator(): Promise<Operator> {
-  const operator = new Operator();
-  lab.onEnd(async () => {
-    operator.client.close();
-    await operator.kill();
-  });
-  await operator.start();
-  return operator;
-}
-
 test(
   "touches no route and no neighbor that is not ours",
   async () => {
-    const operator = await startOperator();
+    const operator = await OperatorGobgpd.start(lab);
     const bird = await lab.bird();
-    await operator.addRoute("198.51.100.1/32");
+    operator.addRoute("198.51.100.1/32");
     const { announcer } = lab.announcer(bgpConfig({ speaker: "external", grpc: operator.socket, neighbors: [] }));
     await until("connected", () => announcer.status().connected);
     announcer.want([blackhole("203.0.113.1/32")]);
@@ -92,8 +40,8 @@ test(
 test(
   "leaves the operator's own route of a prefix that we announce too",
   async () => {
-    const operator = await startOperator();
-    await operator.addRoute("203.0.113.1/32");
+    const operator = await OperatorGobgpd.start(lab);
+    operator.addRoute("203.0.113.1/32");
     const { announcer } = lab.announcer(bgpConfig({ speaker: "external", grpc: operator.socket }));
     announcer.want([blackhole("203.0.113.1/32")]);
     await until("ours is there", async () => (await operator.routes()).length === 2);
@@ -107,10 +55,10 @@ test(
 test(
   "a service killed at any moment finds its routes in the speaker",
   async () => {
-    const operator = await startOperator();
-    await operator.addRoute("198.51.100.1/32");
+    const operator = await OperatorGobgpd.start(lab);
+    operator.addRoute("198.51.100.1/32");
     // What a service had announced when it was killed.
-    await operator.client.sendPaths([toPath(blackhole("203.0.113.1/32")), toPath(blackhole("203.0.113.2/32"))]);
+    await operator.send(toPath(blackhole("203.0.113.1/32")), toPath(blackhole("203.0.113.2/32")));
 
     const { announcer } = lab.announcer(bgpConfig({ speaker: "external", grpc: operator.socket }));
     announcer.want([blackhole("203.0.113.2/32"), blackhole("203.0.113.3/32")]);
@@ -123,14 +71,14 @@ test(
 test(
   "puts the routes into a speaker that lost them, and takes strangers with our mark out",
   async () => {
-    const operator = await startOperator();
+    const operator = await OperatorGobgpd.start(lab);
     const times = { pollMs: 50, checkMs: 100, retryMinMs: 20, retryMaxMs: 200, deadlineMs: 500 };
     const { announcer } = lab.announcer(bgpConfig({ speaker: "external", grpc: operator.socket }), { times });
     announcer.want([blackhole("203.0.113.1/32")]);
     await until("ours is there", async () => String(await operator.routes()) === "203.0.113.1/32 ours");
 
-    await operator.client.sendPaths([toWithdrawal("203.0.113.1/32")]);
-    await operator.client.sendPaths([toPath(blackhole("203.0.113.9/32"))]);
+    await operator.send(toWithdrawal("203.0.113.1/32"));
+    await operator.send(toPath(blackhole("203.0.113.9/32")));
     await until("set right", async () => String(await operator.routes()) === "203.0.113.1/32 ours");
 
     await operator.kill();
@@ -143,29 +91,49 @@ test(
 );
 
 test("a path comes back from the speaker with the attributes it was sent with", async () => {
-  const operator = await startOperator();
+  const operator = await OperatorGobgpd.start(lab);
   const route = blackhole("203.0.113.1/32", { communities: ["65535:666", "1:2", "65535:666"], localPref: 7 });
-  await operator.client.sendPaths([toPath(route)]);
-  const [path] = await operator.client.listGlobal(toGobgpFamily("ipv4-unicast"));
+  await operator.send(toPath(route));
+  const [path] = await operator.paths();
   expect(path === undefined ? null : toOwnPath(path)).toEqual({
     key: "203.0.113.1/32",
     attributes: attributesOf(route),
   });
 });
 
-test("names the remedy when the speaker has the API of another GoBGP", async () => {
-  const socket = join(lab.stateDir, "other.sock");
-  const server = createServer((_request, response) => {
-    response.writeHead(200, { "content-type": "application/grpc", "grpc-status": "12", "grpc-message": "unknown" });
-    response.end();
+describe("a server without GoBGP's API is named with the remedy", () => {
+  const faultAt = async (server: Server): Promise<string> => {
+    const socket = join(lab.stateDir, "other.sock");
+    await new Promise<void>((resolve) => server.listen(socket, resolve));
+    lab.onEnd(async () => {
+      server.close();
+    });
+    const { announcer } = lab.announcer(bgpConfig({ speaker: "external", grpc: socket }));
+    await until("a fault", () => announcer.status().fault !== null);
+    return announcer.status().fault?.replace(socket, "SOCKET") ?? "";
+  };
+
+  test("another gRPC server", async () => {
+    const server = createHttp2Server((_request, response) => {
+      response.writeHead(200, { "content-type": "application/grpc", "grpc-status": "12", "grpc-message": "unknown" });
+      response.end();
+    });
+    expect(await faultAt(server)).toBe(
+      "SOCKET is a gRPC server with neither api.GoBgpService (gobgpd 4.x) nor apipb.GobgpApi (gobgpd 3.x): run gobgpd there",
+    );
   });
-  await new Promise<void>((resolve) => server.listen(socket, resolve));
-  lab.onEnd(async () => {
-    server.close();
+
+  test("a web server of HTTP/2", async () => {
+    const server = createHttp2Server((_request, response) => {
+      response.writeHead(200, { "content-type": "text/html" });
+      response.end("<p>hello");
+    });
+    expect(await faultAt(server)).toContain(NO_GRPC);
   });
-  const { announcer } = lab.announcer(bgpConfig({ speaker: "external", grpc: socket }));
-  await until("a fault", () => announcer.status().fault !== null);
-  expect(announcer.status().fault).toContain("run gobgpd 3.x");
+
+  test("a web server of HTTP/1", async () => {
+    expect(await faultAt(createHttpServer((_request, response) => response.end("hello")))).toContain(NO_GRPC);
+  });
 });
 
 test("a speaker that is not there is told and costs the caller nothing", async () => {

@@ -1,12 +1,9 @@
 /**
- * What a rule matches as FlowSpec says it (RFC 8955, IPv6: RFC 8956): components of numbered types, in GoBGP's messages
- * and back. Knows nothing of what is done to the packets.
+ * What a rule matches as FlowSpec says it (RFC 8955, IPv6: RFC 8956): components of numbered types. Knows nothing of
+ * what is done to the packets.
  */
-import { create } from "@bufbuild/protobuf";
-import { type Any, anyPack, anyUnpack } from "@bufbuild/protobuf/wkt";
 import type { PortRange, Rule } from "../mitigation/rule.ts";
 import { parsePrefix } from "../net/prefix.ts";
-import { FlowSpecComponentSchema, FlowSpecIPPrefixSchema, FlowSpecNLRISchema } from "./proto/attribute_pb.ts";
 
 const TYPE = {
   destination: 1,
@@ -118,44 +115,10 @@ function isWhole(value: number, min: number, max: number): boolean {
   return Number.isInteger(value) && min <= value && value <= max;
 }
 
-/** `packed`: components by their text, kept between calls; most rules of one attack differ in the prefix alone. */
-export function toNlri(components: readonly Component[], packed = new Map<string, Any>()): Any {
-  const rules = components.map((component) => {
-    if ("prefix" in component) return packPrefix(component);
-    const text = `${component.type} ${component.items.join()}`;
-    const known = packed.get(text) ?? packItems(component);
-    packed.set(text, known);
-    return known;
+/** As componentsOf() makes them, of components that come from the speaker. */
+export function withoutSpeakerBits(components: readonly Component[]): readonly Component[] {
+  return components.map((component) => {
+    if ("prefix" in component) return component;
+    return { type: component.type, items: component.items.map(([op, value]) => [op & OPERATOR_MASK, value]) };
   });
-  return anyPack(FlowSpecNLRISchema, create(FlowSpecNLRISchema, { rules }));
-}
-
-function packPrefix({ type, prefix: text }: PrefixComponent): Any {
-  const [prefix = "", length] = text.split("/");
-  return anyPack(
-    FlowSpecIPPrefixSchema,
-    create(FlowSpecIPPrefixSchema, { type, prefix, prefixLen: Number(length), offset: 0 }),
-  );
-}
-
-function packItems({ type, items }: ItemsComponent): Any {
-  const messages = items.map(([op, value]) => ({ op, value: BigInt(value) }));
-  return anyPack(FlowSpecComponentSchema, create(FlowSpecComponentSchema, { type, items: messages }));
-}
-
-/** null: no FlowSpec, or one of a kind that is not ours. */
-export function fromNlri(nlri: Any | undefined): readonly Component[] | null {
-  const rules = nlri === undefined ? undefined : anyUnpack(nlri, FlowSpecNLRISchema)?.rules;
-  if (rules === undefined) return null;
-  const components: Component[] = [];
-  for (const rule of rules) {
-    const prefix = anyUnpack(rule, FlowSpecIPPrefixSchema);
-    const numbers = anyUnpack(rule, FlowSpecComponentSchema);
-    if (prefix !== undefined) components.push({ type: prefix.type, prefix: `${prefix.prefix}/${prefix.prefixLen}` });
-    else if (numbers !== undefined) {
-      const items = numbers.items.map(({ op, value }) => [op & OPERATOR_MASK, Number(value)] as const);
-      components.push({ type: numbers.type, items });
-    } else return null;
-  }
-  return components;
 }

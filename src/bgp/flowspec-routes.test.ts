@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { create } from "@bufbuild/protobuf";
 import {
   BgpLab,
   bgpConfig,
@@ -13,11 +12,7 @@ import {
   SPEAKER_ASN,
   until,
 } from "../../test/fixtures/bgp.ts";
-import type { Bird } from "../../test/fixtures/bird.ts";
 import type { PortRange } from "../mitigation/rule.ts";
-import { GobgpClient } from "./gobgp-client.ts";
-import { PathSchema } from "./proto/gobgp_pb.ts";
-import { toGobgpFamily } from "./route-family.ts";
 import { isOurs, toPath, toPaths } from "./route-path.ts";
 import { AFTERMATH_MS } from "./route-quarantine.ts";
 
@@ -32,10 +27,6 @@ beforeEach(() => {
 afterEach(() => lab.end());
 
 const port = (from: number, to = from): PortRange => ({ from, to });
-
-async function matches(bird: Bird): Promise<readonly string[]> {
-  return (await bird.flows()).map(({ match }) => match).sort();
-}
 
 test(
   "every field of a rule arrives as it was meant, in both families, and each rule is withdrawn alone",
@@ -77,7 +68,7 @@ test(
     announcer.want([...routes.values()]);
     await until("announced", () => [...routes.values()].every((r) => announcer.routeState(r).kind === "announced"));
     await until("in BIRD", async () => (await bird.flowCount()) === routes.size);
-    expect(await matches(bird)).toEqual([...routes.keys()].sort());
+    expect(await bird.flowMatches()).toEqual([...routes.keys()].sort());
     expect(latenciesMs.length).toBe(routes.size);
     expect(announcer.status().neighbors[0]?.advertised).toBe(routes.size);
 
@@ -85,7 +76,7 @@ test(
       routes.delete(text);
       announcer.want([...routes.values()]);
       await until("withdrawn", async () => (await bird.flowCount()) === routes.size);
-      expect(await matches(bird)).toEqual([...routes.keys()].sort());
+      expect(await bird.flowMatches()).toEqual([...routes.keys()].sort());
     }
   },
   DEADLINE_MS,
@@ -169,7 +160,7 @@ test(
   async () => {
     const { announcer } = lab.announcer(bgpConfig());
     await until("connected", () => announcer.status().connected);
-    await withSpeaker(async (client) => {
+    await lab.withSpeaker(async (client) => {
       const routes = Array.from({ length: 1_000 }, (_, i) => flow(`198.18.${i >> 8}.${i & 255}/32`));
       const sending = client.sendPaths(toPaths(routes));
       client.close();
@@ -255,7 +246,7 @@ test(
     announcer.want([good, bad()]);
     await until("in BIRD", async () => (await bird.flowCount()) === 2);
     await until("told", () => warnings.length === 2, 30_000);
-    await until("gone from BIRD", async () => String(await matches(bird)) === "dst 203.0.113.1/32");
+    await until("gone from BIRD", async () => String(await bird.flowMatches()) === "dst 203.0.113.1/32");
     await until("the other returned", () => picky.hasRule("203.0.113.1"), 30_000);
     // On a slow machine its second session may break by itself, or it comes for a third one before the rule is out of its way.
     const { resets } = picky;
@@ -300,48 +291,31 @@ test(
     const { announcer } = lab.announcer(bgpConfig({ neighbors }));
     await established(announcer, 2);
     await established(announcer, 3);
-    await until("the neighbor's rule is there to be passed on", async () => (await receivedFlows()) === 1);
+    await until("the neighbor's rule is there to be passed on", () => lab.received(loopback(2), "ipv4-flowspec") === 1);
     announcer.want([flow(V4)]);
     for (const bird of [source, other]) {
       await until("the own rule in BIRD", async () => (await bird.flowCount()) > 0);
-      expect(await matches(bird)).toEqual([`dst ${V4}`]);
+      expect(await bird.flowMatches()).toEqual([`dst ${V4}`]);
     }
   },
   DEADLINE_MS,
 );
-
-/** What the neighbors sent, whether accepted or not. */
-function receivedFlows(): Promise<number> {
-  return withSpeaker(async (client) => {
-    const families = (await client.listPeers()).flatMap((peer) => peer.afiSafis);
-    return families.reduce((sum, { state }) => sum + Number(state?.received ?? 0n), 0);
-  });
-}
 
 test(
   "leaves a rule that somebody else put into the speaker, also one of the same match",
   async () => {
     const { announcer } = lab.announcer(bgpConfig());
     await until("connected", () => announcer.status().connected);
-    await withSpeaker(async (client) => {
+    await lab.withSpeaker(async (client) => {
       for (const text of [V4, "203.0.113.7/32"]) {
-        await client.sendPaths([create(PathSchema, { ...toPath(flow(text)), identifier: 0 })]);
+        await client.sendPaths([{ ...toPath(flow(text)), identifier: 0 }]);
       }
       announcer.want([flow(V4)]);
-      await until("ours beside it", async () => (await client.listGlobal(toGobgpFamily("ipv4-flowspec"))).length === 3);
+      await until("ours beside it", async () => (await client.listGlobal("ipv4-flowspec")).length === 3);
       announcer.want([]);
-      await until("ours gone", async () => (await client.listGlobal(toGobgpFamily("ipv4-flowspec"))).length === 2);
-      expect((await client.listGlobal(toGobgpFamily("ipv4-flowspec"))).some(isOurs)).toBe(false);
+      await until("ours gone", async () => (await client.listGlobal("ipv4-flowspec")).length === 2);
+      expect((await client.listGlobal("ipv4-flowspec")).some(isOurs)).toBe(false);
     });
   },
   DEADLINE_MS,
 );
-
-async function withSpeaker<T>(work: (client: GobgpClient) => Promise<T>): Promise<T> {
-  const client = new GobgpClient({ target: { kind: "unix", path: lab.speakerSocket() }, deadlineMs: 1_000 });
-  try {
-    return await work(client);
-  } finally {
-    client.close();
-  }
-}

@@ -13,9 +13,7 @@ import {
   SPEAKER_ASN,
   until,
 } from "../../test/fixtures/bgp.ts";
-import { GobgpClient } from "./gobgp-client.ts";
 import { findGobgpd } from "./gobgpd-process.ts";
-import { peerAddress } from "./neighbor.ts";
 
 const DEADLINE_MS = 60_000;
 
@@ -24,10 +22,6 @@ beforeEach(() => {
   lab = new BgpLab();
 });
 afterEach(() => lab.end());
-
-function runDirectory(): string {
-  return join(lab.stateDir, "gobgpd/run");
-}
 
 test(
   "announces and withdraws IPv4 and IPv6 exactly as wanted",
@@ -146,7 +140,7 @@ test(
     await until("in BIRD", () => bird.hasRoute("203.0.113.1/32"));
 
     await announcer.stop({ withdraw: true });
-    expect(findGobgpd(runDirectory())).toBeNull();
+    expect(findGobgpd(lab.runDirectory())).toBeNull();
     await until("withdrawn", async () => (await bird.prefixes()).length === 0);
   },
   DEADLINE_MS,
@@ -215,7 +209,7 @@ test(
     const { announcer } = lab.announcer(bgpConfig({ neighbors }));
     await established(announcer, 2);
     await established(announcer, 3);
-    await until("the neighbor's route is there to be passed on", async () => (await receivedRoutes(loopback(2))) === 1);
+    await until("the neighbor's route is there to be passed on", () => lab.received(loopback(2), "ipv4") === 1);
     announcer.want([blackhole("203.0.113.1/32")]);
     for (const bird of [source, other]) {
       await until("the own route in BIRD", () => bird.hasRoute("203.0.113.1/32"));
@@ -224,16 +218,6 @@ test(
   },
   DEADLINE_MS,
 );
-
-/** What the neighbor sent, whether accepted or not. */
-async function receivedRoutes(address: string): Promise<number> {
-  const target = { kind: "unix", path: join(runDirectory(), "gobgpd.sock") } as const;
-  const client = new GobgpClient({ target, deadlineMs: 1_000 });
-  const peers = await client.listPeers();
-  client.close();
-  const families = peers.find((peer) => peerAddress(peer) === address)?.afiSafis ?? [];
-  return families.reduce((sum, family) => sum + Number(family.state?.received ?? 0n), 0);
-}
 
 test(
   "2,000 routes are all announced and all withdrawn",

@@ -9,10 +9,11 @@ import type { Clock } from "../system/clock.ts";
 import type { Environment } from "../system/environment.ts";
 import type { Timers } from "../system/timers.ts";
 import { ManagedSpeaker, type SpeakerLog } from "./managed-speaker.ts";
-import type { Session, SessionState } from "./neighbor.ts";
+import type { Session } from "./neighbor.ts";
 import { MEMORY_MS, type QuarantineNews } from "./route-quarantine.ts";
 import { RouteReconciler } from "./route-reconciler.ts";
 import { ExternalSpeaker, type Speaker } from "./speaker.ts";
+import type { ApiVersion, SessionState } from "./speaker-client.ts";
 import { faultReason, SpeakerFault } from "./speaker-fault.ts";
 import { type LinkTimes, SpeakerLink } from "./speaker-link.ts";
 
@@ -62,6 +63,8 @@ export interface BgpStatus {
   readonly speaker: BgpConfig["speaker"];
   /** Whether the speaker answers. */
   readonly connected: boolean;
+  /** Major version of GoBGP whose API it offers; null while it does not answer. */
+  readonly gobgpVersion: ApiVersion | null;
   /** Why it does not, or which neighbors could not be set. */
   readonly fault: string | null;
   readonly neighbors: readonly NeighborStatus[];
@@ -77,7 +80,8 @@ export class GobgpAnnouncer implements Announcer {
   readonly #link: SpeakerLink;
   readonly #listeners: (() => void)[] = [];
   #config: BgpConfig;
-  #isConnected = false;
+  /** null: not connected. */
+  #gobgpVersion: ApiVersion | null = null;
   #fault: string | null = null;
   #neighborFault: string | null = null;
   #startedAtMs = 0;
@@ -103,7 +107,7 @@ export class GobgpAnnouncer implements Announcer {
       clock,
       timers,
       times,
-      onUp: () => this.#up(),
+      onUp: (version) => this.#up(version),
       onDown: (error) => this.#down(error),
       onSessions: (sessions) => this.#sessionsAre(sessions),
       onNeighborFaults: (faults) => this.#neighborFaultsAre(faults),
@@ -132,12 +136,13 @@ export class GobgpAnnouncer implements Announcer {
   status(): BgpStatus {
     return {
       speaker: this.#config.speaker,
-      connected: this.#isConnected,
+      connected: this.#gobgpVersion !== null,
+      gobgpVersion: this.#gobgpVersion,
       fault: this.#fault ?? this.#neighborFault,
       neighbors: this.#knownSessions().map((session) => ({
         address: session.address,
         remoteAsn: session.remoteAsn,
-        state: this.#isConnected ? session.state : "unknown",
+        state: this.#gobgpVersion !== null ? session.state : "unknown",
         sinceMs: session.changedAtMs ?? this.#seenAtMs.get(session.address) ?? this.#startedAtMs,
         advertised: this.#reconciler.advertised(session.address),
         keptBack: this.#reconciler.keptBack(session.address),
@@ -185,9 +190,11 @@ export class GobgpAnnouncer implements Announcer {
     });
   }
 
-  #up(): void {
-    if (this.#fault !== null) this.#options.log.info({ speaker: this.#speaker.kind }, "bgp speaker answers again");
-    this.#isConnected = true;
+  #up(version: ApiVersion): void {
+    const fields = { speaker: this.#speaker.kind, gobgp: version };
+    if (this.#fault !== null) this.#options.log.info(fields, "bgp speaker answers again");
+    else if (this.#gobgpVersion === null) this.#options.log.info(fields, "bgp speaker answers");
+    this.#gobgpVersion = version;
     this.#fault = null;
     this.#notify();
   }
@@ -198,7 +205,7 @@ export class GobgpAnnouncer implements Announcer {
     const reason = faultReason(error);
     metrics.fault(error instanceof SpeakerFault ? error.operation : "link");
     if (reason !== this.#fault) log.warn({ speaker: this.#speaker.kind, cause: reason }, "bgp speaker failed");
-    this.#isConnected = false;
+    this.#gobgpVersion = null;
     this.#fault = reason;
     this.#reconciler.down(`bgp speaker: ${reason}`);
     this.#notify();

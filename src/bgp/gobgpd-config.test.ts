@@ -27,6 +27,9 @@ test("finds why gobgpd ended at the end of its log", () => {
   ].join("\n");
   expect(lastLogError(log)).toBe("failed to set global config: listen tcp4: in use");
   expect(lastLogError('{"level":"fatal","Error":{"Op":"listen"},"msg":"failed"}')).toBe('failed: {"Op":"listen"}');
+  const capitals = '{"time":"2026-01-01T00:00:00Z","level":"ERROR","msg":"failed","File":"a.toml","Error":"in use"}';
+  expect(lastLogError(capitals)).toBe("failed: in use");
   expect(lastLogError('{"level":"info","msg":"gobgpd started"}')).toBeNull();
+  expect(lastLogError('{"level":"INFO","msg":"gobgpd started"}')).toBeNull();
   expect(lastLogError("")).toBeNull();
 });

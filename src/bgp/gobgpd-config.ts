@@ -40,7 +40,8 @@ route-disposition = "accept-route"
 export function lastLogError(log: string): string | null {
   for (const line of log.trimEnd().split("\n").reverse()) {
     const entry = parseLogLine(line);
-    if (entry !== null && /^(fatal|panic|error|warning)$/.test(entry.level)) return entry.text;
+    // In small letters from GoBGP 3, in capitals from GoBGP 4.
+    if (entry !== null && /^(fatal|panic|error|warn)/i.test(entry.level)) return entry.text;
   }
   return null;
 }

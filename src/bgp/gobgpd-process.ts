@@ -4,7 +4,7 @@
  */
 import { execFile, spawn } from "node:child_process";
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
-import { GOBGPD_VERSION_MS } from "../limits.ts";
+import { GOBGPD_ANSWER_MS } from "../limits.ts";
 import { withoutCapabilities } from "../system/capabilities.ts";
 import { raiseSession } from "../system/priority.ts";
 import type { Timers } from "../system/timers.ts";
@@ -20,6 +20,9 @@ const UNPRIVILEGED_USERS = ["gobgp", "nobody"];
 
 const EXECUTABLES = ["/usr/bin/gobgpd", "/usr/sbin/gobgpd", "/usr/local/bin/gobgpd", "/usr/local/sbin/gobgpd"];
 
+/** gobgpd needs nothing of ours, which holds secrets. */
+const ENVIRONMENT = {};
+
 const END_POLL_MS = 5;
 /** Given to close the sessions; then it is killed. */
 const END_GRACE_MS = 2_000;
@@ -30,14 +33,22 @@ export function gobgpdExecutable(): string | null {
 }
 
 /** `3.10.0`; null: it does not say. */
-export function gobgpdVersion(executable: string): Promise<string | null> {
-  const user = unprivilegedUser();
-  const [program = "", ...args] = unprivileged({ executable, args: ["--version"], user, bindsLowPort: false });
-  return new Promise((resolve) => {
-    execFile(program, args, { env: {}, cwd: "/", timeout: GOBGPD_VERSION_MS }, (_failure, output) =>
-      resolve(/^gobgpd version (\S+)/m.exec(output)?.[1] ?? null),
-    );
-  });
+export async function gobgpdVersion(executable: string): Promise<string | null> {
+  return /^gobgpd version (\S+)/m.exec(await printed(executable, "--version"))?.[1] ?? null;
+}
+
+/** Whether this version has a command line option that takes a value, as `--metrics-path`. */
+export async function hasGobgpdOption(executable: string, option: string): Promise<boolean> {
+  return (await printed(executable, "--help")).includes(` ${option}=`);
+}
+
+/** Also of a command that fails; empty where it cannot be run. */
+function printed(executable: string, argument: string): Promise<string> {
+  const command = { executable, args: [argument], user: unprivilegedUser(), bindsLowPort: false };
+  const [program = "", ...args] = unprivileged(command);
+  // Elsewhere than the one that serves, which is known by its working directory.
+  const options = { env: ENVIRONMENT, cwd: "/", timeout: GOBGPD_ANSWER_MS };
+  return new Promise((resolve) => execFile(program, args, options, (_failure, output) => resolve(output)));
 }
 
 /** null: not root, and gobgpd runs as the service's user; or no such user. */
@@ -106,8 +117,7 @@ export function startGobgpd(options: GobgpdOptions): () => boolean {
       cwd: options.workingDirectory,
       detached: true,
       stdio: ["ignore", log, log],
-      // gobgpd needs nothing of the environment, which holds secrets.
-      env: {},
+      env: ENVIRONMENT,
     });
     let hasEnded = false;
     const end = () => {
@@ -124,12 +134,9 @@ export function startGobgpd(options: GobgpdOptions): () => boolean {
   }
 }
 
-function unprivileged({
-  executable,
-  args,
-  user,
-  bindsLowPort,
-}: Pick<GobgpdOptions, "executable" | "args" | "user" | "bindsLowPort">): readonly string[] {
+type Command = Pick<GobgpdOptions, "executable" | "args" | "user" | "bindsLowPort">;
+
+function unprivileged({ executable, args, user, bindsLowPort }: Command): readonly string[] {
   const command = [executable, ...args];
   if (user === null) return withoutCapabilities(command, { binds: bindsLowPort });
   const ids = [`--reuid=${user.uid}`, `--regid=${user.gid}`, "--clear-groups", "--no-new-privs"];

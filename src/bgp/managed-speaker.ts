@@ -9,12 +9,12 @@ import type { Clock } from "../system/clock.ts";
 import type { Environment } from "../system/environment.ts";
 import { raiseSession } from "../system/priority.ts";
 import type { Timers } from "../system/timers.ts";
-import { GobgpClient } from "./gobgp-client.ts";
+import { connectGobgp } from "./gobgp-client.ts";
 import { gobgpdToml, lastLogError, listenPort } from "./gobgpd-config.ts";
-import { endGobgpd, findGobgpd, isGobgpd, startGobgpd, unprivilegedUser } from "./gobgpd-process.ts";
-import { isSamePeer, peerAddress, toPeer } from "./neighbor.ts";
-import type { Global, Peer } from "./proto/gobgp_pb.ts";
+import { endGobgpd, findGobgpd, hasGobgpdOption, isGobgpd, startGobgpd, unprivilegedUser } from "./gobgpd-process.ts";
+import { isSamePeer, toPeer } from "./neighbor.ts";
 import type { Speaker } from "./speaker.ts";
+import type { PeerSettings, SpeakerClient, SpeakerGlobal, SpeakerPeer } from "./speaker-client.ts";
 import { CONFIG_FROM_RUN, SOCKET_FROM_RUN, SpeakerDirectory } from "./speaker-directory.ts";
 import { SpeakerFault } from "./speaker-fault.ts";
 
@@ -35,6 +35,8 @@ export interface SpeakerLog {
   warn(fields: object, message: string): void;
 }
 
+/** Nothing but BGP and our socket is open: no profiles, and of versions that serve them no metrics on TCP port 6060. */
+const ARGUMENTS = ["-f", CONFIG_FROM_RUN, "--api-hosts", `unix://${SOCKET_FROM_RUN}`, "--pprof-disable"];
 const START_DEADLINE_MS = 5_000;
 /** For one that already runs; it is tried again and again until SILENCE_MAX_MS. */
 const ADOPT_DEADLINE_MS = 1_000;
@@ -60,38 +62,34 @@ export class ManagedSpeaker implements Speaker {
     this.#config = config;
   }
 
-  async connect(): Promise<GobgpClient> {
+  async connect(): Promise<SpeakerClient> {
     const run = this.#directory.prepare(unprivilegedUser());
     const pid = findGobgpd(run);
     if (pid === null) return this.#start(run);
     raiseSession(pid);
-    const client = this.#newClient(run);
-    if (await this.#adopt({ client, pid, run })) return client;
+    const client = await this.#adopt(pid, run);
+    if (this.#isConfigured(client.global)) return client;
     client.close();
     this.#options.log.info({ pid }, "gobgpd runs with another configuration, replacing it");
     await endGobgpd({ pid, workingDirectory: run, gracefully: true, timers: this.#options.timers });
     return this.#start(run);
   }
 
-  /** Whether the running gobgpd is as configured. Throws when it does not answer. */
-  async #adopt({ client, pid, run }: { client: GobgpClient; pid: number; run: string }): Promise<boolean> {
+  /** A client of the running gobgpd. Throws when it does not answer. */
+  async #adopt(pid: number, run: string): Promise<SpeakerClient> {
     this.#silentSinceMs ??= this.#options.clock.monotonicMs();
     try {
-      const global = await this.#ready(client, {
-        run,
-        hasEnded: () => !isGobgpd(pid, run),
-        withinMs: ADOPT_DEADLINE_MS,
-      });
+      const hasEnded = () => !isGobgpd(pid, run);
+      const client = await this.#ready({ run, hasEnded, withinMs: ADOPT_DEADLINE_MS });
       this.#silentSinceMs = null;
-      return this.#isConfigured(global);
+      return client;
     } catch (fault) {
-      client.close();
       await this.#endIfSilentForLong(pid, run);
       throw fault;
     }
   }
 
-  async #start(run: string): Promise<GobgpClient> {
+  async #start(run: string): Promise<SpeakerClient> {
     const executable = this.#options.executable();
     if (executable === null) throw new SpeakerFault("gobgpd", "gobgpd is not installed: apt-get install gobgpd");
     const port = listenPort(this.#config);
@@ -100,41 +98,36 @@ export class ManagedSpeaker implements Speaker {
     this.#directory.writeConfig(gobgpdToml(this.#config));
     this.#directory.trimLog();
     const logStart = this.#directory.logBytes();
+    const servesMetrics = await hasGobgpdOption(executable, "--metrics-path");
     const hasEnded = startGobgpd({
       executable,
       workingDirectory: run,
       logFile: this.#directory.logFile(),
       user: unprivilegedUser(),
-      args: ["-f", CONFIG_FROM_RUN, "--api-hosts", `unix://${SOCKET_FROM_RUN}`, "--pprof-disable"],
+      args: servesMetrics ? [...ARGUMENTS, "--metrics-path="] : ARGUMENTS,
       bindsLowPort: port > 0 && port < 1024,
     });
-    const client = this.#newClient(run);
     try {
-      await this.#ready(client, { run, hasEnded, withinMs: START_DEADLINE_MS });
+      const client = await this.#ready({ run, hasEnded, withinMs: START_DEADLINE_MS });
+      this.#options.log.info({ pid: findGobgpd(run), port }, "gobgpd started");
+      return client;
     } catch (fault) {
-      client.close();
       const cause = hasEnded() ? lastLogError(this.#directory.logSince(logStart)) : null;
       throw cause === null ? fault : new SpeakerFault("gobgpd", `gobgpd does not start: ${cause}`);
     }
-    this.#options.log.info({ pid: findGobgpd(run), port }, "gobgpd started");
-    return client;
   }
 
-  async #ready(
-    client: GobgpClient,
-    options: { run: string; hasEnded: () => boolean; withinMs: number },
-  ): Promise<Global> {
-    const { clock, timers } = this.#options;
+  async #ready(options: { run: string; hasEnded: () => boolean; withinMs: number }): Promise<SpeakerClient> {
+    const { clock, timers, deadlineMs } = this.#options;
+    const path = join(options.run, SOCKET_FROM_RUN);
     const startedMs = clock.monotonicMs();
     for (;;) {
       if (options.hasEnded()) throw new SpeakerFault("gobgpd", "gobgpd ended");
       if (clock.monotonicMs() - startedMs > options.withinMs) {
         throw new SpeakerFault("gobgpd", "gobgpd does not become ready");
       }
-      if (existsSync(join(options.run, SOCKET_FROM_RUN))) {
-        const global = await askGlobal(client);
-        if (global !== null) return global;
-      }
+      const client = existsSync(path) ? await connectIfReady({ path, deadlineMs }) : null;
+      if (client !== null) return client;
       await new Promise<void>((resolve) => timers.after(START_POLL_MS, resolve));
     }
   }
@@ -146,7 +139,7 @@ export class ManagedSpeaker implements Speaker {
     await endGobgpd({ pid, workingDirectory: run, gracefully: false, timers });
   }
 
-  #isConfigured(global: Global): boolean {
+  #isConfigured(global: SpeakerGlobal): boolean {
     const { localAsn, routerId, listen } = this.#config;
     return (
       global.asn === localAsn &&
@@ -157,11 +150,11 @@ export class ManagedSpeaker implements Speaker {
   }
 
   /** Touches only neighbors that differ: the sessions of the others stay up. */
-  async configure(client: GobgpClient): Promise<readonly SpeakerFault[]> {
+  async configure(client: SpeakerClient): Promise<readonly SpeakerFault[]> {
     // Comes by every few seconds, as the log's bound needs.
     this.#directory.trimLog();
     const faults: SpeakerFault[] = [];
-    const running = new Map((await client.listPeers()).map((peer) => [peerAddress(peer), peer]));
+    const running = new Map((await client.listPeers()).map((peer) => [peer.address, peer]));
     const configured = new Set<string>(this.#config.neighbors.map((neighbor) => neighbor.address));
     for (const address of running.keys()) if (!configured.has(address)) await client.deletePeer(address);
     for (const neighbor of this.#config.neighbors) {
@@ -175,7 +168,7 @@ export class ManagedSpeaker implements Speaker {
     return faults;
   }
 
-  #toPeer(neighbor: BgpNeighbor): Peer {
+  #toPeer(neighbor: BgpNeighbor): PeerSettings {
     const { passwordEnv } = neighbor;
     const password = passwordEnv === null ? null : this.#options.environment.read(passwordEnv);
     // Without its password a session would only look like a network fault at the peer.
@@ -187,11 +180,6 @@ export class ManagedSpeaker implements Speaker {
 
   async end(): Promise<void> {
     await endManagedGobgpd(this.#options);
-  }
-
-  #newClient(run: string): GobgpClient {
-    const target = { kind: "unix", path: join(run, SOCKET_FROM_RUN) } as const;
-    return new GobgpClient({ target, deadlineMs: this.#options.deadlineMs });
   }
 }
 
@@ -208,18 +196,28 @@ export async function endManagedGobgpd(options: { stateDir: string; timers: Time
 }
 
 /** null: not listening or not configured yet. */
-async function askGlobal(client: GobgpClient): Promise<Global | null> {
+async function connectIfReady({
+  path,
+  deadlineMs,
+}: {
+  path: string;
+  deadlineMs: number;
+}): Promise<SpeakerClient | null> {
   try {
-    return await client.getGlobal();
+    return await connectGobgp({ target: { kind: "unix", path }, deadlineMs });
   } catch (fault) {
-    if (fault instanceof SpeakerFault && fault.kind === "unreachable") return null;
+    if (fault instanceof SpeakerFault && (fault.kind === "unreachable" || fault.kind === "unconfigured")) return null;
     throw fault;
   }
 }
 
-async function setPeer(options: { client: GobgpClient; running: Peer | undefined; wanted: Peer }): Promise<void> {
+async function setPeer(options: {
+  client: SpeakerClient;
+  running: SpeakerPeer | undefined;
+  wanted: PeerSettings;
+}): Promise<void> {
   const { client, running, wanted } = options;
   if (running !== undefined && isSamePeer(running, wanted)) return;
-  if (running !== undefined) await client.deletePeer(peerAddress(running));
+  if (running !== undefined) await client.deletePeer(running.address);
   await client.addPeer(wanted);
 }

@@ -1,30 +1,31 @@
-/** The address families that our routes are of, by their names in configurations, and as GoBGP has them. */
-import { create } from "@bufbuild/protobuf";
+/** The address families that our routes are of, by their names in configurations, and by their numbers on the wire. */
 import type { Route } from "../mitigation/announcer.ts";
-import { type Family, Family_Afi, Family_Safi, FamilySchema } from "./proto/gobgp_pb.ts";
 
 export const ROUTE_FAMILIES = ["ipv4-unicast", "ipv6-unicast", "ipv4-flowspec", "ipv6-flowspec"] as const;
 export type RouteFamily = (typeof ROUTE_FAMILIES)[number];
 
-const GOBGP_FAMILIES: Readonly<Record<RouteFamily, Family>> = {
-  "ipv4-unicast": create(FamilySchema, { afi: Family_Afi.IP, safi: Family_Safi.UNICAST }),
-  "ipv6-unicast": create(FamilySchema, { afi: Family_Afi.IP6, safi: Family_Safi.UNICAST }),
-  "ipv4-flowspec": create(FamilySchema, { afi: Family_Afi.IP, safi: Family_Safi.FLOW_SPEC_UNICAST }),
-  "ipv6-flowspec": create(FamilySchema, { afi: Family_Afi.IP6, safi: Family_Safi.FLOW_SPEC_UNICAST }),
+/** As IANA numbers them, and as every version of GoBGP's API has them. */
+export interface FamilyNumbers {
+  readonly afi: number;
+  readonly safi: number;
+}
+
+const NUMBERS: Readonly<Record<RouteFamily, FamilyNumbers>> = {
+  "ipv4-unicast": { afi: 1, safi: 1 },
+  "ipv6-unicast": { afi: 2, safi: 1 },
+  "ipv4-flowspec": { afi: 1, safi: 133 },
+  "ipv6-flowspec": { afi: 2, safi: 133 },
 };
 
-export function toGobgpFamily(family: RouteFamily): Family {
-  return GOBGP_FAMILIES[family];
+export function familyNumbers(family: RouteFamily): FamilyNumbers {
+  return NUMBERS[family];
 }
 
 /** null: none of ours. */
-export function fromGobgpFamily(family: Family | undefined): RouteFamily | null {
-  if (family === undefined) return null;
-  return ROUTE_FAMILIES.find((ours) => isSameFamily(GOBGP_FAMILIES[ours], family)) ?? null;
-}
-
-function isSameFamily(a: Family, b: Family): boolean {
-  return a.afi === b.afi && a.safi === b.safi;
+export function familyOfNumbers(numbers: FamilyNumbers | undefined): RouteFamily | null {
+  return (
+    ROUTE_FAMILIES.find((ours) => NUMBERS[ours].afi === numbers?.afi && NUMBERS[ours].safi === numbers.safi) ?? null
+  );
 }
 
 export function familyOfRoute({ kind, prefix }: Route): RouteFamily {

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { blackhole, prefix } from "../../test/fixtures/bgp.ts";
+import { blackhole, flow, prefix } from "../../test/fixtures/bgp.ts";
 import { parseAddress } from "../net/address.ts";
-import { attributesOf, COMMUNITIES_MAX, routeProblem, toOwnPath, toPath, toWithdrawal } from "./route-path.ts";
+import { attributesOf, COMMUNITIES_MAX, keyOf, routeProblem, toOwnPath, toPath, toWithdrawal } from "./route-path.ts";
 
 const V4 = "203.0.113.9/32";
 
@@ -53,17 +53,17 @@ test("compares communities as a set", () => {
 });
 
 test("knows a path of ours by its identifier and by coming from no neighbor", () => {
-  const path = { ...toPath(blackhole(V4)), neighborIp: "<nil>" };
+  const path = { ...toPath(blackhole(V4)), neighborIp: "" };
   expect(toOwnPath(path)?.key).toBe(V4);
-  expect(toOwnPath({ ...path, neighborIp: "" })?.key).toBe(V4);
+  expect(toOwnPath({ ...path, neighborIp: "<nil>" })?.key).toBe(V4);
   expect(toOwnPath({ ...path, neighborIp: "192.0.2.5" })).toBeNull();
   expect(toOwnPath({ ...path, identifier: 0 })).toBeNull();
 });
 
 test("a withdrawal names one path and no other", () => {
-  const path = toWithdrawal("2001:db8::9/128");
-  expect(path.family).toBeDefined();
-  expect(path.nlri).toBeDefined();
-  expect(path.isWithdraw).toBe(true);
-  expect(path.identifier).toBe(toPath(blackhole("2001:db8::9/128")).identifier);
+  const { attributes: _, ...name } = toPath(blackhole("2001:db8::9/128"));
+  expect(toWithdrawal("2001:db8::9/128")).toEqual({ ...name, attributes: null });
+  const rule = flow("2001:db8::9/128", { protocol: 17 });
+  const { attributes: __, ...named } = toPath(rule);
+  expect(toWithdrawal(keyOf(rule))).toEqual({ ...named, attributes: null });
 });

@@ -3,25 +3,13 @@
  * remembers what is ours: nothing has to be recorded beside it, and a service killed at any moment finds its routes.
  * The speaker keeps it in all families, also where nothing of the kind goes over the wire.
  */
-import { create, type DescMessage, type MessageInitShape } from "@bufbuild/protobuf";
-import { type Any, anyPack, anyUnpack } from "@bufbuild/protobuf/wkt";
 import type { Route } from "../mitigation/announcer.ts";
 import type { Rule, RuleAction } from "../mitigation/rule.ts";
 import { addressFamily, parseAddress } from "../net/address.ts";
 import { canonicalPrefix, type Prefix, parsePrefix } from "../net/prefix.ts";
-import { type Component, componentsOf, fromNlri, ruleProblem, toNlri } from "./flowspec-nlri.ts";
-import {
-  CommunitiesAttributeSchema,
-  ExtendedCommunitiesAttributeSchema,
-  IPAddressPrefixSchema,
-  LocalPrefAttributeSchema,
-  MpReachNLRIAttributeSchema,
-  NextHopAttributeSchema,
-  OriginAttributeSchema,
-  TrafficRateExtendedSchema,
-} from "./proto/attribute_pb.ts";
-import { type Path, PathSchema } from "./proto/gobgp_pb.ts";
-import { familyOfRoute, fromGobgpFamily, type RouteFamily, toGobgpFamily } from "./route-family.ts";
+import { type Component, componentsOf, ruleProblem, withoutSpeakerBits } from "./flowspec-nlri.ts";
+import { familyOfRoute, type RouteFamily } from "./route-family.ts";
+import type { ListedName, ListedPath, Nlri, PathAttributes, PathChange, PathName } from "./speaker-client.ts";
 
 /**
  * "FLWL". Stays within the speaker: it is the receive-side path identifier of RFC 7911, which GoBGP keeps apart from
@@ -29,7 +17,6 @@ import { familyOfRoute, fromGobgpFamily, type RouteFamily, toGobgpFamily } from 
  */
 const OUR_IDENTIFIER = 0x464c574c;
 
-const ORIGIN_IGP = 0;
 /** A route with more is refused: one path must fit a message to the peer (4,096 bytes) with room to spare. */
 export const COMMUNITIES_MAX = 64;
 const COMMUNITY = /^(0|[1-9]\d{0,4}):(0|[1-9]\d{0,4})$/;
@@ -95,81 +82,71 @@ function nextHopProblem(nextHop: string, prefix: Route["prefix"]): string | null
 }
 
 /** Of a route without a routeProblem(). */
-export function toPath(route: Route): Path {
-  return pathWith({ route, attributes: packAttributes(route), components: new Map() });
+export function toPath(route: Route) {
+  return { ...pathName(familyOfRoute(route), nlriOf(route)), attributes: pathAttributes(route) };
 }
 
-/** toPath() of each, as it is asked for; what many have in common is made once. */
-export function* toPaths(routes: Iterable<Route>): Iterable<Path> {
-  const known = new Map<string, Any[]>();
-  const components = new Map<string, Any>();
+/** toPath() of each, as it is asked for; what many have in common is one object, which is encoded once. */
+export function* toPaths(routes: Iterable<Route>): Iterable<PathChange> {
+  const known = new Map<string, PathAttributes>();
+  const components = new Map<string, Component>();
   for (const route of routes) {
     const what = route.kind === "unicast" ? route.nextHop : rateOf(route.rule.action);
     const shared = `${what} ${route.communities.join()} ${route.localPref}`;
-    const attributes = known.get(shared) ?? packAttributes(route);
+    const attributes = known.get(shared) ?? pathAttributes(route);
     known.set(shared, attributes);
-    yield pathWith({ route, attributes, components });
+    yield { ...pathName(familyOfRoute(route), nlriOf(route, components)), attributes };
   }
 }
 
-function pathWith(options: { route: Route; attributes: Any[]; components: Map<string, Any> }): Path {
-  const { route, attributes: pattrs, components } = options;
-  const nlri = route.kind === "unicast" ? prefixNlri(route.prefix) : toNlri(componentsOf(route.rule), components);
-  return create(PathSchema, { ...pathIdentity(familyOfRoute(route), nlri), pattrs });
+function pathName(family: RouteFamily, nlri: Nlri): PathName {
+  return { family, nlri, identifier: OUR_IDENTIFIER };
 }
 
-function packAttributes(route: Route): Any[] {
-  const attributes = [
-    pack(OriginAttributeSchema, { origin: ORIGIN_IGP }),
-    // For all families: GoBGP moves what is not IPv4 unicast into MP_REACH_NLRI by itself.
-    pack(NextHopAttributeSchema, { nextHop: route.kind === "unicast" ? route.nextHop : NO_NEXT_HOP }),
-  ];
+/** `known`: components by their text, kept between calls; most rules of one attack differ in the prefix alone. */
+function nlriOf(route: Route, known = new Map<string, Component>()): Nlri {
+  if (route.kind === "unicast") return prefixNlri(route.prefix);
+  const components = componentsOf(route.rule).map((component) => {
+    if ("prefix" in component) return component;
+    const text = `${component.type} ${component.items.join()}`;
+    const same = known.get(text) ?? component;
+    known.set(text, same);
+    return same;
+  });
+  return { kind: "flowspec", components };
+}
+
+function pathAttributes(route: Route): PathAttributes {
+  const { localPref } = route;
   const communities = sortedCommunities(route);
-  if (communities.length > 0) attributes.push(pack(CommunitiesAttributeSchema, { communities }));
-  if (route.localPref > 0) attributes.push(pack(LocalPrefAttributeSchema, { localPref: route.localPref }));
-  if (route.kind === "flowspec") {
-    // The AS beside the rate informs people only (RFC 8955, 7.1) and has 16 bits.
-    const rate = pack(TrafficRateExtendedSchema, { asn: 0, rate: rateOf(route.rule.action) });
-    attributes.push(pack(ExtendedCommunitiesAttributeSchema, { communities: [rate] }));
-  }
-  return attributes;
+  if (route.kind === "unicast") return { nextHop: route.nextHop, communities, localPref, rates: [] };
+  return { nextHop: NO_NEXT_HOP, communities, localPref, rates: [rateOf(route.rule.action)] };
 }
 
 /** Takes away our path of this key, and ours alone. */
-export function toWithdrawal(key: RouteKey): Path {
+export function toWithdrawal(key: RouteKey): PathChange {
   const family = familyOfKey(key);
-  const isFlowspec = family.endsWith("flowspec");
-  const nlri = isFlowspec
-    ? toNlri(JSON.parse(key.slice(family.length)) as Component[])
+  const nlri: Nlri = family.endsWith("flowspec")
+    ? { kind: "flowspec", components: JSON.parse(key.slice(family.length)) as Component[] }
     : prefixNlri(canonicalPrefix(key));
-  return create(PathSchema, { ...pathIdentity(family, nlri), isWithdraw: true });
+  return { ...pathName(family, nlri), attributes: null };
 }
 
-function pathIdentity(family: RouteFamily, nlri: Any) {
-  return { family: toGobgpFamily(family), nlri, identifier: OUR_IDENTIFIER };
+function prefixNlri({ address, length }: Prefix): Nlri {
+  return { kind: "prefix", address, length };
 }
 
-function prefixNlri({ address, length }: Prefix): Any {
-  return pack(IPAddressPrefixSchema, { prefix: address, prefixLen: length });
+export function isOurs({ neighborIp, identifier }: ListedName): boolean {
+  // GoBGP 3 writes "<nil>" for a path that came from no peer, GoBGP 4 nothing.
+  const isLocal = neighborIp === "<nil>" || neighborIp === "";
+  return isLocal && identifier === OUR_IDENTIFIER;
 }
 
-export function isOurs(path: Path): boolean {
-  // 3.x writes "<nil>" for a path that came from no peer, later versions nothing.
-  const isLocal = path.neighborIp === "<nil>" || path.neighborIp === "";
-  return isLocal && path.identifier === OUR_IDENTIFIER;
-}
-
-/** null: not of a family of ours. */
-export function keyOfPath(path: Path): RouteKey | null {
-  const family = fromGobgpFamily(path.family);
-  if (family === null || path.nlri === undefined) return null;
-  if (family.endsWith("flowspec")) {
-    const components = fromNlri(path.nlri);
-    return components === null ? null : flowspecKey(family, components);
-  }
-  const nlri = anyUnpack(path.nlri, IPAddressPrefixSchema);
-  const address = nlri === undefined ? null : parseAddress(nlri.prefix);
-  return nlri === undefined || address === null ? null : `${address}/${nlri.prefixLen}`;
+/** null: no address that we know. */
+export function keyOfPath({ family, nlri }: ListedName): RouteKey | null {
+  if (nlri.kind === "flowspec") return flowspecKey(family, withoutSpeakerBits(nlri.components));
+  const address = parseAddress(nlri.address);
+  return address === null ? null : `${address}/${nlri.length}`;
 }
 
 /** What distinguishes two routes of one key. */
@@ -178,34 +155,17 @@ export function attributesOf(route: Route): string {
   return attributesText(what, sortedCommunities(route), route.localPref);
 }
 
-export function toOwnPath(path: Path): OwnPath | null {
+export function toOwnPath(path: ListedPath): OwnPath | null {
   const key = isOurs(path) ? keyOfPath(path) : null;
   if (key === null) return null;
-  const isFlowspec = familyOfKey(key).endsWith("flowspec");
-  let what = "";
-  let communities: readonly number[] = [];
-  let localPref = 0;
-  for (const attribute of path.pattrs) {
-    what ||= isFlowspec ? rateOfAttribute(attribute) : nextHopOf(attribute, familyOfKey(key));
-    communities = anyUnpack(attribute, CommunitiesAttributeSchema)?.communities ?? communities;
-    localPref = anyUnpack(attribute, LocalPrefAttributeSchema)?.localPref ?? localPref;
-  }
+  const { nextHop, rates, communities, localPref } = path.attributes;
+  const what = path.nlri.kind === "flowspec" ? rates.map(rateText).join() : nextHop;
   return { key, attributes: attributesText(what, communities, localPref) };
-}
-
-function nextHopOf(attribute: Any, family: RouteFamily): string {
-  if (family === "ipv4-unicast") return anyUnpack(attribute, NextHopAttributeSchema)?.nextHop ?? "";
-  return anyUnpack(attribute, MpReachNLRIAttributeSchema)?.nextHops[0] ?? "";
 }
 
 /** Bytes a second; 0 discards. */
 function rateOf(action: RuleAction): number {
   return action.kind === "discard" ? 0 : action.bytesPerSecond;
-}
-
-function rateOfAttribute(attribute: Any): string {
-  const communities = anyUnpack(attribute, ExtendedCommunitiesAttributeSchema)?.communities ?? [];
-  return communities.map((community) => rateText(anyUnpack(community, TrafficRateExtendedSchema)?.rate ?? null)).join();
 }
 
 /** It comes back with the precision that it has on the wire. null: another extended community. */
@@ -228,9 +188,4 @@ function communityValue(community: string): number | null {
   const high = Number(match?.[1]);
   const low = Number(match?.[2]);
   return match === null || high > 0xffff || low > 0xffff ? null : high * 0x1_0000 + low;
-}
-
-/** anyPack() with GoBGP's message made in the same step. */
-function pack<Schema extends DescMessage>(schema: Schema, init: MessageInitShape<Schema>): Any {
-  return anyPack(schema, create(schema, init));
 }

@@ -3,8 +3,8 @@ import { address } from "../../test/fixtures/host-rows.ts";
 import type { Route } from "../mitigation/announcer.ts";
 import { hostPrefix } from "../net/prefix.ts";
 import { nextTurn } from "../system/timers.ts";
-import type { GobgpClient } from "./gobgp-client.ts";
 import { RouteReconciler } from "./route-reconciler.ts";
+import type { SpeakerClient } from "./speaker-client.ts";
 
 const route = (ip: string): Route => ({
   kind: "unicast",
@@ -25,7 +25,7 @@ test.each(Array.from({ length: 20 }, (_, i) => i))(
   async (microtasks) => {
     const [first, second] = [route("203.0.113.1"), route("203.0.113.2")];
     let sent = 0;
-    const client: Pick<GobgpClient, "listGlobal" | "sendPaths"> = {
+    const client: Pick<SpeakerClient, "listGlobal" | "sendPaths"> = {
       listGlobal: async () => [],
       sendPaths: async (paths) => {
         sent += [...paths].length;
@@ -41,7 +41,7 @@ test.each(Array.from({ length: 20 }, (_, i) => i))(
       onQuarantine: () => {},
       onChange: () => {},
     });
-    await reconciler.attach(client as GobgpClient);
+    await reconciler.attach(client as SpeakerClient);
     reconciler.want([first]);
     await nextTurn();
     expect(sent).toBe(2);

@@ -4,9 +4,8 @@
  */
 import type { Route, RouteState } from "../mitigation/announcer.ts";
 import type { Clock } from "../system/clock.ts";
-import type { GobgpClient } from "./gobgp-client.ts";
 import type { Session } from "./neighbor.ts";
-import { ROUTE_FAMILIES, type RouteFamily, toGobgpFamily } from "./route-family.ts";
+import { ROUTE_FAMILIES, type RouteFamily } from "./route-family.ts";
 import { RouteLedger, type SpeakerState } from "./route-ledger.ts";
 import {
   familyOfKey,
@@ -19,6 +18,7 @@ import {
   toWithdrawal,
 } from "./route-path.ts";
 import { type QuarantineNews, RouteQuarantine } from "./route-quarantine.ts";
+import type { SpeakerClient } from "./speaker-client.ts";
 import { asError, SpeakerFault } from "./speaker-fault.ts";
 
 export interface RouteReconcilerOptions {
@@ -45,7 +45,7 @@ export class RouteReconciler {
   readonly #ledger = new RouteLedger((key) => this.#quarantine.keepsBack(key));
   #speaker: SpeakerState = { kind: "starting" };
   /** null: no speaker to talk to. */
-  #client: GobgpClient | null = null;
+  #client: SpeakerClient | null = null;
   #pass: Promise<void> | null = null;
   #passAgain = false;
   /** Read within a pass, so that no change of ours falls between the reading and its use. */
@@ -80,7 +80,7 @@ export class RouteReconciler {
   }
 
   /** A speaker is there, in any state: reads what it has of ours and settles. Throws when it fails. */
-  async attach(client: GobgpClient): Promise<void> {
+  async attach(client: SpeakerClient): Promise<void> {
     // What a pass of an earlier client did and did not do shows in what the speaker has; its failure is known.
     await this.#pass?.catch(() => {});
     this.#client = client;
@@ -140,7 +140,7 @@ export class RouteReconciler {
   }
 
   /** Announcing goes first: it is what stops an attack. */
-  async #passOnce(client: GobgpClient): Promise<void> {
+  async #passOnce(client: SpeakerClient): Promise<void> {
     if (this.#isListDue) {
       this.#isListDue = false;
       this.#ledger.speakerHas(await listOwnPaths(client));
@@ -161,7 +161,7 @@ export class RouteReconciler {
     }
   }
 
-  async #lookUpOut(client: GobgpClient): Promise<void> {
+  async #lookUpOut(client: SpeakerClient): Promise<void> {
     const keys = this.#ledger.unchecked();
     if (keys.length === 0) return;
     const sessions = this.#ledger.established();
@@ -179,8 +179,8 @@ export class RouteReconciler {
   }
 }
 
-async function listOwnPaths(client: GobgpClient): Promise<readonly OwnPath[]> {
-  const tables = await Promise.all(ROUTE_FAMILIES.map((family) => client.listGlobal(toGobgpFamily(family))));
+async function listOwnPaths(client: SpeakerClient): Promise<readonly OwnPath[]> {
+  const tables = await Promise.all(ROUTE_FAMILIES.map((family) => client.listGlobal(family)));
   return tables.flat().flatMap((path) => toOwnPath(path) ?? []);
 }
 
@@ -192,7 +192,7 @@ function emptyIfRefused(fault: unknown): ReadonlySet<string> {
 
 /** Our routes in a neighbor's out-table, at least those asked for. */
 async function listOut(options: {
-  client: GobgpClient;
+  client: SpeakerClient;
   session: Session;
   keys: readonly RouteKey[];
 }): Promise<ReadonlySet<RouteKey>> {
@@ -203,7 +203,7 @@ async function listOut(options: {
     const ofFamily = keysByFamily.get(family) ?? [];
     if (ofFamily.length === 0) return [];
     const prefixes = canLookUpSingly(family, ofFamily) ? ofFamily : [];
-    return client.listAdjOut({ neighbor: session.address, family: toGobgpFamily(family), prefixes });
+    return client.listAdjOut({ neighbor: session.address, family, prefixes });
   });
   const paths = (await Promise.all(lookups)).flat();
   return new Set(paths.filter(isOurs).flatMap((path) => keyOfPath(path) ?? []));

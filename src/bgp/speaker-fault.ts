@@ -5,6 +5,10 @@ export type FaultKind =
   | "unreachable"
   /** Connected, and no answer within the deadline. */
   | "silent"
+  /** It answers, and has no configuration yet. */
+  | "unconfigured"
+  /** It answers, and has another API. */
+  | "unknown_call"
   | "failed";
 
 /** The speaker failed us: not there, not answering, or refusing. Expected at any time; a retry follows. */

@@ -5,10 +5,10 @@
 import type { Clock } from "../system/clock.ts";
 import type { Timers } from "../system/timers.ts";
 import { Doorbell } from "./doorbell.ts";
-import type { GobgpClient } from "./gobgp-client.ts";
 import { type Session, toSession } from "./neighbor.ts";
 import type { RouteReconciler } from "./route-reconciler.ts";
 import type { Speaker } from "./speaker.ts";
+import type { ApiVersion, SpeakerClient } from "./speaker-client.ts";
 import { asError, SpeakerFault } from "./speaker-fault.ts";
 
 export interface LinkTimes {
@@ -27,7 +27,7 @@ export interface SpeakerLinkOptions {
   readonly timers: Timers;
   readonly times: LinkTimes;
   /** Routes and neighbors are settled, the sessions are followed. */
-  readonly onUp: () => void;
+  readonly onUp: (version: ApiVersion) => void;
   /** The speaker failed. Called after each failed try. */
   readonly onDown: (error: unknown) => void;
   readonly onSessions: (sessions: readonly Session[]) => void;
@@ -40,7 +40,7 @@ export class SpeakerLink {
   readonly #doorbell: Doorbell;
   #running: Promise<void> | null = null;
   #isStopping = false;
-  #client: GobgpClient | null = null;
+  #client: SpeakerClient | null = null;
   /** Set by restart(): ends the present connection, as failed where there is a fault. */
   #startOver: { readonly fault: Error | null } | null = null;
 
@@ -93,7 +93,7 @@ export class SpeakerLink {
       await this.#refreshSessions(this.#client);
       wasUp = true;
       reconciler.up();
-      onUp();
+      onUp(this.#client.apiVersion);
       await this.#follow(this.#client);
       return { wasUp, fault: null };
     } catch (fault) {
@@ -106,7 +106,7 @@ export class SpeakerLink {
   }
 
   /** Returns when the connection is to end, throws when it fails. */
-  async #follow(client: GobgpClient): Promise<void> {
+  async #follow(client: SpeakerClient): Promise<void> {
     const { clock, times } = this.#options;
     client
       .watchPeers(() => this.#doorbell.ring())
@@ -129,23 +129,23 @@ export class SpeakerLink {
     }
   }
 
-  #watchEnded(client: GobgpClient, fault: Error): void {
+  #watchEnded(client: SpeakerClient, fault: Error): void {
     // The stream of a client that was given up ends of itself.
     if (this.#client === client) this.restart(fault);
   }
 
   /** Sets right what somebody else changed. */
-  async #check(client: GobgpClient): Promise<void> {
+  async #check(client: SpeakerClient): Promise<void> {
     await this.#options.reconciler.check();
     await this.#configure(client);
   }
 
-  async #configure(client: GobgpClient): Promise<void> {
+  async #configure(client: SpeakerClient): Promise<void> {
     const { speaker, onNeighborFaults } = this.#options;
     onNeighborFaults(await speaker.configure(client));
   }
 
-  async #refreshSessions(client: GobgpClient): Promise<void> {
+  async #refreshSessions(client: SpeakerClient): Promise<void> {
     const { reconciler, onSessions } = this.#options;
     const sessions = (await client.listPeers()).map(toSession);
     sessions.sort((a, b) => (a.address < b.address ? -1 : 1));

@@ -1,17 +1,19 @@
 /** The two ways to have a BGP speaker, as the link sees them. */
 import type { BgpConfig } from "../config/config.ts";
-import { GobgpClient, parseSpeakerTarget, targetText } from "./gobgp-client.ts";
-import { SpeakerFault } from "./speaker-fault.ts";
+import { connectGobgp } from "./gobgp-client.ts";
+import { parseSpeakerTarget } from "./gobgp-connection.ts";
+import type { SpeakerClient } from "./speaker-client.ts";
+import type { SpeakerFault } from "./speaker-fault.ts";
 
 export interface Speaker {
   readonly kind: BgpConfig["speaker"];
   /** A client of a speaker that is up and configured. Throws a SpeakerFault when there is none; then to be tried again. */
-  connect(): Promise<GobgpClient>;
+  connect(): Promise<SpeakerClient>;
   /**
    * Brings its neighbors to the configured ones; after the routes are in, so that a new session finds them. Returns
    * what was wrong with single neighbors; the others are set all the same.
    */
-  configure(client: GobgpClient): Promise<readonly SpeakerFault[]>;
+  configure(client: SpeakerClient): Promise<readonly SpeakerFault[]>;
   /** Takes effect with the next connect() and configure(). */
   reload(config: BgpConfig): void;
   /** Ends what the speaker itself started. */
@@ -33,16 +35,9 @@ export class ExternalSpeaker implements Speaker {
     this.#options = options;
   }
 
-  async connect(): Promise<GobgpClient> {
-    const target = parseSpeakerTarget(this.#options.grpc);
-    const client = new GobgpClient({ target, deadlineMs: this.#options.deadlineMs });
-    try {
-      if ((await client.getGlobal()) !== null) return client;
-      throw new SpeakerFault("GetBgp", `${targetText(target)} is up, but not configured yet`);
-    } catch (fault) {
-      client.close();
-      throw fault;
-    }
+  connect(): Promise<SpeakerClient> {
+    const { grpc, deadlineMs } = this.#options;
+    return connectGobgp({ target: parseSpeakerTarget(grpc), deadlineMs });
   }
 
   async configure(): Promise<readonly SpeakerFault[]> {

@@ -159,6 +159,8 @@ export interface BgpView {
   readonly config: BgpConfig;
   /** Whether the speaker answers. */
   readonly connected: boolean;
+  /** Major version of GoBGP; null while it does not answer. */
+  readonly gobgpVersion: number | null;
   /** Why it does not. */
   readonly fault: string | null;
   readonly neighbors: readonly BgpNeighborView[];

@@ -239,17 +239,14 @@ describe("programs:", () => {
 describe("gobgpd:", () => {
   test.each<[GobgpdFindings, string[]]>([
     [{ path: "/usr/bin/gobgpd", version: "3.10.0" }, []],
-    [
-      { path: "/usr/bin/gobgpd", version: "4.8.0" },
-      ["error    gobgpd: 4.8.0, /usr/bin/gobgpd, has another API: install gobgpd 3.x, as Debian has it"],
-    ],
+    [{ path: "/usr/bin/gobgpd", version: "4.8.0" }, []],
     [
       { path: null, version: null },
       ["error    gobgpd: is not installed, and bgp.speaker is managed: `apt-get install gobgpd`"],
     ],
     [
       { path: "/usr/bin/gobgpd", version: "2.34.0" },
-      ["error    gobgpd: 2.34.0, /usr/bin/gobgpd, has another API: install gobgpd 3.x, as Debian has it"],
+      ["error    gobgpd: 2.34.0, /usr/bin/gobgpd, has another API: install gobgpd 3.x or 4.x, as Debian has them"],
     ],
     [
       { path: "/usr/bin/gobgpd", version: null },

@@ -6,8 +6,8 @@ import type { GobgpdFindings, MachineFindings } from "./machine.ts";
 import type { MachineNeeds } from "./needs.ts";
 import { programItems } from "./program-items.ts";
 
-/** Of the versions whose API the speaker knows. */
-const GOBGPD_MAJOR = "3.";
+/** The versions whose API the speaker knows. */
+const GOBGPD_VERSIONS = /^[34]\./;
 
 export function judgeMachine(needs: MachineNeeds, found: MachineFindings): Item[] {
   const { addonError } = found;
@@ -26,6 +26,6 @@ function gobgpdItem({ path, version }: GobgpdFindings): Item {
     return error(about, "is not installed, and bgp.speaker is managed", "`apt-get install gobgpd`");
   }
   if (version === null) return warning(about, `${path} does not tell its version`, `see \`${path} --version\``);
-  if (version.startsWith(GOBGPD_MAJOR)) return ok(about, `${version}, ${path}`);
-  return error(about, `${version}, ${path}, has another API`, "install gobgpd 3.x, as Debian has it");
+  if (GOBGPD_VERSIONS.test(version)) return ok(about, `${version}, ${path}`);
+  return error(about, `${version}, ${path}, has another API`, "install gobgpd 3.x or 4.x, as Debian has them");
 }

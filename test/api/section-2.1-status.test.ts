@@ -107,7 +107,9 @@ test.each(["bgp", "notify", "capture"])("2.1 %s is for unscoped tokens only", as
     communities: ["65535:666"],
     localPref: 0,
   };
-  server.service.statusView = status({ bgp: { config, connected: true, fault: null, neighbors: [] } as never });
+  server.service.statusView = status({
+    bgp: { config, connected: true, gobgpVersion: 4, fault: null, neighbors: [] } as never,
+  });
   expect(await statusFor()).toHaveProperty(field);
   expect(await statusFor("tenantOperator")).not.toHaveProperty(field);
 });

@@ -2,25 +2,11 @@
  * The BGP speaker of the simulation: a table of routes and two sessions in memory, behind the calls that a gobgpd answers.
  * It outlives the service, loses sessions, freezes, refuses, keeps rules back and starts anew, as it is told to.
  */
-
-import { create } from "@bufbuild/protobuf";
-import { anyPack, anyUnpack } from "@bufbuild/protobuf/wkt";
-import type { GobgpClient } from "../../src/bgp/gobgp-client.ts";
 import { toPeer } from "../../src/bgp/neighbor.ts";
-import { MpReachNLRIAttributeSchema, NextHopAttributeSchema } from "../../src/bgp/proto/attribute_pb.ts";
-import { MultiProtocolCapabilitySchema } from "../../src/bgp/proto/capability_pb.ts";
-import {
-  type Family,
-  type Path,
-  PathSchema,
-  type Peer,
-  PeerState_SessionState,
-  PeerStateSchema,
-  TimersSchema,
-} from "../../src/bgp/proto/gobgp_pb.ts";
-import { fromGobgpFamily, type RouteFamily, toGobgpFamily } from "../../src/bgp/route-family.ts";
+import type { RouteFamily } from "../../src/bgp/route-family.ts";
 import { familyOfKey, isOurs, keyOfPath, type RouteKey } from "../../src/bgp/route-path.ts";
 import type { Speaker } from "../../src/bgp/speaker.ts";
+import type { AdjOutQuery, ListedPath, PathChange, SpeakerClient, SpeakerPeer } from "../../src/bgp/speaker-client.ts";
 import { SpeakerFault } from "../../src/bgp/speaker-fault.ts";
 import { address } from "../fixtures/host-rows.ts";
 
@@ -30,9 +16,6 @@ export const NEIGHBORS = [
   { address: "10.1.0.2", families: ["ipv4-unicast", "ipv6-unicast"] },
 ] as const satisfies readonly { address: string; families: readonly RouteFamily[] }[];
 export const ASN = 64500;
-
-/** The calls that a link makes of a client. */
-type Calls = Pick<GobgpClient, "listPeers" | "sendPaths" | "listGlobal" | "listAdjOut" | "watchPeers" | "close">;
 
 interface Session {
   isUp: boolean;
@@ -57,9 +40,9 @@ export interface SimulatedSpeakerOptions {
 export class SimulatedSpeaker implements Speaker {
   readonly kind = "managed";
   readonly #options: SimulatedSpeakerOptions;
-  readonly #rib = new Map<RouteKey, Path>();
+  readonly #rib = new Map<RouteKey, ListedPath>();
   readonly #sessions: Session[];
-  #peers: readonly Peer[] | null = null;
+  #peers: readonly SpeakerPeer[] | null = null;
   /** Of the clients that are connected. */
   readonly #connected = new Set<Connection>();
   isRunning = true;
@@ -83,10 +66,9 @@ export class SimulatedSpeaker implements Speaker {
     return NEIGHBORS.some((_, index) => this.#takes(index, family));
   }
 
-  async connect(): Promise<GobgpClient> {
+  async connect(): Promise<SpeakerClient> {
     await this.#answer("GetBgp", () => {});
-    // A class with private parts is of no other type; these are all the calls that the link makes.
-    return this.#client() as unknown as GobgpClient;
+    return this.#client();
   }
 
   async configure() {
@@ -126,18 +108,23 @@ export class SimulatedSpeaker implements Speaker {
     return this.isRunning && this.#sessions.some(({ isUp }) => isUp);
   }
 
-  #client(): Calls {
+  #client(): SpeakerClient {
     let isOpen = true;
     const ask = <T>(operation: string, answer: () => T) => {
       if (!isOpen) return Promise.reject(unreachable(operation));
       return this.#answer(operation, answer);
     };
     let handle: Connection | null = null;
+    const configures = () => Promise.reject(new Error("the link sets no neighbors"));
     return {
+      apiVersion: 4,
+      global: { asn: ASN, routerId: "10.1.0.254", listenPort: -1, listenAddresses: [] },
+      addPeer: configures,
+      deletePeer: configures,
       listPeers: () => ask("ListPeer", () => this.#peersNow()),
       sendPaths: (paths) => ask("AddPath", () => this.#take(paths)),
       listGlobal: (family) => ask("ListPath", () => this.#pathsOf(family)),
-      listAdjOut: ({ neighbor, family, prefixes }) => ask("ListPath", () => this.#out(neighbor, family, prefixes)),
+      listAdjOut: (query) => ask("ListPath", () => this.#out(query)),
       watchPeers: (onChange) =>
         new Promise((_, reject) => {
           handle = { onChange, end: reject };
@@ -161,27 +148,25 @@ export class SimulatedSpeaker implements Speaker {
     for (const { onChange } of this.#connected) onChange();
   }
 
-  #take(paths: Iterable<Path>): void {
+  #take(changes: Iterable<PathChange>): void {
     if (this.isRefusing) throw new SpeakerFault("AddPath", "the simulation refuses");
-    for (const path of paths) {
-      const key = keyOfPath(path);
-      if (key === null) throw new Error("a path of no family of ours");
-      const stored = create(PathSchema, { ...path, neighborIp: "<nil>", pattrs: asListed(path, key) });
-      this.#options.onPath({ key, isWithdraw: path.isWithdraw, isOurs: isOurs(stored) });
-      if (path.isWithdraw) this.#rib.delete(key);
-      else this.#rib.set(key, stored);
+    for (const { attributes, ...name } of changes) {
+      const listed = { ...name, neighborIp: "" };
+      const key = keyOfPath(listed);
+      if (key === null) throw new Error("a path of no address");
+      this.#options.onPath({ key, isWithdraw: attributes === null, isOurs: isOurs(listed) });
+      if (attributes === null) this.#rib.delete(key);
+      else this.#rib.set(key, { ...listed, attributes });
     }
   }
 
-  #pathsOf(family: Family): Path[] {
-    const name = fromGobgpFamily(family);
-    return [...this.#rib].filter(([key]) => familyOfKey(key) === name).map(([, path]) => path);
+  #pathsOf(family: RouteFamily): ListedPath[] {
+    return [...this.#rib.values()].filter((path) => path.family === family);
   }
 
-  #out(neighbor: string, family: Family, prefixes: readonly string[]): Path[] {
+  #out({ neighbor, family, prefixes }: AdjOutQuery): ListedPath[] {
     const index = NEIGHBORS.findIndex(({ address }) => address === neighbor);
-    const name = fromGobgpFamily(family);
-    if (name === null || !this.#takes(index, name)) return [];
+    if (!this.#takes(index, family)) return [];
     const paths = this.#pathsOf(family);
     return prefixes.length === 0 ? paths : paths.filter((path) => prefixes.includes(keyOfPath(path) ?? ""));
   }
@@ -192,7 +177,7 @@ export class SimulatedSpeaker implements Speaker {
     return this.#sessions[index]?.isUp === true && taken.includes(family);
   }
 
-  #peersNow(): readonly Peer[] {
+  #peersNow(): readonly SpeakerPeer[] {
     this.#peers ??= NEIGHBORS.map((neighbor, i) => peerOf(neighbor, this.#sessions[i] as Session));
     return this.#peers;
   }
@@ -202,26 +187,15 @@ function unreachable(operation: string): SpeakerFault {
   return new SpeakerFault(operation, "the simulated speaker is not reachable", "unreachable");
 }
 
-/** What is not IPv4 unicast has its next hop in another attribute when it is listed. */
-function asListed({ pattrs }: Path, key: RouteKey): Path["pattrs"] {
-  if (familyOfKey(key) !== "ipv6-unicast") return pattrs;
-  return pattrs.map((attribute) => {
-    const hop = anyUnpack(attribute, NextHopAttributeSchema);
-    if (hop === undefined) return attribute;
-    return anyPack(MpReachNLRIAttributeSchema, create(MpReachNLRIAttributeSchema, { nextHops: [hop.nextHop] }));
-  });
-}
-
-function peerOf({ address: text, families }: (typeof NEIGHBORS)[number], { isUp, changedAtMs }: Session): Peer {
+function peerOf({ address: text, families }: (typeof NEIGHBORS)[number], { isUp, changedAtMs }: Session): SpeakerPeer {
   const configured = { address: address(text), remoteAsn: ASN, port: 179, passwordEnv: null, multihopTtl: 0 };
-  const seconds = BigInt(Math.floor(changedAtMs / 1000));
-  const remoteCap = families.map((family) => {
-    const capability = create(MultiProtocolCapabilitySchema, { family: toGobgpFamily(family) });
-    return anyPack(MultiProtocolCapabilitySchema, capability);
-  });
-  const sessionState = isUp ? PeerState_SessionState.ESTABLISHED : PeerState_SessionState.ACTIVE;
-  const peer = toPeer(configured, null);
-  peer.state = create(PeerStateSchema, { sessionState, remoteCap });
-  peer.timers = create(TimersSchema, { state: isUp ? { uptime: { seconds } } : { downtime: { seconds } } });
-  return peer;
+  // GoBGP has whole seconds.
+  const sinceMs = Math.floor(changedAtMs / 1000) * 1000;
+  return {
+    ...toPeer(configured, null),
+    state: isUp ? "established" : "active",
+    upSinceMs: isUp ? sinceMs : null,
+    downSinceMs: isUp ? null : sinceMs,
+    remoteFamilies: families,
+  };
 }

@@ -48,7 +48,10 @@ describe("status on the wire", () => {
       { address: "192.0.2.2", remoteAsn: 64501, state: "established", sinceMs: NOON, advertised: 3, keptBack: 0 },
       { address: "192.0.2.3", remoteAsn: 64502, state: "idle", sinceMs: 0, advertised: 0, keptBack: 2 },
     ];
-    const wire = wholeStatus(status({ bgp: { config, connected: true, fault: null, neighbors } }), operator);
+    const wire = wholeStatus(
+      status({ bgp: { config, connected: true, gobgpVersion: 4, fault: null, neighbors } }),
+      operator,
+    );
     expect(wire.bgp).toEqual({
       local_asn: 64500,
       router_id: "192.0.2.250",
@@ -58,6 +61,7 @@ describe("status on the wire", () => {
       local_pref: 200,
       speaker: "managed",
       connected: true,
+      gobgp_version: 4,
       neighbors: [
         {
           address: "192.0.2.2",
@@ -73,7 +77,7 @@ describe("status on the wire", () => {
   });
 
   test("says why the speaker does not answer", () => {
-    const bgp = { config, connected: false, fault: "gobgpd is not installed", neighbors: [] };
+    const bgp = { config, connected: false, gobgpVersion: null, fault: "gobgpd is not installed", neighbors: [] };
     expect(wholeStatus(status({ bgp }), operator).bgp).toMatchObject({
       connected: false,
       error: "gobgpd is not installed",
@@ -175,7 +179,7 @@ describe("status on the wire", () => {
     const tenant: Principal = { kind: "principal", operator: "t", role: "viewer", tenant: "acme", node: null };
 
     test("has its own fields and no others, whatever is configured", () => {
-      const bgp = { config, connected: true, fault: null, neighbors: [] };
+      const bgp = { config, connected: true, gobgpVersion: 3, fault: null, neighbors: [] };
       const wire = statusToWire(status({ bgp }), tenant);
       expect(wire).toEqual({
         dry_run: true,

@@ -26,6 +26,8 @@ const BgpWire = Type.Object(
     local_pref: count,
     speaker: Type.Union([Type.Literal("managed"), Type.Literal("external")]),
     connected: Type.Boolean(),
+    /** Beyond the interface, while the speaker answers: its major version. */
+    gobgp_version: Type.Optional(count),
     /** Beyond the interface: why the speaker does not answer. */
     error: Type.Optional(Type.String()),
     neighbors: Type.Array(
@@ -180,7 +182,7 @@ export function tenantStatus(status: StatusView, principal: Principal): TenantSt
   };
 }
 
-function bgpToWire({ config, connected, fault, neighbors }: BgpView): Static<typeof BgpWire> {
+function bgpToWire({ config, connected, gobgpVersion, fault, neighbors }: BgpView): Static<typeof BgpWire> {
   return omitNulls({
     local_asn: config.localAsn,
     router_id: config.routerId,
@@ -190,6 +192,7 @@ function bgpToWire({ config, connected, fault, neighbors }: BgpView): Static<typ
     local_pref: config.localPref,
     speaker: config.speaker,
     connected,
+    gobgp_version: gobgpVersion,
     error: fault,
     neighbors: neighbors.map(({ address, remoteAsn, state, sinceMs, advertised, keptBack }) =>
       omitNulls({

@@ -1,0 +1,354 @@
+/** What the service needs of gobgpd, from each version that operators run. */
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { join } from "node:path";
+import { DEFAULT_TIMES } from "../../src/bgp/gobgp-announcer.ts";
+import { findGobgpd } from "../../src/bgp/gobgpd-process.ts";
+import { AFTERMATH_MS } from "../../src/bgp/route-quarantine.ts";
+import {
+  address,
+  BgpLab,
+  bgpConfig,
+  blackhole,
+  established,
+  flow,
+  loopback,
+  neighbor,
+  PEER_ASN,
+  prefix,
+  SPEAKER_ASN,
+  SPEAKER_LISTENS,
+  type TestAnnouncer,
+  until,
+} from "../fixtures/bgp.ts";
+import { GobgpdVersions } from "../fixtures/gobgpd-versions.ts";
+import { OperatorGobgpd } from "../fixtures/operator-gobgpd.ts";
+
+const DEADLINE_MS = 60_000;
+const V4 = "203.0.113.9/32";
+const V6 = "2001:db8::9/128";
+
+const versions = await GobgpdVersions.fetch();
+afterAll(() => versions.remove());
+
+let lab: BgpLab;
+beforeEach(() => {
+  lab = new BgpLab();
+});
+afterEach(() => lab.end());
+
+function announced({ announcer }: TestAnnouncer, ...routes: readonly Parameters<typeof announcer.routeState>[0][]) {
+  return until("announced", () => routes.every((route) => announcer.routeState(route).kind === "announced"));
+}
+
+describe.each(versions.all)("gobgpd $title", ({ gobgpd, major }) => {
+  /** With a lab of this version, where there is one. */
+  const contract = (name: string, body: () => Promise<void>) =>
+    test.skipIf(gobgpd === null)(
+      name,
+      () => {
+        lab.gobgpd = gobgpd ?? "";
+        return body();
+      },
+      DEADLINE_MS,
+    );
+
+  contract("announces, replaces and withdraws routes with all their attributes", async () => {
+    const bird = await lab.bird({ asn: SPEAKER_ASN });
+    const speaker = lab.announcer(bgpConfig({ neighbors: [neighbor({ remoteAsn: SPEAKER_ASN })] }));
+    const { announcer } = speaker;
+    await established(announcer);
+    expect(announcer.status().gobgpVersion as number).toBe(major ?? 0);
+    const v4 = blackhole(V4, { communities: ["65535:666", "65001:1"], localPref: 250 });
+    const v6 = blackhole(V6, { nextHop: address("2001:db8:ff::7"), localPref: 260 });
+    announcer.want([v4, v6]);
+    await announced(speaker, v4, v6);
+    const common = { session: "speaker", asPath: "" };
+    const inBird4 = { prefix: V4, nextHop: "192.0.2.1", communities: ["65001:1", "65535:666"], localPref: 250 };
+    const inBird6 = { prefix: V6, nextHop: "2001:db8:ff::7", communities: ["65535:666"], localPref: 260 };
+    await until("both in BIRD", async () => (await bird.routes()).length === 2);
+    expect(await bird.routes()).toEqual([
+      { ...common, ...inBird4 },
+      { ...common, ...inBird6 },
+    ]);
+
+    const changed = blackhole(V4, { communities: [], localPref: 300 });
+    announcer.want([changed, v6]);
+    await announced(speaker, changed);
+    await until("replaced", async () => (await bird.routes())[0]?.localPref === 300);
+    expect((await bird.routes())[0]).toEqual({ ...common, ...inBird4, communities: [], localPref: 300 });
+    announcer.want([v6]);
+    await until("one withdrawn", async () => String(await bird.prefixes()) === V6);
+    expect(announcer.status().neighbors[0]?.advertised).toBe(1);
+    announcer.want([]);
+    await until("both withdrawn", async () => (await bird.prefixes()).length === 0);
+  });
+
+  contract("announces rules with every component and rate, and withdraws each alone", async () => {
+    const bird = await lab.bird();
+    const speaker = lab.announcer(bgpConfig());
+    await established(speaker.announcer);
+    const port = (from: number, to = from) => ({ from, to });
+    const limited = { kind: "rate_limit", bytesPerSecond: 125_000 } as const;
+    const rules = new Map([
+      [
+        `dst ${V4}; src 198.51.100.0/24; proto 6; dport 80,443,8000..8010; sport 53; tcp flags 0x2/0x2 && 0x0/0x10; length 40..60; fragment !0x0/0x6`,
+        flow(V4, {
+          source: prefix("198.51.100.0/24"),
+          protocol: 6,
+          destinationPorts: [port(80), port(443), port(8000, 8010)],
+          sourcePorts: [port(53)],
+          tcpFlags: { set: 0x02, unset: 0x10 },
+          packetLength: { min: 40, max: 60 },
+          fragment: true,
+        }),
+      ],
+      ["dst 203.0.113.0/24", flow("203.0.113.0/24", { action: limited })],
+      [
+        `dst ${V6}; src 2001:db8:1::/48; next header 17; sport >= 1024; length 1500; fragment 0x0/0x6`,
+        flow(V6, {
+          source: prefix("2001:db8:1::/48"),
+          protocol: 17,
+          sourcePorts: [port(1024, 65_535)],
+          packetLength: { min: 1500, max: 1500 },
+          fragment: false,
+        }),
+      ],
+      [`dst ${V6}`, flow(V6, { action: limited })],
+    ]);
+    speaker.announcer.want([...rules.values()]);
+    await announced(speaker, ...rules.values());
+    await until("in BIRD", async () => (await bird.flowCount()) === rules.size);
+    expect(await bird.flowMatches()).toEqual([...rules.keys()].sort());
+    const rates = new Map((await bird.flows()).map(({ match, rateBytes }) => [match, rateBytes]));
+    for (const [match, { rule }] of rules) expect(rates.get(match)).toBe(rule.action === limited ? 125_000 : 0);
+    for (const match of [...rules.keys()]) {
+      rules.delete(match);
+      speaker.announcer.want([...rules.values()]);
+      await until("withdrawn", async () => (await bird.flowCount()) === rules.size);
+      expect(await bird.flowMatches()).toEqual([...rules.keys()].sort());
+    }
+  });
+
+  contract("takes 5,000 routes and 1,000 rules at once, and gives all of them back", async () => {
+    const bird = await lab.bird();
+    const speaker = lab.announcer(bgpConfig(), { times: DEFAULT_TIMES });
+    await established(speaker.announcer);
+    const routes = [
+      ...Array.from({ length: 5_000 }, (_, i) => blackhole(`198.18.${i >> 8}.${i & 255}/32`)),
+      ...Array.from({ length: 1_000 }, (_, i) => flow(`198.19.${i >> 8}.${i & 255}/32`, { protocol: 17 })),
+    ];
+    speaker.announcer.want(routes);
+    await announced(speaker, ...routes);
+    const count = async () => [await bird.routeCount(), await bird.flowCount()];
+    await until("all in BIRD", async () => String(await count()) === "5000,1000");
+    expect(speaker.announcer.status().neighbors[0]?.advertised).toBe(6_000);
+    expect(speaker.faults).toEqual([]);
+    speaker.announcer.want([]);
+    await until("none in BIRD", async () => String(await count()) === "0,0");
+  });
+
+  contract("killed, is started again over its old socket with all routes, which the peer kept meanwhile", async () => {
+    const bird = await lab.bird();
+    const speaker = lab.announcer(bgpConfig());
+    await established(speaker.announcer);
+    const routes = [blackhole(V4), blackhole(V6), flow(V4), flow(V6)];
+    speaker.announcer.want(routes);
+    const areIn = async () => (await bird.prefixes()).length === 2 && (await bird.flowCount()) === 2;
+    await until("in BIRD", areIn);
+    const killed = lab.gobgpdPid();
+    process.kill(killed, "SIGKILL");
+    await until("the session is lost", async () => !(await bird.isEstablished("speaker")));
+    expect(await areIn()).toBe(true);
+    await until("the session is back", () => bird.isEstablished("speaker"));
+    await announced(speaker, ...routes);
+    await until("in BIRD again", areIn);
+    expect(lab.gobgpdPid()).not.toBe(killed);
+    expect(speaker.warnings.length).toBe(1);
+  });
+
+  contract("frozen, is said not to answer, and goes on where it was", async () => {
+    const bird = await lab.bird();
+    const speaker = lab.announcer(bgpConfig());
+    await established(speaker.announcer);
+    const pid = lab.gobgpdPid();
+    process.kill(pid, "SIGSTOP");
+    lab.onEnd(async () => {
+      process.kill(pid, "SIGCONT");
+    });
+    const route = blackhole(V4);
+    speaker.announcer.want([route]);
+    await until("failed", () => speaker.announcer.routeState(route).kind === "speaker_down");
+    expect(JSON.stringify(speaker.announcer.routeState(route))).toContain("does not answer");
+    process.kill(pid, "SIGCONT");
+    await announced(speaker, route);
+    expect(await bird.prefixes()).toEqual([V4]);
+    expect(lab.gobgpdPid()).toBe(pid);
+  });
+
+  contract("is adopted by the next service, with its session and its routes", async () => {
+    const bird = await lab.bird();
+    const first = lab.announcer(bgpConfig());
+    await established(first.announcer);
+    first.announcer.want([blackhole(V4), flow(V4), flow(V6)]);
+    await until("in BIRD", async () => (await bird.hasRoute(V4)) && (await bird.flowCount()) === 2);
+    const [pid, since] = [lab.gobgpdPid(), await bird.establishedSince("speaker")];
+    await first.announcer.stop({ withdraw: false });
+
+    const second = lab.announcer(bgpConfig());
+    second.announcer.want([blackhole(V6), flow(V6)]);
+    await until("settled", async () => String(await bird.prefixes()) === V6);
+    await until("rules settled", async () => String(await bird.flowMatches()) === `dst ${V6}`);
+    await announced(second, blackhole(V6), flow(V6));
+    expect(lab.gobgpdPid()).toBe(pid);
+    expect(await bird.establishedSince("speaker")).toBeCloseTo(since, 1);
+    await second.announcer.stop({ withdraw: true });
+    expect(findGobgpd(lab.runDirectory())).toBeNull();
+    await until("withdrawn", async () => (await bird.prefixes()).length + (await bird.flowCount()) === 0);
+  });
+
+  contract(
+    "takes a neighbor that is added, changed and removed, with a password, and leaves the others alone",
+    async () => {
+      const password = "only-for-this-test";
+      const kept = await lab.bird({ session: { password } });
+      const locked = neighbor({ passwordEnv: "PASSWORD" });
+      const speaker = lab.announcer(bgpConfig({ neighbors: [locked] }), {
+        environment: { read: () => password },
+        times: { pollMs: 50, checkMs: 50, retryMinMs: 20, retryMaxMs: 200, deadlineMs: 1_000 },
+      });
+      const { announcer } = speaker;
+      await established(announcer);
+      announcer.want([blackhole(V4)]);
+      await until("in BIRD", () => kept.hasRoute(V4));
+      const since = await kept.establishedSince("speaker");
+      const added = await lab.bird({ host: 3, asn: PEER_ASN + 1 });
+      const third = neighbor({ address: loopback(3), remoteAsn: PEER_ASN + 9 });
+      announcer.reload(bgpConfig({ neighbors: [locked, third] }));
+      const isKnown = () =>
+        announcer.status().neighbors.some((row) => row.remoteAsn === PEER_ASN + 9 && row.state !== "unknown");
+      await until("added", isKnown);
+      announcer.reload(bgpConfig({ neighbors: [locked, { ...third, remoteAsn: PEER_ASN + 1 }] }));
+      await established(announcer, 3);
+      await until("in the added BIRD", () => added.hasRoute(V4));
+      await until("known to be out", () => announcer.status().neighbors.every(({ advertised }) => advertised === 1));
+      announcer.reload(bgpConfig({ neighbors: [locked] }));
+      await until("removed", () => announcer.status().neighbors.length === 1);
+      expect(await kept.establishedSince("speaker")).toBeCloseTo(since, 1);
+      const log = readFileSync(join(lab.stateDir, "gobgpd/gobgpd.log"), "utf8");
+      expect(log).not.toContain(password);
+      // However often they are looked at, as they are every 50 ms here.
+      expect(log.split("Add a peer").length - 1).toBe(3);
+      expect(speaker.faults).toEqual([]);
+    },
+  );
+
+  contract("passes nothing of one neighbor on to another, and says what a neighbor does not take", async () => {
+    const source = await lab.bird({
+      announces: ["198.51.100.0/24"],
+      announcesFlows: ["flow4 { dst 198.51.100.1/32; }"],
+    });
+    const other = await lab.bird({ host: 3, asn: PEER_ASN + 1, session: { families: [4] } });
+    const neighbors = [neighbor(), neighbor({ address: loopback(3), remoteAsn: PEER_ASN + 1 })];
+    const { announcer } = lab.announcer(bgpConfig({ neighbors }));
+    await established(announcer, 2);
+    await established(announcer, 3);
+    await until("the neighbor's route", () => lab.received(loopback(2), "ipv4") === 1);
+    await until("the neighbor's rule", () => lab.received(loopback(2), "ipv4-flowspec") === 1);
+    announcer.want([blackhole(V4), flow(V4), blackhole(V6), flow(V6)]);
+    const advertised = () => announcer.status().neighbors.map((row) => row.advertised);
+    await until("known to be out", () => String(advertised()) === "4,2");
+    for (const [bird, prefixes, rules] of [
+      [source, [V6, V4], [`dst ${V6}`, `dst ${V4}`]],
+      [other, [V4], [`dst ${V4}`]],
+    ] as const) {
+      await until("the own rules", async () => (await bird.flowCount()) === rules.length);
+      await until("the own routes", async () => (await bird.prefixes()).length === prefixes.length);
+      expect(await bird.prefixes()).toEqual([...prefixes]);
+      expect(await bird.flowMatches()).toEqual([...rules].sort());
+    }
+  });
+
+  contract("shows a neighbor that resets its session over a rule, which is kept back", async () => {
+    const bird = await lab.bird();
+    const picky = lab.pickyPeer({ host: 3, asn: PEER_ASN + 1, hates: "203.0.113.9" });
+    const neighbors = [neighbor(), neighbor({ address: loopback(3), remoteAsn: PEER_ASN + 1 })];
+    const { announcer, warnings, faults } = lab.announcer(bgpConfig({ neighbors }));
+    await established(announcer, 2);
+    await established(announcer, 3);
+    const good = flow("203.0.113.1/32");
+    announcer.want([good]);
+    await until("at the picky one", () => picky.hasRule("203.0.113.1"));
+    const sinceMs = performance.now();
+    await until("an older rule", () => performance.now() - sinceMs > AFTERMATH_MS);
+    announcer.want([good, flow(V4)]);
+    await until("told", () => warnings.length === 2);
+    await until("gone from BIRD", async () => String(await bird.flowMatches()) === "dst 203.0.113.1/32");
+    await until("the other returned", () => picky.hasRule("203.0.113.1"));
+    expect(announcer.routeState(flow(V4)).kind).toBe("failed");
+    expect(faults).toEqual(["quarantine"]);
+  });
+
+  contract("says why it does not start, and starts once it can", async () => {
+    const server = Bun.listen({ hostname: loopback(1), port: SPEAKER_LISTENS.port, socket: { data() {} } });
+    lab.onEnd(async () => server.stop(true));
+    const { announcer } = lab.announcer(bgpConfig());
+    await until("a fault", () => announcer.status().fault !== null);
+    expect(announcer.status().fault).toStartWith("gobgpd does not start: ");
+    expect(announcer.status().fault).toContain("address already in use");
+    server.stop(true);
+    await until("connected", () => announcer.status().connected);
+  });
+
+  contract("listens for BGP and nothing else", async () => {
+    const { announcer } = lab.announcer(bgpConfig());
+    await until("connected", () => announcer.status().connected);
+    expect(listeningPorts(lab.gobgpdPid())).toEqual([SPEAKER_LISTENS.port]);
+    const quiet = lab.announcer(bgpConfig({ listen: null }), { stateDir: join(lab.stateDir, "quiet") });
+    await until("connected", () => quiet.announcer.status().connected);
+    const pid = findGobgpd(join(lab.stateDir, "quiet/gobgpd/run"));
+    expect(listeningPorts(pid ?? 0)).toEqual([]);
+  });
+
+  contract("run by somebody else, keeps what is not ours, and gets our routes again when it lost them", async () => {
+    const operator = await OperatorGobgpd.start(lab);
+    operator.addRoute("198.51.100.1/32");
+    operator.addRoute(V4);
+    const bird = await lab.bird();
+    const { announcer } = lab.announcer(bgpConfig({ speaker: "external", grpc: operator.socket, neighbors: [] }));
+    announcer.want([blackhole(V4)]);
+    await until("ours is there", async () => (await operator.routes()).length === 3);
+    expect(await operator.routes()).toEqual(["198.51.100.1/32", V4, `${V4} ours`]);
+    announcer.want([]);
+    await until("ours is gone", async () => (await operator.routes()).length === 2);
+    announcer.want([blackhole("203.0.113.1/32")]);
+    await until("ours in BIRD", () => bird.hasRoute("203.0.113.1/32"));
+    expect(await bird.prefixes()).toEqual(["198.51.100.1/32", "203.0.113.1/32", V4]);
+
+    await operator.kill();
+    await until("down", () => !announcer.status().connected);
+    await operator.start();
+    await until("ours is there again", async () => String(await operator.routes()) === "203.0.113.1/32 ours");
+    await until("in BIRD again", async () => String(await bird.prefixes()) === "203.0.113.1/32");
+  });
+});
+
+/** TCP ports on which a process listens. */
+function listeningPorts(pid: number): readonly number[] {
+  const files = readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
+    try {
+      return readlinkSync(`/proc/${pid}/fd/${fd}`);
+    } catch {
+      // Closed since.
+      return [];
+    }
+  });
+  const rows = ["tcp", "tcp6"].flatMap((table) =>
+    readFileSync(`/proc/${pid}/net/${table}`, "utf8").split("\n").slice(1),
+  );
+  return rows.flatMap((row) => {
+    const [, local = "", , state, , , , , , inode] = row.trim().split(/\s+/);
+    if (state !== "0A" || !files.includes(`socket:[${inode}]`)) return [];
+    return Number.parseInt(local.split(":")[1] ?? "", 16);
+  });
+}
