@@ -219,3 +219,9 @@ export const CONFIG_FINDINGS_TOLD = 1000;
 export const SUGGEST_ROWS_MAX = 65_536;
 export const SUGGEST_HOSTS_MAX = 65_536;
 export const SUGGEST_BUSIEST_HOSTS = 5;
+/** Memory that AF_XDP locks for a queue, bytes, at the usual MTU; twice as much for longer packets. */
+export const LOCKED_BYTES_PER_QUEUE = 16 * 1024 * 1024;
+/** How long a start waits to learn what the machine lacks, ms; what comes later is told later. */
+export const MACHINE_LOOK_MS = 500;
+/** How long gobgpd may take to tell its version, ms. */
+export const GOBGPD_VERSION_MS = 5000;

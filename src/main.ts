@@ -1,6 +1,7 @@
 #!/usr/bin/env bun
 /** The command line: which role the process takes. */
 import { parseArgs } from "node:util";
+import { checkHere } from "./check-here.ts";
 import { checkConfig } from "./config/check.ts";
 import { ConfigError, loadConfigOrThrow } from "./config/load.ts";
 import { loadAddon } from "./dataplane/addon.ts";
@@ -20,6 +21,7 @@ const USAGE = `usage:
   floodwall serve [--config FILE]            run the service (default ${DEFAULT_CONFIG})
   floodwall scrub [--config FILE]            run the agent of a scrub node (default ${DEFAULT_SCRUB_CONFIG})
   floodwall check FILE                       every error of a configuration with its line, then warnings
+    --here      then what this machine has and lacks for it, with the remedies; changes nothing, best as root
   floodwall dataplane status [--config FILE] what XDP drops on this machine, whether or not a service runs; of the
     --json                                   configuration (of either role) only dataplane.pin_path is taken
   floodwall replay CAPTURE [--config FILE]   what would have happened, from a capture file
@@ -50,7 +52,7 @@ async function main(argv: readonly string[]): Promise<number> {
 }
 
 async function run(argv: readonly string[]): Promise<number> {
-  const { role, operands, config, json, suggest: isSuggesting, help } = parse(argv);
+  const { role, operands, config, json, suggest: isSuggesting, here: isHere, help } = parse(argv);
   if (help) {
     console.log(USAGE);
     return 0;
@@ -59,6 +61,7 @@ async function run(argv: readonly string[]): Promise<number> {
     throw new UsageError("--json goes with replay and dataplane status alone");
   }
   if (isSuggesting && role !== "replay") throw new UsageError("--suggest goes with replay alone");
+  if (isHere && role !== "check") throw new UsageError("--here goes with check alone");
   switch (role) {
     case "serve":
       expectOperands(operands, []);
@@ -71,7 +74,7 @@ async function run(argv: readonly string[]): Promise<number> {
       expectOperands(operands, ["status"]);
       return dataplaneStatus({ configPath: config ?? null, format: json ? "json" : "text", print: console.log });
     case "check":
-      return check(expectOperands(operands, ["FILE"]));
+      return check(expectOperands(operands, ["FILE"]), isHere);
     case "replay":
       return replayCapture({
         capture: expectOperands(operands, ["CAPTURE"]),
@@ -88,12 +91,13 @@ async function run(argv: readonly string[]): Promise<number> {
   }
 }
 
-function check(path: string): number {
-  const { lines, exitCode } = checkConfig(path, {
+async function check(path: string, isHere: boolean): Promise<number> {
+  const report = checkConfig(path, {
     read: (name) => processEnvironment.read(name),
     readFile: readEnvFile,
     fileFindings: ({ samples }) => originFindings(samples),
   });
+  const { lines, exitCode } = isHere ? await checkHere(report) : report;
   for (const line of lines) console.log(line);
   return exitCode;
 }
@@ -128,11 +132,12 @@ function parse(argv: readonly string[]) {
       config: { type: "string" },
       json: { type: "boolean", default: false },
       suggest: { type: "boolean", default: false },
+      here: { type: "boolean", default: false },
       help: { type: "boolean", short: "h", default: false },
     } as const;
     const { values, positionals } = parseArgs({ args: [...argv], options, allowPositionals: true });
     const [role, ...operands] = positionals;
-    return { role, operands, config: values.config, json: values.json, suggest: values.suggest, help: values.help };
+    return { role, operands, ...values };
   } catch (cause) {
     throw new UsageError(cause instanceof Error ? cause.message : String(cause));
   }

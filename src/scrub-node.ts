@@ -6,8 +6,11 @@ import { readFileSync } from "node:fs";
 import { readConfigFile } from "./config/load.ts";
 import { describeProblem } from "./config/problem.ts";
 import { loadScrubAgent, type ScrubAgentConfig, scrubAgentWarnings } from "./config/scrub-agent-config.ts";
+import { loadAddon } from "./dataplane/addon.ts";
 import { type KernelFilter, openKernelFilter } from "./dataplane/kernel-filter.ts";
 import { ALLOWLIST_MAX } from "./limits.ts";
+import { needsOfNode } from "./machine/needs.ts";
+import { MachineWatch } from "./machine-watch.ts";
 import { Limiter } from "./observability/limiter.ts";
 import { type Log, openLog } from "./observability/log.ts";
 import { MetricsListener } from "./observability/metrics-listener.ts";
@@ -69,6 +72,7 @@ async function run(config: ScrubAgentConfig, surroundings: Surroundings): Promis
   const stopped = stopSignal();
   const undo: (() => void | Promise<void>)[] = [];
   try {
+    const looked = new MachineWatch({ loadAddon, log, timers: systemTimers }).look(needsOfNode(config), "start");
     const metrics = new ScrubAgentMetrics(VERSION);
     const filter = openFilter(config);
     undo.push(() => filter.close(config.dataplane.onExit));
@@ -85,6 +89,8 @@ async function run(config: ScrubAgentConfig, surroundings: Surroundings): Promis
       undo.push(() => listener.close());
     }
     undo.push(() => agent.stop());
+    // Before anything is put in force.
+    await looked;
     await agent.start();
     log.info({ version: VERSION, node: config.node, dry_run: config.dryRun, nice }, "floodwall scrub is up");
     processSignals.on("SIGHUP", () => log.warn({}, "a restart applies a new configuration: what is in force goes on"));

@@ -21,6 +21,8 @@ import { readDashboard } from "./http/dashboard-files.ts";
 import { hostPort, ListenError } from "./http/listen-error.ts";
 import type { Dashboard } from "./http/routes/dashboard.ts";
 import { HttpServer } from "./http/server.ts";
+import { needsOf } from "./machine/needs.ts";
+import { MachineWatch } from "./machine-watch.ts";
 import { Limiter } from "./observability/limiter.ts";
 import { type Log, openLog } from "./observability/log.ts";
 import { Metrics } from "./observability/metrics.ts";
@@ -56,11 +58,18 @@ export async function serve(configPath: string): Promise<number> {
   const warnings = warningLines(configPath, loaded, (name) => environment.read(name));
   logWarnings(log, linesTold(configPath, warnings));
   try {
+    // First: what is started after has it too.
+    const nice = raisePriority();
+    const machine = new MachineWatch({ loadAddon, log, timers: systemTimers });
+    const looked = machine.look(needsOf(loaded.config), "start");
     const originOf = await openOrigins(loaded.config.samples);
-    const running = start(loaded.config, configPath, { log, limiter, environment, originOf });
+    const assembled = assemble(loaded.config, configPath, { log, limiter, environment, originOf, machine, nice });
+    // Before packets are captured, and before anybody asks.
+    await looked;
+    assembled.start();
     await stopSignal();
     log.info({}, "stopping");
-    await running.stop();
+    await assembled.stop();
     log.info({}, "stopped; bans in force are kept and taken up by the next start");
     return 0;
   } catch (cause) {
@@ -73,7 +82,8 @@ export async function serve(configPath: string): Promise<number> {
 /** Of this machine's kernel. */
 const filterOpener = { open: openKernelFilter, readPinned: readPinnedStatus };
 
-interface Running {
+interface Assembled {
+  start(): void;
   stop(): Promise<void>;
 }
 
@@ -82,11 +92,13 @@ interface Surroundings {
   readonly limiter: Limiter;
   readonly environment: ServiceEnvironment;
   readonly originOf: OriginOf | null;
+  readonly machine: MachineWatch;
+  /** The priority that the process got. */
+  readonly nice: number;
 }
 
-function start(config: Config, configPath: string, { log, limiter, environment, originOf }: Surroundings): Running {
-  // First: what is started after has it too.
-  const nice = raisePriority();
+function assemble(config: Config, configPath: string, surroundings: Surroundings): Assembled {
+  const { log, limiter, environment, originOf, machine, nice } = surroundings;
   const metrics = new Metrics(VERSION);
   const native = config.capture === null ? null : loadAddon();
   const state = new StateDatabase(config.stateDir);
@@ -97,8 +109,7 @@ function start(config: Config, configPath: string, { log, limiter, environment, 
   const openReload = (next: Config) => edge.prepare(next).then(() => openOrigins(next.samples));
   const opened = { state, native, filterOpener, originOf, openReload, environment };
   const floodwall = new Floodwall({ config, configPath, ...opened, ...parts });
-  floodwall.onReloaded(({ api }) => environment.follow(api.envFile));
-  floodwall.onReloaded((next) => edge.reconfigure(next.edge));
+  followReloads(floodwall, { environment, edge, machine });
   const audit = new StoredAuditTrail(history);
   const updates = new UpdateCheck({
     config: config.updateCheck,
@@ -111,6 +122,7 @@ function start(config: Config, configPath: string, { log, limiter, environment, 
     edge,
     history: history === null ? null : historyAnswers(history),
     availableUpdate: () => updates.available,
+    machineProblems: () => machine.problems,
   });
   const http = new HttpServer({
     ...config.api,
@@ -134,35 +146,55 @@ function start(config: Config, configPath: string, { log, limiter, environment, 
     limiter,
     ...parts,
   });
-  // The port first: a second service on this machine is refused before it announces anything.
-  http.start();
-  reporting.start();
-  floodwall.start();
-  edge.start();
-  service.ready = true;
+  let endReloads = () => {};
+  const start = () => {
+    // The port first: a second service on this machine is refused before it announces anything.
+    http.start();
+    reporting.start();
+    floodwall.start();
+    edge.start();
+    service.ready = true;
+    endReloads = reloadBySignal(floodwall, audit, log);
+    const listen = hostPort(config.api.host, http.port);
+    log.info({ version: VERSION, listen, dry_run: config.dryRun, nice }, "floodwall is up");
+  };
+  const stop = async () => {
+    endReloads();
+    floodwall.reloader.stop();
+    await http.stop();
+    edge.stop();
+    await reporting.stopReading();
+    await floodwall.stop();
+    await reporting.stop();
+  };
+  return { start, stop };
+}
+
+/** Returns what has SIGHUP change nothing any more. */
+function reloadBySignal(floodwall: Floodwall, audit: StoredAuditTrail, log: Log): () => void {
   let isStopping = false;
-  const reloadBySignal = async () => {
+  const reload = async () => {
     const outcome = await floodwall.reload();
     const problems = outcome.kind === "invalid" ? outcome.problems : [];
     await audit.record(signalReloadEvent({ problems, dryRun: floodwall.config.dryRun }, systemClock.wallMs()));
   };
   // Stays to the end: without a handler SIGHUP would kill a service that is stopping, before it has saved and withdrawn.
   processSignals.on("SIGHUP", () => {
-    if (!isStopping) reloadBySignal().catch((cause: unknown) => log.error({ cause }, "a reload failed"));
+    if (!isStopping) reload().catch((cause: unknown) => log.error({ cause }, "a reload failed"));
   });
-  const listen = hostPort(config.api.host, http.port);
-  log.info({ version: VERSION, listen, dry_run: config.dryRun, nice }, "floodwall is up");
-  return {
-    stop: async () => {
-      isStopping = true;
-      floodwall.reloader.stop();
-      await http.stop();
-      edge.stop();
-      await reporting.stopReading();
-      await floodwall.stop();
-      await reporting.stop();
-    },
+  return () => {
+    isStopping = true;
   };
+}
+
+interface Followers extends Pick<Surroundings, "environment" | "machine"> {
+  readonly edge: EdgeChannel;
+}
+
+function followReloads(floodwall: Floodwall, { environment, edge, machine }: Followers): void {
+  floodwall.onReloaded(({ api }) => environment.follow(api.envFile));
+  floodwall.onReloaded((next) => edge.reconfigure(next.edge));
+  floodwall.onReloaded((next) => void machine.look(needsOf(next), "running"));
 }
 
 type EdgeParts = Pick<EdgeChannelOptions, "state" | "history" | "limiter" | "clock" | "timers" | "log"> & {

@@ -26,6 +26,7 @@ import {
   type UpdateView,
 } from "./http/service.ts";
 import { HOST_CHUNK_ROWS } from "./limits.ts";
+import type { Item } from "./machine/item.ts";
 import type { Ban } from "./mitigation/ban.ts";
 import type { IpAddress } from "./net/address.ts";
 import { hostPrefix } from "./net/prefix.ts";
@@ -57,6 +58,8 @@ export interface Sources {
   readonly history?: History | null;
   /** Absent: nobody asks for releases. */
   readonly availableUpdate?: () => UpdateView | null;
+  /** Of the machine, for this configuration; null: nobody has looked. */
+  readonly machineProblems?: () => readonly Item[] | null;
 }
 
 export class RunningService implements Service {
@@ -64,6 +67,7 @@ export class RunningService implements Service {
   readonly #version: string;
   readonly #history: History | null;
   readonly #availableUpdate: () => UpdateView | null;
+  readonly #machineProblems: () => readonly Item[] | null;
   readonly scrub: ScrubNodes;
   readonly edge: Edge;
   readonly edgeHistory: EdgeHistory | null;
@@ -74,7 +78,7 @@ export class RunningService implements Service {
   #tenancy: { readonly of: Config; readonly tenancy: Tenancy } | null = null;
   ready = false;
 
-  constructor(floodwall: Floodwall, version: string, { edge, history, availableUpdate }: Sources) {
+  constructor(floodwall: Floodwall, version: string, { edge, history, availableUpdate, machineProblems }: Sources) {
     this.#floodwall = floodwall;
     this.scrub = floodwall.scrub;
     this.edge = edge;
@@ -82,6 +86,7 @@ export class RunningService implements Service {
     this.#history = history ?? null;
     this.edgeHistory = history === undefined || history === null ? null : orHistoryFaults(history.edge);
     this.#availableUpdate = availableUpdate ?? (() => null);
+    this.#machineProblems = machineProblems ?? (() => null);
   }
 
   isReady(): boolean {
@@ -128,6 +133,7 @@ export class RunningService implements Service {
         sources: packetPath?.sources() ?? [],
       },
       dataplane: dataPlane?.view() ?? null,
+      machineProblems: this.#machineProblems(),
     };
   }
 

@@ -25,6 +25,7 @@ const NOUNS = [
   "edge",
   "access",
   "audit",
+  "machine",
 ];
 /** Where the world begins; a scrub node's agent is a process of its own, with its own. */
 const RIMS = [

@@ -4,6 +4,7 @@
 #include "counters.h"
 #include "engine_handle.h"
 #include "filter_handle.h"
+#include "findings.h"
 #include "packet_parser.h"
 
 namespace floodwall::binding {
@@ -36,6 +37,9 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("openEngine", Napi::Function::New(env, openEngine, "openEngine"));
   exports.Set("openFilter", Napi::Function::New(env, openFilter, "openFilter"));
   exports.Set("readPinnedFilter", Napi::Function::New(env, readPinnedFilter, "readPinnedFilter"));
+  exports.Set("probeProgram", Napi::Function::New(env, probeProgram, "probeProgram"));
+  exports.Set("readInterface", Napi::Function::New(env, readInterface, "readInterface"));
+  exports.Set("readKernel", Napi::Function::New(env, readKernel, "readKernel"));
   return exports;
 }
 

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <string>
 
-#include "xdp_attach.h"
 // The skeleton needs the structs of filter_abi.h.
 #include "xdp_filter.skel.h"
 
@@ -32,7 +31,7 @@ void useFilterMaps(bpf_object* program, const FilterMaps& maps) {
 
 void FilterProgram::Close::operator()(xdp_filter_bpf* skeleton) const { xdp_filter_bpf__destroy(skeleton); }
 
-FilterProgram::FilterProgram(const FilterMaps& maps, bool hasFragments) {
+FilterProgram::FilterProgram(const FilterMaps& maps, bool hasFragments, ProgramSize* size) {
   prepareBpf();
   skeleton_.reset(xdp_filter_bpf__open());
   if (!skeleton_) throw FilterError(std::string("cannot open the XDP filter: ") + strerror(errno));
@@ -41,8 +40,12 @@ FilterProgram::FilterProgram(const FilterMaps& maps, bool hasFragments) {
   const_cast<__u32&>(skeleton_->rodata->settings.has_fragments) = hasFragments ? 1 : 0;
   if (hasFragments) bpf_program__set_flags(skeleton_->progs.xdp_filter, BPF_F_XDP_HAS_FRAGS);
   useFilterMaps(skeleton_->obj, maps);
-  const int error = -xdp_filter_bpf__load(skeleton_.get());
-  if (error != 0) throw FilterError(loadRefusal("the XDP filter", error));
+  const auto refusal =
+      loadProgram(skeleton_->skeleton, {.name = std::string("the XDP filter (xdp_filter") + fragmentsText(hasFragments),
+                                        .alternative = "run without a data plane on this machine",
+                                        .lessMemory = "lower dataplane.limits.max_dynamic_rules",
+                                        .size = size});
+  if (refusal) throw FilterError(*refusal);
 }
 
 int FilterProgram::fd() const { return bpf_program__fd(skeleton_->progs.xdp_filter); }

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "filter_maps.h"
+#include "program_load.h"
 
 struct xdp_filter_bpf;
 struct bpf_object;
@@ -12,8 +13,8 @@ namespace floodwall {
 
 class FilterProgram {
  public:
-  /// Throws FilterError.
-  FilterProgram(const FilterMaps& maps, bool hasFragments);
+  /// `size`: see LoadOrder. Throws FilterError.
+  FilterProgram(const FilterMaps& maps, bool hasFragments, ProgramSize* size = nullptr);
 
   [[nodiscard]] int fd() const;
 
@@ -29,5 +30,8 @@ void useFilterMaps(bpf_object* program, const FilterMaps& maps);
 
 /// Frames of longer packets come in several buffers, on every driver.
 inline constexpr std::uint32_t kSingleBufferMtu = 1500;
+
+/// How the name of a program ends whose variants differ in this.
+inline const char* fragmentsText(bool hasFragments) { return hasFragments ? ", frames in pieces)" : ")"; }
 
 }  // namespace floodwall

@@ -15,7 +15,6 @@
 #include "capture_source.h"
 #include "filter_program.h"
 #include "inline_networks.h"
-#include "xdp_attach.h"
 // The skeleton needs the structs of inline_abi.h and filter_abi.h.
 #include "xdp_inline.skel.h"
 
@@ -47,7 +46,7 @@ InlineProgram::InlineProgram(const InlineProgramOptions& options) : options_(opt
   if (!skeleton_) throw SourceError(std::string("cannot open the XDP counter: ") + strerror(errno));
   configure();
   load();
-  openTable();
+  if (!options_.isTrial) openTable();
 }
 
 void InlineProgram::configure() {
@@ -70,10 +69,12 @@ void InlineProgram::configure() {
   if (options_.hasFragments) bpf_program__set_flags(skeleton_->progs.xdp_inline, BPF_F_XDP_HAS_FRAGS);
 
   auto& maps = skeleton_->maps;
-  bpf_map__set_max_entries(maps.flow_sets, settings.flow_sets * settings.cpus);
+  // The verifier looks at the sizes of values, and not at how many there are.
+  const auto entries = [&](std::uint32_t count) { return options_.isTrial ? 1 : count; };
+  bpf_map__set_max_entries(maps.flow_sets, entries(settings.flow_sets * settings.cpus));
   bpf_map__set_max_entries(maps.lanes, lanes());
-  bpf_map__set_max_entries(maps.buckets, lanes() * (settings.near_buckets + settings.far_buckets));
-  bpf_map__set_max_entries(maps.row_chunks, lanes() * settings.chunks);
+  bpf_map__set_max_entries(maps.buckets, entries(lanes() * (settings.near_buckets + settings.far_buckets)));
+  bpf_map__set_max_entries(maps.row_chunks, entries(lanes() * settings.chunks));
   // Shown to libbpf as a map: libbpf 1.5 crashes when the size of an inner map is set.
   rowsModel_ = InlineNetworks({}, 0, lanes()).counts;
   check(bpf_map__set_inner_map_fd(maps.network_rows, rowsModel_.get()), "size the counts of networks");
@@ -81,8 +82,15 @@ void InlineProgram::configure() {
 }
 
 void InlineProgram::load() {
-  const int error = -xdp_inline_bpf__load(skeleton_.get());
-  if (error != 0) throw SourceError(loadRefusal("the XDP counter", error));
+  std::string name = "the XDP counter (xdp_inline";
+  if (options_.filter != nullptr) name += ", filtering";
+  if (options_.countOutgoing) name += ", counting what hosts send";
+  if (skeleton_->rodata->settings.far_buckets > 0) name += ", many hosts";
+  const auto refusal = loadProgram(skeleton_->skeleton, {.name = name + fragmentsText(options_.hasFragments),
+                                                         .alternative = "capture a mirror port with backend pcap",
+                                                         .lessMemory = "lower capture.max_hosts",
+                                                         .size = options_.size});
+  if (refusal) throw SourceError(*refusal);
 }
 
 void InlineProgram::openTable() {

@@ -12,6 +12,7 @@
 #include "inline_abi.h"
 #include "inline_table.h"
 #include "prefix_table.h"
+#include "program_load.h"
 #include "unique_fd.h"
 
 struct xdp_inline_bpf;
@@ -27,6 +28,10 @@ struct InlineProgramOptions {
   bool hasFragments = false;
   /// Where the interface filters too: the filter's maps, which outlive the program.
   const FilterMaps* filter = nullptr;
+  /// Only whether the kernel takes the program is to be seen: the same program, with maps too small to count in.
+  bool isTrial = false;
+  /// See LoadOrder.
+  ProgramSize* size = nullptr;
 };
 
 class InlineProgram {

@@ -10,21 +10,23 @@
 #include <vector>
 
 #include "capture_source.h"
-#include "xdp_attach.h"
 #include "xdp_mirror.skel.h"
 
 namespace floodwall {
 
 void MirrorProgram::Close::operator()(xdp_mirror_bpf* skeleton) const { xdp_mirror_bpf__destroy(skeleton); }
 
-MirrorProgram::MirrorProgram(std::uint32_t queues) {
+MirrorProgram::MirrorProgram(std::uint32_t queues, ProgramSize* size) {
   prepareBpf();
   skeleton_.reset(xdp_mirror_bpf__open());
   if (!skeleton_) throw SourceError(std::string("cannot open the XDP mirror program: ") + strerror(errno));
   bpf_map__set_max_entries(skeleton_->maps.sockets, queues);
   bpf_map__set_max_entries(skeleton_->maps.passed, queues);
-  const int error = -xdp_mirror_bpf__load(skeleton_.get());
-  if (error != 0) throw SourceError(loadRefusal("the XDP mirror program", error));
+  const auto refusal = loadProgram(skeleton_->skeleton, {.name = "the XDP mirror program (xdp_mirror)",
+                                                         .alternative = "set backend to pcap on the interface",
+                                                         .lessMemory = "name fewer queues",
+                                                         .size = size});
+  if (refusal) throw SourceError(*refusal);
 }
 
 int MirrorProgram::programFd() const { return bpf_program__fd(skeleton_->progs.xdp_mirror); }

@@ -4,14 +4,16 @@
 #include <cstdint>
 #include <memory>
 
+#include "program_load.h"
+
 struct xdp_mirror_bpf;
 
 namespace floodwall {
 
 class MirrorProgram {
  public:
-  /// For RX queues 0 to `queues` - 1. Throws SourceError.
-  explicit MirrorProgram(std::uint32_t queues);
+  /// For RX queues 0 to `queues` - 1. `size`: see LoadOrder. Throws SourceError.
+  explicit MirrorProgram(std::uint32_t queues, ProgramSize* size = nullptr);
 
   [[nodiscard]] int programFd() const;
   [[nodiscard]] int socketsFd() const;

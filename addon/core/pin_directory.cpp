@@ -85,6 +85,11 @@ PinDirectory::PinDirectory(std::string path) : path_(std::move(path)) {
                     ": stop it, or give this one its own dataplane.pin_path");
 }
 
+PinPathFindings PinDirectory::findingsOf(const std::string& path) {
+  const fs::path found = existing(path);
+  return {.existing = found.string(), .isOnBpfFileSystem = isOnBpf(found)};
+}
+
 std::string PinDirectory::mapsIn(const std::string& path) { return path + "/v" + std::to_string(FILTER_SCHEMA); }
 std::string PinDirectory::maps() const { return mapsIn(path_); }
 

@@ -13,6 +13,12 @@
 
 namespace floodwall {
 
+struct PinPathFindings {
+  /// The path itself or the nearest directory above it that exists.
+  std::string existing;
+  bool isOnBpfFileSystem = false;
+};
+
 class PinDirectory {
  public:
   /// Makes it, mounts the BPF file system at /sys/fs/bpf where it is missing, and takes the lock. Throws FilterError.
@@ -31,6 +37,9 @@ class PinDirectory {
   void removeMaps() const;
   /// The schemas whose maps are pinned, as their directories are called.
   [[nodiscard]] std::vector<std::string> schemas() const { return schemasIn(path_); }
+
+  /// Where a path lies, without making anything.
+  [[nodiscard]] static PinPathFindings findingsOf(const std::string& path);
 
   void unlock() noexcept { lock_ = UniqueFd(); }
 

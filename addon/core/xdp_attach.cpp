@@ -1,11 +1,7 @@
 #include "xdp_attach.h"
 
 #include <linux/bpf.h>
-#include <linux/capability.h>
 #include <linux/if_link.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -15,37 +11,30 @@
 #include <cstring>
 
 #include "capture_source.h"
+#include "device_details.h"
+#include "native_xdp.h"
+#include "netdev_family.h"
 
 namespace floodwall {
 namespace {
 
-/// Whether the calling thread has all that the loading of an XDP program takes, in its own user namespace.
-bool mayLoad() {
-  __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
-  std::array<__user_cap_data_struct, 2> sets{};
-  if (syscall(SYS_capget, &header, sets.data()) != 0) return false;
-  auto has = [&](unsigned capability) { return (sets.at(capability / 32).effective >> (capability % 32) & 1U) != 0; };
-  return has(CAP_SYS_ADMIN) || (has(CAP_BPF) && has(CAP_PERFMON) && has(CAP_NET_ADMIN));
-}
-
+/// Empty: not to be read, which takes CAP_SYS_ADMIN.
 std::string programName(std::uint32_t id) {
   const UniqueFd fd(bpf_prog_get_fd_by_id(id));
   bpf_prog_info info{};
   __u32 length = sizeof info;
-  if (!fd || bpf_obj_get_info_by_fd(fd.get(), &info, &length) != 0) return "unknown";
+  if (!fd || bpf_obj_get_info_by_fd(fd.get(), &info, &length) != 0) return {};
   return info.name;
 }
 
 /// Empty when no program is attached.
 std::string holderText(const NetworkDevice& device) {
-  LIBBPF_OPTS(bpf_xdp_query_opts, query);
-  if (bpf_xdp_query(static_cast<int>(device.index), 0, &query) != 0 || query.attach_mode == XDP_ATTACHED_NONE)
-    return {};
-  const bool isGeneric = query.attach_mode == XDP_ATTACHED_SKB;
-  const std::uint32_t id = query.prog_id != 0 ? query.prog_id : isGeneric ? query.skb_prog_id : query.drv_prog_id;
-  return "XDP program " + std::to_string(id) + " (" + programName(id) + ") is attached to interface " + device.name +
+  const auto holder = attachedProgram(device);
+  if (!holder) return {};
+  return "XDP program " + std::to_string(holder->id) + " (" + (holder->name.empty() ? "unknown" : holder->name) +
+         ") is attached to interface " + device.name +
          " and is not replaced: stop its owner, or detach it with `ip link set " + device.name + " " +
-         (isGeneric ? "xdpgeneric" : "xdp") + " off`";
+         (holder->isGeneric ? "xdpgeneric" : "xdp") + " off`";
 }
 
 /// The link, or the errno as a negative descriptor.
@@ -67,10 +56,10 @@ void refuseLasting(const NetworkDevice& device, int error) {
                                    : holder);
 }
 
+/// The device is asked at this moment: what stood in the way may have come after it was looked at last.
 std::string refusalText(const NetworkDevice& device, int error) {
-  if (error == EOPNOTSUPP) return "the driver has no native XDP";
-  return "the driver refused native XDP (" + std::string(strerror(error)) + "), often because of the MTU, now " +
-         std::to_string(device.mtu);
+  const DeviceDetails details = readDeviceDetails(device.name);
+  return nativeRefusal(device, details.driver, nativeObstacles(device, details, xdpFeatures(device.index)), error);
 }
 
 }  // namespace
@@ -84,7 +73,7 @@ XdpLink XdpLink::attach(int programFd, const NetworkDevice& device, XdpMode want
     refusal = refusalText(device, -fd);
     if (wanted == XdpMode::native) {
       throw SourceError("native XDP on interface " + device.name + " failed: " + refusal +
-                        "; lower the MTU, or set xdp_mode to auto or generic");
+                        "; xdp_mode auto or generic does without it");
     }
   }
   const int fd = createLink(programFd, device, XdpMode::generic);
@@ -133,35 +122,18 @@ bool XdpLink::isAttached() const noexcept {
   return bpf_obj_get_info_by_fd(fd_.get(), &info, &length) == 0 && info.xdp.ifindex != 0;
 }
 
+std::optional<AttachedProgram> attachedProgram(const NetworkDevice& device) {
+  LIBBPF_OPTS(bpf_xdp_query_opts, query);
+  if (bpf_xdp_query(static_cast<int>(device.index), 0, &query) != 0 || query.attach_mode == XDP_ATTACHED_NONE)
+    return std::nullopt;
+  const bool isGeneric = query.attach_mode == XDP_ATTACHED_SKB;
+  const std::uint32_t id = query.prog_id != 0 ? query.prog_id : isGeneric ? query.skb_prog_id : query.drv_prog_id;
+  return AttachedProgram{.id = id, .name = programName(id), .isGeneric = isGeneric};
+}
+
 void requireNoProgram(const NetworkDevice& device) {
   const std::string holder = holderText(device);
   if (!holder.empty()) throw SourceError(holder);
-}
-
-std::string loadRefusal(const std::string& program, int error) {
-  if (error == EPERM && !mayLoad()) return "no permission to load an XDP program: " + std::string(kPermissionRemedy);
-  const std::string refusal = "the kernel refused " + program + ": ";
-  if (error == EPERM) {
-    return refusal +
-           "this process has the capabilities, but a container's user namespace or a security module forbids it";
-  }
-  if (error == EACCES) {
-    return refusal +
-           "its verifier does not take the program, or a security module forbids it; it needs Linux 5.18 or " +
-           "later, use the pcap backend otherwise";
-  }
-  return refusal + strerror(error) + "; it needs Linux 5.18 or later and memory for its maps";
-}
-
-void prepareBpf() {
-  libbpf_set_print(nullptr);
-  // UMEMs count against the limit unless the process has CAP_IPC_LOCK, maps did before Linux 5.11.
-  const rlimit unlimited{RLIM_INFINITY, RLIM_INFINITY};
-  if (setrlimit(RLIMIT_MEMLOCK, &unlimited) == 0) return;
-  rlimit limit{};
-  if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_MEMLOCK, &limit);
 }
 
 }  // namespace floodwall

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "bpf_process.h"
 #include "network_device.h"
 #include "unique_fd.h"
 
@@ -56,19 +57,17 @@ class XdpLink {
   std::string refusal_;
 };
 
+struct AttachedProgram {
+  std::uint32_t id = 0;
+  /// Empty: this process may not read it.
+  std::string name;
+  bool isGeneric = false;
+};
+
+/// The XDP program on an interface; absent: none is attached.
+[[nodiscard]] std::optional<AttachedProgram> attachedProgram(const NetworkDevice& device);
+
 /// Throws SourceError when a program is attached to the interface. For an early word: attach() has the last one.
 void requireNoProgram(const NetworkDevice& device);
-
-/// Why the kernel did not load `program`, and what to do. EPERM is a missing permission only where one is missing;
-/// EACCES never is: so the verifier says that it does not take the program.
-std::string loadRefusal(const std::string& program, int error);
-
-/// Prepares the process for BPF: libbpf's own messages are silenced (errors reach the caller), and the limit of locked
-/// memory is raised as far as it goes. Twice is fine.
-void prepareBpf();
-
-/// The remedy for EPERM, the same for everything that loads, binds or attaches.
-inline constexpr const char* kPermissionRemedy =
-    "run as root, or give the service CAP_NET_ADMIN, CAP_NET_RAW, CAP_BPF and CAP_PERFMON";
 
 }  // namespace floodwall

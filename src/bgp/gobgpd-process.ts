@@ -2,8 +2,9 @@
  * The gobgpd process: found, started detached, ended. It is known by its working directory, which no other gobgpd
  * has, so that nothing needs to be recorded when it starts: a service killed in that moment still finds it.
  */
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
+import { GOBGPD_VERSION_MS } from "../limits.ts";
 import { withoutCapabilities } from "../system/capabilities.ts";
 import { raiseSession } from "../system/priority.ts";
 import type { Timers } from "../system/timers.ts";
@@ -26,6 +27,17 @@ const END_GRACE_MS = 2_000;
 /** null: not installed. */
 export function gobgpdExecutable(): string | null {
   return EXECUTABLES.find((path) => existsSync(path)) ?? null;
+}
+
+/** `3.10.0`; null: it does not say. */
+export function gobgpdVersion(executable: string): Promise<string | null> {
+  const user = unprivilegedUser();
+  const [program = "", ...args] = unprivileged({ executable, args: ["--version"], user, bindsLowPort: false });
+  return new Promise((resolve) => {
+    execFile(program, args, { env: {}, cwd: "/", timeout: GOBGPD_VERSION_MS }, (_failure, output) =>
+      resolve(/^gobgpd version (\S+)/m.exec(output)?.[1] ?? null),
+    );
+  });
 }
 
 /** null: not root, and gobgpd runs as the service's user; or no such user. */
@@ -112,7 +124,12 @@ export function startGobgpd(options: GobgpdOptions): () => boolean {
   }
 }
 
-function unprivileged({ executable, args, user, bindsLowPort }: GobgpdOptions): readonly string[] {
+function unprivileged({
+  executable,
+  args,
+  user,
+  bindsLowPort,
+}: Pick<GobgpdOptions, "executable" | "args" | "user" | "bindsLowPort">): readonly string[] {
   const command = [executable, ...args];
   if (user === null) return withoutCapabilities(command, { binds: bindsLowPort });
   const ids = [`--reuid=${user.uid}`, `--regid=${user.gid}`, "--clear-groups", "--no-new-privs"];

@@ -6,7 +6,7 @@ import type { Config } from "./config.ts";
 import type { EnvLines } from "./env-lines.ts";
 import { type LoadedConfig, loadConfig, parseRead, type ReadConfigFile, readConfigFile } from "./load.ts";
 import { type ConfigPath, describeProblem } from "./problem.ts";
-import { isScrubAgentFile, loadScrubAgent, scrubAgentWarnings } from "./scrub-agent-config.ts";
+import { isScrubAgentFile, loadScrubAgent, type ScrubAgentConfig, scrubAgentWarnings } from "./scrub-agent-config.ts";
 import type { ReadVariable } from "./secrets.ts";
 import type { Finding } from "./shape.ts";
 import { configWarnings } from "./warnings.ts";
@@ -24,7 +24,14 @@ export interface CheckReport {
   readonly lines: readonly string[];
   /** 1 when the service would not start with this file; warnings alone are 0. */
   readonly exitCode: 0 | 1;
+  /** What the file says; null where it has errors. */
+  readonly checked: CheckedRole | null;
 }
+
+/** A file of the service, or one of a scrub node. */
+export type CheckedRole =
+  | { readonly role: "service"; readonly config: Config }
+  | { readonly role: "scrub"; readonly config: ScrubAgentConfig };
 
 export type CheckedConfig =
   | { readonly kind: "valid"; readonly config: Config; readonly warnings: readonly string[] }
@@ -33,14 +40,19 @@ export type CheckedConfig =
 /** A file of the service, or one of a scrub node. */
 export function checkConfig(path: string, environment: CheckEnvironment): CheckReport {
   const read = readConfigFile(path);
-  const checked =
-    read.kind === "bytes" && isScrubAgentFile(read.bytes)
-      ? checkedNode(path, read, environment)
-      : checkedService(path, parseRead(read), environment);
-  if (checked.kind === "valid") return { lines: [...checked.warnings, `${path}: valid`], exitCode: 0 };
-  const count = checked.problems.length;
+  if (read.kind === "bytes" && isScrubAgentFile(read.bytes)) {
+    const node = checkedNode(path, read, environment);
+    return report(path, node, node.kind === "valid" ? { role: "scrub", config: node.config } : null);
+  }
+  const service = checkedService(path, parseRead(read), environment);
+  return report(path, service, service.kind === "valid" ? { role: "service", config: service.config } : null);
+}
+
+function report(path: string, found: CheckedConfig | CheckedNode, checked: CheckedRole | null): CheckReport {
+  if (found.kind === "valid") return { lines: [...found.warnings, `${path}: valid`], exitCode: 0, checked };
+  const count = found.problems.length;
   const summary = `${path}: ${count} ${count === 1 ? "error" : "errors"}`;
-  return { lines: [...checked.problems, summary], exitCode: 1 };
+  return { lines: [...found.problems, summary], exitCode: 1, checked };
 }
 
 export function readChecked(path: string, environment: CheckEnvironment): CheckedConfig {
@@ -58,7 +70,7 @@ function checkedService(path: string, loaded: LoadedConfig, environment: CheckEn
 }
 
 type CheckedNode =
-  | Omit<Extract<CheckedConfig, { kind: "valid" }>, "config">
+  | (Omit<Extract<CheckedConfig, { kind: "valid" }>, "config"> & { readonly config: ScrubAgentConfig })
   | Extract<CheckedConfig, { kind: "invalid" }>;
 
 function checkedNode(path: string, file: ReadConfigFile, environment: CheckEnvironment): CheckedNode {
@@ -68,7 +80,7 @@ function checkedNode(path: string, file: ReadConfigFile, environment: CheckEnvir
   }
   const { read, findings } = withEnvFile(loaded.config.envFile, environment, ["env_file"]);
   const found = [...findings, ...scrubAgentWarnings(loaded.config, read)];
-  return { kind: "valid", warnings: warnedLines(path, loaded.lineOf, found) };
+  return { kind: "valid", config: loaded.config, warnings: warnedLines(path, loaded.lineOf, found) };
 }
 
 export function fileProblems(

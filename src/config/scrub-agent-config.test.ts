@@ -153,14 +153,16 @@ test("floodwall check knows it by its keys, and says what it says of the service
       `${bad}: 1 error`,
     ],
     exitCode: 1,
+    checked: null,
   });
   const good = join(FIXTURES, "good-minimal.yaml");
-  expect(checkConfig(good, environment)).toEqual({
+  expect(checkConfig(good, environment)).toMatchObject({
     lines: [
       `${good}:1: dry_run: warning: is true: the rule document is followed, nothing is dropped`,
       `${good}:2: controller: warning: has no token_env: only a service without tokens answers`,
       `${good}: valid`,
     ],
     exitCode: 0,
+    checked: { role: "scrub", config: { node: "scrub1" } },
   });
 });

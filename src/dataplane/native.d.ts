@@ -4,6 +4,8 @@
  * Every handle has close(): twice is fine, use after it throws `TypeError: <handle> is closed`.
  */
 
+import type { InterfaceFindings, KernelFindings, ProgramProbe, ProgramVariant } from "../machine/machine.ts";
+
 /** Rows of hosts, column by column, in arrays that the caller owns. `capacity` rows fit. */
 export interface HostRows {
   readonly capacity: number;
@@ -274,4 +276,13 @@ export interface Native {
   openFilter(options: FilterOptions): Filter;
   /** What is pinned, whether or not a service runs; changes nothing. */
   readPinnedFilter(pinPath: string): PinnedFilter;
+  /**
+   * Whether this kernel takes a program: loads it with small maps, attaches it to nothing and lets it go, on a thread of
+   * the pool. A refusal is in the result; it does not reject.
+   */
+  probeProgram(variant: ProgramVariant): Promise<ProgramProbe>;
+  /** What can be read of an interface without changing it; null: there is none. On a thread of the pool. */
+  readInterface(name: string): Promise<InterfaceFindings | null>;
+  /** What can be read of the kernel and of this process; of the place for pins where one is given. */
+  readKernel(pinPath: string | null): KernelFindings;
 }

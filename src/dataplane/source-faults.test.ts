@@ -256,6 +256,20 @@ describe.skipIf(vethUnavailable !== null)(`faults${vethUnavailable === null ? ""
     expect(status.mode).toStartWith("generic (the driver has no native XDP), copy mode, 1 queue, ");
   });
 
+  test("names what keeps a driver from native XDP, with the command that helps", async () => {
+    veth.far.run(["ip", "link", "delete", DEVICE]);
+    const far = ["peer", "name", DEVICE, "numtxqueues", "1", "numrxqueues", "1", "netns", veth.far.name];
+    veth.near.run(["ip", "link", "add", DEVICE, "numtxqueues", "2", "numrxqueues", "1", "type", "veth", ...far]);
+    for (const end of [veth.near, veth.far]) end.run(["ip", "link", "set", DEVICE, "up"]);
+    const why =
+      "the driver veth refused native XDP (No space left on device): the far end of the veth has more TX queues than this end has RX queues, 1: at the far end `ethtool -L NAME tx 1`";
+    expect(await capture.refusal({ ...afXdp, xdpMode: "native" })).toBe(
+      `native XDP on interface ${DEVICE} failed: ${why}; xdp_mode auto or generic does without it`,
+    );
+    const status = await capture.status(await capture.open(afXdp));
+    expect(status.mode).toStartWith(`generic (${why}), copy mode, 1 queue, `);
+  });
+
   test.each(["native", "generic"] as const)("counts jumbo frames whole, %s", async (xdpMode) => {
     for (const end of [veth.near, veth.far]) end.run(["ip", "link", "set", DEVICE, "mtu", "9000"]);
     await capture.open({ ...afXdp, xdpMode });

@@ -15,6 +15,7 @@ import type {
   EdgeSourcesQuestion,
   EdgeSourceTotal,
 } from "../edge/edge-history.ts";
+import type { Item } from "../machine/item.ts";
 import type { RouteState } from "../mitigation/announcer.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { IpAddress } from "../net/address.ts";
@@ -128,6 +129,8 @@ export interface StatusView {
   readonly capture: CaptureView;
   /** null: none is configured. */
   readonly dataplane: DataPlaneView | null;
+  /** What this machine lacks for the configuration; null: nobody has looked. */
+  readonly machineProblems: readonly Item[] | null;
 }
 
 export interface UpdateView {

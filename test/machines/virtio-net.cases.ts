@@ -4,7 +4,7 @@
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { release, tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import type { SourceOptions, SourceStatus } from "../../src/dataplane/native.d.ts";
 import { accountedFor, CaptureProcess } from "../fixtures/captured.ts";
@@ -35,7 +35,9 @@ const FRAMES = {
   mirror: Array.from({ length: 100 }, () => frame()),
   inline: Array.from({ length: 100 }, () => frame({ toStation: true })),
 };
-const TIMES = 20;
+const BATCHES = 20;
+const [major = 0, minor = 0] = release().split(".").map(Number);
+const hasPieces = major > 6 || (major === 6 && minor >= 6);
 
 const namespaces = new Namespaces();
 let near: Namespace;
@@ -85,27 +87,27 @@ function place(name: keyof typeof GUEST_MACS): Namespace {
   return namespace;
 }
 
-async function send(frames: readonly Uint8Array[], times = TIMES): Promise<number> {
+/** Returns how many were sent. */
+async function send(frames: readonly Uint8Array[], times = 1): Promise<number> {
   const path = join(directory, `${files++}.pcap`);
   writeFileSync(path, pcapBytes(evenly(frames)));
-  return Number(near.run([SENDER, "near0", path, String(times)]));
+  const child = Bun.spawn(near.command([SENDER, "near0", path, String(times)]), { stdout: "pipe", stderr: "inherit" });
+  const sent = Number(await child.stdout.text());
+  rmSync(path);
+  if ((await child.exited) !== 0) throw new Error("the sender failed");
+  return sent;
 }
 
-/** Sends without a pause until `during` has ended. Returns how many frames were sent. */
-async function sending(frames: readonly Uint8Array[], during: () => unknown): Promise<number> {
-  const path = join(directory, `${files++}.pcap`);
-  writeFileSync(path, pcapBytes(evenly(frames)));
+/** Sends without a pause until `during` has ended, which begins when frames arrive. Returns how many were sent. */
+async function sending(source: number, frames: readonly Uint8Array[], during: () => unknown): Promise<number> {
   let isOver = false;
   const traffic = (async () => {
     let sent = 0;
-    while (!isOver) {
-      const child = Bun.spawn(near.command([SENDER, "near0", path, "5"]), { stdout: "pipe" });
-      sent += Number(await child.stdout.text());
-      await child.exited;
-    }
+    while (!isOver) sent += await send(frames, 5);
     return sent;
   })();
   try {
+    await capture.until((now) => accountedFor(now) > 0, source);
     await during();
   } finally {
     isOver = true;
@@ -115,20 +117,30 @@ async function sending(frames: readonly Uint8Array[], during: () => unknown): Pr
 
 const isRunning = ({ state }: SourceStatus) => state === "running";
 
-/** Every frame of the next ones is counted, or reported as dropped. */
-async function expectAllCounted(source: number, frames: readonly Uint8Array[]): Promise<void> {
+/**
+ * Every frame of the next ones is counted, or reported as dropped: a hundred at a time, since a burst that is longer than
+ * the device's ring is lost before the guest has seen it. Returns what was accounted for before them.
+ */
+async function expectAllCounted(source: number, frames: readonly Uint8Array[]): Promise<number> {
   await capture.until(isRunning, source);
-  // What an earlier flood has left in rings and queues arrives first.
-  let before = accountedFor(await capture.status(source));
-  for (;;) {
-    await Bun.sleep(300);
-    const now = accountedFor(await capture.status(source));
-    if (now === before) break;
-    before = now;
+  const before = await settled(source);
+  for (let batch = 1; batch <= BATCHES; batch++) {
+    await send(frames);
+    const wanted = before + batch * frames.length;
+    const status = await capture.until((now) => accountedFor(now) >= wanted, source);
+    expect(accountedFor(status)).toBe(wanted);
   }
-  const sent = await send(frames);
-  const status = await capture.until((now) => accountedFor(now) >= before + sent, source);
-  expect(accountedFor(status)).toBe(before + sent);
+  return before;
+}
+
+/** What earlier traffic has left in rings and queues arrives first. Returns how many frames are accounted for then. */
+async function settled(source: number): Promise<number> {
+  for (let before = -1; ; ) {
+    const now = accountedFor(await capture.status(source));
+    if (now === before) return now;
+    before = now;
+    await Bun.sleep(300);
+  }
 }
 
 /** An intervention of the operator's; one that the driver does not know is named, and passed over. */
@@ -212,9 +224,8 @@ describe.each(KINDS)("virtio-net, %s", (kind, optionsOf) => {
     async (name, run) => {
       const source = await capture.open(optionsOf(device));
       await capture.until(isRunning, source);
-      const sent = await sending(frames, run);
-      await expectAllCounted(source, frames);
-      const seen = accountedFor(await capture.status(source)) - frames.length * TIMES;
+      const sent = await sending(source, frames, run);
+      const seen = await expectAllCounted(source, frames);
       console.log(`  ${name}: ${seen} of ${sent} frames sent meanwhile were seen`);
       expect(seen).toBeLessThanOrEqual(sent);
       expect(seen).toBeGreaterThan(0);
@@ -224,7 +235,7 @@ describe.each(KINDS)("virtio-net, %s", (kind, optionsOf) => {
 });
 
 test(
-  "frames longer than a buffer are counted whole by a mirror port",
+  "frames longer than a buffer are counted whole by a mirror port, or reported as dropped",
   async () => {
     for (const [namespace, name] of [
       [near, "near0"],
@@ -237,11 +248,13 @@ test(
     const status = await capture.until(isRunning, source);
     console.log(`  mode: ${status.mode}`);
     const jumbo = frame({ payload: 8000 });
-    await send([jumbo, frame()], 50);
-    const counted = await capture.until((now) => accountedFor(now) >= 100, source);
-    expect(counted.queues.reduce((bytes, queue) => bytes + queue.receivedBytes, 0)).toBe(
-      50 * (jumbo.length + FRAME_BYTES_MIN),
-    );
+    await send([jumbo], 50);
+    const { queues } = await capture.until((now) => accountedFor(now) >= 50, source);
+    const received = queues.reduce((sum, queue) => sum + queue.receivedPackets, 0);
+    console.log(`  ${received} of 50 received, the others reported as dropped`);
+    expect(queues.reduce((bytes, queue) => bytes + queue.receivedBytes, 0)).toBe(received * jumbo.length);
+    // Linux 6.6 is the first that hands frames over in pieces.
+    expect(received).toBe(hasPieces ? 50 : 0);
     near.run(["ip", "link", "set", "near0", "mtu", "1500"]);
   },
   CASE_MS,

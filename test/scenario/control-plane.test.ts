@@ -234,6 +234,7 @@ describe("the command line", () => {
     [["check"], "FILE is missing"],
     [["version", "now"], "unexpected now"],
     [["serve", "--fast"], "--fast"],
+    [["serve", "--here"], "--here goes with check alone"],
   ] as const)("says what is wrong with %p", (args, complaint) => {
     expect(floodwall(...args)).toMatchObject({ exitCode: 2, output: expect.stringContaining(complaint) });
   });

@@ -147,14 +147,14 @@ describe.skipIf(vethUnavailable !== null)(`the data plane${reason}`, () => {
     await box.start({ dryRun: true });
     expect(box.pinned().state).toBe("missing");
     expect(await box.block(SOURCE, VICTIM, 600)).toMatchObject({ dry_run: true });
-    expect(await box.dropping()).toEqual({ state: "dry_run", interfaces: [] });
+    expect(await box.dropping()).toEqual({ state: "dry_run", interfaces: [], problems: [] });
     await box.reload({});
     expect(await box.dropping()).toMatchObject({ state: "up", pairs: 1 });
     await box.veth.send(frames(SOURCE, VICTIM));
     await box.until((now) => verdict(now, "drop_source") === 50);
     await box.reload({ dryRun: true });
     expect(box.pinned()).toMatchObject({ state: "missing", links: [] });
-    expect(await box.dropping()).toEqual({ state: "dry_run", interfaces: [] });
+    expect(await box.dropping()).toEqual({ state: "dry_run", interfaces: [], problems: [] });
     // What arrives is counted all the while, with the filter or without.
     const received = async () => {
       const { capture } = (await box.service.get<{ capture: { interfaces: Port[] } }>("/api/v1/status")).body;

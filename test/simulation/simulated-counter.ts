@@ -23,11 +23,19 @@ interface Tracked {
 }
 
 export function simulatedNative(traffic: SimulatedTraffic): Native {
-  const openFilter = () => {
+  const absent = () => {
     throw new Error("the simulation has no data plane");
   };
-  const openEngine = () => new SimulatedEngine(traffic);
-  return { PARSE_ERRORS: [], METRIC_COUNT: WIDTH, openEngine, openFilter, readPinnedFilter: openFilter };
+  return {
+    PARSE_ERRORS: [],
+    METRIC_COUNT: WIDTH,
+    openEngine: () => new SimulatedEngine(traffic),
+    openFilter: absent,
+    readPinnedFilter: absent,
+    probeProgram: absent,
+    readInterface: absent,
+    readKernel: absent,
+  };
 }
 
 class SimulatedEngine implements Engine {

@@ -1,6 +1,7 @@
 /** What is dropped on this machine, in the status (choices, section 3): where, how much, and what is in the kernel. */
 import { type Static, Type } from "@sinclair/typebox";
 import type { DataPlaneView } from "../../dataplane/data-plane.ts";
+import type { Item } from "../../machine/item.ts";
 import { omitNulls } from "./omit-nulls.ts";
 
 const closed = { additionalProperties: false } as const;
@@ -32,12 +33,32 @@ export const DataplaneWire = Type.Object(
     rules_left_out: Type.Optional(count),
     /** Since the maps were made, which may be longer ago than this process. */
     verdicts: Type.Optional(Type.Record(Type.String(), Type.Object({ packets: count, bytes: count }, closed))),
+    /**
+     * What this machine lacked for the whole configuration when it was looked at last, at the start or at a reload, in dry
+     * run too; absent while nobody has looked. `remedy` has commands in backticks, and is absent where none is known.
+     */
+    problems: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            about: Type.String(),
+            level: Type.Union([Type.Literal("warning"), Type.Literal("error")]),
+            found: Type.String(),
+            remedy: Type.Optional(Type.String()),
+          },
+          closed,
+        ),
+      ),
+    ),
   },
   closed,
 );
 export type Dropping = Static<typeof DataplaneWire>;
 
-export function dataplaneToWire({ state, error, filter, rulesLeftOut }: DataPlaneView): Dropping {
+export function dataplaneToWire(
+  { state, error, filter, rulesLeftOut }: DataPlaneView,
+  problems: readonly Item[] | null,
+): Dropping {
   return omitNulls({
     state,
     error,
@@ -50,5 +71,10 @@ export function dataplaneToWire({ state, error, filter, rulesLeftOut }: DataPlan
     max_dynamic_rules: filter?.maxRules ?? null,
     rules_left_out: rulesLeftOut || null,
     verdicts: filter === null ? null : { ...filter.verdicts },
+    problems: problems === null ? null : problems.flatMap(problemToWire),
   });
+}
+
+function problemToWire({ about, level, found, remedy }: Item): NonNullable<Dropping["problems"]> {
+  return level === "ok" ? [] : [omitNulls({ about, level, found, remedy })];
 }

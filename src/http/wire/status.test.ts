@@ -115,6 +115,17 @@ describe("status on the wire", () => {
       error: "no permission",
       interfaces: [],
     });
+    const machineProblems = [
+      { about: "interface eth0", level: "warning", found: "LRO is on", remedy: "`ethtool -K eth0 lro off`" },
+      { about: "program xdp_filter", level: "error", found: "Linux 6.1 refused the XDP filter", remedy: null },
+    ] as const;
+    const lacking = wholeStatus(status({ dataplane: failed, machineProblems }), operator);
+    expect(lacking.dataplane?.problems).toEqual([
+      { about: "interface eth0", level: "warning", found: "LRO is on", remedy: "`ethtool -K eth0 lro off`" },
+      { about: "program xdp_filter", level: "error", found: "Linux 6.1 refused the XDP filter" },
+    ]);
+    expect(Value.Check(StatusWire, lacking)).toBe(true);
+    expect(wholeStatus(status({ dataplane, machineProblems: [] }), operator).dataplane?.problems).toEqual([]);
     expect(tenantStatus(status({ dataplane }), operator)).not.toHaveProperty("dataplane");
     expect(wholeStatus(status(), operator)).not.toHaveProperty("dataplane");
   });

@@ -160,7 +160,7 @@ export function wholeStatus(status: StatusView, principal: Principal): StatusWir
     scrubbing: status.scrubbing === null ? null : scrubbingToWire(status.scrubbing),
     notify: { ...status.notify },
     capture: captureToWire(status.capture),
-    dataplane: status.dataplane === null ? null : dataplaneToWire(status.dataplane),
+    dataplane: status.dataplane === null ? null : dataplaneToWire(status.dataplane, status.machineProblems),
   });
 }
 

@@ -1,0 +1,34 @@
+// What a network interface says of its driver, rings and offloads: read without changing anything, in the network
+// namespace of the process. Drivers answer what they know; the rest is absent.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace floodwall {
+
+struct NowAndMost {
+  std::uint32_t now = 0;
+  std::uint32_t most = 0;
+};
+
+struct DeviceDetails {
+  std::string driver;
+  std::string driverVersion;
+  /// "0000:01:00.0"; empty for devices of software.
+  std::string bus;
+  std::optional<NowAndMost> rxQueues;
+  std::optional<NowAndMost> txQueues;
+  /// Channels that receive and send: of a driver that counts them so, each is one of the queues above.
+  std::optional<NowAndMost> combined;
+  std::optional<NowAndMost> rxRing;
+  /// Whether these offloads are on.
+  std::optional<bool> lro;
+  std::optional<bool> groHw;
+  std::optional<bool> gro;
+};
+
+[[nodiscard]] DeviceDetails readDeviceDetails(const std::string& interface);
+
+}  // namespace floodwall

@@ -1,0 +1,30 @@
+// What the kernel's verifier wrote about a program: reads its log. Knows no system calls.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace floodwall {
+
+/// How much work the verifier had with a program.
+struct VerifierWork {
+  /// Instructions that it followed, each as often as it came by; the kernel's limit is a million.
+  std::uint64_t processed = 0;
+  std::uint64_t totalStates = 0;
+  std::uint64_t peakStates = 0;
+};
+
+/// Absent where the log does not say.
+[[nodiscard]] std::optional<VerifierWork> workIn(std::string_view log);
+
+/// At most so many bytes of the log go into a message.
+inline constexpr std::size_t kReasonBytes = 400;
+
+/// Why the verifier refused the program: its last words, the instruction that they are about and the source line of
+/// that, as one line. Empty where the log has no such words.
+[[nodiscard]] std::string reasonIn(std::string_view log);
+
+}  // namespace floodwall

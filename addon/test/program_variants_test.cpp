@@ -1,0 +1,55 @@
+// Whether the kernel at hand takes our programs, in every variant that a configuration can ask for.
+#include <bpf/bpf.h>
+#include <doctest/doctest.h>
+#include <linux/bpf.h>
+
+#include <cstdint>
+
+#include "filter_box.h"
+#include "inline_box.h"
+#include "mirror_program.h"
+
+namespace floodwall::test {
+namespace {
+
+/// The verifier gives up at a million, and kernels differ in how far they look: Linux 6.1 looks farthest.
+constexpr std::uint32_t kInstructionsMost = 250'000;
+
+std::uint32_t verifiedInstructions(int program) {
+  bpf_prog_info info{};
+  __u32 length = sizeof info;
+  REQUIRE(bpf_obj_get_info_by_fd(program, &info, &length) == 0);
+  return info.verified_insns;
+}
+
+}  // namespace
+
+TEST_CASE("program variants: the mirror program") {
+  if (cannotRunXdp("program variants: the mirror program")) return;
+  CHECK(verifiedInstructions(MirrorProgram(4).programFd()) < kInstructionsMost);
+}
+
+TEST_CASE("program variants: the filter, in every variant") {
+  if (cannotRunXdp("program variants: the filter")) return;
+  const FilterBox box;
+  for (const bool hasFragments : {false, true}) {
+    CAPTURE(hasFragments);
+    CHECK(verifiedInstructions(FilterProgram(box.maps, hasFragments).fd()) < kInstructionsMost);
+  }
+}
+
+TEST_CASE("program variants: the inline counter, in every variant") {
+  if (cannotRunXdp("program variants: the inline counter")) return;
+  const FilterBox box;
+  for (unsigned variant = 0; variant < 16; variant++) {
+    CAPTURE(variant);
+    InlineProgram program({.maxHosts = 16,
+                           .countOutgoing = (variant & 1U) != 0,
+                           .sampleEvery = (variant & 2U) != 0 ? 100U : 0U,
+                           .hasFragments = (variant & 4U) != 0,
+                           .filter = (variant & 8U) != 0 ? &box.maps : nullptr});
+    CHECK(verifiedInstructions(program.programFd()) < kInstructionsMost);
+  }
+}
+
+}  // namespace floodwall::test

@@ -1,0 +1,31 @@
+/** All that is to be said of a machine for a configuration, in the order in which an operator would look. */
+import { interfaceItems } from "./interface-items.ts";
+import { error, type Item, ok, warning } from "./item.ts";
+import { kernelItems } from "./kernel-items.ts";
+import type { GobgpdFindings, MachineFindings } from "./machine.ts";
+import type { MachineNeeds } from "./needs.ts";
+import { programItems } from "./program-items.ts";
+
+/** Of the versions whose API the speaker knows. */
+const GOBGPD_MAJOR = "3.";
+
+export function judgeMachine(needs: MachineNeeds, found: MachineFindings): Item[] {
+  const { addonError } = found;
+  return [
+    ...(addonError === null ? [] : [error("addon", addonError, null)]),
+    ...kernelItems(needs, found),
+    ...(found.gobgpd === null ? [] : [gobgpdItem(found.gobgpd)]),
+    ...needs.interfaces.flatMap((need) => interfaceItems(need, found)),
+    ...programItems(found),
+  ];
+}
+
+function gobgpdItem({ path, version }: GobgpdFindings): Item {
+  const about = "gobgpd";
+  if (path === null) {
+    return error(about, "is not installed, and bgp.speaker is managed", "`apt-get install gobgpd`");
+  }
+  if (version === null) return warning(about, `${path} does not tell its version`, `see \`${path} --version\``);
+  if (version.startsWith(GOBGPD_MAJOR)) return ok(about, `${version}, ${path}`);
+  return error(about, `${version}, ${path}, has another API`, "install gobgpd 3.x, as Debian has it");
+}

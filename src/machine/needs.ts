@@ -1,0 +1,110 @@
+/** What a configuration needs of the machine: its interfaces and their uses, the programs in the kernel, other programs. */
+import type { CaptureInterface, Config } from "../config/config.ts";
+import type { DataplaneConfig } from "../config/dataplane-section.ts";
+import type { ScrubAgentConfig } from "../config/scrub-agent-config.ts";
+import type { InterfaceFindings, ProgramVariant } from "./machine.ts";
+
+/** `mirror` and `inline` by XDP, `pcap` without; `filter`: packets are dropped there. */
+export type InterfaceUse = "mirror" | "inline" | "pcap" | "filter";
+
+export interface InterfaceNeed {
+  readonly name: string;
+  readonly uses: readonly InterfaceUse[];
+  /** Of the one XDP program that it gets; null: none. */
+  readonly xdpMode: "auto" | "native" | "generic" | null;
+  /** Captured as a mirror port; null: all of them. */
+  readonly queues: readonly number[] | null;
+  readonly zeroCopy: "auto" | "on" | "off";
+  /** The keys that name it, to be corrected where it does not exist. */
+  readonly keys: readonly string[];
+}
+
+export interface MachineNeeds {
+  readonly interfaces: readonly InterfaceNeed[];
+  /** Of the inline counter. */
+  readonly countsOutgoing: boolean;
+  readonly maxHosts: number;
+  /** null: nothing is pinned. */
+  readonly pinPath: string | null;
+  /** The service starts it. */
+  readonly gobgpd: boolean;
+}
+
+/** Frames of longer packets come in several buffers; the addon decides by the same number. */
+const SINGLE_BUFFER_MTU = 1500;
+
+export function needsOf({ capture, dataplane, bgp }: Config): MachineNeeds {
+  return {
+    interfaces: interfaceNeeds(capture?.interfaces ?? [], dataplane),
+    countsOutgoing: capture?.countOutgoing ?? false,
+    maxHosts: capture?.maxHosts ?? 1,
+    pinPath: dataplane?.enabled === true ? dataplane.pinPath : null,
+    gobgpd: bgp?.speaker === "managed",
+  };
+}
+
+export function needsOfNode({ dataplane }: ScrubAgentConfig): MachineNeeds {
+  const interfaces = interfaceNeeds([], dataplane);
+  return { interfaces, countsOutgoing: false, maxHosts: 1, pinPath: dataplane.pinPath, gobgpd: false };
+}
+
+/** Whether any part of it is the addon's to find out. */
+export function needsKernel({ interfaces, pinPath }: MachineNeeds): boolean {
+  return interfaces.length > 0 || pinPath !== null;
+}
+
+export function usesXdp({ uses }: InterfaceNeed): boolean {
+  return uses.some((use) => use !== "pcap");
+}
+
+/** Each program once that some interface would get, also that of the dry run, which counts without filtering. */
+export function programsFor(
+  needs: MachineNeeds,
+  found: ReadonlyMap<string, InterfaceFindings | null>,
+): ProgramVariant[] {
+  const variants = needs.interfaces.flatMap((need) => {
+    const hasFragments = (found.get(need.name)?.mtu ?? 0) > SINGLE_BUFFER_MTU;
+    return [...variantsOn(need, needs, hasFragments)];
+  });
+  return [...new Map(variants.map((variant) => [JSON.stringify(variant), variant])).values()];
+}
+
+function* variantsOn(
+  { uses }: InterfaceNeed,
+  { countsOutgoing, maxHosts }: MachineNeeds,
+  hasFragments: boolean,
+): Generator<ProgramVariant> {
+  const filters = uses.includes("filter");
+  if (uses.includes("mirror")) yield { program: "mirror" };
+  if (filters) yield { program: "filter", hasFragments };
+  if (!uses.includes("inline")) return;
+  const inline = { program: "inline", hasFragments, countsOutgoing, maxHosts } as const;
+  yield { ...inline, filters: false };
+  if (filters) yield { ...inline, filters: true };
+}
+
+function interfaceNeeds(captured: readonly CaptureInterface[], dataplane: DataplaneConfig | null): InterfaceNeed[] {
+  const filtered = dataplane?.enabled === true ? dataplane.interfaces : [];
+  const names = new Set([...captured.map(({ name }) => name), ...filtered]);
+  return [...names].map((name) => {
+    const capture = captured.find((one) => one.name === name) ?? null;
+    const isFiltered = filtered.includes(name);
+    const modes = [
+      ...(capture === null || capture.backend === "pcap" ? [] : [capture.xdpMode]),
+      ...(isFiltered && dataplane !== null ? [dataplane.xdpMode] : []),
+    ];
+    return {
+      name,
+      uses: [...(capture === null ? [] : [useOf(capture)]), ...(isFiltered ? (["filter"] as const) : [])],
+      // Both have one program, and their modes do not differ unless one is auto.
+      xdpMode: modes.find((mode) => mode !== "auto") ?? modes[0] ?? null,
+      queues: capture?.queues ?? null,
+      zeroCopy: capture?.zeroCopy ?? "off",
+      keys: [...(capture === null ? [] : ["capture.interfaces"]), ...(isFiltered ? ["dataplane.interfaces"] : [])],
+    };
+  });
+}
+
+function useOf({ backend, mode }: CaptureInterface): InterfaceUse {
+  return backend === "pcap" ? "pcap" : mode;
+}

@@ -1,0 +1,296 @@
+/**
+ * What an operator does with the package under systemd, on a real driver: start, flood, block, restart, kill, reload, stop,
+ * purge. Runs inside a booted system, as root, with the package's own Bun; ends with 1 at the first thing that is not as it
+ * should be. BIRD is the judge of what was announced.
+ */
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+
+const API = "http://127.0.0.1:8080";
+const CONFIG = "/etc/floodwall/floodwall.yaml";
+const VICTIM = "203.0.113.7";
+const SOURCE = "198.51.100.77";
+const MACS = { near: process.env["NEAR_MAC"] ?? "", far: process.env["FAR_MAC"] ?? "" };
+const BIRD_CONTROL = "/run/bird-peer.ctl";
+const CAPTURE = "/root/flood.pcap";
+const SENDER = "/usr/local/bin/send_frames";
+const DEADLINE_MS = 120_000;
+/** Of linux/capability.h: what the unit names. */
+const CAPABILITIES = { netBindService: 10, netAdmin: 12, netRaw: 13, perfmon: 38, bpf: 39 };
+
+interface Status {
+  readonly thresholds: { readonly pps: number };
+  readonly capture: { readonly interfaces: readonly { readonly state: string; readonly mode: string }[] };
+}
+
+interface DataplaneStatus {
+  readonly verdicts: Readonly<Record<string, { readonly packets: number }>>;
+}
+
+function run(...argv: string[]): string {
+  const { exitCode, stdout, stderr } = Bun.spawnSync(argv, { stdout: "pipe", stderr: "pipe" });
+  if (exitCode !== 0) throw new Error(`${argv.join(" ")}: exit code ${exitCode}: ${stderr.toString().trim()}`);
+  return stdout.toString();
+}
+
+function expectTrue(isTrue: boolean, what: string): void {
+  if (!isTrue) throw new Error(what);
+}
+
+async function eventually(check: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  const end = performance.now() + DEADLINE_MS;
+  for (;;) {
+    try {
+      if (await check()) return;
+    } catch (cause) {
+      if (performance.now() > end) throw cause;
+    }
+    if (performance.now() > end) throw new Error(what);
+    await Bun.sleep(100);
+  }
+}
+
+function deviceOf(mac: string): string {
+  const name = readdirSync("/sys/class/net").find(
+    (entry) => readFileSync(`/sys/class/net/${entry}/address`, "utf8").trim() === mac,
+  );
+  if (name === undefined) throw new Error(`no network device has the address ${mac}`);
+  return name;
+}
+
+function config(device: string, pps: number): string {
+  return `dry_run: false
+networks: [203.0.113.0/24]
+thresholds: { pps: ${pps}, mbps: 1000, flows_per_sec: 1000000 }
+capture: { interfaces: [{ name: ${device}, mode: inline, xdp_mode: native }] }
+dataplane: { enabled: true, interfaces: [${device}], xdp_mode: native }
+bgp:
+  speaker: managed
+  local_asn: 64500
+  router_id: 192.0.2.10
+  listen: 192.0.2.10:179
+  next_hop: 192.0.2.66
+  neighbors: [{ address: 192.0.2.20, remote_asn: 64501, multihop_ttl: 4 }]
+`;
+}
+
+const BIRD = `router id 192.0.2.20;
+protocol device {}
+protocol static { ipv4; route 192.0.2.66/32 blackhole; }
+protocol bgp floodwall {
+  local 192.0.2.20 as 64501; neighbor 192.0.2.10 as 64500;
+  multihop 4; connect delay time 1; connect retry time 1; error wait time 1,2;
+  ipv4 { import all; export none; };
+}
+`;
+
+async function startPeer(): Promise<void> {
+  run("ip", "netns", "add", "peer");
+  run("ip", "link", "add", "bgp0", "type", "veth", "peer", "name", "bgp0", "netns", "peer");
+  run("ip", "address", "add", "192.0.2.10/24", "dev", "bgp0");
+  run("ip", "link", "set", "bgp0", "up");
+  run("ip", "-n", "peer", "address", "add", "192.0.2.20/24", "dev", "bgp0");
+  run("ip", "-n", "peer", "link", "set", "bgp0", "up");
+  writeFileSync("/run/bird-peer.conf", BIRD);
+  run(
+    "ip",
+    "netns",
+    "exec",
+    "peer",
+    "bird",
+    "-c",
+    "/run/bird-peer.conf",
+    "-s",
+    BIRD_CONTROL,
+    "-P",
+    "/run/bird-peer.pid",
+  );
+  await eventually(
+    () => run("birdc", "-s", BIRD_CONTROL, "show", "status").includes("up and running"),
+    "BIRD is not up",
+  );
+}
+
+function hasRoute(): boolean {
+  return run("birdc", "-s", BIRD_CONTROL, "show", "route").includes(`${VICTIM}/32`);
+}
+
+async function status(): Promise<Status> {
+  return (await fetch(`${API}/api/v1/status`)).json() as Promise<Status>;
+}
+
+async function isReady(): Promise<boolean> {
+  return (await fetch(`${API}/healthz`)).status === 200;
+}
+
+async function post(path: string, body: unknown): Promise<Response> {
+  const init = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+  return fetch(`${API}${path}`, init);
+}
+
+function send(times: number): void {
+  run("ip", "netns", "exec", "sender", SENDER, "near0", CAPTURE, String(times));
+}
+
+function mainPid(): number {
+  return Number(run("systemctl", "show", "--property=MainPID", "--value", "floodwall"));
+}
+
+function dropped(): number {
+  const { verdicts } = JSON.parse(run("floodwall", "dataplane", "status", "--json")) as DataplaneStatus;
+  return verdicts["drop_source"]?.packets ?? 0;
+}
+
+/** The route stays in the peer's table all the time that `during` takes. */
+async function routeStays(during: () => Promise<unknown>): Promise<void> {
+  let isOver = false;
+  let looks = 0;
+  const watching = (async () => {
+    while (!isOver) {
+      expectTrue(hasRoute(), `the route was gone at look ${looks}`);
+      looks++;
+      await Bun.sleep(20);
+    }
+  })();
+  try {
+    await during();
+  } finally {
+    isOver = true;
+  }
+  await watching;
+  expectTrue(looks > 1, "nobody looked");
+}
+
+function unitsRights(pid: number): void {
+  const fields = new Map(
+    readFileSync(`/proc/${pid}/status`, "utf8")
+      .split("\n")
+      .map((line) => line.split(":\t") as [string, string]),
+  );
+  const wanted = Object.values(CAPABILITIES).reduce((bits, bit) => bits | (1n << BigInt(bit)), 0n);
+  for (const set of ["CapEff", "CapPrm", "CapBnd"]) {
+    const bits = BigInt(`0x${fields.get(set)}`);
+    expectTrue(bits === wanted, `${set} is ${bits.toString(16)}, not ${wanted.toString(16)}`);
+  }
+  expectTrue(fields.get("NoNewPrivs") === "1", "new privileges are possible");
+  expectTrue(fields.get("Seccomp") === "2", "no system call is filtered");
+  const owner = run("ps", "-o", "user=", "-p", String(pid)).trim();
+  expectTrue(owner === "floodwall", `the service runs as ${owner}`);
+}
+
+let device = "";
+
+const STEPS: readonly (readonly [string, () => unknown])[] = [
+  [
+    "a peer and a sender",
+    async () => {
+      device = deviceOf(MACS.far);
+      run("ip", "link", "set", device, "up");
+      run("ip", "netns", "add", "sender");
+      run("ip", "link", "set", deviceOf(MACS.near), "netns", "sender", "name", "near0");
+      run("ip", "-n", "sender", "link", "set", "near0", "up");
+      await startPeer();
+      writeFileSync(CONFIG, config(device, 1000));
+    },
+  ],
+  //["check --here", () => console.log(run("floodwall", "check", "--here", CONFIG).trimEnd())],
+  [
+    "the unit starts",
+    async () => {
+      run("systemctl", "start", "floodwall");
+      await eventually(isReady, "the service is not ready");
+    },
+  ],
+  ["user, capabilities and system calls are the unit's", () => unitsRights(mainPid())],
+  [
+    "capture in native mode",
+    async () => {
+      await eventually(async () => (await status()).capture.interfaces[0]?.state === "running", "capture does not run");
+      const mode = (await status()).capture.interfaces[0]?.mode ?? "";
+      expectTrue(mode.startsWith("native"), `the mode is ${mode}`);
+      run("floodwall", "dataplane", "status");
+    },
+  ],
+  [
+    "a flood's route is in BIRD",
+    () =>
+      eventually(() => {
+        send(20);
+        return hasRoute();
+      }, "no route came"),
+  ],
+  [
+    "a source block drops packets",
+    async () => {
+      const answer = await post("/api/v1/dataplane/sources", { victim: VICTIM, source: SOURCE, ttl_seconds: 3600 });
+      expectTrue(answer.status === 200, `the block was refused: ${await answer.text()}`);
+      const before = dropped();
+      send(1);
+      await eventually(() => dropped() > before, "nothing was dropped");
+    },
+  ],
+  [
+    "systemctl restart keeps the route and the filter",
+    () =>
+      routeStays(async () => {
+        run("systemctl", "restart", "floodwall");
+        await eventually(isReady, "the service is not ready");
+        const before = dropped();
+        send(1);
+        expectTrue(dropped() > before, "nothing was dropped");
+      }),
+  ],
+  [
+    "kill -9: systemd starts it again, the route stays",
+    () =>
+      routeStays(async () => {
+        const pid = mainPid();
+        run("kill", "-9", String(pid));
+        await eventually(() => mainPid() > 0 && mainPid() !== pid, "systemd did not start it again");
+        await eventually(isReady, "the service is not ready");
+      }),
+  ],
+  [
+    "systemctl reload",
+    async () => {
+      writeFileSync(CONFIG, config(device, 1234));
+      run("systemctl", "reload", "floodwall");
+      await eventually(async () => (await status()).thresholds.pps === 1234, "the new thresholds are not in force");
+    },
+  ],
+  [
+    "systemctl stop: filter and route stay",
+    () =>
+      routeStays(async () => {
+        run("systemctl", "stop", "floodwall");
+        const before = dropped();
+        send(1);
+        expectTrue(dropped() > before, "nothing was dropped");
+      }),
+  ],
+  [
+    "purge: nothing is left",
+    async () => {
+      run("systemctl", "start", "floodwall");
+      await eventually(isReady, "the service is not ready");
+      run("dpkg", "--purge", "floodwall");
+      await eventually(() => !hasRoute(), "the route is still there");
+      const link = run("ip", "-details", "link", "show", device);
+      expectTrue(!link.includes("prog/xdp"), `an XDP program is still there: ${link}`);
+      const left = run("sh", "-c", "ls -d /sys/fs/bpf/floodwall /etc/floodwall /var/lib/floodwall 2>/dev/null || true");
+      expectTrue(left === "", `left behind: ${left}`);
+      expectTrue(run("sh", "-c", "pgrep -u floodwall || true") === "", "a process of the service's user is left");
+    },
+  ],
+];
+
+for (const [name, step] of STEPS) {
+  const startMs = performance.now();
+  try {
+    await step();
+    console.log(`  ok      ${name} (${((performance.now() - startMs) / 1000).toFixed(1)} s)`);
+  } catch (cause) {
+    console.log(`  FAILED  ${name}: ${cause instanceof Error ? cause.message : String(cause)}`);
+    console.log(Bun.spawnSync(["journalctl", "-u", "floodwall", "-n", "40", "--no-pager"]).stdout.toString());
+    process.exit(1);
+  }
+}

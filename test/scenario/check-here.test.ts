@@ -1,0 +1,230 @@
+/** `floodwall check --here` and the start of the service, on interfaces of a network namespace of their own. */
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { BpfDirectory, bpfUnavailable } from "../fixtures/bpf-directory.ts";
+import { DroppingBox } from "../fixtures/dropping-box.ts";
+import { linesOf } from "../fixtures/lines.ts";
+import { MAIN } from "../fixtures/replay-command.ts";
+import { DEVICE, Veth, vethUnavailable } from "../fixtures/veth.ts";
+
+const FOREIGN_PROGRAM = `${import.meta.dir}/../../build/lab/xdp_pass.bpf.o`;
+const NOBODY = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"];
+/** As a service that was given too little: the kernel takes the mirror program alone then. */
+const WITHOUT_PERFMON = ["setpriv", "--bounding-set=-perfmon,-sys_admin", "--inh-caps=-perfmon,-sys_admin"];
+
+const unavailable = vethUnavailable ?? bpfUnavailable;
+const unreadable = canRead(NOBODY) ? null : "the user nobody may not read this folder";
+const because = (reason: string | null) => (reason === null ? "" : ` (skipped: ${reason})`);
+
+function canRead(runner: readonly string[]): boolean {
+  if (unavailable !== null) return false;
+  return Bun.spawnSync([...runner, process.execPath, MAIN, "version"]).exitCode === 0;
+}
+
+interface LogLine {
+  readonly level: string;
+  readonly msg: string;
+  readonly about?: string;
+  readonly found?: string;
+}
+
+let pins: BpfDirectory;
+let veth: Veth;
+let directory: string;
+
+const SERVICE = () => `dry_run: false
+networks: [203.0.113.0/24]
+thresholds: { pps: 1000, mbps: 100, flows_per_sec: 500 }
+capture: { interfaces: [{ name: ${DEVICE}, mode: inline }] }
+dataplane: { interfaces: [${DEVICE}], pin_path: ${pins.path} }
+`;
+const NODE = () => `node: scrub1
+controller: { url: "http://127.0.0.1:8080" }
+dataplane: { interfaces: [${DEVICE}], pin_path: ${pins.path} }
+`;
+
+/** The lines of the machine by what they are about, and the last one. */
+function checkHere(config: string, { runner = [] as readonly string[] } = {}) {
+  const path = join(directory, "floodwall.yaml");
+  writeFileSync(path, config);
+  const command = veth.far.command([...runner, process.execPath, MAIN, "check", "--here", path]);
+  const { exitCode, stdout, stderr } = Bun.spawnSync(command);
+  const lines = stdout.toString().trimEnd().split("\n");
+  const ofMachine = lines.slice(lines.indexOf(`${path}: valid`) + 1);
+  return { exitCode, lines: ofMachine.slice(0, -1), summary: ofMachine.at(-1), errors: stderr.toString() };
+}
+
+const problemsIn = (lines: readonly string[]) => lines.filter((line) => !line.startsWith("ok "));
+
+describe.skipIf(unavailable !== null)(`on a veth${because(unavailable)}`, () => {
+  beforeEach(() => {
+    pins = new BpfDirectory();
+    veth = new Veth();
+    directory = mkdtempSync(join(tmpdir(), `floodwall-here-${process.pid}-`));
+    chmodSync(directory, 0o755);
+  });
+  afterEach(() => {
+    veth.close();
+    pins.close();
+    rmSync(directory, { recursive: true });
+  });
+
+  test("a configuration that works here has a line for each thing that it needs", () => {
+    const { exitCode, lines, summary, errors } = checkHere(SERVICE());
+    expect({ exitCode, errors, summary, problems: problemsIn(lines) }).toEqual({
+      exitCode: 0,
+      errors: "",
+      summary: "this machine: has what the configuration needs",
+      problems: [],
+    });
+    expect(lines).toEqual([
+      expect.stringMatching(/^ok {7}kernel: Linux \d/),
+      "ok       BPF JIT: on",
+      "ok       capabilities: CAP_NET_ADMIN, CAP_BPF, CAP_PERFMON",
+      `ok       dataplane.pin_path: ${pins.path} lies on a BPF file system`,
+      expect.stringMatching(
+        /^ok {7}interface veth: veth 1\.0, MTU 1500 \(.*\), RX queues 1 of \d+, XDP of the driver: /,
+      ),
+      expect.stringMatching(/^ok {7}program xdp_filter: loads: \d+ instructions, \d+ verified, /),
+      expect.stringMatching(/^ok {7}program xdp_inline: loads: /),
+      expect.stringMatching(/^ok {7}program xdp_inline \(filtering\): loads: /),
+    ]);
+  });
+
+  test("of a scrub node it needs the filter alone", () => {
+    const { exitCode, lines } = checkHere(NODE());
+    expect({ exitCode, problems: problemsIn(lines) }).toEqual({ exitCode: 0, problems: [] });
+    expect(lines.filter((line) => line.includes("program "))).toEqual([
+      expect.stringMatching(/^ok {7}program xdp_filter: loads: /),
+    ]);
+  });
+
+  test("nothing is attached or pinned by looking", () => {
+    checkHere(SERVICE());
+    expect(veth.far.run(["ip", "-details", "link", "show", DEVICE])).not.toContain("xdp");
+    expect(existsSync(pins.path)).toBe(false);
+  });
+
+  test("an interface that is missing is an error, and so is one that is down", () => {
+    const missing = checkHere(SERVICE().replaceAll(DEVICE, "eth7"));
+    expect(missing.exitCode).toBe(1);
+    expect(problemsIn(missing.lines)).toEqual([
+      "error    interface eth7: does not exist: create it, or correct its name in capture.interfaces and dataplane.interfaces",
+    ]);
+    veth.far.run(["ip", "link", "set", DEVICE, "down"]);
+    const down = checkHere(NODE());
+    expect(down).toMatchObject({ exitCode: 1, summary: "this machine: 1 error" });
+    expect(problemsIn(down.lines)).toEqual(["error    interface veth: is down: `ip link set veth up`"]);
+  });
+
+  test("a program of others on the interface is an error with its id, its name and the command that takes it off", () => {
+    veth.far.run(["ip", "link", "set", DEVICE, "xdpgeneric", "obj", FOREIGN_PROGRAM, "sec", "xdp"]);
+    const { exitCode, lines } = checkHere(NODE());
+    expect(exitCode).toBe(1);
+    expect(problemsIn(lines)).toEqual([
+      expect.stringMatching(
+        /^error {4}interface veth: XDP program \d+ \(xdp_pass\) is attached and is not replaced: stop its owner, or `ip link set veth xdpgeneric off`$/,
+      ),
+    ]);
+  });
+
+  test("a folder that is on no BPF file system is an error", () => {
+    const { exitCode, lines } = checkHere(NODE().replace(pins.path, directory));
+    expect(exitCode).toBe(1);
+    expect(problemsIn(lines)).toEqual([expect.stringContaining(`${directory} is not on a BPF file system`)]);
+  });
+
+  test("the agent of a scrub node tells the same when it starts, before its filter is in force", async () => {
+    const path = join(directory, "scrub.yaml");
+    writeFileSync(path, `${NODE().replace(DEVICE, "eth7")}state_dir: ${directory}/state\n`);
+    const command = veth.far.command([process.execPath, MAIN, "scrub", "--config", path]);
+    const agent = Bun.spawn(command, { stdin: "ignore", stdout: "pipe", stderr: "ignore" });
+    try {
+      const told: LogLine[] = [];
+      for await (const line of linesOf(agent.stdout)) {
+        told.push(JSON.parse(line) as LogLine);
+        if (told.at(-1)?.msg === "the filter is in force") break;
+      }
+      const [first] = told.filter(({ level }) => level === "error");
+      expect(first).toMatchObject({ about: "interface eth7", found: "does not exist" });
+    } finally {
+      agent.kill("SIGKILL");
+      await agent.exited;
+    }
+  });
+
+  test("a file with errors is not held against the machine", () => {
+    const { exitCode, lines } = checkHere(`${SERVICE()}nonsense: 1\n`);
+    expect(exitCode).toBe(1);
+    expect(lines.filter((line) => line.startsWith("ok "))).toEqual([]);
+  });
+
+  test.skipIf(unreadable !== null)(`without root it says what it could not try${because(unreadable)}`, () => {
+    const { exitCode, lines, errors } = checkHere(SERVICE(), { runner: NOBODY });
+    expect({ exitCode, errors }).toEqual({ exitCode: 0, errors: "" });
+    expect(problemsIn(lines)).toEqual([
+      "warning  capabilities: this command has no CAP_NET_ADMIN, CAP_BPF, CAP_PERFMON, so that not all was tried: run it as root; the service needs CAP_NET_ADMIN, CAP_BPF, CAP_PERFMON",
+      "warning  programs: not tried without CAP_NET_ADMIN, CAP_BPF, CAP_PERFMON: xdp_filter; xdp_inline; xdp_inline (filtering): run this as root",
+    ]);
+    expect(lines.some((line) => line.startsWith("ok       interface veth: veth"))).toBe(true);
+  });
+});
+
+describe.skipIf(unavailable !== null)(`a service in dry run${because(unavailable)}`, () => {
+  let box: DroppingBox;
+  beforeEach(() => {
+    box = new DroppingBox();
+  });
+  afterEach(() => box.close());
+
+  test("tells at its start what would fail once it is live, before it captures, and starts all the same", async () => {
+    const service = await box.start({ dryRun: true, runner: WITHOUT_PERFMON });
+    await service.says('"capture failed');
+    const told = service.output
+      .split("\n")
+      .filter((line) => line.startsWith("{"))
+      .map((line) => JSON.parse(line) as LogLine);
+    const refused = told.find(({ about }) => about === "program xdp_filter");
+    expect(refused).toMatchObject({ level: "error", msg: "this machine lacks what the configuration needs" });
+    expect(refused?.found).toMatch(/^Linux \S+ refused the XDP filter \(xdp_filter\): its verifier does not take/);
+    expect(refused?.found).toContain("CAP_PERFMON missing: run as root");
+    const lastTold = told.findLastIndex(({ about }) => about !== undefined);
+    expect(lastTold).toBeLessThan(told.findIndex(({ msg }) => msg.startsWith("capture failed")));
+    const { state, problems } = await box.dropping();
+    expect(state).toBe("dry_run");
+    expect(problems).toContainEqual({
+      about: "program xdp_filter",
+      level: "error",
+      found: refused?.found ?? "",
+    });
+    expect(problems).toContainEqual({
+      about: "capabilities",
+      level: "error",
+      found: "CAP_PERFMON missing",
+      remedy: "run as root, or give the service CAP_NET_ADMIN, CAP_BPF, CAP_PERFMON",
+    });
+  }, 60_000);
+
+  test("looks again at a reload, and its status has what is wrong then", async () => {
+    const service = await box.start({ dryRun: true });
+    expect((await box.dropping()).problems).toEqual([]);
+    box.veth.far.run(["ip", "link", "set", DEVICE, "down"]);
+    await box.reload({ dryRun: true });
+    await service.says('"about":"interface veth","found":"is down"');
+    await box.until(({ problems }) => problems?.length === 1);
+    expect((await box.dropping()).problems).toEqual([
+      { about: "interface veth", level: "error", found: "is down", remedy: "`ip link set veth up`" },
+    ]);
+  }, 60_000);
+
+  test("goes live on a machine that has all without a word of it", async () => {
+    const service = await box.start({ dryRun: true });
+    await box.reload({ dryRun: false });
+    await box.until(({ state }) => state === "up");
+    await box.reload({ dryRun: false });
+    expect((await box.dropping()).problems).toEqual([]);
+    expect(service.output).not.toContain("this machine");
+  }, 60_000);
+});
