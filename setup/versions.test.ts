@@ -26,7 +26,7 @@ test("one at the bound or newer is taken, and so is one that has no bound or is 
   expect(refusal({ ...CLANG, path: null, version: null })).toBeNull();
 });
 
-test("the version is the first number that the program prints, wherever it prints it", async () => {
+test("the version is the first number that the program prints, wherever it prints it, or else its package's", async () => {
   const folder = mkdtempSync(join(tmpdir(), `floodwall-versions-${process.pid}-`));
   try {
     const program = join(folder, "clang");
@@ -35,6 +35,9 @@ test("the version is the first number that the program prints, wherever it print
     writeFileSync(program, "#!/bin/sh\necho 'Debian clang version 14.0.6' >&2\n");
     chmodSync(program, 0o755);
     expect(await findTool(tool)).toMatchObject({ path: program, version: "14.0.6" });
+    writeFileSync(program, "#!/bin/sh\necho 'Unknown option specified: version' >&2; exit 1\n");
+    expect(await findTool({ ...tool, package: "bash" })).toMatchObject({ version: expect.stringMatching(/^\d+\.\d/) });
+    expect(await findTool({ ...tool, package: "no-such-package7" })).toMatchObject({ version: null });
   } finally {
     rmSync(folder, { recursive: true });
   }

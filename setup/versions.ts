@@ -48,9 +48,19 @@ export async function findTool(tool: Tool): Promise<FoundTool> {
   const [program = "", ...args] = tool.command;
   const path = Bun.which(program);
   if (path === null) return { ...tool, path, version: null };
-  const child = Bun.spawn([path, ...args], { stdin: "ignore", stdout: "pipe", stderr: "pipe" });
+  // Debian's ClickHouse knows no option that would tell it.
+  const version = (await numberFrom([path, ...args])) ?? (await numberFrom(versionOfPackage(tool.package)));
+  return { ...tool, path, version };
+}
+
+// biome-ignore lint/suspicious/noTemplateCurlyInString: the placeholder is dpkg-query's
+const versionOfPackage = (name: string) => ["dpkg-query", "--show", "--showformat=${source:Upstream-Version}", name];
+
+/** The first number with dots that a program prints; null when it fails. */
+async function numberFrom(command: readonly string[]): Promise<string | null> {
+  const child = Bun.spawn([...command], { stdin: "ignore", stdout: "pipe", stderr: "pipe" });
   const output = (await Promise.all([child.stdout.text(), child.stderr.text()])).join("\n");
-  return { ...tool, path, version: /\d+(?:\.\d+)*/.exec(output)?.[0] ?? null };
+  return (await child.exited) === 0 ? (/\d+(?:\.\d+)*/.exec(output)?.[0] ?? null) : null;
 }
 
 /** Why a tool cannot be used, with the remedy; null: it can. One that is not installed is for others to judge. */

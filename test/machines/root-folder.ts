@@ -70,9 +70,10 @@ export class RootFolder {
 }
 
 function remove(path: string): void {
-  // Nothing is mounted there outside of namespaces that are gone. If something is, it is another's, and rm shall not see it.
-  const isMounted = readFileSync("/proc/self/mounts", "utf8").includes(` ${path}`);
-  if (isMounted) throw new Error(`${path} has something mounted on it: unmount it first`);
+  // What is mounted there outside of a command's namespaces is not ours, and rm must not reach it.
+  const mounts = readFileSync("/proc/self/mounts", "utf8");
+  if (new RegExp(` ${RegExp.escape(path)}[/ ]`).test(mounts))
+    throw new Error(`unmount what is mounted on ${path} first`);
   rmSync(path, { recursive: true, force: true });
 }
 
