@@ -29,12 +29,13 @@ NATIVE_SOURCES = $(shell find addon test bench -name '*.cpp' -o -name '*.[ch]')
 BUILD_PACKAGES := g++ clang llvm bpftool libbpf-dev libxdp-dev libpcap-dev $(if $(shell command -v npm),,npm)
 RUN_PACKAGES := gobgpd procps
 LAB_PACKAGES := iproute2 bird2 socat
+MACHINE_PACKAGES := qemu-system-x86 busybox-static kmod cpio xz-utils
 TEST_PACKAGES := doctest-dev libclang-rt-dev prometheus openssl pebble systemd chromium \
-  qemu-system-x86 busybox-static kmod cpio xz-utils ethtool --if-available clickhouse-server
+  $(MACHINE_PACKAGES) ethtool --if-available clickhouse-server
 CHECK_PACKAGES := clang-format clang-tidy
 DEB_PACKAGES := dpkg-dev binutils adduser
 BENCH_PACKAGES := fastnetmon wrk
-FRESH_PACKAGES := debootstrap
+FRESH_PACKAGES := debootstrap $(MACHINE_PACKAGES)
 
 .PHONY: help setup start lab lab-scrub test conformance accuracy captures check format bench kernels edge-sim soak simulate fuzz addon dashboard screenshots dist deb fresh clean
 help:

@@ -1,6 +1,7 @@
 /**
  * `make fresh`: what the README says, done on bare Debian systems of each supported release in folders under
- * build/machines, and the package that they build installed, used and purged on others. Prints a table at the end.
+ * build/machines, and the package that they build installed, used and purged on others, and booted with systemd and the
+ * release's own kernel. Prints a table at the end.
  * Arguments are suites; default: all. FRESH_TEST=0 leaves `make test` out, FRESH_KEEP=1 keeps the systems.
  */
 import { readFileSync } from "node:fs";
@@ -8,7 +9,7 @@ import { release } from "node:os";
 import { parseArgs } from "node:util";
 import { ROOT } from "../source-tree.ts";
 import { SUITES, type Suite } from "./bare-system.ts";
-import { buildOnBareSystem, type Report, usePackage } from "./machine-steps.ts";
+import { bootWithPackage, buildOnBareSystem, type Report, usePackage } from "./machine-steps.ts";
 import { rootFolderUnavailable } from "./root-folder.ts";
 import { type Row, remarkOf, tableOf } from "./step-table.ts";
 
@@ -44,7 +45,10 @@ for (const suite of suites) {
 }
 // What was built on an older release runs on a newer one too.
 for (const [builtOn, deb] of packages) {
-  for (const suite of suites.slice(suites.indexOf(builtOn))) await usePackage({ suite, builtOn, deb, report });
+  for (const suite of suites.slice(suites.indexOf(builtOn))) {
+    await usePackage({ suite, builtOn, deb, report });
+    await bootWithPackage({ suite, builtOn, deb, report });
+  }
 }
 console.log(`\n${tableOf(rows).join("\n")}`);
 const failed = rows.filter(({ ok }) => !ok).length;

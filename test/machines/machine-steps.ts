@@ -5,6 +5,7 @@ import manifest from "../../package.json";
 import { datagram, flood } from "../fixtures/replay-command.ts";
 import { ROOT } from "../source-tree.ts";
 import { bareSystem, install, type Suite } from "./bare-system.ts";
+import { bootPackage } from "./booted-package.ts";
 import { runLogged } from "./logged-command.ts";
 import { MACHINES, type RootFolder } from "./root-folder.ts";
 import type { StepResult } from "./step-table.ts";
@@ -86,6 +87,12 @@ export async function usePackage({ suite, builtOn, deb, report }: PackageOrder):
   } finally {
     finish(root);
   }
+}
+
+/** Boots a system that has the package with its own kernel and systemd. */
+export async function bootWithPackage({ suite, builtOn, deb, report }: PackageOrder): Promise<void> {
+  const steps = new Steps(suite, builtOn === suite ? "booted" : `booted, package of ${builtOn}`, report);
+  await steps.timed("the unit's life", (log) => bootPackage({ suite, deb, log }));
 }
 
 const REPLAY = `floodwall replay /tmp/capture.pcap --config /tmp/replay.yaml | tee /tmp/replayed && grep -q ${VICTIM} /tmp/replayed`;
