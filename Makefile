@@ -85,7 +85,7 @@ deb: setup $(STAMPS)/deb-packages
 fresh: setup $(STAMPS)/fresh-packages
 	@$(BUN) test/machines/fresh.ts $(SUITES)
 
-bench: setup $(STAMPS)/bench-packages
+bench: setup $(STAMPS)/bench-packages $(STAMPS)/test-packages
 	@$(BUN) bench/run.ts $(BENCH)
 
 kernels: setup $(STAMPS)/test-packages

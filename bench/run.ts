@@ -19,6 +19,7 @@ import { hostsRead } from "./hosts-read.ts";
 import { inlineRate } from "./inline-rate.ts";
 import type { Bench, Figure, Measurement } from "./measurement.ts";
 import { parseAndCount } from "./parse-and-count.ts";
+import { programs } from "./programs.ts";
 import { reload } from "./reload.ts";
 import { requestRate } from "./request-rate.ts";
 import { tick } from "./tick.ts";
@@ -27,6 +28,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   "capture-rate": captureRate,
   "inline-rate": inlineRate,
   dataplane,
+  programs,
   "parse-and-count": parseAndCount,
   "detection-latency": detectionLatency,
   "detection-cost": detectionCost,
