@@ -70,7 +70,9 @@ async function makeArchive({ suite, log, archive }: SystemOptions & { readonly a
   const root = RootFolder.make(suite);
   try {
     const include = `--include=${PREREQUISITES.join(",")}`;
-    await onThisMachine(["debootstrap", "--variant=minbase", include, suite, root.path, mirror], log);
+    // It may leave /proc mounted where that was busy at its end: in a namespace of its own nothing stays.
+    const alone = ["unshare", "--mount", "--propagation", "private"];
+    await onThisMachine([...alone, "debootstrap", "--variant=minbase", include, suite, root.path, mirror], log);
     const security = await mirrorOf("security");
     const lines = [
       `deb ${mirror} ${suite} main`,

@@ -33,7 +33,7 @@ const BOOT_MODULES = ["virtio_pci", "9pnet_virtio", "9p", "overlay"];
 /** Why no other kernel can be started here, or null. */
 export function virtualMachineUnavailable(): string | null {
   if (process.arch !== "x64") return "stock kernels are booted on x86-64 only";
-  const needed = ["qemu-system-x86_64", "depmod", "cpio", "xz", "busybox"];
+  const needed = ["qemu-system-x86_64", "depmod", "cpio", "xz", "busybox", "flock"];
   const missing = needed.filter(
     (command) => Bun.which(command, { PATH: `${process.env["PATH"]}:/usr/sbin:/sbin` }) === null,
   );
