@@ -6,7 +6,9 @@ import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 export type EncodedMessage = readonly Uint8Array[];
 
 export function encodedBytes(message: EncodedMessage): number {
-  return message.reduce((bytes, part) => bytes + part.length, 0);
+  let bytes = 0;
+  for (const part of message) bytes += part.length;
+  return bytes;
 }
 
 /**

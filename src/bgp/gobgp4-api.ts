@@ -44,8 +44,8 @@ function addPathsRequest(paths: readonly EncodedMessage[]): AddPathStreamRequest
 function encodePath({ family, nlri, identifier, attributes }: PathChange): EncodedMessage {
   const isWithdraw = attributes === null;
   const own = toBinary(PathSchema, create(PathSchema, { nlri: toMessage(nlri), identifier, isWithdraw }));
-  const parts = [encodeFamily(familyNumbers(family)), own];
-  return isWithdraw ? parts : [...parts, encodeAttributes(attributes)];
+  const common = encodeFamily(familyNumbers(family));
+  return isWithdraw ? [common, own] : [common, own, encodeAttributes(attributes)];
 }
 
 const encodeFamily = madeOnce((family: FamilyNumbers) => toBinary(PathSchema, create(PathSchema, { family })));
