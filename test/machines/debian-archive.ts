@@ -11,6 +11,11 @@ const KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg";
 /** Suites are updated: an index older than this is fetched again, and a package with it. */
 const STALE_MS = 24 * 3600 * 1000;
 
+const SUITE_NAMES = {
+  main: /^(bookworm|trixie|forky|sid|oldstable|stable|testing|unstable)$/,
+  security: /^(bookworm|trixie|forky|oldstable|stable|testing)-security$/,
+} as const;
+
 export interface DebianPackage {
   /** Codename, with `-backports` for that part: `bookworm`, `trixie-backports`. Security updates are looked up with it. */
   readonly suite: string;
@@ -54,11 +59,13 @@ export async function dependenciesOf({ suite, name }: DebianPackage): Promise<re
 
 /** The mirror of this machine, without a slash at its end. */
 export async function mirrorOf(kind: "main" | "security" = "main"): Promise<string | null> {
-  const lines = await run(["apt-get", "indextargets", "--format", "$(CREATED_BY) $(REPO_URI) $(RELEASE)"]);
-  for (const line of lines.split("\n")) {
-    const [createdBy, uri = "", release = ""] = line.split(" ");
-    if (createdBy !== "Packages" || !/^(bookworm|trixie|forky|sid)/.test(release)) continue;
-    if (release.endsWith("-security") === (kind === "security")) return uri.replace(/\/+$/, "");
+  const format = "$(CREATED_BY)|$(LABEL)|$(RELEASE)|$(REPO_URI)";
+  const label = kind === "security" ? "Debian-Security" : "Debian";
+  for (const line of (await run(["apt-get", "indextargets", "--format", format])).split("\n")) {
+    const [createdBy, labelled = "", suite = "", uri = ""] = line.split("|");
+    // Before the first `apt-get update` a repository has no label.
+    const isWanted = labelled.startsWith("$") ? SUITE_NAMES[kind].test(suite) : labelled === label;
+    if (createdBy === "Packages" && isWanted) return uri.replace(/\/+$/, "");
   }
   return null;
 }
