@@ -73,16 +73,32 @@ std::optional<std::uint32_t> nativeMtuMost(const std::string& driver, std::size_
   return std::nullopt;
 }
 
+namespace {
+
+Obstacle tooManyPeerQueues(const NetworkDevice& device) {
+  const std::string queues = std::to_string(device.rxQueues);
+  return {"the far end of the veth has more TX queues than this end has RX queues, " + queues,
+          "at the far end `ethtool -L NAME tx " + queues + "`"};
+}
+
+/// What a driver means by an errno, where older kernels do not show it before (drivers/net of Linux 6.1).
+std::optional<Obstacle> meaningOf(int error, const NetworkDevice& device, const std::string& driver) {
+  if (driver == "veth" && error == ENOSPC) return tooManyPeerQueues(device);
+  if (driver == "virtio_net" && error == EOPNOTSUPP) {
+    return Obstacle{"the host merges frames for this device and does not let it switch that off",
+                    "at the host, QEMU's `ctrl_guest_offloads=on`, or `guest_tso4=off,guest_tso6=off,guest_ecn=off,"
+                    "guest_ufo=off` of the device"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::vector<Obstacle> nativeObstacles(const NetworkDevice& device, const DeviceDetails& details,
                                       std::optional<std::uint64_t> features) {
   std::vector<Obstacle> found;
   if (features && (*features & kXdpBasic) == 0) {
-    if (details.driver == "veth") {
-      const std::string queues = std::to_string(device.rxQueues);
-      return {{"the far end of the veth has more TX queues than this end has RX queues, " + queues,
-               "at the far end `ethtool -L NAME tx " + queues + "`"}};
-    }
-    return {{"the driver has no native XDP", ""}};
+    return {details.driver == "veth" ? tooManyPeerQueues(device) : Obstacle{"the driver has no native XDP", ""}};
   }
   const bool takesPieces = features && (*features & kXdpFragments) != 0;
   const auto mtuMost = nativeMtuMost(details.driver, static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
@@ -99,8 +115,9 @@ std::vector<Obstacle> nativeObstacles(const NetworkDevice& device, const DeviceD
   return found;
 }
 
-std::string nativeRefusal(const NetworkDevice& device, const std::string& driver,
-                          const std::vector<Obstacle>& obstacles, int error) {
+std::string nativeRefusal(const NetworkDevice& device, const std::string& driver, std::vector<Obstacle> obstacles,
+                          int error) {
+  if (const auto meaning = meaningOf(error, device, driver)) obstacles = {*meaning};
   const auto isForGood = [](const Obstacle& obstacle) { return obstacle.remedy.empty(); };
   if (error == EOPNOTSUPP && std::all_of(obstacles.begin(), obstacles.end(), isForGood)) {
     return "the driver has no native XDP";

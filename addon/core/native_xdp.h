@@ -29,6 +29,6 @@ struct Obstacle {
 
 /// Why the driver refused native XDP with this errno, and what to do about it.
 [[nodiscard]] std::string nativeRefusal(const NetworkDevice& device, const std::string& driver,
-                                        const std::vector<Obstacle>& obstacles, int error);
+                                        std::vector<Obstacle> obstacles, int error);
 
 }  // namespace floodwall

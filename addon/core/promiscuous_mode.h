@@ -1,5 +1,5 @@
-// Promiscuous mode of an interface for as long as somebody wants it: a mirror port gets frames for other stations, which
-// network cards leave out otherwise.
+// Promiscuous mode of an interface for as long as somebody wants it: a mirror port gets frames for other stations,
+// which network cards leave out otherwise.
 #pragma once
 
 #include "network_device.h"

@@ -102,6 +102,13 @@ TEST_CASE("a refusal names what was found in the way, with the command that remo
   CHECK(nativeRefusal(device, "other", {}, EINVAL) ==
         "the driver other refused native XDP (Invalid argument), often because of the MTU, now 9000");
   CHECK(nativeRefusal(device, "", {}, EOPNOTSUPP) == "the driver has no native XDP");
+  // What an errno of these means, older kernels do not show beforehand.
+  CHECK(nativeRefusal(device, "veth", {}, ENOSPC)
+            .starts_with("the driver veth refused native XDP (No space left on device): the far end of the veth has "
+                         "more TX queues"));
+  CHECK(nativeRefusal(device, "virtio_net", {}, EOPNOTSUPP)
+            .starts_with("the driver virtio_net refused native XDP (Operation not supported): the host merges frames "
+                         "for this device"));
   CHECK(nativeRefusal(device, "", nativeObstacles(device, detailsOf(""), 0), EOPNOTSUPP) ==
         "the driver has no native XDP");
 }

@@ -64,7 +64,8 @@ function qemu({ kernel, memoryMb = 6144, system = "/", wire }: GuestOptions, exc
     `local,path=${path},mount_tag=${tag},security_model=none,multidevs=remap${isReadonly ? ",readonly=on" : ""}`,
   ];
   return [
-    "qemu-system-x86_64",
+    // It ends with this process, however that ends.
+    ...["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64"],
     // Hardware virtualization may be there and hang: emulation works everywhere.
     ...["-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", `${memoryMb}M`],
     ...[
