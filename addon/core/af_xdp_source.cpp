@@ -123,7 +123,8 @@ class AfXdpSession final : public CaptureSession {
   NetworkDevice device_;
   bool takesAllQueues_;
   std::vector<std::uint32_t> queues_;
-  MirrorProgram program_;
+  /// Made with the sockets, by what they can take.
+  std::optional<MirrorProgram> program_;
   bool isZeroCopy_ = false;
   /// What the workers got; each of them says it as it begins.
   std::atomic<Priority> priority_ = Priority::unknown;
@@ -137,14 +138,13 @@ class AfXdpSession final : public CaptureSession {
 AfXdpSession::AfXdpSession(const AfXdpOptions& options, QueueShards& shards)
     : device_(requireNetworkDevice(options.interface)),
       takesAllQueues_(!options.queues),
-      queues_(chooseQueues(device_, options)),
-      program_(*std::max_element(queues_.begin(), queues_.end()) + 1) {
+      queues_(chooseQueues(device_, options)) {
   // Before the sockets: an owner of a program often holds its queues too, and the program has a name.
   requireNoProgram(device_);
   openSockets(options);
   startWorkers(options.cpus, shards);
   // Last, so that no frame is steered to a socket that nobody serves.
-  link_ = XdpLink::attach(program_.programFd(), device_, options.xdpMode);
+  link_ = XdpLink::attach(program_->programFd(), device_, options.xdpMode);
   promiscuousMode_ = wantPromiscuousMode(device_);
 }
 
@@ -164,10 +164,14 @@ void AfXdpSession::openSockets(const AfXdpOptions& options) {
 }
 
 void AfXdpSession::openSocketsWith(const XskSocket::Options& attempt) {
+  // Before Linux 6.6 sockets take no frames in pieces, and what is redirected to them is lost without a count. A
+  // program that takes none either has the driver refuse the MTU instead, with its reason.
+  const bool takesPieces = attempt.zeroCopy || attempt.multiBuffer;
+  program_.emplace(*std::max_element(queues_.begin(), queues_.end()) + 1, takesPieces);
   for (const std::uint32_t queue : queues_) {
     sockets_.push_back(openSocket(device_, queue, attempt));
     const int fd = sockets_.back()->fd();
-    if (bpf_map_update_elem(program_.socketsFd(), &queue, &fd, BPF_ANY) != 0) {
+    if (bpf_map_update_elem(program_->socketsFd(), &queue, &fd, BPF_ANY) != 0) {
       throw SourceError("cannot steer frames to queue " + std::to_string(queue) + " of interface " + device_.name +
                         ": " + strerror(errno));
     }
@@ -219,7 +223,7 @@ std::vector<QueueStats> AfXdpSession::drops() const {
                      .shard = {},
                      .droppedRingFull = drops.ringFull,
                      .droppedFillEmpty = drops.fillEmpty,
-                     .droppedKernel = drops.other + program_.passed(queues_[i])});
+                     .droppedKernel = drops.other + program_->passed(queues_[i])});
   }
   return stats;
 }

@@ -2,6 +2,7 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <linux/bpf.h>
 
 #include <cerrno>
 #include <cstring>
@@ -16,16 +17,19 @@ namespace floodwall {
 
 void MirrorProgram::Close::operator()(xdp_mirror_bpf* skeleton) const { xdp_mirror_bpf__destroy(skeleton); }
 
-MirrorProgram::MirrorProgram(std::uint32_t queues, ProgramSize* size) {
+MirrorProgram::MirrorProgram(std::uint32_t queues, bool takesPieces, ProgramSize* size) {
   prepareBpf();
   skeleton_.reset(xdp_mirror_bpf__open());
   if (!skeleton_) throw SourceError(std::string("cannot open the XDP mirror program: ") + strerror(errno));
+  bpf_program__set_flags(skeleton_->progs.xdp_mirror, takesPieces ? BPF_F_XDP_HAS_FRAGS : 0);
   bpf_map__set_max_entries(skeleton_->maps.sockets, queues);
   bpf_map__set_max_entries(skeleton_->maps.passed, queues);
-  const auto refusal = loadProgram(skeleton_->skeleton, {.name = "the XDP mirror program (xdp_mirror)",
-                                                         .alternative = "set backend to pcap on the interface",
-                                                         .lessMemory = "name fewer queues",
-                                                         .size = size});
+  const auto refusal =
+      loadProgram(skeleton_->skeleton, {.name = takesPieces ? "the XDP mirror program (xdp_mirror, frames in pieces)"
+                                                            : "the XDP mirror program (xdp_mirror)",
+                                        .alternative = "set backend to pcap on the interface",
+                                        .lessMemory = "name fewer queues",
+                                        .size = size});
   if (refusal) throw SourceError(*refusal);
 }
 

@@ -12,8 +12,9 @@ namespace floodwall {
 
 class MirrorProgram {
  public:
-  /// For RX queues 0 to `queues` - 1. `size`: see LoadOrder. Throws SourceError.
-  explicit MirrorProgram(std::uint32_t queues, ProgramSize* size = nullptr);
+  /// For RX queues 0 to `queues` - 1. `takesPieces`: frames longer than a buffer come in several. `size`: see
+  /// LoadOrder. Throws SourceError.
+  MirrorProgram(std::uint32_t queues, bool takesPieces, ProgramSize* size = nullptr);
 
   [[nodiscard]] int programFd() const;
   [[nodiscard]] int socketsFd() const;

@@ -15,7 +15,7 @@ constexpr std::uint32_t kSampleEvery = 256;
 
 void load(const ProgramVariant& variant, ProgramSize* size) {
   if (variant.kind == ProgramKind::mirror) {
-    const MirrorProgram program(1, size);
+    const MirrorProgram program(1, true, size);
     return;
   }
   std::optional<FilterMaps> maps;

@@ -26,7 +26,9 @@ std::uint32_t verifiedInstructions(int program) {
 
 TEST_CASE("program variants: the mirror program") {
   if (cannotRunXdp("program variants: the mirror program")) return;
-  CHECK(verifiedInstructions(MirrorProgram(4).programFd()) < kInstructionsMost);
+  for (const bool takesPieces : {false, true}) {
+    CHECK(verifiedInstructions(MirrorProgram(4, takesPieces).programFd()) < kInstructionsMost);
+  }
 }
 
 TEST_CASE("program variants: the filter, in every variant") {

@@ -150,7 +150,7 @@ describe.skipIf(vethUnavailable !== null)(`on a veth${vethUnavailable === null ?
   });
 
   test("names a program of somebody else, never replaces it, and attaches when it is gone", async () => {
-    veth.far.run(["ip", "link", "set", DEVICE, "xdpdrv", "obj", FOREIGN_PROGRAM, "sec", "xdp.frags"]);
+    veth.far.run(["ip", "link", "set", DEVICE, "xdpdrv", "obj", FOREIGN_PROGRAM, "sec", "xdp"]);
     const holder = attachedProgram();
     await open();
     const [port] = (await attach()).interfaces;

@@ -182,7 +182,7 @@ describe.skipIf(vethUnavailable !== null)(`the data plane${reason}`, () => {
   }, 30_000);
 
   test("a program of somebody else is named and stays; the service runs, and drops once it is gone", async () => {
-    box.veth.far.run(["ip", "link", "set", DEVICE, "xdpdrv", "obj", FOREIGN_PROGRAM, "sec", "xdp.frags"]);
+    box.veth.far.run(["ip", "link", "set", DEVICE, "xdpdrv", "obj", FOREIGN_PROGRAM, "sec", "xdp"]);
     const holder = box.attachedProgram();
     const service = await box.start();
     const { interfaces } = await box.dropping();
