@@ -21,8 +21,8 @@ struct {
   __type(value, __u64);
 } passed SEC(".maps");
 
-// Frames may span several buffers (jumbo frames, merged segments): where the loader says so, the socket gets them piece by
-// piece.
+// Frames may span several buffers (jumbo frames, merged segments): where the loader says so, the socket gets them piece
+// by piece.
 SEC("xdp")
 int xdp_mirror(struct xdp_md* ctx) {
   __u32 queue = ctx->rx_queue_index;

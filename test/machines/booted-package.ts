@@ -35,13 +35,13 @@ export async function bootPackage({ suite, deb, log }: BootOrder): Promise<numbe
     const environment = { DEBIAN_FRONTEND: "noninteractive" };
     await root.run(["sh", "-c", script], { log, environment, deadlineMs: 15 * MINUTE_MS });
     copyFileSync(join(ROOT, "build/addon/send_frames"), join(root.path, "usr/local/bin/send_frames"));
-    writeFileSync(join(root.path, "root/flood.pcap"), pcapBytes(evenly(floodFrames())));
-    writeFileSync(join(root.path, "root/scenario.js"), await bundledScenario());
+    writeFileSync(join(root.path, "srv/flood.pcap"), pcapBytes(evenly(floodFrames())));
+    writeFileSync(join(root.path, "srv/scenario.js"), await bundledScenario());
     const { exitCode } = await runInGuest({
       kernel,
       system: root.path,
       wire,
-      command: "modprobe virtio_net && BUN_BE_BUN=1 /usr/bin/floodwall /root/scenario.js",
+      command: "modprobe virtio_net && BUN_BE_BUN=1 /usr/bin/floodwall /srv/scenario.js",
       environment: { NEAR_MAC: GUEST_MACS.near, FAR_MAC: GUEST_MACS.far },
       timeoutSeconds: TIMEOUT_SECONDS,
       onLine: (line) => {

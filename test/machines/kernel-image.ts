@@ -111,18 +111,18 @@ function initScript(modules: readonly string[], release: string): string {
 /bin/busybox --install -s /bin
 export PATH=/bin
 fail() { echo "initramfs: $1"; poweroff -f; }
-mkdir -p /proc /sys /dev /system /memory /root
+mkdir -p /proc /sys /dev /system /memory /guest
 mount -t proc proc /proc && mount -t sysfs sysfs /sys && mount -t devtmpfs devtmpfs /dev
 for module in ${modules.join(" ")}; do insmod /modules/$module || fail "cannot load $module"; done
 share=trans=virtio,version=9p2000.L,msize=512000
 mount -t 9p -o ro,$share,cache=loose system /system || fail "no share of the system's files"
 mount -t tmpfs -o size=75% tmpfs /memory && mkdir /memory/upper /memory/work
-mount -t overlay -o lowerdir=/system,upperdir=/memory/upper,workdir=/memory/work overlay /root || fail "no overlay"
-mkdir -p /root/exchange "/root/lib/modules/${release}"
-mount -t 9p -o $share exchange /root/exchange || fail "no share to exchange files"
-mount -t 9p -o ro,$share,cache=loose modules "/root/lib/modules/${release}" || fail "no modules"
-for system in proc sys dev; do mount --move /$system /root/$system; done
-exec switch_root /root $(cat /root/exchange/init)
+mount -t overlay -o lowerdir=/system,upperdir=/memory/upper,workdir=/memory/work overlay /guest || fail "no overlay"
+mkdir -p /guest/exchange "/guest/lib/modules/${release}"
+mount -t 9p -o $share exchange /guest/exchange || fail "no share to exchange files"
+mount -t 9p -o ro,$share,cache=loose modules "/guest/lib/modules/${release}" || fail "no modules"
+for system in proc sys dev; do mount --move /$system /guest/$system; done
+exec switch_root /guest $(cat /guest/exchange/init)
 `;
 }
 

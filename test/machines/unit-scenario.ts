@@ -11,7 +11,7 @@ const VICTIM = "203.0.113.7";
 const SOURCE = "198.51.100.77";
 const MACS = { near: process.env["NEAR_MAC"] ?? "", far: process.env["FAR_MAC"] ?? "" };
 const BIRD_CONTROL = "/run/bird-peer.ctl";
-const CAPTURE = "/root/flood.pcap";
+const CAPTURE = "/srv/flood.pcap";
 const SENDER = "/usr/local/bin/send_frames";
 const DEADLINE_MS = 120_000;
 /** Of linux/capability.h: what the unit names. */
