@@ -129,7 +129,7 @@ test.skipIf(!isRoot)(
       echo secret > /etc/floodwall/floodwall.env && mkdir /var/lib/floodwall && touch /var/lib/floodwall/state.db
       echo "user: $(getent passwd floodwall | cut -d: -f7)"
       dpkg -r floodwall && echo "removed: $(ls -A /etc/floodwall | tr '\\n' ' ')$(ls /usr/bin/floodwall 2>/dev/null)"
-      dpkg -P floodwall && echo "purged:" && { find /etc /lib/systemd /usr /var -xdev -ipath '*floodwall*' -newer ${deb}; }`;
+      dpkg -P floodwall && echo "purged:" && { find /etc /lib/systemd /usr /var -xdev -path ${ROOT} -prune -o -ipath '*floodwall*' -newer ${deb} -print; }`;
     const script = `
       mount -t tmpfs layer ${layer} && mkdir ${layer}/upper ${layer}/work ${layer}/merged
       mount -t overlay root -o lowerdir=/,upperdir=${layer}/upper,workdir=${layer}/work ${layer}/merged
