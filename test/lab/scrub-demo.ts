@@ -77,8 +77,8 @@ async function show(lab: ScrubLab): Promise<void> {
     `DNS answers to ${VICTIM}, ${grouped(FLOOD_PPS)} packets/s for ${seconds} s: ten times the threshold`,
   );
   const flooding = lab.flood({
-    // Each port has as many packets in a row as there are sources, so the ports move on: rules have to follow.
-    ...{ profile: "dns", sources: 1000, ports: 1000, path: "socket" },
+    // Each port has as many packets in a row as there are sources, so the ports move on, every 20 ms: rules have to follow.
+    ...{ profile: "dns", sources: FLOOD_PPS / 50, ports: 1000, path: "socket" },
     ...{ pps: FLOOD_PPS, seconds },
   });
   const [seen, sent] = await Promise.all([watchMitigation(lab), flooding]);
