@@ -25,9 +25,9 @@ export const EXECUTABLES: readonly Executable[] = [
   {
     name: "floodwall",
     entry: "src/main.ts",
-    threads: ["src/config-thread.ts", "src/storage/sqlite/history-worker.ts"],
+    threads: ["src/service/config-thread.ts", "src/storage/sqlite/history-worker.ts"],
   },
-  { name: "floodwall-scrub", entry: "src/main-scrub.ts", threads: [] },
+  { name: "floodwall-scrub", entry: "src/cli/scrub-main.ts", threads: [] },
 ];
 
 export interface Compiled {

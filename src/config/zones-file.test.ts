@@ -3,9 +3,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isFrozen } from "../../test/fixtures/frozen.ts";
-import { ConfigReader } from "../config-reader.ts";
 import { CONFIG_BYTES_MAX, EXEMPT_PATHS_MAX, ORIGINS_MAX, ZONES_MAX } from "../limits.ts";
-import { Reloader } from "../reloader.ts";
+import { ConfigReader } from "../service/config-reader.ts";
+import { Reloader } from "../service/reloader.ts";
 import { readEnvFile } from "../system/env-file.ts";
 import { systemTimers } from "../system/timers.ts";
 import { checkConfig } from "./check.ts";

@@ -2,8 +2,8 @@
 import type { Principal } from "../access/principal.ts";
 import type { Tenancy } from "../access/tenancy.ts";
 import { isActive } from "../detection/attack.ts";
+import type { AttackView } from "./backend.ts";
 import { JsonArray } from "./json-array.ts";
-import type { AttackView } from "./service.ts";
 import type { Reader } from "./table-pass.ts";
 import { attackToWire } from "./wire/attack.ts";
 

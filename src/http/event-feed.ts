@@ -10,12 +10,12 @@ import { EVENT_RING_BYTES, EVENT_STREAMS_MAX, EVENT_STREAMS_PER_TOKEN } from "..
 import type { Clock } from "../system/clock.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
 import { eventStreamAnswer } from "./answer.ts";
+import type { AttackView, BanView } from "./backend.ts";
 import { EventRing } from "./event-ring.ts";
 import { EventStream, type StreamEnd } from "./event-stream.ts";
 import { EventThrottle } from "./event-throttle.ts";
 import type { Refusal } from "./refusal.ts";
 import type { Call } from "./route.ts";
-import type { AttackView, BanView } from "./service.ts";
 import { attackToWire } from "./wire/attack.ts";
 import { banToWire } from "./wire/ban.ts";
 

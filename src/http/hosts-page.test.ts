@@ -4,9 +4,9 @@ import { seededRandom } from "../../test/fixtures/seeded-random.ts";
 import { host } from "../../test/fixtures/views.ts";
 import { HOSTS_PAGE_MAX } from "../limits.ts";
 import { addressOrder } from "../net/address.ts";
+import type { HostView } from "./backend.ts";
 import { HostsPage } from "./hosts-page.ts";
 import { hostsPageQuery } from "./hosts-query.ts";
-import type { HostView } from "./service.ts";
 
 interface Page {
   readonly hosts: { target: string; rates: { pps: number } }[];

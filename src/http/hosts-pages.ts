@@ -4,11 +4,11 @@
  */
 import type { Principal } from "../access/principal.ts";
 import { HOSTS_PAGES_MAX, HOSTS_PAGES_PER_TOKEN } from "../limits.ts";
+import type { HostView } from "./backend.ts";
 import { HostsPage } from "./hosts-page.ts";
 import { type HostsPageQuery, pageKey } from "./hosts-query.ts";
 import type { VisibleGroups } from "./hosts-snapshots.ts";
 import type { Refusal } from "./refusal.ts";
-import type { HostView } from "./service.ts";
 import type { TablePass } from "./table-pass.ts";
 
 /** A page that was asked for. */

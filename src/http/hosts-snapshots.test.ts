@@ -3,8 +3,8 @@ import { Value } from "@sinclair/typebox/value";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
 import { host } from "../../test/fixtures/views.ts";
 import { HOST_SNAPSHOTS_MAX } from "../limits.ts";
+import type { HostView } from "./backend.ts";
 import { HostsSnapshots, SNAPSHOT_MS, type VisibleGroups } from "./hosts-snapshots.ts";
-import type { HostView } from "./service.ts";
 import { TablePass } from "./table-pass.ts";
 import { HostsWire } from "./wire/host.ts";
 

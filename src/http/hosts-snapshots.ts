@@ -5,8 +5,8 @@
  */
 import { HOST_SNAPSHOTS_MAX } from "../limits.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
+import type { HostView } from "./backend.ts";
 import { ListReader } from "./list-reader.ts";
-import type { HostView } from "./service.ts";
 import type { TablePass } from "./table-pass.ts";
 import { hostToWire } from "./wire/host.ts";
 

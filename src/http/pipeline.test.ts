@@ -6,11 +6,11 @@ import { ANYONE, type Role } from "../access/principal.ts";
 import { BODY_BYTES_MAX } from "../limits.ts";
 import { textAnswer } from "./answer.ts";
 import { createApp } from "./app.ts";
+import { ServiceFault } from "./backend.ts";
 import { fieldCheck } from "./fields.ts";
 import type { Gate } from "./gate.ts";
 import { register } from "./pipeline.ts";
 import type { CommandRoute, Route } from "./route.ts";
-import { ServiceFault } from "./service.ts";
 
 const stops: (() => Promise<void>)[] = [];
 afterEach(async () => {

@@ -9,13 +9,13 @@ import type { AuditTrail } from "../audit/audit-trail.ts";
 import { BODY_BYTES_MAX } from "../limits.ts";
 import type { Clock } from "../system/clock.ts";
 import { auditRow, type Ended } from "./audit-row.ts";
+import { HistoryFault, ServiceFault } from "./backend.ts";
 import { isJson, parseJson, readBody } from "./body.ts";
 import { type Fields, noFields } from "./fields.ts";
 import type { Gate } from "./gate.ts";
 import { type Refusal, refuse } from "./refusal.ts";
 import { readTarget } from "./request-target.ts";
 import type { Call, CommandRoute, ReadRoute, Route } from "./route.ts";
-import { HistoryFault, ServiceFault } from "./service.ts";
 
 export interface PipelineOptions extends FailureOptions {
   readonly gate: Gate;

@@ -1,6 +1,7 @@
 /** All routes, in the order of the interface's section 4. */
 import type { TokenConfig } from "../config/api-section.ts";
 import type { Clock } from "../system/clock.ts";
+import type { Service } from "./backend.ts";
 import type { EventFeed } from "./event-feed.ts";
 import type { HostsPages } from "./hosts-pages.ts";
 import type { HostsSnapshots } from "./hosts-snapshots.ts";
@@ -31,7 +32,6 @@ import { sourceBlockRoute, sourcesRoute, sourceUnblockRoute } from "./routes/sou
 import { statusRoute } from "./routes/status.ts";
 import { trafficRoute } from "./routes/traffic.ts";
 import type { RulePolls } from "./rule-polls.ts";
-import type { Service } from "./service.ts";
 import type { Slicing } from "./table-pass.ts";
 import type { ZoneAccess } from "./zone-access.ts";
 import type { ZonePolls } from "./zone-polls.ts";

@@ -5,10 +5,10 @@ import type { EdgeNodes } from "../../edge/edge-nodes.ts";
 import { HISTORY_ROWS_MAX } from "../../limits.ts";
 import type { Clock } from "../../system/clock.ts";
 import { jsonAnswer } from "../answer.ts";
+import type { Service } from "../backend.ts";
 import { invalidQuery, parameter } from "../query.ts";
 import type { ReadRoute } from "../route.ts";
 import { RANGE_PARAMETERS } from "../route-description.ts";
-import type { Service } from "../service.ts";
 import { timeRange } from "../time-range.ts";
 import { EdgeEventKindWire, EdgeEventsWire, edgeEventToWire } from "../wire/edge-history.ts";
 

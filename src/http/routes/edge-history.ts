@@ -6,11 +6,11 @@ import type { EdgeNodes } from "../../edge/edge-nodes.ts";
 import { BUCKETS_MAX, HISTORY_ROWS_MAX, STEP_SECONDS_MAX } from "../../limits.ts";
 import type { Clock } from "../../system/clock.ts";
 import { jsonAnswer } from "../answer.ts";
+import type { EdgeHistory, Service } from "../backend.ts";
 import { type InvalidQuery, invalidQuery, parameter } from "../query.ts";
 import type { Refusal } from "../refusal.ts";
 import type { Call, ReadRoute } from "../route.ts";
 import { RANGE_PARAMETERS } from "../route-description.ts";
-import type { EdgeHistory, Service } from "../service.ts";
 import { step, type TimeRange, timeRange } from "../time-range.ts";
 import {
   EdgeHistoryWire,

@@ -6,7 +6,7 @@ import type { CarpetConfig } from "../../config/carpet-section.ts";
 import type { Hostgroup, Thresholds } from "../../config/config.ts";
 import type { GroupMitigation } from "../../config/mitigation-section.ts";
 import { METRICS, type Metric, ratesToWire } from "../../traffic/rates.ts";
-import type { Configured } from "../service.ts";
+import type { Configured } from "../backend.ts";
 import { LadderWire, ladderToWire, Method } from "./ban.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { oneOf } from "./one-of.ts";
