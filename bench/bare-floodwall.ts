@@ -1,6 +1,6 @@
 /** The whole service without its listener and its history, in the process of a bench. */
 import { join } from "node:path";
-import { parseConfig } from "../src/config/load.ts";
+import { parseConfig } from "../src/config/load/load.ts";
 import { loadAddon } from "../src/dataplane/addon.ts";
 import { openLog } from "../src/observability/log.ts";
 import type { Metrics } from "../src/observability/metrics.ts";

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { loadConfigOrThrow } from "../src/config/load.ts";
+import { loadConfigOrThrow } from "../src/config/load/load.ts";
 import { loadAddon } from "../src/dataplane/addon.ts";
 import { openLog } from "../src/observability/log.ts";
 import { Metrics } from "../src/observability/metrics.ts";

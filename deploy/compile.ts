@@ -4,7 +4,7 @@
  */
 import { mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import type { BuiltDashboard } from "../src/http/dashboard-files.ts";
+import type { BuiltDashboard } from "../src/http/server/dashboard-files.ts";
 import { packagesOf } from "./packages.ts";
 
 export const ROOT = join(import.meta.dir, "..");

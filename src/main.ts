@@ -7,7 +7,7 @@ import { replay } from "./cli/replay.ts";
 import { scrub } from "./cli/scrub.ts";
 import { serve } from "./cli/serve.ts";
 import { checkConfig } from "./config/check.ts";
-import { ConfigError, loadConfigOrThrow } from "./config/load.ts";
+import { ConfigError, loadConfigOrThrow } from "./config/load/load.ts";
 import { loadAddon } from "./dataplane/addon.ts";
 import { openOrigins, originFindings } from "./geo/origins.ts";
 import { suggest } from "./replay/suggest.ts";

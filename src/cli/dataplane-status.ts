@@ -1,8 +1,9 @@
 /** `floodwall dataplane status`: what is pinned in the kernel, read without a service and without changing anything. */
-import { DEFAULT_PIN_PATH } from "../config/dataplane-section.ts";
-import { parseRead, readConfigFile } from "../config/load.ts";
-import { describeProblem } from "../config/problem.ts";
+
+import { parseRead, readConfigFile } from "../config/load/load.ts";
+import { describeProblem } from "../config/load/problem.ts";
 import { isScrubAgentFile, loadScrubAgent } from "../config/scrub-agent-config.ts";
+import { DEFAULT_PIN_PATH } from "../config/sections/dataplane.ts";
 import { readPinnedStatus } from "../dataplane/kernel-filter.ts";
 import { PINNED_EXIT_CODES, pinnedJson, pinnedLines } from "../dataplane/pinned-status.ts";
 

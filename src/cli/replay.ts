@@ -4,7 +4,7 @@
  */
 import type { Config } from "../config/config.ts";
 import type { Native } from "../dataplane/native.d.ts";
-import type { OriginOf } from "../detection/sample-origins.ts";
+import type { OriginOf } from "../detection/attack/sample-origins.ts";
 import { ReplayLines } from "../replay/json.ts";
 import { runReplay } from "../replay/run.ts";
 import { eventLines, totalsLines } from "../replay/text.ts";

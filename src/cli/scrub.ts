@@ -3,8 +3,8 @@
  * anything outside is touched, with a message that says what to do.
  */
 import { readFileSync } from "node:fs";
-import { readConfigFile } from "../config/load.ts";
-import { describeProblem } from "../config/problem.ts";
+import { readConfigFile } from "../config/load/load.ts";
+import { describeProblem } from "../config/load/problem.ts";
 import { loadScrubAgent, type ScrubAgentConfig, scrubAgentWarnings } from "../config/scrub-agent-config.ts";
 import { loadAddon } from "../dataplane/addon.ts";
 import { type KernelFilter, openKernelFilter } from "../dataplane/kernel-filter.ts";

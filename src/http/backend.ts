@@ -2,10 +2,10 @@
 import type { Tenancy } from "../access/tenancy.ts";
 import type { AuditAnswer, AuditFilters, AuditRange } from "../audit/audit-trail.ts";
 import type { BgpConfig, Config, Thresholds } from "../config/config.ts";
-import type { RouteTerms } from "../config/mitigation-section.ts";
+import type { RouteTerms } from "../config/sections/mitigation.ts";
 import type { SourceView } from "../dataplane/capture.ts";
 import type { DataPlaneView } from "../dataplane/data-plane.ts";
-import type { Attack } from "../detection/attack.ts";
+import type { Attack } from "../detection/attack/attack.ts";
 import type { Edge } from "../edge/edge.ts";
 import type {
   EdgeEvent,

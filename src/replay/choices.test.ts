@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { configWith, type Sections } from "../config/sections.ts";
+import { configWith, type Sections } from "../config/load/section-overrides.ts";
 import { RateHistogram } from "../traffic/rate-histogram.ts";
 import { METRICS, type Metric } from "../traffic/rates.ts";
 import { type Choice, choicesOf, roundedUp } from "./choices.ts";

@@ -3,7 +3,7 @@
  * has them in. Pure; what each would have cost is measured elsewhere.
  */
 import type { Config, Hostgroup, Thresholds } from "../config/config.ts";
-import type { Sections } from "../config/sections.ts";
+import type { Sections } from "../config/load/section-overrides.ts";
 import { BASE_TRIO, type Direction, METRICS, type Metric } from "../traffic/rates.ts";
 import type { SeenRates } from "./rates.ts";
 

@@ -4,7 +4,7 @@
  */
 import { Tenancy } from "../access/tenancy.ts";
 import type { Config } from "../config/config.ts";
-import type { Attack } from "../detection/attack.ts";
+import type { Attack } from "../detection/attack/attack.ts";
 import { type AttackWire, attackToWire } from "../http/wire/attack.ts";
 import { type BanWire, banToWire } from "../http/wire/ban.ts";
 import { timestamp } from "../http/wire/timestamp.ts";

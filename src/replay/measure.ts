@@ -4,11 +4,11 @@
  */
 import type { Config } from "../config/config.ts";
 import type { Engine, Native } from "../dataplane/native.d.ts";
-import { BaselineLearner } from "../detection/baseline-learner.ts";
-import { Baselines } from "../detection/baselines.ts";
-import { Detector } from "../detection/detector.ts";
-import { detectionPolicy } from "../detection/policy.ts";
-import { screensFor } from "../detection/screens.ts";
+import { BaselineLearner } from "../detection/baseline/baseline-learner.ts";
+import { Baselines } from "../detection/baseline/baselines.ts";
+import { Detector } from "../detection/judge/detector.ts";
+import { detectionPolicy } from "../detection/judge/policy.ts";
+import { screensFor } from "../detection/judge/screens.ts";
 import { BASELINE_GROUPS_MAX, SUGGEST_HOSTS_MAX, SUGGEST_ROWS_MAX } from "../limits.ts";
 import { allocateHostRows, type HostRows } from "../traffic/host-rows.ts";
 import { openReplayEngine, replayTable } from "./run.ts";

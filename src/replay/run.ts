@@ -4,23 +4,23 @@
  */
 import type { Config } from "../config/config.ts";
 import type { Engine, Native, Replay, SourceStatus } from "../dataplane/native.d.ts";
-import type { Attack, Now } from "../detection/attack.ts";
-import { AttackSampler, findingsOf, type Reading } from "../detection/attack-sampler.ts";
-import { BaselineLearner } from "../detection/baseline-learner.ts";
-import { Baselines } from "../detection/baselines.ts";
-import { CarpetJudge } from "../detection/carpet-judge.ts";
-import { CarpetScan } from "../detection/carpet-scan.ts";
-import { type AttackChange, Detector } from "../detection/detector.ts";
-import { carpetPolicy, detectionPolicy, samplingPolicy } from "../detection/policy.ts";
-import type { OriginOf } from "../detection/sample-origins.ts";
-import { screensFor } from "../detection/screens.ts";
-import { TickJudge } from "../detection/tick-judge.ts";
+import type { Attack, Now } from "../detection/attack/attack.ts";
+import { AttackSampler, findingsOf, type Reading } from "../detection/attack/attack-sampler.ts";
+import type { OriginOf } from "../detection/attack/sample-origins.ts";
+import { BaselineLearner } from "../detection/baseline/baseline-learner.ts";
+import { Baselines } from "../detection/baseline/baselines.ts";
+import { CarpetJudge } from "../detection/carpet/carpet-judge.ts";
+import { CarpetScan } from "../detection/carpet/carpet-scan.ts";
+import { type AttackChange, Detector } from "../detection/judge/detector.ts";
+import { carpetPolicy, detectionPolicy, samplingPolicy } from "../detection/judge/policy.ts";
+import { screensFor } from "../detection/judge/screens.ts";
+import { TickJudge } from "../detection/judge/tick-judge.ts";
 import { ENDED_BANS_KEPT, HOST_IDLE_MS, SCREENED_ROWS_MAX } from "../limits.ts";
-import { attackRules } from "../mitigation/attack-rules.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import { BanEngine } from "../mitigation/ban-engine.ts";
 import { isSameMeasure } from "../mitigation/measure.ts";
 import { mitigationPolicy } from "../mitigation/policy.ts";
+import { attackRules } from "../mitigation/rules/attack-rules.ts";
 
 /** Times are the capture's, ms since the epoch. `ban`: the one that the attack has; null: none. */
 export type ReplayEvent =

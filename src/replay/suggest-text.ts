@@ -2,7 +2,7 @@
  * A suggestion as text and as JSON. All of the text but the configuration itself is YAML comments, so that the whole of it
  * can be pasted or included.
  */
-import { sectionsText } from "../config/sections.ts";
+import { sectionsText } from "../config/load/section-overrides.ts";
 import { timestamp } from "../http/wire/timestamp.ts";
 import { METRICS, round } from "../traffic/rates.ts";
 import { type PacketsWire, packetsToWire } from "./json.ts";

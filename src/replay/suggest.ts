@@ -5,7 +5,7 @@
 import { statSync } from "node:fs";
 import { EXIT_DAMAGED } from "../cli/replay.ts";
 import type { Config } from "../config/config.ts";
-import { configWith, readSections, type Sections } from "../config/sections.ts";
+import { configWith, readSections, type Sections } from "../config/load/section-overrides.ts";
 import type { Native } from "../dataplane/native.d.ts";
 import { SUGGEST_HOSTS_MAX, SUGGEST_ROWS_MAX } from "../limits.ts";
 import { type Choice, choicesOf, FACTORS, SUGGESTED_RULE } from "./choices.ts";

@@ -1,7 +1,7 @@
 /** What a replayed capture shows, in lines for people. */
-import { type Attack, attackRate } from "../detection/attack.ts";
-import type { Reading } from "../detection/attack-sampler.ts";
-import type { Share } from "../detection/sample.ts";
+import { type Attack, attackRate } from "../detection/attack/attack.ts";
+import type { Reading } from "../detection/attack/attack-sampler.ts";
+import type { Share } from "../detection/attack/sample.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import { measureText } from "../mitigation/measure.ts";
 import { type Metric, round } from "../traffic/rates.ts";

@@ -3,7 +3,7 @@ import { Tenancy } from "../access/tenancy.ts";
 import type { AuditEvent } from "../audit/audit-event.ts";
 import type { AuditAnswer } from "../audit/audit-trail.ts";
 import type { Config } from "../config/config.ts";
-import type { Attack } from "../detection/attack.ts";
+import type { Attack } from "../detection/attack/attack.ts";
 import type { Edge } from "../edge/edge.ts";
 import {
   type AttackView,

@@ -1,7 +1,7 @@
 /** Tells people of attacks that look like a lasting rise of legitimate traffic. Decides nothing about them. */
 import type { Hostgroup } from "../config/config.ts";
-import { BaselineRises } from "../detection/baseline-rises.ts";
-import type { Detector } from "../detection/detector.ts";
+import { BaselineRises } from "../detection/baseline/baseline-rises.ts";
+import type { Detector } from "../detection/judge/detector.ts";
 import type { Log } from "../observability/log.ts";
 import type { Timers } from "../system/timers.ts";
 

@@ -1,7 +1,7 @@
 /** The data plane as the service runs it: what becomes of it is told to log and metrics. */
 import { existsSync } from "node:fs";
 import type { Config } from "../config/config.ts";
-import { DEFAULT_PIN_PATH } from "../config/dataplane-section.ts";
+import { DEFAULT_PIN_PATH } from "../config/sections/dataplane.ts";
 import {
   DATA_PLANE_OPERATIONS,
   DataPlane,

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { edgeConfig } from "../../test/fixtures/edge.ts";
 import { edgeReport, zoneWire } from "../../test/fixtures/edge-reports.ts";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
-import type { EdgeConfig } from "../config/edge-section.ts";
+import type { EdgeConfig } from "../config/sections/edge.ts";
 import type { EdgeEvent, EdgeWindow } from "../edge/edge-history.ts";
 import { Limiter } from "../observability/limiter.ts";
 import { openLog } from "../observability/log.ts";

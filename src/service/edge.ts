@@ -1,6 +1,6 @@
 /** The edge channel as the service runs it: its parts, what they keep on disk, and what of them is told to log and metrics. */
 import type { Config } from "../config/config.ts";
-import type { EdgeConfig } from "../config/edge-section.ts";
+import type { EdgeConfig } from "../config/sections/edge.ts";
 import { AcmeIssuance, type AcmeObserver, type ChallengeOrder } from "../edge/acme-issuance.ts";
 import { ClearanceKeys, type ClearanceStore } from "../edge/clearance-keys.ts";
 import type { Edge } from "../edge/edge.ts";

@@ -1,5 +1,5 @@
 /** What attacks and bans leave in the log. */
-import type { AttackEvent } from "../detection/attack.ts";
+import type { AttackEvent } from "../detection/attack/attack.ts";
 import type { Ban, BanChange } from "../mitigation/ban.ts";
 import { isSameMeasure } from "../mitigation/measure.ts";
 import type { Log } from "../observability/log.ts";

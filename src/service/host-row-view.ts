@@ -3,9 +3,9 @@
  * compared by one rate, so what costs something (text of the address, views of the columns) is made when it is asked for.
  */
 import type { Hostgroup } from "../config/config.ts";
-import type { ActiveAttacks } from "../detection/active-attacks.ts";
-import type { Attack } from "../detection/attack.ts";
-import type { Baselines } from "../detection/baselines.ts";
+import type { ActiveAttacks } from "../detection/attack/active-attacks.ts";
+import type { Attack } from "../detection/attack/attack.ts";
+import type { Baselines } from "../detection/baseline/baselines.ts";
 import type { HostView } from "../http/backend.ts";
 import { ADDRESS_BYTES, type IpAddress } from "../net/address.ts";
 import { type HostRows, rowAddress } from "../traffic/host-rows.ts";

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Config } from "../config/config.ts";
-import { loadConfigOrThrow } from "../config/load.ts";
+import { loadConfigOrThrow } from "../config/load/load.ts";
 import { systemTimers } from "../system/timers.ts";
 import { ConfigReader } from "./config-reader.ts";
 import { Reloader } from "./reloader.ts";

@@ -1,6 +1,6 @@
 /** The scrub nodes as the service runs them: what they report is told to log and metrics. */
 import type { Config } from "../config/config.ts";
-import type { ActiveAttacks } from "../detection/active-attacks.ts";
+import type { ActiveAttacks } from "../detection/attack/active-attacks.ts";
 import type { Log } from "../observability/log.ts";
 import type { ScrubMetrics } from "../observability/scrub-metrics.ts";
 import { ScrubNodes } from "../scrub/scrub-nodes.ts";

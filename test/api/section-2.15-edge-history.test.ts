@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { HistoryFault } from "../../src/http/backend.ts";
-import { EdgeHistoryWire, EdgeSourcesWire } from "../../src/http/wire/edge-history.ts";
+import { EdgeHistoryWire, EdgeSourcesWire } from "../../src/http/wire/edge/history.ts";
 import { type ZoneWire, zoneWire } from "../fixtures/edge-reports.ts";
 import { EDGE_WORLD, EdgeWorld } from "../fixtures/edge-world.ts";
 

@@ -4,10 +4,10 @@
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { loadConfig } from "../../src/config/load.ts";
+import { loadConfig } from "../../src/config/load/load.ts";
 import type { Native } from "../../src/dataplane/native.d.ts";
-import type { BaselineTable } from "../../src/detection/baseline-table.ts";
-import type { BaselineKeeper } from "../../src/detection/learning-loop.ts";
+import type { BaselineTable } from "../../src/detection/baseline/baseline-table.ts";
+import type { BaselineKeeper } from "../../src/detection/baseline/learning-loop.ts";
 import { openLog } from "../../src/observability/log.ts";
 import { Metrics } from "../../src/observability/metrics.ts";
 import { RunningService } from "../../src/service/backend.ts";

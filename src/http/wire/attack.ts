@@ -1,7 +1,7 @@
 /** The attack (interface 2.2, 2.4). */
 import { type Static, Type } from "@sinclair/typebox";
-import { attackRate, isActive } from "../../detection/attack.ts";
-import type { Reason } from "../../detection/reason.ts";
+import { attackRate, isActive } from "../../detection/attack/attack.ts";
+import type { Reason } from "../../detection/attack/reason.ts";
 import { measureText } from "../../mitigation/measure.ts";
 import { ratesToWire, round } from "../../traffic/rates.ts";
 import type { AttackView } from "../backend.ts";
