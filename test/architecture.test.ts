@@ -69,6 +69,19 @@ const NATIVE_ARROWS: Readonly<Record<string, readonly string[]>> = {
   binding: ["binding", "core", "abi"],
 };
 
+/** Parts of the core: what each may include of the others. */
+const CORE_ARROWS: Readonly<Record<string, readonly string[]>> = {
+  base: [],
+  parse: ["base"],
+  count: ["base", "parse"],
+  device: ["base"],
+  program: ["base", "device"],
+  capture: ["base", "parse", "count", "device", "program"],
+  filter: ["base", "device", "program"],
+  inline: ["base", "parse", "count", "program", "capture", "filter"],
+  findings: ["device", "program", "capture", "filter", "inline"],
+};
+
 const source = sourceFiles("src");
 const production = source.filter((file) => !isTest(file) && file.path.endsWith(".ts"));
 const native = sourceFiles("addon").filter(({ path }) => /\.(h|c|cpp)$/.test(path));
@@ -95,7 +108,7 @@ test("the tree is read: imports and includes are seen", () => {
   const load = source.find(({ path }) => path === "src/config/load/load.ts");
   expect(load && importsOf(load)).toContain("src/config/load/yaml-document.ts");
   expect(load && importsOf(load)).toContain("node:fs");
-  const parser = native.find(({ path }) => path === "addon/core/packet_parser.cpp");
+  const parser = native.find(({ path }) => path === "addon/core/parse/packet_parser.cpp");
   expect(parser && includesOf(parser)).toContain("packet_parser.h");
 });
 
@@ -204,6 +217,21 @@ describe("the native side", () => {
     expect(faults).toEqual([]);
   });
 
+  test("includes along the parts of the core, each header by its part", () => {
+    const quoted = /^\s*#\s*include\s*"(?:(\w+)\/)?(\w+\.h)"/gm;
+    const faults = native
+      .filter(({ path }) => path.startsWith("addon/core/"))
+      .flatMap(({ path, text }) => {
+        const part = path.split("/")[2] ?? "";
+        const allowed = [part, ...(CORE_ARROWS[part] ?? [])];
+        return [...text.matchAll(quoted)]
+          .filter(([, of, name = ""]) => !(of === undefined ? /(_abi|\.skel)\.h$/.test(name) : allowed.includes(of)))
+          .map(([line]) => `${path}: ${line}`);
+      });
+    expect(faults).toEqual([]);
+    expect(Object.keys(CORE_ARROWS).sort()).toEqual(partsOfCore());
+  });
+
   test("knows Node-API in binding only", () => {
     const faults = native
       .filter(({ path }) => folderOf(path) !== "binding")
@@ -226,6 +254,11 @@ describe("the native side", () => {
     expect(faults).toEqual([]);
   });
 });
+
+function partsOfCore(): string[] {
+  const parts = native.map(({ path }) => path.split("/")).filter((steps) => steps[1] === "core" && steps.length === 4);
+  return [...new Set(parts.map((steps) => steps[2] ?? ""))].sort();
+}
 
 describe("every file", () => {
   test("has at most 400 lines", () => {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine.h"
+#include "count/engine.h"
 
 namespace floodwall::binding {
 

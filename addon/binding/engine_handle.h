@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine.h"
+#include "count/engine.h"
 #include "source_handle.h"
 
 namespace floodwall::binding {

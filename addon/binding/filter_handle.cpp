@@ -4,11 +4,11 @@
 #include <cstring>
 
 #include "arguments.h"
-#include "boot_clock.h"
+#include "base/boot_clock.h"
 #include "engine_handle.h"
 #include "errors.h"
+#include "filter/pinned_filter.h"
 #include "filter_rows.h"
-#include "pinned_filter.h"
 
 namespace floodwall::binding {
 namespace {

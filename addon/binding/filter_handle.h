@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "kernel_filter.h"
+#include "filter/kernel_filter.h"
 
 namespace floodwall::binding {
 

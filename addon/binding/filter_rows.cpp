@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string>
 
-#include "boot_clock.h"
+#include "base/boot_clock.h"
 
 namespace floodwall::binding {
 namespace {

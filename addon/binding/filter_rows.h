@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "kernel_filter.h"
+#include "filter/kernel_filter.h"
 
 namespace floodwall::binding {
 

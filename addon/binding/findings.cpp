@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "arguments.h"
+#include "findings/interface_findings.h"
+#include "device/netdev_family.h"
 #include "errors.h"
-#include "interface_findings.h"
-#include "kernel_findings.h"
-#include "netdev_family.h"
-#include "program_probe.h"
+#include "findings/kernel_findings.h"
+#include "findings/program_probe.h"
 #include "promise_worker.h"
 
 namespace floodwall::binding {

@@ -1,11 +1,11 @@
 // What `require("floodwall.node")` gives: the Native of native.d.ts.
 #include <napi.h>
 
-#include "counters.h"
+#include "count/counters.h"
 #include "engine_handle.h"
 #include "filter_handle.h"
 #include "findings.h"
-#include "packet_parser.h"
+#include "parse/packet_parser.h"
 
 namespace floodwall::binding {
 namespace {

@@ -4,11 +4,11 @@
 
 #include <array>
 
-#include "af_xdp_source.h"
 #include "arguments.h"
-#include "pcap_file_source.h"
-#include "pcap_live_source.h"
-#include "xdp_inline_source.h"
+#include "capture/af_xdp_source.h"
+#include "capture/pcap_file_source.h"
+#include "capture/pcap_live_source.h"
+#include "inline/xdp_inline_source.h"
 
 namespace floodwall::binding {
 namespace {

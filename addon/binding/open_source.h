@@ -5,9 +5,9 @@
 
 #include <memory>
 
-#include "engine.h"
-#include "kernel_filter.h"
-#include "supervised_source.h"
+#include "capture/supervised_source.h"
+#include "count/engine.h"
+#include "filter/kernel_filter.h"
 
 namespace floodwall::binding {
 

@@ -5,8 +5,8 @@
 
 #include <memory>
 
-#include "capture_replay.h"
-#include "capture_source.h"
+#include "capture/capture_replay.h"
+#include "capture/capture_source.h"
 
 namespace floodwall::binding {
 

@@ -3,7 +3,7 @@
 
 #include <napi.h>
 
-#include "capture_source.h"
+#include "capture/capture_source.h"
 
 namespace floodwall::binding {
 

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "engine.h"
+#include "count/engine.h"
 
 namespace floodwall::binding {
 

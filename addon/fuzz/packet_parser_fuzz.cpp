@@ -2,7 +2,7 @@
 // in memory of their exact size, so that the address sanitizer sees each read beyond them.
 #include <cstdlib>
 
-#include "packet_parser.h"
+#include "parse/packet_parser.h"
 
 namespace {
 

@@ -8,9 +8,9 @@
 #include <optional>
 #include <vector>
 
-#include "engine.h"
+#include "count/engine.h"
+#include "count/screens.h"
 #include "packets.h"
-#include "screens.h"
 
 namespace floodwall::test {
 

@@ -1,4 +1,4 @@
-#include "engine.h"
+#include "count/engine.h"
 
 #include <doctest/doctest.h>
 

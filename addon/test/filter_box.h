@@ -9,12 +9,12 @@
 #include <cstring>
 #include <string>
 
-#include "boot_clock.h"
-#include "filter_maps.h"
-#include "filter_program.h"
+#include "base/boot_clock.h"
+#include "filter/filter_maps.h"
+#include "filter/filter_program.h"
+#include "filter/pair_table.h"
+#include "filter/rule_table.h"
 #include "inline_box.h"
-#include "pair_table.h"
-#include "rule_table.h"
 
 namespace floodwall::test {
 

@@ -1,4 +1,4 @@
-#include "flow_filter.h"
+#include "count/flow_filter.h"
 
 #include <doctest/doctest.h>
 
@@ -6,7 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "address_hash.h"
+#include "count/address_hash.h"
 #include "packets.h"
 #include "random.h"
 

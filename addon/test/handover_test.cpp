@@ -1,4 +1,4 @@
-#include "handover.h"
+#include "count/handover.h"
 
 #include <doctest/doctest.h>
 

@@ -11,8 +11,8 @@
 #include <cstdio>
 #include <vector>
 
-#include "inline_counts.h"
-#include "inline_program.h"
+#include "inline/inline_counts.h"
+#include "inline/inline_program.h"
 #include "packets.h"
 
 namespace floodwall::test {

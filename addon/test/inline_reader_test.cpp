@@ -1,4 +1,4 @@
-#include "inline_reader.h"
+#include "inline/inline_reader.h"
 
 #include <doctest/doctest.h>
 

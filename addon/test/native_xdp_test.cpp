@@ -1,5 +1,5 @@
 // What stands in the way of native XDP, from what a device says; and what is said once a driver has refused.
-#include "native_xdp.h"
+#include "device/native_xdp.h"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "netdev_family.h"
+#include "device/netdev_family.h"
 
 using namespace floodwall;
 

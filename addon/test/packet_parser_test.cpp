@@ -1,4 +1,4 @@
-#include "packet_parser.h"
+#include "parse/packet_parser.h"
 
 #include <doctest/doctest.h>
 

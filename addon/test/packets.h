@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "counters.h"
-#include "frame.h"
-#include "packet_parser.h"
+#include "count/counters.h"
+#include "parse/frame.h"
+#include "parse/packet_parser.h"
 
 namespace floodwall::test {
 

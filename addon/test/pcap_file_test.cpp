@@ -1,5 +1,5 @@
 // Capture files cut and spoiled at every byte: an error or fewer frames, never a crash.
-#include "pcap_file.h"
+#include "capture/pcap_file.h"
 
 #include <doctest/doctest.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "capture_source.h"
+#include "capture/capture_source.h"
 
 namespace floodwall {
 namespace {

@@ -1,5 +1,5 @@
 // Frames of every linktype, cut at every length: whatever comes back lies inside what was given.
-#include "pcap_link.h"
+#include "capture/pcap_link.h"
 
 #include <doctest/doctest.h>
 #include <pcap/pcap.h>
@@ -7,8 +7,8 @@
 #include <random>
 #include <vector>
 
-#include "capture_source.h"
-#include "packet_parser.h"
+#include "capture/capture_source.h"
+#include "parse/packet_parser.h"
 
 namespace floodwall {
 namespace {

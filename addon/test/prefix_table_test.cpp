@@ -1,4 +1,4 @@
-#include "prefix_table.h"
+#include "base/prefix_table.h"
 
 #include <doctest/doctest.h>
 

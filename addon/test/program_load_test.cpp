@@ -1,6 +1,6 @@
 // What is said when the kernel does not load a program: the remedy must fit the cause, and a program that was only
 // tried leaves nothing behind.
-#include "program_load.h"
+#include "program/program_load.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -19,7 +19,7 @@
 #include <thread>
 
 #include "inline_box.h"
-#include "program_probe.h"
+#include "findings/program_probe.h"
 #include "refused.skel.h"
 
 using namespace floodwall;

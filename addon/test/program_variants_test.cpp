@@ -5,9 +5,9 @@
 
 #include <cstdint>
 
+#include "capture/mirror_program.h"
 #include "filter_box.h"
 #include "inline_box.h"
-#include "mirror_program.h"
 
 namespace floodwall::test {
 namespace {

@@ -5,9 +5,9 @@
 #include <map>
 #include <set>
 
+#include "count/samples.h"
 #include "engine_fixture.h"
 #include "random.h"
-#include "samples.h"
 
 using namespace floodwall;
 using namespace floodwall::test;

@@ -1,5 +1,5 @@
 // How a source lives through its sessions: what is lost is opened again, counts only grow.
-#include "supervised_source.h"
+#include "capture/supervised_source.h"
 
 #include <doctest/doctest.h>
 
@@ -9,7 +9,7 @@
 #include <functional>
 #include <thread>
 
-#include "engine.h"
+#include "count/engine.h"
 
 namespace floodwall {
 namespace {

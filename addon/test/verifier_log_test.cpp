@@ -1,5 +1,5 @@
 // What is taken from the verifier's log: its last words, and how much work it had.
-#include "verifier_log.h"
+#include "program/verifier_log.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "window_sums.h"
+#include "count/window_sums.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // What a capture worker gets of its CPU, with and without the permission to ask for more.
-#include "worker_priority.h"
+#include "capture/worker_priority.h"
 
 #include <doctest/doctest.h>
 #include <linux/capability.h>

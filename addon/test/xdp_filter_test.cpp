@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "filter/prefix_sets.h"
 #include "filter_box.h"
-#include "prefix_sets.h"
 
 using namespace floodwall;
 using namespace floodwall::test;

@@ -15,10 +15,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "address_hash.h"
-#include "engine.h"
-#include "host_index.h"
-#include "host_rows.h"
+#include "count/address_hash.h"
+#include "count/engine.h"
+#include "count/host_index.h"
+#include "count/host_rows.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
 /**
  * Puts this process before other work of the machine: an attack is seen and answered in time also where others want the
- * CPU. Capture workers have a priority of their own, see addon/core/worker_priority.h.
+ * CPU. Capture workers have a priority of their own, see addon/core/capture/worker_priority.h.
  */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { getPriority, setPriority } from "node:os";

@@ -1,6 +1,6 @@
 /**
  * What the headers of one frame say, for people to read. The frame is an attacker's: no length in it is believed, and
- * whatever the packet counter counts to a host (addon/core/packet_parser.h) is read here the same way.
+ * whatever the packet counter counts to a host (addon/core/parse/packet_parser.h) is read here the same way.
  */
 import { ADDRESS_BYTES, addressFamily, addressFromBytes, type IpAddress, MAPPED_BITS } from "../net/address.ts";
 import { IP_PROTOCOL } from "./ip-protocol.ts";

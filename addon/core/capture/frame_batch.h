@@ -1,0 +1,36 @@
+// Headers copied out of a reader that reuses its buffer for each frame, so that a shard can take a batch at once.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "parse/frame.h"
+
+namespace floodwall {
+
+/// What a batch keeps of each frame: enough for every header that the parser reads.
+inline constexpr std::uint32_t kKeptBytes = 256;
+
+class FrameBatch {
+ public:
+  void add(const Frame& frame) {
+    std::uint8_t* kept = bytes_.data() + std::size_t{count_} * kKeptBytes;
+    const std::uint32_t captured = std::min(frame.captured, kKeptBytes);
+    std::memcpy(kept, frame.data, captured);
+    frames_[count_++] = {kept, captured, std::max(frame.wire, captured)};
+  }
+  [[nodiscard]] std::span<const Frame> frames() const { return {frames_.data(), count_}; }
+  [[nodiscard]] bool isFull() const { return count_ == kBatch; }
+  [[nodiscard]] bool isEmpty() const { return count_ == 0; }
+  void clear() { count_ = 0; }
+
+ private:
+  std::array<Frame, kBatch> frames_;
+  std::array<std::uint8_t, std::size_t{kBatch} * kKeptBytes> bytes_;
+  std::uint32_t count_ = 0;
+};
+
+}  // namespace floodwall

@@ -1,0 +1,26 @@
+// What captured frames of libpcap's many linktypes begin with, made into what the parser reads.
+#pragma once
+
+#include <string>
+
+#include "parse/frame.h"
+
+namespace floodwall {
+
+class PcapLink {
+ public:
+  /// Throws SourceError that names `origin` when the linktype (libpcap's DLT_ number) is not read.
+  PcapLink(int dlt, const std::string& origin);
+
+  [[nodiscard]] Link link() const { return dlt_ == kEthernet ? Link::ethernet : Link::rawIp; }
+  /// The frame without the capture's own header. What carries no IP comes back so that the parser says so.
+  [[nodiscard]] Frame strip(const Frame& frame) const;
+
+ private:
+  /// DLT_EN10MB.
+  static constexpr int kEthernet = 1;
+
+  int dlt_;
+};
+
+}  // namespace floodwall

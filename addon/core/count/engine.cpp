@@ -1,0 +1,131 @@
+#include "count/engine.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "count/engine_state.h"
+
+namespace floodwall {
+namespace {
+
+/// Room for a busy window of every host; what finds none is carried, see WindowSums.
+constexpr std::size_t kJournalBytesPerHost = 128;
+constexpr std::size_t kJournalBytesMin = std::size_t{4} << 20;
+/// Numbers for untracked packets by place: those that hold, and those of the networks before while they leave.
+constexpr std::uint32_t kPlaceNumbers = 2 * static_cast<std::uint32_t>(kPrefixesMax);
+
+static_assert(kMaxHostsLimit + kPlaceNumbers < kIndexRowsMax);
+
+void checkRange(const char* name, std::uint32_t value, std::uint32_t least, std::uint32_t most) {
+  if (value >= least && value <= most) return;
+  throw std::out_of_range(std::string(name) + " must be between " + std::to_string(least) + " and " +
+                          std::to_string(most));
+}
+
+const EngineOptions& checked(const EngineOptions& options) {
+  checkRange("maxHosts", options.maxHosts, 1, kMaxHostsLimit);
+  checkRange("windowMs", options.windowMs, 200, 60'000);
+  checkRange("tickMs", options.tickMs, 20, 1'000);
+  if (options.windowMs % options.tickMs != 0) throw std::out_of_range("tickMs must divide windowMs");
+  checkRange("idleMs", options.idleMs, options.windowMs, 3'600'000);
+  return options;
+}
+
+std::shared_ptr<Control> controlFor(const EngineOptions& options) {
+  auto control = std::make_shared<Control>();
+  control->maxHosts = options.maxHosts;
+  control->countOutgoing = options.countOutgoing;
+  control->idleEpochs = options.idleMs / options.tickMs + 1;
+  control->epochsPerSecond = std::max(1000 / options.tickMs, 1U);
+  return control;
+}
+
+}  // namespace
+
+EngineState::EngineState(const EngineOptions& options)
+    : options_(checked(options)),
+      control_(controlFor(options)),
+      newWatched_(std::make_shared<WatchedHosts>()),
+      newScreens_(std::make_shared<Screens>()),
+      networks_(std::make_shared<Networks>()),
+      screens_(newScreens_),
+      hosts_(options.maxHosts, kPlaceNumbers, control_->hash),
+      clock_(options.windowMs, options.tickMs),
+      sums_({options.maxHosts + kPlaceNumbers, options.countOutgoing,
+             std::max(kJournalBytesMin, options.maxHosts * kJournalBytesPerHost)},
+            clock_),
+      watched_(newWatched_) {}
+
+std::shared_ptr<Shard> EngineState::addShard() {
+  auto owned = std::make_shared<Shard>(std::make_unique<ShardState>(control_));
+  auto ledger = std::make_unique<ShardLedger>(owned, *control_);
+  const std::scoped_lock settings(settingsLock_);
+  {
+    const std::scoped_lock held(lock_);
+    ledger->lend(newNetworks_ != nullptr ? newNetworks_ : networks_, newWatched_, control_->epoch.load());
+  }
+  const std::shared_ptr<std::atomic<bool>> isClosed = ledger->isClosed;
+  newLedgers_.push_back(std::move(ledger));
+  return {owned.get(), [owned, isClosed](Shard* shard) {
+            shard->enterIdle();
+            isClosed->store(true, std::memory_order_release);
+          }};
+}
+
+void EngineState::setNetworks(const NetworksColumns& columns) {
+  std::uint32_t generation;
+  {
+    const std::scoped_lock settings(settingsLock_);
+    generation = ++generation_;
+  }
+  auto networks = std::make_shared<const Networks>(columns, generation);
+  const std::scoped_lock settings(settingsLock_);
+  newNetworks_ = std::move(networks);
+}
+
+void EngineState::setScreens(std::span<const double> screens) {
+  if (screens.size() % (2 * kMetrics) != 0) throw std::invalid_argument("screens: not 26 values a group");
+  auto fresh = std::make_shared<const Screens>(screens);
+  const std::scoped_lock settings(settingsLock_);
+  newScreens_ = std::move(fresh);
+}
+
+void EngineState::setWatched(std::span<const std::uint8_t> addresses) {
+  if (addresses.size() % 16 != 0 || addresses.size() / 16 > kWatchedMax) {
+    throw std::invalid_argument("watched: not 16 bytes a host, or more than 1024 hosts");
+  }
+  const std::scoped_lock settings(settingsLock_);
+  newWatched_ = std::make_shared<const WatchedHosts>(addresses, *newWatched_);
+}
+
+EngineStats EngineState::stats() const {
+  const std::scoped_lock held(lock_);
+  EngineStats stats{hosts_.tracked(), refusedHosts_, untrackedByNetwork_, sums_.carried(), 0};
+  stats.memoryBytes = hosts_.residentBytes() + sums_.residentBytes() + networks_->memoryBytes();
+  for (const auto& ledger : ledgers_) {
+    stats.refusedHosts += ledger->state().refusedHosts();
+    stats.memoryBytes += ledger->residentBytes();
+  }
+  return stats;
+}
+
+Engine::Engine(const EngineOptions& options) : state_(std::make_unique<EngineState>(options)) {}
+Engine::~Engine() = default;
+std::shared_ptr<Shard> Engine::addShard() { return state_->addShard(); }
+void Engine::setNetworks(const NetworksColumns& networks) { state_->setNetworks(networks); }
+void Engine::setScreens(std::span<const double> screens) { state_->setScreens(screens); }
+void Engine::setWatched(std::span<const std::uint8_t> addresses) { state_->setWatched(addresses); }
+TickSummary Engine::fold(std::uint64_t nowNs) { return state_->fold(nowNs); }
+std::uint32_t Engine::readScreened(const HostColumns& out) const { return state_->readScreened(out); }
+HostChunk Engine::readHosts(std::int64_t cursor, const HostColumns& out) const {
+  return state_->readHosts(cursor, out);
+}
+bool Engine::readHost(const Address& address, const HostColumns& out) const { return state_->readHost(address, out); }
+std::uint32_t Engine::readGroups(const HostColumns& out) const { return state_->readGroups(out); }
+std::uint32_t Engine::readSamples(const Address& address, std::span<std::uint8_t> out, std::uint32_t length) const {
+  return state_->readSamples(address, out, length);
+}
+EngineStats Engine::stats() const { return state_->stats(); }
+
+}  // namespace floodwall

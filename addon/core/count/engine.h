@@ -1,0 +1,114 @@
+// All that is known of hosts: takes the shards' counts over at each tick, keeps sliding windows, and answers reads.
+// It starts no thread and judges nothing, and the windows know only the time that the caller gives.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/address.h"
+#include "count/counters.h"
+#include "count/networks.h"
+#include "count/shard.h"
+#include "count/watched_hosts.h"
+
+namespace floodwall {
+
+struct EngineOptions {
+  /// Hosts tracked at most, and rows that each shard has at most: 1 to kMaxHostsLimit.
+  std::uint32_t maxHosts = 1U << 20;
+  /// 200 to 60,000.
+  std::uint32_t windowMs = 1000;
+  /// 20 to 1,000; divides windowMs.
+  std::uint32_t tickMs = 100;
+  bool countOutgoing = false;
+  /// A host without packets for this long leaves; at least the window, at most an hour.
+  std::uint32_t idleMs = 60'000;
+};
+inline constexpr std::uint32_t kMaxHostsLimit = 16'000'000;
+/// Rows that readScreened has at most.
+inline constexpr std::uint32_t kScreenedMax = 8192;
+
+/// Columns of host rows, owned by the caller; groups.size() rows fit. The shapes of HostRows in native.d.ts.
+struct HostColumns {
+  std::span<std::uint8_t> addresses;
+  std::span<std::uint32_t> groups;
+  std::span<std::uint32_t> networks;
+  std::span<double> idleMs;
+  std::span<double> incoming;
+  std::span<double> outgoing;
+};
+
+struct TickSummary {
+  std::uint32_t trackedHosts = 0;
+  std::uint32_t screened = 0;
+  std::uint32_t foldMicros = 0;
+  std::uint32_t foldedRows = 0;
+};
+
+struct EngineStats {
+  std::uint32_t trackedHosts = 0;
+  /// About how many addresses were turned away: the doorkeeper counts one when it sees it first.
+  std::uint64_t refusedHosts = 0;
+  /// By network identifier, since these networks were set.
+  std::vector<std::uint64_t> untrackedPackets;
+  /// Times that counts found no room in the window's journal: they are in the sums, and leave them a bucket late.
+  std::uint64_t deferredRows = 0;
+  std::uint64_t memoryBytes = 0;
+};
+
+/// Bytes of a record of readSamples.
+inline constexpr std::size_t kSampleRecord = 160;
+
+struct HostChunk {
+  /// Where to go on; -1 at the end.
+  std::int64_t next = -1;
+  std::uint32_t count = 0;
+};
+
+/// fold() may run on one thread while another calls the rest; everything else is for one thread at a time. Reads wait
+/// for a fold a millisecond at most; while one runs, a host's rates may lack the bucket that is being folded.
+class Engine {
+ public:
+  /// Throws std::out_of_range that names the option.
+  explicit Engine(const EngineOptions& options);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  /// A shard for one worker, idle at first. Dropping the last handle ends it; the next fold takes its counts over. All
+  /// handles must be dropped before the engine is.
+  [[nodiscard]] std::shared_ptr<Shard> addShard();
+
+  /// Throws std::invalid_argument on columns that do not fit together. Takes effect at once while there is no shard,
+  /// else with the next fold; counts of packets without a row start anew. Groups keep their screens by number.
+  void setNetworks(const NetworksColumns& networks);
+  /// 26 values a group: 13 incoming, then 13 outgoing; infinity is off. Groups beyond the last are off.
+  void setScreens(std::span<const double> screens);
+  /// 16 bytes a host, at most kWatchedMax; throws std::invalid_argument over it.
+  void setWatched(std::span<const std::uint8_t> addresses);
+
+  /// Takes the shards' counts over into the windows. `nowNs` never goes back. Waits a few milliseconds at most for
+  /// workers that are busy; what they have not handed over by then is taken by the next fold.
+  TickSummary fold(std::uint64_t nowNs);
+
+  /// Rows of hosts that the last fold screened: watched hosts first (with zeros where nothing is known of a watched
+  /// host that lies in the networks), then those that go beyond their screens the furthest. Returns how many there are;
+  /// only the first min(capacity, kScreenedMax) are written.
+  std::uint32_t readScreened(const HostColumns& out) const;
+  /// Hosts chunk by chunk, from cursor 0. A host that comes or goes between two chunks may be left out.
+  HostChunk readHosts(std::int64_t cursor, const HostColumns& out) const;
+  bool readHost(const Address& address, const HostColumns& out) const;
+  /// Sums by group; row i is group i. Returns how many groups there are.
+  std::uint32_t readGroups(const HostColumns& out) const;
+  /// Records of kSampleRecord bytes as in native.d.ts, newest last. Returns how many were written.
+  /// Of all hosts that agree with the address in its first `length` bits.
+  std::uint32_t readSamples(const Address& address, std::span<std::uint8_t> out, std::uint32_t length = 128) const;
+  [[nodiscard]] EngineStats stats() const;
+
+ private:
+  std::unique_ptr<class EngineState> state_;
+};
+
+}  // namespace floodwall

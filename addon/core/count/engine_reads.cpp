@@ -1,0 +1,185 @@
+// What is read of an engine, in columns that the caller owns.
+#include <algorithm>
+#include <cstring>
+
+#include "count/engine_state.h"
+
+namespace floodwall {
+namespace {
+
+void writeRates(const HostRates& rates, const HostColumns& out, std::size_t row) noexcept {
+  std::copy_n(rates.begin(), kMetrics, out.incoming.begin() + static_cast<std::ptrdiff_t>(row * kMetrics));
+  std::copy_n(rates.begin() + kMetrics, kMetrics, out.outgoing.begin() + static_cast<std::ptrdiff_t>(row * kMetrics));
+}
+
+void writeRow(const ScreenedHost& host, const HostColumns& out, std::size_t row) noexcept {
+  std::memcpy(&out.addresses[row * 16], host.address.bytes.data(), 16);
+  out.groups[row] = host.group;
+  out.networks[row] = host.network;
+  out.idleMs[row] = host.idleMs;
+  writeRates(host.rates, out, row);
+}
+
+/// A sampled header of the host: where it lies, and its place in time. Small, since many are sorted.
+struct Found {
+  std::size_t sample;
+  std::uint64_t serial;
+  std::uint32_t shard;
+  /// Epochs since it came.
+  std::uint32_t age;
+  bool isOutgoing;
+
+  [[nodiscard]] bool isOlderThan(const Found& other) const noexcept {
+    if (age != other.age) return age > other.age;
+    return shard != other.shard ? shard < other.shard : serial < other.serial;
+  }
+  [[nodiscard]] bool isSamePacketAs(const Found& other) const noexcept {
+    return shard == other.shard && serial == other.serial;
+  }
+};
+
+constexpr std::uint32_t kAddressBits = 128;
+
+/// The addresses of which a reading is.
+struct Wanted {
+  Address address;
+  std::uint32_t length;
+
+  [[nodiscard]] bool has(const Address& other) const noexcept {
+    const std::size_t whole = length / 8;
+    if (std::memcmp(address.bytes.data(), other.bytes.data(), whole) != 0) return false;
+    const unsigned rest = length % 8;
+    return rest == 0 || ((address.bytes.at(whole) ^ other.bytes.at(whole)) >> (8 - rest)) == 0;
+  }
+};
+
+/// Where in `samples` a packet goes to or comes from those addresses, oldest first. `ends` has the end of each shard's.
+std::vector<Found> find(const std::vector<Sample>& samples, const std::vector<std::size_t>& ends, const Wanted& wanted,
+                        std::uint32_t epoch) {
+  std::vector<Found> found;
+  std::uint32_t shard = 0;
+  for (std::size_t i = 0; i < samples.size(); i++) {
+    while (i == ends[shard]) shard++;
+    const Sample& sample = samples[i];
+    Packet packet;
+    if (parsePacket({sample.data.data(), sample.captured, sample.wire}, Link::ethernet, packet) != ParseError::none) {
+      continue;
+    }
+    const bool isOutgoing = wanted.has(packet.source);
+    if (!isOutgoing && !wanted.has(packet.destination)) continue;
+    found.push_back({i, sample.serial, shard, epochsSince(sample.epoch, epoch), isOutgoing});
+  }
+  std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.isOlderThan(b); });
+  // A packet of a watched host may have been chosen for both rings.
+  const auto isSame = [](const Found& a, const Found& b) { return a.isSamePacketAs(b); };
+  found.erase(std::unique(found.begin(), found.end(), isSame), found.end());
+  return found;
+}
+
+/// Keeps the newest `most`. From the epoch of which only a part fits it takes every so many: its records lie shard by
+/// shard, and each shard sees senders of its own.
+void keepNewest(std::vector<Found>& found, std::size_t most) {
+  if (found.size() <= most) return;
+  const std::size_t surplus = found.size() - most;
+  if (most != 0) {
+    const auto isOfAge = [age = found[surplus].age](const Found& record) { return record.age == age; };
+    const auto first = std::find_if(found.begin(), found.end(), isOfAge);
+    const auto end = static_cast<std::size_t>(std::find_if_not(first, found.end(), isOfAge) - found.begin());
+    const std::size_t size = end - static_cast<std::size_t>(first - found.begin()), fitting = end - surplus;
+    // From the back: what is read has not been written over yet.
+    for (std::size_t i = 0; i < fitting; i++) found[end - 1 - i] = found[end - 1 - i * size / fitting];
+  }
+  found.erase(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(surplus));
+}
+
+void writeSample(const Sample& sample, bool isOutgoing, double ageMs, std::uint8_t* record) noexcept {
+  std::memset(record, 0, kSampleRecord);
+  std::memcpy(record, &sample.wire, 4);
+  std::memcpy(record + 4, &sample.captured, 4);
+  std::memcpy(record + 8, &ageMs, 8);
+  record[16] = isOutgoing ? 1 : 0;
+  std::memcpy(record + 20, &sample.standsFor, 4);
+  std::memcpy(record + 24, sample.data.data(), kHeaderBytes);
+}
+static_assert(24 + kHeaderBytes <= kSampleRecord);
+
+}  // namespace
+
+void EngineState::writeHost(std::uint32_t host, const HostColumns& out, std::size_t row) const noexcept {
+  writeRow(screenedHost(host), out, row);
+}
+
+std::uint32_t EngineState::readScreened(const HostColumns& out) const {
+  const std::scoped_lock held(screenedLock_);
+  const std::size_t count = std::min(out.groups.size(), screened_.size());
+  for (std::size_t row = 0; row < count; row++) writeRow(screened_[row], out, row);
+  return screenedCount_;
+}
+
+HostChunk EngineState::readHosts(std::int64_t cursor, const HostColumns& out) const {
+  HostChunk chunk;
+  const std::scoped_lock held(lock_);
+  for (std::int64_t host = std::max<std::int64_t>(cursor, 0); host < hosts_.end(); host++) {
+    const auto number = static_cast<std::uint32_t>(host);
+    if (!hosts_.isHost(number)) continue;
+    if (chunk.count == out.groups.size()) {
+      chunk.next = host;
+      break;
+    }
+    writeHost(number, out, chunk.count++);
+  }
+  return chunk;
+}
+
+bool EngineState::readHost(const Address& address, const HostColumns& out) const {
+  const std::scoped_lock held(lock_);
+  const std::uint32_t host = hosts_.find(address);
+  if (host == HostTable::kNone) return false;
+  if (!out.groups.empty()) writeHost(host, out, 0);
+  return true;
+}
+
+std::uint32_t EngineState::readGroups(const HostColumns& out) const {
+  const std::scoped_lock held(lock_);
+  const std::size_t count = std::min<std::size_t>(out.groups.size(), groupSums_[0].size());
+  for (std::size_t group = 0; group < count; group++) {
+    ScreenedHost row{};
+    row.group = static_cast<std::uint32_t>(group);
+    const std::span<double, 2 * kMetrics> both(row.rates);
+    ratesOf(groupSums_[0][group], clock_.seconds(), both.first<kMetrics>());
+    ratesOf(groupSums_[1][group], clock_.seconds(), both.last<kMetrics>());
+    writeRow(row, out, group);
+  }
+  return static_cast<std::uint32_t>(groupSums_[0].size());
+}
+
+std::uint32_t EngineState::readSamples(const Address& address, std::span<std::uint8_t> out,
+                                       std::uint32_t length) const {
+  std::uint32_t slot = kNoSlot;
+  if (length == kAddressBits) {
+    const std::scoped_lock settings(settingsLock_);
+    slot = newWatched_->slotOf(address);
+  }
+  std::vector<Sample> samples;
+  std::vector<std::size_t> ends;
+  {
+    const std::scoped_lock held(lock_);
+    for (const auto& ledger : ledgers_) {
+      ledger->state().recentSamples().read(0, samples);
+      if (slot != kNoSlot) ledger->state().watchedSamples().read(slot, samples);
+      ends.push_back(samples.size());
+    }
+  }
+  // After the samples: none of them is from a later epoch.
+  const std::uint32_t epoch = control_->epoch.load(std::memory_order_relaxed);
+  std::vector<Found> found = find(samples, ends, {address, length}, epoch);
+  keepNewest(found, out.size() / kSampleRecord);
+  for (std::size_t i = 0; i < found.size(); i++) {
+    // A packet of the present epoch came after the last fold, one of the epoch before came before it.
+    const double ageMs = static_cast<double>(found[i].age) * options_.tickMs;
+    writeSample(samples[found[i].sample], found[i].isOutgoing, ageMs, &out[i * kSampleRecord]);
+  }
+  return static_cast<std::uint32_t>(found.size());
+}
+
+}  // namespace floodwall

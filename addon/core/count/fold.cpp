@@ -1,0 +1,238 @@
+// The fold: takes over what the shards counted since the last one. Runs on one thread at a time, beside workers that go
+// on counting and readers that wait a moment at most.
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "count/engine_state.h"
+
+namespace floodwall {
+namespace {
+
+/// How long a fold waits for workers that are in the middle of a batch. A batch takes microseconds; a worker that
+/// needs longer has lost its CPU, and its counts are taken at the next fold.
+constexpr auto kAwaitStep = std::chrono::microseconds(20);
+constexpr int kAwaitSteps = 50;
+
+/// Rows, or batches of journal entries, between two chances for a reader.
+constexpr std::uint32_t kSliceRows = 2048, kSliceBatches = 32;
+/// Rows fetched ahead.
+constexpr std::size_t kAhead = 32;
+/// All hosts are looked through in so many folds.
+constexpr std::uint32_t kSweepFolds = 32;
+
+constexpr std::array kDirections = {Direction::incoming, Direction::outgoing};
+
+std::size_t indexOf(Direction direction) noexcept { return static_cast<std::size_t>(direction); }
+
+}  // namespace
+
+TickSummary EngineState::fold(std::uint64_t nowNs) {
+  const auto began = std::chrono::steady_clock::now();
+  foldNumber_++;
+  foldedRows_ = 0;
+  touched_.clear();
+  takeSettings();
+  const std::uint32_t epoch = nextEpoch(control_->epoch.load(std::memory_order_relaxed));
+  for (const auto& ledger : ledgers_) ledger->lend(networks_, watched_, epoch);
+  control_->epoch.store(epoch, std::memory_order_seq_cst);
+  leaveBuckets(nowNs);
+  awaitShards(epoch);
+  for (const auto& ledger : ledgers_) foldShard(*ledger, epoch);
+  dropClosedShards();
+  screenHosts();
+  sweepHosts();
+  control_->trackedHosts.store(hosts_.tracked(), std::memory_order_relaxed);
+  const auto took = std::chrono::steady_clock::now() - began;
+  return {hosts_.tracked(), screenedCount_,
+          static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::microseconds>(took).count()), foldedRows_};
+}
+
+void EngineState::takeSettings() {
+  std::shared_ptr<const Networks> networks;
+  {
+    const std::scoped_lock settings(settingsLock_);
+    const std::scoped_lock held(lock_);
+    networks = std::move(newNetworks_);
+    watched_ = newWatched_;
+    if (newScreens_ != screens_) {
+      screens_ = newScreens_;
+      screensAll_ = true;
+    }
+    for (auto& ledger : newLedgers_) ledgers_.push_back(std::move(ledger));
+    newLedgers_.clear();
+  }
+  if (networks != nullptr) takeNetworks(std::move(networks));
+}
+
+/// Matches all hosts anew. The long part only reads; readers wait for the short one that writes.
+void EngineState::takeNetworks(std::shared_ptr<const Networks> networks) {
+  std::vector<std::uint32_t> places(hosts_.end(), kNoPlace);
+  std::array<std::vector<Totals>, 2> groupSums;
+  for (auto& sums : groupSums) sums.assign(networks->groupCount(), Totals{});
+  for (std::uint32_t host = 0; host < hosts_.end(); host++) {
+    if (!hosts_.isHost(host)) continue;
+    places[host] = networks->match(hosts_[host].address);
+    if (places[host] == kNoPlace) continue;
+    const std::uint32_t group = networks->places()[places[host]].group;
+    for (const Direction d : kDirections) {
+      if (sums_.counts(d)) groupSums[indexOf(d)][group].add(sums_.of(host, d));
+    }
+  }
+  const std::scoped_lock held(lock_);
+  for (std::uint32_t host = 0; host < hosts_.end(); host++) {
+    const TrackedHost::State state = hosts_[host].state;
+    if (state != TrackedHost::State::host && state != TrackedHost::State::untracked) continue;
+    if (places[host] == kNoPlace) {
+      hosts_.retire(host);
+    } else {
+      hosts_[host].place = places[host];
+    }
+  }
+  networks_ = std::move(networks);
+  groupSums_ = std::move(groupSums);
+  untrackedHosts_.assign(networks_->places().size(), HostTable::kNone);
+  untrackedByNetwork_.assign(networks_->networkCount(), 0);
+  screensAll_ = true;
+}
+
+void EngineState::leaveBuckets(std::uint64_t nowNs) {
+  const std::uint64_t next = clock_.numberAt(nowNs);
+  const auto left = [this](const JournalEntry& entry) {
+    const TrackedHost& host = hosts_[entry.host];
+    if (host.state == TrackedHost::State::leaving) return;
+    groupSums_[indexOf(entry.direction)][networks_->places()[host.place].group].subtract(entry.totals);
+  };
+  for (bool isMore = true; isMore;) {
+    const std::scoped_lock held(lock_);
+    for (std::uint32_t i = 0; isMore && i < kSliceBatches; i++) isMore = sums_.leave(next, left);
+  }
+  const std::scoped_lock held(lock_);
+  clock_.advance(nowNs);
+  nowNs_ = nowNs;
+}
+
+void EngineState::awaitShards(std::uint32_t epoch) {
+  const auto isReady = [&](const std::unique_ptr<ShardLedger>& ledger) {
+    return ledger->state().handover.isReady(epoch);
+  };
+  for (int step = 0; step < kAwaitSteps && !std::all_of(ledgers_.begin(), ledgers_.end(), isReady); step++) {
+    std::this_thread::sleep_for(kAwaitStep);
+  }
+}
+
+void EngineState::foldShard(ShardLedger& ledger, std::uint32_t epoch) {
+  // Asked before the ring is read: a handle that is dropped after that leaves something for the next fold.
+  const bool isClosed = ledger.isClosed->load(std::memory_order_acquire);
+  Handover& handover = ledger.state().handover;
+  const Handover::Readable readable = handover.readable(epoch);
+  ledger.reclaim(readable.adopted);
+  std::array<std::uint32_t, kAhead> rows;
+  for (bool isMore = true; isMore;) {
+    const std::scoped_lock held(lock_);
+    for (std::uint32_t folded = 0; isMore && folded < kSliceRows; folded += kAhead) {
+      std::size_t count = 0;
+      while (count < kAhead && handover.pop(readable.tail, rows[count])) ledger.prefetchRow(rows[count++]);
+      for (std::size_t i = 0; i < count; i++) {
+        const std::uint32_t host = ledger.hostOf(rows[i]);
+        if (host == 0) continue;
+        hosts_.prefetch(host - 1);
+        sums_.prefetch(host - 1);
+      }
+      for (std::size_t i = 0; i < count; i++) foldRow(ledger, rows[i]);
+      isMore = count == kAhead;
+    }
+  }
+  handover.finish(readable);
+  const std::scoped_lock held(lock_);
+  ledger.takeUntracked(
+      [this](std::uint32_t place, Direction direction, const Totals& delta) { addUntracked(place, direction, delta); });
+  ledger.isDone = isClosed && readable.isAll;
+}
+
+void EngineState::foldRow(ShardLedger& ledger, std::uint32_t row) {
+  const ShardLedger::RowDelta delta = ledger.takeRow(row);
+  if (delta.isZero) return;
+  foldedRows_++;
+  const std::uint32_t host = hostOfRow(ledger, row);
+  const std::uint32_t place = host != HostTable::kNone ? kNoPlace : networks_->match(ledger.state().rows.hot[row].key);
+  for (const Direction d : kDirections) {
+    const Totals& totals = delta.totals[indexOf(d)];
+    if (totals.isZero()) continue;
+    if (host != HostTable::kNone) {
+      addToHost(host, d, totals);
+    } else if (place != kNoPlace) {
+      addUntracked(place, d, totals);
+    }
+  }
+  if (host != HostTable::kNone) {
+    touch(host);
+  } else if (place != kNoPlace) {
+    refusedHosts_++;
+  }
+}
+
+/// The number of the row's host; a new one where it has none yet. kNone where the table is full, or where the host left
+/// the networks after the worker counted.
+std::uint32_t EngineState::hostOfRow(const ShardLedger& ledger, std::uint32_t row) {
+  std::uint32_t& known = ledger.hostOf(row);
+  const Address& address = ledger.state().rows.hot[row].key;
+  if (known != 0 && hosts_.isHost(known - 1) && hosts_[known - 1].address == address) return known - 1;
+  std::uint32_t host = hosts_.find(address);
+  if (host == HostTable::kNone) {
+    const std::uint32_t place = networks_->match(address);
+    if (place != kNoPlace) host = hosts_.add(address, place);
+  }
+  known = host == HostTable::kNone ? 0 : host + 1;
+  return host;
+}
+
+void EngineState::addUntracked(std::uint32_t place, Direction direction, const Totals& delta) {
+  untrackedByNetwork_[networks_->places()[place].network] += delta.packets();
+  std::uint32_t& host = untrackedHosts_[place];
+  if (host == HostTable::kNone) host = hosts_.addUntracked(place);
+  if (host != HostTable::kNone) addToHost(host, direction, delta);
+}
+
+void EngineState::addToHost(std::uint32_t host, Direction direction, const Totals& delta) {
+  sums_.add(host, direction, delta);
+  groupSums_[indexOf(direction)][networks_->places()[hosts_[host].place].group].add(delta);
+}
+
+void EngineState::touch(std::uint32_t host) {
+  TrackedHost& touched = hosts_[host];
+  touched.activeMs = nowMs();
+  if (touched.touchedFold == foldNumber_) return;
+  touched.touchedFold = foldNumber_;
+  touched_.push_back(host);
+}
+
+void EngineState::dropClosedShards() {
+  const std::scoped_lock held(lock_);
+  for (const auto& ledger : ledgers_) {
+    if (ledger->isDone) refusedHosts_ += ledger->state().refusedHosts();
+  }
+  std::erase_if(ledgers_, [](const std::unique_ptr<ShardLedger>& ledger) { return ledger->isDone; });
+}
+
+/// Idle hosts leave, and numbers are given back of which nothing is left.
+void EngineState::sweepHosts() {
+  for (std::uint32_t left = hosts_.end() / kSweepFolds + 1; left != 0 && hosts_.end() != 0;) {
+    const std::scoped_lock held(lock_);
+    for (std::uint32_t i = 0; i < kSliceRows && left != 0; i++, left--) {
+      if (sweepAt_ >= hosts_.end()) sweepAt_ = 0;
+      sweepHost(sweepAt_++);
+    }
+  }
+}
+
+void EngineState::sweepHost(std::uint32_t host) {
+  const TrackedHost& swept = hosts_[host];
+  const bool isIdle = swept.state == TrackedHost::State::host && nowMs() - swept.activeMs >= options_.idleMs;
+  if (!isIdle && swept.state != TrackedHost::State::leaving) return;
+  if (!sums_.isEmpty(host)) return;
+  if (isIdle) hosts_.retire(host);
+  hosts_.release(host);
+}
+
+}  // namespace floodwall

@@ -1,0 +1,146 @@
+// The rows in which a worker counts, one for each host it sees. One thread writes them, the fold reads their counters
+// at the same time; everything else of a row belongs to the worker.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/address.h"
+#include "base/lazy_array.h"
+#include "count/counters.h"
+#include "parse/packet_parser.h"
+
+namespace floodwall {
+
+/// Epochs count folds in 31 bits and are never 0, so that a row's epoch leaves room for one flag and for "free".
+inline constexpr std::uint32_t kEpochMask = 0x7fffffff;
+inline constexpr std::uint32_t kFreeRow = 0;
+
+[[nodiscard]] inline std::uint32_t nextEpoch(std::uint32_t epoch) noexcept {
+  return epoch == kEpochMask ? 1 : epoch + 1;
+}
+/// Folds since `then`.
+[[nodiscard]] inline std::uint32_t epochsSince(std::uint32_t then, std::uint32_t now) noexcept {
+  return (now - then) & kEpochMask;
+}
+
+/// What almost every packet needs, in one cache line.
+struct alignas(64) HotRow {
+  /// Set on hosts whose packets are sampled; makes `epoch` differ from the worker's, so that only these pay for it.
+  static constexpr std::uint32_t kWatched = 0x80000000;
+
+  Address key;
+  /// The epoch of the last packet, and kWatched.
+  std::uint32_t epoch;
+  std::uint32_t packets[kClasses];
+  /// tcp, udp, icmp, other.
+  std::uint32_t bytes[4];
+  std::uint32_t newFlows;
+};
+static_assert(sizeof(HotRow) == 64);
+
+struct ColdRow {
+  /// Twice the generation of the networks in which the host was matched last, plus 1 where it lies outside of them.
+  std::uint32_t matched;
+  /// Where samples of a watched host go.
+  std::uint32_t watchSlot;
+  std::uint32_t synBytes;
+  std::uint32_t fragmentBytes;
+};
+static_assert(sizeof(ColdRow) == 16);
+
+struct alignas(64) OutgoingRow {
+  Counters counters;
+};
+
+/// Adds to a counter of which this thread is the only writer; a reader on another thread sees the old or the new value.
+inline void bump(std::uint32_t& counter, std::uint32_t by) noexcept {
+  std::atomic_ref<std::uint32_t> shared(counter);
+  shared.store(shared.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+}
+[[nodiscard]] inline std::uint32_t peek(std::uint32_t& counter) noexcept {
+  return std::atomic_ref<std::uint32_t>(counter).load(std::memory_order_relaxed);
+}
+
+inline void countPacket(Counters& counters, const Packet& packet, bool isNewFlow) noexcept {
+  const auto add = [&](Class counted) {
+    bump(counters.packets[static_cast<std::size_t>(counted)], 1);
+    bump(counters.bytes[static_cast<std::size_t>(counted)], packet.wire);
+  };
+  add(packet.transport);
+  if (packet.isSyn) add(Class::tcpSyn);
+  if (packet.isFragment) add(Class::fragment);
+  if (isNewFlow) bump(counters.newFlows, 1);
+}
+
+inline void addCounters(Counters& counters, const Counters& delta) noexcept {
+  for (std::size_t i = 0; i < kClasses; i++) {
+    bump(counters.packets[i], delta.packets[i]);
+    bump(counters.bytes[i], delta.bytes[i]);
+  }
+  bump(counters.newFlows, delta.newFlows);
+}
+
+[[nodiscard]] inline Counters peekCounters(Counters& counters) noexcept {
+  Counters seen;
+  for (std::size_t i = 0; i < kClasses; i++) {
+    seen.packets[i] = peek(counters.packets[i]);
+    seen.bytes[i] = peek(counters.bytes[i]);
+  }
+  seen.newFlows = peek(counters.newFlows);
+  return seen;
+}
+
+class HostRows {
+ public:
+  HostRows(std::uint32_t capacity, bool countOutgoing)
+      : hot(capacity), cold(capacity), outgoing(countOutgoing ? capacity : 0) {}
+
+  void countIncoming(std::uint32_t row, const Packet& packet, bool isNewFlow) noexcept {
+    HotRow& counted = hot[row];
+    const auto transport = static_cast<std::size_t>(packet.transport);
+    bump(counted.packets[transport], 1);
+    bump(counted.bytes[transport], packet.wire);
+    if (isNewFlow) bump(counted.newFlows, 1);
+    if (packet.isSyn) {
+      bump(counted.packets[static_cast<std::size_t>(Class::tcpSyn)], 1);
+      bump(cold[row].synBytes, packet.wire);
+    }
+    if (packet.isFragment) {
+      bump(counted.packets[static_cast<std::size_t>(Class::fragment)], 1);
+      bump(cold[row].fragmentBytes, packet.wire);
+    }
+  }
+
+  void addIncoming(std::uint32_t row, const Counters& delta) noexcept {
+    HotRow& counted = hot[row];
+    for (std::size_t i = 0; i < kClasses; i++) bump(counted.packets[i], delta.packets[i]);
+    for (std::size_t i = 0; i < 4; i++) bump(counted.bytes[i], delta.bytes[i]);
+    bump(cold[row].synBytes, delta.bytes[4]);
+    bump(cold[row].fragmentBytes, delta.bytes[5]);
+    bump(counted.newFlows, delta.newFlows);
+  }
+
+  /// Any thread.
+  [[nodiscard]] Counters incomingOf(std::uint32_t row) const noexcept {
+    Counters seen;
+    HotRow& counted = hot[row];
+    for (std::size_t i = 0; i < kClasses; i++) seen.packets[i] = peek(counted.packets[i]);
+    for (std::size_t i = 0; i < 4; i++) seen.bytes[i] = peek(counted.bytes[i]);
+    seen.bytes[4] = peek(cold[row].synBytes);
+    seen.bytes[5] = peek(cold[row].fragmentBytes);
+    seen.newFlows = peek(counted.newFlows);
+    return seen;
+  }
+
+  [[nodiscard]] std::size_t residentBytes() const {
+    return hot.residentBytes() + cold.residentBytes() + outgoing.residentBytes();
+  }
+
+  LazyArray<HotRow> hot;
+  LazyArray<ColdRow> cold;
+  /// Empty where outgoing traffic is not counted.
+  LazyArray<OutgoingRow> outgoing;
+};
+
+}  // namespace floodwall

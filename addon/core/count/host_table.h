@@ -1,0 +1,110 @@
+// All hosts that are tracked, over all shards: their numbers, addresses and places. The fold's; readers lock it out.
+#pragma once
+
+#include <cstdint>
+
+#include "base/address.h"
+#include "base/lazy_array.h"
+#include "count/address_hash.h"
+#include "count/counters.h"
+#include "count/host_index.h"
+#include "count/networks.h"
+
+namespace floodwall {
+
+struct TrackedHost {
+  enum class State : std::uint8_t {
+    free,
+    host,
+    /// Stands for the packets of a place that belong to no tracked host; has no address.
+    untracked,
+    /// No longer shown; keeps its number until the last of it has left the window.
+    leaving,
+  };
+
+  Address address;
+  std::uint32_t place;
+  /// Milliseconds of the engine's time at the fold that last found packets; wraps around.
+  std::uint32_t activeMs;
+  /// The last fold that put it on the list of touched hosts.
+  std::uint32_t touchedFold;
+  State state;
+};
+static_assert(sizeof(TrackedHost) == 32);
+
+class HostTable {
+ public:
+  static constexpr std::uint32_t kNone = kNoRow;
+
+  /// At most `maxHosts` hosts, and so many more numbers for places.
+  HostTable(std::uint32_t maxHosts, std::uint32_t places, const AddressHash& hash)
+      : maxHosts_(maxHosts), hash_(hash), index_(maxHosts), hosts_(std::size_t{maxHosts} + places) {}
+
+  [[nodiscard]] TrackedHost& operator[](std::uint32_t host) const noexcept { return hosts_[host]; }
+  void prefetch(std::uint32_t host) const noexcept { __builtin_prefetch(&hosts_[host], 1); }
+
+  [[nodiscard]] std::uint32_t find(const Address& address) const noexcept {
+    return index_.find(hash_.of(address), [&](std::uint32_t host) { return hosts_[host].address == address; });
+  }
+  /// kNone when there are maxHosts already.
+  std::uint32_t add(const Address& address, std::uint32_t place) noexcept {
+    if (tracked_ == maxHosts_) return kNone;
+    const std::uint32_t host = take(TrackedHost::State::host, place);
+    if (host == kNone) return kNone;
+    hosts_[host].address = address;
+    index_.insert(hash_.of(address), host);
+    tracked_++;
+    return host;
+  }
+  std::uint32_t addUntracked(std::uint32_t place) noexcept { return take(TrackedHost::State::untracked, place); }
+
+  /// Takes the host, or the stand-in for a place, out of sight. Its number is given back by release().
+  void retire(std::uint32_t host) noexcept {
+    TrackedHost& retired = hosts_[host];
+    if (retired.state == TrackedHost::State::host) {
+      index_.erase(hash_.of(retired.address), host,
+                   [this](std::uint32_t other) { return hash_.of(hosts_[other].address); });
+      tracked_--;
+    }
+    retired.state = TrackedHost::State::leaving;
+  }
+  /// A retired host of which nothing is left in the window.
+  void release(std::uint32_t host) noexcept {
+    hosts_[host].state = TrackedHost::State::free;
+    hosts_[host].place = freeHost_;
+    freeHost_ = host;
+  }
+
+  /// Numbers that are or were in use are below this.
+  [[nodiscard]] std::uint32_t end() const noexcept { return usedHosts_; }
+  [[nodiscard]] std::uint32_t tracked() const noexcept { return tracked_; }
+  [[nodiscard]] bool isHost(std::uint32_t host) const noexcept {
+    return hosts_[host].state == TrackedHost::State::host;
+  }
+  [[nodiscard]] std::size_t residentBytes() const { return index_.residentBytes() + hosts_.residentBytes(); }
+
+ private:
+  std::uint32_t take(TrackedHost::State state, std::uint32_t place) noexcept {
+    std::uint32_t host = freeHost_;
+    if (host != kNone) {
+      freeHost_ = hosts_[host].place;
+    } else {
+      if (usedHosts_ == hosts_.size()) return kNone;
+      host = usedHosts_++;
+    }
+    hosts_[host] = {};
+    hosts_[host].state = state;
+    hosts_[host].place = place;
+    return host;
+  }
+
+  std::uint32_t maxHosts_;
+  const AddressHash& hash_;
+  HostIndex index_;
+  LazyArray<TrackedHost> hosts_;
+  std::uint32_t usedHosts_ = 0;
+  std::uint32_t freeHost_ = kNone;
+  std::uint32_t tracked_ = 0;
+};
+
+}  // namespace floodwall

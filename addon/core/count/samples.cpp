@@ -1,0 +1,83 @@
+#include "count/samples.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace floodwall {
+
+void Sampler::choose() noexcept {
+  taken_++;
+  // A sudden flood is met within the epoch, before adapt() has seen it.
+  if (taken_ >= target_) {
+    taken_ = 0;
+    every_ = every_ < (1U << 30) ? every_ * 2 : every_;
+  }
+  // xorshift64 (Marsaglia 2003): a gap that is uniform over [0, 2N - 2] has the mean N - 1 and follows no rhythm that
+  // the traffic could have.
+  random_ ^= random_ << 13;
+  random_ ^= random_ >> 7;
+  random_ ^= random_ << 17;
+  skip_ = static_cast<std::uint32_t>(random_ % (std::uint64_t{every_} * 2 - 1));
+}
+
+void Sampler::adapt(std::uint32_t epochsPerSecond) noexcept {
+  const std::uint64_t perSecond = std::uint64_t{seen_} * epochsPerSecond;
+  every_ = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(perSecond / target_, 1, 1U << 30));
+  skip_ = std::min(skip_, every_ * 2 - 2);
+  seen_ = 0;
+  taken_ = 0;
+}
+
+void SampleSlot::write(const Sample& sample) noexcept {
+  std::array<std::uint64_t, kWords> words;
+  words[0] = sample.serial;
+  words[1] = std::uint64_t{sample.epoch} << 32 | sample.captured;
+  words[2] = std::uint64_t{sample.standsFor} << 32 | sample.wire;
+  std::memcpy(&words[3], sample.data.data(), kHeaderBytes);
+  const std::uint64_t version = version_.load(std::memory_order_relaxed);
+  version_.store(version + 1, std::memory_order_relaxed);
+  // Each release keeps the odd version before the word, which is what a reader of the word then sees.
+  for (std::size_t i = 0; i < kWords; i++) words_[i].store(words[i], std::memory_order_release);
+  version_.store(version + 2, std::memory_order_release);
+}
+
+bool SampleSlot::read(Sample& sample) const noexcept {
+  const std::uint64_t version = version_.load(std::memory_order_acquire);
+  if (version == 0 || (version & 1) != 0) return false;
+  std::array<std::uint64_t, kWords> words;
+  for (std::size_t i = 0; i < kWords; i++) words[i] = words_[i].load(std::memory_order_acquire);
+  if (version_.load(std::memory_order_relaxed) != version) return false;
+  sample.serial = words[0];
+  sample.epoch = static_cast<std::uint32_t>(words[1] >> 32);
+  sample.captured = static_cast<std::uint32_t>(words[1]);
+  sample.wire = static_cast<std::uint32_t>(words[2]);
+  sample.standsFor = static_cast<std::uint32_t>(words[2] >> 32);
+  std::memcpy(sample.data.data(), &words[3], kHeaderBytes);
+  return true;
+}
+
+void SampleRings::write(std::uint32_t ring, const Frame& frame, Link link, Sample sample) noexcept {
+  constexpr std::size_t kEthernetHeader = 14;
+  sample.wire = frame.wire;
+  std::size_t at = 0;
+  if (link == Link::rawIp) {
+    const bool isIpv4 = frame.captured > 0 && frame.data[0] >> 4 == 4;
+    sample.data[12] = isIpv4 ? 0x08 : 0x86;
+    sample.data[13] = isIpv4 ? 0x00 : 0xdd;
+    at = kEthernetHeader;
+  }
+  const std::size_t length = std::min<std::size_t>(frame.captured, kHeaderBytes - at);
+  std::memcpy(&sample.data[at], frame.data, length);
+  sample.captured = static_cast<std::uint32_t>(at + length);
+  slots_[std::size_t{ring} * capacity_ + written_[ring]].write(sample);
+  written_[ring] = written_[ring] + 1 == capacity_ ? 0 : written_[ring] + 1;
+}
+
+void SampleRings::read(std::uint32_t ring, std::vector<Sample>& out) const {
+  Sample sample;
+  for (std::uint32_t i = 0; i < capacity_; i++) {
+    if (slots_[std::size_t{ring} * capacity_ + i].read(sample)) out.push_back(sample);
+  }
+}
+
+}  // namespace floodwall

@@ -1,0 +1,94 @@
+// Recent headers: which packets are kept, and rings that a worker writes while others read. Knows nothing of hosts;
+// who reads looks into the headers.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "base/lazy_array.h"
+#include "parse/frame.h"
+
+namespace floodwall {
+
+inline constexpr std::size_t kHeaderBytes = 128;
+
+struct Sample {
+  /// Number of the packet in its shard, by which two rings' records of one packet are known.
+  std::uint64_t serial = 0;
+  /// The worker's epoch when it came.
+  std::uint32_t epoch = 0;
+  /// Packets of the shard that it was drawn from.
+  std::uint32_t standsFor = 1;
+  std::uint32_t wire = 0;
+  /// Bytes of `data` that were captured, at most kHeaderBytes.
+  std::uint32_t captured = 0;
+  /// From the start of the Ethernet frame; a packet without one gets a header of zeros and its type.
+  std::array<std::uint8_t, kHeaderBytes> data{};
+};
+
+/// Chooses one packet in N at random, with N such that `target` packets are chosen in about a second.
+class Sampler {
+ public:
+  explicit Sampler(std::uint32_t target = 1) : target_(target) {}
+
+  [[nodiscard]] bool takes() noexcept {
+    seen_++;
+    if (skip_ != 0) {
+      skip_--;
+      return false;
+    }
+    choose();
+    return true;
+  }
+  /// One packet in so many is chosen.
+  [[nodiscard]] std::uint32_t every() const noexcept { return every_; }
+  /// Call at each epoch; `epochsPerSecond` is their nominal rate.
+  void adapt(std::uint32_t epochsPerSecond) noexcept;
+
+ private:
+  void choose() noexcept;
+
+  std::uint32_t target_;
+  std::uint32_t every_ = 1;
+  std::uint32_t skip_ = 0;
+  std::uint32_t seen_ = 0;
+  std::uint32_t taken_ = 0;
+  std::uint64_t random_ = 0x9e3779b97f4a7c15;
+};
+
+/// A slot that one thread writes and others read without a lock: `version` is odd while it is written, and a reader
+/// whose copy began and ended with the same even one has a whole record.
+class SampleSlot {
+ public:
+  void write(const Sample& sample) noexcept;
+  /// False for a slot that is empty or was written meanwhile.
+  [[nodiscard]] bool read(Sample& sample) const noexcept;
+
+ private:
+  static constexpr std::size_t kWords = 3 + kHeaderBytes / 8;
+  std::atomic<std::uint64_t> version_;
+  std::array<std::atomic<std::uint64_t>, kWords> words_;
+};
+
+/// `count` rings of `capacity` records each.
+class SampleRings {
+ public:
+  SampleRings(std::uint32_t count, std::uint32_t capacity)
+      : capacity_(capacity), written_(count), slots_(std::size_t{count} * capacity) {}
+
+  /// The worker only. Fills into `sample` what the frame says.
+  void write(std::uint32_t ring, const Frame& frame, Link link, Sample sample) noexcept;
+  /// Any thread. Appends what the ring holds, in no order.
+  void read(std::uint32_t ring, std::vector<Sample>& out) const;
+
+  [[nodiscard]] std::size_t residentBytes() const { return slots_.residentBytes() + written_.residentBytes(); }
+
+ private:
+  std::uint32_t capacity_;
+  LazyArray<std::uint32_t> written_;
+  LazyArray<SampleSlot> slots_;
+};
+
+}  // namespace floodwall

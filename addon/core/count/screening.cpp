@@ -1,0 +1,91 @@
+// Which hosts the last fold hands over, with their rates as they were at its end.
+#include <algorithm>
+
+#include "count/engine_state.h"
+
+namespace floodwall {
+namespace {
+
+/// Hosts fetched ahead; touched ones lie anywhere.
+constexpr std::size_t kAhead = 16;
+
+}  // namespace
+
+/// A rate rises only when packets come, so that only hosts that were touched now, or reached a screen before, can
+/// reach one now. After a change of screens or networks all hosts are looked at.
+void EngineState::screenHosts() {
+  std::vector<Candidate> reached;
+  if (screensAll_) {
+    screensAll_ = false;
+    for (std::uint32_t host = 0; host < hosts_.end(); host++) gatherReached(host, reached);
+  } else {
+    for (std::size_t i = 0; i < touched_.size(); i++) {
+      if (i + kAhead < touched_.size()) {
+        hosts_.prefetch(touched_[i + kAhead]);
+        sums_.prefetch(touched_[i + kAhead]);
+      }
+      gatherReached(touched_[i], reached);
+    }
+    for (const std::uint32_t host : screenedBefore_) {
+      if (hosts_[host].touchedFold != foldNumber_) gatherReached(host, reached);
+    }
+  }
+  screenedBefore_.clear();
+  for (const Candidate& candidate : reached) screenedBefore_.push_back(candidate.host);
+  handOver(std::move(reached));
+}
+
+void EngineState::gatherReached(std::uint32_t host, std::vector<Candidate>& reached) const {
+  if (!hosts_.isHost(host)) return;
+  const double excess = screens_->excess(ratesOfHost(host), networks_->places()[hosts_[host].place].group);
+  if (excess >= 1) reached.push_back({host, excess});
+}
+
+void EngineState::handOver(std::vector<Candidate> reached) {
+  std::vector<ScreenedHost> rows;
+  for (const WatchedHost& watched : watched_->hosts()) {
+    const std::uint32_t host = hosts_.find(watched.address);
+    if (host != HostTable::kNone) {
+      rows.push_back(screenedHost(host));
+      continue;
+    }
+    // Silent for so long that it left the table: zeros say so.
+    const std::uint32_t place = networks_->match(watched.address);
+    if (place == kNoPlace) continue;
+    const Place& at = networks_->places()[place];
+    rows.push_back({watched.address, at.network, at.group, static_cast<double>(options_.idleMs), {}});
+  }
+  std::erase_if(
+      reached, [&](const Candidate& candidate) { return watched_->slotOf(hosts_[candidate.host].address) != kNoSlot; });
+  const std::size_t kept = std::min<std::size_t>(reached.size(), kScreenedMax - rows.size());
+  std::partial_sort(reached.begin(), reached.begin() + static_cast<std::ptrdiff_t>(kept), reached.end(),
+                    [](const Candidate& a, const Candidate& b) { return a.excess > b.excess; });
+  const auto count = static_cast<std::uint32_t>(rows.size() + reached.size());
+  for (std::size_t i = 0; i < kept; i++) rows.push_back(screenedHost(reached[i].host));
+  const std::scoped_lock held(screenedLock_);
+  screened_.swap(rows);
+  screenedCount_ = count;
+}
+
+ScreenedHost EngineState::screenedHost(std::uint32_t host) const noexcept {
+  const Place& at = networks_->places()[hosts_[host].place];
+  return {hosts_[host].address, at.network, at.group, idleMsOf(host), ratesOfHost(host)};
+}
+
+HostRates EngineState::ratesOfHost(std::uint32_t host) const noexcept {
+  HostRates rates{};
+  const std::span<double, 2 * kMetrics> both(rates);
+  ratesOf(sums_.of(host, Direction::incoming), clock_.seconds(), both.first<kMetrics>());
+  if (options_.countOutgoing) {
+    ratesOf(sums_.of(host, Direction::outgoing), clock_.seconds(), both.last<kMetrics>());
+  }
+  return rates;
+}
+
+double EngineState::idleMsOf(std::uint32_t host) const noexcept {
+  return static_cast<double>(nowMs() - hosts_[host].activeMs);
+}
+
+std::uint32_t EngineState::nowMs() const noexcept { return static_cast<std::uint32_t>(nowNs_ / 1'000'000); }
+
+}  // namespace floodwall

@@ -1,0 +1,53 @@
+#include "count/shard_ledger.h"
+
+#include <algorithm>
+
+namespace floodwall {
+
+ShardLedger::RowDelta ShardLedger::takeRow(std::uint32_t row) noexcept {
+  HostRows& rows = state().rows;
+  Folded& folded = folded_[row];
+  const Counters incoming = rows.incomingOf(row);
+  RowDelta delta{{difference(incoming, folded.incoming), {}}, false};
+  folded.incoming = incoming;
+  if (countOutgoing_) {
+    const Counters outgoing = peekCounters(rows.outgoing[row].counters);
+    delta.totals[1] = difference(outgoing, foldedOutgoing_[row]);
+    foldedOutgoing_[row] = outgoing;
+  }
+  delta.isZero = delta.totals[0].isZero() && delta.totals[1].isZero();
+  return delta;
+}
+
+void ShardLedger::prefetchRow(std::uint32_t row) const noexcept {
+  const HostRows& rows = state().rows;
+  __builtin_prefetch(&rows.hot[row]);
+  __builtin_prefetch(&rows.cold[row]);
+  __builtin_prefetch(&folded_[row], 1);
+  if (!countOutgoing_) return;
+  __builtin_prefetch(&rows.outgoing[row]);
+  __builtin_prefetch(&foldedOutgoing_[row], 1);
+}
+
+void ShardLedger::lend(const std::shared_ptr<const Networks>& networks,
+                       const std::shared_ptr<const WatchedHosts>& watched, std::uint32_t epoch) {
+  const bool hasNetworks = view_ != nullptr && view_->networks == networks;
+  if (hasNetworks && watched_ == watched) return;
+  Lent before{nullptr, watched_, epoch};
+  if (!hasNetworks) {
+    before.view = std::move(view_);
+    view_ = std::make_unique<ShardView>(networks, countOutgoing_);
+    for (std::size_t d = 0; d < 2; d++) foldedUntracked_[d].assign(view_->untracked[d].size(), Counters{});
+    foldedWrites_ = 0;
+  }
+  watched_ = watched;
+  state().view.store(view_.get(), std::memory_order_release);
+  state().watched.store(watched_.get(), std::memory_order_release);
+  lentBefore_.push_back(std::move(before));
+}
+
+void ShardLedger::reclaim(std::uint32_t epoch) noexcept {
+  std::erase_if(lentBefore_, [&](const Lent& lent) { return epochsSince(lent.untilEpoch, epoch) < kEpochMask / 2; });
+}
+
+}  // namespace floodwall

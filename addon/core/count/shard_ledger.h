@@ -1,0 +1,88 @@
+// What the fold knows of one shard: how far it has taken its counters over, and what it lent to the worker.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "count/host_table.h"
+#include "count/shard_state.h"
+#include "count/totals.h"
+
+namespace floodwall {
+
+class ShardLedger {
+ public:
+  ShardLedger(std::shared_ptr<Shard> of, const Control& control)
+      : shard(std::move(of)),
+        folded_(control.maxHosts),
+        foldedOutgoing_(control.countOutgoing ? control.maxHosts : 0),
+        countOutgoing_(control.countOutgoing) {}
+
+  /// What a row counted since the last time; `host` is for the fold to keep the row's host in.
+  struct RowDelta {
+    std::array<Totals, 2> totals;
+    bool isZero;
+  };
+  RowDelta takeRow(std::uint32_t row) noexcept;
+  [[nodiscard]] std::uint32_t& hostOf(std::uint32_t row) const noexcept { return folded_[row].hostPlusOne; }
+  void prefetchRow(std::uint32_t row) const noexcept;
+
+  /// Calls `untracked(place, direction, totals)` for what was counted to places of the present networks.
+  template <typename Untracked>
+  void takeUntracked(Untracked&& untracked) {
+    const std::uint32_t writes = view_->writes.load(std::memory_order_acquire);
+    if (writes == foldedWrites_) return;
+    foldedWrites_ = writes;
+    for (std::size_t d = 0; d < 2; d++) {
+      for (std::uint32_t place = 0; place < view_->untracked[d].size(); place++) {
+        const Counters now = peekCounters(view_->untracked[d][place]);
+        const Totals delta = difference(now, foldedUntracked_[d][place]);
+        if (delta.isZero()) continue;
+        foldedUntracked_[d][place] = now;
+        untracked(place, static_cast<Direction>(d), delta);
+      }
+    }
+  }
+
+  /// Lends the worker the networks and watched hosts that hold from its next epoch, `epoch`, on.
+  void lend(const std::shared_ptr<const Networks>& networks, const std::shared_ptr<const WatchedHosts>& watched,
+            std::uint32_t epoch);
+  /// Frees what was lent before and is out of use now that the worker acknowledged `epoch`.
+  void reclaim(std::uint32_t epoch) noexcept;
+
+  [[nodiscard]] ShardState& state() const noexcept { return shard->state(); }
+  [[nodiscard]] std::size_t residentBytes() const {
+    return state().residentBytes() + folded_.residentBytes() + foldedOutgoing_.residentBytes();
+  }
+
+  std::shared_ptr<Shard> shard;
+  /// No handle is left. Shared with the handle's deleter.
+  const std::shared_ptr<std::atomic<bool>> isClosed = std::make_shared<std::atomic<bool>>(false);
+  /// Closed, and all of it taken over.
+  bool isDone = false;
+
+ private:
+  struct Folded {
+    std::uint32_t hostPlusOne;
+    Counters incoming;
+  };
+  struct Lent {
+    std::unique_ptr<ShardView> view;
+    std::shared_ptr<const WatchedHosts> watched;
+    /// Out of use once the worker has acknowledged this epoch or a later one.
+    std::uint32_t untilEpoch;
+  };
+
+  LazyArray<Folded> folded_;
+  LazyArray<Counters> foldedOutgoing_;
+  bool countOutgoing_;
+  std::unique_ptr<ShardView> view_;
+  std::shared_ptr<const WatchedHosts> watched_;
+  std::array<std::vector<Counters>, 2> foldedUntracked_;
+  std::uint32_t foldedWrites_ = 0;
+  std::vector<Lent> lentBefore_;
+};
+
+}  // namespace floodwall

@@ -1,0 +1,75 @@
+#include "device/network_device.h"
+
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
+#include "base/source_error.h"
+#include "base/unique_fd.h"
+
+namespace floodwall {
+namespace {
+
+/// Counts of a driver that does not tell its channels; sysfs shows the namespace in which it was mounted.
+std::uint32_t rxQueuesFromSysfs(const std::string& name) {
+  std::uint32_t queues = 0;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/sys/class/net/" + name + "/queues", error)) {
+    if (entry.path().filename().string().starts_with("rx-")) queues++;
+  }
+  return std::max(queues, 1U);
+}
+
+std::uint32_t rxQueues(int fd, ifreq& request, const std::string& name) {
+  ethtool_channels channels{};
+  channels.cmd = ETHTOOL_GCHANNELS;
+  request.ifr_data = reinterpret_cast<char*>(&channels);
+  if (ioctl(fd, SIOCETHTOOL, &request) != 0) return rxQueuesFromSysfs(name);
+  return std::max(channels.rx_count + channels.combined_count, 1U);
+}
+
+/// The driver's own word: IFF_RUNNING follows it up to a second later.
+bool hasCarrier(int fd, ifreq& request, bool isRunning) {
+  ethtool_value link{};
+  link.cmd = ETHTOOL_GLINK;
+  request.ifr_data = reinterpret_cast<char*>(&link);
+  return ioctl(fd, SIOCETHTOOL, &request) == 0 ? link.data != 0 : isRunning;
+}
+
+}  // namespace
+
+std::optional<NetworkDevice> findNetworkDevice(const std::string& name) {
+  if (name.empty() || name.size() >= IFNAMSIZ) return std::nullopt;
+  const UniqueFd fd(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ifreq request{};
+  std::memcpy(request.ifr_name, name.c_str(), name.size());
+  if (!fd || ioctl(fd.get(), SIOCGIFINDEX, &request) != 0) return std::nullopt;
+  NetworkDevice device{.name = name, .index = static_cast<unsigned>(request.ifr_ifindex)};
+  if (ioctl(fd.get(), SIOCGIFFLAGS, &request) != 0) return std::nullopt;
+  device.isUp = (request.ifr_flags & IFF_UP) != 0;
+  const bool isRunning = (request.ifr_flags & IFF_RUNNING) != 0;
+  if (ioctl(fd.get(), SIOCGIFMTU, &request) != 0) return std::nullopt;
+  device.mtu = static_cast<std::uint32_t>(request.ifr_mtu);
+  device.hasCarrier = hasCarrier(fd.get(), request, isRunning);
+  device.rxQueues = rxQueues(fd.get(), request, name);
+  return device;
+}
+
+NetworkDevice requireNetworkDevice(const std::string& name) {
+  if (auto device = findNetworkDevice(name)) return *device;
+  throw SourceError("interface " + name + " does not exist: create it, or correct its name in capture.interfaces");
+}
+
+std::string linkFault(const NetworkDevice& device) {
+  if (!device.isUp) return "interface " + device.name + " is down: set it up with `ip link set " + device.name + " up`";
+  if (!device.hasCarrier) return "interface " + device.name + " has no carrier: check the cable and the far end";
+  return {};
+}
+
+}  // namespace floodwall

@@ -1,0 +1,111 @@
+// The filter's maps: made or found pinned, mapped into memory, where the tables write them without a system call each.
+// They live as long as anybody holds them: this process, a program, or a pin.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+
+#include "base/unique_fd.h"
+#include "filter_abi.h"
+
+namespace floodwall {
+
+/// The kernel did not do what the filter needs; what() says what, why, and what to do.
+class FilterError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+struct FilterShape {
+  std::uint32_t pairsMax = 1;
+  std::uint32_t rulesMax = 1;
+  /// Of each list.
+  std::uint32_t prefixesMax = 1;
+  bool operator==(const FilterShape&) const = default;
+};
+
+/// An identifier of a rule, which the kernel does not read.
+struct FilterName {
+  std::array<char, 64> text;
+};
+
+/// One map of fixed-size rows, in memory.
+class RowMap {
+ public:
+  RowMap() = default;
+  /// Throws FilterError.
+  RowMap(UniqueFd fd, bool isWritable);
+  RowMap(RowMap&& other) noexcept { swap(other); }
+  RowMap& operator=(RowMap&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~RowMap();
+
+  [[nodiscard]] int fd() const noexcept { return fd_.get(); }
+  template <typename Row>
+  [[nodiscard]] std::span<Row> rows() const noexcept {
+    return {static_cast<Row*>(at_), bytes_ / sizeof(Row)};
+  }
+
+ private:
+  void swap(RowMap& other) noexcept;
+
+  UniqueFd fd_;
+  void* at_ = nullptr;
+  std::size_t bytes_ = 0;
+  std::size_t mappedBytes_ = 0;
+};
+
+class FilterMaps {
+ public:
+  static constexpr std::size_t kMaps = 12;
+  /// As xdp_filter.bpf.c names them; the last is for people only.
+  static constexpr std::array<const char*, kMaps> kNames = {
+      "filter_head", "filter_buckets", "filter_pairs", "filter_pair_keys", "filter_pair_hits", "filter_rules",
+      "filter_hits", "filter_sets",    "filter_ways",  "filter_entries",   "filter_pair_bits", "filter_names"};
+  static constexpr const char* kStatsName = "filter_stats";
+
+  /// Empty ones. Throws FilterError.
+  static FilterMaps create(const FilterShape& shape);
+  /// Those pinned in a directory; absent when one is missing or is not as this version makes it.
+  static std::optional<FilterMaps> open(const std::string& directory, bool isWritable);
+  /// Throws FilterError; the directory must exist and be empty.
+  void pin(const std::string& directory) const;
+
+  [[nodiscard]] FilterShape shape() const {
+    return {.pairsMax = head().pairs_max, .rulesMax = head().rules_max, .prefixesMax = head().prefixes_max};
+  }
+  [[nodiscard]] int fd(std::size_t map) const { return maps_.at(map).fd(); }
+  [[nodiscard]] int statsFd() const { return stats_.get(); }
+
+  [[nodiscard]] filter_head& head() const { return maps_[0].rows<filter_head>()[0]; }
+  [[nodiscard]] std::span<filter_bucket> pairBuckets() const {
+    return maps_[1].rows<filter_bucket>().first(head().pair_buckets);
+  }
+  [[nodiscard]] std::span<filter_pair> pairs() const { return maps_[2].rows<filter_pair>(); }
+  [[nodiscard]] std::span<filter_pair_key> pairKeys() const { return maps_[3].rows<filter_pair_key>(); }
+  [[nodiscard]] std::span<filter_count> pairHits() const { return maps_[4].rows<filter_count>(); }
+  [[nodiscard]] std::span<filter_rule> rules() const { return maps_[5].rows<filter_rule>(); }
+  [[nodiscard]] std::span<filter_hits> hits() const { return maps_[6].rows<filter_hits>(); }
+  [[nodiscard]] std::span<filter_set> sets() const { return maps_[7].rows<filter_set>(); }
+  [[nodiscard]] std::span<filter_bucket> ways() const { return maps_[8].rows<filter_bucket>(); }
+  [[nodiscard]] std::span<filter_entry> entries() const { return maps_[9].rows<filter_entry>(); }
+  [[nodiscard]] std::span<filter_bits> pairBits() const { return maps_[10].rows<filter_bits>(); }
+  [[nodiscard]] std::span<FilterName> names() const { return maps_[11].rows<FilterName>(); }
+
+  /// Of all CPUs together.
+  [[nodiscard]] filter_stats stats() const;
+
+ private:
+  FilterMaps() = default;
+
+  std::array<RowMap, kMaps> maps_;
+  UniqueFd stats_;
+};
+
+}  // namespace floodwall

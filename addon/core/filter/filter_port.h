@@ -1,0 +1,59 @@
+// The filter on one interface: attaches it, adopts a pinned link of the process before, follows the interface when it
+// goes and comes, and lets an inline source put its program, which has the filter inside, in place of the filter's own.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "filter/filter_program.h"
+#include "program/xdp_attach.h"
+
+namespace floodwall {
+
+struct PortStatus {
+  std::string interface;
+  bool isAttached = false;
+  /// "native", "generic (the driver has no native XDP)"; empty while not attached.
+  std::string mode;
+  /// Interface, cause and remedy, while something is wrong.
+  std::string error;
+};
+
+/// One thread at a time, but for status().
+class FilterPort {
+ public:
+  FilterPort(std::string interface, XdpMode wanted, std::string linkPath, const FilterMaps& maps);
+
+  /// Attaches, or sees that all is well and helps where it is not. What it cannot do is in the status.
+  void check();
+  /// Puts a program with the filter's maps in place of the filter's own. Throws SourceError.
+  void lend(int programFd);
+  void giveBack();
+  /// Detaches, unless the link is to stay.
+  void close(bool keep);
+
+  [[nodiscard]] PortStatus status() const;
+  [[nodiscard]] const std::string& interface() const noexcept { return interface_; }
+
+ private:
+  void attach(const NetworkDevice& device);
+  void lose();
+  void say(std::string error);
+  [[nodiscard]] int program(const NetworkDevice& device);
+
+  std::string interface_;
+  XdpMode wanted_;
+  std::string linkPath_;
+  const FilterMaps& maps_;
+  std::optional<FilterProgram> own_;
+  bool ownHasFragments_ = false;
+  int lent_ = -1;
+  std::optional<XdpLink> link_;
+  unsigned deviceIndex_ = 0;
+  mutable std::mutex statusMutex_;
+  PortStatus status_;
+};
+
+}  // namespace floodwall

@@ -1,0 +1,83 @@
+// The pairs of source and victim that the kernel drops. Its rows and ways are all the state there is: whoever finds the
+// maps after a crash finds every pair that was put. One thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "filter/bucket_table.h"
+#include "filter/filter_maps.h"
+#include "filter/pair_bits.h"
+
+namespace floodwall {
+
+using PairKey = filter_pair_key;
+
+class PairTable {
+ public:
+  /// What read() calls with a pair, when it lapses, and its hits.
+  using See = std::function<void(const PairKey&, std::uint64_t, const filter_count&)>;
+
+  /// Takes the pairs up that the maps hold, and puts right what a crash left half done.
+  explicit PairTable(const FilterMaps& maps);
+
+  /// Adds pairs, or changes when they lapse; all or, with a FilterError, none. `expiresAtNs` is one for each.
+  void put(std::span<const PairKey> keys, std::span<const std::uint64_t> expiresAtNs);
+  /// Those that are not there are left alone.
+  void remove(std::span<const PairKey> keys);
+  /// Removes what lapsed.
+  void sweep(std::uint64_t nowNs);
+
+  /// Calls see(key, expiresAtNs, hits) for the pairs of rows from `cursor` on that have not lapsed, until `most` were
+  /// seen; returns where to go on, or -1.
+  [[nodiscard]] std::int64_t read(std::uint32_t cursor, std::size_t most, std::uint64_t nowNs, const See& see) const {
+    for (std::uint32_t row = cursor; row < rows_.size(); row++) {
+      if (rows_[row].expires_at_ns <= nowNs) continue;
+      if (most-- == 0) return row;
+      see(keys_[row], std::uint64_t{rows_[row].expires_at_ns}, hitsOf(row));
+    }
+    return -1;
+  }
+  [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
+
+ private:
+  static constexpr std::size_t kLeftAlone = 1000;
+
+  /// Of all CPUs.
+  [[nodiscard]] filter_count hitsOf(std::uint32_t row) const {
+    const filter_pair& pair = rows_[row];
+    const filter_count& others = hits_[row];
+    return {.packets = (pair.owned_packets >> FILTER_OWNER_BITS) + others.packets,
+            .bytes = pair.owned_bytes + others.bytes};
+  }
+  [[nodiscard]] std::uint64_t hashOf(const PairKey& key) const;
+  [[nodiscard]] std::optional<std::uint32_t> find(const PairKey& key) const;
+  /// One that is free, at home if there is one.
+  std::uint32_t freeRow(std::uint64_t hash);
+  /// Its row; absent when there is no place.
+  std::optional<std::uint32_t> add(const PairKey& key, std::uint64_t expiresAtNs);
+  void setExpiry(std::uint32_t row, std::uint64_t expiresAtNs);
+  void removeRow(std::uint32_t row);
+  void setSize(std::uint32_t size);
+  void repair();
+
+  filter_head& head_;
+  std::span<filter_bucket> buckets_;
+  std::span<filter_pair> rows_;
+  std::span<filter_pair_key> keys_;
+  std::span<filter_count> hits_;
+  BucketTable table_;
+  PairBits bits_;
+  std::vector<bool> isFree_;
+  /// Rows that were given up, the first first, and are left alone until kLeftAlone others were.
+  std::deque<std::uint32_t> leftAlone_;
+  /// Where a row away from home is looked for next.
+  std::uint32_t nextRow_ = 0;
+  std::uint32_t size_ = 0;
+};
+
+}  // namespace floodwall

@@ -1,0 +1,139 @@
+#include "filter/rule_table.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <unordered_set>
+
+namespace floodwall {
+namespace {
+
+/// Match and action, without what changes while a rule stays.
+bool isSame(const filter_rule& one, const filter_rule& other) {
+  constexpr std::size_t kFrom = offsetof(filter_rule, asks), kTo = offsetof(filter_rule, paid_until_ns);
+  const auto* a = reinterpret_cast<const std::byte*>(&one);
+  const auto* b = reinterpret_cast<const std::byte*>(&other);
+  return std::memcmp(a + kFrom, b + kFrom, kTo - kFrom) == 0;
+}
+
+std::string textOf(const FilterName& name) { return {name.text.data(), strnlen(name.text.data(), name.text.size())}; }
+
+}  // namespace
+
+RuleTable::RuleTable(const FilterMaps& maps) : maps_(maps) {
+  std::vector<bool> isUsed(maps.rules().size());
+  for (const filter_entry& entry : activeEntries(maps, FILTER_RULES)) {
+    if (entry.rule >= isUsed.size() || isUsed[entry.rule]) continue;
+    isUsed[entry.rule] = slots_.emplace(textOf(maps.names()[entry.rule]), entry.rule).second;
+  }
+  for (std::uint32_t slot = 0; slot < isUsed.size(); slot++) {
+    if (!isUsed[slot]) free_.push_back(slot);
+  }
+}
+
+void RuleTable::requireGood(std::span<const WantedRule> wanted) const {
+  const std::uint32_t most = maps_.head().rules_max;
+  if (wanted.size() > most) {
+    throw FilterError("no room in the kernel for " + std::to_string(wanted.size()) + " dynamic rules, only " +
+                      std::to_string(most) + ": raise dataplane.limits.max_dynamic_rules and restart");
+  }
+  std::unordered_set<std::string> seen;
+  for (const WantedRule& rule : wanted) {
+    if (rule.id.empty() || rule.id.size() > WantedRule::kIdBytesMax || !seen.insert(rule.id).second) {
+      throw FilterError("rule identifiers must differ and have 1 to " + std::to_string(WantedRule::kIdBytesMax) +
+                        " bytes: " + rule.id);
+    }
+  }
+}
+
+void RuleTable::set(std::span<const WantedRule> wanted) {
+  requireGood(wanted);
+  std::unordered_map<std::string, std::uint32_t> next;
+  std::vector<SetPrefix> prefixes;
+  std::vector<std::uint32_t> added;
+  for (const WantedRule& rule : wanted) {
+    const auto known = slots_.find(rule.id);
+    std::uint32_t slot = 0;
+    if (known != slots_.end() && isSame(maps_.rules()[known->second], rule.rule)) {
+      slot = known->second;
+    } else {
+      slot = free_.front();
+      free_.pop_front();
+      write(slot, rule);
+      added.push_back(slot);
+    }
+    next.emplace(rule.id, slot);
+    prefixes.push_back({.address = rule.rule.destination, .length = rule.destinationLength, .rule = slot});
+  }
+  try {
+    publishSet(maps_, FILTER_RULES, std::move(prefixes));
+  } catch (const FilterError&) {
+    for (const std::uint32_t slot : added) release(slot);
+    throw;
+  }
+  for (const WantedRule& rule : wanted) {
+    __atomic_store_n(&maps_.rules()[next.at(rule.id)].expires_at_ns, rule.rule.expires_at_ns, __ATOMIC_RELAXED);
+  }
+  for (const auto& [id, slot] : slots_) {
+    const auto kept = next.find(id);
+    if (kept == next.end() || kept->second != slot) release(slot);
+  }
+  slots_ = std::move(next);
+}
+
+void RuleTable::write(std::uint32_t slot, const WantedRule& wanted) {
+  maps_.rules()[slot] = wanted.rule;
+  for (std::uint32_t stripe = 0; stripe < maps_.head().stripes; stripe++) hitsIn(stripe, slot) = {};
+  FilterName& name = maps_.names()[slot];
+  name = {};
+  std::copy(wanted.id.begin(), wanted.id.end(), name.text.begin());
+}
+
+void RuleTable::release(std::uint32_t slot) {
+  __atomic_store_n(&maps_.rules()[slot].expires_at_ns, std::uint64_t{0}, __ATOMIC_RELAXED);
+  free_.push_back(slot);
+}
+
+void RuleTable::sweep(std::uint64_t nowNs) {
+  if (count(nowNs) == slots_.size()) return;
+  std::vector<SetPrefix> kept;
+  for (const filter_entry& entry : activeEntries(maps_, FILTER_RULES)) {
+    if (maps_.rules()[entry.rule].expires_at_ns <= nowNs) continue;
+    const bool isAny = (maps_.rules()[entry.rule].asks & FILTER_ASKS_DESTINATION) == 0;
+    kept.push_back({.address = entry.address, .length = isAny ? kAnyLength : entry.length, .rule = entry.rule});
+  }
+  publishSet(maps_, FILTER_RULES, std::move(kept));
+  std::erase_if(slots_, [&](const auto& known) {
+    if (maps_.rules()[known.second].expires_at_ns > nowNs) return false;
+    release(known.second);
+    return true;
+  });
+}
+
+std::vector<RuleHits> RuleTable::read(std::uint64_t nowNs) const {
+  std::vector<RuleHits> rules;
+  for (const auto& [id, slot] : slots_) {
+    if (maps_.rules()[slot].expires_at_ns > nowNs) rules.push_back(hitsOf(slot, id));
+  }
+  return rules;
+}
+
+std::uint32_t RuleTable::count(std::uint64_t nowNs) const {
+  return static_cast<std::uint32_t>(std::count_if(slots_.begin(), slots_.end(), [&](const auto& known) {
+    return maps_.rules()[known.second].expires_at_ns > nowNs;
+  }));
+}
+
+RuleHits RuleTable::hitsOf(std::uint32_t slot, const std::string& id) const {
+  RuleHits sum{.id = id, .expiresAtNs = maps_.rules()[slot].expires_at_ns};
+  for (std::uint32_t stripe = 0; stripe < maps_.head().stripes; stripe++) {
+    const filter_hits& hits = hitsIn(stripe, slot);
+    sum.all.packets += hits.passed.packets + hits.dropped.packets;
+    sum.all.bytes += hits.passed.bytes + hits.dropped.bytes;
+    sum.dropped.packets += hits.dropped.packets;
+    sum.dropped.bytes += hits.dropped.bytes;
+  }
+  return sum;
+}
+
+}  // namespace floodwall

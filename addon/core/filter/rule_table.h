@@ -1,0 +1,66 @@
+// The dynamic rules in the kernel. A rule that stays keeps its slot, with its hits and the account of its limit; new
+// ones are there before old ones go. One thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "filter/filter_maps.h"
+#include "filter/prefix_sets.h"
+
+namespace floodwall {
+
+struct WantedRule {
+  /// At most kIdBytesMax bytes, different for each.
+  std::string id;
+  /// All but paid_until_ns, which the kernel keeps.
+  filter_rule rule{};
+  /// kAnyLength when the rule asks for no destination; else that of rule.destination.
+  std::uint32_t destinationLength = kAnyLength;
+
+  static constexpr std::size_t kIdBytesMax = sizeof(FilterName) - 1;
+};
+
+struct RuleHits {
+  std::string id;
+  std::uint64_t expiresAtNs = 0;
+  filter_count all{};
+  filter_count dropped{};
+};
+
+class RuleTable {
+ public:
+  /// Takes the rules up that the maps hold.
+  explicit RuleTable(const FilterMaps& maps);
+
+  /// Replaces the rules by these; throws FilterError and leaves them as they were. A rule whose match or action changed
+  /// is a new one under its old identifier: its hits begin again.
+  void set(std::span<const WantedRule> wanted);
+  /// Removes what lapsed.
+  void sweep(std::uint64_t nowNs);
+  /// Those that have not lapsed.
+  [[nodiscard]] std::vector<RuleHits> read(std::uint64_t nowNs) const;
+  [[nodiscard]] std::uint32_t count(std::uint64_t nowNs) const;
+
+ private:
+  void requireGood(std::span<const WantedRule> wanted) const;
+  void write(std::uint32_t slot, const WantedRule& wanted);
+  void release(std::uint32_t slot);
+  [[nodiscard]] filter_hits& hitsIn(std::uint32_t stripe, std::uint32_t slot) const {
+    return maps_.hits()[std::size_t{stripe} * maps_.head().rule_slots + slot];
+  }
+  [[nodiscard]] RuleHits hitsOf(std::uint32_t slot, const std::string& id) const;
+
+  const FilterMaps& maps_;
+  /// By identifier, in the order in which they are tried.
+  std::unordered_map<std::string, std::uint32_t> slots_;
+  /// The longest unused first.
+  std::deque<std::uint32_t> free_;
+};
+
+}  // namespace floodwall

@@ -1,0 +1,207 @@
+#include "parse/packet_parser.h"
+
+#include <bit>
+#include <cstddef>
+
+namespace floodwall {
+namespace {
+
+constexpr std::uint16_t kTypeIpv4 = 0x0800, kTypeIpv6 = 0x86dd;
+constexpr std::size_t kVlanTagsMax = 2;
+/// RFC 8200 names seven kinds of header; more than eight in one packet is no packet that anybody needs.
+constexpr int kExtensionsMax = 8;
+
+namespace ip_protocol {
+constexpr std::uint8_t kHopByHop = 0, kIcmp = 1, kTcp = 6, kUdp = 17, kRouting = 43, kFragment = 44,
+                       kAuthentication = 51, kIcmp6 = 58, kDestination = 60, kMobility = 135, kHostIdentity = 139,
+                       kShim6 = 140, kUdpLite = 136, kSctp = 132, kDccp = 33;
+}
+
+/// What is left to read. Every read asks `has` first.
+struct Cursor {
+  const std::uint8_t* at;
+  std::size_t left;
+
+  [[nodiscard]] bool has(std::size_t bytes) const noexcept { return left >= bytes; }
+  [[nodiscard]] std::uint16_t u16(std::size_t offset) const noexcept {
+    return static_cast<std::uint16_t>(at[offset] << 8 | at[offset + 1]);
+  }
+  void skip(std::size_t bytes) noexcept {
+    at += bytes;
+    left -= bytes;
+  }
+  /// Ends the packet where its IP header says, which drops Ethernet's padding. Never makes it longer.
+  void limit(std::size_t bytes) noexcept {
+    if (bytes < left) left = bytes;
+  }
+};
+
+bool isVlanTag(std::uint16_t type) noexcept { return type == 0x8100 || type == 0x88a8 || type == 0x9100; }
+
+/// In two words: whoever hashes the address reads it in words right after, and a processor cannot forward single bytes
+/// into them.
+void setMapped(Address& address, const std::uint8_t* ipv4) noexcept {
+  static constexpr std::array<std::uint8_t, 4> kPrefix = {0, 0, 0xff, 0xff};
+  const std::uint64_t high = 0;
+  std::uint32_t prefix, host;
+  std::memcpy(&prefix, kPrefix.data(), 4);
+  std::memcpy(&host, ipv4, 4);
+  const std::uint64_t low = std::endian::native == std::endian::little ? std::uint64_t{host} << 32 | prefix
+                                                                       : std::uint64_t{prefix} << 32 | host;
+  std::memcpy(address.bytes.data(), &high, 8);
+  std::memcpy(address.bytes.data() + 8, &low, 8);
+}
+
+bool isMapped(const std::uint8_t* ipv6) noexcept {
+  static constexpr std::uint8_t kPrefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  return std::memcmp(ipv6, kPrefix, sizeof kPrefix) == 0;
+}
+
+Class classOf(std::uint8_t protocol) noexcept {
+  switch (protocol) {
+    case ip_protocol::kTcp:
+      return Class::tcp;
+    case ip_protocol::kUdp:
+      return Class::udp;
+    case ip_protocol::kIcmp:
+    case ip_protocol::kIcmp6:
+      return Class::icmp;
+    default:
+      return Class::other;
+  }
+}
+
+bool hasPorts(std::uint8_t protocol) noexcept {
+  return protocol == ip_protocol::kTcp || protocol == ip_protocol::kUdp || protocol == ip_protocol::kSctp ||
+         protocol == ip_protocol::kUdpLite || protocol == ip_protocol::kDccp;
+}
+
+void parseTransport(const Cursor& cursor, Packet& packet) noexcept {
+  packet.transport = classOf(packet.protocol);
+  if (packet.isLaterFragment || !hasPorts(packet.protocol) || !cursor.has(4)) return;
+  packet.sourcePort = cursor.u16(0);
+  packet.destinationPort = cursor.u16(2);
+  if (packet.protocol != ip_protocol::kTcp || !cursor.has(14)) return;
+  packet.tcpFlags = cursor.at[13];
+  packet.isSyn = (packet.tcpFlags & (tcp_flag::kSyn | tcp_flag::kAck)) == tcp_flag::kSyn;
+}
+
+ParseError parseIpv4(Cursor cursor, Packet& packet) noexcept {
+  constexpr std::size_t kHeader = 20;
+  if (!cursor.has(kHeader)) return ParseError::truncatedIpv4;
+  const std::size_t headerLength = (cursor.at[0] & 0x0fU) * 4;
+  const std::size_t totalLength = cursor.u16(2);
+  // A total length of 0 is what segmentation offload leaves in frames that are captured before they are cut.
+  if (cursor.at[0] >> 4 != 4 || headerLength < kHeader || (totalLength != 0 && totalLength < headerLength)) {
+    return ParseError::badIpv4Header;
+  }
+  setMapped(packet.source, cursor.at + 12);
+  setMapped(packet.destination, cursor.at + 16);
+  packet.protocol = cursor.at[9];
+  const std::uint16_t fragment = cursor.u16(6);
+  packet.isFragment = (fragment & 0x3fff) != 0;
+  packet.isLaterFragment = (fragment & 0x1fff) != 0;
+  if (totalLength != 0) cursor.limit(totalLength);
+  // Options that the capture cuts off leave nothing of the transport header.
+  cursor.skip(headerLength < cursor.left ? headerLength : cursor.left);
+  parseTransport(cursor, packet);
+  return ParseError::none;
+}
+
+/// Steps over one extension header, which `packet.protocol` names. False where the chain ends: at a transport header,
+/// in a later fragment, or where no more can be read.
+bool skipExtension(Cursor& cursor, Packet& packet) noexcept {
+  std::size_t length = 8;
+  switch (packet.protocol) {
+    case ip_protocol::kHopByHop:
+    case ip_protocol::kRouting:
+    case ip_protocol::kDestination:
+    case ip_protocol::kMobility:
+    case ip_protocol::kHostIdentity:
+    case ip_protocol::kShim6:
+      if (!cursor.has(2)) return false;
+      length = (cursor.at[1] + 1U) * 8;
+      break;
+    case ip_protocol::kAuthentication:
+      if (!cursor.has(2)) return false;
+      length = (cursor.at[1] + 2U) * 4;
+      break;
+    case ip_protocol::kFragment: {
+      if (!cursor.has(8)) return false;
+      const std::uint16_t fragment = cursor.u16(2);
+      // Offset 0 and no more to come is an atomic fragment (RFC 6946): whole, but sent as a fragment.
+      packet.isFragment = true;
+      packet.isLaterFragment = (fragment & 0xfff8) != 0;
+      break;
+    }
+    default:
+      return false;
+  }
+  if (!cursor.has(length)) return false;
+  packet.protocol = cursor.at[0];
+  cursor.skip(length);
+  // After a later fragment's header comes the middle of a payload, whatever the next number says.
+  return !packet.isLaterFragment;
+}
+
+ParseError parseIpv6(Cursor cursor, Packet& packet) noexcept {
+  constexpr std::size_t kHeader = 40;
+  if (!cursor.has(kHeader)) return ParseError::truncatedIpv6;
+  // Nobody routes to a mapped address (RFC 4291, 2.5.5.2), and it must not be taken for the IPv4 host.
+  if (cursor.at[0] >> 4 != 6 || isMapped(cursor.at + 24)) return ParseError::badIpv6Header;
+  if (isMapped(cursor.at + 8)) {
+    packet.source = {};
+  } else {
+    std::memcpy(packet.source.bytes.data(), cursor.at + 8, 16);
+  }
+  std::memcpy(packet.destination.bytes.data(), cursor.at + 24, 16);
+  packet.protocol = cursor.at[6];
+  const std::size_t payloadLength = cursor.u16(4);
+  cursor.skip(kHeader);
+  // A payload length of 0 stands for a jumbogram or for segmentation offload.
+  if (payloadLength != 0) cursor.limit(payloadLength);
+  for (int i = 0; i < kExtensionsMax && skipExtension(cursor, packet); i++) {
+  }
+  parseTransport(cursor, packet);
+  return ParseError::none;
+}
+
+ParseError parseEthernet(Cursor cursor, Packet& packet) noexcept {
+  constexpr std::size_t kHeader = 14, kTag = 4;
+  if (!cursor.has(kHeader)) return ParseError::truncatedEthernet;
+  std::uint16_t type = cursor.u16(12);
+  cursor.skip(kHeader);
+  for (std::size_t tags = 0; isVlanTag(type); tags++) {
+    if (tags == kVlanTagsMax) return ParseError::tooManyVlanTags;
+    if (!cursor.has(kTag)) return ParseError::truncatedEthernet;
+    type = cursor.u16(2);
+    cursor.skip(kTag);
+  }
+  if (type == kTypeIpv4) return parseIpv4(cursor, packet);
+  if (type == kTypeIpv6) return parseIpv6(cursor, packet);
+  return ParseError::notIp;
+}
+
+ParseError parseRawIp(const Cursor& cursor, Packet& packet) noexcept {
+  if (!cursor.has(1)) return ParseError::truncatedIpv4;
+  const int version = cursor.at[0] >> 4;
+  if (version == 4) return parseIpv4(cursor, packet);
+  if (version == 6) return parseIpv6(cursor, packet);
+  return ParseError::notIp;
+}
+
+}  // namespace
+
+ParseError parsePacket(const Frame& frame, Link link, Packet& packet) noexcept {
+  // The addresses are set with every header that is counted. Field by field: a temporary Packet is copied in words that
+  // the processor cannot forward from the smaller stores just before.
+  packet.wire = frame.wire;
+  packet.sourcePort = packet.destinationPort = 0;
+  packet.protocol = packet.tcpFlags = 0;
+  packet.transport = Class::other;
+  packet.isSyn = packet.isFragment = packet.isLaterFragment = false;
+  const Cursor cursor{frame.data, frame.captured};
+  return link == Link::ethernet ? parseEthernet(cursor, packet) : parseRawIp(cursor, packet);
+}
+
+}  // namespace floodwall

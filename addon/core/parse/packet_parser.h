@@ -1,0 +1,68 @@
+// Reads the headers of one frame. Knows nothing of networks, hosts or counters, keeps no state and trusts no length
+// that the frame claims: every read is inside what was captured.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "base/address.h"
+#include "parse/frame.h"
+#include "parse/traffic_class.h"
+
+namespace floodwall {
+
+/// Why a frame is counted to no host. Only what every router must discard (RFC 1812, 5.2.2; RFC 8200, 3) or what is
+/// not IP: whatever can reach a host is counted to it, see parsePacket.
+enum class ParseError : std::uint8_t {
+  truncatedEthernet,
+  tooManyVlanTags,
+  notIp,
+  truncatedIpv4,
+  badIpv4Header,
+  truncatedIpv6,
+  badIpv6Header,
+  /// Not an error, and not counted as one.
+  none,
+};
+inline constexpr std::size_t kParseErrors = static_cast<std::size_t>(ParseError::none);
+
+/// PARSE_ERRORS of src/dataplane/native.d.ts: labels of metrics, in the order of ParseError.
+inline constexpr std::array<const char*, kParseErrors> kParseErrorNames = {
+    "truncated_ethernet", "too_many_vlan_tags", "not_ip",          "truncated_ipv4",
+    "bad_ipv4_header",    "truncated_ipv6",     "bad_ipv6_header",
+};
+
+namespace tcp_flag {
+inline constexpr std::uint8_t kFin = 0x01, kSyn = 0x02, kRst = 0x04, kPsh = 0x08, kAck = 0x10, kUrg = 0x20;
+}
+
+/// What one packet says of itself.
+struct Packet {
+  Address source;
+  Address destination;
+  /// Length of the frame on the wire in bytes.
+  std::uint32_t wire = 0;
+  /// Zero where the protocol has none, in later fragments, and where the capture ends before them.
+  std::uint16_t sourcePort = 0;
+  std::uint16_t destinationPort = 0;
+  /// IP protocol number after all extension headers that could be read.
+  std::uint8_t protocol = 0;
+  std::uint8_t tcpFlags = 0;
+  /// Exactly one of tcp, udp, icmp and other: what the packet is counted as.
+  Class transport = Class::other;
+  /// SYN without ACK.
+  bool isSyn = false;
+  /// Part of a datagram, the first part included.
+  bool isFragment = false;
+  /// A part without transport header: it belongs to a flow that cannot be told from it.
+  bool isLaterFragment = false;
+};
+
+/// Reads one frame and returns ParseError::none, or why not; then `packet` holds nothing of use.
+///
+/// A frame has exactly one outcome. As soon as a sound IP header names the destination, the packet is counted to it:
+/// an attacker must not be able to hide volume behind a cut transport header, an endless chain of extension headers or
+/// a length field that lies. Such a packet counts by the last protocol number that could be read, without ports.
+[[nodiscard]] ParseError parsePacket(const Frame& frame, Link link, Packet& packet) noexcept;
+
+}  // namespace floodwall
