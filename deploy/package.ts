@@ -21,6 +21,7 @@ const FILES: readonly (readonly [string, string])[] = [
   ["deploy/scrub.yaml", "etc/floodwall/scrub.yaml"],
   ["deploy/prometheus/floodwall.rules.yml", `${DOC}/prometheus/floodwall.rules.yml`],
   ["deploy/grafana/floodwall.json", `${DOC}/grafana/floodwall.json`],
+  ["deploy/nginx.conf", `${DOC}/nginx.conf`],
   ["deploy/debian/copyright", `${DOC}/copyright`],
   ["deploy/debian/lintian-overrides", "usr/share/lintian/overrides/floodwall"],
 ];
@@ -88,7 +89,9 @@ function putDocuments(stage: string, { version, time }: Release, packages: reado
   const date = new Date(time * 1000).toUTCString().replace("GMT", "+0000");
   const entry = `floodwall (${version}) unstable; urgency=medium\n\n  * Built from the sources of this version.\n\n`;
   put(stage, `${DOC}/changelog.gz`, zipped(`${entry} -- Floodwall <floodwall@localhost>  ${date}\n`));
-  put(stage, `${DOC}/README.md.gz`, zipped(readFileSync(join(ROOT, "README.md"), "utf8")));
+  for (const page of ["README.md", ...globSync("docs/**/*.md", { cwd: ROOT })]) {
+    put(stage, `${DOC}/${page}.gz`, zipped(readFileSync(join(ROOT, page), "utf8")));
+  }
   put(stage, `${DOC}/third-party.txt`, packages.map(licenceOf).join("\n"));
   for (const path of globSync(join(DEBIAN, "*.1"))) {
     put(stage, `usr/share/man/man1/${basename(path)}.gz`, zipped(filled(path, { VERSION: version })));
