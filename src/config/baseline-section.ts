@@ -48,7 +48,9 @@ export const GroupBaseline = Type.Object(
     half_life_seconds: described(Type.Optional(integer(...HALF_LIFE)), MEANINGS.half_life_seconds),
     warmup_seconds: described(Type.Optional(integer(...WARMUP)), MEANINGS.warmup_seconds),
     seasonal: described(Type.Optional(Type.Boolean()), MEANINGS.seasonal),
-    floor: described(Type.Optional(Type.Partial(Type.Object(FLOORS, closed))), MEANINGS.floor),
+    floor: described(Type.Optional(Type.Partial(Type.Object(FLOORS, closed))), MEANINGS.floor, {
+      ifAbsent: "inherited",
+    }),
   },
   closed,
 );

@@ -11,7 +11,7 @@ const EdgeNode = Type.Object(
     hostgroups: described(
       Type.Optional(list(text("groupName"), HOSTGROUPS_MAX, { atLeastOne: true })),
       "The hostgroups whose zones the node serves, in addition to zones without a hostgroup.",
-      { ifAbsent: "`[global]`" },
+      { ifAbsent: "the group `global`" },
     ),
   },
   closed,

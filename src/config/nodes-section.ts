@@ -12,10 +12,10 @@ const NEXT_HOP_KEYS = {
   next_hop: described(
     Type.Optional(text("ipv4")),
     "Where the node accepts diverted IPv4 traffic. A node that sets one of `next_hop` and `next_hop6` takes that family only.",
-    { ifAbsent: "`scrubbing.next_hop`" },
+    { ifAbsent: "that of `scrubbing`" },
   ),
   next_hop6: described(Type.Optional(text("ipv6")), "Where the node accepts diverted IPv6 traffic.", {
-    ifAbsent: "`scrubbing.next_hop6`",
+    ifAbsent: "that of `scrubbing`",
   }),
 };
 

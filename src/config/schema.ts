@@ -83,7 +83,7 @@ const Capture = described(
   "Where packets come from. Without this section the service sees no packets: it carries out manual bans and serves nodes, and attacks that an earlier process left open are closed.",
   {
     examples: [
-      { interfaces: [{ name: "eth1", mode: "mirror", queues: [0, 1], cpus: [2, 3] }] },
+      { interfaces: [{ name: "eth1", mode: "mirror", cpus: [2, 3] }] },
       { interfaces: [{ name: "eth0", mode: "inline", xdp_mode: "native" }] },
       { pcap_file: "/var/tmp/attack.pcap", pace: "max" },
     ],
@@ -145,6 +145,7 @@ const HOSTGROUP_EXAMPLE = {
   name: "web",
   networks: ["192.0.2.0/25"],
   thresholds: { pps: 500_000, tcp_syn_pps: 50_000 },
+  baseline: { floor: { pps: 20_000, mbps: 200, flows_per_sec: 10_000 } },
   mitigation: "flowspec",
   ban: { ttl_seconds: 300 },
 };
