@@ -17,8 +17,13 @@ const FILES: readonly (readonly [string, string])[] = [
   ["deploy/floodwall.service", "lib/systemd/system/floodwall.service"],
   ["deploy/floodwall-scrub.service", "lib/systemd/system/floodwall-scrub.service"],
   ["deploy/floodwall.tmpfiles", "usr/lib/tmpfiles.d/floodwall.conf"],
-  ["deploy/floodwall.yaml", "etc/floodwall/floodwall.yaml"],
+  // It has to be edited before a first start: no machine has its interface.
+  ["deploy/mirror.yaml", "etc/floodwall/floodwall.yaml"],
   ["deploy/scrub.yaml", "etc/floodwall/scrub.yaml"],
+  ["deploy/mirror.yaml", `${DOC}/examples/mirror.yaml`],
+  ["deploy/inline.yaml", `${DOC}/examples/inline.yaml`],
+  ["deploy/control-plane.yaml", `${DOC}/examples/control-plane.yaml`],
+  ["deploy/zones.yaml", `${DOC}/examples/zones.yaml`],
   ["deploy/prometheus/floodwall.rules.yml", `${DOC}/prometheus/floodwall.rules.yml`],
   ["deploy/grafana/floodwall.json", `${DOC}/grafana/floodwall.json`],
   ["deploy/debian/copyright", `${DOC}/copyright`],
@@ -89,6 +94,7 @@ function putDocuments(stage: string, { version, time }: Release, packages: reado
   const entry = `floodwall (${version}) unstable; urgency=medium\n\n  * Built from the sources of this version.\n\n`;
   put(stage, `${DOC}/changelog.gz`, zipped(`${entry} -- Floodwall <floodwall@localhost>  ${date}\n`));
   put(stage, `${DOC}/README.md.gz`, zipped(readFileSync(join(ROOT, "README.md"), "utf8")));
+  put(stage, `${DOC}/configuration.md.gz`, zipped(readFileSync(join(ROOT, "docs/configuration.md"), "utf8")));
   put(stage, `${DOC}/third-party.txt`, packages.map(licenceOf).join("\n"));
   for (const path of globSync(join(DEBIAN, "*.1"))) {
     put(stage, `usr/share/man/man1/${basename(path)}.gz`, zipped(filled(path, { VERSION: version })));

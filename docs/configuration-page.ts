@@ -57,7 +57,7 @@ systemctl reload floodwall                             # applies the file as a w
 
 Complete files: [\`mirror.yaml\`](../deploy/mirror.yaml), [\`inline.yaml\`](../deploy/inline.yaml),
 [\`control-plane.yaml\`](../deploy/control-plane.yaml), [\`zones.yaml\`](../deploy/zones.yaml),
-[\`scrub.yaml\`](../deploy/scrub.yaml).
+[\`scrub.yaml\`](../deploy/scrub.yaml); in the package they are in \`/usr/share/doc/floodwall/examples\` and \`/etc/floodwall\`.
 `;
 
 export function configurationPage(): string {
