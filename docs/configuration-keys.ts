@@ -148,8 +148,14 @@ function numberBounds({ minimum, exclusiveMinimum, maximum }: ReferenceSchema): 
   return maximum === undefined ? `${minimum} or more` : `${minimum} to ${maximum}`;
 }
 
-/** The rule that an empty text breaks is the one that the loader would print. */
+/** Texts that break the rules of a form which allows more than one kind; of all others the empty text does. */
+const REFUSED: Partial<Readonly<Record<TextForm, readonly string[]>>> = {
+  addressOrPrefix: ["", "/"],
+  httpServer: ["http://host/path"],
+};
+
+/** As the loader would print it. */
 function formRule(format: string): string {
-  const rule = TEXT_FORMS[format.slice(FORMAT_PREFIX.length) as TextForm]("") ?? "";
-  return rule.replace(/^must be /, "");
+  const form = format.slice(FORMAT_PREFIX.length) as TextForm;
+  return (REFUSED[form] ?? [""]).map((text) => (TEXT_FORMS[form](text) ?? "").replace(/^must be /, "")).join(", or ");
 }
