@@ -1,9 +1,9 @@
 /** The reference of the configuration as Markdown: a chapter for each file, in it a part for each section with an example. */
 import { stringify } from "yaml";
 import { type ChangeTime, changeTime } from "../src/config/reload.ts";
-import { ConfigFile } from "../src/config/schema.ts";
 import { ScrubAgentFile } from "../src/config/scrub-agent-config.ts";
-import { ZonesFile } from "../src/config/zones-file.ts";
+import { ConfigFile } from "../src/config/sections/schema.ts";
+import { ZonesFile } from "../src/config/zones/file.ts";
 import {
   type Fallback,
   fallbackOf,

@@ -4,12 +4,12 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Type } from "@sinclair/typebox";
 import { parse } from "yaml";
-import { type LoadedConfig, parseConfig } from "../src/config/load.ts";
-import { describeProblem } from "../src/config/problem.ts";
+import { type LoadedConfig, parseConfig } from "../src/config/load/load.ts";
+import { describeProblem } from "../src/config/load/problem.ts";
+import { described } from "../src/config/load/schema-forms.ts";
 import { RESTART_KEY_NAMES } from "../src/config/reload.ts";
-import { ConfigFile } from "../src/config/schema.ts";
-import { described } from "../src/config/schema-forms.ts";
 import { loadScrubAgent } from "../src/config/scrub-agent-config.ts";
+import { ConfigFile } from "../src/config/sections/schema.ts";
 import { keysOf } from "./configuration-keys.ts";
 import { CHAPTERS, type Chapter, configurationPage, exampleText, sectionsOf } from "./configuration-page.ts";
 

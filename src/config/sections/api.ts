@@ -1,0 +1,115 @@
+/** The section `api`: where the interface listens and who may call it (interface, section 5). */
+import { type Static, Type } from "@sinclair/typebox";
+import { TOKENS_MAX } from "../../limits.ts";
+import type { IpAddress } from "../../net/address.ts";
+import { closed, described, list, oneOf, text, withDefaults } from "../load/schema-forms.ts";
+import { parseListen } from "../load/text-forms.ts";
+
+const Token = Type.Object(
+  {
+    name: described(text("tokenName"), "The name of the token, unique. The audit trail records it as the operator."),
+    token_env: described(
+      text("variableName"),
+      "The environment variable with the secret, which must be visible ASCII without a comma. While it is unset, nobody can call with this token.",
+    ),
+    role: described(
+      oneOf("viewer", "operator", "agent"),
+      "`viewer` reads. `operator` also bans, unbans, blocks and, without a tenant, reloads. `agent` does what a scrub node or an edge node does, and nothing else.",
+    ),
+    tenant: described(
+      Type.Optional(text("tenantName")),
+      "Limits the token to what belongs to this tenant. Not allowed with role `agent`.",
+    ),
+    node: described(
+      Type.Optional(text("nodeName")),
+      "Limits the token to one node of `scrubbing.nodes` or `edge.nodes`. Allowed with role `agent` only, and required of every agent as soon as an edge node has `hostgroups`.",
+    ),
+  },
+  closed,
+);
+
+export const ApiSection = described(
+  Type.Object(
+    {
+      listen: described(
+        text("listen", { default: "127.0.0.1:8080" }),
+        "The address and port of the HTTP API. An address that is not loopback requires a token. Port 0 takes any free port.",
+      ),
+      token_env: described(
+        Type.Optional(text("variableName")),
+        "A short form of `tokens` for a single operator: the environment variable with its secret. The token is called `api`. Not allowed together with `tokens`.",
+      ),
+      tokens: described(
+        list(Token, TOKENS_MAX),
+        "Who may call the API. While there is no token, everyone who reaches the API may do everything.",
+      ),
+      env_file: described(
+        Type.Optional(text("absolutePath")),
+        "A file of `NAME=value` lines with secrets. The service reads it again whenever it changes, so that secrets can be replaced without a restart.",
+      ),
+      dashboard: described(
+        Type.Boolean({ default: true }),
+        "Whether the web page is served at `/`. The page itself is public; the data that it shows needs a token.",
+      ),
+    },
+    withDefaults,
+  ),
+  "The HTTP API and the web page.",
+  {
+    examples: [
+      {
+        listen: "192.0.2.10:8080",
+        tokens: [
+          { name: "noc", token_env: "FLOODWALL_TOKEN_NOC", role: "operator" },
+          { name: "example", token_env: "FLOODWALL_TOKEN_EXAMPLE", role: "viewer", tenant: "example" },
+        ],
+        env_file: "/etc/floodwall/tokens.env",
+      },
+    ],
+  },
+);
+
+export interface ApiConfig {
+  readonly host: IpAddress;
+  readonly port: number;
+  /** Empty: the API is open. `token_env` is one operator token of the name `api`. */
+  readonly tokens: readonly TokenConfig[];
+  /** Whether the file says it by `token_env`. */
+  readonly isShorthand: boolean;
+  /** Watched for variables; null: none. */
+  readonly envFile: string | null;
+  /** Whether the web page is served. */
+  readonly dashboard: boolean;
+}
+
+export interface TokenConfig {
+  /** Recorded as the operator. */
+  readonly name: string;
+  /** Name of the environment variable with the secret. */
+  readonly tokenEnv: string;
+  readonly role: "viewer" | "operator" | "agent";
+  /** null: not bound to a tenant. */
+  readonly tenant: string | null;
+  /** Of `edge.nodes` or `scrubbing.nodes`; null: not bound to a node. */
+  readonly node: string | null;
+}
+
+export function buildApi(file: Static<typeof ApiSection>): ApiConfig {
+  const listen = parseListen(file.listen);
+  if (listen === null) throw new Error(`bug: ${file.listen} was taken for valid`);
+  return {
+    ...listen,
+    tokens: file.token_env === undefined ? file.tokens.map(buildToken) : [operatorToken(file.token_env)],
+    isShorthand: file.token_env !== undefined,
+    envFile: file.env_file ?? null,
+    dashboard: file.dashboard,
+  };
+}
+
+function buildToken({ name, token_env: tokenEnv, role, tenant, node }: Static<typeof Token>): TokenConfig {
+  return { name, tokenEnv, role, tenant: tenant ?? null, node: node ?? null };
+}
+
+function operatorToken(tokenEnv: string): TokenConfig {
+  return { name: "api", tokenEnv, role: "operator", tenant: null, node: null };
+}

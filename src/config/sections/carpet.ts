@@ -1,0 +1,73 @@
+/** The section `carpet`: attacks that are spread over so many hosts that none is over a threshold of its own. */
+import { type Static, Type } from "@sinclair/typebox";
+import type { Action } from "../../mitigation/escalation.ts";
+import { METRICS } from "../../traffic/rates.ts";
+import type { Thresholds } from "../config.ts";
+import { closed, described, integer, oneOf } from "../load/schema-forms.ts";
+import { AnyThresholds } from "../load/threshold-forms.ts";
+
+export const CarpetSection = described(
+  Type.Object(
+    {
+      prefix_v4: described(
+        integer(8, 32, 24),
+        "The length of the IPv4 prefixes whose hosts are added up, those of each hostgroup apart. A smaller network counts as a whole.",
+      ),
+      prefix_v6: described(integer(16, 52, 48), "The same for IPv6."),
+      min_hosts: described(
+        integer(2, 65_536, 10),
+        "The number of hosts that an attack must be spread over. A host with nearly all of the traffic counts as one.",
+      ),
+      thresholds: described(
+        AnyThresholds,
+        "The rates of one prefix above which it is under attack, judged once a second; at least one must be above 0.",
+        { valueIfAbsent: 0 },
+      ),
+      mitigation: described(
+        Type.Unsafe<Action>({ ...oneOf("none", "blackhole", "flowspec", "divert"), default: "none" }),
+        "What is done for the whole prefix; `none` only raises the attack. `escalation` and `ban.fallback` do not apply to it. A ban is refused where the prefix is not within one network and one hostgroup, or contains an address of `protected_whitelist`.",
+      ),
+      widest_v4: described(
+        Type.Optional(integer(8, 32)),
+        "With a mitigation, no attack on IPv4 is wider than this prefix length: a wider flood is several attacks. At most `prefix_v4`.",
+        { ifAbsent: "4 less than `prefix_v4`, at least 8" },
+      ),
+      widest_v6: described(Type.Optional(integer(16, 52)), "The same for IPv6. At most `prefix_v6`.", {
+        ifAbsent: "4 less than `prefix_v6`, at least 16",
+      }),
+    },
+    closed,
+  ),
+  "Detects attacks that are spread over a prefix, so that each host stays below its own thresholds. Without this section they are not detected.",
+  { examples: [{ thresholds: { pps: 300_000, mbps: 3000 }, mitigation: "flowspec" }] },
+);
+
+export interface CarpetConfig {
+  /** The size of the prefixes whose sums are judged. */
+  readonly prefixV4: number;
+  readonly prefixV6: number;
+  /** Fewer hosts are no carpet. */
+  readonly minHosts: number;
+  /** Of one such prefix. */
+  readonly thresholds: Thresholds;
+  /** What is done about an attack; none: it alerts. */
+  readonly mitigation: Action;
+  /** With a mitigation: an attack on a wider prefix is several. */
+  readonly widestV4: number;
+  readonly widestV6: number;
+}
+
+/** Sixteen prefixes side by side. */
+const WIDER_BITS = 4;
+
+export function buildCarpet(file: Static<typeof CarpetSection>): CarpetConfig {
+  return {
+    prefixV4: file.prefix_v4,
+    prefixV6: file.prefix_v6,
+    minHosts: file.min_hosts,
+    thresholds: METRICS.map((metric) => file.thresholds[metric] ?? 0),
+    mitigation: file.mitigation,
+    widestV4: file.widest_v4 ?? Math.max(8, file.prefix_v4 - WIDER_BITS),
+    widestV6: file.widest_v6 ?? Math.max(16, file.prefix_v6 - WIDER_BITS),
+  };
+}

@@ -1,0 +1,302 @@
+/**
+ * The shape of the configuration file: its keys, their types, ranges, defaults and meanings. `make docs` writes the
+ * reference, docs/configuration.md, from it.
+ */
+import { type Static, Type } from "@sinclair/typebox";
+import {
+  BGP_NEIGHBORS_MAX,
+  CAPTURE_INTERFACES_MAX,
+  COMMUNITIES_MAX,
+  HOSTGROUPS_MAX,
+  HOSTS_MAX,
+  PREFIXES_MAX,
+} from "../../limits.ts";
+import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../load/schema-forms.ts";
+import { AllThresholds, AnyThresholds, SomeThresholds } from "../load/threshold-forms.ts";
+import { ApiSection } from "./api.ts";
+import { BaselineSection, GroupBaseline } from "./baseline.ts";
+import { CarpetSection } from "./carpet.ts";
+import { DataplaneSection } from "./dataplane.ts";
+import { EdgeSection } from "./edge.ts";
+import { GROUP_MITIGATION_KEYS, MITIGATION_KEYS } from "./mitigation.ts";
+import { ScrubbingSection } from "./nodes.ts";
+import { NotifySection, UpdateCheckSection } from "./notify.ts";
+import { SamplesSection } from "./samples.ts";
+import { StorageSection } from "./storage.ts";
+
+const Interface = Type.Object(
+  {
+    name: described(text("interfaceName"), "The network interface to capture from. Each interface may be listed once."),
+    /** Required: mirror mode takes every frame off the interface, which nobody should get by default. */
+    mode: described(
+      oneOf("mirror", "inline"),
+      "`mirror` is for the port of a SPAN session or a tap: with backend `af_xdp` every frame is taken off the interface. `inline` counts the frames and passes them on to the kernel.",
+    ),
+    backend: described(
+      Type.Optional(oneOf("af_xdp", "pcap")),
+      "How frames are read. `pcap` is slower, needs no XDP, and copies frames instead of taking them; it works in mirror mode only.",
+      { valueIfAbsent: "af_xdp" },
+    ),
+    xdp_mode: described(
+      Type.Optional(oneOf("auto", "native", "generic")),
+      "Where the XDP program runs: `native` in the driver, `generic` in the kernel (any driver, slower), `auto` native where the driver can. Not allowed with backend `pcap`.",
+      { valueIfAbsent: "auto" },
+    ),
+    queues: described(
+      Type.Optional(Type.Union([Type.Literal("auto"), list(integer(0, 4095), 4096, { atLeastOne: true })])),
+      "The RX queues to read: `auto` reads all of them. Not allowed with backend `pcap` or in inline mode.",
+      { valueIfAbsent: "auto" },
+    ),
+    zero_copy: described(
+      Type.Optional(oneOf("auto", true, false)),
+      "Whether frames are shared with the driver instead of copied; `auto` shares them where the driver can. Not allowed with backend `pcap` or in inline mode.",
+      { valueIfAbsent: "auto" },
+    ),
+    cpus: described(
+      list(integer(0, 4095), 4096),
+      "The CPUs that the workers are pinned to, one for each queue in turn. An empty list pins none.",
+    ),
+  },
+  closed,
+);
+
+const Capture = described(
+  Type.Object(
+    {
+      interfaces: described(
+        Type.Optional(list(Interface, CAPTURE_INTERFACES_MAX, { atLeastOne: true })),
+        "The interfaces that packets come from. Exactly one of `interfaces` and `pcap_file` is required.",
+      ),
+      pcap_file: described(Type.Optional(text("path")), "A capture file that is read instead of interfaces."),
+      pace: described(
+        Type.Optional(oneOf("real", "max")),
+        "How fast `pcap_file` is read: `real` at the times of the capture, `max` as fast as possible. Not allowed without `pcap_file`.",
+        { valueIfAbsent: "real" },
+      ),
+      max_hosts: described(
+        integer(1, HOSTS_MAX, 1_048_576),
+        "The number of hosts that are tracked at once, which bounds memory. Packets of further hosts are counted for their network only.",
+      ),
+    },
+    closed,
+  ),
+  "Where packets come from. Without this section the service sees no packets: it carries out manual bans and serves nodes, and attacks that an earlier process left open are closed.",
+  {
+    examples: [
+      { interfaces: [{ name: "eth1", mode: "mirror", cpus: [2, 3] }] },
+      { interfaces: [{ name: "eth0", mode: "inline", xdp_mode: "native" }] },
+      { pcap_file: "/var/tmp/attack.pcap", pace: "max" },
+    ],
+  },
+);
+
+const Detection = described(
+  Type.Object(
+    {
+      window_ms: described(
+        integer(200, 60_000, 1000),
+        "The length of the sliding window over which rates are measured. A shorter window detects sooner and raises more false alarms.",
+      ),
+      tick_ms: described(
+        integer(20, 1000, 100),
+        "How often rates are compared with thresholds. `window_ms` must be a multiple of it.",
+      ),
+      sustain_ms: described(integer(0, 600_000, 0), "How long a rate must stay above a threshold to become an attack."),
+    },
+    withDefaults,
+  ),
+  "How rates are measured and judged.",
+  { examples: [{ window_ms: 500, tick_ms: 50 }] },
+);
+
+const Group = Type.Object(
+  {
+    name: described(
+      text("groupName"),
+      "The name of the group, unique. `global` is not allowed: it is the name of the group that all other addresses are in.",
+    ),
+    networks: described(
+      list(text("prefix"), PREFIXES_MAX, { atLeastOne: true }),
+      "The prefixes of the group, inside the top-level `networks` and in no other group. Of nested prefixes the longest decides.",
+    ),
+    calculation: described(
+      Type.Unsafe<"per_host" | "total">({ ...oneOf("per_host", "total"), default: "per_host" }),
+      "`per_host` judges each host of the group. `total` judges the sum of all its hosts instead; such a group raises attacks and never bans.",
+    ),
+    /** Partial: what is absent is inherited. */
+    thresholds: described(SomeThresholds, "Thresholds of the group, in place of the top-level ones.", {
+      ifAbsent: "inherited",
+    }),
+    thresholds_outgoing: described(
+      Type.Optional(AnyThresholds),
+      "Thresholds for the traffic that hosts of the group send, in place of the top-level ones; 0 switches an inherited one off.",
+      { ifAbsent: "inherited" },
+    ),
+    baseline: described(Type.Optional(GroupBaseline), "Learned limits of the group, in place of the top-level ones.", {
+      ifAbsent: "inherited",
+    }),
+    ...GROUP_MITIGATION_KEYS,
+    tenant: described(Type.Optional(text("tenantName")), "The tenant that the addresses of the group belong to."),
+  },
+  closed,
+);
+
+const HOSTGROUP_EXAMPLE = {
+  name: "web",
+  networks: ["192.0.2.0/25"],
+  thresholds: { pps: 500_000, tcp_syn_pps: 50_000 },
+  baseline: { floor: { pps: 20_000, mbps: 200, flows_per_sec: 10_000 } },
+  mitigation: "flowspec",
+  ban: { ttl_seconds: 300 },
+};
+
+const Asn = integer(1, 0xffff_ffff);
+
+const Neighbor = Type.Object(
+  {
+    address: described(text("address"), "The address of the neighbor. Each may be listed once."),
+    remote_asn: described(Asn, "The AS number of the neighbor."),
+    port: described(integer(1, 0xffff, 179), "The TCP port of the neighbor."),
+    password_env: described(
+      Type.Optional(text("variableName")),
+      "The environment variable with the TCP MD5 password. The service does not start while it is unset or empty.",
+    ),
+    multihop_ttl: described(
+      integer(0, 255, 0),
+      "The TTL of packets to a neighbor that is not directly connected; 0 means directly connected.",
+    ),
+  },
+  closed,
+);
+
+const Bgp = described(
+  Type.Object(
+    {
+      speaker: described(
+        Type.Unsafe<"managed" | "external">({ ...oneOf("managed", "external"), default: "managed" }),
+        "`managed`: the service starts gobgpd, and gobgpd keeps running when the service stops with bans in force. `external`: the service uses a gobgpd that you run.",
+      ),
+      grpc: described(
+        Type.Optional(text("grpcTarget")),
+        "The gRPC address of the external speaker. Required with speaker `external` and not allowed otherwise.",
+      ),
+      local_asn: described(Asn, "The AS number of the speaker."),
+      router_id: described(text("ipv4"), "The BGP router ID of the speaker."),
+      listen: described(
+        Type.Optional(text("socketAddress")),
+        "Where a managed gobgpd accepts connections of neighbors. Without it gobgpd only connects by itself, and a session takes up to ten seconds to come up.",
+      ),
+      next_hop: described(text("ipv4"), "The IPv4 next hop of blackhole routes: an address that your routers discard."),
+      next_hop6: described(
+        text("ipv6", { default: "100::1" }),
+        "The IPv6 next hop of blackhole routes: an address that your routers discard.",
+      ),
+      communities: described(
+        Type.Array(text("community"), { maxItems: COMMUNITIES_MAX, default: ["65535:666"] }),
+        "The standard communities of blackhole routes. Each may be listed once.",
+      ),
+      local_pref: described(
+        integer(0, 0xffff_ffff, 0),
+        "The local preference of blackhole routes; 0 sets none. It reaches neighbors of the same AS only.",
+      ),
+      neighbors: described(
+        list(Neighbor, BGP_NEIGHBORS_MAX),
+        "The routers that routes are announced to. Speaker `managed` needs at least one.",
+      ),
+    },
+    closed,
+  ),
+  "The BGP speaker that announces routes. Without this section nothing is announced.",
+  {
+    examples: [
+      {
+        local_asn: 64500,
+        router_id: "192.0.2.10",
+        listen: "192.0.2.10:179",
+        next_hop: "192.0.2.66",
+        neighbors: [{ address: "192.0.2.254", remote_asn: 64501, password_env: "FLOODWALL_BGP_PASSWORD" }],
+      },
+      {
+        speaker: "external",
+        grpc: "/run/gobgpd/gobgp.sock",
+        local_asn: 64500,
+        router_id: "192.0.2.10",
+        next_hop: "192.0.2.66",
+      },
+    ],
+  },
+);
+
+export const ConfigFile = described(
+  Type.Object(
+    {
+      dry_run: described(
+        boolean(true),
+        "While true, attacks are detected and bans recorded, but nothing is announced and no packet is dropped.",
+      ),
+      networks: described(
+        list(text("prefix"), PREFIXES_MAX, { atLeastOne: true }),
+        "The protected prefixes. They must not overlap, and together with those of hostgroups there may be 100000. An IPv6 prefix must not contain `::ffff:0:0/96`: write `2000::/3` for all of IPv6.",
+      ),
+      protected_whitelist: described(
+        list(text("addressOrPrefix"), PREFIXES_MAX),
+        "Addresses that are never banned. They are still judged and shown.",
+      ),
+      capture: Type.Optional(Capture),
+      detection: Detection,
+      thresholds: described(
+        AllThresholds,
+        "The rates of a host above which it is under attack. The first threshold that is exceeded, in this order, names the attack.",
+        { valueIfAbsent: 0, examples: [{ pps: 100_000, mbps: 1000, flows_per_sec: 50_000, tcp_syn_pps: 20_000 }] },
+      ),
+      thresholds_outgoing: described(
+        Type.Optional(AnyThresholds),
+        "The same for the traffic that a host sends; at least one must be above 0. Without this section outgoing traffic is neither counted nor judged.",
+        { valueIfAbsent: 0, examples: [{ pps: 100_000, udp_mbps: 500 }] },
+      ),
+      baseline: Type.Optional(BaselineSection),
+      carpet: Type.Optional(CarpetSection),
+      hostgroups: described(
+        list(Group, HOSTGROUPS_MAX),
+        "Groups of networks with settings of their own. All other addresses are in the group `global`, which has the top-level settings.",
+        { examples: [[HOSTGROUP_EXAMPLE]] },
+      ),
+      ...MITIGATION_KEYS,
+      state_dir: described(
+        text("absolutePath", { default: "/var/lib/floodwall" }),
+        "The directory of the state that must survive a restart: bans, source blocks, baselines, keys.",
+      ),
+      bgp: Type.Optional(Bgp),
+      dataplane: Type.Optional(DataplaneSection),
+      samples: SamplesSection,
+      storage: StorageSection,
+      scrubbing: Type.Optional(ScrubbingSection),
+      edge: Type.Optional(EdgeSection),
+      notify: Type.Optional(NotifySection),
+      update_check: UpdateCheckSection,
+      tenant: described(
+        Type.Optional(text("tenantName")),
+        "The tenant that all addresses belong to which are in no hostgroup.",
+      ),
+      api: ApiSection,
+    },
+    closed,
+  ),
+  "The service reads its configuration from `/etc/floodwall/floodwall.yaml`, or from the file that `--config` names. `networks` and `thresholds` are required.",
+  {
+    examples: [
+      {
+        dry_run: true,
+        networks: ["192.0.2.0/24", "2001:db8::/32"],
+        protected_whitelist: ["192.0.2.53"],
+        thresholds: { pps: 100_000, mbps: 1000, flows_per_sec: 50_000 },
+        mitigation: "blackhole",
+        state_dir: "/var/lib/floodwall",
+        tenant: "example",
+      },
+    ],
+  },
+);
+
+/** A valid file, defaults filled in. */
+export type ConfigFile = Static<typeof ConfigFile>;

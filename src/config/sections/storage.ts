@@ -1,0 +1,112 @@
+/** The section `storage`: where history and audit are kept. */
+import { type Static, Type } from "@sinclair/typebox";
+import { closed, described, integer, text, withDefaults } from "../load/schema-forms.ts";
+
+const ClickHouse = Type.Object(
+  {
+    url: described(text("httpServer"), "The server, without account, path or options."),
+    database: described(
+      text("databaseName", { default: "floodwall" }),
+      "The database. It is created with its tables where it is missing.",
+    ),
+    username_env: described(
+      Type.Optional(text("variableName")),
+      "The environment variable with the user name, read for each request.",
+    ),
+    password_env: described(
+      Type.Optional(text("variableName")),
+      "The environment variable with the password, read for each request.",
+    ),
+  },
+  closed,
+);
+
+export const StorageSection = described(
+  Type.Object(
+    {
+      driver: described(
+        Type.Unsafe<"sqlite" | "clickhouse" | "none">({
+          ...Type.Union([Type.Literal("sqlite"), Type.Literal("clickhouse"), Type.Literal("none")]),
+          default: "sqlite",
+        }),
+        "Where history is kept: in files on this machine, on a ClickHouse server, or nowhere.",
+      ),
+      path: described(
+        Type.Optional(text("absolutePath")),
+        "The SQLite file of traffic and edge history; attacks and audit trail are beside it, in a file whose name has `-audit` in front of its ending. Allowed with driver `sqlite` only.",
+        { ifAbsent: "`history.sqlite` in `state_dir`" },
+      ),
+      clickhouse: described(
+        Type.Optional(ClickHouse),
+        "The ClickHouse server. Required with driver `clickhouse` and not allowed otherwise.",
+      ),
+      retention_days: described(integer(1, 3660, 30), "How long history is kept."),
+      traffic_interval_seconds: described(
+        integer(1, 3600, 10),
+        "How often the rates of hosts are written to the history.",
+      ),
+    },
+    withDefaults,
+  ),
+  "History: traffic, attacks, the audit trail and edge reports.",
+  {
+    examples: [
+      { path: "/srv/floodwall/history.sqlite", retention_days: 90 },
+      {
+        driver: "clickhouse",
+        clickhouse: {
+          url: "http://127.0.0.1:8123",
+          username_env: "CLICKHOUSE_USER",
+          password_env: "CLICKHOUSE_PASSWORD",
+        },
+      },
+    ],
+  },
+);
+
+export interface StorageConfig {
+  /** null: storage is off. */
+  readonly driver: StorageDriver | null;
+  readonly retentionDays: number;
+  readonly trafficIntervalSeconds: number;
+}
+
+export type StorageDriver =
+  | { readonly kind: "sqlite"; readonly path: string }
+  | {
+      readonly kind: "clickhouse";
+      readonly url: string;
+      readonly database: string;
+      /** Names of environment variables; null: none. */
+      readonly usernameEnv: string | null;
+      readonly passwordEnv: string | null;
+    };
+
+/** The database of history; that of state, which no one may lose, is another. */
+const SQLITE_FILE = "history.sqlite";
+
+export function defaultStoragePath(stateDir: string): string {
+  return `${stateDir}/${SQLITE_FILE}`;
+}
+
+/** A driver `clickhouse` has its section: a rule between the keys says so. */
+export function buildStorage(file: Static<typeof StorageSection>, stateDir: string): StorageConfig {
+  return {
+    driver: buildDriver(file, stateDir),
+    retentionDays: file.retention_days,
+    trafficIntervalSeconds: file.traffic_interval_seconds,
+  };
+}
+
+function buildDriver({ driver, path, clickhouse }: Static<typeof StorageSection>, stateDir: string) {
+  if (driver === "none") return null;
+  if (driver === "sqlite") return { kind: "sqlite", path: path ?? defaultStoragePath(stateDir) } as const;
+  if (clickhouse === undefined) throw new Error("bug: driver clickhouse without its section was taken for valid");
+  return {
+    kind: "clickhouse",
+    url: clickhouse.url,
+    database: clickhouse.database,
+    usernameEnv: clickhouse.username_env ?? null,
+    passwordEnv: clickhouse.password_env ?? null,
+  } as const;
+}
