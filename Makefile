@@ -9,6 +9,7 @@
 #   edge-sim  a fleet of edge nodes, played by the book for a minute beside a service (ARGS='--nodes 100 --zones 200 --seconds 300')
 #   dashboard  the web page alone    screenshots  pictures of it, in build/screenshots
 #   fresh  all of this on bare Debian systems of each supported release (SUITES=…; FRESH_TEST=0 leaves the tests out)
+#   docs    docs/configuration.md, from the schema of the configuration
 #   format  as check wants it    clean  what was built and installed here
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
@@ -37,7 +38,7 @@ DEB_PACKAGES := dpkg-dev binutils adduser
 BENCH_PACKAGES := fastnetmon wrk
 FRESH_PACKAGES := debootstrap $(MACHINE_PACKAGES)
 
-.PHONY: help setup start lab lab-scrub test conformance accuracy captures check format bench kernels edge-sim soak simulate fuzz addon dashboard screenshots dist deb fresh clean
+.PHONY: help setup start lab lab-scrub test conformance accuracy captures check format bench kernels edge-sim soak simulate fuzz addon dashboard screenshots docs dist deb fresh clean
 help:
 	@sed -n '/^#/!q;s/^# //p' Makefile
 
@@ -106,6 +107,9 @@ check: setup $(STAMPS)/check-packages
 
 screenshots: setup $(STAMPS)/test-packages
 	@$(BUN) test/browser/screenshots.ts
+
+docs: $(STAMPS)/modules
+	@$(BUN) docs/generate-configuration.ts
 
 format: setup $(STAMPS)/check-packages
 	$(TOOL) biome check --write .

@@ -1,4 +1,4 @@
-/** The validated configuration: frozen, replaced as a whole by a reload. What the keys mean: README, reference. */
+/** The validated configuration: frozen, replaced as a whole by a reload. What the keys mean: docs/configuration.md. */
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { PrefixTable } from "../net/prefix-table.ts";

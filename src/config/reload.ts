@@ -36,12 +36,49 @@ const RESTART_KEYS: readonly (readonly [key: string, read: (config: Config) => u
   ["api.listen", ({ api: { host, port } }) => ({ host, port })],
 ];
 
+interface RestartCase {
+  readonly key: string;
+  /** For the reference: which change it is. */
+  readonly change: string;
+  readonly applies: (running: Config, next: Config) => boolean;
+}
+
+/** Keys of which only some changes wait for a restart. */
+const RESTART_CASES: readonly RestartCase[] = [
+  { key: "thresholds_outgoing", change: "the first outgoing threshold of the file", applies: beginsOutgoing },
+  { key: "ban.max_active_bans", change: "more than the running data plane has room for", applies: outgrowsSlots },
+  {
+    key: "api.tokens",
+    change: "removing the last token while the API listens on an address that is not loopback",
+    applies: (running, next) => opensRoutable(running.api, next.api),
+  },
+];
+
+/** When a change of a key takes effect; `partly`: at a reload, but for the change that the text names. */
+export type ChangeTime =
+  | { readonly kind: "reload" }
+  | { readonly kind: "restart" }
+  | { readonly kind: "partly"; readonly restart: string };
+
+/** @param key as in the file, without list positions: `capture.interfaces.name`. Of a section: when it comes or goes. */
+export function changeTime(key: string): ChangeTime {
+  const isWithin = (outer: string) => key === outer || key.startsWith(`${outer}.`);
+  const isWhole = (outer: string) => !RESTART_KEYS.some(([inner]) => inner.startsWith(`${outer}.`));
+  if (RESTART_KEYS.some(([outer]) => outer === key || (isWithin(outer) && isWhole(outer)))) return { kind: "restart" };
+  const found = RESTART_CASES.find((one) => key === one.key || key === `hostgroups.${one.key}`);
+  return found === undefined ? { kind: "reload" } : { kind: "partly", restart: found.change };
+}
+
+/** All keys of which a change may wait for a restart. */
+export const RESTART_KEY_NAMES: readonly string[] = [
+  ...RESTART_KEYS.map(([key]) => key),
+  ...RESTART_CASES.map(({ key }) => key),
+];
+
 /** Empty when `next` can be applied as a whole. The named keys keep their running values until the restart. */
 export function restartKeys(running: Config, next: Config): string[] {
   const changed = RESTART_KEYS.filter(([, read]) => !isSame(read(running), read(next))).map(([key]) => key);
-  if (beginsOutgoing(running, next)) changed.push("thresholds_outgoing");
-  if (outgrowsSlots(running, next)) changed.push("ban.max_active_bans");
-  if (opensRoutable(running.api, next.api)) changed.push("api.tokens");
+  for (const { key, applies } of RESTART_CASES) if (applies(running, next)) changed.push(key);
   // When a whole section comes or goes, its keys say nothing more.
   return changed.filter((key) => !changed.includes(key.split(".")[0] ?? "") || !key.includes("."));
 }

@@ -6,7 +6,7 @@ import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
 import { type FileForm, parseFile, type ReadConfigFile } from "./load/load.ts";
 import type { ConfigPath, ConfigProblem } from "./load/problem.ts";
-import { boolean, closed, integer, list, text } from "./load/schema-forms.ts";
+import { boolean, closed, described, integer, list, text } from "./load/schema-forms.ts";
 import type { ReadVariable } from "./load/secrets.ts";
 import type { Finding, Pruned } from "./load/shape.ts";
 import { parseAddressOrPrefix, parseListen } from "./load/text-forms.ts";
@@ -14,28 +14,68 @@ import { readYaml } from "./load/yaml-document.ts";
 import { dataplaneInterfacesAreUnique } from "./rules/dataplane.ts";
 import { buildDataplane, type DataplaneConfig, NodeDataplaneSection } from "./sections/dataplane.ts";
 
-const ControllerSection = Type.Object(
-  {
-    url: text("httpServer"),
-    token_env: Type.Optional(text("variableName")),
-    ca_file: Type.Optional(text("absolutePath")),
-  },
-  closed,
+const ControllerSection = described(
+  Type.Object(
+    {
+      url: described(text("httpServer"), "The service, or a proxy in front of it."),
+      token_env: described(
+        Type.Optional(text("variableName")),
+        "The environment variable with the token of this node. Without it the node can only use a service that has no tokens.",
+      ),
+      ca_file: described(
+        Type.Optional(text("absolutePath")),
+        "The PEM file of the authority that signed the certificate of the service. Allowed with https only.",
+        { ifAbsent: "the authorities of the system" },
+      ),
+    },
+    closed,
+  ),
+  "The service that the node gets its rules from.",
+  { examples: [{ url: "https://floodwall.example.net:8443", token_env: "FLOODWALL_SCRUB_TOKEN" }] },
 );
 
-export const ScrubAgentFile = Type.Object(
+export const ScrubAgentFile = described(
+  Type.Object(
+    {
+      dry_run: described(boolean(true), "While true, the node follows the rules of the service and drops nothing."),
+      node: described(text("nodeName"), "The name of this node in `scrubbing.nodes` of the service."),
+      controller: ControllerSection,
+      dataplane: NodeDataplaneSection,
+      protected_whitelist: described(
+        list(text("addressOrPrefix"), ALLOWLIST_MAX),
+        "Destinations whose packets are never dropped here.",
+      ),
+      report_interval_seconds: described(
+        integer(1, 3600, 10),
+        "How often the node reports its load and its drops. With more than `scrubbing.stale_after_seconds` of the service, the node may be considered lost for up to 30 seconds after the service was away for long.",
+      ),
+      state_dir: described(
+        text("absolutePath", { default: "/var/lib/floodwall" }),
+        "The directory of the last rules, which a start without the service uses.",
+      ),
+      env_file: described(
+        Type.Optional(text("absolutePath")),
+        "A file of `NAME=value` lines with secrets, read again whenever it changes.",
+      ),
+      metrics_listen: described(
+        Type.Optional(text("listen")),
+        "The address and port where the node serves `/metrics`. Without it there are none.",
+      ),
+    },
+    closed,
+  ),
+  "A scrub node reads its configuration from `/etc/floodwall/scrub.yaml`, or from the file that `--config` names. `node`, `controller` and `dataplane` are required.",
   {
-    dry_run: boolean(true),
-    node: text("nodeName"),
-    controller: ControllerSection,
-    dataplane: NodeDataplaneSection,
-    protected_whitelist: list(text("addressOrPrefix"), ALLOWLIST_MAX),
-    report_interval_seconds: integer(1, 3600, 10),
-    state_dir: text("absolutePath", { default: "/var/lib/floodwall" }),
-    env_file: Type.Optional(text("absolutePath")),
-    metrics_listen: Type.Optional(text("listen")),
+    examples: [
+      {
+        dry_run: true,
+        node: "scrub1",
+        controller: { url: "https://floodwall.example.net:8443", token_env: "FLOODWALL_SCRUB_TOKEN" },
+        dataplane: { interfaces: ["eth1"] },
+        metrics_listen: "127.0.0.1:9641",
+      },
+    ],
   },
-  closed,
 );
 type ScrubAgentFile = Static<typeof ScrubAgentFile>;
 

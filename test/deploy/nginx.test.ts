@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { HttpController } from "../../src/scrub/agent/controller.ts";
 import { systemTimers } from "../../src/system/timers.ts";
-import { Nginx } from "../fixtures/nginx.ts";
+import { Nginx } from "../fixtures/http/nginx.ts";
 import { eventually, ServiceProcess } from "../fixtures/service.ts";
 
 const TOKENS = [

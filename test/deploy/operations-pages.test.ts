@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
-import { parseConfig } from "../../src/config/load.ts";
+import { parseConfig } from "../../src/config/load/load.ts";
 import { loadScrubAgent } from "../../src/config/scrub-agent-config.ts";
 import { ScrubAgentMetrics } from "../../src/observability/scrub-agent-metrics.ts";
 import { filledMetrics } from "../fixtures/metrics.ts";

@@ -86,6 +86,10 @@ test("the configurations in it are valid, as they stand", () => {
   expect(run(join(files, "usr/bin/floodwall"), "check", join(files, "etc/floodwall/scrub.yaml"))).toEndWith(
     ": valid\n",
   );
+  for (const name of ["mirror", "inline"]) {
+    const example = join(files, `usr/share/doc/floodwall/examples/${name}.yaml`);
+    expect(run(join(files, "usr/bin/floodwall"), "check", example)).toEndWith(`${name}.yaml: valid\n`);
+  }
 });
 
 test("it reads no environment from files of the working directory", () => {
@@ -107,6 +111,7 @@ test("it has all that a machine needs, and nothing that only we do", () => {
   for (const { name } of EXECUTABLES) expect(listed).toContain(`/usr/share/man/man1/${name}.1.gz`);
   expect(listed).toContain("/usr/share/doc/floodwall/copyright");
   expect(listed).toContain("/usr/share/doc/floodwall/docs/operations/README.md.gz");
+  expect(listed).toContain("/usr/share/doc/floodwall/examples/control-plane.yaml");
   expect(listed.filter((path) => /\.(map|ts|node)$|node_modules/.test(path))).toEqual([]);
   expect(run("dpkg-deb", "-f", deb, "Depends")).toContain("libxdp1");
 });

@@ -26,6 +26,25 @@ export function list<Item extends TSchema>(item: Item, maxItems: number, options
   return Type.Array(item, { maxItems, ...(options.atLeastOne ? { minItems: 1 } : { default: [] }) });
 }
 
+/** What the reference (docs/configuration.md) says of a key beside its shape and its meaning. */
+export interface ReferenceNotes {
+  /** Values that a file may have there; each is loaded by a test. */
+  readonly examples?: readonly unknown[];
+  /** Of a key without a `default`: the value that the loader takes where it is absent. Keys of a mapping have the mapping's. */
+  readonly valueIfAbsent?: unknown;
+  /** The same in words, where it is not one fixed value. */
+  readonly ifAbsent?: string;
+}
+
+/** @param description one or two sentences for an operator; the reference is generated from them. */
+export function described<Schema extends TSchema>(
+  schema: Schema,
+  description: string,
+  notes: ReferenceNotes = {},
+): Schema {
+  return { ...schema, description, ...notes };
+}
+
 export const closed = { additionalProperties: false } as const;
 /** A section that is there with its defaults when the file leaves it out. */
 export const withDefaults = { ...closed, default: {} } as const;

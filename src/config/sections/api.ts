@@ -2,29 +2,71 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { TOKENS_MAX } from "../../limits.ts";
 import type { IpAddress } from "../../net/address.ts";
-import { closed, list, oneOf, text, withDefaults } from "../load/schema-forms.ts";
+import { closed, described, list, oneOf, text, withDefaults } from "../load/schema-forms.ts";
 import { parseListen } from "../load/text-forms.ts";
 
 const Token = Type.Object(
   {
-    name: text("tokenName"),
-    token_env: text("variableName"),
-    role: oneOf("viewer", "operator", "agent"),
-    tenant: Type.Optional(text("tenantName")),
-    node: Type.Optional(text("nodeName")),
+    name: described(text("tokenName"), "The name of the token, unique. The audit trail records it as the operator."),
+    token_env: described(
+      text("variableName"),
+      "The environment variable with the secret, which must be visible ASCII without a comma. While it is unset, nobody can call with this token.",
+    ),
+    role: described(
+      oneOf("viewer", "operator", "agent"),
+      "`viewer` reads. `operator` also bans, unbans, blocks and, without a tenant, reloads. `agent` does what a scrub node or an edge node does, and nothing else.",
+    ),
+    tenant: described(
+      Type.Optional(text("tenantName")),
+      "Limits the token to what belongs to this tenant. Not allowed with role `agent`.",
+    ),
+    node: described(
+      Type.Optional(text("nodeName")),
+      "Limits the token to one node of `scrubbing.nodes` or `edge.nodes`. Allowed with role `agent` only, and required of every agent as soon as an edge node has `hostgroups`.",
+    ),
   },
   closed,
 );
 
-export const ApiSection = Type.Object(
+export const ApiSection = described(
+  Type.Object(
+    {
+      listen: described(
+        text("listen", { default: "127.0.0.1:8080" }),
+        "The address and port of the HTTP API. An address that is not loopback requires a token. Port 0 takes any free port.",
+      ),
+      token_env: described(
+        Type.Optional(text("variableName")),
+        "A short form of `tokens` for a single operator: the environment variable with its secret. The token is called `api`. Not allowed together with `tokens`.",
+      ),
+      tokens: described(
+        list(Token, TOKENS_MAX),
+        "Who may call the API. While there is no token, everyone who reaches the API may do everything.",
+      ),
+      env_file: described(
+        Type.Optional(text("absolutePath")),
+        "A file of `NAME=value` lines with secrets. The service reads it again whenever it changes, so that secrets can be replaced without a restart.",
+      ),
+      dashboard: described(
+        Type.Boolean({ default: true }),
+        "Whether the web page is served at `/`. The page itself is public; the data that it shows needs a token.",
+      ),
+    },
+    withDefaults,
+  ),
+  "The HTTP API and the web page.",
   {
-    listen: text("listen", { default: "127.0.0.1:8080" }),
-    token_env: Type.Optional(text("variableName")),
-    tokens: list(Token, TOKENS_MAX),
-    env_file: Type.Optional(text("absolutePath")),
-    dashboard: Type.Boolean({ default: true }),
+    examples: [
+      {
+        listen: "192.0.2.10:8080",
+        tokens: [
+          { name: "noc", token_env: "FLOODWALL_TOKEN_NOC", role: "operator" },
+          { name: "example", token_env: "FLOODWALL_TOKEN_EXAMPLE", role: "viewer", tenant: "example" },
+        ],
+        env_file: "/etc/floodwall/tokens.env",
+      },
+    ],
   },
-  withDefaults,
 );
 
 export interface ApiConfig {

@@ -1,35 +1,56 @@
 /** The section `baseline`: limits learned from each host's own traffic, under the static thresholds. */
 import { type Static, Type } from "@sinclair/typebox";
 import { BASE_TRIO, METRICS } from "../../traffic/rates.ts";
-import { closed, integer } from "../load/schema-forms.ts";
+import { closed, described, integer } from "../load/schema-forms.ts";
 
 const FACTOR = { minimum: 1.5, maximum: 100 };
 const HALF_LIFE = [10, 604_800] as const;
 const WARMUP = [0, 86_400] as const;
 const Floor = Type.Number({ exclusiveMinimum: 0 });
-const FLOORS = { pps: Floor, mbps: Floor, flows_per_sec: Floor };
+const FLOORS = {
+  pps: described(Floor, "No learned limit for packets is below this."),
+  mbps: described(Floor, "No learned limit for bits is below this."),
+  flows_per_sec: described(Floor, "No learned limit for new flows is below this."),
+};
 
-export const BaselineSection = Type.Object(
-  {
-    factor: Type.Number({ ...FACTOR, default: 3 }),
-    half_life_seconds: integer(...HALF_LIFE, 3600),
-    warmup_seconds: integer(...WARMUP, 600),
-    seasonal: Type.Boolean({ default: false }),
-    /** Required: without it a host that is all but silent would be attacked by its first visitors. */
-    floor: Type.Object(FLOORS, closed),
-  },
-  closed,
+const MEANINGS = {
+  factor: "A rate above this many times the normal one is an attack.",
+  half_life_seconds: "After this time, traffic counts half as much in what is normal.",
+  warmup_seconds: "How many seconds with traffic a host must have been seen before its normal rate is used.",
+  seasonal:
+    "Whether a normal rate is also kept for each hour of the week (UTC) and used from the second week on. It takes 536 bytes more for each host and direction.",
+  floor: "The least that a learned limit can be, so that a host with little traffic is not under attack at once.",
+} as const;
+
+export const BaselineSection = described(
+  Type.Object(
+    {
+      factor: described(Type.Number({ ...FACTOR, default: 3 }), MEANINGS.factor),
+      half_life_seconds: described(integer(...HALF_LIFE, 3600), MEANINGS.half_life_seconds),
+      warmup_seconds: described(integer(...WARMUP, 600), MEANINGS.warmup_seconds),
+      seasonal: described(Type.Boolean({ default: false }), MEANINGS.seasonal),
+      /** Required: without it a host that is all but silent would be attacked by its first visitors. */
+      floor: described(Type.Object(FLOORS, closed), MEANINGS.floor),
+    },
+    closed,
+  ),
+  "Learns the normal rates of each host, and judges by `min(threshold, max(floor, factor × normal))`. Without this section the thresholds alone are used.",
+  { examples: [{ factor: 4, floor: { pps: 10_000, mbps: 100, flows_per_sec: 5000 } }] },
 );
 
 /** Partial: what is absent is inherited. */
 export const GroupBaseline = Type.Object(
   {
-    enabled: Type.Optional(Type.Boolean()),
-    factor: Type.Optional(Type.Number(FACTOR)),
-    half_life_seconds: Type.Optional(integer(...HALF_LIFE)),
-    warmup_seconds: Type.Optional(integer(...WARMUP)),
-    seasonal: Type.Optional(Type.Boolean()),
-    floor: Type.Optional(Type.Partial(Type.Object(FLOORS, closed))),
+    enabled: described(Type.Optional(Type.Boolean()), "`false` switches off learned limits that are inherited.", {
+      valueIfAbsent: true,
+    }),
+    factor: described(Type.Optional(Type.Number(FACTOR)), MEANINGS.factor),
+    half_life_seconds: described(Type.Optional(integer(...HALF_LIFE)), MEANINGS.half_life_seconds),
+    warmup_seconds: described(Type.Optional(integer(...WARMUP)), MEANINGS.warmup_seconds),
+    seasonal: described(Type.Optional(Type.Boolean()), MEANINGS.seasonal),
+    floor: described(Type.Optional(Type.Partial(Type.Object(FLOORS, closed))), MEANINGS.floor, {
+      ifAbsent: "inherited",
+    }),
   },
   closed,
 );

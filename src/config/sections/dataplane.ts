@@ -2,7 +2,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ALLOWLIST_MAX, CAPTURE_INTERFACES_MAX, DYNAMIC_RULES_MAX } from "../../limits.ts";
 import type { Prefix } from "../../net/prefix.ts";
-import { boolean, closed, integer, list, oneOf, text, withDefaults } from "../load/schema-forms.ts";
+import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../load/schema-forms.ts";
 import { parseAddressOrPrefix } from "../load/text-forms.ts";
 
 const XdpMode = oneOf("auto", "native", "generic");
@@ -12,16 +12,53 @@ export const DEFAULT_PIN_PATH = "/sys/fs/bpf/floodwall";
 
 /** A scrub node has the same filter. */
 const FILTER_KEYS = {
-  interfaces: list(text("interfaceName"), CAPTURE_INTERFACES_MAX, { atLeastOne: true }),
-  xdp_mode: Type.Unsafe<Static<typeof XdpMode>>({ ...XdpMode, default: "auto" }),
-  pin_path: text("absolutePath", { default: DEFAULT_PIN_PATH }),
-  on_exit: Type.Unsafe<Static<typeof OnExit>>({ ...OnExit, default: "keep" }),
-  allowlist: list(text("addressOrPrefix"), ALLOWLIST_MAX),
-  limits: Type.Object({ max_dynamic_rules: integer(8, DYNAMIC_RULES_MAX, 4096) }, withDefaults),
+  interfaces: described(
+    list(text("interfaceName"), CAPTURE_INTERFACES_MAX, { atLeastOne: true }),
+    "The interfaces on which arriving packets are dropped. Each may be listed once.",
+  ),
+  xdp_mode: described(
+    Type.Unsafe<Static<typeof XdpMode>>({ ...XdpMode, default: "auto" }),
+    "Where the XDP program runs: `native` in the driver, `generic` in the kernel (any driver, slower), `auto` native where the driver can.",
+  ),
+  pin_path: described(
+    text("absolutePath", { default: DEFAULT_PIN_PATH }),
+    "A directory in a BPF file system. Programs and rules are kept there, so that they outlive the process.",
+  ),
+  on_exit: described(
+    Type.Unsafe<Static<typeof OnExit>>({ ...OnExit, default: "keep" }),
+    "What happens to blocks and rules when the process ends: `keep` leaves each in force until it expires, `detach` lets all packets pass.",
+  ),
+  allowlist: described(list(text("addressOrPrefix"), ALLOWLIST_MAX), "Sources whose packets are never dropped here."),
+  limits: described(
+    Type.Object(
+      {
+        max_dynamic_rules: described(
+          integer(8, DYNAMIC_RULES_MAX, 4096),
+          "The number of rules that the kernel holds: source blocks and rules of bans together. The service needs at least 8 for each of `ban.max_active_bans`.",
+        ),
+      },
+      withDefaults,
+    ),
+    "Bounds of the tables in the kernel.",
+  ),
 };
 
-export const DataplaneSection = Type.Object({ enabled: boolean(true), ...FILTER_KEYS }, closed);
-export const NodeDataplaneSection = Type.Object(FILTER_KEYS, closed);
+export const DataplaneSection = described(
+  Type.Object(
+    {
+      enabled: described(boolean(true), "`false` has the same effect as leaving the section out."),
+      ...FILTER_KEYS,
+    },
+    closed,
+  ),
+  "Drops packets on this machine by XDP, before its network stack sees them. Without this section no source can be blocked. An interface that `capture` reads as a mirror port with `af_xdp` cannot be listed.",
+  { examples: [{ interfaces: ["eth0"], allowlist: ["198.51.100.0/24"] }] },
+);
+export const NodeDataplaneSection = described(
+  Type.Object(FILTER_KEYS, closed),
+  "Drops packets on this node by XDP. Beside a service with `dataplane` on the same machine, one of the two needs another `pin_path`.",
+  { examples: [{ interfaces: ["eth1"] }] },
+);
 
 export interface DataplaneConfig {
   readonly enabled: boolean;

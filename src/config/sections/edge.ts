@@ -2,25 +2,39 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Zone } from "../../edge/zone.ts";
 import { HOSTGROUPS_MAX, NODES_MAX, STALE_SECONDS_MAX } from "../../limits.ts";
-import { closed, integer, list, text } from "../load/schema-forms.ts";
+import { closed, described, integer, list, text } from "../load/schema-forms.ts";
 import { STALE_AFTER_SECONDS } from "./nodes.ts";
 
 const EdgeNode = Type.Object(
   {
-    name: text("nodeName"),
-    /** Absent: `[global]`. */
-    hostgroups: Type.Optional(list(text("groupName"), HOSTGROUPS_MAX, { atLeastOne: true })),
+    name: described(text("nodeName"), "The name of the node, unique among the edge nodes."),
+    hostgroups: described(
+      Type.Optional(list(text("groupName"), HOSTGROUPS_MAX, { atLeastOne: true })),
+      "The hostgroups whose zones the node serves, in addition to zones without a hostgroup.",
+      { ifAbsent: "the group `global`" },
+    ),
   },
   closed,
 );
 
-export const EdgeSection = Type.Object(
-  {
-    zones_file: Type.Optional(text("absolutePath")),
-    nodes: list(EdgeNode, NODES_MAX),
-    stale_after_seconds: integer(1, STALE_SECONDS_MAX, STALE_AFTER_SECONDS),
-  },
-  closed,
+export const EdgeSection = described(
+  Type.Object(
+    {
+      zones_file: described(
+        Type.Optional(text("absolutePath")),
+        "The zones file. It is read together with this file, at start and at each reload.",
+        { ifAbsent: "no zones" },
+      ),
+      nodes: described(list(EdgeNode, NODES_MAX), "The edge nodes, which poll the service for their zones."),
+      stale_after_seconds: described(
+        integer(1, STALE_SECONDS_MAX, STALE_AFTER_SECONDS),
+        "A node that has not polled for this long is considered lost.",
+      ),
+    },
+    closed,
+  ),
+  "Edge nodes: reverse proxies that serve the zones of the zones file. Without this section there are none.",
+  { examples: [{ nodes: [{ name: "edge1" }] }] },
 );
 
 export interface EdgeConfig {

@@ -7,77 +7,163 @@ import { ACTIVE_BANS_MAX, BAN_SECONDS_MAX, COMMUNITIES_MAX, ESCALATION_RUNGS_MAX
 import type { Action, Ladder, Method } from "../../mitigation/escalation.ts";
 import type { RuleAction } from "../../mitigation/rules/rule.ts";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
-import { boolean, closed, integer, list, oneOf, text, withDefaults } from "../load/schema-forms.ts";
+import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../load/schema-forms.ts";
 import { parseCommunity } from "../load/text-forms.ts";
 
 const MethodKey = oneOf("blackhole", "flowspec", "divert");
 const ActionKey = oneOf("none", "flowspec", "divert", "blackhole");
 
-const Rung = Type.Object({ after_seconds: integer(0, BAN_SECONDS_MAX), action: ActionKey }, closed);
+const Rung = Type.Object(
+  {
+    after_seconds: described(
+      integer(0, BAN_SECONDS_MAX),
+      "When the rung begins, counted from the start of the ban. 0 for the first rung, then strictly increasing.",
+    ),
+    action: described(
+      ActionKey,
+      "What is done from then on; never milder than the rung before. `none` only watches and cannot be the last.",
+    ),
+  },
+  closed,
+);
 
 const FLOWSPEC_KEYS = {
-  action: Type.Unsafe<"discard" | "rate_limit">({ ...oneOf("discard", "rate_limit"), default: "discard" }),
-  rate_mbps: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
-  source_anchored: boolean(false),
-  min_source_concentration: Type.Number({ minimum: 0.05, maximum: 1, default: 0.8 }),
+  action: described(
+    Type.Unsafe<"discard" | "rate_limit">({ ...oneOf("discard", "rate_limit"), default: "discard" }),
+    "What routers do with packets that match a rule: discard all of them, or limit their rate.",
+  ),
+  rate_mbps: described(
+    Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
+    "The rate that may pass each rule. Required with action `rate_limit` and not allowed otherwise.",
+  ),
+  source_anchored: described(
+    boolean(false),
+    "Whether rules also match the sources, where a few of them send most of the attack.",
+  ),
+  min_source_concentration: described(
+    Type.Number({ minimum: 0.05, maximum: 1, default: 0.8 }),
+    "The share of the attack that these few sources must send, as a fraction.",
+  ),
 };
 
 const BAN_KEYS = {
-  ttl_seconds: integer(1, BAN_SECONDS_MAX, 600),
-  unban_hysteresis_seconds: integer(0, 86_400, 120),
-  fallback: Type.Unsafe<Action>({ ...ActionKey, default: "blackhole" }),
-  cooldown_seconds: integer(0, BAN_SECONDS_MAX, 0),
-  repeat_window_seconds: integer(0, BAN_SECONDS_MAX, 600),
-  repeat_hold_seconds: integer(1, BAN_SECONDS_MAX, 300),
-  repeat_hold_max_seconds: integer(1, BAN_SECONDS_MAX, 3600),
+  ttl_seconds: described(
+    integer(1, BAN_SECONDS_MAX, 600),
+    "How long a ban lasts. It is extended while its attack lasts.",
+  ),
+  unban_hysteresis_seconds: described(
+    integer(0, 86_400, 120),
+    "How long all rates must stay within the thresholds before the attack, and with it the ban, ends.",
+  ),
+  fallback: described(
+    Type.Unsafe<Action>({ ...ActionKey, default: "blackhole" }),
+    "What is done where the method fails or is not available, such as FlowSpec where no neighbor accepts it. It has no effect in dry run.",
+  ),
+  cooldown_seconds: described(
+    integer(0, BAN_SECONDS_MAX, 0),
+    "How long after an operator's unban no attack bans the address again. The attack that it was banned for never does.",
+  ),
+  repeat_window_seconds: described(
+    integer(0, BAN_SECONDS_MAX, 600),
+    "An automatic ban that follows the end of another of the same address or prefix within this time is a repetition. 0 switches repetitions off.",
+  ),
+  repeat_hold_seconds: described(
+    integer(1, BAN_SECONDS_MAX, 300),
+    "The least time that the first repetition lasts, even if the attack seems to be over; each further one lasts twice as long.",
+  ),
+  repeat_hold_max_seconds: described(
+    integer(1, BAN_SECONDS_MAX, 3600),
+    "The bound of these times, at least `repeat_hold_seconds`.",
+  ),
 };
 
 const TERMS_KEYS = {
-  next_hop: Type.Optional(text("ipv4")),
-  next_hop6: Type.Optional(text("ipv6")),
-  communities: list(text("community"), COMMUNITIES_MAX),
-  local_pref: integer(0, 0xffff_ffff, 0),
+  next_hop: described(Type.Optional(text("ipv4")), "The IPv4 next hop of the routes."),
+  next_hop6: described(Type.Optional(text("ipv6")), "The IPv6 next hop of the routes."),
+  communities: described(list(text("community"), COMMUNITIES_MAX), "The standard communities of the routes."),
+  local_pref: described(integer(0, 0xffff_ffff, 0), "The local preference of the routes; 0 sets none."),
 };
 
 /** Keys of `scrubbing` that say how traffic gets to a scrubbing center. */
 export const DIVERT_KEYS = TERMS_KEYS;
 
-export const FlowspecSection = Type.Object(FLOWSPEC_KEYS, withDefaults);
+export const FlowspecSection = described(
+  Type.Object(FLOWSPEC_KEYS, withDefaults),
+  "The rules of FlowSpec bans. What they match is found from the packets of the attack.",
+  { examples: [{ action: "rate_limit", rate_mbps: 50, source_anchored: true }] },
+);
 
-export const BanSection = Type.Object(
-  {
-    ...BAN_KEYS,
-    max_active_bans: integer(1, ACTIVE_BANS_MAX, 50),
-    max_banned_fraction: Type.Number({ minimum: 0, maximum: 1, default: 0 }),
-  },
-  withDefaults,
+export const BanSection = described(
+  Type.Object(
+    {
+      ...BAN_KEYS,
+      max_active_bans: described(
+        integer(1, ACTIVE_BANS_MAX, 50),
+        "The number of bans that may be active at once; further ones are refused.",
+      ),
+      max_banned_fraction: described(
+        Type.Number({ minimum: 0, maximum: 1, default: 0 }),
+        "The fraction of all addresses in `networks`, for each family, that may be banned at once; further bans are refused. 0 sets no such bound.",
+      ),
+    },
+    withDefaults,
+  ),
+  "How long bans last, and how many there may be.",
+  { examples: [{ ttl_seconds: 900, max_active_bans: 200, fallback: "none" }] },
 );
 
 export const MITIGATION_KEYS = {
-  mitigation: Type.Unsafe<Method>({ ...MethodKey, default: "blackhole" }),
-  escalation: Type.Optional(list(Rung, ESCALATION_RUNGS_MAX, { atLeastOne: true })),
+  mitigation: described(
+    Type.Unsafe<Method>({ ...MethodKey, default: "blackhole" }),
+    "What a ban does: `blackhole` has your routers drop all traffic to the victim, `flowspec` drops what matches the attack, `divert` sends the traffic to a scrubbing center.",
+  ),
+  escalation: described(
+    Type.Optional(list(Rung, ESCALATION_RUNGS_MAX, { atLeastOne: true })),
+    "A ladder of actions in place of the one in `mitigation`: a ban that lasts goes from rung to rung.",
+    {
+      ifAbsent: "one rung, as `mitigation` says",
+      examples: [
+        [
+          { after_seconds: 0, action: "flowspec" },
+          { after_seconds: 120, action: "blackhole" },
+        ],
+      ],
+    },
+  ),
   flowspec: FlowspecSection,
   ban: BanSection,
 };
 
 /** In a hostgroup: what is absent is inherited. */
 export const GROUP_MITIGATION_KEYS = {
-  mitigation: Type.Optional(MethodKey),
-  escalation: Type.Optional(list(Rung, ESCALATION_RUNGS_MAX, { atLeastOne: true })),
-  flowspec: inherited(FLOWSPEC_KEYS),
-  ban: inherited(BAN_KEYS),
-  bgp: inherited(TERMS_KEYS),
-  scrubbing: inherited(TERMS_KEYS),
+  mitigation: described(
+    Type.Optional(MethodKey),
+    "What a ban of the group does. It also takes the place of a top-level `escalation`.",
+    { ifAbsent: "inherited" },
+  ),
+  escalation: described(
+    Type.Optional(list(Rung, ESCALATION_RUNGS_MAX, { atLeastOne: true })),
+    "The ladder of the group, as a whole in place of the top-level one.",
+    { ifAbsent: "inherited" },
+  ),
+  flowspec: inherited(FLOWSPEC_KEYS, "FlowSpec rules of the group, key by key in place of the top-level `flowspec`."),
+  ban: inherited(BAN_KEYS, "Bans of the group, key by key in place of the top-level `ban`."),
+  bgp: inherited(TERMS_KEYS, "Blackhole routes of the group, key by key in place of the top-level `bgp`."),
+  scrubbing: inherited(
+    TERMS_KEYS,
+    "Divert routes of the group, key by key in place of the top-level `scrubbing`. While `scrubbing.nodes` has entries, next hops are not allowed here.",
+  ),
 };
 
 /** The same keys without their defaults. */
-function inherited<Keys extends TProperties>(keys: Keys) {
+function inherited<Keys extends TProperties>(keys: Keys, description: string) {
   const bare = Object.entries(keys).map(([key, schema]) => {
     const copy = { ...schema };
     delete copy.default;
     return [key, copy];
   });
-  return Type.Partial(Type.Object(Object.fromEntries(bare) as Keys), withDefaults);
+  const partial = Type.Partial(Type.Object(Object.fromEntries(bare) as Keys), withDefaults);
+  return described(partial, description, { ifAbsent: "inherited" });
 }
 
 /** What is done about attacks on the hosts of one group. */

@@ -2,37 +2,76 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { HOSTGROUPS_MAX, NODES_MAX, STALE_SECONDS_MAX } from "../../limits.ts";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
-import { closed, integer, list, oneOf, text } from "../load/schema-forms.ts";
+import { closed, described, integer, list, oneOf, text } from "../load/schema-forms.ts";
 import { DIVERT_KEYS } from "./mitigation.ts";
 
 /** Of a section that says nothing of it, and where there is none. */
 export const STALE_AFTER_SECONDS = 15;
 
-const NEXT_HOP_KEYS = { next_hop: Type.Optional(text("ipv4")), next_hop6: Type.Optional(text("ipv6")) };
+const NEXT_HOP_KEYS = {
+  next_hop: described(
+    Type.Optional(text("ipv4")),
+    "Where the node accepts diverted IPv4 traffic. A node that sets one of `next_hop` and `next_hop6` takes that family only.",
+    { ifAbsent: "that of `scrubbing`" },
+  ),
+  next_hop6: described(Type.Optional(text("ipv6")), "Where the node accepts diverted IPv6 traffic.", {
+    ifAbsent: "that of `scrubbing`",
+  }),
+};
 
 const ScrubNode = Type.Object(
   {
-    name: text("nodeName"),
+    name: described(text("nodeName"), "The name of the node, unique among the scrub nodes."),
     ...NEXT_HOP_KEYS,
-    capacity_mbps: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
-    /** Absent: all. */
-    hostgroups: Type.Optional(list(text("groupName"), HOSTGROUPS_MAX, { atLeastOne: true })),
+    capacity_mbps: described(
+      Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
+      "The traffic that the node can take. Required with node selection `least_loaded`.",
+    ),
+    hostgroups: described(
+      Type.Optional(list(text("groupName"), HOSTGROUPS_MAX, { atLeastOne: true })),
+      "The hostgroups whose traffic the node takes; `global` is one of them.",
+      { ifAbsent: "all" },
+    ),
   },
   closed,
 );
 
-export const ScrubbingSection = Type.Object(
+export const ScrubbingSection = described(
+  Type.Object(
+    {
+      ...DIVERT_KEYS,
+      nodes: described(list(ScrubNode, NODES_MAX), "The scrub nodes, which poll the service for what they drop."),
+      node_selection: described(
+        Type.Unsafe<NodeSelection>({ ...oneOf("affinity", "least_loaded"), default: "affinity" }),
+        "How the node of a diverted victim is chosen among the nodes that are alive: `affinity` always chooses the same one, `least_loaded` the one with the most free capacity.",
+      ),
+      on_all_nodes_lost: described(
+        Type.Unsafe<OnAllNodesLost>({
+          ...oneOf("withdraw", "blackhole", "flowspec"),
+          default: "withdraw",
+        }),
+        "What happens to diverted bans while no node is alive: they end (`withdraw`), and come back with a node, or they use another method.",
+      ),
+      stale_after_seconds: described(
+        integer(1, STALE_SECONDS_MAX, STALE_AFTER_SECONDS),
+        "A node that has not polled for this long is considered lost.",
+      ),
+    },
+    closed,
+  ),
+  "Where diverted traffic goes. At least one next hop, here or of a node, is required where something diverts.",
   {
-    ...DIVERT_KEYS,
-    nodes: list(ScrubNode, NODES_MAX),
-    node_selection: Type.Unsafe<NodeSelection>({ ...oneOf("affinity", "least_loaded"), default: "affinity" }),
-    on_all_nodes_lost: Type.Unsafe<OnAllNodesLost>({
-      ...oneOf("withdraw", "blackhole", "flowspec"),
-      default: "withdraw",
-    }),
-    stale_after_seconds: integer(1, STALE_SECONDS_MAX, STALE_AFTER_SECONDS),
+    examples: [
+      {
+        communities: ["64500:2"],
+        nodes: [
+          { name: "scrub1", next_hop: "192.0.2.67", capacity_mbps: 10_000 },
+          { name: "scrub2", next_hop: "192.0.2.68", capacity_mbps: 10_000 },
+        ],
+        node_selection: "least_loaded",
+      },
+    ],
   },
-  closed,
 );
 
 /** Which node a victim is diverted to: the same one whoever else comes and goes, or the one with the most room. */

@@ -1,48 +1,107 @@
 /** The sections `notify` and `update_check`: whom the service tells of its own accord, and whom it asks. */
 import { type Static, Type } from "@sinclair/typebox";
 import { NOTIFY_RECIPIENTS_MAX, UPDATE_INTERVAL_SECONDS_MAX } from "../../limits.ts";
-import { boolean, closed, integer, list, text, withDefaults } from "../load/schema-forms.ts";
+import { boolean, closed, described, integer, list, text, withDefaults } from "../load/schema-forms.ts";
 
 /** URLs and tokens of channels are secrets: they come by environment variables. */
-const Webhook = Type.Object({ url_env: text("variableName"), secret_env: Type.Optional(text("variableName")) }, closed);
-const Slack = Type.Object({ url_env: text("variableName") }, closed);
-const Telegram = Type.Object({ token_env: text("variableName"), chat_id: Type.String({ minLength: 1 }) }, closed);
+const Webhook = Type.Object(
+  {
+    url_env: described(text("variableName"), "The environment variable with the URL."),
+    secret_env: described(
+      Type.Optional(text("variableName")),
+      "The environment variable with the key that signs each request. Without it requests are not signed.",
+    ),
+  },
+  closed,
+);
+const Slack = Type.Object(
+  { url_env: described(text("variableName"), "The environment variable with the URL of a Slack incoming webhook.") },
+  closed,
+);
+const Telegram = Type.Object(
+  {
+    token_env: described(text("variableName"), "The environment variable with the token of the bot."),
+    chat_id: described(Type.String({ minLength: 1 }), "The chat, as text: write a number in quotes."),
+  },
+  closed,
+);
 const Email = Type.Object(
   {
-    host: Type.String({ minLength: 1 }),
-    port: integer(1, 0xffff, 587),
-    /** `starttls` is required where it is named, not merely tried. */
-    security: Type.Unsafe<"starttls" | "tls" | "none">({
-      ...Type.Union([Type.Literal("starttls"), Type.Literal("tls"), Type.Literal("none")]),
-      default: "starttls",
-    }),
-    from: text("mailAddress"),
-    to: list(text("mailAddress"), NOTIFY_RECIPIENTS_MAX, { atLeastOne: true }),
-    username_env: Type.Optional(text("variableName")),
-    password_env: Type.Optional(text("variableName")),
+    host: described(Type.String({ minLength: 1 }), "The SMTP server."),
+    port: described(integer(1, 0xffff, 587), "The port of the SMTP server."),
+    security: described(
+      Type.Unsafe<"starttls" | "tls" | "none">({
+        ...Type.Union([Type.Literal("starttls"), Type.Literal("tls"), Type.Literal("none")]),
+        default: "starttls",
+      }),
+      "How the connection is encrypted. With `starttls` nothing is sent to a server that does not offer it.",
+    ),
+    from: described(text("mailAddress"), "The sender."),
+    to: described(list(text("mailAddress"), NOTIFY_RECIPIENTS_MAX, { atLeastOne: true }), "The recipients."),
+    username_env: described(
+      Type.Optional(text("variableName")),
+      "The environment variable with the user name. Goes with `password_env`.",
+    ),
+    password_env: described(
+      Type.Optional(text("variableName")),
+      "The environment variable with the password. Goes with `username_env`.",
+    ),
   },
   closed,
 );
-const Exec = Type.Object({ command: text("absolutePath"), timeout_seconds: integer(1, 300, 10) }, closed);
-
-export const NotifySection = Type.Object(
+const Exec = Type.Object(
   {
-    webhook: Type.Optional(Webhook),
-    slack: Type.Optional(Slack),
-    telegram: Type.Optional(Telegram),
-    email: Type.Optional(Email),
-    exec: Type.Optional(Exec),
+    command: described(
+      text("absolutePath"),
+      "A program that is run for each event, without arguments, with the event as JSON on its standard input.",
+    ),
+    timeout_seconds: described(integer(1, 300, 10), "How long the program may run before it is killed."),
   },
   closed,
 );
 
-export const UpdateCheckSection = Type.Object(
+export const NotifySection = described(
+  Type.Object(
+    {
+      webhook: described(Type.Optional(Webhook), "Sends each event as JSON by an HTTP POST request."),
+      slack: described(Type.Optional(Slack), "Sends messages to Slack."),
+      telegram: described(Type.Optional(Telegram), "Sends messages to a Telegram chat."),
+      email: described(Type.Optional(Email), "Sends messages by mail."),
+      exec: described(Type.Optional(Exec), "Runs a program for each event."),
+    },
+    closed,
+  ),
+  "Who is notified of attacks, bans and lost BGP sessions. URLs and secrets are in environment variables, which are read at each delivery.",
   {
-    enabled: boolean(false),
-    url: Type.Optional(text("httpUrl")),
-    interval_seconds: integer(60, UPDATE_INTERVAL_SECONDS_MAX, 21_600),
+    examples: [
+      {
+        webhook: { url_env: "FLOODWALL_WEBHOOK_URL", secret_env: "FLOODWALL_WEBHOOK_SECRET" },
+        slack: { url_env: "FLOODWALL_SLACK_URL" },
+        telegram: { token_env: "FLOODWALL_TELEGRAM_TOKEN", chat_id: "-1000" },
+        email: { host: "mail.example.net", from: "floodwall@example.net", to: ["noc@example.net"] },
+        exec: { command: "/usr/local/bin/on-event" },
+      },
+    ],
   },
-  withDefaults,
+);
+
+export const UpdateCheckSection = described(
+  Type.Object(
+    {
+      enabled: described(boolean(false), "Whether `url` is asked for a newer release."),
+      url: described(
+        Type.Optional(text("httpUrl")),
+        'Required when enabled. The answer is `{"version": "1.4.0", "url": "https://…", "security": false}`, at most 64 KiB.',
+      ),
+      interval_seconds: described(
+        integer(60, UPDATE_INTERVAL_SECONDS_MAX, 21_600),
+        "The time between two requests; each varies by a tenth.",
+      ),
+    },
+    withDefaults,
+  ),
+  "Asks a URL whether there is a newer release. The request carries nothing but the name of the product.",
+  { examples: [{ enabled: true, url: "https://releases.example.net/floodwall.json" }] },
 );
 
 /** A channel that is not configured is null. */

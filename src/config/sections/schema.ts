@@ -1,4 +1,7 @@
-/** The shape of the configuration file: its keys, their types, ranges and defaults. What the keys mean: README. */
+/**
+ * The shape of the configuration file: its keys, their types, ranges, defaults and meanings. `make docs` writes the
+ * reference, docs/configuration.md, from it.
+ */
 import { type Static, Type } from "@sinclair/typebox";
 import {
   BGP_NEIGHBORS_MAX,
@@ -8,7 +11,7 @@ import {
   HOSTS_MAX,
   PREFIXES_MAX,
 } from "../../limits.ts";
-import { boolean, closed, integer, list, oneOf, text, withDefaults } from "../load/schema-forms.ts";
+import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../load/schema-forms.ts";
 import { AllThresholds, AnyThresholds, SomeThresholds } from "../load/threshold-forms.ts";
 import { ApiSection } from "./api.ts";
 import { BaselineSection, GroupBaseline } from "./baseline.ts";
@@ -23,107 +26,276 @@ import { StorageSection } from "./storage.ts";
 
 const Interface = Type.Object(
   {
-    name: text("interfaceName"),
+    name: described(text("interfaceName"), "The network interface to capture from. Each interface may be listed once."),
     /** Required: mirror mode takes every frame off the interface, which nobody should get by default. */
-    mode: oneOf("mirror", "inline"),
-    backend: Type.Optional(oneOf("af_xdp", "pcap")),
-    xdp_mode: Type.Optional(oneOf("auto", "native", "generic")),
-    queues: Type.Optional(Type.Union([Type.Literal("auto"), list(integer(0, 4095), 4096, { atLeastOne: true })])),
-    zero_copy: Type.Optional(oneOf("auto", true, false)),
-    cpus: list(integer(0, 4095), 4096),
+    mode: described(
+      oneOf("mirror", "inline"),
+      "`mirror` is for the port of a SPAN session or a tap: with backend `af_xdp` every frame is taken off the interface. `inline` counts the frames and passes them on to the kernel.",
+    ),
+    backend: described(
+      Type.Optional(oneOf("af_xdp", "pcap")),
+      "How frames are read. `pcap` is slower, needs no XDP, and copies frames instead of taking them; it works in mirror mode only.",
+      { valueIfAbsent: "af_xdp" },
+    ),
+    xdp_mode: described(
+      Type.Optional(oneOf("auto", "native", "generic")),
+      "Where the XDP program runs: `native` in the driver, `generic` in the kernel (any driver, slower), `auto` native where the driver can. Not allowed with backend `pcap`.",
+      { valueIfAbsent: "auto" },
+    ),
+    queues: described(
+      Type.Optional(Type.Union([Type.Literal("auto"), list(integer(0, 4095), 4096, { atLeastOne: true })])),
+      "The RX queues to read: `auto` reads all of them. Not allowed with backend `pcap` or in inline mode.",
+      { valueIfAbsent: "auto" },
+    ),
+    zero_copy: described(
+      Type.Optional(oneOf("auto", true, false)),
+      "Whether frames are shared with the driver instead of copied; `auto` shares them where the driver can. Not allowed with backend `pcap` or in inline mode.",
+      { valueIfAbsent: "auto" },
+    ),
+    cpus: described(
+      list(integer(0, 4095), 4096),
+      "The CPUs that the workers are pinned to, one for each queue in turn. An empty list pins none.",
+    ),
   },
   closed,
 );
 
-const Capture = Type.Object(
+const Capture = described(
+  Type.Object(
+    {
+      interfaces: described(
+        Type.Optional(list(Interface, CAPTURE_INTERFACES_MAX, { atLeastOne: true })),
+        "The interfaces that packets come from. Exactly one of `interfaces` and `pcap_file` is required.",
+      ),
+      pcap_file: described(Type.Optional(text("path")), "A capture file that is read instead of interfaces."),
+      pace: described(
+        Type.Optional(oneOf("real", "max")),
+        "How fast `pcap_file` is read: `real` at the times of the capture, `max` as fast as possible. Not allowed without `pcap_file`.",
+        { valueIfAbsent: "real" },
+      ),
+      max_hosts: described(
+        integer(1, HOSTS_MAX, 1_048_576),
+        "The number of hosts that are tracked at once, which bounds memory. Packets of further hosts are counted for their network only.",
+      ),
+    },
+    closed,
+  ),
+  "Where packets come from. Without this section the service sees no packets: it carries out manual bans and serves nodes, and attacks that an earlier process left open are closed.",
   {
-    interfaces: Type.Optional(list(Interface, CAPTURE_INTERFACES_MAX, { atLeastOne: true })),
-    pcap_file: Type.Optional(text("path")),
-    pace: Type.Optional(oneOf("real", "max")),
-    max_hosts: integer(1, HOSTS_MAX, 1_048_576),
+    examples: [
+      { interfaces: [{ name: "eth1", mode: "mirror", cpus: [2, 3] }] },
+      { interfaces: [{ name: "eth0", mode: "inline", xdp_mode: "native" }] },
+      { pcap_file: "/var/tmp/attack.pcap", pace: "max" },
+    ],
   },
-  closed,
 );
 
-const Detection = Type.Object(
-  {
-    window_ms: integer(200, 60_000, 1000),
-    tick_ms: integer(20, 1000, 100),
-    sustain_ms: integer(0, 600_000, 0),
-  },
-  withDefaults,
+const Detection = described(
+  Type.Object(
+    {
+      window_ms: described(
+        integer(200, 60_000, 1000),
+        "The length of the sliding window over which rates are measured. A shorter window detects sooner and raises more false alarms.",
+      ),
+      tick_ms: described(
+        integer(20, 1000, 100),
+        "How often rates are compared with thresholds. `window_ms` must be a multiple of it.",
+      ),
+      sustain_ms: described(integer(0, 600_000, 0), "How long a rate must stay above a threshold to become an attack."),
+    },
+    withDefaults,
+  ),
+  "How rates are measured and judged.",
+  { examples: [{ window_ms: 500, tick_ms: 50 }] },
 );
 
 const Group = Type.Object(
   {
-    name: text("groupName"),
-    networks: list(text("prefix"), PREFIXES_MAX, { atLeastOne: true }),
-    calculation: Type.Unsafe<"per_host" | "total">({ ...oneOf("per_host", "total"), default: "per_host" }),
+    name: described(
+      text("groupName"),
+      "The name of the group, unique. `global` is not allowed: it is the name of the group that all other addresses are in.",
+    ),
+    networks: described(
+      list(text("prefix"), PREFIXES_MAX, { atLeastOne: true }),
+      "The prefixes of the group, inside the top-level `networks` and in no other group. Of nested prefixes the longest decides.",
+    ),
+    calculation: described(
+      Type.Unsafe<"per_host" | "total">({ ...oneOf("per_host", "total"), default: "per_host" }),
+      "`per_host` judges each host of the group. `total` judges the sum of all its hosts instead; such a group raises attacks and never bans.",
+    ),
     /** Partial: what is absent is inherited. */
-    thresholds: SomeThresholds,
-    thresholds_outgoing: Type.Optional(AnyThresholds),
-    baseline: Type.Optional(GroupBaseline),
+    thresholds: described(SomeThresholds, "Thresholds of the group, in place of the top-level ones.", {
+      ifAbsent: "inherited",
+    }),
+    thresholds_outgoing: described(
+      Type.Optional(AnyThresholds),
+      "Thresholds for the traffic that hosts of the group send, in place of the top-level ones; 0 switches an inherited one off.",
+      { ifAbsent: "inherited" },
+    ),
+    baseline: described(Type.Optional(GroupBaseline), "Learned limits of the group, in place of the top-level ones.", {
+      ifAbsent: "inherited",
+    }),
     ...GROUP_MITIGATION_KEYS,
-    tenant: Type.Optional(text("tenantName")),
+    tenant: described(Type.Optional(text("tenantName")), "The tenant that the addresses of the group belong to."),
   },
   closed,
 );
+
+const HOSTGROUP_EXAMPLE = {
+  name: "web",
+  networks: ["192.0.2.0/25"],
+  thresholds: { pps: 500_000, tcp_syn_pps: 50_000 },
+  baseline: { floor: { pps: 20_000, mbps: 200, flows_per_sec: 10_000 } },
+  mitigation: "flowspec",
+  ban: { ttl_seconds: 300 },
+};
 
 const Asn = integer(1, 0xffff_ffff);
 
 const Neighbor = Type.Object(
   {
-    address: text("address"),
-    remote_asn: Asn,
-    port: integer(1, 0xffff, 179),
-    password_env: Type.Optional(text("variableName")),
-    multihop_ttl: integer(0, 255, 0),
+    address: described(text("address"), "The address of the neighbor. Each may be listed once."),
+    remote_asn: described(Asn, "The AS number of the neighbor."),
+    port: described(integer(1, 0xffff, 179), "The TCP port of the neighbor."),
+    password_env: described(
+      Type.Optional(text("variableName")),
+      "The environment variable with the TCP MD5 password. The service does not start while it is unset or empty.",
+    ),
+    multihop_ttl: described(
+      integer(0, 255, 0),
+      "The TTL of packets to a neighbor that is not directly connected; 0 means directly connected.",
+    ),
   },
   closed,
 );
 
-const Bgp = Type.Object(
+const Bgp = described(
+  Type.Object(
+    {
+      speaker: described(
+        Type.Unsafe<"managed" | "external">({ ...oneOf("managed", "external"), default: "managed" }),
+        "`managed`: the service starts gobgpd, and gobgpd keeps running when the service stops with bans in force. `external`: the service uses a gobgpd that you run.",
+      ),
+      grpc: described(
+        Type.Optional(text("grpcTarget")),
+        "The gRPC address of the external speaker. Required with speaker `external` and not allowed otherwise.",
+      ),
+      local_asn: described(Asn, "The AS number of the speaker."),
+      router_id: described(text("ipv4"), "The BGP router ID of the speaker."),
+      listen: described(
+        Type.Optional(text("socketAddress")),
+        "Where a managed gobgpd accepts connections of neighbors. Without it gobgpd only connects by itself, and a session takes up to ten seconds to come up.",
+      ),
+      next_hop: described(text("ipv4"), "The IPv4 next hop of blackhole routes: an address that your routers discard."),
+      next_hop6: described(
+        text("ipv6", { default: "100::1" }),
+        "The IPv6 next hop of blackhole routes: an address that your routers discard.",
+      ),
+      communities: described(
+        Type.Array(text("community"), { maxItems: COMMUNITIES_MAX, default: ["65535:666"] }),
+        "The standard communities of blackhole routes. Each may be listed once.",
+      ),
+      local_pref: described(
+        integer(0, 0xffff_ffff, 0),
+        "The local preference of blackhole routes; 0 sets none. It reaches neighbors of the same AS only.",
+      ),
+      neighbors: described(
+        list(Neighbor, BGP_NEIGHBORS_MAX),
+        "The routers that routes are announced to. Speaker `managed` needs at least one.",
+      ),
+    },
+    closed,
+  ),
+  "The BGP speaker that announces routes. Without this section nothing is announced.",
   {
-    speaker: Type.Unsafe<"managed" | "external">({ ...oneOf("managed", "external"), default: "managed" }),
-    grpc: Type.Optional(text("grpcTarget")),
-    local_asn: Asn,
-    router_id: text("ipv4"),
-    listen: Type.Optional(text("socketAddress")),
-    next_hop: text("ipv4"),
-    next_hop6: text("ipv6", { default: "100::1" }),
-    communities: Type.Array(text("community"), { maxItems: COMMUNITIES_MAX, default: ["65535:666"] }),
-    local_pref: integer(0, 0xffff_ffff, 0),
-    neighbors: list(Neighbor, BGP_NEIGHBORS_MAX),
+    examples: [
+      {
+        local_asn: 64500,
+        router_id: "192.0.2.10",
+        listen: "192.0.2.10:179",
+        next_hop: "192.0.2.66",
+        neighbors: [{ address: "192.0.2.254", remote_asn: 64501, password_env: "FLOODWALL_BGP_PASSWORD" }],
+      },
+      {
+        speaker: "external",
+        grpc: "/run/gobgpd/gobgp.sock",
+        local_asn: 64500,
+        router_id: "192.0.2.10",
+        next_hop: "192.0.2.66",
+      },
+    ],
   },
-  closed,
 );
 
-export const ConfigFile = Type.Object(
+export const ConfigFile = described(
+  Type.Object(
+    {
+      dry_run: described(
+        boolean(true),
+        "While true, attacks are detected and bans recorded, but nothing is announced and no packet is dropped.",
+      ),
+      networks: described(
+        list(text("prefix"), PREFIXES_MAX, { atLeastOne: true }),
+        "The protected prefixes. They must not overlap, and together with those of hostgroups there may be 100000. An IPv6 prefix must not contain `::ffff:0:0/96`: write `2000::/3` for all of IPv6.",
+      ),
+      protected_whitelist: described(
+        list(text("addressOrPrefix"), PREFIXES_MAX),
+        "Addresses that are never banned. They are still judged and shown.",
+      ),
+      capture: Type.Optional(Capture),
+      detection: Detection,
+      thresholds: described(
+        AllThresholds,
+        "The rates of a host above which it is under attack. The first threshold that is exceeded, in this order, names the attack.",
+        { valueIfAbsent: 0, examples: [{ pps: 100_000, mbps: 1000, flows_per_sec: 50_000, tcp_syn_pps: 20_000 }] },
+      ),
+      thresholds_outgoing: described(
+        Type.Optional(AnyThresholds),
+        "The same for the traffic that a host sends; at least one must be above 0. Without this section outgoing traffic is neither counted nor judged.",
+        { valueIfAbsent: 0, examples: [{ pps: 100_000, udp_mbps: 500 }] },
+      ),
+      baseline: Type.Optional(BaselineSection),
+      carpet: Type.Optional(CarpetSection),
+      hostgroups: described(
+        list(Group, HOSTGROUPS_MAX),
+        "Groups of networks with settings of their own. All other addresses are in the group `global`, which has the top-level settings.",
+        { examples: [[HOSTGROUP_EXAMPLE]] },
+      ),
+      ...MITIGATION_KEYS,
+      state_dir: described(
+        text("absolutePath", { default: "/var/lib/floodwall" }),
+        "The directory of the state that must survive a restart: bans, source blocks, baselines, keys.",
+      ),
+      bgp: Type.Optional(Bgp),
+      dataplane: Type.Optional(DataplaneSection),
+      samples: SamplesSection,
+      storage: StorageSection,
+      scrubbing: Type.Optional(ScrubbingSection),
+      edge: Type.Optional(EdgeSection),
+      notify: Type.Optional(NotifySection),
+      update_check: UpdateCheckSection,
+      tenant: described(
+        Type.Optional(text("tenantName")),
+        "The tenant that all addresses belong to which are in no hostgroup.",
+      ),
+      api: ApiSection,
+    },
+    closed,
+  ),
+  "The service reads its configuration from `/etc/floodwall/floodwall.yaml`, or from the file that `--config` names. `networks` and `thresholds` are required.",
   {
-    dry_run: boolean(true),
-    networks: list(text("prefix"), PREFIXES_MAX, { atLeastOne: true }),
-    protected_whitelist: list(text("addressOrPrefix"), PREFIXES_MAX),
-    capture: Type.Optional(Capture),
-    detection: Detection,
-    thresholds: AllThresholds,
-    thresholds_outgoing: Type.Optional(AnyThresholds),
-    baseline: Type.Optional(BaselineSection),
-    carpet: Type.Optional(CarpetSection),
-    hostgroups: list(Group, HOSTGROUPS_MAX),
-    ...MITIGATION_KEYS,
-    state_dir: text("absolutePath", { default: "/var/lib/floodwall" }),
-    bgp: Type.Optional(Bgp),
-    dataplane: Type.Optional(DataplaneSection),
-    samples: SamplesSection,
-    storage: StorageSection,
-    scrubbing: Type.Optional(ScrubbingSection),
-    edge: Type.Optional(EdgeSection),
-    notify: Type.Optional(NotifySection),
-    update_check: UpdateCheckSection,
-    tenant: Type.Optional(text("tenantName")),
-    api: ApiSection,
+    examples: [
+      {
+        dry_run: true,
+        networks: ["192.0.2.0/24", "2001:db8::/32"],
+        protected_whitelist: ["192.0.2.53"],
+        thresholds: { pps: 100_000, mbps: 1000, flows_per_sec: 50_000 },
+        mitigation: "blackhole",
+        state_dir: "/var/lib/floodwall",
+        tenant: "example",
+      },
+    ],
   },
-  closed,
 );
 
 /** A valid file, defaults filled in. */

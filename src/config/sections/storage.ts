@@ -1,29 +1,67 @@
 /** The section `storage`: where history and audit are kept. */
 import { type Static, Type } from "@sinclair/typebox";
-import { closed, integer, text, withDefaults } from "../load/schema-forms.ts";
+import { closed, described, integer, text, withDefaults } from "../load/schema-forms.ts";
 
 const ClickHouse = Type.Object(
   {
-    url: text("httpServer"),
-    database: text("databaseName", { default: "floodwall" }),
-    username_env: Type.Optional(text("variableName")),
-    password_env: Type.Optional(text("variableName")),
+    url: described(text("httpServer"), "The server, without account, path or options."),
+    database: described(
+      text("databaseName", { default: "floodwall" }),
+      "The database. It is created with its tables where it is missing.",
+    ),
+    username_env: described(
+      Type.Optional(text("variableName")),
+      "The environment variable with the user name, read for each request.",
+    ),
+    password_env: described(
+      Type.Optional(text("variableName")),
+      "The environment variable with the password, read for each request.",
+    ),
   },
   closed,
 );
 
-export const StorageSection = Type.Object(
+export const StorageSection = described(
+  Type.Object(
+    {
+      driver: described(
+        Type.Unsafe<"sqlite" | "clickhouse" | "none">({
+          ...Type.Union([Type.Literal("sqlite"), Type.Literal("clickhouse"), Type.Literal("none")]),
+          default: "sqlite",
+        }),
+        "Where history is kept: in files on this machine, on a ClickHouse server, or nowhere.",
+      ),
+      path: described(
+        Type.Optional(text("absolutePath")),
+        "The SQLite file of traffic and edge history; attacks and audit trail are beside it, in a file whose name has `-audit` in front of its ending. Allowed with driver `sqlite` only.",
+        { ifAbsent: "`history.sqlite` in `state_dir`" },
+      ),
+      clickhouse: described(
+        Type.Optional(ClickHouse),
+        "The ClickHouse server. Required with driver `clickhouse` and not allowed otherwise.",
+      ),
+      retention_days: described(integer(1, 3660, 30), "How long history is kept."),
+      traffic_interval_seconds: described(
+        integer(1, 3600, 10),
+        "How often the rates of hosts are written to the history.",
+      ),
+    },
+    withDefaults,
+  ),
+  "History: traffic, attacks, the audit trail and edge reports.",
   {
-    driver: Type.Unsafe<"sqlite" | "clickhouse" | "none">({
-      ...Type.Union([Type.Literal("sqlite"), Type.Literal("clickhouse"), Type.Literal("none")]),
-      default: "sqlite",
-    }),
-    path: Type.Optional(text("absolutePath")),
-    clickhouse: Type.Optional(ClickHouse),
-    retention_days: integer(1, 3660, 30),
-    traffic_interval_seconds: integer(1, 3600, 10),
+    examples: [
+      { path: "/srv/floodwall/history.sqlite", retention_days: 90 },
+      {
+        driver: "clickhouse",
+        clickhouse: {
+          url: "http://127.0.0.1:8123",
+          username_env: "CLICKHOUSE_USER",
+          password_env: "CLICKHOUSE_PASSWORD",
+        },
+      },
+    ],
   },
-  withDefaults,
 );
 
 export interface StorageConfig {

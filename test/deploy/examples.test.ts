@@ -1,0 +1,154 @@
+/**
+ * The example configurations in deploy/ run: each as a real service in a network namespace that has the interfaces and the
+ * BGP neighbor that the file names. What the service warns of is no more than what the file's own comments say.
+ */
+import { afterEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseDocument } from "yaml";
+import { type Bird, startBird } from "../fixtures/bgp/bird.ts";
+import { BpfDirectory, bpfUnavailable } from "../fixtures/dataplane/bpf-directory.ts";
+import { eventually, freePort, ServiceProcess } from "../fixtures/service.ts";
+import { Namespaces, namespacesUnavailable } from "../lab/namespaces.ts";
+import { Relay } from "../lab/relay.ts";
+import { ROOT } from "../source-tree.ts";
+
+const unavailable = namespacesUnavailable() ?? bpfUnavailable;
+const reason = unavailable === null ? "" : ` (skipped: ${unavailable})`;
+
+/** The secret of each token is the name of its variable. */
+const TOKENS = ["NOC", "MONITORING", "SCRUB1", "SCRUB2", "EDGE1"].map((name) => `FLOODWALL_TOKEN_${name}`);
+const SECRETS = Object.fromEntries(TOKENS.map((name) => [name, name]));
+const ASN = 64500;
+
+const undo: (() => void | Promise<void>)[] = [];
+afterEach(async () => {
+  for (const step of undo.splice(0).reverse()) await step();
+});
+
+interface Running {
+  readonly service: ServiceProcess;
+  readonly bird: Bird;
+}
+
+/** Changed is only where the file touches the rest of the machine: folders and the port of the API. */
+async function run(file: string): Promise<Running> {
+  const directory = mkdtempSync(join(tmpdir(), `floodwall-example-${process.pid}-`));
+  undo.push(() => rmSync(directory, { recursive: true, force: true }));
+  const pins = new BpfDirectory();
+  undo.push(() => pins.close());
+  const namespaces = new Namespaces();
+  undo.push(() => namespaces.close());
+  const [box, router] = [namespaces.add("box"), namespaces.add("router")];
+  for (const device of ["mirror0", "wan0"]) {
+    namespaces.connect({ namespace: router, device }, { namespace: box, device });
+  }
+  namespaces.connect(
+    { namespace: router, device: "bgp0", addresses: ["192.0.2.1/24"] },
+    { namespace: box, device: "bgp0", addresses: ["192.0.2.2/24"] },
+  );
+  const session = { name: "floodwall", address: "192.0.2.2", asn: ASN, port: 179 };
+  const bird = await startBird({ address: "192.0.2.1", port: 179, asn: ASN, sessions: [session], netns: router.name });
+  undo.push(() => bird.stop());
+  const port = await freePort();
+  const relay = await Relay.open(box, port, directory);
+  undo.push(() => relay.close());
+  const config = parseDocument(readFileSync(join(ROOT, "deploy", file), "utf8"));
+  config.set("state_dir", join(directory, "state"));
+  config.setIn(["api", "listen"], `127.0.0.1:${port}`);
+  if (config.hasIn(["dataplane"])) config.setIn(["dataplane", "pin_path"], pins.path);
+  if (config.hasIn(["edge"])) config.setIn(["edge", "zones_file"], join(ROOT, "deploy/zones.yaml"));
+  const service = await ServiceProcess.start({
+    config: config.toString(),
+    isWholeConfig: true,
+    netns: box.name,
+    env: SECRETS,
+    directory,
+    port,
+  });
+  undo.push(() => service.remove());
+  return { service, bird };
+}
+
+interface LogLine {
+  readonly level: string;
+  readonly msg: string;
+  readonly warnings?: readonly string[];
+}
+
+/** What an operator would read: the configuration's warnings without file and line, then what else is above `info`. */
+function told({ output }: ServiceProcess): string[] {
+  const lines = output
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as LogLine);
+  return lines
+    .filter(({ level }) => level !== "info")
+    .flatMap(({ msg, warnings = [msg] }) => warnings.map((text) => text.replace(/^\S+\.yaml:\d+: /, "")));
+}
+
+const isEstablished = ({ service, bird }: Running) =>
+  eventually(
+    () => bird.isEstablished("floodwall"),
+    () => `the BGP session did not come up; the service says:\n${service.output}`,
+    20_000,
+  );
+
+const DRY_RUN = "dry_run: warning: is true: bans are recorded, nothing is announced";
+
+describe.skipIf(unavailable !== null)(`the example${reason}`, () => {
+  test("mirror.yaml takes the frames of its mirror port, and has a BGP session", async () => {
+    const running = await run("mirror.yaml");
+    const { status, body } = await running.service.get("/api/v1/status");
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      dry_run: true,
+      networks: ["203.0.113.0/24", "2001:db8:113::/48"],
+      capture: { interfaces: [{ name: "mirror0", kind: "af_xdp", state: "running" }] },
+    });
+    await isEstablished(running);
+    expect(told(running.service)).toEqual([
+      DRY_RUN,
+      "capture.interfaces[0].mode: warning: takes every frame off mirror0: right for a SPAN or tap port, and the end of any other traffic on it",
+    ]);
+  });
+
+  test("inline.yaml counts on its interface, and would drop there", async () => {
+    const { service } = await run("inline.yaml");
+    const { status, body } = await service.get("/api/v1/status");
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      dry_run: true,
+      capture: { interfaces: [{ name: "wan0", kind: "xdp_inline", state: "running" }] },
+      dataplane: { state: "dry_run", problems: [] },
+    });
+    expect(told(service)).toEqual([DRY_RUN]);
+  });
+
+  test("control-plane.yaml answers operators and nodes by their tokens, and has a BGP session", async () => {
+    const running = await run("control-plane.yaml");
+    const { service } = running;
+    expect((await service.get("/api/v1/status")).status).toBe(401);
+    const { status, body } = await service.get("/api/v1/status", "FLOODWALL_TOKEN_NOC");
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ dry_run: true, nodes_total: 2, edge_nodes_total: 1 });
+    for (const name of ["scrub1", "scrub2"]) {
+      const token = `FLOODWALL_TOKEN_${name.toUpperCase()}`;
+      expect((await service.get(`/api/v1/dataplane/rules?node=${name}`, token)).body).toMatchObject({ bans: [] });
+    }
+    const zones = await service.get<{ zones: { name: string }[] }>(
+      "/api/v1/edge/zones?node=edge1",
+      "FLOODWALL_TOKEN_EDGE1",
+    );
+    expect(zones.body.zones.map(({ name }) => name)).toEqual(["www.example.net"]);
+    const ban = await service.post("/api/v1/ban", { ip: "203.0.113.7" }, "FLOODWALL_TOKEN_NOC");
+    expect(ban.body).toMatchObject({ state: "active", method: "divert", dry_run: true });
+    await isEstablished(running);
+    expect(told(service)).toEqual([
+      DRY_RUN,
+      "capture: warning: is absent: no packets are seen, only manual bans work",
+      "no capture is configured: control plane only, nothing is detected",
+    ]);
+  });
+});
