@@ -1,6 +1,6 @@
 /** The Debian package: what is in it works, installs, and is gone when it is purged. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { EXECUTABLES } from "../../deploy/compile.ts";
@@ -106,8 +106,15 @@ test("it has all that a machine needs, and nothing that only we do", () => {
   for (const { name } of EXECUTABLES) expect(listed).toContain(`/lib/systemd/system/${name}.service`);
   for (const { name } of EXECUTABLES) expect(listed).toContain(`/usr/share/man/man1/${name}.1.gz`);
   expect(listed).toContain("/usr/share/doc/floodwall/copyright");
+  expect(listed).toContain("/usr/share/doc/floodwall/docs/operations/attack-at-night.md");
   expect(listed.filter((path) => /\.(map|ts|node)$|node_modules/.test(path))).toEqual([]);
   expect(run("dpkg-deb", "-f", deb, "Depends")).toContain("libxdp1");
+});
+
+test("it carries the licences of the native code's headers and of the GoBGP definitions", () => {
+  const doc = join(files, "usr/share/doc/floodwall");
+  expect(readFileSync(join(doc, "third-party.txt"), "utf8")).toContain("==== node-addon-api ");
+  expect(readFileSync(join(doc, "copyright"), "utf8")).toContain("Nippon Telegraph and Telephone Corporation");
 });
 
 test("the same sources give the same bytes", async () => {
