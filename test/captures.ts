@@ -3,7 +3,7 @@
  * XDP program. Exits 1 when less than 99 % of an attack is dropped, or a legitimate frame that can be told from it.
  * SEED makes other captures.
  */
-import { ruleText } from "../src/mitigation/rule.ts";
+import { ruleText } from "../src/mitigation/rules/rule.ts";
 import { bpfUnavailable } from "./fixtures/bpf-directory.ts";
 import { type KernelScore, kernelFaultOf, kernelScoreOf, LooseFilter } from "./fixtures/kernel-capture.ts";
 import { linkText, suiteSpecs } from "./fixtures/suite-captures.ts";

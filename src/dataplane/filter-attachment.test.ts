@@ -8,7 +8,7 @@ import { eventually, FilterProcess } from "../../test/fixtures/filtering.ts";
 import { ethernet, FRAME_BYTES_MIN, ip, udp } from "../../test/fixtures/frames.ts";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { DEVICE, Veth, vethUnavailable } from "../../test/fixtures/veth.ts";
-import { wideRule } from "../mitigation/rule.ts";
+import { wideRule } from "../mitigation/rules/rule.ts";
 import { type FilterOptions, type FilterStatus, readPinnedStatus } from "./kernel-filter.ts";
 
 const FLOOD = `${import.meta.dir}/../../build/lab/traffic_source`;

@@ -6,7 +6,7 @@ import { type Random, randomFrame, randomRule } from "../../test/fixtures/filter
 import { ethernet, ip, udp } from "../../test/fixtures/frames.ts";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { seededRandom } from "../../test/fixtures/seeded-random.ts";
-import { type Rule, ruleMatches, ruleText, wideRule } from "../mitigation/rule.ts";
+import { type Rule, ruleMatches, ruleText, wideRule } from "../mitigation/rules/rule.ts";
 import type { PacketHeader } from "../traffic/packet-header.ts";
 import { decodeHeader } from "../traffic/packet-header.ts";
 import { type FilterOptions, type KernelFilter, openKernelFilter } from "./kernel-filter.ts";

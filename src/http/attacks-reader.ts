@@ -1,9 +1,9 @@
 /** Answers `{active: [...], recent: [...]}` with the attacks on the addresses of a caller (interface 3.2). */
 import type { Principal } from "../access/principal.ts";
 import type { Tenancy } from "../access/tenancy.ts";
-import { isActive } from "../detection/attack.ts";
-import { JsonArray } from "./json-array.ts";
-import type { AttackView } from "./service.ts";
+import { isActive } from "../detection/attack/attack.ts";
+import type { AttackView } from "./backend.ts";
+import { JsonArray } from "./server/json-array.ts";
 import type { Reader } from "./table-pass.ts";
 import { attackToWire } from "./wire/attack.ts";
 

@@ -11,7 +11,7 @@ import {
 } from "../../test/fixtures/ban-engine.ts";
 import { address } from "../../test/fixtures/host-rows.ts";
 import type { RuleMaker } from "./plan.ts";
-import { wideRule } from "./rule.ts";
+import { wideRule } from "./rules/rule.ts";
 
 const BLACKHOLED = address("192.0.2.2");
 

@@ -4,7 +4,7 @@ import { MailServer, type MailServerOptions } from "../../test/fixtures/mail-ser
 import { banEvent, sessionEvent } from "../../test/fixtures/notify.ts";
 import { eventually } from "../../test/fixtures/service.ts";
 import { ban } from "../../test/fixtures/views.ts";
-import type { EmailConfig } from "../config/notify-section.ts";
+import type { EmailConfig } from "../config/sections/notify.ts";
 import { emailChannel } from "./email.ts";
 import type { NotifyEvent } from "./event.ts";
 

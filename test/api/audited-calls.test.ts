@@ -1,8 +1,8 @@
 /** Which calls leave a row of the audit trail, and what it says (interface, section 6.1; choices, section 6, audit). */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { textAnswer } from "../../src/http/answer.ts";
+import { ServiceFault } from "../../src/http/backend.ts";
 import type { CommandAnswer, CommandRoute } from "../../src/http/route.ts";
-import { ServiceFault } from "../../src/http/service.ts";
+import { textAnswer } from "../../src/http/server/answer.ts";
 import { BODY_BYTES_MAX } from "../../src/limits.ts";
 import { ACME_HOST, admitCallers, as, bearer, type Caller, OTHER_HOST } from "../fixtures/callers.ts";
 import { TestServer } from "../fixtures/http.ts";

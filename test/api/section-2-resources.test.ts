@@ -1,8 +1,8 @@
 /** Every field of an attack, a host, a ban and their parts (interface 2.2 to 2.6), over a real listener. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
-import { explain } from "../../src/detection/reason.ts";
-import { VECTORS } from "../../src/detection/vector.ts";
+import { explain } from "../../src/detection/attack/reason.ts";
+import { VECTORS } from "../../src/detection/attack/vector.ts";
 import { AttackWire } from "../../src/http/wire/attack.ts";
 import { BanWire } from "../../src/http/wire/ban.ts";
 import { HostWire } from "../../src/http/wire/host.ts";

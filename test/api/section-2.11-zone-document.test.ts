@@ -1,7 +1,7 @@
 /** The zone document, field by field (interface 2.11; choices, section 5), as a node of the channel gets it. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
-import { ZoneDocumentWire } from "../../src/http/wire/edge-zone.ts";
+import { ZoneDocumentWire } from "../../src/http/wire/edge/zone.ts";
 import { EdgeChannelServer } from "../fixtures/edge-channel.ts";
 
 const NAME = "www.example.net";

@@ -1,7 +1,7 @@
 /** Reports of edge nodes and their inventory, statement by statement (interface 2.12, 2.13, 4.6), over a real listener. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
-import { EdgeInventoryWire } from "../../src/http/wire/edge-node.ts";
+import { EdgeInventoryWire } from "../../src/http/wire/edge/node.ts";
 import { BODY_BYTES_MAX } from "../../src/limits.ts";
 import { zoneWire } from "../fixtures/edge-reports.ts";
 import { EDGE_TOKENS, EDGE_WORLD, EdgeWorld } from "../fixtures/edge-world.ts";

@@ -1,7 +1,7 @@
 /** The fleet's zones, statement by statement (interface 2.14, 4.6; choices, section 6), over a real listener. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
-import { FleetStatusWire } from "../../src/http/wire/edge-status.ts";
+import { FleetStatusWire } from "../../src/http/wire/edge/status.ts";
 import { type ZoneWire, zoneWire } from "../fixtures/edge-reports.ts";
 import { EDGE_WORLD, EdgeWorld } from "../fixtures/edge-world.ts";
 

@@ -1,8 +1,8 @@
 /** History of zones and their telling sources, statement by statement (interface 2.15, 4.6), over a real listener and SQLite. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
-import { HistoryFault } from "../../src/http/service.ts";
-import { EdgeHistoryWire, EdgeSourcesWire } from "../../src/http/wire/edge-history.ts";
+import { HistoryFault } from "../../src/http/backend.ts";
+import { EdgeHistoryWire, EdgeSourcesWire } from "../../src/http/wire/edge/history.ts";
 import { type ZoneWire, zoneWire } from "../fixtures/edge-reports.ts";
 import { EDGE_WORLD, EdgeWorld } from "../fixtures/edge-world.ts";
 

@@ -1,7 +1,7 @@
 /** GET /api/v1/traffic (interface 4, 4.6, 8; choices, sections 3 and 6), over a real listener. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
-import { HistoryFault } from "../../src/http/service.ts";
+import { HistoryFault } from "../../src/http/backend.ts";
 import { TrafficWire } from "../../src/http/wire/traffic.ts";
 import type { TrafficPoint } from "../../src/traffic/traffic-history.ts";
 import {

@@ -1,6 +1,6 @@
 /** What sections 4.5, 4.6 and 5 of the interface say of a parked poll, over a real listener and the real pipeline. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { heldDocument } from "../../src/http/held-document.ts";
+import { heldDocument } from "../../src/http/holds/held-document.ts";
 import { RULES_HOLD_MS, ZONES_HOLD_MS } from "../../src/limits.ts";
 import { agentToken, POLL_PATH, PollServer } from "../fixtures/poll-server.ts";
 import { RawHttp } from "../fixtures/raw-http.ts";

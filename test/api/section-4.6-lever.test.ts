@@ -1,7 +1,7 @@
 /** The challenge lever, statement by statement (interface 2.16, 3.5, 4.6; choices, section 6, lever), over a real listener. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { AuditEvent } from "../../src/audit/audit-event.ts";
-import { ServiceFault } from "../../src/http/service.ts";
+import { ServiceFault } from "../../src/http/backend.ts";
 import { EDGE_ORDER_BYTES_MAX, LEVERS_MAX } from "../../src/limits.ts";
 import { EdgeChannelServer } from "../fixtures/edge-channel.ts";
 import { agent } from "../fixtures/scrub-channel.ts";

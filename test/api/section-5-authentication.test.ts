@@ -1,7 +1,7 @@
 /** Interface section 5, statement by statement, against the listener as it runs. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import type { TokenConfig } from "../../src/config/api-section.ts";
-import { parseConfig } from "../../src/config/load.ts";
+import { parseConfig } from "../../src/config/load/load.ts";
+import type { TokenConfig } from "../../src/config/sections/api.ts";
 import {
   ACME_HOST,
   admitCallers,

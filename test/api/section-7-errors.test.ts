@@ -1,6 +1,6 @@
 /** Every status of section 7 that a route of today can answer with, and the form of each, over a real listener. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { HistoryFault, ServiceFault } from "../../src/http/service.ts";
+import { HistoryFault, ServiceFault } from "../../src/http/backend.ts";
 import { BODY_BYTES_MAX } from "../../src/limits.ts";
 import { BLOCK_REFUSALS } from "../../src/sourceblock/admission.ts";
 import {

@@ -1,7 +1,7 @@
 /** The limits of section 8 that the API of today has: at each of them, one below and one above. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { loadConfig } from "../../src/config/load.ts";
-import { AttackLog } from "../../src/detection/attack-log.ts";
+import { loadConfig } from "../../src/config/load/load.ts";
+import { AttackLog } from "../../src/detection/attack/attack-log.ts";
 import { BODY_BYTES_MAX, ENDED_ATTACKS_KEPT, HOSTS_PAGE_MAX } from "../../src/limits.ts";
 import { TestServer } from "../fixtures/http.ts";
 import { attack, NOON } from "../fixtures/views.ts";

@@ -5,7 +5,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { ruleProblem } from "../../src/bgp/flowspec-nlri.ts";
 import type { FlowspecRoute } from "../../src/mitigation/announcer.ts";
-import { matchText, type Rule, type RuleWire, ruleMatches, ruleText, ruleToWire } from "../../src/mitigation/rule.ts";
+import {
+  matchText,
+  type Rule,
+  type RuleWire,
+  ruleMatches,
+  ruleText,
+  ruleToWire,
+} from "../../src/mitigation/rules/rule.ts";
 import { readDocument } from "../../src/scrub/agent/rule-document.ts";
 import { formsOf, RULE_CAPABILITIES, type Understanding, understandingOf } from "../../src/scrub/rule-forms.ts";
 import { decodeHeader, type PacketHeader } from "../../src/traffic/packet-header.ts";

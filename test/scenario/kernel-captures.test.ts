@@ -1,6 +1,6 @@
 /** What the kernel drops of labelled captures: every vector once; `make captures` runs all of them. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { VECTORS } from "../../src/detection/vector.ts";
+import { VECTORS } from "../../src/detection/attack/vector.ts";
 import { bpfUnavailable } from "../fixtures/bpf-directory.ts";
 import { kernelFaultOf, kernelScoreOf, LooseFilter } from "../fixtures/kernel-capture.ts";
 import { linkText, suiteSpecs } from "../fixtures/suite-captures.ts";

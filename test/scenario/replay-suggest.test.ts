@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { SuggestionWire } from "../../src/replay-suggest-text.ts";
+import type { SuggestionWire } from "../../src/replay/suggest-text.ts";
 import { ethernet, ip, udp } from "../fixtures/frames.ts";
 import { type CapturedFrame, evenly, pcapBytes } from "../fixtures/pcap-writer.ts";
 import { datagram, floodwall, MAIN, replayCapture } from "../fixtures/replay-command.ts";

@@ -3,7 +3,7 @@ import { Value } from "@sinclair/typebox/value";
 import { icmp, ip, TCP_FLAGS, tcp } from "../../../test/fixtures/frames.ts";
 import { sampledPacket } from "../../../test/fixtures/sampled-packets.ts";
 import { attack } from "../../../test/fixtures/views.ts";
-import { type Sample, sampleOf } from "../../detection/sample.ts";
+import { type Sample, sampleOf } from "../../detection/attack/sample.ts";
 import { AttackWire, attackToWire } from "./attack.ts";
 import { SampleWire, sampleToWire } from "./sample.ts";
 

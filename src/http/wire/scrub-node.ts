@@ -1,7 +1,7 @@
 /** What a scrub node reports of itself, and the inventory of them all (interface 2.10; choices, section 3). */
 import { type Static, Type } from "@sinclair/typebox";
 import type { ScrubNodeView, ScrubReport } from "../../scrub/scrub-nodes.ts";
-import { fieldCheck } from "../fields.ts";
+import { fieldCheck } from "../server/fields.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
 
