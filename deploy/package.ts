@@ -92,12 +92,12 @@ function putDocuments(stage: string, { version, time }: Release, packages: reado
   const entry = `floodwall (${version}) unstable; urgency=medium\n\n  * Built from the sources of this version.\n\n`;
   put(stage, `${DOC}/changelog.gz`, zipped(`${entry} -- Floodwall <floodwall@localhost>  ${date}\n`));
   put(stage, `${DOC}/README.md.gz`, zipped(readFileSync(join(ROOT, "README.md"), "utf8")));
-  for (const path of globSync("docs/**/*.md", { cwd: ROOT })) {
-    put(stage, join(DOC, path), readFileSync(join(ROOT, path), "utf8"));
-  }
   put(stage, `${DOC}/third-party.txt`, packages.map(licenceOf).join("\n"));
   for (const path of globSync(join(DEBIAN, "*.1"))) {
     put(stage, `usr/share/man/man1/${basename(path)}.gz`, zipped(filled(path, { VERSION: version })));
+  }
+  for (const path of globSync("docs/**/*.md", { cwd: ROOT })) {
+    put(stage, join(DOC, path), readFileSync(join(ROOT, path), "utf8"));
   }
 }
 
