@@ -55,27 +55,28 @@ test("every metric in the documents exists", () => {
   expect(unknown).toEqual([]);
 });
 
-test("every link between documents leads to a heading that exists", () => {
-  const headings = new Map(documents.map(({ path, text }) => [path, new Set(headingsOf(text))]));
+test("every link to a place in a document leads somewhere", () => {
+  const anchors = new Map(documents.map(({ path, text }) => [path, new Set(anchorsOf(text))]));
   const broken = documents.flatMap(({ path, text }) =>
     [...text.matchAll(/\]\(([^)#\s]*)#([^)\s]+)\)/g)].flatMap(([link, target = "", anchor = ""]) => {
       if (target.includes("://")) return [];
-      const known = headings.get(target === "" ? path : join(dirname(path), target));
+      const known = anchors.get(target === "" ? path : join(dirname(path), target));
       return known === undefined || known.has(anchor) ? [] : [`${path}: ${link}`];
     }),
   );
   expect(broken).toEqual([]);
 });
 
-/** As GitHub names them. */
-function headingsOf(text: string): string[] {
+/** Headings as GitHub names them, and anchors that a document sets itself. */
+function anchorsOf(text: string): string[] {
   const prose = text.replaceAll(/^```.*?^```/gms, "");
-  return [...prose.matchAll(/^#+ (.*)$/gm)].map(([, title = ""]) =>
+  const headings = [...prose.matchAll(/^#+ (.*)$/gm)].map(([, title = ""]) =>
     title
       .toLowerCase()
       .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
       .replaceAll(" ", "-"),
   );
+  return [...headings, ...[...prose.matchAll(/<a id="([^"]+)"/g)].map(([, id = ""]) => id)];
 }
 
 describe("licences", () => {
