@@ -4,9 +4,9 @@
  * SEED makes other captures.
  */
 import { ruleText } from "../src/mitigation/rules/rule.ts";
-import { bpfUnavailable } from "./fixtures/bpf-directory.ts";
-import { type KernelScore, kernelFaultOf, kernelScoreOf, LooseFilter } from "./fixtures/kernel-capture.ts";
-import { linkText, suiteSpecs } from "./fixtures/suite-captures.ts";
+import { type KernelScore, kernelFaultOf, kernelScoreOf, LooseFilter } from "./fixtures/captures/kernel-capture.ts";
+import { linkText, suiteSpecs } from "./fixtures/captures/suite-captures.ts";
+import { bpfUnavailable } from "./fixtures/dataplane/bpf-directory.ts";
 
 if (bpfUnavailable !== null) {
   console.error(bpfUnavailable);

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { tmpdir } from "node:os";
-import { TableFilters } from "../../test/fixtures/table-filter.ts";
+import { TableFilters } from "../../test/fixtures/dataplane/table-filter.ts";
 import { tellLeftBehind } from "./dataplane.ts";
 
 function told(kernel: Pick<TableFilters, "readPinned">, pinPath = tmpdir()): unknown[] {

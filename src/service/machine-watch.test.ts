@@ -6,7 +6,7 @@ import {
   kernelFindings,
   machineNeeds,
   programProbe,
-} from "../../test/fixtures/machine.ts";
+} from "../../test/fixtures/dataplane/machine.ts";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
 import { AddonError } from "../dataplane/addon.ts";
 import type { MachineNative } from "../dataplane/machine-reader.ts";

@@ -1,8 +1,8 @@
 /** What section 7 says of the edge channel: each status when the interface has it, over a real listener. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { ZONES_HOLD_MS } from "../../src/limits.ts";
-import { EdgeChannelServer } from "../fixtures/edge-channel.ts";
-import { agent } from "../fixtures/scrub-channel.ts";
+import { EdgeChannelServer } from "../fixtures/edge/edge-channel.ts";
+import { agent } from "../fixtures/scrub/scrub-channel.ts";
 
 const WWW = "www.example.net";
 const MANUAL = { mode: "manual", ttl_seconds: 60 };

@@ -1,6 +1,6 @@
 /** The bounds of the edge channel: at each, one below and one above (interface, section 8), over a real listener. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { EdgeChannelServer } from "../fixtures/edge-channel.ts";
+import { EdgeChannelServer } from "../fixtures/edge/edge-channel.ts";
 
 const WWW = "www.example.net";
 

@@ -10,9 +10,9 @@ import { openLog } from "../../src/observability/log.ts";
 import { Metrics } from "../../src/observability/metrics.ts";
 import { Floodwall } from "../../src/service/floodwall.ts";
 import { StateDatabase } from "../../src/storage/state-database.ts";
+import { attack } from "../fixtures/browser/views.ts";
 import { thresholds } from "../fixtures/host-rows.ts";
 import { ManualClock, ManualTimers } from "../fixtures/manual-clock.ts";
-import { attack } from "../fixtures/views.ts";
 
 const HOUR_MS = 3_600_000;
 

@@ -15,7 +15,7 @@ import { Floodwall } from "../../src/service/floodwall.ts";
 import { BaselineFile } from "../../src/storage/baseline-file.ts";
 import { StateDatabase, StateDatabaseError } from "../../src/storage/state-database.ts";
 import { nextTurn } from "../../src/system/timers.ts";
-import { TestEdge } from "../fixtures/edge.ts";
+import { TestEdge } from "../fixtures/edge/edge.ts";
 import { ManualClock, ManualTimers } from "../fixtures/manual-clock.ts";
 import type { SimulatedSpeaker } from "./simulated-speaker.ts";
 

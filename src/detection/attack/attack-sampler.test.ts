@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { ethernet, ip, TCP_FLAGS, tcp, udp } from "../../../test/fixtures/frames.ts";
-import { FakeHeaderSamples } from "../../../test/fixtures/header-samples.ts";
+import { attack, classification } from "../../../test/fixtures/browser/views.ts";
 import { address, thresholds } from "../../../test/fixtures/host-rows.ts";
-import { attack, classification } from "../../../test/fixtures/views.ts";
+import { ethernet, ip, TCP_FLAGS, tcp, udp } from "../../../test/fixtures/packets/frames.ts";
+import { FakeHeaderSamples } from "../../../test/fixtures/packets/header-samples.ts";
 import { SAMPLED_PACKETS_MAX } from "../../limits.ts";
 import { canonicalPrefix } from "../../net/prefix.ts";
 import type { Attack } from "./attack.ts";

@@ -1,7 +1,16 @@
 import { expect, test } from "bun:test";
-import { fragments, type IpPacket, icmp, icmpv6, ip, TCP_FLAGS, tcp, udp } from "../../../test/fixtures/frames.ts";
 import { thresholds } from "../../../test/fixtures/host-rows.ts";
-import { sampledPacket } from "../../../test/fixtures/sampled-packets.ts";
+import {
+  fragments,
+  type IpPacket,
+  icmp,
+  icmpv6,
+  ip,
+  TCP_FLAGS,
+  tcp,
+  udp,
+} from "../../../test/fixtures/packets/frames.ts";
+import { sampledPacket } from "../../../test/fixtures/packets/sampled-packets.ts";
 import type { Metric } from "../../traffic/rates.ts";
 import { attackTraffic } from "./attack-traffic.ts";
 

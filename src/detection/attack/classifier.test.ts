@@ -11,8 +11,8 @@ import {
   type Transport,
   tcp,
   udp,
-} from "../../../test/fixtures/frames.ts";
-import { sampledPacket } from "../../../test/fixtures/sampled-packets.ts";
+} from "../../../test/fixtures/packets/frames.ts";
+import { sampledPacket } from "../../../test/fixtures/packets/sampled-packets.ts";
 import { type ClassifierOptions, classify } from "./classifier.ts";
 import type { SampledPacket } from "./sample.ts";
 import { AMPLIFIERS, reflectedPort, VECTORS, type Vector } from "./vector.ts";

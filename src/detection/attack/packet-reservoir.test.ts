@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { ip, udp } from "../../../test/fixtures/frames.ts";
-import { sampledPacket } from "../../../test/fixtures/sampled-packets.ts";
+import { ip, udp } from "../../../test/fixtures/packets/frames.ts";
+import { sampledPacket } from "../../../test/fixtures/packets/sampled-packets.ts";
 import { seededRandom } from "../../../test/fixtures/seeded-random.ts";
 import { PacketReservoir } from "./packet-reservoir.ts";
 

@@ -1,6 +1,15 @@
 import { describe, expect, test } from "bun:test";
-import { fragments, type IpPacket, icmp, ip, protocol, TCP_FLAGS, tcp, udp } from "../../../test/fixtures/frames.ts";
-import { sampledPacket } from "../../../test/fixtures/sampled-packets.ts";
+import {
+  fragments,
+  type IpPacket,
+  icmp,
+  ip,
+  protocol,
+  TCP_FLAGS,
+  tcp,
+  udp,
+} from "../../../test/fixtures/packets/frames.ts";
+import { sampledPacket } from "../../../test/fixtures/packets/sampled-packets.ts";
 import { sampleOf } from "./sample.ts";
 import type { Origin } from "./sample-origins.ts";
 

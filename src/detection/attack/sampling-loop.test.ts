@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import { ethernet, ip, udp } from "../../../test/fixtures/frames.ts";
-import { FakeHeaderSamples } from "../../../test/fixtures/header-samples.ts";
 import { address, hostRows } from "../../../test/fixtures/host-rows.ts";
 import { hostgroup } from "../../../test/fixtures/hostgroups.ts";
 import { ManualClock, ManualTimers } from "../../../test/fixtures/manual-clock.ts";
+import { ethernet, ip, udp } from "../../../test/fixtures/packets/frames.ts";
+import { FakeHeaderSamples } from "../../../test/fixtures/packets/header-samples.ts";
 import { Detector } from "../judge/detector.ts";
 import { AttackSampler } from "./attack-sampler.ts";
 import { sampleOf } from "./sample.ts";

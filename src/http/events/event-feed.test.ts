@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { ACME_HOST, admitCallers, as, CALLERS, OTHER_HOST, UNOWNED_HOST } from "../../../test/fixtures/callers.ts";
-import { EventReader, type SentEvent } from "../../../test/fixtures/event-reader.ts";
+import { attack, ban, NOON } from "../../../test/fixtures/browser/views.ts";
 import { address, thresholds } from "../../../test/fixtures/host-rows.ts";
-import { TestServer } from "../../../test/fixtures/http.ts";
-import { RawHttp } from "../../../test/fixtures/raw-http.ts";
+import { ACME_HOST, admitCallers, as, CALLERS, OTHER_HOST, UNOWNED_HOST } from "../../../test/fixtures/http/callers.ts";
+import { EventReader, type SentEvent } from "../../../test/fixtures/http/event-reader.ts";
+import { TestServer } from "../../../test/fixtures/http/http.ts";
+import { RawHttp } from "../../../test/fixtures/http/raw-http.ts";
 import { eventually } from "../../../test/fixtures/service.ts";
-import { attack, ban, NOON } from "../../../test/fixtures/views.ts";
 import type { Attack } from "../../detection/attack/attack.ts";
 import { EVENT_QUEUE_BYTES, EVENT_RING_BYTES, EVENT_STREAMS_MAX, EVENT_STREAMS_PER_TOKEN } from "../../limits.ts";
 import type { Ban } from "../../mitigation/ban.ts";

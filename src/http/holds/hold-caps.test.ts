@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { NEW, OLD, PollChannel, type SentPoll } from "../../../test/fixtures/polls.ts";
+import { NEW, OLD, PollChannel, type SentPoll } from "../../../test/fixtures/http/polls.ts";
 import { holdCaps, SLICE_POLLS } from "./holds.ts";
 
 let channel: PollChannel;

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { HOLD_MS, NEW, OLD, PollChannel, type SentPoll } from "../../../test/fixtures/polls.ts";
+import { HOLD_MS, NEW, OLD, PollChannel, type SentPoll } from "../../../test/fixtures/http/polls.ts";
 import type { Refusal } from "../refusal.ts";
 import { type HeldDocument, heldDocument } from "./held-document.ts";
 

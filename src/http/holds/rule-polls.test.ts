@@ -1,7 +1,7 @@
 /** When nodes are told of changes. What they are told, and how polls end: test/api/section-4.5-scrub-channel.test.ts. */
 import { beforeEach, expect, test } from "bun:test";
 import { ManualClock, ManualTimers } from "../../../test/fixtures/manual-clock.ts";
-import { divertedBan, scrubbing } from "../../../test/fixtures/scrubbing.ts";
+import { divertedBan, scrubbing } from "../../../test/fixtures/scrub/scrubbing.ts";
 import type { Principal } from "../../access/principal.ts";
 import type { RuleDocument } from "../../scrub/rule-documents.ts";
 import { ScrubNodes } from "../../scrub/scrub-nodes.ts";

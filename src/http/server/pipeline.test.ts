@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { Type } from "@sinclair/typebox";
-import { TestServer } from "../../../test/fixtures/http.ts";
+import { TestServer } from "../../../test/fixtures/http/http.ts";
 import { ManualClock } from "../../../test/fixtures/manual-clock.ts";
 import { ANYONE, type Role } from "../../access/principal.ts";
 import { BODY_BYTES_MAX } from "../../limits.ts";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { TestServer } from "../../../test/fixtures/http.ts";
-import { RawHttp, rawRequest } from "../../../test/fixtures/raw-http.ts";
+import { TestServer } from "../../../test/fixtures/http/http.ts";
+import { RawHttp, rawRequest } from "../../../test/fixtures/http/raw-http.ts";
 import { eventually } from "../../../test/fixtures/service.ts";
 import { BODY_BYTES_MAX } from "../../limits.ts";
 import { ListenError } from "./listen-error.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { attackOn, classified, victim } from "../../../test/fixtures/ban-engine.ts";
-import { ethernet, ip, udp } from "../../../test/fixtures/frames.ts";
+import { attackOn, classified, victim } from "../../../test/fixtures/mitigation/ban-engine.ts";
+import { ethernet, ip, udp } from "../../../test/fixtures/packets/frames.ts";
 import type { SampledPacket } from "../../detection/attack/sample.ts";
 import { hostPrefix } from "../../net/prefix.ts";
 import { decodeHeader, type PacketHeader } from "../../traffic/packet-header.ts";

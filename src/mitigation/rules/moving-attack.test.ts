@@ -1,8 +1,8 @@
 /** Rules of attacks that move on while they stay of one kind, through the sampler and the ban engine. */
 import { expect, test } from "bun:test";
-import { attackOn, harness, started, terms, victim } from "../../../test/fixtures/ban-engine.ts";
-import { ethernet, ip, udp } from "../../../test/fixtures/frames.ts";
-import { FakeHeaderSamples } from "../../../test/fixtures/header-samples.ts";
+import { attackOn, harness, started, terms, victim } from "../../../test/fixtures/mitigation/ban-engine.ts";
+import { ethernet, ip, udp } from "../../../test/fixtures/packets/frames.ts";
+import { FakeHeaderSamples } from "../../../test/fixtures/packets/header-samples.ts";
 import { AttackSampler, JUDGE_AGAIN_MS } from "../../detection/attack/attack-sampler.ts";
 import type { RuleMaker } from "../plan.ts";
 import { attackRules } from "./attack-rules.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { address, prefix } from "../../../test/fixtures/bgp.ts";
-import { FLOODS, floodPackets, ordinaryPackets } from "../../../test/fixtures/flood-packets.ts";
+import { address, prefix } from "../../../test/fixtures/bgp/bgp.ts";
+import { FLOODS, floodPackets, ordinaryPackets } from "../../../test/fixtures/packets/flood-packets.ts";
 import { seededRandom } from "../../../test/fixtures/seeded-random.ts";
 import { ruleProblem } from "../../bgp/flowspec-nlri.ts";
 import { classify } from "../../detection/attack/classifier.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { address, prefix } from "../../../test/fixtures/bgp.ts";
+import { address, prefix } from "../../../test/fixtures/bgp/bgp.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
 import { matchText, type Rule, ruleMatches, ruleText, ruleToWire, wideRule } from "./rule.ts";
 

@@ -1,5 +1,13 @@
 import { expect, test } from "bun:test";
-import { attackOn, classified, harness, PACKET, policy, started, under } from "../../../test/fixtures/ban-engine.ts";
+import {
+  attackOn,
+  classified,
+  harness,
+  PACKET,
+  policy,
+  started,
+  under,
+} from "../../../test/fixtures/mitigation/ban-engine.ts";
 import type { SampledPacket } from "../../detection/attack/sample.ts";
 import { attackRules } from "./attack-rules.ts";
 
