@@ -1,4 +1,4 @@
-/** All routes, in the order of the interface's section 4. */
+/** All routes, in the order of docs/interface.md#endpoints. */
 import type { TokenConfig } from "../config/api-section.ts";
 import type { Clock } from "../system/clock.ts";
 import type { EventFeed } from "./event-feed.ts";
