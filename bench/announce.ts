@@ -5,8 +5,8 @@
 import { DEFAULT_TIMES } from "../src/bgp/gobgp-announcer.ts";
 import { toPaths } from "../src/bgp/route-path.ts";
 import type { Route } from "../src/mitigation/announcer.ts";
-import { BgpLab, bgpConfig, blackhole, flow, until } from "../test/fixtures/bgp.ts";
-import type { Bird } from "../test/fixtures/bird.ts";
+import { BgpLab, bgpConfig, blackhole, flow, until } from "../test/fixtures/bgp/bgp.ts";
+import type { Bird } from "../test/fixtures/bgp/bird.ts";
 import { type Bench, figure, type Measurement } from "./measurement.ts";
 
 const RUNS = 5;

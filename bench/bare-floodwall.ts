@@ -1,10 +1,10 @@
 /** The whole service without its listener and its history, in the process of a bench. */
 import { join } from "node:path";
-import { parseConfig } from "../src/config/load.ts";
+import { parseConfig } from "../src/config/load/load.ts";
 import { loadAddon } from "../src/dataplane/addon.ts";
-import { Floodwall } from "../src/floodwall.ts";
 import { openLog } from "../src/observability/log.ts";
 import type { Metrics } from "../src/observability/metrics.ts";
+import { Floodwall } from "../src/service/floodwall.ts";
 import { StateDatabase } from "../src/storage/state-database.ts";
 import { systemClock } from "../src/system/clock.ts";
 import { systemTimers } from "../src/system/timers.ts";

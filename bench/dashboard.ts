@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { TestBrowser, type TestPage } from "../test/fixtures/browser.ts";
-import { crowdCapture } from "../test/fixtures/browser-crowd.ts";
-import { BrowserWorld, SECRETS } from "../test/fixtures/browser-world.ts";
+import { TestBrowser, type TestPage } from "../test/fixtures/browser/browser.ts";
+import { crowdCapture } from "../test/fixtures/browser/crowd.ts";
+import { BrowserWorld, SECRETS } from "../test/fixtures/browser/world.ts";
 import { eventually, ServiceProcess } from "../test/fixtures/service.ts";
 import { type Bench, distribution, figure, type Measurement, type RunOptions } from "./measurement.ts";
 

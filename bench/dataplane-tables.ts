@@ -1,6 +1,6 @@
 /** The source pairs and rules of the data plane's bench, and the addresses of the floods that they are for. */
 import type { FilterPairPut, FilterRulePut } from "../src/dataplane/kernel-filter.ts";
-import { type Rule, wideRule } from "../src/mitigation/rule.ts";
+import { type Rule, wideRule } from "../src/mitigation/rules/rule.ts";
 import type { IpAddress } from "../src/net/address.ts";
 import { hostPrefix } from "../src/net/prefix.ts";
 import { address } from "../test/fixtures/host-rows.ts";

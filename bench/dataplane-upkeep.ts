@@ -2,7 +2,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type FilterOptions, type KernelFilter, openKernelFilter } from "../src/dataplane/kernel-filter.ts";
-import { BpfDirectory } from "../test/fixtures/bpf-directory.ts";
+import { BpfDirectory } from "../test/fixtures/dataplane/bpf-directory.ts";
 import { BOUNDS, PAIRS, pairsTo, rulesFor, VICTIM } from "./dataplane-tables.ts";
 
 type Bounds = Omit<FilterOptions, "pinPath" | "interfaces">;

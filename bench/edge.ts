@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { mayConnect } from "../test/fixtures/crowd-process.ts";
+import { mayConnect } from "../test/fixtures/browser/crowd-process.ts";
 import { eventually, freePort, ServiceProcess } from "../test/fixtures/service.ts";
 import { EdgeSimProcess } from "./edge-sim/edge-sim-process.ts";
 import { FleetConfig, type FleetShape } from "./edge-sim/fleet-config.ts";

@@ -2,10 +2,10 @@
  * How long until the last of 10,000 parked polls has its answer, once their document has changed? Through the whole
  * pipeline, each judged anew; beside a bare server that keeps as many promises and resolves them all at once.
  */
-import { heldDocument } from "../src/http/held-document.ts";
+import { heldDocument } from "../src/http/holds/held-document.ts";
 import { systemTimers } from "../src/system/timers.ts";
-import { CrowdProcess, mayConnect } from "../test/fixtures/crowd-process.ts";
-import { POLL_PATH, PollServer } from "../test/fixtures/poll-server.ts";
+import { CrowdProcess, mayConnect } from "../test/fixtures/browser/crowd-process.ts";
+import { POLL_PATH, PollServer } from "../test/fixtures/http/poll-server.ts";
 import { eventually } from "../test/fixtures/service.ts";
 import { type Bench, figure } from "./measurement.ts";
 

@@ -1,9 +1,9 @@
 /** Writes capture files in which many hosts appear: one packet to each, then some of them again and again. */
 import { writeFileSync } from "node:fs";
 import { addressToBytes } from "../src/net/address.ts";
-import { ethernet, ip, udp } from "../test/fixtures/frames.ts";
+import { type CapturedFrame, pcapBytes } from "../test/fixtures/captures/pcap-writer.ts";
 import { address } from "../test/fixtures/host-rows.ts";
-import { type CapturedFrame, pcapBytes } from "../test/fixtures/pcap-writer.ts";
+import { ethernet, ip, udp } from "../test/fixtures/packets/frames.ts";
 
 /** The hosts are 10.0.0.0 and the addresses that follow. */
 export const HOST_NETWORK = "10.0.0.0/8";

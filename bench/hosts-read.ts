@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { SNAPSHOT_MS } from "../src/http/hosts-snapshots.ts";
+import { SNAPSHOT_MS } from "../src/http/hosts/hosts-snapshots.ts";
 import { eventually, ServiceProcess } from "../test/fixtures/service.ts";
 import { HOST_NETWORK, writeHostCapture } from "./host-capture.ts";
 import type { Probes } from "./http-prober.ts";

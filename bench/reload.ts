@@ -2,11 +2,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { loadConfigOrThrow } from "../src/config/load.ts";
+import { loadConfigOrThrow } from "../src/config/load/load.ts";
 import { loadAddon } from "../src/dataplane/addon.ts";
-import { Floodwall } from "../src/floodwall.ts";
 import { openLog } from "../src/observability/log.ts";
 import { Metrics } from "../src/observability/metrics.ts";
+import { Floodwall } from "../src/service/floodwall.ts";
 import { StateDatabase } from "../src/storage/state-database.ts";
 import { systemClock } from "../src/system/clock.ts";
 import { processEnvironment } from "../src/system/environment.ts";

@@ -8,7 +8,7 @@ import { parseArgs } from "node:util";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { build, type Rolldown } from "vite";
 import { packagesOf } from "../deploy/packages.ts";
-import type { BuiltDashboard } from "../src/http/dashboard-files.ts";
+import type { BuiltDashboard } from "../src/http/server/dashboard-files.ts";
 
 const { values } = parseArgs({
   options: { directory: { type: "string", default: join(import.meta.dir, "../build/dashboard") } },

@@ -4,7 +4,7 @@
  */
 import { mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import type { BuiltDashboard } from "../src/http/dashboard-files.ts";
+import type { BuiltDashboard } from "../src/http/server/dashboard-files.ts";
 import { packagesOf } from "./packages.ts";
 
 export const ROOT = join(import.meta.dir, "..");
@@ -25,9 +25,9 @@ export const EXECUTABLES: readonly Executable[] = [
   {
     name: "floodwall",
     entry: "src/main.ts",
-    threads: ["src/config-thread.ts", "src/storage/sqlite/history-worker.ts"],
+    threads: ["src/service/config-thread.ts", "src/storage/sqlite/history-worker.ts"],
   },
-  { name: "floodwall-scrub", entry: "src/main-scrub.ts", threads: [] },
+  { name: "floodwall-scrub", entry: "src/cli/scrub-main.ts", threads: [] },
 ];
 
 export interface Compiled {

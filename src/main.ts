@@ -1,16 +1,16 @@
 #!/usr/bin/env bun
 /** The command line: which role the process takes. */
 import { parseArgs } from "node:util";
-import { checkHere } from "./check-here.ts";
+import { checkHere } from "./cli/check-here.ts";
+import { dataplaneStatus } from "./cli/dataplane-status.ts";
+import { replay } from "./cli/replay.ts";
+import { scrub } from "./cli/scrub.ts";
+import { serve } from "./cli/serve.ts";
 import { checkConfig } from "./config/check.ts";
-import { ConfigError, loadConfigOrThrow } from "./config/load.ts";
+import { ConfigError, loadConfigOrThrow } from "./config/load/load.ts";
 import { loadAddon } from "./dataplane/addon.ts";
-import { dataplaneStatus } from "./dataplane-status.ts";
 import { openOrigins, originFindings } from "./geo/origins.ts";
-import { replay } from "./replay.ts";
-import { suggest } from "./replay-suggest.ts";
-import { scrub } from "./scrub-node.ts";
-import { serve } from "./serve.ts";
+import { suggest } from "./replay/suggest.ts";
 import { readEnvFile } from "./system/env-file.ts";
 import { processEnvironment } from "./system/environment.ts";
 import { VERSION } from "./version.ts";

@@ -3,8 +3,8 @@
  * counter: the confusion table, the time to detect, and what the generated rules match. Exits 1 when a look-alike fires,
  * or when an attack of twice its threshold or more is missed, taken for another, or badly matched. SEED makes others.
  */
-import { type Found, faultOf, labelOf, type Score, scoreOf } from "./fixtures/accuracy-score.ts";
-import { attackSpecs, type CaptureSpec, LEVELS, lookAlikeSpecs } from "./fixtures/attack-captures.ts";
+import { type Found, faultOf, labelOf, type Score, scoreOf } from "./fixtures/captures/accuracy-score.ts";
+import { attackSpecs, type CaptureSpec, LEVELS, lookAlikeSpecs } from "./fixtures/captures/attack-captures.ts";
 
 const seed = Number(process.env["SEED"] ?? 0);
 const specs = [...attackSpecs(seed), ...lookAlikeSpecs(seed)];

@@ -72,7 +72,7 @@ const written = [...source, ...native, ...sourceFiles("test", "bench", "dashboar
   [".ts", ".tsx", ".css", ".h", ".c", ".cpp"].includes(extname(path)),
 );
 
-/** `src/config/load.ts` is in `config`; a file of `src` itself is in none. */
+/** `src/config/load/load.ts` is in `config`; a file of `src` itself is in none. */
 function folderOf(path: string): string | undefined {
   const steps = path.split("/");
   if (path.startsWith("src/scrub/agent/")) return "scrub/agent";
@@ -88,8 +88,8 @@ function packageOf(name: string): string {
 }
 
 test("the tree is read: imports and includes are seen", () => {
-  const load = source.find(({ path }) => path === "src/config/load.ts");
-  expect(load && importsOf(load)).toContain("src/config/yaml-document.ts");
+  const load = source.find(({ path }) => path === "src/config/load/load.ts");
+  expect(load && importsOf(load)).toContain("src/config/load/yaml-document.ts");
   expect(load && importsOf(load)).toContain("node:fs");
   const parser = native.find(({ path }) => path === "addon/core/packet_parser.cpp");
   expect(parser && includesOf(parser)).toContain("packet_parser.h");
@@ -254,7 +254,7 @@ describe("every file", () => {
 test("the rules see what they forbid", () => {
   const file = (text: string): SourceFile => ({ path: "src/net/x.ts", text });
   expect(importsOf(file('import { a } from "../http/server.ts";\nimport type { B } from "elysia";'))).toEqual([
-    "src/http/server.ts",
+    "src/http/server/server.ts",
     "elysia",
   ]);
   expect(importsOf(file('const a = await import("../bgp/a.ts");\nimport "./b.ts";'))).toEqual([

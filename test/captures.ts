@@ -3,10 +3,10 @@
  * XDP program. Exits 1 when less than 99 % of an attack is dropped, or a legitimate frame that can be told from it.
  * SEED makes other captures.
  */
-import { ruleText } from "../src/mitigation/rule.ts";
-import { bpfUnavailable } from "./fixtures/bpf-directory.ts";
-import { type KernelScore, kernelFaultOf, kernelScoreOf, LooseFilter } from "./fixtures/kernel-capture.ts";
-import { linkText, suiteSpecs } from "./fixtures/suite-captures.ts";
+import { ruleText } from "../src/mitigation/rules/rule.ts";
+import { type KernelScore, kernelFaultOf, kernelScoreOf, LooseFilter } from "./fixtures/captures/kernel-capture.ts";
+import { linkText, suiteSpecs } from "./fixtures/captures/suite-captures.ts";
+import { bpfUnavailable } from "./fixtures/dataplane/bpf-directory.ts";
 
 if (bpfUnavailable !== null) {
   console.error(bpfUnavailable);

@@ -1,6 +1,6 @@
 /** The long form of test/api/hostile-requests.test.ts: `--requests N`, and `--seed N` to repeat a run. */
 import { parseArgs } from "node:util";
-import { HostileRun } from "./fixtures/hostile-run.ts";
+import { HostileRun } from "./fixtures/http/hostile-run.ts";
 
 const { values } = parseArgs({
   options: { requests: { type: "string", default: "100000" }, seed: { type: "string" } },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Judges one packet: allowlist, protected whitelist, source blocks, dynamic rules, in this order; each verdict is
- * counted with its reason. What a rule matches is defined by ruleMatches() of src/mitigation/rule.ts.
+ * counted with its reason. What a rule matches is defined by ruleMatches() of src/mitigation/rules/rule.ts.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /** Writes a capture in which every host is heard all the time, and some of them more than the others. */
 import { closeSync, openSync, writeFileSync } from "node:fs";
-import { type CapturedFrame, pcapBytes } from "../../test/fixtures/pcap-writer.ts";
+import { type CapturedFrame, pcapBytes } from "../../test/fixtures/captures/pcap-writer.ts";
 import { hostFrames, STARTS_NS } from "../host-capture.ts";
 
 export interface SteadyCapture {

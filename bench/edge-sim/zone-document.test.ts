@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { ZoneDocuments } from "../../src/edge/zone-documents.ts";
+import { zonesOf } from "../../test/fixtures/edge/zones.ts";
 import { seededRandom } from "../../test/fixtures/seeded-random.ts";
-import { zonesOf } from "../../test/fixtures/zones.ts";
 import { FleetConfig } from "./fleet-config.ts";
 import { COUNT_NAMES, type SourceState, trafficIn } from "./traffic.ts";
 import { appliedChallenge, readDocument } from "./zone-document.ts";

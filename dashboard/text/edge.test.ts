@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { ZoneStatusWire } from "../../src/http/wire/edge-status.ts";
+import type { ZoneStatusWire } from "../../src/http/wire/edge/status.ts";
 import { certDays, leverEffect, leverResult, zoneWords } from "./edge.ts";
 
 const NOON = Date.parse("2026-03-01T12:00:00Z");

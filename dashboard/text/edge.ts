@@ -1,8 +1,8 @@
 /** What is the matter with a zone, and what a lever does to those who visit it, in an operator's words. Pure. */
 import type { Static } from "@sinclair/typebox";
 import type { EdgeEventKind } from "../../src/edge/edge-history.ts";
-import type { LeverWire } from "../../src/http/wire/edge-lever.ts";
-import type { ZoneStatusWire } from "../../src/http/wire/edge-status.ts";
+import type { LeverWire } from "../../src/http/wire/edge/lever.ts";
+import type { ZoneStatusWire } from "../../src/http/wire/edge/status.ts";
 import type { StateWord } from "./nodes.ts";
 import { counted } from "./words.ts";
 

@@ -1,5 +1,5 @@
 /** A rule of a ban in words: what it matches, and what becomes of that. */
-import type { RuleWire } from "../../src/mitigation/rule.ts";
+import type { RuleWire } from "../../src/mitigation/rules/rule.ts";
 import { bitRate } from "./numbers.ts";
 import { protocolName, tcpFlagNames } from "./words.ts";
 

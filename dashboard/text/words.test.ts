@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { VECTORS } from "../../src/detection/vector.ts";
+import { VECTORS } from "../../src/detection/attack/vector.ts";
 import { counted, tcpFlagNames, vectorName } from "./words.ts";
 
 test("every vector has a name that can be read", () => {

@@ -2,7 +2,7 @@
 import type { Static } from "@sinclair/typebox";
 import { useCallback } from "preact/hooks";
 import type { EdgeEventKind } from "../../src/edge/edge-history.ts";
-import type { EdgeEventsWire } from "../../src/http/wire/edge-history.ts";
+import type { EdgeEventsWire } from "../../src/http/wire/edge/history.ts";
 import { HISTORY_ROWS_MAX } from "../../src/limits.ts";
 import { serviceNow } from "../api/contact.ts";
 import { useKept, useResource } from "../api/resource.ts";

@@ -1,6 +1,6 @@
 /** What a zone had to serve over time: requests, and what became of them. */
 import { useCallback, useMemo, useState } from "preact/hooks";
-import type { EdgeHistoryWire } from "../../src/http/wire/edge-history.ts";
+import type { EdgeHistoryWire } from "../../src/http/wire/edge/history.ts";
 import { serviceNow } from "../api/contact.ts";
 import { useKept, useResource } from "../api/resource.ts";
 import { isUnscoped } from "../api/session.ts";

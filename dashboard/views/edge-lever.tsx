@@ -1,8 +1,8 @@
 /** The lever: have a zone challenge as the operator says, for a time. Who may not act sees what holds. */
 import type { Static } from "@sinclair/typebox";
 import { useState } from "preact/hooks";
-import type { LeverWire } from "../../src/http/wire/edge-lever.ts";
-import type { ZoneStatusWire } from "../../src/http/wire/edge-status.ts";
+import type { LeverWire } from "../../src/http/wire/edge/lever.ts";
+import type { ZoneStatusWire } from "../../src/http/wire/edge/status.ts";
 import { LEVER_REASON_MAX } from "../../src/limits.ts";
 import { command } from "../api/client.ts";
 import { mayAct } from "../api/session.ts";

@@ -1,6 +1,6 @@
 /** Of which edge node something is shown. Their names are read once: an inventory of many nodes is large. */
 import type { Static } from "@sinclair/typebox";
-import type { EdgeInventoryWire } from "../../src/http/wire/edge-node.ts";
+import type { EdgeInventoryWire } from "../../src/http/wire/edge/node.ts";
 import { useResource } from "../api/resource.ts";
 import { ChoiceField } from "../parts/field.tsx";
 

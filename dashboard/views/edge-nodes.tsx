@@ -1,7 +1,7 @@
 /** The edge nodes: who polls, as whom, and how they are. */
 import type { Static } from "@sinclair/typebox";
 import { useState } from "preact/hooks";
-import type { EdgeInventoryWire } from "../../src/http/wire/edge-node.ts";
+import type { EdgeInventoryWire } from "../../src/http/wire/edge/node.ts";
 import { useResource } from "../api/resource.ts";
 import { Badge } from "../parts/badge.tsx";
 import { Callout, Empty } from "../parts/callout.tsx";

@@ -1,7 +1,7 @@
 /** The sources that a zone refused or challenged over a range of time, or would have. */
 import type { Static } from "@sinclair/typebox";
 import { useCallback, useState } from "preact/hooks";
-import type { EdgeSourcesWire } from "../../src/http/wire/edge-history.ts";
+import type { EdgeSourcesWire } from "../../src/http/wire/edge/history.ts";
 import { HISTORY_ROWS_MAX } from "../../src/limits.ts";
 import { serviceNow } from "../api/contact.ts";
 import { useKept, useResource } from "../api/resource.ts";

@@ -1,5 +1,5 @@
 /** One zone: how it is served, the lever, its past, its sources, and its certificates. */
-import type { ZoneStatusWire } from "../../src/http/wire/edge-status.ts";
+import type { ZoneStatusWire } from "../../src/http/wire/edge/status.ts";
 import { useResource } from "../api/resource.ts";
 import { isUnscoped } from "../api/session.ts";
 import { Badge } from "../parts/badge.tsx";

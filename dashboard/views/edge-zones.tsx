@@ -1,7 +1,7 @@
 /** All zones that the caller may see, those first that something is the matter with. */
 import type { Static } from "@sinclair/typebox";
 import { useState } from "preact/hooks";
-import type { FleetStatusWire, ZoneStatusWire } from "../../src/http/wire/edge-status.ts";
+import type { FleetStatusWire, ZoneStatusWire } from "../../src/http/wire/edge/status.ts";
 import { useResource } from "../api/resource.ts";
 import { isUnscoped } from "../api/session.ts";
 import { Badge } from "../parts/badge.tsx";

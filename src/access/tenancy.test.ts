@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { tenancyOf } from "../../test/fixtures/callers.ts";
 import { address } from "../../test/fixtures/host-rows.ts";
+import { tenancyOf } from "../../test/fixtures/http/callers.ts";
 import { ANYONE } from "./principal.ts";
 
 const GROUPS = `networks: [192.0.2.0/24, 198.51.100.0/24, 2001:db8::/32]

@@ -2,7 +2,7 @@
  * Which principal a presented secret means (docs/interface.md#authentication). Knows neither requests nor the
  * environment: whether that has changed is asked at every question, so that a rotated secret holds at once.
  */
-import type { TokenConfig } from "../config/api-section.ts";
+import type { TokenConfig } from "../config/sections/api.ts";
 import type { Principal } from "./principal.ts";
 
 /** Where secrets stand. */

@@ -3,8 +3,8 @@ import { createServer as createHttpServer } from "node:http";
 import { createServer as createHttp2Server } from "node:http2";
 import type { Server } from "node:net";
 import { join } from "node:path";
-import { BgpLab, bgpConfig, blackhole, loopback, until } from "../../test/fixtures/bgp.ts";
-import { OperatorGobgpd } from "../../test/fixtures/operator-gobgpd.ts";
+import { BgpLab, bgpConfig, blackhole, loopback, until } from "../../test/fixtures/bgp/bgp.ts";
+import { OperatorGobgpd } from "../../test/fixtures/bgp/operator-gobgpd.ts";
 import { attributesOf, toOwnPath, toPath, toWithdrawal } from "./route-path.ts";
 
 const DEADLINE_MS = 60_000;

@@ -1,8 +1,8 @@
 /** What a router makes of our FlowSpec components, read straight from RFC 8955, beside what the rule means. */
 import { expect, test } from "bun:test";
-import { address, flow, prefix } from "../../test/fixtures/bgp.ts";
+import { address, flow, prefix } from "../../test/fixtures/bgp/bgp.ts";
 import { seededRandom } from "../../test/fixtures/seeded-random.ts";
-import { type PortRange, type Rule, ruleMatches, ruleText } from "../mitigation/rule.ts";
+import { type PortRange, type Rule, ruleMatches, ruleText } from "../mitigation/rules/rule.ts";
 import { parsePrefix, prefixContains } from "../net/prefix.ts";
 import type { PacketHeader } from "../traffic/packet-header.ts";
 import { type Component, componentsOf, ruleProblem } from "./flowspec-nlri.ts";

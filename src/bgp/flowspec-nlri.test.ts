@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { flow, prefix } from "../../test/fixtures/bgp.ts";
-import type { PortRange, Rule } from "../mitigation/rule.ts";
+import { flow, prefix } from "../../test/fixtures/bgp/bgp.ts";
+import type { PortRange, Rule } from "../mitigation/rules/rule.ts";
 import { componentsOf, ruleProblem, withoutSpeakerBits } from "./flowspec-nlri.ts";
 import { keyOf, routeProblem } from "./route-path.ts";
 

@@ -2,7 +2,7 @@
  * What a rule matches as FlowSpec says it (RFC 8955, IPv6: RFC 8956): components of numbered types. Knows nothing of
  * what is done to the packets.
  */
-import type { PortRange, Rule } from "../mitigation/rule.ts";
+import type { PortRange, Rule } from "../mitigation/rules/rule.ts";
 import { parsePrefix } from "../net/prefix.ts";
 
 const TYPE = {

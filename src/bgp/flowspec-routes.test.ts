@@ -11,8 +11,8 @@ import {
   prefix,
   SPEAKER_ASN,
   until,
-} from "../../test/fixtures/bgp.ts";
-import type { PortRange } from "../mitigation/rule.ts";
+} from "../../test/fixtures/bgp/bgp.ts";
+import type { PortRange } from "../mitigation/rules/rule.ts";
 import { isOurs, toPath, toPaths } from "./route-path.ts";
 import { AFTERMATH_MS } from "./route-quarantine.ts";
 

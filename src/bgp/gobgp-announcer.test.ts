@@ -12,7 +12,7 @@ import {
   PEER_ASN,
   SPEAKER_ASN,
   until,
-} from "../../test/fixtures/bgp.ts";
+} from "../../test/fixtures/bgp/bgp.ts";
 import { findGobgpd } from "./gobgpd-process.ts";
 
 const DEADLINE_MS = 60_000;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
-import { blackhole, flow, prefix } from "../../test/fixtures/bgp.ts";
+import { blackhole, flow, prefix } from "../../test/fixtures/bgp/bgp.ts";
 import type { Route } from "../mitigation/announcer.ts";
 import type { EncodedMessage } from "./encoded-message.ts";
 import type { GobgpApi } from "./gobgp-api.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { loopback } from "../../test/fixtures/bgp.ts";
+import { loopback } from "../../test/fixtures/bgp/bgp.ts";
 import { gobgpdToml, lastLogError } from "./gobgpd-config.ts";
 
 test("lets only own routes in and out, and listens only where told", () => {

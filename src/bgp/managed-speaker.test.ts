@@ -4,7 +4,7 @@ import { appendFileSync, chmodSync, existsSync, readFileSync, rmSync, statSync, 
 import { createServer, type Server } from "node:net";
 import { getPriority } from "node:os";
 import { join } from "node:path";
-import type { AnnouncingProcessArgument } from "../../test/fixtures/announcing-process.ts";
+import type { AnnouncingProcessArgument } from "../../test/fixtures/bgp/announcing-process.ts";
 import {
   address,
   BgpLab,
@@ -16,13 +16,13 @@ import {
   SPEAKER_ASN,
   SPEAKER_LISTENS,
   until,
-} from "../../test/fixtures/bgp.ts";
+} from "../../test/fixtures/bgp/bgp.ts";
 import { systemTimers } from "../system/timers.ts";
 import { endGobgpd, findGobgpd } from "./gobgpd-process.ts";
 import { endManagedGobgpd } from "./managed-speaker.ts";
 
 const DEADLINE_MS = 60_000;
-const ANNOUNCING_PROCESS = join(import.meta.dir, "../../test/fixtures/announcing-process.ts");
+const ANNOUNCING_PROCESS = join(import.meta.dir, "../../test/fixtures/bgp/announcing-process.ts");
 
 let lab: BgpLab;
 beforeEach(() => {

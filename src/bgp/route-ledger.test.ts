@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { blackhole, loopback } from "../../test/fixtures/bgp.ts";
+import { blackhole, loopback } from "../../test/fixtures/bgp/bgp.ts";
 import type { Session } from "./neighbor.ts";
 import { RouteLedger, type SpeakerState } from "./route-ledger.ts";
 import { attributesOf } from "./route-path.ts";

@@ -4,7 +4,7 @@
  * The speaker keeps it in all families, also where nothing of the kind goes over the wire.
  */
 import type { Route } from "../mitigation/announcer.ts";
-import type { Rule, RuleAction } from "../mitigation/rule.ts";
+import type { Rule, RuleAction } from "../mitigation/rules/rule.ts";
 import { addressFamily, parseAddress } from "../net/address.ts";
 import { canonicalPrefix, type Prefix, parsePrefix } from "../net/prefix.ts";
 import { type Component, componentsOf, ruleProblem, withoutSpeakerBits } from "./flowspec-nlri.ts";

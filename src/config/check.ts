@@ -3,14 +3,14 @@
  * the same words for the log of the service.
  */
 import type { Config } from "./config.ts";
-import type { EnvLines } from "./env-lines.ts";
-import { type LoadedConfig, loadConfig, parseRead, type ReadConfigFile, readConfigFile } from "./load.ts";
-import { type ConfigPath, describeProblem } from "./problem.ts";
+import type { EnvLines } from "./load/env-lines.ts";
+import { type LoadedConfig, loadConfig, parseRead, type ReadConfigFile, readConfigFile } from "./load/load.ts";
+import { type ConfigPath, describeProblem } from "./load/problem.ts";
+import type { ReadVariable } from "./load/secrets.ts";
+import type { Finding } from "./load/shape.ts";
 import { isScrubAgentFile, loadScrubAgent, type ScrubAgentConfig, scrubAgentWarnings } from "./scrub-agent-config.ts";
-import type { ReadVariable } from "./secrets.ts";
-import type { Finding } from "./shape.ts";
-import { configWarnings } from "./warnings.ts";
-import { zonesWarnings } from "./zones-warnings.ts";
+import { configWarnings } from "./warnings/warnings.ts";
+import { zonesWarnings } from "./zones/warnings.ts";
 
 export interface CheckEnvironment {
   readonly read: ReadVariable;

@@ -3,16 +3,16 @@ import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { PrefixTable } from "../net/prefix-table.ts";
 import type { NetworkLookup } from "../traffic/network-lookup.ts";
-import type { ApiConfig } from "./api-section.ts";
-import type { BaselineConfig } from "./baseline-section.ts";
-import type { CarpetConfig } from "./carpet-section.ts";
-import type { DataplaneConfig } from "./dataplane-section.ts";
-import type { EdgeConfig } from "./edge-section.ts";
-import type { GroupMitigation } from "./mitigation-section.ts";
-import type { ScrubbingConfig } from "./nodes-section.ts";
-import type { NotifyConfig, UpdateCheckConfig } from "./notify-section.ts";
-import type { SamplesConfig } from "./samples-section.ts";
-import type { StorageConfig } from "./storage-section.ts";
+import type { ApiConfig } from "./sections/api.ts";
+import type { BaselineConfig } from "./sections/baseline.ts";
+import type { CarpetConfig } from "./sections/carpet.ts";
+import type { DataplaneConfig } from "./sections/dataplane.ts";
+import type { EdgeConfig } from "./sections/edge.ts";
+import type { GroupMitigation } from "./sections/mitigation.ts";
+import type { ScrubbingConfig } from "./sections/nodes.ts";
+import type { NotifyConfig, UpdateCheckConfig } from "./sections/notify.ts";
+import type { SamplesConfig } from "./sections/samples.ts";
+import type { StorageConfig } from "./sections/storage.ts";
 
 export interface Config {
   readonly dryRun: boolean;

@@ -4,9 +4,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TSchema } from "@sinclair/typebox";
 import type { Config } from "./config.ts";
-import { parseConfig } from "./load.ts";
-import { describeProblem } from "./problem.ts";
-import { ConfigFile } from "./schema.ts";
+import { parseConfig } from "./load/load.ts";
+import { describeProblem } from "./load/problem.ts";
+import { ConfigFile } from "./sections/schema.ts";
 
 const EXAMPLE = readFileSync(join(import.meta.dir, "../../deploy/floodwall.yaml"), "utf8");
 /** With the keys that are off turned on. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { isFrozen } from "../../test/fixtures/frozen.ts";
 import { addressFromBytes } from "../net/address.ts";
 import type { Config } from "./config.ts";
-import { loadConfigOrThrow, parseConfig } from "./load.ts";
+import { loadConfigOrThrow, parseConfig } from "./load/load.ts";
 import { packConfig, unpackConfig } from "./packed-config.ts";
 
 const FIXTURES = join(import.meta.dir, "../../test/fixtures/config");

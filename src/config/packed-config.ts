@@ -6,8 +6,8 @@ import type { Zone } from "../edge/zone.ts";
 import { canonicalPrefix, type Prefix } from "../net/prefix.ts";
 import { type PackedPrefixes, PrefixTable } from "../net/prefix-table.ts";
 import { NetworkLookup, type PackedLookup } from "../traffic/network-lookup.ts";
-import { completeConfig, deepFreeze, type PlainConfig } from "./build.ts";
 import type { Config, Hostgroup } from "./config.ts";
+import { completeConfig, deepFreeze, type PlainConfig } from "./load/build.ts";
 
 export interface PackedConfig {
   /** The zones of `edge` left out. */

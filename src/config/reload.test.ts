@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { Config } from "./config.ts";
-import { parseConfig } from "./load.ts";
+import { parseConfig } from "./load/load.ts";
 import { keepRestartKeys, restartKeys } from "./reload.ts";
 
 const BASE = `networks: [192.0.2.0/24]

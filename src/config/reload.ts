@@ -1,10 +1,10 @@
 /** Which keys of a new configuration a running service cannot take over. All others apply at once. */
 import { SLOTS_PER_BAN } from "../limits.ts";
-import type { ApiConfig } from "./api-section.ts";
 import type { BgpConfig, Config } from "./config.ts";
-import type { DataplaneConfig } from "./dataplane-section.ts";
-import { defaultStoragePath, type StorageDriver } from "./storage-section.ts";
-import { isLoopback } from "./text-forms.ts";
+import { isLoopback } from "./load/text-forms.ts";
+import type { ApiConfig } from "./sections/api.ts";
+import type { DataplaneConfig } from "./sections/dataplane.ts";
+import { defaultStoragePath, type StorageDriver } from "./sections/storage.ts";
 
 /** By the key's name in the file. A section that comes or goes is named as such. */
 const RESTART_KEYS: readonly (readonly [key: string, read: (config: Config) => unknown])[] = [

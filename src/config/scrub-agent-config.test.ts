@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { SCRUB_CONFIG_BYTES_MAX } from "../limits.ts";
 import { checkConfig } from "./check.ts";
-import { readConfigFile } from "./load.ts";
-import { describeProblem } from "./problem.ts";
+import { readConfigFile } from "./load/load.ts";
+import { describeProblem } from "./load/problem.ts";
 import { isScrubAgentFile, type LoadedScrubAgent, loadScrubAgent, scrubAgentWarnings } from "./scrub-agent-config.ts";
 
 const FIXTURES = join(import.meta.dir, "../../test/fixtures/scrub-config");

@@ -4,15 +4,15 @@ import { canBePresented } from "../access/tokens.ts";
 import { ALLOWLIST_MAX, SCRUB_CONFIG_BYTES_MAX } from "../limits.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
-import { dataplaneInterfacesAreUnique } from "./dataplane-rules.ts";
-import { buildDataplane, type DataplaneConfig, NodeDataplaneSection } from "./dataplane-section.ts";
-import { type FileForm, parseFile, type ReadConfigFile } from "./load.ts";
-import type { ConfigPath, ConfigProblem } from "./problem.ts";
-import { boolean, closed, integer, list, text } from "./schema-forms.ts";
-import type { ReadVariable } from "./secrets.ts";
-import type { Finding, Pruned } from "./shape.ts";
-import { parseAddressOrPrefix, parseListen } from "./text-forms.ts";
-import { readYaml } from "./yaml-document.ts";
+import { type FileForm, parseFile, type ReadConfigFile } from "./load/load.ts";
+import type { ConfigPath, ConfigProblem } from "./load/problem.ts";
+import { boolean, closed, integer, list, text } from "./load/schema-forms.ts";
+import type { ReadVariable } from "./load/secrets.ts";
+import type { Finding, Pruned } from "./load/shape.ts";
+import { parseAddressOrPrefix, parseListen } from "./load/text-forms.ts";
+import { readYaml } from "./load/yaml-document.ts";
+import { dataplaneInterfacesAreUnique } from "./rules/dataplane.ts";
+import { buildDataplane, type DataplaneConfig, NodeDataplaneSection } from "./sections/dataplane.ts";
 
 const ControllerSection = Type.Object(
   {

@@ -4,7 +4,7 @@
  */
 import { KERNEL_RULES_INTERVAL_MS } from "../limits.ts";
 import type { Ban, BanChange } from "../mitigation/ban.ts";
-import { type KernelRule, type KernelRules, kernelRules, kernelRulesOf } from "../mitigation/kernel-rules.ts";
+import { type KernelRule, type KernelRules, kernelRules, kernelRulesOf } from "../mitigation/rules/kernel-rules.ts";
 import type { KernelFilter } from "./kernel-filter.ts";
 
 export interface Dropped {

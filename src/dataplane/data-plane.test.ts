@@ -3,15 +3,15 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { ban, udpRules } from "../../test/fixtures/browser/views.ts";
+import { TableFilters } from "../../test/fixtures/dataplane/table-filter.ts";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
-import { pair } from "../../test/fixtures/source-blocks.ts";
-import { TableFilters } from "../../test/fixtures/table-filter.ts";
-import { ban, udpRules } from "../../test/fixtures/views.ts";
+import { pair } from "../../test/fixtures/mitigation/source-blocks.ts";
 import type { Config } from "../config/config.ts";
-import type { DataplaneConfig } from "../config/dataplane-section.ts";
-import { parseConfig } from "../config/load.ts";
+import { parseConfig } from "../config/load/load.ts";
+import type { DataplaneConfig } from "../config/sections/dataplane.ts";
 import type { Ban } from "../mitigation/ban.ts";
-import { wideRule } from "../mitigation/rule.ts";
+import { wideRule } from "../mitigation/rules/rule.ts";
 import { DataPlane } from "./data-plane.ts";
 
 const CONFIG = `

@@ -5,7 +5,7 @@
  */
 import { existsSync } from "node:fs";
 import type { Config } from "../config/config.ts";
-import type { DataplaneConfig } from "../config/dataplane-section.ts";
+import type { DataplaneConfig } from "../config/sections/dataplane.ts";
 import { PAIRS_COUNTED_MAX, PREFIXES_MAX } from "../limits.ts";
 import type { Ban, BanChange } from "../mitigation/ban.ts";
 import type { Prefix } from "../net/prefix.ts";

@@ -1,14 +1,14 @@
 /** What the filter does on interfaces: under traffic, through crashes and restarts, and beside programs of others. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
-import { prefix } from "../../test/fixtures/bgp.ts";
-import { BpfDirectory } from "../../test/fixtures/bpf-directory.ts";
-import { accountedFor, CaptureProcess } from "../../test/fixtures/captured.ts";
-import { eventually, FilterProcess } from "../../test/fixtures/filtering.ts";
-import { ethernet, FRAME_BYTES_MIN, ip, udp } from "../../test/fixtures/frames.ts";
+import { prefix } from "../../test/fixtures/bgp/bgp.ts";
+import { accountedFor, CaptureProcess } from "../../test/fixtures/captures/captured.ts";
+import { BpfDirectory } from "../../test/fixtures/dataplane/bpf-directory.ts";
+import { eventually, FilterProcess } from "../../test/fixtures/dataplane/filtering.ts";
+import { DEVICE, Veth, vethUnavailable } from "../../test/fixtures/dataplane/veth.ts";
 import { address } from "../../test/fixtures/host-rows.ts";
-import { DEVICE, Veth, vethUnavailable } from "../../test/fixtures/veth.ts";
-import { wideRule } from "../mitigation/rule.ts";
+import { ethernet, FRAME_BYTES_MIN, ip, udp } from "../../test/fixtures/packets/frames.ts";
+import { wideRule } from "../mitigation/rules/rule.ts";
 import { type FilterOptions, type FilterStatus, readPinnedStatus } from "./kernel-filter.ts";
 
 const FLOOD = `${import.meta.dir}/../../build/lab/traffic_source`;

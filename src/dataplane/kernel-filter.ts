@@ -4,7 +4,7 @@
  *
  * Open, fill, attach: what was pinned before goes on until attach().
  */
-import type { Rule } from "../mitigation/rule.ts";
+import type { Rule } from "../mitigation/rules/rule.ts";
 import { ADDRESS_BYTES, addressFromBytes, addressToBytes, type IpAddress } from "../net/address.ts";
 import { mappedLength, type Prefix } from "../net/prefix.ts";
 import { loadAddon } from "./addon.ts";

@@ -1,7 +1,7 @@
 /** What the addon finds out of this machine: the loopback interface, which every machine has, and this kernel. */
 import { describe, expect, test } from "bun:test";
-import { machineNeeds } from "../../test/fixtures/machine.ts";
-import { DEVICE, Veth, vethUnavailable } from "../../test/fixtures/veth.ts";
+import { machineNeeds } from "../../test/fixtures/dataplane/machine.ts";
+import { DEVICE, Veth, vethUnavailable } from "../../test/fixtures/dataplane/veth.ts";
 import { loadAddon } from "./addon.ts";
 import { readMachine } from "./machine-reader.ts";
 

@@ -4,6 +4,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Ethernet, IPV4, IPV6, TCP } from "cap/lib/Decoders.js";
+import { evenly, pcapBytes } from "../../test/fixtures/captures/pcap-writer.ts";
+import { networksOf } from "../../test/fixtures/networks.ts";
 import {
   ethernet,
   FRAME_BYTES_MIN,
@@ -17,9 +19,7 @@ import {
   type Transport,
   tcp,
   udp,
-} from "../../test/fixtures/frames.ts";
-import { networksOf } from "../../test/fixtures/networks.ts";
-import { evenly, pcapBytes } from "../../test/fixtures/pcap-writer.ts";
+} from "../../test/fixtures/packets/frames.ts";
 import { seededRandom } from "../../test/fixtures/seeded-random.ts";
 import { addressToBytes, parseAddress } from "../net/address.ts";
 import { allocateHostRows } from "../traffic/host-rows.ts";

@@ -1,6 +1,6 @@
 /** A rule in the 112 bytes in which it crosses to the addon (native.d.ts, Filter.setRules). */
 
-import { PORT_RANGES_MAX, type PortRange, type Rule } from "../mitigation/rule.ts";
+import { PORT_RANGES_MAX, type PortRange, type Rule } from "../mitigation/rules/rule.ts";
 import { addressToBytes } from "../net/address.ts";
 import { mappedLength, type Prefix } from "../net/prefix.ts";
 

@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { accountedFor, CaptureProcess } from "../../test/fixtures/captured.ts";
-import { ethernet, FRAME_BYTES_MIN, ip, udp } from "../../test/fixtures/frames.ts";
-import { MIXED_FRAMES, MIXED_TOTALS, mixedHosts, NETWORKS } from "../../test/fixtures/mixed-traffic.ts";
-import { evenly, pcapBytes } from "../../test/fixtures/pcap-writer.ts";
-import { DEVICE, Veth, vethUnavailable } from "../../test/fixtures/veth.ts";
+import { accountedFor, CaptureProcess } from "../../test/fixtures/captures/captured.ts";
+import { evenly, pcapBytes } from "../../test/fixtures/captures/pcap-writer.ts";
+import { DEVICE, Veth, vethUnavailable } from "../../test/fixtures/dataplane/veth.ts";
+import { ethernet, FRAME_BYTES_MIN, ip, udp } from "../../test/fixtures/packets/frames.ts";
+import { MIXED_FRAMES, MIXED_TOTALS, mixedHosts, NETWORKS } from "../../test/fixtures/packets/mixed-traffic.ts";
 import type { SourceOptions, SourceStatus } from "./native.d.ts";
 
 const afXdp = { kind: "af_xdp", interface: DEVICE, queues: null, zeroCopy: "auto", cpus: [] } as const;

@@ -1,9 +1,9 @@
 /** What live sources do when the world goes wrong: they say what and what to do, and come back by themselves. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { release } from "node:os";
-import { accountedFor, CaptureProcess } from "../../test/fixtures/captured.ts";
-import { ethernet, FRAME_BYTES_MIN, ip, TCP_FLAGS, tcp } from "../../test/fixtures/frames.ts";
-import { DEVICE, Veth, vethUnavailable } from "../../test/fixtures/veth.ts";
+import { accountedFor, CaptureProcess } from "../../test/fixtures/captures/captured.ts";
+import { DEVICE, Veth, vethUnavailable } from "../../test/fixtures/dataplane/veth.ts";
+import { ethernet, FRAME_BYTES_MIN, ip, TCP_FLAGS, tcp } from "../../test/fixtures/packets/frames.ts";
 import type { SourceOptions } from "./native.d.ts";
 
 const afXdp = { kind: "af_xdp", interface: DEVICE, queues: null, xdpMode: "auto", zeroCopy: "auto", cpus: [] } as const;

@@ -1,6 +1,6 @@
 /** Slots and challenges held against a naive model of the rules, through random calls, reloads and passing time. */
 import { expect, test } from "bun:test";
-import { acmeStory } from "../../test/fixtures/edge.ts";
+import { acmeStory } from "../../test/fixtures/edge/edge.ts";
 import { seededRandom } from "../../test/fixtures/seeded-random.ts";
 import { AcmeIssuance } from "./acme-issuance.ts";
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { edgeConfig } from "../../test/fixtures/edge.ts";
+import { edgeConfig } from "../../test/fixtures/edge/edge.ts";
 import { ManualClock } from "../../test/fixtures/manual-clock.ts";
 import { EdgeNodes } from "./edge-nodes.ts";
 

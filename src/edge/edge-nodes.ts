@@ -3,9 +3,9 @@
  * (docs/interface.md#node-liveness). Knows nothing of HTTP: polls come in as calls. What nodes report is another's
  * matter.
  */
-import type { EdgeConfig, EdgeNodeConfig } from "../config/edge-section.ts";
-import { STALE_AFTER_SECONDS } from "../config/nodes-section.ts";
-import type { Now } from "../detection/attack.ts";
+import type { EdgeConfig, EdgeNodeConfig } from "../config/sections/edge.ts";
+import { STALE_AFTER_SECONDS } from "../config/sections/nodes.ts";
+import type { Now } from "../detection/attack/attack.ts";
 import { type Liveness, NodePresence } from "../nodes/node-presence.ts";
 import { isPlaced, scopeOf } from "./placement.ts";
 import type { Zone } from "./zone.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { edgeReport, zoneWire } from "../../test/fixtures/edge-reports.ts";
+import { NOON } from "../../test/fixtures/browser/views.ts";
+import { edgeReport, zoneWire } from "../../test/fixtures/edge/edge-reports.ts";
+import { zonesOf } from "../../test/fixtures/edge/zones.ts";
 import { address } from "../../test/fixtures/host-rows.ts";
-import { NOON } from "../../test/fixtures/views.ts";
-import { zonesOf } from "../../test/fixtures/zones.ts";
 import { FleetIndex } from "./fleet-index.ts";
 import { type Fleet, fleetTotals, type ZoneStatus } from "./fleet-status.ts";
 import type { Zone } from "./zone.ts";

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { leverStory, MemoryLevers } from "../../test/fixtures/edge.ts";
-import { zonesOf } from "../../test/fixtures/zones.ts";
+import { leverStory, MemoryLevers } from "../../test/fixtures/edge/edge.ts";
+import { zonesOf } from "../../test/fixtures/edge/zones.ts";
 import { type LeverOrder, Levers } from "./levers.ts";
 import type { Zone } from "./zone.ts";
 

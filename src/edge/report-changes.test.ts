@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { edgeReport, zoneWire } from "../../test/fixtures/edge-reports.ts";
+import { edgeReport, zoneWire } from "../../test/fixtures/edge/edge-reports.ts";
 import { EDGE_EVENT_DETAIL_MAX } from "../limits.ts";
 import { type Change, type KnownNode, nextKnown } from "./report-changes.ts";
 

@@ -1,7 +1,7 @@
 /** Bytes and ETag of zone documents move with the meaning alone, whatever the order and spelling of the zones file. */
 import { expect, test } from "bun:test";
+import { zonesOf } from "../../test/fixtures/edge/zones.ts";
 import { seededRandom } from "../../test/fixtures/seeded-random.ts";
-import { zonesOf } from "../../test/fixtures/zones.ts";
 import { ClearanceKeys } from "./clearance-keys.ts";
 import { type ZoneDocument, ZoneDocuments, type ZoneState } from "./zone-documents.ts";
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { gunzipSync } from "node:zlib";
+import { zonesOf } from "../../test/fixtures/edge/zones.ts";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
-import { zonesOf } from "../../test/fixtures/zones.ts";
 import { ClearanceKeys } from "./clearance-keys.ts";
 import { type ZoneDocument, ZoneDocuments, type ZoneState } from "./zone-documents.ts";
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { edgeConfig, TestEdge } from "../../test/fixtures/edge.ts";
+import { edgeConfig, TestEdge } from "../../test/fixtures/edge/edge.ts";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
 import { nextTurn } from "../system/timers.ts";
 import type { ClearanceKey } from "./clearance-keys.ts";

@@ -2,9 +2,10 @@
  * Tells autonomous systems and countries by the files that `samples` names, which are MaxMind's or others of their form.
  * Knows the fields of their records.
  */
-import type { OriginFiles } from "../config/samples-section.ts";
-import type { Finding } from "../config/shape.ts";
-import type { Origin, OriginOf } from "../detection/sample-origins.ts";
+
+import type { Finding } from "../config/load/shape.ts";
+import type { OriginFiles } from "../config/sections/samples.ts";
+import type { Origin, OriginOf } from "../detection/attack/sample-origins.ts";
 import type { IpAddress } from "../net/address.ts";
 import { OriginFile, OriginFileError } from "./origin-file.ts";
 

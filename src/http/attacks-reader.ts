@@ -4,9 +4,9 @@
  */
 import type { Principal } from "../access/principal.ts";
 import type { Tenancy } from "../access/tenancy.ts";
-import { isActive } from "../detection/attack.ts";
-import { JsonArray } from "./json-array.ts";
-import type { AttackView } from "./service.ts";
+import { isActive } from "../detection/attack/attack.ts";
+import type { AttackView } from "./backend.ts";
+import { JsonArray } from "./server/json-array.ts";
 import type { Reader } from "./table-pass.ts";
 import { attackToWire } from "./wire/attack.ts";
 

@@ -1,5 +1,5 @@
 /** Answers `{name: [...]}` with the items of a pass that a caller may see. */
-import { JsonArray } from "./json-array.ts";
+import { JsonArray } from "./server/json-array.ts";
 import type { Reader } from "./table-pass.ts";
 
 export class ListReader<Item> implements Reader<Item> {

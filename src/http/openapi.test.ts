@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { TestServer } from "../../test/fixtures/http.ts";
+import { TestServer } from "../../test/fixtures/http/http.ts";
 import type { OpenApi, Operation } from "./openapi.ts";
 
 const METHODS = ["get", "post", "delete"];

@@ -3,7 +3,7 @@ import type { ChallengeRefusal } from "../edge/acme-issuance.ts";
 import type { LeverRefusal } from "../edge/levers.ts";
 import { LEVERS_MAX, LIVE_CHALLENGES_MAX, VICTIMS_PER_SOURCE } from "../limits.ts";
 import type { BlockRefusal } from "../sourceblock/admission.ts";
-import { jsonAnswer } from "./answer.ts";
+import { jsonAnswer } from "./server/answer.ts";
 
 export type Refusal =
   | { readonly kind: "unknown_path" }

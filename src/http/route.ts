@@ -1,9 +1,9 @@
 /** A route is a line: its name, method, path, role, scope, body, and the call of the service. */
 import type { Access, Principal } from "../access/principal.ts";
 import type { AuditAction, AuditResult, AuditTargetType } from "../audit/audit-event.ts";
-import type { FieldCheck } from "./fields.ts";
 import type { Refusal } from "./refusal.ts";
 import type { RouteDescription } from "./route-description.ts";
+import type { FieldCheck } from "./server/fields.ts";
 
 /** A request that passed the gate. */
 export interface Call {

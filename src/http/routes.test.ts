@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { TSchema } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
-import { TestServer } from "../../test/fixtures/http.ts";
-import { attack, ban, host, NOON } from "../../test/fixtures/views.ts";
-import { ServiceFault } from "./service.ts";
+import { attack, ban, host, NOON } from "../../test/fixtures/browser/views.ts";
+import { TestServer } from "../../test/fixtures/http/http.ts";
+import { ServiceFault } from "./backend.ts";
 import { AttacksWire } from "./wire/attack.ts";
 import { BanWire } from "./wire/ban.ts";
 import { HostsWire } from "./wire/host.ts";

@@ -2,7 +2,7 @@
  * The time range and the step of every history (docs/interface.md#time-ranges), judged before any storage is asked.
  */
 import { BUCKETS_MAX, RANGE_MS_MAX, STEP_SECONDS_MAX } from "../limits.ts";
-import { type InvalidQuery, invalidQuery, parameter } from "./query.ts";
+import { type InvalidQuery, invalidQuery, parameter } from "./server/query.ts";
 import { parseTimestamp } from "./wire/timestamp.ts";
 
 /** Wall clock, ms. An event at `toMs` itself is in the range; a bucket that begins there is not. */

@@ -6,7 +6,7 @@ import {
   machineFindings,
   machineNeeds,
   machineProblems,
-} from "../../test/fixtures/machine.ts";
+} from "../../test/fixtures/dataplane/machine.ts";
 import { judgeMachine } from "./judge.ts";
 import type { InterfaceFindings, MachineFindings } from "./machine.ts";
 import type { InterfaceNeed } from "./needs.ts";

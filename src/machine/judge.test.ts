@@ -9,7 +9,7 @@ import {
   machineProblems,
   programProbe,
   tried,
-} from "../../test/fixtures/machine.ts";
+} from "../../test/fixtures/dataplane/machine.ts";
 import { itemLine, summaryLine } from "./item.ts";
 import { judgeMachine } from "./judge.ts";
 import type { GobgpdFindings, KernelFindings, MachineFindings } from "./machine.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { interfaceFindings, interfaceNeed, machineNeeds } from "../../test/fixtures/machine.ts";
-import { parseConfig } from "../config/load.ts";
+import { interfaceFindings, interfaceNeed, machineNeeds } from "../../test/fixtures/dataplane/machine.ts";
+import { parseConfig } from "../config/load/load.ts";
 import { loadScrubAgent } from "../config/scrub-agent-config.ts";
 import { needsKernel, needsOf, needsOfNode, programsFor } from "./needs.ts";
 

@@ -1,7 +1,7 @@
 /** What a configuration needs of the machine: its interfaces and their uses, the programs in the kernel, other programs. */
 import type { CaptureInterface, Config } from "../config/config.ts";
-import type { DataplaneConfig } from "../config/dataplane-section.ts";
 import type { ScrubAgentConfig } from "../config/scrub-agent-config.ts";
+import type { DataplaneConfig } from "../config/sections/dataplane.ts";
 import type { InterfaceFindings, ProgramVariant } from "./machine.ts";
 
 /** `mirror` and `inline` by XDP, `pcap` without; `filter`: packets are dropped there. */

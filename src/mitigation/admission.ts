@@ -1,5 +1,5 @@
 /** Whether an address or a prefix may be banned now. The checks and their order: docs/interface.md#ban-refusals. */
-import type { PrefixRefusal } from "../detection/carpet-bounds.ts";
+import type { PrefixRefusal } from "../detection/carpet/carpet-bounds.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { ALL_NODES_LOST } from "./ban.ts";

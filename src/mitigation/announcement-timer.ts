@@ -1,5 +1,5 @@
 /** How long it takes from the detection of an attack until the route of its first ban is out. */
-import type { AttackChange } from "../detection/detector.ts";
+import type { AttackChange } from "../detection/judge/detector.ts";
 import type { BanEngine } from "./ban-engine.ts";
 import { prefixUnderAttack } from "./ban-subject.ts";
 

@@ -1,7 +1,7 @@
 /** What the ban engine needs of a BGP speaker: one set of wanted routes, and what has become of it. */
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
-import type { Rule } from "./rule.ts";
+import type { Rule } from "./rules/rule.ts";
 
 interface RouteAttributes {
   /** As `65535:666`. */

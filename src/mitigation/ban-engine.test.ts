@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { address } from "../../test/fixtures/host-rows.ts";
 import {
   attackOn,
   ended,
@@ -9,8 +10,7 @@ import {
   under,
   victim,
   WHITELISTED,
-} from "../../test/fixtures/ban-engine.ts";
-import { address } from "../../test/fixtures/host-rows.ts";
+} from "../../test/fixtures/mitigation/ban-engine.ts";
 import { hostPrefix } from "../net/prefix.ts";
 import { admit } from "./admission.ts";
 import { BANS_REVIEWED } from "./ban-engine.ts";

@@ -5,8 +5,8 @@
  * between finds a route that it does not want at its next start, withdraws it, and detects the attack anew.
  */
 import { isDeepStrictEqual } from "node:util";
-import type { Attack } from "../detection/attack.ts";
-import type { AttackChange } from "../detection/detector.ts";
+import type { Attack } from "../detection/attack/attack.ts";
+import type { AttackChange } from "../detection/judge/detector.ts";
 import type { IpAddress } from "../net/address.ts";
 import { hostPrefix, type Prefix } from "../net/prefix.ts";
 import { ActiveBans } from "./active-bans.ts";

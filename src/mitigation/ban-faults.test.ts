@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { address } from "../../test/fixtures/host-rows.ts";
 import {
   attackOn,
   classified,
@@ -8,10 +9,9 @@ import {
   started,
   terms,
   victim,
-} from "../../test/fixtures/ban-engine.ts";
-import { address } from "../../test/fixtures/host-rows.ts";
+} from "../../test/fixtures/mitigation/ban-engine.ts";
 import type { RuleMaker } from "./plan.ts";
-import { wideRule } from "./rule.ts";
+import { wideRule } from "./rules/rule.ts";
 
 const BLACKHOLED = address("192.0.2.2");
 

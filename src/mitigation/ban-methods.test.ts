@@ -1,5 +1,6 @@
 /** What bans do over time: methods, ladders, what stands in for a method that is refused, and what follows what. */
 import { describe, expect, test } from "bun:test";
+import { address } from "../../test/fixtures/host-rows.ts";
 import {
   attackOn,
   classified,
@@ -10,8 +11,7 @@ import {
   started,
   under,
   victim,
-} from "../../test/fixtures/ban-engine.ts";
-import { address } from "../../test/fixtures/host-rows.ts";
+} from "../../test/fixtures/mitigation/ban-engine.ts";
 import type { Ladder } from "./escalation.ts";
 import { REFUSED_FOR_MS } from "./route-watch.ts";
 

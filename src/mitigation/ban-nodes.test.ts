@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { address } from "../../test/fixtures/host-rows.ts";
 import {
   attackOn,
   ended,
@@ -10,8 +11,7 @@ import {
   started,
   under,
   victim,
-} from "../../test/fixtures/ban-engine.ts";
-import { address } from "../../test/fixtures/host-rows.ts";
+} from "../../test/fixtures/mitigation/ban-engine.ts";
 import type { Ban } from "./ban.ts";
 import type { BanEngine } from "./ban-engine.ts";
 import type { DivertRequest, NodeTarget } from "./plan.ts";

@@ -3,7 +3,7 @@
  * simulated time. After each step the table of bans keeps its promises. SEED and STEPS come from the environment.
  */
 import { expect, test } from "bun:test";
-import { BanSimulation } from "../../test/fixtures/ban-simulation.ts";
+import { BanSimulation } from "../../test/fixtures/mitigation/ban-simulation.ts";
 
 const { SEED: seed = "" } = process.env;
 const seeds = seed === "" ? newSeeds(8) : [Number(seed)];

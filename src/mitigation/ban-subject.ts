@@ -1,5 +1,5 @@
 /** What is banned because of an attack. */
-import type { Attack } from "../detection/attack.ts";
+import type { Attack } from "../detection/attack/attack.ts";
 import { addressBits, canonicalPrefix, hostPrefix, type Prefix } from "../net/prefix.ts";
 
 /** null: a hostgroup as a whole has no prefix to ban; such an attack alerts. */

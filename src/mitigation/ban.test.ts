@@ -4,7 +4,7 @@ import { hostPrefix, type Prefix, parsePrefix } from "../net/prefix.ts";
 import type { UnicastRoute } from "./announcer.ts";
 import { type Ban, type BanEvent, next, type Plan, wantedRoutes } from "./ban.ts";
 import { type Measure, measureText, NO_MEASURE, routeKey, routeText } from "./measure.ts";
-import { type Rule, wideRule } from "./rule.ts";
+import { type Rule, wideRule } from "./rules/rule.ts";
 
 const target = address("192.0.2.1");
 const route: UnicastRoute = {

@@ -1,5 +1,5 @@
 /** The attacks in progress, as they were heard of last, and what the ban engine remembers of each. */
-import type { Attack } from "../detection/attack.ts";
+import type { Attack } from "../detection/attack/attack.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { Ban } from "./ban.ts";
 import { isOneAddress } from "./ban-subject.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
+import { ban } from "../../test/fixtures/browser/views.ts";
 import { hostRows } from "../../test/fixtures/host-rows.ts";
-import { ban } from "../../test/fixtures/views.ts";
 import { canonicalPrefix } from "../net/prefix.ts";
 import type { Ban } from "./ban.ts";
 import { BannedHosts } from "./banned-hosts.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { attackOn, ended, harness, lasts, victim, WHITELISTED } from "../../test/fixtures/ban-engine.ts";
 import { address } from "../../test/fixtures/host-rows.ts";
+import { attackOn, ended, harness, lasts, victim, WHITELISTED } from "../../test/fixtures/mitigation/ban-engine.ts";
 import { seededRandom } from "../../test/fixtures/seeded-random.ts";
-import type { Attack } from "../detection/attack.ts";
+import type { Attack } from "../detection/attack/attack.ts";
 
 describe("an attack", () => {
   test("that is over still shows the manual ban that covered it, also beside a later attack and once that is lifted", () => {

@@ -1,5 +1,5 @@
 /** Bans that are withdrawn or rejected for good, up to a bound; the oldest leave. */
-import type { Attack } from "../detection/attack.ts";
+import type { Attack } from "../detection/attack/attack.ts";
 import { enclosingPrefix, type Prefix } from "../net/prefix.ts";
 import type { Ban } from "./ban.ts";
 import { isOneAddress, prefixUnderAttack } from "./ban-subject.ts";

@@ -1,7 +1,7 @@
 /** What a ban does to the traffic of its prefix, and the routes that it takes. Pure. */
 import type { Prefix } from "../net/prefix.ts";
 import type { Route, UnicastRoute } from "./announcer.ts";
-import { isSameAction, matchText, type Rule, type RuleAction, rulesText } from "./rule.ts";
+import { isSameAction, matchText, type Rule, type RuleAction, rulesText } from "./rules/rule.ts";
 
 export type Measure =
   /** Nothing yet: the attack is only watched. */

@@ -1,5 +1,5 @@
 /** What the ban engine goes by: who may be banned, how many, and what is done. */
-import type { PrefixRefusal } from "../detection/carpet-bounds.ts";
+import type { PrefixRefusal } from "../detection/carpet/carpet-bounds.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { AdmissionPolicy } from "./admission.ts";

@@ -1,5 +1,5 @@
 /** A ban as it begins, of an attack or by order, and as it begins again with a restart. Pure. */
-import { type Attack, attackRate } from "../detection/attack.ts";
+import { type Attack, attackRate } from "../detection/attack/attack.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { Refusal } from "./admission.ts";
 import { ALL_NODES_LOST, type Ban, isForsaken, next } from "./ban.ts";

@@ -1,8 +1,8 @@
 /** What is to be done for a ban now: the rung that is due, what stands in for it when it is refused, and the rules. Pure. */
-import type { GroupMitigation, RouteTerms } from "../config/mitigation-section.ts";
-import { type Attack, isActive } from "../detection/attack.ts";
-import type { Classification } from "../detection/classifier.ts";
-import type { SampledPacket } from "../detection/sample.ts";
+import type { GroupMitigation, RouteTerms } from "../config/sections/mitigation.ts";
+import { type Attack, isActive } from "../detection/attack/attack.ts";
+import type { Classification } from "../detection/attack/classifier.ts";
+import type { SampledPacket } from "../detection/attack/sample.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { UnicastRoute } from "./announcer.ts";
@@ -10,8 +10,8 @@ import { ALL_NODES_LOST, type Ban, isForsaken, type Plan } from "./ban.ts";
 import { isOneAddress } from "./ban-subject.ts";
 import { type Action, dueStep, isMilder, methodOf } from "./escalation.ts";
 import { type FlowspecMeasure, type Measure, NO_MEASURE, withAction } from "./measure.ts";
-import type { Rule } from "./rule.ts";
-import { isEnough, isWorthChanging } from "./rule-coverage.ts";
+import type { Rule } from "./rules/rule.ts";
+import { isEnough, isWorthChanging } from "./rules/rule-coverage.ts";
 
 /** What the configuration says for one prefix. */
 export interface BanTerms extends GroupMitigation {

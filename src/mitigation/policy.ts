@@ -1,6 +1,6 @@
 /** What the configuration says about bans, in the form that the ban engine asks for. */
 import type { Config } from "../config/config.ts";
-import { CarpetBounds } from "../detection/carpet-bounds.ts";
+import { CarpetBounds } from "../detection/carpet/carpet-bounds.ts";
 import type { Prefix } from "../net/prefix.ts";
 import { addressesIn } from "./admission.ts";
 import type { MitigationPolicy, SpreadPolicy } from "./mitigation-policy.ts";

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { address } from "../../test/fixtures/host-rows.ts";
 import {
   attackOn,
   classified,
@@ -10,8 +11,7 @@ import {
   spreadTerms,
   started,
   victim,
-} from "../../test/fixtures/ban-engine.ts";
-import { address } from "../../test/fixtures/host-rows.ts";
+} from "../../test/fixtures/mitigation/ban-engine.ts";
 import { hostPrefix } from "../net/prefix.ts";
 import type { MitigationPolicy } from "./mitigation-policy.ts";
 

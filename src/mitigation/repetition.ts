@@ -3,7 +3,7 @@
  * with its ban, the attack seems over, the ban ends and all begins anew: so a ban that follows another shortly holds for a
  * while, each time twice as long. Pure.
  */
-import type { GroupBanConfig } from "../config/mitigation-section.ts";
+import type { GroupBanConfig } from "../config/sections/mitigation.ts";
 import { ATTACK_ENDED, type Ban, MANUAL_UNBAN, TTL_EXPIRED } from "./ban.ts";
 
 export type Repetition = Pick<Ban, "repeat" | "holdUntil">;

@@ -3,7 +3,7 @@
  * since it was last told, or that it turned into another kind. A start is told with the kind, which takes a moment; of
  * its size an early message says little, since a window fills while a flood begins.
  */
-import { type Attack, attackRate } from "../detection/attack.ts";
+import { type Attack, attackRate } from "../detection/attack/attack.ts";
 import type { AttackEvent } from "./event.ts";
 
 /** A rate that climbs is told again after this time at the earliest, ms. */

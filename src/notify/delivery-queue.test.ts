@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
-import { attackEvent, events, observation } from "../../test/fixtures/notify.ts";
+import { attackEvent, events, observation } from "../../test/fixtures/notify/notify.ts";
 import { NOTIFY_QUEUE_MAX } from "../limits.ts";
 import type { Channel } from "./channel.ts";
 import { DeliveryFault } from "./delivery-fault.ts";

@@ -1,7 +1,7 @@
 /** A mail through an SMTP server. Where STARTTLS is configured, nothing is said to a server that does not offer it. */
 import { connect, type Socket } from "node:net";
 import { createTransport } from "nodemailer";
-import type { EmailConfig } from "../config/notify-section.ts";
+import type { EmailConfig } from "../config/sections/notify.ts";
 import type { Channel, ChannelContext } from "./channel.ts";
 import { DeliveryFault, deliveryFault } from "./delivery-fault.ts";
 import { digest } from "./digest.ts";

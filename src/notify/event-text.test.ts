@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import { attack, ban, NOON } from "../../test/fixtures/browser/views.ts";
 import { address, thresholds } from "../../test/fixtures/host-rows.ts";
-import { attackEvent, banEvent, sessionEvent } from "../../test/fixtures/notify.ts";
-import { attack, ban, NOON } from "../../test/fixtures/views.ts";
+import { attackEvent, banEvent, sessionEvent } from "../../test/fixtures/notify/notify.ts";
 import { type Prefix, parsePrefix } from "../net/prefix.ts";
 import type { NotifyEvent } from "./event.ts";
 import { describeEvent } from "./event-text.ts";

@@ -1,6 +1,6 @@
 /** An event in words, for people: what is hit, how hard against which threshold, what is being done, since when. */
-import { type Attack, attackRate } from "../detection/attack.ts";
-import type { Vector } from "../detection/vector.ts";
+import { type Attack, attackRate } from "../detection/attack/attack.ts";
+import type { Vector } from "../detection/attack/vector.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import { isOneAddress } from "../mitigation/ban-subject.ts";
 import { measureText } from "../mitigation/measure.ts";

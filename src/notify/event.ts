@@ -1,5 +1,5 @@
 /** What the service tells of its own accord. Values: what becomes of them, and in which words, is each channel's affair. */
-import type { Attack } from "../detection/attack.ts";
+import type { Attack } from "../detection/attack/attack.ts";
 import type { Ban } from "../mitigation/ban.ts";
 
 export type NotifyEvent = AttackEvent | BanEvent | SessionEvent;

@@ -3,7 +3,7 @@
  * arguments, none of the service's environment and none of its capabilities, and its process group ends with it or with
  * its time.
  */
-import type { NotifyConfig } from "../config/notify-section.ts";
+import type { NotifyConfig } from "../config/sections/notify.ts";
 import { withoutCapabilities } from "../system/capabilities.ts";
 import type { Channel, ChannelContext } from "./channel.ts";
 import { DeliveryFault, deliveryFault } from "./delivery-fault.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, expect, test } from "bun:test";
-import { Receiver } from "../../test/fixtures/notify.ts";
+import { Receiver } from "../../test/fixtures/notify/notify.ts";
 import { post } from "./http-post.ts";
 
 const server = new Receiver();

@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
-import { selfSigned } from "../../test/fixtures/certificate.ts";
-import { NO_CHANNELS, observation, Receiver } from "../../test/fixtures/notify.ts";
+import { attack, ban, classification, NOON } from "../../test/fixtures/browser/views.ts";
+import { selfSigned } from "../../test/fixtures/edge/certificate.ts";
+import { NO_CHANNELS, observation, Receiver } from "../../test/fixtures/notify/notify.ts";
 import { eventually } from "../../test/fixtures/service.ts";
-import { attack, ban, classification, NOON } from "../../test/fixtures/views.ts";
-import type { NotifyConfig } from "../config/notify-section.ts";
-import type { Attack } from "../detection/attack.ts";
+import type { NotifyConfig } from "../config/sections/notify.ts";
+import type { Attack } from "../detection/attack/attack.ts";
 import { attackToWire } from "../http/wire/attack.ts";
 import { systemClock } from "../system/clock.ts";
 import { systemTimers } from "../system/timers.ts";

@@ -2,8 +2,8 @@
  * Tells people and programs of attacks, bans and BGP sessions, each through a queue of its own. Whoever reports here
  * waits for nothing: what is worth a message is put into the queues, and that is all.
  */
-import type { NotifyConfig } from "../config/notify-section.ts";
-import type { Attack } from "../detection/attack.ts";
+import type { NotifyConfig } from "../config/sections/notify.ts";
+import type { Attack } from "../detection/attack/attack.ts";
 import { STOP_STEP_MS } from "../limits.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { Limiter } from "../observability/limiter.ts";

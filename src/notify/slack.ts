@@ -1,5 +1,5 @@
 /** A message to a Slack channel through an incoming webhook, whose URL is the secret. */
-import type { NotifyConfig } from "../config/notify-section.ts";
+import type { NotifyConfig } from "../config/sections/notify.ts";
 import type { Channel, ChannelContext } from "./channel.ts";
 import { digest } from "./digest.ts";
 import { post } from "./http-post.ts";

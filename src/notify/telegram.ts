@@ -1,5 +1,5 @@
 /** A message to a Telegram chat by a bot, whose token is part of the URL. Plain text: nothing in it is markup. */
-import type { NotifyConfig } from "../config/notify-section.ts";
+import type { NotifyConfig } from "../config/sections/notify.ts";
 import type { Channel, ChannelContext } from "./channel.ts";
 import { DeliveryFault } from "./delivery-fault.ts";
 import { digest } from "./digest.ts";

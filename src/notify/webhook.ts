@@ -3,7 +3,7 @@
  * is HMAC-SHA-256 over `<t>.<body>`; a receiver refuses an old t, and so a call that was recorded and sent again.
  */
 import { createHmac } from "node:crypto";
-import type { NotifyConfig } from "../config/notify-section.ts";
+import type { NotifyConfig } from "../config/sections/notify.ts";
 import type { Channel, ChannelContext } from "./channel.ts";
 import { eventToWire } from "./event-wire.ts";
 import { post } from "./http-post.ts";

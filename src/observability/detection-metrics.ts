@@ -1,6 +1,6 @@
 /** Ticks and attacks. */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
-import { VECTORS, type Vector } from "../detection/vector.ts";
+import { VECTORS, type Vector } from "../detection/attack/vector.ts";
 import { METRICS, type Metric } from "../traffic/rates.ts";
 import { setCounter } from "./capture-metrics.ts";
 

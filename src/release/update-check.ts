@@ -3,7 +3,7 @@
  * more than the product's name. The answer is `{"version": "1.4.0", "url": "https://…", "security": false}`; further keys
  * are left alone. A check that fails changes nothing but the log.
  */
-import type { UpdateCheckConfig } from "../config/notify-section.ts";
+import type { UpdateCheckConfig } from "../config/sections/notify.ts";
 import { UPDATE_ANSWER_BYTES_MAX } from "../limits.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";

@@ -1,5 +1,5 @@
 /** Which scrub node a diverted victim goes to. Pure. Whether it may stay where it is, is not asked here. */
-import type { NodeSelection } from "../config/nodes-section.ts";
+import type { NodeSelection } from "../config/sections/nodes.ts";
 import type { Liveness } from "../nodes/node-presence.ts";
 
 /** A node that takes the traffic, if it is there. */

@@ -5,7 +5,7 @@
  */
 import type { Ban } from "../mitigation/ban.ts";
 import { type DivertMeasure, scrubRules } from "../mitigation/measure.ts";
-import type { Rule } from "../mitigation/rule.ts";
+import type { Rule } from "../mitigation/rules/rule.ts";
 import { addressOrder } from "../net/address.ts";
 import { formsOf, type RuleForms, type Understanding, understandingKey } from "./rule-forms.ts";
 

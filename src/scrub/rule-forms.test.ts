@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { RULE_FORMS_MAX } from "../limits.ts";
-import { type Rule, ruleToWire, wideRule } from "../mitigation/rule.ts";
+import { type Rule, ruleToWire, wideRule } from "../mitigation/rules/rule.ts";
 import { hostPrefix } from "../net/prefix.ts";
 import { formsOf, RULE_CAPABILITIES, type RuleCapability, understandingKey, understandingOf } from "./rule-forms.ts";
 

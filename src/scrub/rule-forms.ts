@@ -3,7 +3,7 @@
  * ignored, and the rule drops more than was meant: what cannot be said to them otherwise they do not get. Pure.
  */
 import { RULE_FORMS_MAX } from "../limits.ts";
-import type { PortRange, Rule } from "../mitigation/rule.ts";
+import type { PortRange, Rule } from "../mitigation/rules/rule.ts";
 
 /**
  * Match fields beyond the first version's, as a node's report lists them in `capabilities`: `src_ports` and `dst_ports`,

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { ManualClock } from "../../test/fixtures/manual-clock.ts";
-import { divertedBan, scrubbing } from "../../test/fixtures/scrubbing.ts";
-import type { ScrubbingConfig } from "../config/nodes-section.ts";
+import { divertedBan, scrubbing } from "../../test/fixtures/scrub/scrubbing.ts";
+import type { ScrubbingConfig } from "../config/sections/nodes.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import { hostPrefix } from "../net/prefix.ts";
 import { ScrubNodes } from "./scrub-nodes.ts";

@@ -8,8 +8,8 @@ import {
   type ScrubbingConfig,
   type ScrubNodeConfig,
   STALE_AFTER_SECONDS,
-} from "../config/nodes-section.ts";
-import type { Now } from "../detection/attack.ts";
+} from "../config/sections/nodes.ts";
+import type { Now } from "../detection/attack/attack.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { DivertRequest, NodeTarget } from "../mitigation/plan.ts";
 import { type Liveness, NodePresence } from "../nodes/node-presence.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { pair, policy } from "../../test/fixtures/source-blocks.ts";
+import { pair, policy } from "../../test/fixtures/mitigation/source-blocks.ts";
 import { BLOCK_REFUSALS, blockRefusal, type SourceBlockPolicy, slotsFree } from "./admission.ts";
 
 const NONE = { isBlocked: false, victims: 0, pairs: 0 };

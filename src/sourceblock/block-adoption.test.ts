@@ -1,6 +1,6 @@
 /** What a start makes of the blocks in the store and the pairs in the kernel that an earlier process left. */
 import { describe, expect, test } from "bun:test";
-import { bench, ipv4, order, pair, SOURCE, TableStore, VICTIM } from "../../test/fixtures/source-blocks.ts";
+import { bench, ipv4, order, pair, SOURCE, TableStore, VICTIM } from "../../test/fixtures/mitigation/source-blocks.ts";
 
 const NAME = `${SOURCE}->${VICTIM}`;
 

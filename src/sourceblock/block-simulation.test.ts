@@ -3,8 +3,15 @@
  * write, each followed by a start on what the last process left. SEED repeats a run.
  */
 import { expect, test } from "bun:test";
+import {
+  type Bench,
+  bench,
+  ipv4,
+  order,
+  TableKernel,
+  TableStore,
+} from "../../test/fixtures/mitigation/source-blocks.ts";
 import { seededRandom } from "../../test/fixtures/seeded-random.ts";
-import { type Bench, bench, ipv4, order, TableKernel, TableStore } from "../../test/fixtures/source-blocks.ts";
 import type { SourceBlockPolicy } from "./admission.ts";
 import { pairName } from "./source-block.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { bench, ipv4, order, pair, policy, SOURCE, VICTIM } from "../../test/fixtures/source-blocks.ts";
+import { bench, ipv4, order, pair, policy, SOURCE, VICTIM } from "../../test/fixtures/mitigation/source-blocks.ts";
 import { SOURCE_BLOCKS_PER_PIECE } from "../limits.ts";
 import { InstallFault } from "./source-blocks.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { attack } from "../../test/fixtures/views.ts";
+import { attack } from "../../test/fixtures/browser/views.ts";
 import { attackToWire } from "../http/wire/attack.ts";
 import { attackOfRecord } from "./attack-record.ts";
 

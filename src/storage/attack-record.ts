@@ -1,5 +1,5 @@
 /** Attacks as databases keep them, whole: what an earlier build did not write yet is filled in as it is read. */
-import type { Attack } from "../detection/attack.ts";
+import type { Attack } from "../detection/attack/attack.ts";
 
 const NO_FINDINGS = { carpet: null, classification: null, lastingRise: false } as const;
 const NO_BASELINE = {

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { SeasonTable } from "../detection/baseline-seasons.ts";
-import { BaselineTable } from "../detection/baseline-table.ts";
+import { SeasonTable } from "../detection/baseline/baseline-seasons.ts";
+import { BaselineTable } from "../detection/baseline/baseline-table.ts";
 import { BaselineFile } from "./baseline-file.ts";
 
 let root = "";

@@ -4,9 +4,9 @@
  */
 import { type FileHandle, open, rename } from "node:fs/promises";
 import { join } from "node:path";
-import { SEASON_STAYS_SECONDS, SLOT_BYTES, STATE_WORDS } from "../detection/baseline-seasons.ts";
-import type { BaselineTable } from "../detection/baseline-table.ts";
-import type { BaselineKeeper } from "../detection/learning-loop.ts";
+import { SEASON_STAYS_SECONDS, SLOT_BYTES, STATE_WORDS } from "../detection/baseline/baseline-seasons.ts";
+import type { BaselineTable } from "../detection/baseline/baseline-table.ts";
+import type { BaselineKeeper } from "../detection/baseline/learning-loop.ts";
 import { BASE_TRIO } from "../traffic/rates.ts";
 
 /**

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { type ClearanceKey, ClearanceKeys } from "../edge/clearance-keys.ts";
 import { ClearanceFile, ClearanceFileError } from "./clearance-file.ts";
 
-const CHILD = join(import.meta.dir, "../../test/fixtures/clearing-process.ts");
+const CHILD = join(import.meta.dir, "../../test/fixtures/storage/clearing-process.ts");
 const START_MS = Date.parse("2026-11-22T12:00:00.000Z");
 const KILLS = 6;
 const TIMEOUT_MS = 60_000;

@@ -5,7 +5,7 @@
 
 import type { AuditEvent } from "../audit/audit-event.ts";
 import type { AuditFilters, AuditRange } from "../audit/audit-trail.ts";
-import type { Attack } from "../detection/attack.ts";
+import type { Attack } from "../detection/attack/attack.ts";
 import type {
   EdgeEvent,
   EdgeEventsQuestion,

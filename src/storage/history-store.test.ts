@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { auditEvent, snapshot } from "../../test/fixtures/history.ts";
-import { type HistoryPlace, sqlitePlace } from "../../test/fixtures/history-drivers.ts";
+import { attack, NOON } from "../../test/fixtures/browser/views.ts";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
 import { eventually } from "../../test/fixtures/service.ts";
-import { attack, NOON } from "../../test/fixtures/views.ts";
+import { auditEvent, snapshot } from "../../test/fixtures/storage/history.ts";
+import { type HistoryPlace, sqlitePlace } from "../../test/fixtures/storage/history-drivers.ts";
 import {
   AUDIT_WAIT_MS,
   HISTORY_FLUSH_MS,

@@ -4,7 +4,7 @@
  */
 import { randomUUIDv7 } from "bun";
 import type { AuditEvent } from "../audit/audit-event.ts";
-import type { Attack } from "../detection/attack.ts";
+import type { Attack } from "../detection/attack/attack.ts";
 import type { EdgeEvent, EdgeWindow } from "../edge/edge-history.ts";
 import {
   AUDIT_WAIT_MS,

@@ -1,5 +1,5 @@
 /** The driver that the configuration names. */
-import type { StorageConfig } from "../config/storage-section.ts";
+import type { StorageConfig } from "../config/sections/storage.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Environment } from "../system/environment.ts";
 import { ClickhouseHistory } from "./clickhouse/clickhouse-history.ts";

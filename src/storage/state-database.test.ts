@@ -3,9 +3,9 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { attack, route as blackhole, ban as viewedBan } from "../../test/fixtures/browser/views.ts";
 import { address } from "../../test/fixtures/host-rows.ts";
-import { divertedBan } from "../../test/fixtures/scrubbing.ts";
-import { attack, route as blackhole, ban as viewedBan } from "../../test/fixtures/views.ts";
+import { divertedBan } from "../../test/fixtures/scrub/scrubbing.ts";
 import type { DivertMeasure } from "../mitigation/measure.ts";
 import { StateDatabase } from "./state-database.ts";
 

@@ -5,7 +5,7 @@
 import { Database } from "bun:sqlite";
 import { mkdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Attack } from "../detection/attack.ts";
+import type { Attack } from "../detection/attack/attack.ts";
 import type { Lever, LeverStore } from "../edge/levers.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { BanStore } from "../mitigation/unsaved-bans.ts";

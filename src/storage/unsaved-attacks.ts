@@ -2,7 +2,7 @@
  * Attacks whose last change is not in the state database yet. One in progress must survive the process, so that its ban
  * ends with it; one that is over leaves the database.
  */
-import type { Attack } from "../detection/attack.ts";
+import type { Attack } from "../detection/attack/attack.ts";
 import type { StateDatabase } from "./state-database.ts";
 
 export class UnsavedAttacks {

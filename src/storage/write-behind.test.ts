@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
+import { attack, NOON } from "../../test/fixtures/browser/views.ts";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
-import { attack, NOON } from "../../test/fixtures/views.ts";
-import type { Attack } from "../detection/attack.ts";
+import type { Attack } from "../detection/attack/attack.ts";
 import { UnsavedAttacks } from "./unsaved-attacks.ts";
 import { WriteBehind } from "./write-behind.ts";
 

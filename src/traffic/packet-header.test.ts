@@ -14,7 +14,7 @@ import {
   type Transport,
   tcp,
   udp,
-} from "../../test/fixtures/frames.ts";
+} from "../../test/fixtures/packets/frames.ts";
 import { seededRandom } from "../../test/fixtures/seeded-random.ts";
 import { addressFromBytes, parseAddress } from "../net/address.ts";
 import { decodeHeader, type PacketHeader } from "./packet-header.ts";

@@ -1,8 +1,8 @@
 /** Slots and challenges of edge nodes, statement by statement (docs/interface.md#acme-command). */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { EDGE_ORDER_BYTES_MAX, LIVE_CHALLENGES_MAX } from "../../src/limits.ts";
-import { EdgeChannelServer } from "../fixtures/edge-channel.ts";
-import { agent } from "../fixtures/scrub-channel.ts";
+import { EdgeChannelServer } from "../fixtures/edge/edge-channel.ts";
+import { agent } from "../fixtures/scrub/scrub-channel.ts";
 
 const WWW = { zone: "www.example.net" };
 const SECOND = { node: "e2", token: "bound2" };

@@ -2,11 +2,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import type { AuditEvent } from "../../src/audit/audit-event.ts";
-import { HistoryFault } from "../../src/http/service.ts";
+import { HistoryFault } from "../../src/http/backend.ts";
 import { AuditWire } from "../../src/http/wire/audit.ts";
-import { ACME_HOST, admitCallers, as, type Caller } from "../fixtures/callers.ts";
-import { TestServer } from "../fixtures/http.ts";
-import { NOON } from "../fixtures/views.ts";
+import { NOON } from "../fixtures/browser/views.ts";
+import { ACME_HOST, admitCallers, as, type Caller } from "../fixtures/http/callers.ts";
+import { TestServer } from "../fixtures/http/http.ts";
 
 const EVENT: AuditEvent = {
   wallMs: NOON + 1234,

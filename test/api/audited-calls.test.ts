@@ -1,13 +1,13 @@
 /** Which calls leave a row of the audit trail, and what it says (docs/interface.md#audit-trail). */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { textAnswer } from "../../src/http/answer.ts";
+import { ServiceFault } from "../../src/http/backend.ts";
 import type { CommandAnswer, CommandRoute } from "../../src/http/route.ts";
-import { ServiceFault } from "../../src/http/service.ts";
+import { textAnswer } from "../../src/http/server/answer.ts";
 import { BODY_BYTES_MAX } from "../../src/limits.ts";
-import { ACME_HOST, admitCallers, as, bearer, type Caller, OTHER_HOST } from "../fixtures/callers.ts";
-import { TestServer } from "../fixtures/http.ts";
-import { RouteServer } from "../fixtures/route-server.ts";
-import { ban, NOON } from "../fixtures/views.ts";
+import { RouteServer } from "../fixtures/bgp/route-server.ts";
+import { ban, NOON } from "../fixtures/browser/views.ts";
+import { ACME_HOST, admitCallers, as, bearer, type Caller, OTHER_HOST } from "../fixtures/http/callers.ts";
+import { TestServer } from "../fixtures/http/http.ts";
 
 describe("audited calls:", () => {
   let server: TestServer;

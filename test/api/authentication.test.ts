@@ -1,7 +1,9 @@
 /** Who may call, statement by statement (docs/interface.md#authentication), against the listener as it runs. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import type { TokenConfig } from "../../src/config/api-section.ts";
-import { parseConfig } from "../../src/config/load.ts";
+import { parseConfig } from "../../src/config/load/load.ts";
+import type { TokenConfig } from "../../src/config/sections/api.ts";
+import { PAGE_TEXT } from "../fixtures/browser/dashboard-files.ts";
+import { ban } from "../fixtures/browser/views.ts";
 import {
   ACME_HOST,
   admitCallers,
@@ -12,11 +14,9 @@ import {
   OUTSIDE_HOST,
   secretOf,
   UNOWNED_HOST,
-} from "../fixtures/callers.ts";
-import { PAGE_TEXT } from "../fixtures/dashboard-files.ts";
-import { TestServer } from "../fixtures/http.ts";
-import { RawHttp } from "../fixtures/raw-http.ts";
-import { ban } from "../fixtures/views.ts";
+} from "../fixtures/http/callers.ts";
+import { TestServer } from "../fixtures/http/http.ts";
+import { RawHttp } from "../fixtures/http/raw-http.ts";
 
 const UNAUTHORIZED = '{"error":"missing or invalid bearer token"}';
 

@@ -1,8 +1,8 @@
 /** Errors of the edge channel: each status in its case (docs/interface.md#errors), over a real listener. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { ZONES_HOLD_MS } from "../../src/limits.ts";
-import { EdgeChannelServer } from "../fixtures/edge-channel.ts";
-import { agent } from "../fixtures/scrub-channel.ts";
+import { EdgeChannelServer } from "../fixtures/edge/edge-channel.ts";
+import { agent } from "../fixtures/scrub/scrub-channel.ts";
 
 const WWW = "www.example.net";
 const MANUAL = { mode: "manual", ttl_seconds: 60 };

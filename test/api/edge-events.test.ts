@@ -2,11 +2,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { EDGE_EVENT_KINDS } from "../../src/edge/edge-history.ts";
-import { HistoryFault } from "../../src/http/service.ts";
-import { EdgeEventsWire } from "../../src/http/wire/edge-history.ts";
+import { HistoryFault } from "../../src/http/backend.ts";
+import { EdgeEventsWire } from "../../src/http/wire/edge/history.ts";
 import { HISTORY_ROWS_MAX } from "../../src/limits.ts";
-import { zoneWire } from "../fixtures/edge-reports.ts";
-import { EDGE_WORLD, EdgeWorld, type Json } from "../fixtures/edge-world.ts";
+import { zoneWire } from "../fixtures/edge/edge-reports.ts";
+import { EDGE_WORLD, EdgeWorld, type Json } from "../fixtures/edge/edge-world.ts";
 
 const PATH = "/api/v1/edge/events";
 

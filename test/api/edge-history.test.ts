@@ -4,10 +4,10 @@
  */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
-import { HistoryFault } from "../../src/http/service.ts";
-import { EdgeHistoryWire, EdgeSourcesWire } from "../../src/http/wire/edge-history.ts";
-import { type ZoneWire, zoneWire } from "../fixtures/edge-reports.ts";
-import { EDGE_WORLD, EdgeWorld } from "../fixtures/edge-world.ts";
+import { HistoryFault } from "../../src/http/backend.ts";
+import { EdgeHistoryWire, EdgeSourcesWire } from "../../src/http/wire/edge/history.ts";
+import { type ZoneWire, zoneWire } from "../fixtures/edge/edge-reports.ts";
+import { EDGE_WORLD, EdgeWorld } from "../fixtures/edge/edge-world.ts";
 
 const HISTORY = "/api/v1/edge/history";
 const SOURCES = "/api/v1/edge/history/sources";

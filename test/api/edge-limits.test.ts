@@ -2,7 +2,7 @@
  * The bounds of the edge channel: at each, one below and one above (docs/interface.md#limits), over a real listener.
  */
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { EdgeChannelServer } from "../fixtures/edge-channel.ts";
+import { EdgeChannelServer } from "../fixtures/edge/edge-channel.ts";
 
 const WWW = "www.example.net";
 

@@ -4,12 +4,12 @@
  */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
-import { EdgeInventoryWire } from "../../src/http/wire/edge-node.ts";
+import { EdgeInventoryWire } from "../../src/http/wire/edge/node.ts";
 import { BODY_BYTES_MAX } from "../../src/limits.ts";
-import { zoneWire } from "../fixtures/edge-reports.ts";
-import { EDGE_TOKENS, EDGE_WORLD, EdgeWorld } from "../fixtures/edge-world.ts";
-import { RawHttp } from "../fixtures/raw-http.ts";
-import { scrubbing } from "../fixtures/scrubbing.ts";
+import { zoneWire } from "../fixtures/edge/edge-reports.ts";
+import { EDGE_TOKENS, EDGE_WORLD, EdgeWorld } from "../fixtures/edge/edge-world.ts";
+import { RawHttp } from "../fixtures/http/raw-http.ts";
+import { scrubbing } from "../fixtures/scrub/scrubbing.ts";
 
 /** All that docs/interface.md#edge-report names. */
 const REPORT = {

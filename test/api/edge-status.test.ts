@@ -1,9 +1,9 @@
 /** The fleet's zones, statement by statement (docs/interface.md#zone-status), over a real listener. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
-import { FleetStatusWire } from "../../src/http/wire/edge-status.ts";
-import { type ZoneWire, zoneWire } from "../fixtures/edge-reports.ts";
-import { EDGE_WORLD, EdgeWorld } from "../fixtures/edge-world.ts";
+import { FleetStatusWire } from "../../src/http/wire/edge/status.ts";
+import { type ZoneWire, zoneWire } from "../fixtures/edge/edge-reports.ts";
+import { EDGE_WORLD, EdgeWorld } from "../fixtures/edge/edge-world.ts";
 
 const PATH = "/api/v1/edge/zones/status";
 const shop = (changes: Partial<ZoneWire> = {}) => zoneWire("shop.example", changes);

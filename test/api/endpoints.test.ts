@@ -1,9 +1,17 @@
 /** The table of endpoints, its general rules and the reads (docs/interface.md#endpoints), over a real listener. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { ACME_HOST, admitCallers, as, type Caller, OTHER_HOST, tenancyOf, UNOWNED_HOST } from "../fixtures/callers.ts";
+import { attack, ban, host, NOON } from "../fixtures/browser/views.ts";
 import { address } from "../fixtures/host-rows.ts";
-import { TestServer } from "../fixtures/http.ts";
-import { attack, ban, host, NOON } from "../fixtures/views.ts";
+import {
+  ACME_HOST,
+  admitCallers,
+  as,
+  type Caller,
+  OTHER_HOST,
+  tenancyOf,
+  UNOWNED_HOST,
+} from "../fixtures/http/callers.ts";
+import { TestServer } from "../fixtures/http/http.ts";
 
 const READS = [
   "status",

@@ -1,8 +1,9 @@
 /** Every status that a route can answer with (docs/interface.md#errors), and the form of each, over a real listener. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { HistoryFault, ServiceFault } from "../../src/http/service.ts";
+import { HistoryFault, ServiceFault } from "../../src/http/backend.ts";
 import { BODY_BYTES_MAX } from "../../src/limits.ts";
 import { BLOCK_REFUSALS } from "../../src/sourceblock/admission.ts";
+import { ban } from "../fixtures/browser/views.ts";
 import {
   ACME_HOST,
   admitCallers,
@@ -12,9 +13,8 @@ import {
   OTHER_HOST,
   OUTSIDE_HOST,
   secretOf,
-} from "../fixtures/callers.ts";
-import { TestServer } from "../fixtures/http.ts";
-import { ban } from "../fixtures/views.ts";
+} from "../fixtures/http/callers.ts";
+import { TestServer } from "../fixtures/http/http.ts";
 
 let server: TestServer;
 

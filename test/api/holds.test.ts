@@ -1,9 +1,9 @@
 /** Parked polls (docs/interface.md#long-polls), over a real listener and the real pipeline. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { heldDocument } from "../../src/http/held-document.ts";
+import { heldDocument } from "../../src/http/holds/held-document.ts";
 import { RULES_HOLD_MS, ZONES_HOLD_MS } from "../../src/limits.ts";
-import { agentToken, POLL_PATH, PollServer } from "../fixtures/poll-server.ts";
-import { RawHttp } from "../fixtures/raw-http.ts";
+import { agentToken, POLL_PATH, PollServer } from "../fixtures/http/poll-server.ts";
+import { RawHttp } from "../fixtures/http/raw-http.ts";
 import { eventually } from "../fixtures/service.ts";
 
 const NEW = heldDocument({ version: 1, bans: [{ target: "192.0.2.1" }] });

@@ -1,6 +1,6 @@
 /** Any JSON, query, header or length at any route: an answer of the contract, and a service that goes on. */
 import { expect, test } from "bun:test";
-import { HostileRun } from "../fixtures/hostile-run.ts";
+import { HostileRun } from "../fixtures/http/hostile-run.ts";
 
 const REQUESTS = 4000;
 

@@ -1,11 +1,11 @@
 /** The challenge lever, statement by statement (docs/interface.md#lever-command), over a real listener. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { AuditEvent } from "../../src/audit/audit-event.ts";
-import { ServiceFault } from "../../src/http/service.ts";
+import { ServiceFault } from "../../src/http/backend.ts";
 import { EDGE_ORDER_BYTES_MAX, LEVERS_MAX } from "../../src/limits.ts";
-import { EdgeChannelServer } from "../fixtures/edge-channel.ts";
-import { agent } from "../fixtures/scrub-channel.ts";
-import { NOON } from "../fixtures/views.ts";
+import { NOON } from "../fixtures/browser/views.ts";
+import { EdgeChannelServer } from "../fixtures/edge/edge-channel.ts";
+import { agent } from "../fixtures/scrub/scrub-channel.ts";
 
 const WWW = "www.example.net";
 const MANUAL = { mode: "manual", ttl_seconds: 600, reason: "ticket 7" };

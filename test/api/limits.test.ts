@@ -1,10 +1,10 @@
 /** The limits of the API (docs/interface.md#limits): at each of them, one below and one above. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { loadConfig } from "../../src/config/load.ts";
-import { AttackLog } from "../../src/detection/attack-log.ts";
+import { loadConfig } from "../../src/config/load/load.ts";
+import { AttackLog } from "../../src/detection/attack/attack-log.ts";
 import { BODY_BYTES_MAX, ENDED_ATTACKS_KEPT, HOSTS_PAGE_MAX } from "../../src/limits.ts";
-import { TestServer } from "../fixtures/http.ts";
-import { attack, NOON } from "../fixtures/views.ts";
+import { attack, NOON } from "../fixtures/browser/views.ts";
+import { TestServer } from "../fixtures/http/http.ts";
 
 const DAY = 86_400_000;
 

@@ -1,9 +1,9 @@
 import { heapStats } from "bun:jsc";
 import { expect, test } from "bun:test";
-import { heldDocument } from "../../src/http/held-document.ts";
+import { heldDocument } from "../../src/http/holds/held-document.ts";
 import { systemTimers } from "../../src/system/timers.ts";
-import { CrowdProcess, mayConnect } from "../fixtures/crowd-process.ts";
-import { POLL_PATH, PollServer } from "../fixtures/poll-server.ts";
+import { CrowdProcess, mayConnect } from "../fixtures/browser/crowd-process.ts";
+import { POLL_PATH, PollServer } from "../fixtures/http/poll-server.ts";
 import { eventually } from "../fixtures/service.ts";
 
 const POLLS = 10_000;

@@ -4,13 +4,13 @@
  */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Type } from "@sinclair/typebox";
-import { textAnswer } from "../../src/http/answer.ts";
-import { fieldCheck } from "../../src/http/fields.ts";
 import type { Call, CommandRoute } from "../../src/http/route.ts";
+import { textAnswer } from "../../src/http/server/answer.ts";
+import { fieldCheck } from "../../src/http/server/fields.ts";
 import { BODY_BYTES_MAX } from "../../src/limits.ts";
-import { admitCallers, as, OTHER_HOST } from "../fixtures/callers.ts";
-import { TestServer } from "../fixtures/http.ts";
-import { RouteServer } from "../fixtures/route-server.ts";
+import { RouteServer } from "../fixtures/bgp/route-server.ts";
+import { admitCallers, as, OTHER_HOST } from "../fixtures/http/callers.ts";
+import { TestServer } from "../fixtures/http/http.ts";
 
 const TOO_LARGE = "x".repeat(BODY_BYTES_MAX + 1);
 

@@ -1,15 +1,15 @@
 /** Every field of an attack, a host, a ban and their parts (docs/interface.md#resources), over a real listener. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
-import { explain } from "../../src/detection/reason.ts";
-import { VECTORS } from "../../src/detection/vector.ts";
+import { explain } from "../../src/detection/attack/reason.ts";
+import { VECTORS } from "../../src/detection/attack/vector.ts";
 import { AttackWire } from "../../src/http/wire/attack.ts";
 import { BanWire } from "../../src/http/wire/ban.ts";
 import { HostWire } from "../../src/http/wire/host.ts";
-import { ACME_HOST, admitCallers, as, OTHER_HOST, UNOWNED_HOST } from "../fixtures/callers.ts";
+import { attack, ban, classification, host, NOON, route, udpRules } from "../fixtures/browser/views.ts";
 import { address, thresholds } from "../fixtures/host-rows.ts";
-import { TestServer } from "../fixtures/http.ts";
-import { attack, ban, classification, host, NOON, route, udpRules } from "../fixtures/views.ts";
+import { ACME_HOST, admitCallers, as, OTHER_HOST, UNOWNED_HOST } from "../fixtures/http/callers.ts";
+import { TestServer } from "../fixtures/http/http.ts";
 
 type Wire = Record<string, unknown>;
 

@@ -1,12 +1,20 @@
 /** Every route that there is, asked by everyone: a route without a row here fails. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Route } from "../../src/http/route.ts";
-import { ACME_HOST, admitCallers, as, bearer, type Caller, OTHER_HOST, OUTSIDE_HOST } from "../fixtures/callers.ts";
-import { edgeConfig } from "../fixtures/edge.ts";
+import { attack } from "../fixtures/browser/views.ts";
+import { edgeConfig } from "../fixtures/edge/edge.ts";
 import { address } from "../fixtures/host-rows.ts";
-import { TestServer } from "../fixtures/http.ts";
-import { scrubbing } from "../fixtures/scrubbing.ts";
-import { attack } from "../fixtures/views.ts";
+import {
+  ACME_HOST,
+  admitCallers,
+  as,
+  bearer,
+  type Caller,
+  OTHER_HOST,
+  OUTSIDE_HOST,
+} from "../fixtures/http/callers.ts";
+import { TestServer } from "../fixtures/http/http.ts";
+import { scrubbing } from "../fixtures/scrub/scrubbing.ts";
 
 const ROLE = "this token's role may not perform this action";
 const UNSCOPED = "restricted to unscoped tokens";

@@ -3,9 +3,9 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { RuleDocumentWire } from "../../src/http/wire/scrub-document.ts";
 import type { DivertMeasure } from "../../src/mitigation/measure.ts";
-import { ScrubChannel } from "../fixtures/scrub-channel.ts";
-import { divertedBan } from "../fixtures/scrubbing.ts";
-import { ban, NOON } from "../fixtures/views.ts";
+import { ban, NOON } from "../fixtures/browser/views.ts";
+import { ScrubChannel } from "../fixtures/scrub/scrub-channel.ts";
+import { divertedBan } from "../fixtures/scrub/scrubbing.ts";
 
 let channel: ScrubChannel;
 

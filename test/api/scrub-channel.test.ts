@@ -3,9 +3,9 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Call } from "../../src/http/route.ts";
 import { scrubReportRoute } from "../../src/http/routes/scrub.ts";
 import { BODY_BYTES_MAX, RULES_HOLD_MS } from "../../src/limits.ts";
-import { RawHttp } from "../fixtures/raw-http.ts";
-import { agent, NODES_PATH, ScrubChannel } from "../fixtures/scrub-channel.ts";
-import { divertedBan } from "../fixtures/scrubbing.ts";
+import { RawHttp } from "../fixtures/http/raw-http.ts";
+import { agent, NODES_PATH, ScrubChannel } from "../fixtures/scrub/scrub-channel.ts";
+import { divertedBan } from "../fixtures/scrub/scrubbing.ts";
 
 const BOUND = { error: "this token is bound to another node" };
 

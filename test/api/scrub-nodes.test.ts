@@ -6,8 +6,8 @@ import { Value } from "@sinclair/typebox/value";
 import { ScrubInventoryWire } from "../../src/http/wire/scrub-node.ts";
 import { BODY_DEPTH_MAX } from "../../src/limits.ts";
 import { address } from "../fixtures/host-rows.ts";
-import { ScrubChannel } from "../fixtures/scrub-channel.ts";
-import { divertedBan, scrubbing } from "../fixtures/scrubbing.ts";
+import { ScrubChannel } from "../fixtures/scrub/scrub-channel.ts";
+import { divertedBan, scrubbing } from "../fixtures/scrub/scrubbing.ts";
 
 const REPORT = {
   version: "1.4.0",

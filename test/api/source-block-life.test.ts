@@ -7,10 +7,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SourceBlockWire } from "../../src/http/wire/source-block.ts";
-import { BlockingService } from "../fixtures/blocking-service.ts";
+import { NOON } from "../fixtures/browser/views.ts";
 import { ManualClock } from "../fixtures/manual-clock.ts";
-import { TableKernel } from "../fixtures/source-blocks.ts";
-import { NOON } from "../fixtures/views.ts";
+import { BlockingService } from "../fixtures/mitigation/blocking-service.ts";
+import { TableKernel } from "../fixtures/mitigation/source-blocks.ts";
 
 const BLOCK = "/api/v1/dataplane/sources";
 const REST = `

@@ -2,9 +2,9 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { StatusWire, TenantStatusWire } from "../../src/http/wire/status.ts";
-import { admitCallers, as, type Caller } from "../fixtures/callers.ts";
-import { TestServer } from "../fixtures/http.ts";
-import { status } from "../fixtures/views.ts";
+import { status } from "../fixtures/browser/views.ts";
+import { admitCallers, as, type Caller } from "../fixtures/http/callers.ts";
+import { TestServer } from "../fixtures/http/http.ts";
 
 let server: TestServer;
 

@@ -1,9 +1,10 @@
 /** GET /api/v1/traffic (docs/interface.md#traffic), over a real listener. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
-import { HistoryFault } from "../../src/http/service.ts";
+import { HistoryFault } from "../../src/http/backend.ts";
 import { TrafficWire } from "../../src/http/wire/traffic.ts";
 import type { TrafficPoint } from "../../src/traffic/traffic-history.ts";
+import { NOON } from "../fixtures/browser/views.ts";
 import {
   ACME_HOST,
   admitCallers,
@@ -12,9 +13,8 @@ import {
   OTHER_HOST,
   OUTSIDE_HOST,
   UNOWNED_HOST,
-} from "../fixtures/callers.ts";
-import { TestServer } from "../fixtures/http.ts";
-import { NOON } from "../fixtures/views.ts";
+} from "../fixtures/http/callers.ts";
+import { TestServer } from "../fixtures/http/http.ts";
 
 const POINT: TrafficPoint = {
   atSeconds: NOON / 1000,

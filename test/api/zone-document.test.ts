@@ -1,8 +1,8 @@
 /** The zone document, field by field (docs/interface.md#zone-document), as a node of the channel gets it. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
-import { ZoneDocumentWire } from "../../src/http/wire/edge-zone.ts";
-import { EdgeChannelServer } from "../fixtures/edge-channel.ts";
+import { ZoneDocumentWire } from "../../src/http/wire/edge/zone.ts";
+import { EdgeChannelServer } from "../fixtures/edge/edge-channel.ts";
 
 const NAME = "www.example.net";
 const DAY_MS = 86_400_000;

@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { gunzipSync } from "node:zlib";
 import { ZONES_HOLD_MS } from "../../src/limits.ts";
-import { EdgeChannelServer } from "../fixtures/edge-channel.ts";
-import { agent } from "../fixtures/scrub-channel.ts";
+import { EdgeChannelServer } from "../fixtures/edge/edge-channel.ts";
+import { agent } from "../fixtures/scrub/scrub-channel.ts";
 import { eventually } from "../fixtures/service.ts";
 
 const BOUND = { error: "this token is bound to another node" };

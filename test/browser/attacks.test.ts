@@ -1,7 +1,7 @@
 /** The attacks: the list with its search and order, and one of them with all that is known of it. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { TestBrowser } from "../fixtures/browser.ts";
-import { ACME_VICTIM, BrowserWorld, SECRETS, VICTIM } from "../fixtures/browser-world.ts";
+import { TestBrowser } from "../fixtures/browser/browser.ts";
+import { ACME_VICTIM, BrowserWorld, SECRETS, VICTIM } from "../fixtures/browser/world.ts";
 import { eventually } from "../fixtures/service.ts";
 
 const ENDED = "203.0.113.210";

@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { HISTORY_ROWS_MAX } from "../../src/limits.ts";
-import { TestBrowser } from "../fixtures/browser.ts";
-import { ACME_VICTIM, BrowserWorld, SECRETS, WHITELISTED } from "../fixtures/browser-world.ts";
+import { TestBrowser } from "../fixtures/browser/browser.ts";
+import { ACME_VICTIM, BrowserWorld, SECRETS, WHITELISTED } from "../fixtures/browser/world.ts";
 
 const FREE = "203.0.113.90";
 

@@ -1,7 +1,7 @@
 /** The bans: what a list tells of each, one in full, and the orders of an operator. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { TestBrowser } from "../fixtures/browser.ts";
-import { ACME_VICTIM, BrowserWorld, SECRETS, VICTIM, WHITELISTED } from "../fixtures/browser-world.ts";
+import { TestBrowser } from "../fixtures/browser/browser.ts";
+import { ACME_VICTIM, BrowserWorld, SECRETS, VICTIM, WHITELISTED } from "../fixtures/browser/world.ts";
 import { eventually } from "../fixtures/service.ts";
 
 const LADDER = "escalation: [{ after_seconds: 0, action: flowspec }, { after_seconds: 300, action: blackhole }]";

@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { TestBrowser } from "../fixtures/browser.ts";
-import { crowdCapture } from "../fixtures/browser-crowd.ts";
+import { TestBrowser } from "../fixtures/browser/browser.ts";
+import { crowdCapture } from "../fixtures/browser/crowd.ts";
 import { ServiceProcess } from "../fixtures/service.ts";
 
 const CROWD = 1000;

@@ -1,8 +1,8 @@
 /** The edge: zones and what is the matter with them, the lever, their past, the nodes, and what of it a tenant sees. */
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { TestBrowser, type TestPage } from "../fixtures/browser.ts";
-import { BrowserFleet, ORPHAN, PLAIN, SHOP, WWW } from "../fixtures/browser-fleet.ts";
-import { BrowserWorld, SECRETS } from "../fixtures/browser-world.ts";
+import { TestBrowser, type TestPage } from "../fixtures/browser/browser.ts";
+import { BrowserFleet, ORPHAN, PLAIN, SHOP, WWW } from "../fixtures/browser/fleet.ts";
+import { BrowserWorld, SECRETS } from "../fixtures/browser/world.ts";
 
 setDefaultTimeout(60_000);
 

@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { TestBrowser } from "../fixtures/browser.ts";
-import { ACME_VICTIM, BrowserWorld, SECRETS, VICTIM } from "../fixtures/browser-world.ts";
-import { ethernet, ip, udp } from "../fixtures/frames.ts";
-import { evenly, pcapBytes } from "../fixtures/pcap-writer.ts";
+import { TestBrowser } from "../fixtures/browser/browser.ts";
+import { ACME_VICTIM, BrowserWorld, SECRETS, VICTIM } from "../fixtures/browser/world.ts";
+import { evenly, pcapBytes } from "../fixtures/captures/pcap-writer.ts";
+import { ethernet, ip, udp } from "../fixtures/packets/frames.ts";
 
 setDefaultTimeout(60_000);
 

@@ -1,6 +1,6 @@
 /** A flood of real packets on a mirror port, from its first second to its end, in front of whoever watches the page. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { TestBrowser } from "../fixtures/browser.ts";
+import { TestBrowser } from "../fixtures/browser/browser.ts";
 import { eventually, freePort } from "../fixtures/service.ts";
 import { namespacesUnavailable } from "../lab/namespaces.ts";
 import { THRESHOLD_PPS, World } from "../lab/world.ts";

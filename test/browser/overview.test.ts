@@ -1,7 +1,7 @@
 /** The overview under real attacks, and what can be done from it. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { TestBrowser } from "../fixtures/browser.ts";
-import { ACME_VICTIM, BrowserWorld, SECRETS, VICTIM, WHITELISTED } from "../fixtures/browser-world.ts";
+import { TestBrowser } from "../fixtures/browser/browser.ts";
+import { ACME_VICTIM, BrowserWorld, SECRETS, VICTIM, WHITELISTED } from "../fixtures/browser/world.ts";
 
 let browser: TestBrowser;
 

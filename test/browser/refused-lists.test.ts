@@ -1,8 +1,8 @@
 /** Each view whose lists the service refuses: what it says, and that it has them when they are to be had again. */
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import type { Page, Route } from "playwright-core";
-import { TestBrowser } from "../fixtures/browser.ts";
-import { BrowserWorld, SECRETS } from "../fixtures/browser-world.ts";
+import { TestBrowser } from "../fixtures/browser/browser.ts";
+import { BrowserWorld, SECRETS } from "../fixtures/browser/world.ts";
 import { eventually } from "../fixtures/service.ts";
 
 const PLACES = ["/", "/attacks", "/bans", "/hosts", "/sources", "/scrub", "/edge", "/audit", "/settings"];

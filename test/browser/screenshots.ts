@@ -1,10 +1,10 @@
 /** Pictures of every place of the dashboard under attack, light, dark and as wide as a phone, for people to look at: `make screenshots`. */
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { DESKTOP, PHONE, TestBrowser } from "../fixtures/browser.ts";
-import { BrowserFleet } from "../fixtures/browser-fleet.ts";
-import { placesOf } from "../fixtures/browser-places.ts";
-import { ACME_VICTIM, SECRETS, VICTIM, WHITELISTED } from "../fixtures/browser-world.ts";
+import { DESKTOP, PHONE, TestBrowser } from "../fixtures/browser/browser.ts";
+import { BrowserFleet } from "../fixtures/browser/fleet.ts";
+import { placesOf } from "../fixtures/browser/places.ts";
+import { ACME_VICTIM, SECRETS, VICTIM, WHITELISTED } from "../fixtures/browser/world.ts";
 
 const OUT = join(import.meta.dir, "../../build/screenshots");
 const CONFIG = `

@@ -1,8 +1,8 @@
 /** The scrub nodes, of which one polls, one is lost and one was never there. */
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { TestBrowser } from "../fixtures/browser.ts";
-import { BrowserFleet } from "../fixtures/browser-fleet.ts";
-import { BrowserWorld, SECRETS } from "../fixtures/browser-world.ts";
+import { TestBrowser } from "../fixtures/browser/browser.ts";
+import { BrowserFleet } from "../fixtures/browser/fleet.ts";
+import { BrowserWorld, SECRETS } from "../fixtures/browser/world.ts";
 
 setDefaultTimeout(60_000);
 

@@ -1,7 +1,7 @@
 /** The settings: what is configured, and a reload with all that may come of it. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
-import { TestBrowser } from "../fixtures/browser.ts";
-import { BrowserWorld, SECRETS } from "../fixtures/browser-world.ts";
+import { TestBrowser } from "../fixtures/browser/browser.ts";
+import { BrowserWorld, SECRETS } from "../fixtures/browser/world.ts";
 
 const CONFIG = "detection: { tick_ms: 100 }";
 

@@ -1,9 +1,9 @@
 /** What is around every view: signing in, roles, themes, the keyboard, a service that goes away and comes back. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { EVENT_STREAMS_PER_TOKEN } from "../../src/limits.ts";
-import { TestBrowser } from "../fixtures/browser.ts";
-import { BrowserWorld, SECRETS } from "../fixtures/browser-world.ts";
-import { EventReader } from "../fixtures/event-reader.ts";
+import { TestBrowser } from "../fixtures/browser/browser.ts";
+import { BrowserWorld, SECRETS } from "../fixtures/browser/world.ts";
+import { EventReader } from "../fixtures/http/event-reader.ts";
 import { eventually, ServiceProcess } from "../fixtures/service.ts";
 
 let browser: TestBrowser;

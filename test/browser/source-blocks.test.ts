@@ -1,7 +1,7 @@
 /** The source blocks: ordered, refused, ended; and a machine that drops nothing. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { TestBrowser } from "../fixtures/browser.ts";
-import { ACME_VICTIM, BrowserWorld, SECRETS, WHITELISTED } from "../fixtures/browser-world.ts";
+import { TestBrowser } from "../fixtures/browser/browser.ts";
+import { ACME_VICTIM, BrowserWorld, SECRETS, WHITELISTED } from "../fixtures/browser/world.ts";
 
 const SOURCE = "198.51.100.9";
 

@@ -1,9 +1,9 @@
 /** Every view there is, with attacks going on, light and dark, wide and narrow: no fault, no violation, nothing cut off. */
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
-import { DESKTOP, PHONE, TestBrowser } from "../fixtures/browser.ts";
-import { BrowserFleet } from "../fixtures/browser-fleet.ts";
-import { placesOf } from "../fixtures/browser-places.ts";
-import { ACME_VICTIM, type BrowserWorld, SECRETS, VICTIM } from "../fixtures/browser-world.ts";
+import { DESKTOP, PHONE, TestBrowser } from "../fixtures/browser/browser.ts";
+import { BrowserFleet } from "../fixtures/browser/fleet.ts";
+import { placesOf } from "../fixtures/browser/places.ts";
+import { ACME_VICTIM, type BrowserWorld, SECRETS, VICTIM } from "../fixtures/browser/world.ts";
 
 /** Longer than all of it takes on a busy machine. */
 const SECONDS = 420;

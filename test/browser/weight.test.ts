@@ -1,6 +1,6 @@
 /** What a browser loads before it shows anything. */
 import { expect, test } from "bun:test";
-import { readDashboard } from "../../src/http/dashboard-files.ts";
+import { readDashboard } from "../../src/http/server/dashboard-files.ts";
 
 const START_BYTES_MAX = 200 * 1000;
 

@@ -3,10 +3,10 @@
  * history over HTTP is, on every history driver, what a second, naive reckoning makes of the same raw reports.
  */
 import { afterEach, describe, expect, test } from "bun:test";
-import { EdgeWorld, type Json } from "../fixtures/edge-world.ts";
-import { historyDrivers } from "../fixtures/history-drivers.ts";
-import { NaiveEdge, type NaiveNode, type NaiveZone } from "../fixtures/naive-edge.ts";
+import { EdgeWorld, type Json } from "../fixtures/edge/edge-world.ts";
+import { NaiveEdge, type NaiveNode, type NaiveZone } from "../fixtures/edge/naive-edge.ts";
 import { seededRandom } from "../fixtures/seeded-random.ts";
+import { historyDrivers } from "../fixtures/storage/history-drivers.ts";
 
 const FIRST_SEED = Number(process.env["SEED"] ?? Math.floor(Math.random() * 1_000_000));
 const SEEDS = Array.from({ length: Number(process.env["SEEDS"] ?? 5) }, (_, i) => FIRST_SEED + i);

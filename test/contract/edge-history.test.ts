@@ -1,10 +1,10 @@
 /** What every history driver does with the windows, sources and events of edge nodes. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { EdgeEvent } from "../../src/edge/edge-history.ts";
-import { edgeWindow, identified } from "../fixtures/history.ts";
-import { type HistoryPlace, historyDrivers } from "../fixtures/history-drivers.ts";
+import { NOON } from "../fixtures/browser/views.ts";
 import { address } from "../fixtures/host-rows.ts";
-import { NOON } from "../fixtures/views.ts";
+import { edgeWindow, identified } from "../fixtures/storage/history.ts";
+import { type HistoryPlace, historyDrivers } from "../fixtures/storage/history-drivers.ts";
 
 const SECONDS = NOON / 1000;
 

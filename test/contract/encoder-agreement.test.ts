@@ -5,16 +5,23 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { ruleProblem } from "../../src/bgp/flowspec-nlri.ts";
 import type { FlowspecRoute } from "../../src/mitigation/announcer.ts";
-import { matchText, type Rule, type RuleWire, ruleMatches, ruleText, ruleToWire } from "../../src/mitigation/rule.ts";
+import {
+  matchText,
+  type Rule,
+  type RuleWire,
+  ruleMatches,
+  ruleText,
+  ruleToWire,
+} from "../../src/mitigation/rules/rule.ts";
 import { readDocument } from "../../src/scrub/agent/rule-document.ts";
 import { formsOf, RULE_CAPABILITIES, type Understanding, understandingOf } from "../../src/scrub/rule-forms.ts";
 import { decodeHeader, type PacketHeader } from "../../src/traffic/packet-header.ts";
-import { BgpLab, bgpConfig, established, until } from "../fixtures/bgp.ts";
-import type { BirdFlow } from "../fixtures/bird-flows.ts";
-import { birdMatch } from "../fixtures/bird-match.ts";
-import { bpfUnavailable } from "../fixtures/bpf-directory.ts";
-import { pick, type Random, randomFrame, randomRule } from "../fixtures/filter-cases.ts";
-import { LooseFilter } from "../fixtures/kernel-capture.ts";
+import { BgpLab, bgpConfig, established, until } from "../fixtures/bgp/bgp.ts";
+import type { BirdFlow } from "../fixtures/bgp/bird-flows.ts";
+import { birdMatch } from "../fixtures/bgp/bird-match.ts";
+import { LooseFilter } from "../fixtures/captures/kernel-capture.ts";
+import { bpfUnavailable } from "../fixtures/dataplane/bpf-directory.ts";
+import { pick, type Random, randomFrame, randomRule } from "../fixtures/dataplane/filter-cases.ts";
 import { seededRandom } from "../fixtures/seeded-random.ts";
 
 const RULES = 3000;

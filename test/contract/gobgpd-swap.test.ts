@@ -2,10 +2,10 @@
 import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
 import { connectGobgp } from "../../src/bgp/gobgp-client.ts";
 import { SpeakerFault } from "../../src/bgp/speaker-fault.ts";
-import { BgpLab, bgpConfig, blackhole, flow, type TestAnnouncer, until } from "../fixtures/bgp.ts";
-import type { Bird } from "../fixtures/bird.ts";
-import { GobgpdVersions } from "../fixtures/gobgpd-versions.ts";
-import { OperatorGobgpd } from "../fixtures/operator-gobgpd.ts";
+import { BgpLab, bgpConfig, blackhole, flow, type TestAnnouncer, until } from "../fixtures/bgp/bgp.ts";
+import type { Bird } from "../fixtures/bgp/bird.ts";
+import { GobgpdVersions } from "../fixtures/bgp/gobgpd-versions.ts";
+import { OperatorGobgpd } from "../fixtures/bgp/operator-gobgpd.ts";
 
 const DEADLINE_MS = 60_000;
 const V4 = "203.0.113.9/32";

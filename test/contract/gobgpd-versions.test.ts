@@ -20,9 +20,9 @@ import {
   SPEAKER_LISTENS,
   type TestAnnouncer,
   until,
-} from "../fixtures/bgp.ts";
-import { GobgpdVersions } from "../fixtures/gobgpd-versions.ts";
-import { OperatorGobgpd } from "../fixtures/operator-gobgpd.ts";
+} from "../fixtures/bgp/bgp.ts";
+import { GobgpdVersions } from "../fixtures/bgp/gobgpd-versions.ts";
+import { OperatorGobgpd } from "../fixtures/bgp/operator-gobgpd.ts";
 
 const DEADLINE_MS = 60_000;
 /** Enough for a speaker on a busy machine: where none is missed, each fault is of the speaker. */

@@ -2,10 +2,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { EdgeEvent } from "../../src/edge/edge-history.ts";
 import type { TrafficQuestion } from "../../src/traffic/traffic-history.ts";
-import { auditEvent, edgeWindow, identified, snapshot } from "../fixtures/history.ts";
-import { type HistoryPlace, historyDrivers } from "../fixtures/history-drivers.ts";
+import { attack, NOON } from "../fixtures/browser/views.ts";
 import { address } from "../fixtures/host-rows.ts";
-import { attack, NOON } from "../fixtures/views.ts";
+import { auditEvent, edgeWindow, identified, snapshot } from "../fixtures/storage/history.ts";
+import { type HistoryPlace, historyDrivers } from "../fixtures/storage/history-drivers.ts";
 
 const HOUR = { fromMs: NOON - 3_600_000, toMs: NOON + 3_600_000 };
 const NO_FILTERS = { action: null, target: null };

@@ -5,8 +5,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ethernet, ip, udp } from "../fixtures/frames.ts";
-import { type CapturedFrame, pcapBytes } from "../fixtures/pcap-writer.ts";
+import { type CapturedFrame, pcapBytes } from "../fixtures/captures/pcap-writer.ts";
+import { ethernet, ip, udp } from "../fixtures/packets/frames.ts";
 import { eventually, ServiceProcess } from "../fixtures/service.ts";
 import type { Narrator } from "./narrator.ts";
 

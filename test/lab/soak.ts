@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import type { Bird } from "../fixtures/bird.ts";
+import type { Bird } from "../fixtures/bgp/bird.ts";
 import { eventually } from "../fixtures/service.ts";
 import { StolenTime } from "../fixtures/stolen-time.ts";
 import { namespacesUnavailable } from "./namespaces.ts";

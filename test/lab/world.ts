@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Bird, startBird } from "../fixtures/bird.ts";
+import { type Bird, startBird } from "../fixtures/bgp/bird.ts";
 import { eventually, ServiceProcess } from "../fixtures/service.ts";
 import { type Namespace, Namespaces } from "./namespaces.ts";
 import { Relay } from "./relay.ts";

@@ -4,8 +4,8 @@
  */
 import { copyFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { ethernet, FRAME_BYTES_MIN, ip, TCP_FLAGS, tcp } from "../fixtures/frames.ts";
-import { evenly, pcapBytes } from "../fixtures/pcap-writer.ts";
+import { evenly, pcapBytes } from "../fixtures/captures/pcap-writer.ts";
+import { ethernet, FRAME_BYTES_MIN, ip, TCP_FLAGS, tcp } from "../fixtures/packets/frames.ts";
 import { ROOT } from "../source-tree.ts";
 import { installedSystem, type Suite } from "./bare-system.ts";
 import { GUEST_MACS, GuestWire } from "./guest-wire.ts";

@@ -1,7 +1,7 @@
 /** A few of the labelled captures that `make accuracy` runs all of. */
 import { expect, test } from "bun:test";
-import { faultOf, scoreOf } from "../fixtures/accuracy-score.ts";
-import { attackSpecs, lookAlikeSpecs } from "../fixtures/attack-captures.ts";
+import { faultOf, scoreOf } from "../fixtures/captures/accuracy-score.ts";
+import { attackSpecs, lookAlikeSpecs } from "../fixtures/captures/attack-captures.ts";
 
 const SPECS = [...attackSpecs(), ...lookAlikeSpecs()];
 const named = (name: string) => SPECS.filter((spec) => spec.name === name).map((spec) => [name, spec] as const);

@@ -3,16 +3,16 @@ import { afterEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseConfig } from "../../src/config/load.ts";
-import { explain } from "../../src/detection/reason.ts";
-import { Floodwall } from "../../src/floodwall.ts";
+import { parseConfig } from "../../src/config/load/load.ts";
+import { explain } from "../../src/detection/attack/reason.ts";
 import { attackToWire } from "../../src/http/wire/attack.ts";
 import { openLog } from "../../src/observability/log.ts";
 import { Metrics } from "../../src/observability/metrics.ts";
+import { Floodwall } from "../../src/service/floodwall.ts";
 import { StateDatabase } from "../../src/storage/state-database.ts";
+import { attack } from "../fixtures/browser/views.ts";
 import { thresholds } from "../fixtures/host-rows.ts";
 import { ManualClock, ManualTimers } from "../fixtures/manual-clock.ts";
-import { attack } from "../fixtures/views.ts";
 
 const HOUR_MS = 3_600_000;
 

@@ -3,11 +3,11 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { BpfDirectory, bpfUnavailable } from "../fixtures/bpf-directory.ts";
-import { DroppingBox } from "../fixtures/dropping-box.ts";
+import { BpfDirectory, bpfUnavailable } from "../fixtures/dataplane/bpf-directory.ts";
+import { DroppingBox } from "../fixtures/dataplane/dropping-box.ts";
+import { DEVICE, Veth, vethUnavailable } from "../fixtures/dataplane/veth.ts";
 import { linesOf } from "../fixtures/lines.ts";
 import { MAIN } from "../fixtures/replay-command.ts";
-import { DEVICE, Veth, vethUnavailable } from "../fixtures/veth.ts";
 
 const FOREIGN_PROGRAM = `${import.meta.dir}/../../build/lab/xdp_pass.bpf.o`;
 const NOBODY = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"];

@@ -2,10 +2,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, renameSync } from "node:fs";
 import type { Dropping } from "../../src/http/wire/dataplane.ts";
-import { DroppingBox, THRESHOLD_PPS } from "../fixtures/dropping-box.ts";
-import { ethernet, FRAME_BYTES_MIN, ip, tcp, udp } from "../fixtures/frames.ts";
+import { DroppingBox, THRESHOLD_PPS } from "../fixtures/dataplane/dropping-box.ts";
+import { DEVICE, vethUnavailable } from "../fixtures/dataplane/veth.ts";
+import { ethernet, FRAME_BYTES_MIN, ip, tcp, udp } from "../fixtures/packets/frames.ts";
 import { eventually } from "../fixtures/service.ts";
-import { DEVICE, vethUnavailable } from "../fixtures/veth.ts";
 
 const FOREIGN_PROGRAM = `${import.meta.dir}/../../build/addon/bpf/xdp_mirror.bpf.o`;
 const VICTIM = "203.0.113.9";

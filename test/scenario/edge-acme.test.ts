@@ -10,9 +10,9 @@ import { HttpEdgeChannel } from "../../bench/edge-sim/edge-channel.ts";
 import { EdgeNode } from "../../bench/edge-sim/edge-node.ts";
 import { systemClock } from "../../src/system/clock.ts";
 import { systemTimers } from "../../src/system/timers.ts";
-import { AcmeClient } from "../fixtures/acme-client.ts";
-import { loopback } from "../fixtures/bgp.ts";
-import { Pebble, pebbleExecutable } from "../fixtures/pebble.ts";
+import { loopback } from "../fixtures/bgp/bgp.ts";
+import { AcmeClient } from "../fixtures/edge/acme-client.ts";
+import { Pebble, pebbleExecutable } from "../fixtures/edge/pebble.ts";
 import { eventually, freePort, ServiceProcess } from "../fixtures/service.ts";
 
 const ZONE = "shop.example.net";

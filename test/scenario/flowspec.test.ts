@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findGobgpd } from "../../src/bgp/gobgpd-process.ts";
-import { loopback } from "../fixtures/bgp.ts";
-import { startBird } from "../fixtures/bird.ts";
-import { ethernet, ip, udp } from "../fixtures/frames.ts";
-import { evenly, pcapBytes } from "../fixtures/pcap-writer.ts";
+import { loopback } from "../fixtures/bgp/bgp.ts";
+import { startBird } from "../fixtures/bgp/bird.ts";
+import { evenly, pcapBytes } from "../fixtures/captures/pcap-writer.ts";
+import { ethernet, ip, udp } from "../fixtures/packets/frames.ts";
 import { eventually, freePort, ServiceProcess } from "../fixtures/service.ts";
 
 const ASN = 64500;

@@ -1,9 +1,9 @@
 /** What the kernel drops of labelled captures: every vector once; `make captures` runs all of them. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { VECTORS } from "../../src/detection/vector.ts";
-import { bpfUnavailable } from "../fixtures/bpf-directory.ts";
-import { kernelFaultOf, kernelScoreOf, LooseFilter } from "../fixtures/kernel-capture.ts";
-import { linkText, suiteSpecs } from "../fixtures/suite-captures.ts";
+import { VECTORS } from "../../src/detection/attack/vector.ts";
+import { kernelFaultOf, kernelScoreOf, LooseFilter } from "../fixtures/captures/kernel-capture.ts";
+import { linkText, suiteSpecs } from "../fixtures/captures/suite-captures.ts";
+import { bpfUnavailable } from "../fixtures/dataplane/bpf-directory.ts";
 
 const ALL = suiteSpecs();
 const named = (name: string) => ALL.filter((spec) => spec.name === name).map((spec) => [name, spec] as const);

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { bearer } from "../fixtures/callers.ts";
+import { bearer } from "../fixtures/http/callers.ts";
 import { eventually, ServiceProcess } from "../fixtures/service.ts";
 
 const ENV = { OPS: "ops-secret", E1: "e1-secret" };

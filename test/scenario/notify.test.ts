@@ -1,7 +1,7 @@
 /** The running service tells a webhook and a Slack channel of bans, and nobody of their URLs. */
 import { afterEach, expect, test } from "bun:test";
 import { signature } from "../../src/notify/webhook.ts";
-import { Receiver } from "../fixtures/notify.ts";
+import { Receiver } from "../fixtures/notify/notify.ts";
 import { eventually, ServiceProcess } from "../fixtures/service.ts";
 
 const CONFIG = `

@@ -4,8 +4,8 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AttackWire } from "../../src/http/wire/attack.ts";
+import { evenly, pcapBytes } from "../fixtures/captures/pcap-writer.ts";
 import { ASN_FILE, COUNTRY_FILE, originFile } from "../fixtures/origin-file.ts";
-import { evenly, pcapBytes } from "../fixtures/pcap-writer.ts";
 import { datagram, flood, floodwall, replayCapture } from "../fixtures/replay-command.ts";
 import { eventually, ServiceProcess } from "../fixtures/service.ts";
 

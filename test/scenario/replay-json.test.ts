@@ -3,8 +3,8 @@ import { describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { AttackWire } from "../../src/http/wire/attack.ts";
 import { BanWire } from "../../src/http/wire/ban.ts";
-import { ethernet, ip, udp } from "../fixtures/frames.ts";
-import { evenly, pcapBytes } from "../fixtures/pcap-writer.ts";
+import { evenly, pcapBytes } from "../fixtures/captures/pcap-writer.ts";
+import { ethernet, ip, udp } from "../fixtures/packets/frames.ts";
 import { datagram, flood, floodwall, replayCapture } from "../fixtures/replay-command.ts";
 
 const VICTIM = "203.0.113.7";

@@ -4,9 +4,9 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { SuggestionWire } from "../../src/replay-suggest-text.ts";
-import { ethernet, ip, udp } from "../fixtures/frames.ts";
-import { type CapturedFrame, evenly, pcapBytes } from "../fixtures/pcap-writer.ts";
+import type { SuggestionWire } from "../../src/replay/suggest-text.ts";
+import { type CapturedFrame, evenly, pcapBytes } from "../fixtures/captures/pcap-writer.ts";
+import { ethernet, ip, udp } from "../fixtures/packets/frames.ts";
 import { datagram, floodwall, MAIN, replayCapture } from "../fixtures/replay-command.ts";
 
 const NETWORKS = "networks: [203.0.113.0/24]\n";

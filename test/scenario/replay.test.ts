@@ -3,8 +3,8 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ethernet, ip, TCP_FLAGS, tcp, udp } from "../fixtures/frames.ts";
-import { evenly, pcapBytes } from "../fixtures/pcap-writer.ts";
+import { evenly, pcapBytes } from "../fixtures/captures/pcap-writer.ts";
+import { ethernet, ip, TCP_FLAGS, tcp, udp } from "../fixtures/packets/frames.ts";
 import { datagram, flood, floodwall, replayCapture } from "../fixtures/replay-command.ts";
 import { eventually, ServiceProcess } from "../fixtures/service.ts";
 

@@ -2,9 +2,9 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { ScrubWorld, SECRETS, VICTIM } from "../fixtures/scrub-world.ts";
+import { vethUnavailable } from "../fixtures/dataplane/veth.ts";
+import { ScrubWorld, SECRETS, VICTIM } from "../fixtures/scrub/scrub-world.ts";
 import { eventually, type ServiceProcess } from "../fixtures/service.ts";
-import { vethUnavailable } from "../fixtures/veth.ts";
 
 const reason = vethUnavailable === null ? "" : `: ${vethUnavailable}`;
 const scenario = test.skipIf(vethUnavailable !== null);

@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findGobgpd } from "../../src/bgp/gobgpd-process.ts";
-import { loopback } from "../fixtures/bgp.ts";
-import { type Bird, startBird } from "../fixtures/bird.ts";
+import { loopback } from "../fixtures/bgp/bgp.ts";
+import { type Bird, startBird } from "../fixtures/bgp/bird.ts";
 import { eventually, freePort, ServiceProcess } from "../fixtures/service.ts";
 
 const ASN = 64500;

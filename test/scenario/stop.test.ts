@@ -1,7 +1,7 @@
 /** The service stops in time, whatever those that it talks to do. */
 import { afterEach, expect, test } from "bun:test";
 import { createServer, type Server, type Socket } from "node:net";
-import { RawHttp } from "../fixtures/raw-http.ts";
+import { RawHttp } from "../fixtures/http/raw-http.ts";
 import { ServiceProcess } from "../fixtures/service.ts";
 
 /** What an operator who restarts the service waits at most, ms. */

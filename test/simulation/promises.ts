@@ -3,7 +3,7 @@
  * the configurations in words of the simulation's own.
  */
 import { keyOf, type RouteKey } from "../../src/bgp/route-path.ts";
-import type { Attack } from "../../src/detection/attack.ts";
+import type { Attack } from "../../src/detection/attack/attack.ts";
 import type { Route } from "../../src/mitigation/announcer.ts";
 import { type Ban, wantedRoutes } from "../../src/mitigation/ban.ts";
 import type { IpAddress } from "../../src/net/address.ts";

@@ -7,8 +7,8 @@ import { addressFromBytes } from "../../src/net/address.ts";
 import { HEADER_RECORD_BYTES } from "../../src/traffic/header-record.ts";
 import type { HostRows } from "../../src/traffic/host-rows.ts";
 import { METRICS } from "../../src/traffic/rates.ts";
-import { ethernet, ip, TCP_FLAGS, tcp, udp } from "../fixtures/frames.ts";
-import { recordOf } from "../fixtures/header-samples.ts";
+import { ethernet, ip, TCP_FLAGS, tcp, udp } from "../fixtures/packets/frames.ts";
+import { recordOf } from "../fixtures/packets/header-samples.ts";
 import type { Flood, Host, SimulatedTraffic } from "./simulated-traffic.ts";
 
 /** Enough for a judgement, few enough for a month of them. */

@@ -4,18 +4,18 @@
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { loadConfig } from "../../src/config/load.ts";
+import { loadConfig } from "../../src/config/load/load.ts";
 import type { Native } from "../../src/dataplane/native.d.ts";
-import type { BaselineTable } from "../../src/detection/baseline-table.ts";
-import type { BaselineKeeper } from "../../src/detection/learning-loop.ts";
-import { Floodwall } from "../../src/floodwall.ts";
+import type { BaselineTable } from "../../src/detection/baseline/baseline-table.ts";
+import type { BaselineKeeper } from "../../src/detection/baseline/learning-loop.ts";
 import { openLog } from "../../src/observability/log.ts";
 import { Metrics } from "../../src/observability/metrics.ts";
-import { RunningService } from "../../src/service.ts";
+import { RunningService } from "../../src/service/backend.ts";
+import { Floodwall } from "../../src/service/floodwall.ts";
 import { BaselineFile } from "../../src/storage/baseline-file.ts";
 import { StateDatabase, StateDatabaseError } from "../../src/storage/state-database.ts";
 import { nextTurn } from "../../src/system/timers.ts";
-import { TestEdge } from "../fixtures/edge.ts";
+import { TestEdge } from "../fixtures/edge/edge.ts";
 import { ManualClock, ManualTimers } from "../fixtures/manual-clock.ts";
 import type { SimulatedSpeaker } from "./simulated-speaker.ts";
 

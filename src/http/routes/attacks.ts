@@ -1,8 +1,9 @@
 /** The attacks, in progress and over (docs/interface.md#attack-states), and one of them by its id. */
-import { jsonAnswer, jsonBlobAnswer } from "../answer.ts";
+
 import { AttacksReader } from "../attacks-reader.ts";
+import type { AttackView, Service } from "../backend.ts";
 import type { ReadRoute } from "../route.ts";
-import type { AttackView, Service } from "../service.ts";
+import { jsonAnswer, jsonBlobAnswer } from "../server/answer.ts";
 import { type Slicing, TablePass } from "../table-pass.ts";
 import { AttacksWire, AttackWire, attackToWire } from "../wire/attack.ts";
 

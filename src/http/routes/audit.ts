@@ -4,12 +4,12 @@ import { Value } from "@sinclair/typebox/value";
 import type { AuditFilters } from "../../audit/audit-trail.ts";
 import { parseAddress } from "../../net/address.ts";
 import type { Clock } from "../../system/clock.ts";
-import { jsonAnswer } from "../answer.ts";
-import { type InvalidQuery, invalidQuery, parameter } from "../query.ts";
+import type { Service } from "../backend.ts";
 import type { Refusal } from "../refusal.ts";
 import type { ReadRoute } from "../route.ts";
 import { RANGE_PARAMETERS } from "../route-description.ts";
-import type { Service } from "../service.ts";
+import { jsonAnswer } from "../server/answer.ts";
+import { type InvalidQuery, invalidQuery, parameter } from "../server/query.ts";
 import { timeRange } from "../time-range.ts";
 import { AuditActionWire, AuditWire, auditEventToWire } from "../wire/audit.ts";
 

@@ -1,9 +1,9 @@
 import { Type } from "@sinclair/typebox";
 import { parseAddress } from "../../net/address.ts";
-import { jsonAnswer } from "../answer.ts";
-import { parameter } from "../query.ts";
+import type { Service } from "../backend.ts";
 import type { ReadRoute } from "../route.ts";
-import type { Service } from "../service.ts";
+import { jsonAnswer } from "../server/answer.ts";
+import { parameter } from "../server/query.ts";
 import { BanPreviewWire, banPreviewToWire } from "../wire/ban-preview.ts";
 
 /** Judged as the order is, and in the same sequence: the address, the tenant, and what policy says. */

@@ -1,12 +1,12 @@
 /** The bans, and the two commands on them (docs/interface.md#ban-command). */
 import type { Static } from "@sinclair/typebox";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
-import { jsonAnswer, jsonBlobAnswer } from "../answer.ts";
-import { fieldCheck } from "../fields.ts";
+import type { BanView, Service } from "../backend.ts";
 import { ListReader } from "../list-reader.ts";
 import type { Refusal } from "../refusal.ts";
 import type { AuditRule, Call, CommandRoute, Outcome, ReadRoute } from "../route.ts";
-import type { BanView, Service } from "../service.ts";
+import { jsonAnswer, jsonBlobAnswer } from "../server/answer.ts";
+import { fieldCheck } from "../server/fields.ts";
 import { type Slicing, TablePass } from "../table-pass.ts";
 import { BanRequest, BansWire, BanWire, banToWire, sortBans } from "../wire/ban.ts";
 

@@ -1,7 +1,8 @@
 /** What is configured, and the command that reads the file again (docs/interface.md#reload). */
-import { jsonAnswer } from "../answer.ts";
+
+import type { Service } from "../backend.ts";
 import type { CommandRoute, ReadRoute } from "../route.ts";
-import type { Service } from "../service.ts";
+import { jsonAnswer } from "../server/answer.ts";
 import { ConfiguredWire, configuredToWire } from "../wire/configured.ts";
 import { ReloadWire, reloadToWire } from "../wire/reload.ts";
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
-import { PAGE_TEXT, SCRIPT_TEXT } from "../../../test/fixtures/dashboard-files.ts";
-import { TestServer } from "../../../test/fixtures/http.ts";
-import { rawRequest } from "../../../test/fixtures/raw-http.ts";
+import { PAGE_TEXT, SCRIPT_TEXT } from "../../../test/fixtures/browser/dashboard-files.ts";
+import { TestServer } from "../../../test/fixtures/http/http.ts";
+import { rawRequest } from "../../../test/fixtures/http/raw-http.ts";
 
 let server: TestServer;
 

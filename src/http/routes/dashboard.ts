@@ -3,13 +3,13 @@
  * from the guarded routes. Nothing in it may come from, or be sent to, anywhere but this listener.
  */
 import { Type } from "@sinclair/typebox";
-import { fileAnswer } from "../answer.ts";
-import { acceptedCodings } from "../coding.ts";
-import type { Coding, DashboardFile, DashboardFiles } from "../dashboard-files.ts";
-import { readIfNoneMatch } from "../etag.ts";
 import type { Refusal } from "../refusal.ts";
-import { readTarget } from "../request-target.ts";
 import type { OpenRoute } from "../route.ts";
+import { fileAnswer } from "../server/answer.ts";
+import { acceptedCodings } from "../server/coding.ts";
+import type { Coding, DashboardFile, DashboardFiles } from "../server/dashboard-files.ts";
+import { readIfNoneMatch } from "../server/etag.ts";
+import { readTarget } from "../server/request-target.ts";
 
 export interface Dashboard {
   readonly files: DashboardFiles;

@@ -1,6 +1,6 @@
 /** Attacks and bans as they happen (docs/interface.md#event-stream). */
 import { Type } from "@sinclair/typebox";
-import type { EventFeed } from "../event-feed.ts";
+import type { EventFeed } from "../events/event-feed.ts";
 import type { ReadRoute } from "../route.ts";
 
 export function eventsRoute(feed: EventFeed): ReadRoute {

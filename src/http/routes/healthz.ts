@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
-import { textAnswer } from "../answer.ts";
+import type { Service } from "../backend.ts";
 import type { OpenRoute } from "../route.ts";
-import type { Service } from "../service.ts";
+import { textAnswer } from "../server/answer.ts";
 
 export function healthzRoute(service: Pick<Service, "isReady">): OpenRoute {
   return {

@@ -1,6 +1,6 @@
-import { jsonAnswer } from "../answer.ts";
+import type { Service } from "../backend.ts";
 import type { ReadRoute } from "../route.ts";
-import type { Service } from "../service.ts";
+import { jsonAnswer } from "../server/answer.ts";
 import { HostgroupsRatesWire, hostgroupRatesToWire } from "../wire/hostgroup-rates.ts";
 
 export function hostgroupsRoute(service: Pick<Service, "tenancy" | "groupRates">): ReadRoute {

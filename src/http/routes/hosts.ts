@@ -1,10 +1,11 @@
 /** The hosts: all of them in a snapshot, or a page of those that a query describes. */
-import { jsonBlobAnswer } from "../answer.ts";
-import type { HostsPages } from "../hosts-pages.ts";
-import { HOSTS_PARAMETERS, hostsPageQuery } from "../hosts-query.ts";
-import type { HostsSnapshots, VisibleGroups } from "../hosts-snapshots.ts";
+
+import type { Service } from "../backend.ts";
+import type { HostsPages } from "../hosts/hosts-pages.ts";
+import { HOSTS_PARAMETERS, hostsPageQuery } from "../hosts/hosts-query.ts";
+import type { HostsSnapshots, VisibleGroups } from "../hosts/hosts-snapshots.ts";
 import type { ReadRoute } from "../route.ts";
-import type { Service } from "../service.ts";
+import { jsonBlobAnswer } from "../server/answer.ts";
 import { HostsWire } from "../wire/host.ts";
 
 export function hostsRoute(service: Pick<Service, "tenancy">, pages: HostsPages, snapshots: HostsSnapshots): ReadRoute {

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
-import { textAnswer } from "../answer.ts";
 import type { OpenRoute } from "../route.ts";
+import { textAnswer } from "../server/answer.ts";
 
 /** The text exposition format. */
 export interface MetricsText {

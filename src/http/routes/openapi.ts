@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
-import { jsonBlobAnswer } from "../answer.ts";
 import { openApi } from "../openapi.ts";
 import type { ReadRoute, Route } from "../route.ts";
+import { jsonBlobAnswer } from "../server/answer.ts";
 
 /** Written once: it does not change while the service runs. */
 export function openapiRoute(others: readonly Route[]): ReadRoute {

@@ -1,10 +1,10 @@
 /** The scrub-node channel (docs/interface.md#scrub-channel): the poll for rules, the report, and the inventory. */
 import { Type } from "@sinclair/typebox";
 import type { ScrubNodes, ScrubNodeView } from "../../scrub/scrub-nodes.ts";
-import { emptyAnswer, jsonBlobAnswer } from "../answer.ts";
-import { JsonArray } from "../json-array.ts";
+import type { RulePolls } from "../holds/rule-polls.ts";
 import type { CommandRoute, ReadRoute } from "../route.ts";
-import type { RulePolls } from "../rule-polls.ts";
+import { emptyAnswer, jsonBlobAnswer } from "../server/answer.ts";
+import { JsonArray } from "../server/json-array.ts";
 import { type Reader, type Slicing, TablePass } from "../table-pass.ts";
 import { RuleDocumentWire } from "../wire/scrub-document.ts";
 import {

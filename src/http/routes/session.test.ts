@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { admitCallers, as, type Caller } from "../../../test/fixtures/callers.ts";
-import { TestServer } from "../../../test/fixtures/http.ts";
+import { admitCallers, as, type Caller } from "../../../test/fixtures/http/callers.ts";
+import { TestServer } from "../../../test/fixtures/http/http.ts";
 
 let server: TestServer;
 

@@ -1,5 +1,5 @@
-import { jsonAnswer } from "../answer.ts";
 import type { ReadRoute } from "../route.ts";
+import { jsonAnswer } from "../server/answer.ts";
 import { SessionWire, sessionToWire } from "../wire/session.ts";
 
 export function sessionRoute(): ReadRoute {

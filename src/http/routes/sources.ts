@@ -4,12 +4,12 @@ import { SOURCE_BLOCK_REASON_MAX, SOURCE_BLOCK_SECONDS_MAX } from "../../limits.
 import { addressFamily, parseAddress } from "../../net/address.ts";
 import { type Pair, pairName } from "../../sourceblock/source-block.ts";
 import type { SourceBlockView } from "../../sourceblock/source-blocks.ts";
-import { jsonAnswer, jsonBlobAnswer } from "../answer.ts";
-import { fieldCheck } from "../fields.ts";
+import type { Service } from "../backend.ts";
 import { ListReader } from "../list-reader.ts";
 import type { Refusal } from "../refusal.ts";
 import type { AuditRule, Call, CommandRoute, Outcome, ReadRoute } from "../route.ts";
-import type { Service } from "../service.ts";
+import { jsonAnswer, jsonBlobAnswer } from "../server/answer.ts";
+import { fieldCheck } from "../server/fields.ts";
 import { type Slicing, TablePass } from "../table-pass.ts";
 import {
   SourceBlockFields,

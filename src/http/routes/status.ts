@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
-import { jsonAnswer } from "../answer.ts";
+import type { Service } from "../backend.ts";
 import type { ReadRoute } from "../route.ts";
-import type { Service } from "../service.ts";
+import { jsonAnswer } from "../server/answer.ts";
 import { StatusWire, statusToWire, TenantStatusWire } from "../wire/status.ts";
 
 export function statusRoute(service: Service): ReadRoute {

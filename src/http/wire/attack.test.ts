@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
-import { attack, ban, NOON } from "../../../test/fixtures/views.ts";
-import type { Attack } from "../../detection/attack.ts";
+import { attack, ban, NOON } from "../../../test/fixtures/browser/views.ts";
+import type { Attack } from "../../detection/attack/attack.ts";
 import { AttackWire, attackToWire } from "./attack.ts";
 
 describe("an attack on the wire", () => {

@@ -1,10 +1,10 @@
 /** The attack (docs/interface.md#attack). */
 import { type Static, Type } from "@sinclair/typebox";
-import { attackRate, isActive } from "../../detection/attack.ts";
-import type { Reason } from "../../detection/reason.ts";
+import { attackRate, isActive } from "../../detection/attack/attack.ts";
+import type { Reason } from "../../detection/attack/reason.ts";
 import { measureText } from "../../mitigation/measure.ts";
 import { ratesToWire, round } from "../../traffic/rates.ts";
-import type { AttackView } from "../service.ts";
+import type { AttackView } from "../backend.ts";
 import { BanState, Method } from "./ban.ts";
 import { ClassificationWire, classificationToWire } from "./classification.ts";
 import { omitNulls } from "./omit-nulls.ts";

@@ -1,6 +1,6 @@
 /** What an order to ban an address would come to, for who is about to give it. */
 import { type Static, Type } from "@sinclair/typebox";
-import type { ForeseenBan } from "../service.ts";
+import type { ForeseenBan } from "../backend.ts";
 import { BanWire, banToWire } from "./ban.ts";
 
 export const BanPreviewWire = Type.Object(

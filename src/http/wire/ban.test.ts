@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
+import { ban, NOON, route } from "../../../test/fixtures/browser/views.ts";
 import { address } from "../../../test/fixtures/host-rows.ts";
-import { ban, NOON, route } from "../../../test/fixtures/views.ts";
-import { wideRule } from "../../mitigation/rule.ts";
+import { wideRule } from "../../mitigation/rules/rule.ts";
 import { type Prefix, parsePrefix } from "../../net/prefix.ts";
 import { BanWire, banToWire, sortBans } from "./ban.ts";
 

@@ -5,7 +5,7 @@ import type { Ladder } from "../../mitigation/escalation.ts";
 import { measureText } from "../../mitigation/measure.ts";
 import { addressOrder } from "../../net/address.ts";
 import { round } from "../../traffic/rates.ts";
-import type { BanView } from "../service.ts";
+import type { BanView } from "../backend.ts";
 import { DROPPED_FIELDS, droppedToWire } from "./dropped.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { FlowspecWire, flowspecToWire } from "./rule.ts";

@@ -1,7 +1,7 @@
 /** What kind of attack it is (docs/interface.md#classification). */
 import { type Static, Type } from "@sinclair/typebox";
-import type { Classification } from "../../detection/classifier.ts";
-import { VECTORS, type Vector } from "../../detection/vector.ts";
+import type { Classification } from "../../detection/attack/classifier.ts";
+import { VECTORS, type Vector } from "../../detection/attack/vector.ts";
 import { omitNulls } from "./omit-nulls.ts";
 
 const closed = { additionalProperties: false } as const;

@@ -1,12 +1,12 @@
 /** What the configuration in force says of detection and mitigation, for those who look at it. */
 import { type Static, Type } from "@sinclair/typebox";
 import { isUnscoped, type Principal } from "../../access/principal.ts";
-import type { BaselineConfig } from "../../config/baseline-section.ts";
-import type { CarpetConfig } from "../../config/carpet-section.ts";
 import type { Hostgroup, Thresholds } from "../../config/config.ts";
-import type { GroupMitigation } from "../../config/mitigation-section.ts";
+import type { BaselineConfig } from "../../config/sections/baseline.ts";
+import type { CarpetConfig } from "../../config/sections/carpet.ts";
+import type { GroupMitigation } from "../../config/sections/mitigation.ts";
 import { METRICS, type Metric, ratesToWire } from "../../traffic/rates.ts";
-import type { Configured } from "../service.ts";
+import type { Configured } from "../backend.ts";
 import { LadderWire, ladderToWire, Method } from "./ban.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { oneOf } from "./one-of.ts";

@@ -1,6 +1,6 @@
 /** What the data plane of this machine dropped for a ban or a source block, where it is known. */
 import { Type } from "@sinclair/typebox";
-import type { Dropping } from "../service.ts";
+import type { Dropping } from "../backend.ts";
 
 const count = Type.Optional(Type.Integer({ minimum: 0 }));
 

@@ -1,7 +1,7 @@
 /** One host's rates of now (docs/interface.md#host). Called for every host of a snapshot, hence without detours. */
 import { type Static, Type } from "@sinclair/typebox";
 import { ratesToWire } from "../../traffic/rates.ts";
-import type { HostView } from "../service.ts";
+import type { HostView } from "../backend.ts";
 import { RatesWire } from "./rates.ts";
 
 const BaselineWire = Type.Object(

@@ -1,7 +1,7 @@
 /** The rates of now of whole hostgroups, which together are all counted traffic, and their thresholds. */
 import { type Static, Type } from "@sinclair/typebox";
 import { ratesToWire } from "../../traffic/rates.ts";
-import type { GroupRatesView } from "../service.ts";
+import type { GroupRatesView } from "../backend.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { RatesWire } from "./rates.ts";
 

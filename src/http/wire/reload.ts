@@ -1,6 +1,6 @@
 /** The answer to a reload (docs/interface.md#reload). */
 import { type Static, Type } from "@sinclair/typebox";
-import type { StatusView } from "../service.ts";
+import type { StatusView } from "../backend.ts";
 import { ThresholdsWire, thresholdsToWire } from "./thresholds.ts";
 
 export const ReloadWire = Type.Object(

@@ -1,7 +1,7 @@
 /** The rules of a ban (docs/interface.md#rule). */
 import { Type } from "@sinclair/typebox";
 import type { Measure } from "../../mitigation/measure.ts";
-import { type RuleWire, ruleToWire } from "../../mitigation/rule.ts";
+import { type RuleWire, ruleToWire } from "../../mitigation/rules/rule.ts";
 
 const closed = { additionalProperties: false } as const;
 const PortRangeWire = Type.Object({ from: Type.Integer(), to: Type.Integer() }, closed);

@@ -1,7 +1,7 @@
 /** The flow sample of an attack (docs/interface.md#sample). */
 import { type Static, Type } from "@sinclair/typebox";
-import type { Sample, SampledFlow, Share } from "../../detection/sample.ts";
-import type { Origin } from "../../detection/sample-origins.ts";
+import type { Sample, SampledFlow, Share } from "../../detection/attack/sample.ts";
+import type { Origin } from "../../detection/attack/sample-origins.ts";
 import { omitNulls } from "./omit-nulls.ts";
 
 const closed = { additionalProperties: false } as const;

@@ -1,6 +1,6 @@
 /** The scrub rule document (docs/interface.md#rule-document), as canonical text: the same content, the same bytes. */
 import { type Static, Type } from "@sinclair/typebox";
-import { ruleToWire } from "../../mitigation/rule.ts";
+import { ruleToWire } from "../../mitigation/rules/rule.ts";
 import type { DocumentBan, RuleDocument } from "../../scrub/rule-documents.ts";
 import { Method } from "./ban.ts";
 import { FlowspecWire } from "./rule.ts";

@@ -1,7 +1,7 @@
 /** What a scrub node reports of itself, and the inventory of them all (docs/interface.md#scrub-inventory). */
 import { type Static, Type } from "@sinclair/typebox";
 import type { ScrubNodeView, ScrubReport } from "../../scrub/scrub-nodes.ts";
-import { fieldCheck } from "../fields.ts";
+import { fieldCheck } from "../server/fields.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
 

@@ -5,7 +5,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { SOURCE_BLOCK_REASON_MAX, SOURCE_BLOCK_SECONDS_MAX } from "../../limits.ts";
 import type { SourceBlockView } from "../../sourceblock/source-blocks.ts";
-import type { Dropping } from "../service.ts";
+import type { Dropping } from "../backend.ts";
 import { DROPPED_FIELDS, droppedToWire } from "./dropped.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
 

@@ -4,9 +4,9 @@
  */
 import { type Static, Type } from "@sinclair/typebox";
 import { isUnscoped, type Principal } from "../../access/principal.ts";
-import type { RouteTerms } from "../../config/mitigation-section.ts";
+import type { RouteTerms } from "../../config/sections/mitigation.ts";
 import type { QueueStats } from "../../dataplane/native.d.ts";
-import type { BgpView, CaptureView, StatusView } from "../service.ts";
+import type { BgpView, CaptureView, StatusView } from "../backend.ts";
 import { Method } from "./ban.ts";
 import { DataplaneWire, dataplaneToWire } from "./dataplane.ts";
 import { omitNulls } from "./omit-nulls.ts";

@@ -1,6 +1,6 @@
 /** Against real servers: what of an answer counts, and how long we wait for one. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { type Certificate, selfSigned } from "../../../test/fixtures/certificate.ts";
+import { type Certificate, selfSigned } from "../../../test/fixtures/edge/certificate.ts";
 import { ManualClock, ManualTimers } from "../../../test/fixtures/manual-clock.ts";
 import { eventually } from "../../../test/fixtures/service.ts";
 import { RULE_DOCUMENT_BYTES_MAX } from "../../limits.ts";

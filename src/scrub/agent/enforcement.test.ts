@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { prefix } from "../../../test/fixtures/bgp.ts";
+import { prefix } from "../../../test/fixtures/bgp/bgp.ts";
 import { ManualClock } from "../../../test/fixtures/manual-clock.ts";
 import type { FilterRulePut } from "../../dataplane/kernel-filter.ts";
 import { DYNAMIC_RULES_PER_DESTINATION } from "../../limits.ts";
-import { wideRule } from "../../mitigation/rule.ts";
+import { wideRule } from "../../mitigation/rules/rule.ts";
 import { Enforcement, type HeldBan } from "./enforcement.ts";
 
 const MAX_RULES = 8;

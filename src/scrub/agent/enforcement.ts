@@ -4,7 +4,7 @@
  */
 import type { KernelFilter } from "../../dataplane/kernel-filter.ts";
 import { DYNAMIC_RULES_PER_DESTINATION } from "../../limits.ts";
-import { type Rule, ruleText } from "../../mitigation/rule.ts";
+import { type Rule, ruleText } from "../../mitigation/rules/rule.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import type { Clock } from "../../system/clock.ts";
 

@@ -4,8 +4,8 @@
  */
 import { parseTimestamp } from "../../http/wire/timestamp.ts";
 import { ACTIVE_BANS_MAX, DYNAMIC_RULES_MAX } from "../../limits.ts";
-import type { Rule } from "../../mitigation/rule.ts";
-import { RuleProblem, readRule } from "../../mitigation/rule-reader.ts";
+import type { Rule } from "../../mitigation/rules/rule.ts";
+import { RuleProblem, readRule } from "../../mitigation/rules/rule-reader.ts";
 import { type Prefix, parsePrefix } from "../../net/prefix.ts";
 
 export interface WantedBan {

@@ -1,8 +1,8 @@
 /** What an operator reads when the service does not answer as it should, held against the service's real refusals. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { ScrubChannel } from "../../../test/fixtures/scrub-channel.ts";
-import { divertedBan } from "../../../test/fixtures/scrubbing.ts";
-import { NOON } from "../../../test/fixtures/views.ts";
+import { NOON } from "../../../test/fixtures/browser/views.ts";
+import { ScrubChannel } from "../../../test/fixtures/scrub/scrub-channel.ts";
+import { divertedBan } from "../../../test/fixtures/scrub/scrubbing.ts";
 import { systemTimers } from "../../system/timers.ts";
 import { HttpController, type PollAnswer } from "./controller.ts";
 import { readDocument } from "./rule-document.ts";

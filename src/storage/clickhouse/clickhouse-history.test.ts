@@ -1,11 +1,11 @@
 import { afterEach, expect, test } from "bun:test";
-import { ClickhouseServer, clickhouseServer } from "../../../test/fixtures/clickhouse.ts";
-import { auditEvent, edgeWindow, identified, snapshot } from "../../../test/fixtures/history.ts";
-import { clickhouseHistory, RETENTION_DAYS } from "../../../test/fixtures/history-drivers.ts";
+import { StallingRelay } from "../../../test/fixtures/bgp/stalling-relay.ts";
+import { NOON } from "../../../test/fixtures/browser/views.ts";
 import { address } from "../../../test/fixtures/host-rows.ts";
 import { eventually, freePort } from "../../../test/fixtures/service.ts";
-import { StallingRelay } from "../../../test/fixtures/stalling-relay.ts";
-import { NOON } from "../../../test/fixtures/views.ts";
+import { ClickhouseServer, clickhouseServer } from "../../../test/fixtures/storage/clickhouse.ts";
+import { auditEvent, edgeWindow, identified, snapshot } from "../../../test/fixtures/storage/history.ts";
+import { clickhouseHistory, RETENTION_DAYS } from "../../../test/fixtures/storage/history-drivers.ts";
 import { openLog } from "../../observability/log.ts";
 import { Metrics } from "../../observability/metrics.ts";
 import { systemClock } from "../../system/clock.ts";

@@ -1,6 +1,6 @@
 /** Attacks in SQLite: one row each, whole, with the columns by which they are found. */
 import type { Database } from "bun:sqlite";
-import type { Attack } from "../../detection/attack.ts";
+import type { Attack } from "../../detection/attack/attack.ts";
 import { attackOfRecord } from "../attack-record.ts";
 import type { AttackRecord } from "../history-driver.ts";
 

@@ -3,13 +3,13 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { auditEvent, identified, snapshot } from "../../../test/fixtures/history.ts";
-import { NOON } from "../../../test/fixtures/views.ts";
+import { NOON } from "../../../test/fixtures/browser/views.ts";
+import { auditEvent, identified, snapshot } from "../../../test/fixtures/storage/history.ts";
 import { StorageFault } from "../storage-fault.ts";
 import { recordsPath, SqliteHistory } from "./sqlite-history.ts";
 
 const isRoot = process.getuid?.() === 0;
-const AUDITING = join(import.meta.dir, "../../../test/fixtures/auditing-process.ts");
+const AUDITING = join(import.meta.dir, "../../../test/fixtures/storage/auditing-process.ts");
 
 let folder: string;
 let path: string;

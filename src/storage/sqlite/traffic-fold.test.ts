@@ -1,8 +1,8 @@
 import { Database } from "bun:sqlite";
 import { beforeEach, describe, expect, test } from "bun:test";
-import { type SnapshotRow, snapshot } from "../../../test/fixtures/history.ts";
+import { NOON } from "../../../test/fixtures/browser/views.ts";
 import { address } from "../../../test/fixtures/host-rows.ts";
-import { NOON } from "../../../test/fixtures/views.ts";
+import { type SnapshotRow, snapshot } from "../../../test/fixtures/storage/history.ts";
 import type { TrafficPoint, TrafficQuestion } from "../../traffic/traffic-history.ts";
 import { foldTraffic } from "./traffic-fold.ts";
 import { TRAFFIC_SCHEMA, TrafficTables } from "./traffic-tables.ts";

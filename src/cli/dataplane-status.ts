@@ -1,0 +1,40 @@
+/** `floodwall dataplane status`: what is pinned in the kernel, read without a service and without changing anything. */
+
+import { parseRead, readConfigFile } from "../config/load/load.ts";
+import { describeProblem } from "../config/load/problem.ts";
+import { isScrubAgentFile, loadScrubAgent } from "../config/scrub-agent-config.ts";
+import { DEFAULT_PIN_PATH } from "../config/sections/dataplane.ts";
+import { readPinnedStatus } from "../dataplane/kernel-filter.ts";
+import { PINNED_EXIT_CODES, pinnedJson, pinnedLines } from "../dataplane/pinned-status.ts";
+
+export interface DataplaneStatusOptions {
+  /** Of the service or of a scrub node; null: where both have their pins by default. */
+  readonly configPath: string | null;
+  readonly format: "text" | "json";
+  readonly print: (line: string) => void;
+}
+
+/** Returns the exit code: PINNED_EXIT_CODES, or 1 when it cannot be told. */
+export function dataplaneStatus({ configPath, format, print }: DataplaneStatusOptions): number {
+  try {
+    const pinPath = configPath === null ? DEFAULT_PIN_PATH : pinPathIn(configPath);
+    const pinned = readPinnedStatus(pinPath);
+    const lines = format === "json" ? [pinnedJson(pinPath, pinned)] : pinnedLines(pinPath, pinned);
+    for (const line of lines) print(line);
+    return PINNED_EXIT_CODES[pinned.state];
+  } catch (cause) {
+    console.error(`floodwall: ${cause instanceof Error ? cause.message : String(cause)}`);
+    return 1;
+  }
+}
+
+function pinPathIn(path: string): string {
+  const read = readConfigFile(path);
+  const loaded = read.kind === "bytes" && isScrubAgentFile(read.bytes) ? loadScrubAgent(read) : parseRead(read);
+  if (loaded.kind === "invalid") {
+    throw new Error(loaded.problems.map((problem) => describeProblem(path, problem)).join("\n"));
+  }
+  const { dataplane } = loaded.config;
+  if (dataplane === null) throw new Error(`${path} has no section dataplane`);
+  return dataplane.pinPath;
+}

@@ -1,0 +1,48 @@
+#!/usr/bin/env bun
+/** The command line of the executable that a scrub node needs: the agent alone, as `floodwall scrub` runs it. */
+import { parseArgs } from "node:util";
+import { VERSION } from "../version.ts";
+import { scrub } from "./scrub.ts";
+
+const DEFAULT_CONFIG = "/etc/floodwall/scrub.yaml";
+const USAGE = `usage: floodwall-scrub [--config FILE | --version | --help]
+  runs the agent of a scrub node (default ${DEFAULT_CONFIG}); \`floodwall check FILE\` checks its configuration
+exit codes: 0 stopped; 1 it could not start, the reason is on standard error; 2 wrong usage`;
+
+// Not by running out of work: a timer that someone left behind must not keep a stopped agent alive.
+process.exit(await main(Bun.argv.slice(2)));
+
+async function main(argv: readonly string[]): Promise<number> {
+  const asked = parse(argv);
+  switch (asked.kind) {
+    case "run":
+      return scrub(asked.config);
+    case "tell":
+      console.log(asked.text);
+      return 0;
+    case "wrong":
+      console.error(`floodwall-scrub: ${asked.why}\n${USAGE}`);
+      return 2;
+  }
+}
+
+type Asked =
+  | { readonly kind: "run"; readonly config: string }
+  | { readonly kind: "tell"; readonly text: string }
+  | { readonly kind: "wrong"; readonly why: string };
+
+function parse(argv: readonly string[]): Asked {
+  try {
+    const options = {
+      config: { type: "string", default: DEFAULT_CONFIG },
+      version: { type: "boolean", default: false },
+      help: { type: "boolean", short: "h", default: false },
+    } as const;
+    const { values } = parseArgs({ args: [...argv], options });
+    if (values.help) return { kind: "tell", text: USAGE };
+    if (values.version) return { kind: "tell", text: `floodwall-scrub ${VERSION}` };
+    return { kind: "run", config: values.config };
+  } catch (cause) {
+    return { kind: "wrong", why: cause instanceof Error ? cause.message : String(cause) };
+  }
+}

@@ -1,0 +1,149 @@
+/**
+ * `floodwall scrub`: the composition root of a scrub node's agent. What can fail for a plain reason fails here, before
+ * anything outside is touched, with a message that says what to do.
+ */
+import { readFileSync } from "node:fs";
+import { readConfigFile } from "../config/load/load.ts";
+import { describeProblem } from "../config/load/problem.ts";
+import { loadScrubAgent, type ScrubAgentConfig, scrubAgentWarnings } from "../config/scrub-agent-config.ts";
+import { loadAddon } from "../dataplane/addon.ts";
+import { type KernelFilter, openKernelFilter } from "../dataplane/kernel-filter.ts";
+import { ALLOWLIST_MAX } from "../limits.ts";
+import { needsOfNode } from "../machine/needs.ts";
+import { Limiter } from "../observability/limiter.ts";
+import { type Log, openLog } from "../observability/log.ts";
+import { MetricsListener } from "../observability/metrics-listener.ts";
+import { ScrubAgentMetrics } from "../observability/scrub-agent-metrics.ts";
+import { ScrubAgent } from "../scrub/agent/agent.ts";
+import { HttpController } from "../scrub/agent/controller.ts";
+import { troubleText } from "../scrub/agent/trouble-text.ts";
+import { ServiceEnvironment } from "../service/environment.ts";
+import { MachineWatch } from "../service/machine-watch.ts";
+import { logWarnings } from "../service/reloader.ts";
+import { systemClock } from "../system/clock.ts";
+import { raisePriority } from "../system/priority.ts";
+import { processSignals } from "../system/signals.ts";
+import { systemTimers } from "../system/timers.ts";
+import { VERSION } from "../version.ts";
+
+/** The agent blocks no pairs of its own; the kernel wants a table of at least one. */
+const PAIRS_MAX = 1;
+
+/** Resolves with the exit code, once a signal has stopped the agent or it could not start. */
+export async function scrub(configPath: string): Promise<number> {
+  const log = openLog({ level: "info", clock: systemClock });
+  const loaded = loadScrubAgent(readConfigFile(configPath));
+  if (loaded.kind === "invalid") {
+    for (const problem of loaded.problems) console.error(describeProblem(configPath, problem));
+    return 1;
+  }
+  const { config, lineOf } = loaded;
+  const limiter = new Limiter(systemClock);
+  const environment = new ServiceEnvironment({ clock: systemClock, log, limiter });
+  environment.follow(config.envFile);
+  const warnings = [...scrubAgentWarnings(config, (name) => environment.read(name))];
+  logWarnings(
+    log,
+    warnings.map(({ path, rule }) => describeProblem(configPath, { line: lineOf(path), path, rule })),
+  );
+  try {
+    await run(config, { log, limiter, environment });
+    return 0;
+  } catch (cause) {
+    if (!(cause instanceof Error)) throw cause;
+    log.error({ cause }, "cannot go on");
+    // Of the kernel, the addon, the listener or a file: each says what to do.
+    console.error(`floodwall: ${cause.message}`);
+    return 1;
+  }
+}
+
+interface Surroundings {
+  readonly log: Log;
+  readonly limiter: Limiter;
+  readonly environment: ServiceEnvironment;
+}
+
+async function run(config: ScrubAgentConfig, surroundings: Surroundings): Promise<void> {
+  const { log } = surroundings;
+  // Before anything is started: what is started after has it too.
+  const nice = raisePriority();
+  // As early as can be: a signal during the start still ends it in order.
+  const stopped = stopSignal();
+  const undo: (() => void | Promise<void>)[] = [];
+  try {
+    const looked = new MachineWatch({ loadAddon, log, timers: systemTimers }).look(needsOfNode(config), "start");
+    const metrics = new ScrubAgentMetrics(VERSION);
+    const filter = openFilter(config);
+    undo.push(() => filter.close(config.dataplane.onExit));
+    const agent = buildAgent(config, { ...surroundings, metrics, filter });
+    if (config.metricsListen !== null) {
+      const listener = new MetricsListener({
+        ...config.metricsListen,
+        contentType: metrics.contentType,
+        text: () => {
+          agent.read();
+          return metrics.text();
+        },
+      });
+      undo.push(() => listener.close());
+    }
+    undo.push(() => agent.stop());
+    // Before anything is put in force.
+    await looked;
+    await agent.start();
+    log.info({ version: VERSION, node: config.node, dry_run: config.dryRun, nice }, "floodwall scrub is up");
+    processSignals.on("SIGHUP", () => log.warn({}, "a restart applies a new configuration: what is in force goes on"));
+    await stopped;
+    agent.logStatus();
+  } finally {
+    for (const step of undo.reverse()) await step();
+  }
+  log.info({ on_exit: config.dataplane.onExit }, "stopped");
+}
+
+interface Parts extends Surroundings {
+  readonly metrics: ScrubAgentMetrics;
+  readonly filter: KernelFilter;
+}
+
+function buildAgent(config: ScrubAgentConfig, { log, limiter, environment, metrics, filter }: Parts): ScrubAgent {
+  const { url, tokenEnv, caFile } = config.controller;
+  // Empty counts as unset: it is no secret.
+  const token = () => (tokenEnv === null ? null : environment.read(tokenEnv) || null);
+  const parts = { clock: systemClock, timers: systemTimers };
+  const { node } = config;
+  const authority = caFile === null ? null : readFileSync(caFile, "utf8");
+  const controller = new HttpController({ url: new URL(url), node, token, authority, ...parts });
+  return new ScrubAgent({
+    config,
+    version: VERSION,
+    filter,
+    controller,
+    troubleText: (trouble) => troubleText(trouble, { url, node, tokenEnv, hasToken: token() !== null }),
+    log,
+    limiter,
+    metrics,
+    random: Math.random,
+    ...parts,
+  });
+}
+
+function openFilter({ dataplane }: ScrubAgentConfig): KernelFilter {
+  const { pinPath, interfaces, xdpMode, maxDynamicRules } = dataplane;
+  return openKernelFilter({
+    pinPath,
+    interfaces,
+    xdpMode,
+    maxPairs: PAIRS_MAX,
+    maxRules: maxDynamicRules,
+    maxPrefixes: ALLOWLIST_MAX,
+  });
+}
+
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    processSignals.on("SIGTERM", resolve);
+    processSignals.on("SIGINT", resolve);
+  });
+}

@@ -1,0 +1,194 @@
+/** The domain form of a valid file. It only converts: what could be wrong was found before. */
+import type { Zone } from "../../edge/zone.ts";
+import { type IpAddress, parseAddress } from "../../net/address.ts";
+import { type Prefix, parsePrefix } from "../../net/prefix.ts";
+import { PrefixTable } from "../../net/prefix-table.ts";
+import { NetworkLookup } from "../../traffic/network-lookup.ts";
+import { METRICS } from "../../traffic/rates.ts";
+import type {
+  BgpConfig,
+  CaptureConfig,
+  CaptureInterface,
+  Config,
+  Hostgroup,
+  SocketAddress,
+  Thresholds,
+} from "../config.ts";
+import { buildApi } from "../sections/api.ts";
+import { buildBaseline } from "../sections/baseline.ts";
+import { buildCarpet } from "../sections/carpet.ts";
+import { buildDataplane } from "../sections/dataplane.ts";
+import { buildEdge } from "../sections/edge.ts";
+import { buildMitigation, groupMitigationFile } from "../sections/mitigation.ts";
+import { buildScrubbing } from "../sections/nodes.ts";
+import { buildNotify, buildUpdateCheck } from "../sections/notify.ts";
+import { buildSamples } from "../sections/samples.ts";
+import type { ConfigFile } from "../sections/schema.ts";
+import { buildStorage } from "../sections/storage.ts";
+import { parseAddressOrPrefix, parseCommunity, parseListen } from "./text-forms.ts";
+
+type CaptureFile = NonNullable<ConfigFile["capture"]>;
+type BgpFile = NonNullable<ConfigFile["bgp"]>;
+
+/** @param zones of the file that `edge` names. */
+export function buildConfig(file: ConfigFile, zones: readonly Zone[]): Config {
+  const hostgroups = buildHostgroups(file);
+  const countOutgoing = hostgroups.some(({ thresholdsOutgoing }) => thresholdsOutgoing !== null);
+  const plain: PlainConfig = {
+    dryRun: file.dry_run,
+    networks: file.networks.map(prefix),
+    protectedWhitelist: file.protected_whitelist.map((text) => Object.freeze(valid(parseAddressOrPrefix, text))),
+    capture: file.capture === undefined ? null : buildCapture(file.capture, countOutgoing),
+    detection: {
+      windowMs: file.detection.window_ms,
+      tickMs: file.detection.tick_ms,
+      sustainMs: file.detection.sustain_ms,
+    },
+    hostgroups,
+    carpet: file.carpet === undefined ? null : buildCarpet(file.carpet),
+    mitigations: [file, ...file.hostgroups.map((group) => groupMitigationFile(file, group))].map(buildMitigation),
+    ban: {
+      maxActiveBans: file.ban.max_active_bans,
+      maxBannedFraction: file.ban.max_banned_fraction,
+    },
+    stateDir: file.state_dir,
+    bgp: file.bgp === undefined ? null : buildBgp(file.bgp),
+    dataplane: file.dataplane === undefined ? null : buildDataplane(file.dataplane),
+    samples: buildSamples(file.samples),
+    storage: buildStorage(file.storage, file.state_dir),
+    scrubbing: file.scrubbing === undefined ? null : buildScrubbing(file.scrubbing),
+    edge: file.edge === undefined ? null : buildEdge(file.edge, zones),
+    notify: buildNotify(file.notify),
+    updateCheck: buildUpdateCheck(file.update_check),
+    api: buildApi(file.api),
+  };
+  return completeConfig(plain, {
+    lookup: NetworkLookup.of(plain),
+    whitelist: PrefixTable.of(plain.protectedWhitelist),
+  });
+}
+
+export type ConfigTables = Pick<Config, "lookup" | "whitelist">;
+export type PlainConfig = Omit<Config, keyof ConfigTables>;
+
+/**
+ * Frozen, to the last value but one: a list of prefixes is read-only by its type alone, since to freeze a hundred thousand
+ * items takes the engine 50 ms in one piece, and a reload must not hold up detection. The prefixes are frozen one by one.
+ */
+export function completeConfig(
+  { networks, protectedWhitelist, hostgroups, ...rest }: PlainConfig,
+  tables: ConfigTables,
+): Config {
+  for (const table of Object.values(tables)) Object.freeze(table);
+  const groups = hostgroups.map(({ networks: members, ...group }) =>
+    Object.freeze({ ...deepFreeze(group), networks: members }),
+  );
+  return Object.freeze({
+    ...deepFreeze(rest),
+    networks,
+    protectedWhitelist,
+    hostgroups: Object.freeze(groups),
+    ...tables,
+  });
+}
+
+/** `global` first; a group takes the thresholds that it does not set from there. */
+function buildHostgroups(file: ConfigFile): Hostgroup[] {
+  const global: Hostgroup = {
+    name: "global",
+    tenant: file.tenant ?? null,
+    networks: [],
+    calculation: "per_host",
+    thresholds: METRICS.map((metric) => file.thresholds[metric] ?? 0),
+    thresholdsOutgoing: buildOutgoing(file.thresholds_outgoing, []),
+    baseline: buildBaseline(file.baseline, null),
+  };
+  const groups = file.hostgroups.map(
+    ({ name, networks, calculation, thresholds, thresholds_outgoing: outgoing, baseline, tenant }): Hostgroup => ({
+      name,
+      tenant: tenant ?? null,
+      networks: networks.map(prefix),
+      calculation,
+      thresholds: METRICS.map((metric, i) => thresholds[metric] ?? global.thresholds[i] ?? 0),
+      thresholdsOutgoing: buildOutgoing(outgoing, global.thresholdsOutgoing ?? []),
+      baseline: buildBaseline(baseline, global.baseline),
+    }),
+  );
+  return [global, ...groups];
+}
+
+/** null: none is set. */
+function buildOutgoing(file: ConfigFile["thresholds_outgoing"], inherited: Thresholds): Thresholds | null {
+  const thresholds = METRICS.map((metric, i) => file?.[metric] ?? inherited[i] ?? 0);
+  return thresholds.some((threshold) => threshold > 0) ? thresholds : null;
+}
+
+function buildCapture(file: CaptureFile, countOutgoing: boolean): CaptureConfig {
+  return {
+    interfaces: (file.interfaces ?? []).map(buildInterface),
+    pcapFile: file.pcap_file ?? null,
+    pace: file.pace ?? "real",
+    maxHosts: file.max_hosts,
+    countOutgoing,
+  };
+}
+
+function buildInterface(file: NonNullable<CaptureFile["interfaces"]>[number]): CaptureInterface {
+  const { queues = "auto", zero_copy: zeroCopy = "auto" } = file;
+  return {
+    name: file.name,
+    mode: file.mode,
+    backend: file.backend ?? "af_xdp",
+    xdpMode: file.xdp_mode ?? "auto",
+    queues: queues === "auto" ? null : queues,
+    zeroCopy: zeroCopy === "auto" ? "auto" : zeroCopy ? "on" : "off",
+    cpus: file.cpus,
+  };
+}
+
+function buildBgp(file: BgpFile): BgpConfig {
+  return {
+    speaker: file.speaker,
+    grpc: file.grpc ?? null,
+    localAsn: file.local_asn,
+    routerId: address(file.router_id),
+    listen: file.listen === undefined ? null : buildSocketAddress(file.listen),
+    nextHop: address(file.next_hop),
+    nextHop6: address(file.next_hop6),
+    communities: file.communities.map((text) => valid(parseCommunity, text)),
+    localPref: file.local_pref,
+    neighbors: file.neighbors.map((neighbor) => ({
+      address: address(neighbor.address),
+      remoteAsn: neighbor.remote_asn,
+      port: neighbor.port,
+      passwordEnv: neighbor.password_env ?? null,
+      multihopTtl: neighbor.multihop_ttl,
+    })),
+  };
+}
+
+function buildSocketAddress(text: string): SocketAddress {
+  const { host, port } = valid(parseListen, text);
+  return { address: host, port };
+}
+
+function address(text: string): IpAddress {
+  return valid(parseAddress, text);
+}
+
+function prefix(text: string): Prefix {
+  return Object.freeze(valid(parsePrefix, text));
+}
+
+function valid<T>(parse: (text: string) => T | null, text: string): T {
+  const parsed = parse(text);
+  if (parsed === null) throw new Error(`bug: ${JSON.stringify(text)} was taken for valid`);
+  return parsed;
+}
+
+/** What is frozen already was so by this. */
+export function deepFreeze<T extends object>(value: T): T {
+  if (Object.isFrozen(value)) return value;
+  for (const inner of Object.values(value)) if (typeof inner === "object" && inner !== null) deepFreeze(inner);
+  return Object.freeze(value);
+}

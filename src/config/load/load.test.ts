@@ -1,0 +1,339 @@
+import { describe, expect, test } from "bun:test";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { isFrozen } from "../../../test/fixtures/frozen.ts";
+import { CONFIG_BYTES_MAX, CONFIG_VALUES_MAX, PREFIXES_MAX } from "../../limits.ts";
+import { METRICS } from "../../traffic/rates.ts";
+import type { Config } from "../config.ts";
+import { type LoadedConfig, loadConfig, loadConfigOrThrow, parseConfig } from "./load.ts";
+import { describeProblem } from "./problem.ts";
+
+const FIXTURES = join(import.meta.dir, "../../../test/fixtures/config");
+/** Only against a hang: files at the bounds take seconds on a busy machine. */
+const TIMEOUT_MS = 60_000;
+const BASE = "networks: [192.0.2.0/24]\nthresholds: {pps: 100000, mbps: 1000, flows_per_sec: 20000}\n";
+
+function problemsIn(loaded: LoadedConfig): string[] {
+  return loaded.kind === "valid" ? [] : loaded.problems.map((problem) => describeProblem("", problem).slice(1));
+}
+
+function problemsOf(text: string): string[] {
+  return problemsIn(parseConfig(new TextEncoder().encode(text)));
+}
+
+function configOf(text: string): Config {
+  const loaded = parseConfig(new TextEncoder().encode(text));
+  expect(problemsIn(loaded)).toEqual([]);
+  if (loaded.kind === "invalid") throw new Error("unreachable");
+  return loaded.config;
+}
+
+describe("a file with a fault", () => {
+  const files = readdirSync(FIXTURES).filter((name) => name.startsWith("bad-"));
+
+  test("has a fixture for each rule", () => {
+    expect(files.length).toBeGreaterThan(70);
+  });
+
+  // The expected lines stand in the file itself, after `#=`.
+  test.each(files)("%s is refused, each fault with its line and the rule", (name) => {
+    const lines = readFileSync(join(FIXTURES, name), "latin1").split("\n");
+    const expected = lines.filter((line) => line.startsWith("#= ")).map((line) => line.slice(3));
+    expect(expected).not.toEqual([]);
+    expect(problemsIn(loadConfig(join(FIXTURES, name)))).toEqual(expected);
+  });
+});
+
+describe("defaults", () => {
+  const config = loadConfigOrThrow(join(FIXTURES, "good-minimal.yaml"));
+
+  test("are those of the reference, and announce nothing", () => {
+    const { networks, hostgroups, lookup, whitelist, ...rest } = config;
+    expect(networks.map(({ text }) => text)).toEqual(["192.0.2.0/24"]);
+    expect(lookup.table.lengths).toEqual(Uint8Array.of(120));
+    expect(whitelist.packed.lengths).toHaveLength(0);
+    expect(hostgroups).toEqual([
+      {
+        name: "global",
+        tenant: null,
+        networks: [],
+        calculation: "per_host",
+        thresholds: [100_000, 1000, 20_000, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+        thresholdsOutgoing: null,
+        baseline: null,
+      },
+    ]);
+    expect<unknown>(rest).toEqual({
+      dryRun: true,
+      protectedWhitelist: [],
+      capture: null,
+      detection: { windowMs: 1000, tickMs: 100, sustainMs: 0 },
+      carpet: null,
+      mitigations: [
+        {
+          method: "blackhole",
+          ladder: [{ afterSeconds: 0, action: "blackhole" }],
+          hasEscalation: false,
+          flowspec: { action: { kind: "discard" }, sourceAnchored: false, minSourceConcentration: 0.8 },
+          ban: {
+            ttlSeconds: 600,
+            unbanHysteresisSeconds: 120,
+            fallback: "blackhole",
+            cooldownSeconds: 0,
+            repeatWindowSeconds: 600,
+            repeatHoldSeconds: 300,
+            repeatHoldMaxSeconds: 3600,
+          },
+          blackhole: null,
+          divert: null,
+        },
+      ],
+      ban: { maxActiveBans: 50, maxBannedFraction: 0 },
+      stateDir: "/var/lib/floodwall",
+      bgp: null,
+      dataplane: null,
+      samples: { enabled: true, perAttackFlows: 20, top: 10, asnFile: null, countryFile: null },
+      storage: {
+        driver: { kind: "sqlite", path: "/var/lib/floodwall/history.sqlite" },
+        retentionDays: 30,
+        trafficIntervalSeconds: 10,
+      },
+      scrubbing: null,
+      edge: null,
+      notify: { webhook: null, slack: null, telegram: null, email: null, exec: null },
+      updateCheck: { url: null, intervalSeconds: 21_600 },
+      api: { host: "127.0.0.1", port: 8080, tokens: [], isShorthand: false, envFile: null, dashboard: true },
+    });
+  });
+
+  test("of a baseline are a factor of 3, an hour and ten minutes", () => {
+    const config = configOf(`${BASE}baseline: {floor: {pps: 1, mbps: 2, flows_per_sec: 3}}`);
+    expect<unknown>(config.hostgroups[0]?.baseline).toEqual({
+      factor: 3,
+      halfLifeSeconds: 3600,
+      warmupSeconds: 600,
+      seasonal: false,
+      floor: [1, 2, 3],
+    });
+  });
+
+  test("of a bgp section blackhole by RFC 7999 and discard IPv6 at 100::1", () => {
+    const neighbor = "{address: 192.0.2.1, remote_asn: 64501}";
+    const bgp = `{local_asn: 64500, router_id: 192.0.2.10, next_hop: 192.0.2.66, neighbors: [${neighbor}]}`;
+    expect<unknown>(configOf(`${BASE}bgp: ${bgp}`).bgp).toEqual({
+      speaker: "managed",
+      grpc: null,
+      localAsn: 64_500,
+      routerId: "192.0.2.10",
+      listen: null,
+      nextHop: "192.0.2.66",
+      nextHop6: "100::1",
+      communities: ["65535:666"],
+      localPref: 0,
+      neighbors: [{ address: "192.0.2.1", remoteAsn: 64_501, port: 179, passwordEnv: null, multihopTtl: 0 }],
+    });
+  });
+
+  test("of a dataplane section keep what is in force at the end of the process", () => {
+    expect<unknown>(configOf(`${BASE}dataplane: {interfaces: [eth0]}`).dataplane).toEqual({
+      enabled: true,
+      interfaces: ["eth0"],
+      xdpMode: "auto",
+      pinPath: "/sys/fs/bpf/floodwall",
+      onExit: "keep",
+      allowlist: [],
+      maxDynamicRules: 4096,
+    });
+  });
+
+  test("of an interface leave queues and copying to the driver", () => {
+    const config = configOf(`${BASE}capture: {interfaces: [{name: eth1, mode: mirror}]}`);
+    expect<unknown>(config.capture).toEqual({
+      interfaces: [
+        { name: "eth1", mode: "mirror", backend: "af_xdp", xdpMode: "auto", queues: null, zeroCopy: "auto", cpus: [] },
+      ],
+      pcapFile: null,
+      pace: "real",
+      maxHosts: 1_048_576,
+      countOutgoing: false,
+    });
+  });
+
+  test("are frozen, to the last value", () => {
+    expect(isFrozen(config)).toBe(true);
+    expect(isFrozen(loadConfigOrThrow(join(FIXTURES, "good-full.yaml")))).toBe(true);
+  });
+});
+
+describe("a full file", () => {
+  const config = loadConfigOrThrow(join(FIXTURES, "good-full.yaml"));
+
+  test("is read in canonical form", () => {
+    expect(config.networks.map(({ text }) => text)).toEqual(["192.0.2.0/24", "198.51.100.0/24", "2001:db8::/32"]);
+    expect(config.protectedWhitelist.map(({ text }) => text)).toEqual(["192.0.2.1/32", "2001:db8:ffff::/48"]);
+    expect<unknown>(config.bgp?.neighbors[1]?.address).toBe("2001:db8::1");
+    expect(config.bgp?.communities).toEqual(["64500:666", "65535:666", "65535:65281"]);
+    expect(config.api).toMatchObject({ host: "::1", port: 9090 });
+    expect(config.dataplane?.allowlist.map(({ text }) => text)).toEqual(["203.0.113.9/32", "2001:db8:9::/48"]);
+    expect(config.dataplane).toMatchObject({ enabled: false, onExit: "detach", maxDynamicRules: 8192 });
+    expect(config.capture?.interfaces.map(({ zeroCopy, queues }) => [zeroCopy, queues])).toEqual([
+      ["on", [0, 1]],
+      ["auto", null],
+      ["auto", null],
+    ]);
+  });
+
+  test("gives a hostgroup what it does not set from the global thresholds", () => {
+    const [global, web, dns] = config.hostgroups.map(({ thresholds }) => thresholds);
+    const at = (thresholds: readonly number[] | undefined, metric: (typeof METRICS)[number]) =>
+      thresholds?.[METRICS.indexOf(metric)];
+    expect(at(global, "udp_pps")).toBe(50_000);
+    expect(at(web, "udp_pps")).toBe(1000);
+    expect(at(web, "pps")).toBe(500_000);
+    expect(at(dns, "udp_pps")).toBe(0);
+    expect(at(dns, "mbps")).toBe(at(global, "mbps"));
+  });
+
+  test("gives a hostgroup what it does not set of the baseline, unless it is off there", () => {
+    const floor = [5000, 50, 1000];
+    expect(config.hostgroups.map(({ baseline }) => baseline)).toEqual([
+      { factor: 2.5, halfLifeSeconds: 7200, warmupSeconds: 60, seasonal: true, floor },
+      { factor: 4, halfLifeSeconds: 7200, warmupSeconds: 60, seasonal: false, floor: [9000, 50, 1000] },
+      null,
+    ]);
+  });
+
+  test("gives a hostgroup what it does not set of what hosts may send", () => {
+    const [global, web, dns] = config.hostgroups.map(({ thresholdsOutgoing }) => thresholdsOutgoing);
+    expect(global?.slice(0, 6)).toEqual([40_000, 0, 0, 0, 0, 0]);
+    expect(web?.slice(0, 2)).toEqual([0, 300]);
+    expect(web?.[METRICS.indexOf("udp_mbps")]).toBe(100);
+    expect(dns).toEqual(global);
+    expect(config.hostgroups.map(({ calculation }) => calculation)).toEqual(["per_host", "total", "per_host"]);
+    expect(config.capture?.countOutgoing).toBe(true);
+  });
+});
+
+test("files that tell where sources are keep their paths", () => {
+  const text = "networks: [192.0.2.0/24]\nthresholds: {pps: 1, mbps: 1, flows_per_sec: 1}\n";
+  const files = "samples: {asn_file: /srv/asn.mmdb, country_file: /srv/country.mmdb}\n";
+  expect(configOf(text + files).samples).toMatchObject({ asnFile: "/srv/asn.mmdb", countryFile: "/srv/country.mmdb" });
+});
+
+describe("limits", () => {
+  const ips = (count: number): string =>
+    Array.from({ length: count }, (_, i) => `10.${i >> 16}.${(i >> 8) & 255}.${i & 255}/32`).join(",");
+  const thresholds = "thresholds: {pps: 1, mbps: 1, flows_per_sec: 1}";
+
+  test(
+    `takes ${PREFIXES_MAX} networks, and not one more`,
+    () => {
+      expect(configOf(`networks: [${ips(PREFIXES_MAX)}]\n${thresholds}`).networks.length).toBe(PREFIXES_MAX);
+      expect(problemsOf(`${thresholds}\nnetworks: [${ips(PREFIXES_MAX + 1)}]`)).toEqual([
+        `2: networks: must have at most ${PREFIXES_MAX} items`,
+      ]);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "counts the networks of hostgroups with them",
+    () => {
+      const file = (count: number) =>
+        `${thresholds}\nnetworks: [10.0.0.0/8]\nhostgroups:\n  - {name: all, networks: [${ips(count)}]}`;
+      expect(problemsOf(file(PREFIXES_MAX - 1))).toEqual([]);
+      expect(problemsOf(file(PREFIXES_MAX))).toEqual([
+        `3: hostgroups: ${PREFIXES_MAX + 1} prefixes with those of networks, but ${PREFIXES_MAX} is the most`,
+      ]);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "refuses a file over the bound, and reads one at it",
+    () => {
+      const atBound = BASE + "#".repeat(CONFIG_BYTES_MAX - BASE.length);
+      expect(problemsOf(atBound)).toEqual([]);
+      expect(problemsOf(`${atBound}#`)).toEqual([`1: larger than ${CONFIG_BYTES_MAX} bytes`]);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "refuses aliases that multiply",
+    () => {
+      const rows = ["a: &a [x, x, x, x, x, x, x, x, x, x]"];
+      for (let i = 0; i < 9; i++) {
+        const name = String.fromCharCode(98 + i);
+        const previous = String.fromCharCode(97 + i);
+        rows.push(`${name}: &${name} [${Array.from({ length: 10 }, () => `*${previous}`).join(", ")}]`);
+      }
+      const problems = problemsOf(`${BASE}${rows.join("\n")}`);
+      expect(problems.length).toBe(1);
+      expect(problems[0]).toEndWith(`: more than ${CONFIG_VALUES_MAX} values, aliases resolved: use fewer aliases`);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "says what is nested too deeply for the parser itself",
+    () => {
+      expect(problemsOf(`ban: ${"[".repeat(100_000)}`)).toEqual(["1: nested too deeply"]);
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe("aliases", () => {
+  test("stand for their anchor's value, each a copy", () => {
+    const config = configOf(
+      `${BASE}hostgroups:\n  - {name: a, networks: [192.0.2.0/25], thresholds: &t {pps: 7}}\n` +
+        "  - {name: b, networks: [192.0.2.128/25], thresholds: *t}",
+    );
+    expect(config.hostgroups.map(({ thresholds }) => thresholds[0])).toEqual([100_000, 7, 7]);
+  });
+
+  test("mean the anchor of their name that stands last before them", () => {
+    const config = configOf(`${BASE}detection: {tick_ms: &n 50, window_ms: &m 500}\nban: {ttl_seconds: *n}\n`);
+    expect(config.mitigations[0]?.ban.ttlSeconds).toBe(50);
+  });
+});
+
+describe("a file that cannot be read", () => {
+  test.each([
+    ["/nonexistent/floodwall.yaml", "no such file"],
+    [FIXTURES, "EISDIR"],
+  ])("%s is said to be so, without a line", (path, cause) => {
+    const loaded = loadConfig(path);
+    if (loaded.kind === "valid") throw new Error("expected a refusal");
+    const [problem] = loaded.problems;
+    expect(loaded.problems.length).toBe(1);
+    expect(problem && describeProblem(path, problem)).toStartWith(`${path}: cannot be read: `);
+    expect(problem?.rule).toContain(cause);
+  });
+
+  test("throws all faults in one error, a line each, for callers that ask for that", () => {
+    const path = join(FIXTURES, "bad-many-faults.yaml");
+    expect(() => loadConfigOrThrow(path)).toThrow(`${path}:2: thresholds.flows_per_sec: is required`);
+  });
+
+  test("is read from a pipe as well", () => {
+    const directory = mkdtempSync(join(tmpdir(), `floodwall-${process.pid}-`));
+    try {
+      const path = join(directory, "pipe");
+      expect(Bun.spawnSync(["mkfifo", path]).exitCode).toBe(0);
+      const source = join(directory, "config");
+      writeFileSync(source, BASE);
+      const writer = Bun.spawn(["sh", "-c", 'cat "$1" > "$2"', "sh", source, path]);
+      expect(problemsIn(loadConfig(path))).toEqual([]);
+      writer.kill();
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  });
+});
+
+test("a byte order mark and Windows line ends are no fault", () => {
+  expect(problemsOf(`\uFEFF${BASE.replaceAll("\n", "\r\n")}`)).toEqual([]);
+});

@@ -1,0 +1,210 @@
+/**
+ * A configuration file in, a frozen Config or every fault in it out. Nothing else is touched: a reload can load first
+ * and swap after.
+ */
+import { isUtf8 } from "node:buffer";
+import { closeSync, openSync, readSync } from "node:fs";
+import type { Static, TSchema } from "@sinclair/typebox";
+import type { Zone } from "../../edge/zone.ts";
+import { CONFIG_BYTES_MAX } from "../../limits.ts";
+import type { Config } from "../config.ts";
+import { crossFieldFindings } from "../rules/rules.ts";
+import { ConfigFile } from "../sections/schema.ts";
+import { buildZones, ZonesFile } from "../zones/file.ts";
+import { zonesFindings } from "../zones/rules.ts";
+import { buildConfig } from "./build.ts";
+import { type ConfigPath, type ConfigProblem, describeProblem } from "./problem.ts";
+import { type Finding, type Pruned, takeShape } from "./shape.ts";
+import { readYaml, type YamlDocument } from "./yaml-document.ts";
+
+export type LoadedConfig =
+  | {
+      readonly kind: "valid";
+      readonly config: Config;
+      readonly lineOf: (path: ConfigPath) => number;
+      /** null: none was read. */
+      readonly zonesFile: LoadedZonesFile | null;
+    }
+  | { readonly kind: "invalid"; readonly problems: readonly ConfigProblem[] };
+
+type Invalid = Extract<LoadedConfig, { kind: "invalid" }>;
+
+export interface LoadedZonesFile {
+  readonly path: string;
+  readonly lineOf: (path: ConfigPath) => number;
+  /** Of each zone in the file. */
+  readonly positions: ReadonlyMap<string, number>;
+}
+
+/** For callers that have no better place for the faults than an error: the message has one line for each. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+}
+
+export function loadConfigOrThrow(path: string): Config {
+  const loaded = loadConfig(path);
+  if (loaded.kind === "valid") return loaded.config;
+  throw new ConfigError(loaded.problems.map((problem) => describeProblem(path, problem)).join("\n"));
+}
+
+export function loadConfig(path: string): LoadedConfig {
+  return parseRead(readConfigFile(path));
+}
+
+/** With the files that it names. */
+export function parseRead(read: ReadConfigFile): LoadedConfig {
+  return read.kind === "bytes" ? parseConfig(read.bytes, readConfigFile) : read;
+}
+
+/** A file as it stands, or why it cannot be read. */
+export type ReadConfigFile = { readonly kind: "bytes"; readonly bytes: Uint8Array } | Invalid;
+
+export function readConfigFile(path: string): ReadConfigFile {
+  try {
+    return { kind: "bytes", bytes: readBounded(path, CONFIG_BYTES_MAX + 1) };
+  } catch (fault) {
+    const cause = fault instanceof Error ? fault.message : String(fault);
+    return { kind: "invalid", problems: [{ line: null, path: [], rule: `cannot be read: ${cause}` }] };
+  }
+}
+
+/** Reads to the end or to the bound, so that a device or a pipe will do and none can fill the memory. */
+function readBounded(path: string, bound: number): Uint8Array {
+  const file = openSync(path, "r");
+  try {
+    const chunks: Buffer[] = [];
+    for (let total = 0; total < bound; ) {
+      const chunk = Buffer.allocUnsafe(Math.min(1 << 20, bound - total));
+      const count = readSync(file, chunk);
+      if (count === 0) break;
+      chunks.push(chunk.subarray(0, count));
+      total += count;
+    }
+    return Buffer.concat(chunks);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** @param readZones reads the zones file; absent: it is left alone, and there are no zones. */
+export function parseConfig(bytes: Uint8Array, readZones?: (path: string) => ReadConfigFile): LoadedConfig {
+  const parsed = parseFile(bytes, SERVICE_FILE);
+  const rest = parsed.kind === "valid" ? parsed : parsed.rest;
+  // Also when the one has faults: those of both are told at once.
+  const parsedZones = rest === null || readZones === undefined ? NO_ZONES : parseZones(rest, readZones);
+  if (parsed.kind === "invalid" || parsedZones.kind === "invalid") {
+    return { kind: "invalid", problems: [...problemsOf(parsed), ...problemsOf(parsedZones)] };
+  }
+  const { zones, zonesFile } = parsedZones;
+  return { kind: "valid", config: buildConfig(parsed.file, zones), lineOf: parsed.lineOf, zonesFile };
+}
+
+type ParsedZones =
+  | { readonly kind: "valid"; readonly zones: readonly Zone[]; readonly zonesFile: LoadedZonesFile | null }
+  | Invalid;
+
+const NO_ZONES: ParsedZones = { kind: "valid", zones: [], zonesFile: null };
+
+function parseZones({ file, lineOf }: FileRest<ConfigFile>, readZones: (path: string) => ReadConfigFile): ParsedZones {
+  const path = file.edge?.zones_file;
+  if (path === undefined) return NO_ZONES;
+  const read = readZones(path);
+  if (read.kind === "invalid") {
+    const at = ["edge", "zones_file"];
+    const rules = read.problems.map(({ rule }) => ({ line: lineOf(at), path: at, rule: `${path} ${rule}` }));
+    return { kind: "invalid", problems: rules };
+  }
+  const hostgroups = hostgroupNames(file);
+  const parsed = parseFile(read.bytes, {
+    schema: ZonesFile,
+    bytesMax: CONFIG_BYTES_MAX,
+    crossFieldFindings: (zones) => zonesFindings(zones, hostgroups),
+    required: "zones",
+  });
+  if (parsed.kind === "invalid") {
+    return { kind: "invalid", problems: parsed.problems.map((problem) => ({ ...problem, file: path })) };
+  }
+  const positions = new Map(parsed.file.zones.map(({ name }, i) => [name.toLowerCase(), i]));
+  return { kind: "valid", zones: buildZones(parsed.file), zonesFile: { path, lineOf: parsed.lineOf, positions } };
+}
+
+/** null: not all of them could be read. */
+function hostgroupNames({ hostgroups }: Pruned<ConfigFile>): ReadonlySet<string> | null {
+  const names = (hostgroups ?? [undefined]).map((group) => group?.name);
+  return names.includes(undefined) ? null : new Set(["global", ...names.filter((name) => name !== undefined)]);
+}
+
+function problemsOf(parsed: { readonly kind: "valid" } | Invalid): readonly ConfigProblem[] {
+  return parsed.kind === "valid" ? [] : parsed.problems;
+}
+
+/** What a file is held against. */
+export interface FileForm<Schema extends TSchema> {
+  readonly schema: Schema;
+  readonly bytesMax: number;
+  readonly crossFieldFindings: (file: Pruned<Static<Schema>>) => Iterable<Finding>;
+  /** Said of an empty file. */
+  readonly required: string;
+}
+
+export type ParsedFile<File> =
+  | { readonly kind: "valid"; readonly file: File; readonly lineOf: (path: ConfigPath) => number }
+  | (Invalid & { readonly rest: FileRest<File> | null });
+
+/** What is left of a file without its faults; null stands for one of which nothing could be read. */
+interface FileRest<File> {
+  readonly file: Pruned<File>;
+  readonly lineOf: (path: ConfigPath) => number;
+}
+
+const SERVICE_FILE: FileForm<typeof ConfigFile> = {
+  schema: ConfigFile,
+  bytesMax: CONFIG_BYTES_MAX,
+  crossFieldFindings,
+  required: "networks and thresholds",
+};
+
+export function parseFile<Schema extends TSchema>(
+  bytes: Uint8Array,
+  { schema, bytesMax, crossFieldFindings: findingsOf, required }: FileForm<Schema>,
+): ParsedFile<Static<Schema>> {
+  if (bytes.length > bytesMax) return invalidAt(1, `larger than ${bytesMax} bytes`);
+  const badLine = lineThatIsNotUtf8(bytes);
+  if (badLine !== null) return invalidAt(badLine, "not UTF-8: save the file in that encoding");
+
+  const document = readYaml(new TextDecoder().decode(bytes));
+  if (document.value === undefined) return { kind: "invalid", problems: document.problems, rest: null };
+  if (document.value === null) return invalidAt(1, `is empty: at least ${required} are required`);
+  if (typeof document.value !== "object" || Array.isArray(document.value)) {
+    return invalidAt(document.lineOf([]), `must be a mapping of keys, such as \`${/\w+/.exec(required)?.[0]}:\``);
+  }
+
+  const { file, findings } = takeShape(schema, document.value);
+  const problems = withLines(document, [...findings, ...findingsOf(file)]);
+  const lineOf = (path: ConfigPath) => document.lineOf(path);
+  if (problems.length > 0) return { kind: "invalid", problems, rest: { file, lineOf } };
+  // Without a finding nothing was pruned, so the file is whole.
+  return { kind: "valid", file: file as Static<Schema>, lineOf };
+}
+
+function invalidAt(line: number, rule: string): Extract<ParsedFile<never>, { kind: "invalid" }> {
+  return { kind: "invalid", problems: [{ line, path: [], rule }], rest: null };
+}
+
+function withLines(document: YamlDocument, findings: readonly Finding[]): ConfigProblem[] {
+  const found = findings.map(({ path, rule }) => ({ line: document.lineOf(path), path, rule }));
+  return [...document.problems, ...found].sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
+}
+
+/** null when all is well. A line break is one byte in UTF-8 and part of no other character. */
+function lineThatIsNotUtf8(bytes: Uint8Array): number | null {
+  if (isUtf8(bytes)) return null;
+  let line = 1;
+  for (let start = 0; start < bytes.length; line++) {
+    const newline = bytes.indexOf(0x0a, start);
+    const end = newline < 0 ? bytes.length : newline;
+    if (!isUtf8(bytes.subarray(start, end))) return line;
+    start = end + 1;
+  }
+  return line;
+}

@@ -1,0 +1,18 @@
+/** Environment variables that a configuration names: at start an unset one is an error, for `check` a warning. */
+import type { Config } from "../config.ts";
+import type { ConfigPath } from "./problem.ts";
+
+/** null: not set. */
+export type ReadVariable = (name: string) => string | null;
+
+export interface UnsetVariable {
+  readonly name: string;
+  readonly path: ConfigPath;
+}
+
+/** Empty counts as unset: it is no secret. */
+export function unsetVariables(config: Config, read: ReadVariable): UnsetVariable[] {
+  return (config.bgp?.neighbors ?? []).flatMap(({ passwordEnv: name }, i) =>
+    name === null || (read(name) ?? "") !== "" ? [] : [{ name, path: ["bgp", "neighbors", i, "password_env"] }],
+  );
+}

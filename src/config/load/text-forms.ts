@@ -1,0 +1,145 @@
+/** The forms of text that the configuration knows: each takes a text and gives the rule it breaks, or null. */
+import { addressFamily, type IpAddress, parseAddress } from "../../net/address.ts";
+import { hostPrefix, type Prefix, parsePrefix, parsePrefixLoosely } from "../../net/prefix.ts";
+import { ZONES_FORMS } from "../zones/forms.ts";
+
+export const TEXT_FORMS = {
+  prefix: prefixRule,
+  addressOrPrefix: (text: string) => (text.includes("/") ? prefixRule(text) : addressRule(text)),
+  address: addressRule,
+  ipv4: (text: string) => familyRule(text, 4),
+  ipv6: (text: string) => familyRule(text, 6),
+  community: (text: string) =>
+    parseCommunity(text) === null ? `must be a community: 65535:666, or one of ${WELL_KNOWN.join(", ")}` : null,
+  grpcTarget: (text: string) =>
+    text.startsWith("/") || parseHostPort(text) !== null
+      ? null
+      : "must be the path of a socket, or host:port: /run/gobgpd/gobgp.sock",
+  listen: listenRule,
+  socketAddress: (text: string) =>
+    parseListen(text) === null ? "must be an address and a port: 192.0.2.1:179, or [2001:db8::1]:179 for IPv6" : null,
+  interfaceName: (text: string) =>
+    /^[^\s/:]{1,15}$/.test(text) && text !== "." && text !== ".."
+      ? null
+      : "must be the name of a network interface: 1 to 15 characters without spaces, slashes or colons",
+  groupName: nameRule,
+  tenantName: nameRule,
+  tokenName: nameRule,
+  nodeName: nameRule,
+  variableName: (text: string) =>
+    /^[A-Za-z_][A-Za-z0-9_]*$/.test(text)
+      ? null
+      : "must be the name of an environment variable: the secret itself does not go in this file",
+  absolutePath: (text: string) =>
+    text.startsWith("/") && !text.includes("\0") ? null : "must be an absolute path: it starts with /",
+  httpUrl: httpUrlRule,
+  httpServer: httpServerRule,
+  databaseName: (text: string) =>
+    /^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(text)
+      ? null
+      : "must be 1 to 63 letters, digits or underscores, the first no digit",
+  mailAddress: (text: string) =>
+    /^[^\s@<>,;"]+@[^\s@<>,;"]+$/.test(text) ? null : "must be a mail address: noc@example.net",
+  ...ZONES_FORMS,
+  path: (text: string) => (text !== "" && !text.includes("\0") ? null : "must be the path of a file"),
+} satisfies Record<string, (text: string) => string | null>;
+
+export type TextForm = keyof typeof TEXT_FORMS;
+
+function nameRule(text: string): string | null {
+  if (/^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/.test(text)) return null;
+  return "must be 1 to 63 letters, digits, dots, dashes or underscores, the first a letter or digit";
+}
+
+function prefixRule(text: string): string | null {
+  if (parsePrefix(text) !== null) return null;
+  const meant = parsePrefixLoosely(text);
+  if (meant !== null) return `${text} has host bits set: write ${meant.text}`;
+  const address = parseAddress(text);
+  if (address !== null) return `must be a CIDR: for this address alone write ${hostPrefix(address).text}`;
+  return `must be a CIDR such as 192.0.2.0/24 or 2001:db8::/32${mappedHint(text)}`;
+}
+
+function addressRule(text: string): string | null {
+  if (parseAddress(text) !== null) return null;
+  return `must be an IP address such as 192.0.2.1 or 2001:db8::1${mappedHint(text)}`;
+}
+
+function mappedHint(text: string): string {
+  return /^[0:]*:ffff:/i.test(text) ? ": write an IPv4-mapped address in its IPv4 form" : "";
+}
+
+function familyRule(text: string, family: 4 | 6): string | null {
+  const address = parseAddress(text);
+  const rule = `must be an IPv${family} address such as ${family === 4 ? "192.0.2.1" : "2001:db8::1"}`;
+  if (address === null || addressFamily(address) !== family) return rule;
+  return isUnspecified(address) ? `${rule}: ${address} names no host` : null;
+}
+
+function isUnspecified(address: IpAddress): boolean {
+  return address === "0.0.0.0" || address === "::";
+}
+
+function httpUrlRule(text: string): string | null {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !["http:", "https:"].includes(url.protocol))
+    return "must be a URL: http://host:port/path, or https";
+  return url.username + url.password === "" ? null : "must not hold an account: secrets do not go in this file";
+}
+
+/** Options that a library reads out of a path or a query would get past our own. */
+function httpServerRule(text: string): string | null {
+  const rule = httpUrlRule(text);
+  if (rule !== null) return rule;
+  const { pathname, search, hash } = new URL(text);
+  return pathname + search + hash === "/" ? null : "must be a server alone: http://host:port, or https";
+}
+
+/** Names of RFC 1997, RFC 3765, RFC 7999 and RFC 8326. */
+const WELL_KNOWN_COMMUNITIES: ReadonlyMap<string, string> = new Map([
+  ["blackhole", "65535:666"],
+  ["no-export", "65535:65281"],
+  ["no-advertise", "65535:65282"],
+  ["no-export-subconfed", "65535:65283"],
+  ["no-peer", "65535:65284"],
+  ["graceful-shutdown", "65535:0"],
+]);
+const WELL_KNOWN = [...WELL_KNOWN_COMMUNITIES.keys()];
+
+/** A standard community (RFC 1997) as `65535:666`, from that or from its well-known name. */
+export function parseCommunity(text: string): string | null {
+  const named = WELL_KNOWN_COMMUNITIES.get(text.toLowerCase().replaceAll("_", "-"));
+  if (named !== undefined) return named;
+  const halves = /^(0|[1-9]\d{0,4}):(0|[1-9]\d{0,4})$/.exec(text);
+  return halves !== null && Number(halves[1]) <= 0xffff && Number(halves[2]) <= 0xffff ? text : null;
+}
+
+export function parseAddressOrPrefix(text: string): Prefix | null {
+  const address = parseAddress(text);
+  return address === null ? parsePrefix(text) : hostPrefix(address);
+}
+
+/** `host:port`; IPv6 in brackets. The host is a name or an address; the port may be 0. */
+export function parseHostPort(text: string): { readonly host: string; readonly port: number } | null {
+  const match = /^(?:\[([^\]]+)\]|([A-Za-z0-9._-]+)):(0|[1-9]\d{0,4})$/.exec(text);
+  if (match === null || Number(match[3]) > 0xffff) return null;
+  const [, bracketed, plain = ""] = match;
+  if (bracketed === undefined) return { host: plain, port: Number(match[3]) };
+  const address = parseAddress(bracketed);
+  return address !== null && addressFamily(address) === 6 ? { host: address, port: Number(match[3]) } : null;
+}
+
+/** An address to listen on. `localhost` is taken as 127.0.0.1: what a name resolves to may change. */
+export function parseListen(text: string): { readonly host: IpAddress; readonly port: number } | null {
+  const target = parseHostPort(text);
+  const host = target && parseAddress(target.host === "localhost" ? "127.0.0.1" : target.host);
+  return target === null || host === null ? null : { host, port: target.port };
+}
+
+function listenRule(text: string): string | null {
+  return parseListen(text) === null ? "must be an address and a port: 127.0.0.1:8080, or [::1]:8080 for IPv6" : null;
+}
+
+export function isLoopback(host: IpAddress): boolean {
+  return host === "::1" || host.startsWith("127.");
+}

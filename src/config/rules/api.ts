@@ -1,0 +1,119 @@
+/** Rules between the keys of `api`, and between tokens and nodes (docs/interface.md#authentication). */
+import { type ConfigPath, pathText } from "../load/problem.ts";
+import type { Finding, Pruned } from "../load/shape.ts";
+import { isLoopback, parseListen } from "../load/text-forms.ts";
+import type { ConfigFile } from "../sections/schema.ts";
+
+type File = Pruned<ConfigFile>;
+
+/** docs/interface.md#open-api: an API without a token is open to all who reach it. */
+export function* routableListenNeedsAToken({ api }: File): Generator<Finding> {
+  const listen = api?.listen === undefined ? null : parseListen(api.listen);
+  if (listen === null || isLoopback(listen.host)) return;
+  if (api?.token_env !== undefined || (api?.tokens ?? []).length > 0) return;
+  yield {
+    path: ["api", "listen"],
+    rule: "a token must be set before binding to a routable address: set api.tokens, or listen on 127.0.0.1 or [::1]",
+  };
+}
+
+export function* tokenEnvGoesWithoutTokens({ api }: File): Generator<Finding> {
+  if (api?.token_env === undefined || (api.tokens ?? []).length === 0) return;
+  yield { path: ["api", "token_env"], rule: "goes without tokens: make it an entry of api.tokens, or remove those" };
+}
+
+export function* tokenNamesAreUnique({ api }: File): Generator<Finding> {
+  yield* namesAreUnique(api?.tokens, ["api", "tokens"]);
+}
+
+export function* agentsHaveNoTenant(file: File): Generator<Finding> {
+  for (const { token, path } of placeTokens(file)) {
+    if (token.role !== "agent" || token.tenant === undefined) continue;
+    yield { path: [...path, "tenant"], rule: "an agent cannot carry a tenant: remove it, or choose another role" };
+  }
+}
+
+export function* onlyAgentsHaveANode(file: File): Generator<Finding> {
+  for (const { token, path } of placeTokens(file)) {
+    if (token.role === undefined || token.role === "agent" || token.node === undefined) continue;
+    yield { path: [...path, "node"], rule: "goes with role agent only: remove it" };
+  }
+}
+
+export function* nodeNamesAreUnique({ edge, scrubbing }: File): Generator<Finding> {
+  yield* namesAreUnique(scrubbing?.nodes, ["scrubbing", "nodes"]);
+  yield* namesAreUnique(edge?.nodes, ["edge", "nodes"]);
+}
+
+/** One token is one node: a name in both lists would be two. */
+export function* nodesOfTokensExist(file: File): Generator<Finding> {
+  const [edge, scrub] = [nodeNames(file, "edge"), nodeNames(file, "scrubbing")];
+  // With a node missing, what names it would be reported for nothing.
+  if (edge === null || scrub === null) return;
+  for (const { token, path } of placeTokens(file)) {
+    const { node } = token;
+    if (node === undefined || edge.has(node) !== scrub.has(node)) continue;
+    const rule = edge.has(node)
+      ? `${node} is ambiguous: edge.nodes and scrubbing.nodes both have it, rename one of them`
+      : `${node} is neither in edge.nodes nor in scrubbing.nodes: add it there, or correct it`;
+    yield { path: [...path, "node"], rule };
+  }
+}
+
+export function* hostgroupsOfNodesExist({ edge, scrubbing, hostgroups }: File): Generator<Finding> {
+  const names = (hostgroups ?? []).map((group) => group?.name);
+  if (hostgroups === undefined || names.includes(undefined)) return;
+  const known = new Set(["global", ...names]);
+  for (const [section, { nodes = [] }] of Object.entries({ edge: edge ?? {}, scrubbing: scrubbing ?? {} })) {
+    for (const [i, node] of nodes.entries()) {
+      for (const [j, group] of (node?.hostgroups ?? []).entries()) {
+        if (group === undefined || known.has(group)) continue;
+        const path = [section, "nodes", i, "hostgroups", j];
+        yield { path, rule: `${group} is the name of no hostgroup: add it to hostgroups, or write global` };
+      }
+    }
+  }
+}
+
+/** A scope that any agent can step out of by another node's name would be none. */
+export function* agentsAreBoundWhereNodesAreScoped(file: File): Generator<Finding> {
+  const scoped = (file.edge?.nodes ?? []).findIndex((node) => node?.hostgroups !== undefined);
+  if (scoped < 0) return;
+  for (const { token, path } of placeTokens(file)) {
+    if (token.role !== "agent" || "node" in token) continue;
+    const rule = `is required of every agent, since ${pathText(["edge", "nodes", scoped, "hostgroups"])} limits what a node may see`;
+    yield { path: [...path, "node"], rule };
+  }
+}
+
+type PrunedToken = NonNullable<NonNullable<NonNullable<File["api"]>["tokens"]>[number]>;
+
+function placeTokens({ api }: File): { readonly token: PrunedToken; readonly path: ConfigPath }[] {
+  return (api?.tokens ?? []).flatMap((token, i) =>
+    token === undefined ? [] : [{ token, path: ["api", "tokens", i] as const }],
+  );
+}
+
+/** null: the list is there, but a part of it could not be read. */
+function nodeNames(file: File, section: "edge" | "scrubbing"): ReadonlySet<string> | null {
+  if (!(section in file)) return new Set();
+  const names = (file[section]?.nodes ?? [undefined]).map((node) => node?.name);
+  return names.includes(undefined) ? null : new Set(names.filter((name) => name !== undefined));
+}
+
+function* namesAreUnique(
+  entries: readonly ({ readonly name?: string | undefined } | undefined)[] | undefined,
+  at: ConfigPath,
+): Generator<Finding> {
+  const first = new Map<string, number>();
+  for (const [i, entry] of (entries ?? []).entries()) {
+    const name = entry?.name;
+    if (name === undefined) continue;
+    const other = first.get(name);
+    if (other === undefined) first.set(name, i);
+    else {
+      const rule = `${name} is the name of ${pathText([...at, other])} already: choose another`;
+      yield { path: [...at, i, "name"], rule };
+    }
+  }
+}

@@ -1,0 +1,54 @@
+/** Rules between the keys of `bgp`. */
+import { parseAddress } from "../../net/address.ts";
+import type { Finding, Pruned } from "../load/shape.ts";
+import { parseCommunity } from "../load/text-forms.ts";
+import type { ConfigFile } from "../sections/schema.ts";
+
+type File = Pruned<ConfigFile>;
+
+export function* grpcGoesWithExternal({ bgp }: File): Generator<Finding> {
+  if (bgp?.speaker === "external" && !("grpc" in bgp)) {
+    yield { path: ["bgp", "grpc"], rule: "is required with speaker external: the socket or host:port of its gRPC" };
+  }
+  if (bgp?.speaker === "managed" && "grpc" in bgp) {
+    yield { path: ["bgp", "grpc"], rule: "goes with speaker external only: remove it" };
+  }
+}
+
+export function* listenGoesWithManaged({ bgp }: File): Generator<Finding> {
+  if (bgp?.speaker === "external" && "listen" in bgp) {
+    yield {
+      path: ["bgp", "listen"],
+      rule: "goes with speaker managed only: an external speaker listens where it likes",
+    };
+  }
+}
+
+export function* managedSpeakerHasNeighbors({ bgp }: File): Generator<Finding> {
+  if (bgp?.speaker === "managed" && bgp.neighbors?.length === 0) {
+    yield { path: ["bgp", "neighbors"], rule: "must have at least one neighbor with speaker managed" };
+  }
+}
+
+export function* neighborsAreUnique({ bgp }: File): Generator<Finding> {
+  const first = new Map<string, number>();
+  for (const [i, neighbor] of (bgp?.neighbors ?? []).entries()) {
+    const address = neighbor?.address === undefined ? null : parseAddress(neighbor.address);
+    if (address === null) continue;
+    const other = first.get(address);
+    const path = ["bgp", "neighbors", i, "address"];
+    if (other === undefined) first.set(address, i);
+    else yield { path, rule: `${address} is the address of neighbors[${other}] already: remove one of them` };
+  }
+}
+
+export function* communitiesAreUnique({ bgp }: File): Generator<Finding> {
+  const seen = new Set<string>();
+  for (const [i, text] of (bgp?.communities ?? []).entries()) {
+    const community = text === undefined ? null : parseCommunity(text);
+    if (community === null) continue;
+    const path = ["bgp", "communities", i];
+    if (seen.has(community)) yield { path, rule: `${community} is in the list already: remove one of them` };
+    seen.add(community);
+  }
+}

@@ -1,0 +1,84 @@
+/** Rules between the keys of `capture`. */
+import type { ConfigPath } from "../load/problem.ts";
+import type { Finding, Pruned } from "../load/shape.ts";
+import type { ConfigFile } from "../sections/schema.ts";
+
+type File = Pruned<ConfigFile>;
+type Interface = NonNullable<NonNullable<NonNullable<File["capture"]>["interfaces"]>[number]>;
+
+/** `in` and not a comparison: a key whose value had a wrong shape is there all the same. */
+export function* captureHasOneSource({ capture }: File): Generator<Finding> {
+  if (capture === undefined) return;
+  if ("interfaces" in capture && "pcap_file" in capture) {
+    yield { path: ["capture", "pcap_file"], rule: "excludes interfaces: capture from the one or from the other" };
+  }
+  if (!("interfaces" in capture) && !("pcap_file" in capture)) {
+    yield { path: ["capture"], rule: "needs interfaces or pcap_file: remove capture to run without" };
+  }
+}
+
+export function* paceGoesWithFile({ capture }: File): Generator<Finding> {
+  if (capture !== undefined && "pace" in capture && !("pcap_file" in capture)) {
+    yield { path: ["capture", "pace"], rule: "goes with pcap_file only: remove it" };
+  }
+}
+
+export function* interfacesAreUnique(file: File): Generator<Finding> {
+  const first = new Map<string, number>();
+  for (const [{ name }, path, i] of interfaces(file)) {
+    if (name === undefined) continue;
+    const other = first.get(name);
+    if (other === undefined) first.set(name, i);
+    else
+      yield {
+        path: [...path, "name"],
+        rule: `${name} is captured by interfaces[${other}] already: remove one of them`,
+      };
+  }
+}
+
+export function* inlineUsesXdp(file: File): Generator<Finding> {
+  for (const [{ mode, backend }, path] of interfaces(file)) {
+    if (mode !== "inline" || backend !== "pcap") continue;
+    yield { path: [...path, "backend"], rule: "must be af_xdp in inline mode: only XDP can count and pass on" };
+  }
+}
+
+export function* interfaceKeysHaveAnEffect(file: File): Generator<Finding> {
+  for (const [captured, path] of interfaces(file)) {
+    if (captured.backend === "pcap") {
+      for (const key of ["xdp_mode", "queues", "zero_copy"].filter((key) => key in captured)) {
+        yield { path: [...path, key], rule: "has no effect with backend pcap: remove it" };
+      }
+    } else if (captured.mode === "inline") {
+      for (const key of ["queues", "zero_copy"].filter((key) => key in captured)) {
+        yield { path: [...path, key], rule: "has no effect in inline mode, where XDP sees every queue: remove it" };
+      }
+    }
+  }
+}
+
+export function* queuesAreUnique(file: File): Generator<Finding> {
+  for (const [{ queues }, path] of interfaces(file)) {
+    if (queues !== undefined && queues !== "auto") yield* repeated(queues, [...path, "queues"]);
+  }
+}
+
+export function* cpusAreUnique(file: File): Generator<Finding> {
+  for (const [{ cpus }, path] of interfaces(file)) yield* repeated(cpus ?? [], [...path, "cpus"]);
+}
+
+function* repeated(numbers: readonly (number | undefined)[], path: ConfigPath): Generator<Finding> {
+  const seen = new Set<number>();
+  for (const [i, number] of numbers.entries()) {
+    if (number === undefined) continue;
+    if (seen.has(number)) yield { path: [...path, i], rule: `${number} is in the list already: remove one of them` };
+    seen.add(number);
+  }
+}
+
+function* interfaces({ capture }: File): Generator<readonly [Interface, ConfigPath, number]> {
+  for (const [i, captured] of (capture?.interfaces ?? []).entries()) {
+    if (captured !== undefined) yield [captured, ["capture", "interfaces", i], i];
+  }
+}

@@ -1,0 +1,53 @@
+/** Rules between the keys of `dataplane`, and with those of `ban` and `capture`. */
+import { SLOTS_PER_BAN } from "../../limits.ts";
+import type { Finding, Pruned } from "../load/shape.ts";
+import type { ConfigFile } from "../sections/schema.ts";
+
+type File = Pruned<ConfigFile>;
+
+export function* dataplaneInterfacesAreUnique({ dataplane }: Pick<File, "dataplane">): Generator<Finding> {
+  const first = new Map<string, number>();
+  for (const [i, name] of (dataplane?.interfaces ?? []).entries()) {
+    if (name === undefined) continue;
+    const other = first.get(name);
+    if (other === undefined) first.set(name, i);
+    else {
+      const rule = `${name} is there already, as dataplane.interfaces[${other}]: remove one of them`;
+      yield { path: ["dataplane", "interfaces", i], rule };
+    }
+  }
+}
+
+/** docs/interface.md#limit-dynamic-rules: so many slots are kept free for bans, whatever sources are blocked. */
+export function* slotsHoldTheBans({ dataplane, ban }: File): Generator<Finding> {
+  const { max_dynamic_rules: slots } = dataplane?.limits ?? {};
+  const { max_active_bans: bans } = ban ?? {};
+  if (slots === undefined || bans === undefined || slots >= SLOTS_PER_BAN * bans) return;
+  const rule = `must be at least ${SLOTS_PER_BAN} for each of ban.max_active_bans, ${SLOTS_PER_BAN * bans}, not ${slots}`;
+  yield { path: ["dataplane", "limits", "max_dynamic_rules"], rule };
+}
+
+/** An interface has one XDP program, which counts and drops: it is attached in one way. */
+export function* xdpModesAgree({ dataplane, capture }: File): Generator<Finding> {
+  const mode = dataplane?.xdp_mode;
+  for (const [i, captured] of (capture?.interfaces ?? []).entries()) {
+    const { name, xdp_mode: other } = captured ?? {};
+    if (mode === undefined || name === undefined || other === undefined) continue;
+    if (other === mode || other === "auto" || mode === "auto" || dataplane?.interfaces?.includes(name) !== true)
+      continue;
+    const path = ["capture", "interfaces", i, "xdp_mode"];
+    yield { path, rule: `${other} goes against dataplane.xdp_mode, ${mode}: ${name} has one XDP program for both` };
+  }
+}
+
+/** AF_XDP takes every frame of a mirror port, and its program is the one that the interface has. */
+export function* mirrorsAreNotFiltered({ dataplane, capture }: File): Generator<Finding> {
+  if (dataplane?.enabled === false) return;
+  for (const [i, captured] of (capture?.interfaces ?? []).entries()) {
+    const { name, mode, backend } = captured ?? {};
+    if (name === undefined || mode !== "mirror" || backend === "pcap") continue;
+    if (dataplane?.interfaces?.includes(name) !== true) continue;
+    const rule = `mirror takes every frame of ${name}, so that nothing is left to drop there: make it inline, or remove ${name} from dataplane.interfaces`;
+    yield { path: ["capture", "interfaces", i, "mode"], rule };
+  }
+}

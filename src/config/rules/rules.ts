@@ -1,0 +1,117 @@
+/**
+ * Rules between the keys of the configuration file, one function each. They run on what is left of a file with faults,
+ * so that all faults are reported at once: a rule that lacks a value says nothing.
+ */
+
+import type { Finding, Pruned } from "../load/shape.ts";
+import type { ConfigFile } from "../sections/schema.ts";
+import {
+  agentsAreBoundWhereNodesAreScoped,
+  agentsHaveNoTenant,
+  hostgroupsOfNodesExist,
+  nodeNamesAreUnique,
+  nodesOfTokensExist,
+  onlyAgentsHaveANode,
+  routableListenNeedsAToken,
+  tokenEnvGoesWithoutTokens,
+  tokenNamesAreUnique,
+} from "./api.ts";
+import {
+  communitiesAreUnique,
+  grpcGoesWithExternal,
+  listenGoesWithManaged,
+  managedSpeakerHasNeighbors,
+  neighborsAreUnique,
+} from "./bgp.ts";
+import {
+  captureHasOneSource,
+  cpusAreUnique,
+  inlineUsesXdp,
+  interfaceKeysHaveAnEffect,
+  interfacesAreUnique,
+  paceGoesWithFile,
+  queuesAreUnique,
+} from "./capture.ts";
+import { dataplaneInterfacesAreUnique, mirrorsAreNotFiltered, slotsHoldTheBans, xdpModesAgree } from "./dataplane.ts";
+import {
+  carpetsWiden,
+  groupsRefineWhatIsThere,
+  holdsAreBounded,
+  laddersAct,
+  laddersClimb,
+  rateGoesWithRateLimit,
+} from "./mitigation.ts";
+import {
+  groupNamesAreUnique,
+  groupNetworksAreTakenOnce,
+  groupNetworksLieInNetworks,
+  ipv6NetworksLeaveIpv4Alone,
+  networksDoNotOverlap,
+  prefixesAreBounded,
+} from "./network.ts";
+import { clickhouseHasItsSection, mailAccountIsWhole, storageKeysHaveAnEffect, updateCheckHasAUrl } from "./output.ts";
+import { divertHasANextHop, groupNextHopsGoWithoutNodes, leastLoadedNeedsCapacities } from "./scrubbing.ts";
+import { carpetThresholdsSaySomething, groupBaselinesHaveAFloor, outgoingThresholdsSaySomething } from "./threshold.ts";
+
+export type Rule = (file: Pruned<ConfigFile>) => Iterable<Finding>;
+
+const RULES: readonly Rule[] = [
+  networksDoNotOverlap,
+  ipv6NetworksLeaveIpv4Alone,
+  prefixesAreBounded,
+  groupNamesAreUnique,
+  groupNetworksLieInNetworks,
+  groupNetworksAreTakenOnce,
+  outgoingThresholdsSaySomething,
+  groupBaselinesHaveAFloor,
+  carpetThresholdsSaySomething,
+  tickDividesWindow,
+  captureHasOneSource,
+  paceGoesWithFile,
+  interfacesAreUnique,
+  inlineUsesXdp,
+  interfaceKeysHaveAnEffect,
+  queuesAreUnique,
+  cpusAreUnique,
+  grpcGoesWithExternal,
+  listenGoesWithManaged,
+  managedSpeakerHasNeighbors,
+  neighborsAreUnique,
+  communitiesAreUnique,
+  laddersClimb,
+  laddersAct,
+  rateGoesWithRateLimit,
+  divertHasANextHop,
+  groupNextHopsGoWithoutNodes,
+  leastLoadedNeedsCapacities,
+  carpetsWiden,
+  groupsRefineWhatIsThere,
+  holdsAreBounded,
+  dataplaneInterfacesAreUnique,
+  slotsHoldTheBans,
+  xdpModesAgree,
+  mirrorsAreNotFiltered,
+  clickhouseHasItsSection,
+  storageKeysHaveAnEffect,
+  mailAccountIsWhole,
+  updateCheckHasAUrl,
+  routableListenNeedsAToken,
+  tokenEnvGoesWithoutTokens,
+  tokenNamesAreUnique,
+  agentsHaveNoTenant,
+  onlyAgentsHaveANode,
+  nodeNamesAreUnique,
+  nodesOfTokensExist,
+  hostgroupsOfNodesExist,
+  agentsAreBoundWhereNodesAreScoped,
+];
+
+export function* crossFieldFindings(file: Pruned<ConfigFile>): Generator<Finding> {
+  for (const rule of RULES) yield* rule(file);
+}
+
+function* tickDividesWindow({ detection }: Pruned<ConfigFile>): Generator<Finding> {
+  const { window_ms: windowMs, tick_ms: tickMs } = detection ?? {};
+  if (windowMs === undefined || tickMs === undefined || windowMs % tickMs === 0) return;
+  yield { path: ["detection", "tick_ms"], rule: `must divide window_ms: ${windowMs} is no multiple of ${tickMs}` };
+}

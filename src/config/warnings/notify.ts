@@ -1,0 +1,28 @@
+/** Channels that are valid, but will not deliver as things are here, or tell an account to whoever listens. */
+import type { Config } from "../config.ts";
+import type { ReadVariable } from "../load/secrets.ts";
+import type { Finding } from "../load/shape.ts";
+import type { NotifyConfig } from "../sections/notify.ts";
+
+export function* notifyWarnings({ notify }: Config, read: ReadVariable): Generator<Finding> {
+  for (const { channel, key, name } of variables(notify)) {
+    // No fault: it is read at each delivery, and may be set later without a restart.
+    if ((read(name) ?? "") !== "") continue;
+    yield { path: ["notify", channel, key], rule: `the variable ${name} is not set here: nothing is delivered` };
+  }
+  if (notify.email?.security === "none" && notify.email.passwordEnv !== null) {
+    yield { path: ["notify", "email", "security"], rule: "is none: the password crosses the network in the clear" };
+  }
+}
+
+function variables({ webhook, slack, telegram, email }: NotifyConfig) {
+  const named = [
+    { channel: "webhook", key: "url_env", name: webhook?.urlEnv },
+    { channel: "webhook", key: "secret_env", name: webhook?.secretEnv },
+    { channel: "slack", key: "url_env", name: slack?.urlEnv },
+    { channel: "telegram", key: "token_env", name: telegram?.tokenEnv },
+    { channel: "email", key: "username_env", name: email?.usernameEnv },
+    { channel: "email", key: "password_env", name: email?.passwordEnv },
+  ];
+  return named.flatMap(({ name, ...place }) => (name === undefined || name === null ? [] : [{ ...place, name }]));
+}

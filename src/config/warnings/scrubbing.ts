@@ -1,0 +1,78 @@
+/** What is valid of diverting and of scrub nodes, but perhaps not meant. */
+import type { Config } from "../config.ts";
+import type { ConfigPath } from "../load/problem.ts";
+import type { Finding } from "../load/shape.ts";
+import type { RouteTerms } from "../sections/mitigation.ts";
+import { nextHopFor } from "../sections/nodes.ts";
+
+export function* scrubbingWarnings(config: Config): Generator<Finding> {
+  yield* nodeWarnings(config);
+  yield* carpetWarnings(config);
+  yield* groupWarnings(config);
+}
+
+function* nodeWarnings({ scrubbing, api }: Config): Generator<Finding> {
+  const agents = api.tokens.filter(({ role }) => role === "agent");
+  for (const [i, { name, nextHop, nextHop6 }] of (scrubbing?.nodes ?? []).entries()) {
+    const path: ConfigPath = ["scrubbing", "nodes", i];
+    if (nextHop === null && nextHop6 === null) {
+      yield { path, rule: "has no next hop, nor has scrubbing: nothing is diverted to it" };
+    }
+    // Only the polls of agents tell that a node is there (docs/interface.md#scrub-node-presence).
+    if (!agents.some(({ node }) => node === null || node === name)) {
+      yield { path, rule: `no token in api.tokens is an agent's that may act as ${name}: it never counts as alive` };
+    }
+  }
+}
+
+/** What a family cannot have falls back, which is perhaps not meant; of spread attacks nothing takes its place. */
+function* carpetWarnings(config: Config): Generator<Finding> {
+  if (config.carpet?.mitigation !== "divert") return;
+  const divert = config.mitigations[0]?.divert ?? null;
+  for (const family of familiesOf(config)) {
+    if (config.hostgroups.some(({ name: group }) => isTaken(config, { group, family, divert }))) continue;
+    yield missing(config, family, {
+      section: `spread attacks on IPv${family} cannot be diverted, and nothing is done about them`,
+      nodes: "spread attacks cannot be diverted, and nothing is done about them",
+    });
+  }
+}
+
+function* groupWarnings(config: Config): Generator<Finding> {
+  for (const [i, { name: group }] of config.hostgroups.entries()) {
+    const { ladder, divert } = config.mitigations[i] ?? { ladder: [], divert: null };
+    if (divert === null || !ladder.some(({ action }) => action === "divert")) continue;
+    for (const family of familiesOf(config)) {
+      if (isTaken(config, { group, family, divert })) continue;
+      yield missing(config, family, {
+        section: `hostgroup ${group} cannot divert IPv${family}, and falls back`,
+        nodes: `hostgroup ${group} cannot divert it, and does as ban.fallback says`,
+      });
+    }
+  }
+}
+
+function familiesOf({ networks }: Config): ReadonlySet<4 | 6> {
+  return new Set(networks.map(({ family }) => family));
+}
+
+function isTaken(
+  { scrubbing }: Config,
+  { group, family, divert }: { readonly group: string; readonly family: 4 | 6; readonly divert: RouteTerms | null },
+): boolean {
+  const nodes = scrubbing?.nodes ?? [];
+  if (nodes.length > 0) return nodes.some((node) => nextHopFor(node, group, family) !== null);
+  return divert !== null && (family === 4 ? divert.nextHop : divert.nextHop6) !== null;
+}
+
+/** With nodes it is they who take traffic. */
+function missing(
+  { scrubbing }: Config,
+  family: 4 | 6,
+  effect: { readonly section: string; readonly nodes: string },
+): Finding {
+  if ((scrubbing?.nodes ?? []).length > 0) {
+    return { path: ["scrubbing", "nodes"], rule: `none takes IPv${family}: ${effect.nodes}` };
+  }
+  return { path: ["scrubbing", family === 4 ? "next_hop" : "next_hop6"], rule: `is absent: ${effect.section}` };
+}

@@ -1,0 +1,129 @@
+/** What is valid in a configuration, but perhaps not meant. */
+
+import { enclosingPrefix, type Prefix } from "../../net/prefix.ts";
+import { METRICS } from "../../traffic/rates.ts";
+import type { Config } from "../config.ts";
+import { type ReadVariable, unsetVariables } from "../load/secrets.ts";
+import type { Finding } from "../load/shape.ts";
+import { notifyWarnings } from "./notify.ts";
+import { scrubbingWarnings } from "./scrubbing.ts";
+import { tokenWarnings } from "./token.ts";
+
+export function configWarnings(config: Config, read: ReadVariable): Finding[] {
+  return [
+    ...modeWarnings(config),
+    ...mirrorWarnings(config),
+    ...dataplaneWarnings(config),
+    ...whitelistWarnings(config),
+    ...thresholdWarnings(config),
+    ...floorWarnings(config),
+    ...bgpWarnings(config),
+    ...scrubbingWarnings(config),
+    ...tokenWarnings(config, read),
+    ...notifyWarnings(config, read),
+    ...edgeWarnings(config),
+    ...unsetVariables(config, read).map(({ name, path }) => ({
+      path,
+      rule: `the variable ${name} is not set here: the service does not start without it`,
+    })),
+  ];
+}
+
+function* modeWarnings(config: Config): Generator<Finding> {
+  if (config.dryRun) {
+    yield { path: ["dry_run"], rule: "is true: bans are recorded, nothing is announced" };
+  } else if (config.bgp === null) {
+    yield { path: ["bgp"], rule: "is absent while dry_run is false: bans are recorded, nothing can be announced" };
+  }
+  if (config.capture === null) {
+    yield { path: ["capture"], rule: "is absent: no packets are seen, only manual bans work" };
+  }
+}
+
+function* mirrorWarnings({ capture }: Config): Generator<Finding> {
+  for (const [i, { name, mode, backend }] of (capture?.interfaces ?? []).entries()) {
+    if (mode !== "mirror" || backend !== "af_xdp") continue;
+    const rule = `takes every frame off ${name}: right for a SPAN or tap port, and the end of any other traffic on it`;
+    yield { path: ["capture", "interfaces", i, "mode"], rule };
+  }
+}
+
+/** What comes out of a mirror port are copies. */
+function* dataplaneWarnings({ capture, dataplane }: Config): Generator<Finding> {
+  for (const [i, name] of (dataplane?.interfaces ?? []).entries()) {
+    const captured = capture?.interfaces.find((other) => other.name === name);
+    if (captured?.mode !== "mirror") continue;
+    const rule = `${name} is a mirror port: what is dropped there are copies, and the traffic itself goes on`;
+    yield { path: ["dataplane", "interfaces", i], rule };
+  }
+}
+
+function* whitelistWarnings({ networks, protectedWhitelist, lookup }: Config): Generator<Finding> {
+  const holders = prefixesAround(networks, protectedWhitelist);
+  for (const [i, entry] of protectedWhitelist.entries()) {
+    if (lookup.holds(entry.address) || holders.has(entry.text)) continue;
+    yield {
+      path: ["protected_whitelist", i],
+      rule: `${entry.text} is outside networks, where nothing is banned anyway`,
+    };
+  }
+}
+
+/** Texts of all prefixes of the candidates' lengths that hold a network: a whitelist entry may be wider than one. */
+function prefixesAround(networks: readonly Prefix[], candidates: readonly Prefix[]): ReadonlySet<string> {
+  const lengths = { 4: new Set<number>(), 6: new Set<number>() };
+  for (const { family, length } of candidates) lengths[family].add(length);
+  const texts = networks.flatMap(({ family, address, length: longest }) =>
+    [...lengths[family]].flatMap((length) => (length > longest ? [] : enclosingPrefix(address, length).text)),
+  );
+  return new Set(texts);
+}
+
+/** A part of the traffic that is allowed more than the whole: the whole trips first, always. */
+function* thresholdWarnings({ hostgroups }: Config): Generator<Finding> {
+  const inherited = hostgroups[0]?.thresholds ?? [];
+  for (const [group, { thresholds }] of hostgroups.entries()) {
+    const path = group === 0 ? ["thresholds"] : ["hostgroups", group - 1, "thresholds"];
+    for (const [part, whole] of PARTS) {
+      const [limit, ceiling] = [thresholds[part] ?? 0, thresholds[whole] ?? 0];
+      if (limit <= ceiling) continue;
+      if (group > 0 && limit === inherited[part] && ceiling === inherited[whole]) continue;
+      const rule = `${limit} is above ${METRICS[whole]} ${ceiling}, which always trips first`;
+      yield { path: [...path, METRICS[part] ?? ""], rule };
+    }
+  }
+}
+
+/** A floor at the threshold leaves nothing to learn. */
+function* floorWarnings({ hostgroups }: Config): Generator<Finding> {
+  for (const [group, { baseline, thresholds }] of hostgroups.entries()) {
+    for (const [metric, floor] of (baseline?.floor ?? []).entries()) {
+      const threshold = thresholds[metric] ?? 0;
+      if (threshold === 0 || floor < threshold) continue;
+      const path = group === 0 ? ["baseline", "floor"] : ["hostgroups", group - 1, "baseline"];
+      const rule = `the floor of ${METRICS[metric]}, ${floor}, is not below its threshold ${threshold}: nothing is learned`;
+      yield { path, rule };
+    }
+  }
+}
+
+/** Pairs of metrics as positions in METRICS: tcp_pps is a part of pps, tcp_mbps of mbps. */
+const PARTS = METRICS.flatMap((metric, part) => {
+  const whole = METRICS.findIndex((unit) => metric.endsWith(`_${unit}`));
+  return whole < 0 ? [] : [[part, whole] as const];
+});
+
+function* edgeWarnings({ edge }: Config): Generator<Finding> {
+  if (edge === null || edge.zonesFile !== null) return;
+  yield { path: ["edge"], rule: "has no zones_file: its nodes are told of no zone" };
+}
+
+function* bgpWarnings({ bgp }: Config): Generator<Finding> {
+  if (bgp === null) return;
+  if (bgp.communities.length === 0) {
+    yield { path: ["bgp", "communities"], rule: "is empty: neighbors must know a blackhole by its next hop alone" };
+  }
+  if (bgp.localPref !== 0 && bgp.neighbors.every(({ remoteAsn }) => remoteAsn !== bgp.localAsn)) {
+    yield { path: ["bgp", "local_pref"], rule: "goes to neighbors of the same AS only, and there is none" };
+  }
+}

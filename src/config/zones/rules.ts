@@ -1,0 +1,67 @@
+/** Rules between the keys of the zones file, and between it and the configuration that names it. */
+import { type ConfigPath, pathText } from "../load/problem.ts";
+import type { Finding, Pruned } from "../load/shape.ts";
+import type { ZonesFile } from "./file.ts";
+import { canonicalOrigin } from "./forms.ts";
+
+type File = Pruned<ZonesFile>;
+
+/** @param hostgroups those that there are; null: not all could be read, and nothing is said of them. */
+export function* zonesFindings(file: File, hostgroups: ReadonlySet<string> | null): Generator<Finding> {
+  yield* namesAreUnique(file);
+  yield* hostgroupsExist(file, hostgroups);
+  yield* originsAreUnique(file);
+  yield* h3OptionsGoWithH3(file);
+  yield* exemptPathsAreUnique(file);
+}
+
+function* namesAreUnique({ zones = [] }: File): Generator<Finding> {
+  const first = new Map<string, number>();
+  for (const [i, zone] of zones.entries()) {
+    const name = zone?.name?.toLowerCase();
+    if (name === undefined) continue;
+    const other = first.get(name);
+    if (other === undefined) first.set(name, i);
+    else yield { path: ["zones", i, "name"], rule: `${name} is the name of zones[${other}] already: remove one` };
+  }
+}
+
+function* hostgroupsExist({ zones = [] }: File, hostgroups: ReadonlySet<string> | null): Generator<Finding> {
+  for (const [i, zone] of zones.entries()) {
+    const group = zone?.hostgroup;
+    if (group === undefined || hostgroups === null || hostgroups.has(group)) continue;
+    const rule = `${group} is the name of no hostgroup: add it to hostgroups of the configuration, or write global`;
+    yield { path: ["zones", i, "hostgroup"], rule };
+  }
+}
+
+function* originsAreUnique({ zones = [] }: File): Generator<Finding> {
+  for (const [i, zone] of zones.entries()) {
+    const origins = (zone?.origins ?? []).map((origin) => (origin === undefined ? null : canonicalOrigin(origin)));
+    yield* repeated(origins, ["zones", i, "origins"]);
+  }
+}
+
+function* exemptPathsAreUnique({ zones = [] }: File): Generator<Finding> {
+  for (const [i, zone] of zones.entries()) {
+    const paths = zone?.policy?.challenge_options?.exempt_paths ?? [];
+    yield* repeated(paths, ["zones", i, "policy", "challenge_options", "exempt_paths"]);
+  }
+}
+
+function* repeated(texts: readonly (string | null | undefined)[], at: ConfigPath): Generator<Finding> {
+  const first = new Map<string, number>();
+  for (const [i, text] of texts.entries()) {
+    if (text === null || text === undefined) continue;
+    const other = first.get(text);
+    if (other === undefined) first.set(text, i);
+    else yield { path: [...at, i], rule: `${text} is ${pathText([...at, other])} already: remove one` };
+  }
+}
+
+function* h3OptionsGoWithH3({ zones = [] }: File): Generator<Finding> {
+  for (const [i, zone] of zones.entries()) {
+    if (zone?.tls?.h3_options === undefined || zone.tls.h3 !== false) continue;
+    yield { path: ["zones", i, "tls", "h3_options"], rule: "goes with h3: true: set that, or remove h3_options" };
+  }
+}

@@ -1,0 +1,18 @@
+/** What is valid of zones, but perhaps not meant. Paths are those of the zones file. */
+import { isPlaced, scopeOf } from "../../edge/placement.ts";
+import type { Finding } from "../load/shape.ts";
+import type { EdgeConfig } from "../sections/edge.ts";
+
+/** Zones that no node serves. */
+export function* zonesWarnings({ zones, nodes }: EdgeConfig, indexOf: (zone: string) => number): Generator<Finding> {
+  if (nodes.length === 0) {
+    if (zones.length > 0) yield { path: ["zones"], rule: "are served by no node: edge.nodes is empty" };
+    return;
+  }
+  const scopes = nodes.map(scopeOf);
+  for (const zone of zones) {
+    if (scopes.some((scope) => isPlaced(zone, scope))) continue;
+    const rule = `${zone.name} is served by no node: none of edge.nodes lists the hostgroup ${zone.hostgroup}`;
+    yield { path: ["zones", indexOf(zone.name)], rule };
+  }
+}

@@ -1,0 +1,93 @@
+/** The attacks in progress, one at most of each subject and direction: a host, a hostgroup as a whole, or a part of one. */
+import { addressToBytes, type IpAddress } from "../../net/address.ts";
+import { addressTail, type HostRows } from "../../traffic/host-rows.ts";
+import type { Direction } from "../../traffic/rates.ts";
+import type { Attack } from "./attack.ts";
+
+export class ActiveAttacks {
+  readonly #hosts: Record<Direction, Map<IpAddress, Attack>> = { incoming: new Map(), outgoing: new Map() };
+  readonly #groups: Record<Direction, Map<string, Attack>> = { incoming: new Map(), outgoing: new Map() };
+
+  /** By id: the part that is attacked may grow. */
+  readonly #carpets = new Map<string, Attack>();
+  /** How many attacks there are on hosts of each address tail. */
+  readonly #tails = new Map<number, number>();
+
+  get size(): number {
+    const { incoming, outgoing } = this.#hosts;
+    const groups = this.#groups.incoming.size + this.#groups.outgoing.size;
+    return incoming.size + outgoing.size + groups + this.#carpets.size;
+  }
+
+  get hasGroups(): boolean {
+    return this.#groups.incoming.size + this.#groups.outgoing.size > 0;
+  }
+
+  *values(): Generator<Attack> {
+    for (const table of [this.#hosts, this.#groups]) {
+      yield* table.incoming.values();
+      yield* table.outgoing.values();
+    }
+    yield* this.#carpets.values();
+  }
+
+  /** null: it is over, or no attack on a part of a hostgroup. */
+  carpet(id: string): Attack | null {
+    return this.#carpets.get(id) ?? null;
+  }
+
+  *carpets(): Generator<Attack & { readonly carpet: NonNullable<Attack["carpet"]> }> {
+    for (const attack of this.#carpets.values()) if (attack.carpet !== null) yield { ...attack, carpet: attack.carpet };
+  }
+
+  get carpetCount(): number {
+    return this.#carpets.size;
+  }
+
+  /** Takes the place of the one that the subject had. */
+  set(attack: Attack): void {
+    const { target, group, direction } = attack;
+    if (attack.carpet !== null) this.#carpets.set(attack.id, attack);
+    else if (target === null) this.#groups[direction].set(group, attack);
+    else {
+      if (!this.#hosts[direction].has(target)) this.#countTail(target, 1);
+      this.#hosts[direction].set(target, attack);
+    }
+  }
+
+  delete({ id, target, group, direction, carpet }: Attack): void {
+    if (carpet !== null) this.#carpets.delete(id);
+    else if (target === null) this.#groups[direction].delete(group);
+    else if (this.#hosts[direction].delete(target)) this.#countTail(target, -1);
+  }
+
+  /** False for nearly all hosts that are not attacked, without a look at the whole address. */
+  mayHold(rows: HostRows, row: number): boolean {
+    return this.#tails.size > 0 && this.#tails.has(addressTail(rows.addresses, row));
+  }
+
+  ofHost(target: IpAddress, direction: Direction): Attack | null {
+    return this.#hosts[direction].get(target) ?? null;
+  }
+
+  ofGroup(name: string, direction: Direction): Attack | null {
+    return this.#groups[direction].get(name) ?? null;
+  }
+
+  /** Of two, the incoming one. */
+  on(target: IpAddress): Attack | null {
+    return this.ofHost(target, "incoming") ?? this.ofHost(target, "outgoing");
+  }
+
+  /** In either direction. */
+  targets(): Set<IpAddress> {
+    return new Set([...this.#hosts.incoming.keys(), ...this.#hosts.outgoing.keys()]);
+  }
+
+  #countTail(target: IpAddress, by: 1 | -1): void {
+    const tail = addressTail(addressToBytes(target), 0);
+    const count = (this.#tails.get(tail) ?? 0) + by;
+    if (count === 0) this.#tails.delete(tail);
+    else this.#tails.set(tail, count);
+  }
+}

@@ -1,0 +1,59 @@
+/** Where the packets of an attack are looked for: at a host, in a prefix, or all over a hostgroup. Pure. */
+import { addressToBytes, type IpAddress } from "../../net/address.ts";
+import { canonicalPrefix, hostPrefix, mappedLength, type Prefix, prefixContains } from "../../net/prefix.ts";
+import type { Attack } from "./attack.ts";
+
+export interface AttackPlace {
+  /** `192.0.2.7`, `192.0.2.0/24`, or `hostgroup web`. */
+  readonly name: string;
+  /** All its addresses, as 16 bytes, agree with this one in the first `bits`; not all that do are its own. */
+  readonly address: Uint8Array;
+  readonly bits: number;
+  readonly holds: (ip: IpAddress) => boolean;
+}
+
+export interface Groups {
+  /** null: of no configured network. */
+  readonly groupOf: (ip: IpAddress) => string | null;
+  /** Empty: there is no such hostgroup, or not any more. The same list while the configuration is. */
+  readonly networksOf: (group: string) => readonly Prefix[];
+}
+
+export function placeOf({ target, carpet, group }: Attack, { groupOf, networksOf }: Groups): AttackPlace {
+  if (target !== null) return inPrefix(target, hostPrefix(target));
+  if (carpet !== null) return inPrefix(carpet.prefix, canonicalPrefix(carpet.prefix));
+  return { name: `hostgroup ${group}`, ...enclosing(networksOf(group)), holds: (ip) => groupOf(ip) === group };
+}
+
+function inPrefix(name: string, prefix: Prefix): AttackPlace {
+  const holds = (ip: IpAddress) => prefixContains(prefix, ip);
+  return { name, address: addressToBytes(prefix.address), bits: mappedLength(prefix), holds };
+}
+
+type Bits = Pick<AttackPlace, "address" | "bits">;
+
+const ANYWHERE: Bits = { address: new Uint8Array(16), bits: 0 };
+
+/** A hostgroup may have thousands of networks. */
+const ENCLOSING = new WeakMap<readonly Prefix[], Bits>();
+
+/** What all of them begin with. */
+function enclosing(networks: readonly Prefix[]): Bits {
+  const [first] = networks;
+  if (first === undefined) return ANYWHERE;
+  const known = ENCLOSING.get(networks);
+  if (known !== undefined) return known;
+  const address = addressToBytes(first.address);
+  let bits = mappedLength(first);
+  for (const network of networks) {
+    bits = Math.min(bits, mappedLength(network), bitsInCommon(address, addressToBytes(network.address)));
+  }
+  const found = { address, bits };
+  ENCLOSING.set(networks, found);
+  return found;
+}
+
+function bitsInCommon(a: Uint8Array, b: Uint8Array): number {
+  const byte = a.findIndex((value, i) => value !== b[i]);
+  return byte < 0 ? 128 : 8 * byte + Math.clz32((a[byte] as number) ^ (b[byte] as number)) - 24;
+}

@@ -1,0 +1,54 @@
+/** Why detection fired (docs/interface.md#reason): where the threshold came from, and what the traffic was made of. */
+
+import { METRICS, type Metric, type Rates } from "../../traffic/rates.ts";
+import type { LimitOrigin } from "../baseline/baselines.ts";
+
+export interface Reason {
+  readonly thresholdSource: "static" | "baseline";
+  /** How the limit came about, when it was learned. */
+  readonly baseline: LimitOrigin["baseline"];
+  /** What the learned normal is of. */
+  readonly normalOf: LimitOrigin["normalOf"];
+  readonly baselineConfigured: boolean;
+  /** null: the threshold would hold with a warm baseline as well, or there is none. */
+  readonly warmupRemainingSeconds: number | null;
+  /** Fractions of all packets, 0 to 1; `syn` and `frag` overlap with the protocols. */
+  readonly shares: Readonly<Record<"udp" | "syn" | "tcp" | "icmp" | "frag", number>>;
+  /** The share that one protocol needs to name the attack. */
+  readonly dominantShareGate: number;
+}
+
+const DOMINANT_SHARE_GATE = 0.5;
+
+const SHARES = { udp: "udp_pps", syn: "tcp_syn_pps", tcp: "tcp_pps", icmp: "icmp_pps", frag: "frag_pps" } as const;
+
+const NO_BASELINE = {
+  baseline: null,
+  normalOf: "recent",
+  baselineConfigured: false,
+  warmupRemainingSeconds: null,
+} as const;
+
+export function explain(
+  rates: Rates,
+  limit: LimitOrigin & { readonly baselineConfigured: boolean } = NO_BASELINE,
+): Reason {
+  const total = rates[0] as number;
+  const share = (metric: Metric) =>
+    total > 0 ? Math.round(((rates[METRICS.indexOf(metric)] ?? 0) / total) * 1e4) / 1e4 : 0;
+  return {
+    thresholdSource: limit.baseline === null ? "static" : "baseline",
+    baseline: limit.baseline,
+    normalOf: limit.normalOf,
+    baselineConfigured: limit.baselineConfigured,
+    warmupRemainingSeconds: limit.warmupRemainingSeconds,
+    shares: {
+      udp: share(SHARES.udp),
+      syn: share(SHARES.syn),
+      tcp: share(SHARES.tcp),
+      icmp: share(SHARES.icmp),
+      frag: share(SHARES.frag),
+    },
+    dominantShareGate: DOMINANT_SHARE_GATE,
+  };
+}

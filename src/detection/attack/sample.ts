@@ -1,0 +1,77 @@
+/**
+ * The flow sample of an attack (docs/interface.md#sample): who sends what to which ports, told from the headers of some
+ * of its packets. Pure; where the headers come from is the sampler's matter.
+ */
+import type { IpAddress } from "../../net/address.ts";
+import { protocolName } from "../../traffic/ip-protocol.ts";
+import type { PacketHeader } from "../../traffic/packet-header.ts";
+import { type OriginOf, originsOf, type SampleOrigins } from "./sample-origins.ts";
+import { largestShares, type SampledPacket, type Share } from "./sample-shares.ts";
+
+export type { SampledPacket, Share } from "./sample-shares.ts";
+
+/** One sampled packet. null: it has none, or its headers do not show it. */
+export interface SampledFlow {
+  readonly source: IpAddress;
+  readonly destination: IpAddress;
+  readonly protocol: string;
+  readonly sourcePort: number | null;
+  readonly destinationPort: number | null;
+  readonly tcpFlags: number | null;
+  readonly bytes: number;
+}
+
+export interface Sample {
+  /** Packets that were sampled, not packets of the attack. */
+  readonly totalPackets: number;
+  /** Most packets first. Packets without ports are in no list of ports. */
+  readonly topSources: readonly Share[];
+  readonly topSourcePorts: readonly Share[];
+  readonly topDestinationPorts: readonly Share[];
+  readonly protocols: readonly Share[];
+  /** Newest first. */
+  readonly flows: readonly SampledFlow[];
+  /** null: nobody was there to ask. */
+  readonly origins: SampleOrigins | null;
+}
+
+export interface SampleBounds {
+  /** Entries of each list of shares. */
+  readonly top: number;
+  readonly flows: number;
+}
+
+/** @param packets newest last. @param originOf null: nobody knows where sources are. */
+export function sampleOf(
+  packets: readonly SampledPacket[],
+  { top, flows }: SampleBounds,
+  originOf: OriginOf | null = null,
+): Sample {
+  const shares = (keyOf: (header: PacketHeader) => string | number | null) => largestShares(packets, keyOf, top);
+  const topSources = shares(({ source }) => source);
+  return {
+    totalPackets: packets.length,
+    topSources,
+    topSourcePorts: shares(({ ports }) => ports?.source ?? null),
+    topDestinationPorts: shares(({ ports }) => ports?.destination ?? null),
+    protocols: shares(({ protocol }) => protocolName(protocol)),
+    flows: packets
+      .slice(Math.max(0, packets.length - flows))
+      .toReversed()
+      .map(flowOf),
+    origins: originOf === null ? null : originsOf(packets, topSources, { originOf, top }),
+  };
+}
+
+function flowOf({ header, wireBytes }: SampledPacket): SampledFlow {
+  const { source, destination, protocol, ports, tcpFlags } = header;
+  return {
+    source,
+    destination,
+    protocol: protocolName(protocol),
+    sourcePort: ports?.source ?? null,
+    destinationPort: ports?.destination ?? null,
+    tcpFlags,
+    bytes: wireBytes,
+  };
+}

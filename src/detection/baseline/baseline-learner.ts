@@ -1,0 +1,133 @@
+/**
+ * Goes through all hosts and hostgroups and learns from those that are heard and not attacked: about once a second, in
+ * slices that others may run between. What the hosts of a prefix come to is added up on the way.
+ */
+
+import type { Hostgroup } from "../../config/config.ts";
+import { ADDRESS_BYTES } from "../../net/address.ts";
+import { allocateHostRows, type HostRows, rowAddress } from "../../traffic/host-rows.ts";
+import { METRICS } from "../../traffic/rates.ts";
+import type { ActiveAttacks } from "../attack/active-attacks.ts";
+import type { CarpetScan } from "../carpet/carpet-scan.ts";
+import { type Baselines, scratchLearner } from "./baselines.ts";
+
+/** What is needed of the packet counter. */
+export interface AllRates {
+  /** Chunk by chunk: start with 0, go on with what comes back, -1 is the end. */
+  readHosts(cursor: number, out: HostRows): { readonly next: number; readonly count: number };
+  /** Sums by hostgroup: row i is group i. */
+  readGroups(out: HostRows): number;
+}
+
+/** Hosts that bans keep traffic from: what is still seen of them is not normal. */
+export interface BannedRows {
+  holds(rows: HostRows, row: number): boolean;
+}
+
+export interface BaselineLearnerOptions {
+  readonly source: AllRates;
+  readonly baselines: Baselines;
+  /** Attacks in progress: nothing is learned from those. */
+  readonly active: ActiveAttacks;
+  /** null: nobody asks what prefixes come to. */
+  readonly carpets: CarpetScan | null;
+  readonly windowMs: number;
+  readonly hostgroups: () => readonly Hostgroup[];
+  /** Asked once a pass; absent: none is banned. */
+  readonly banned?: () => BannedRows;
+  /** Unix time, for the hour of the week; absent: that of the passes. */
+  readonly wallSeconds?: () => number;
+}
+
+/** Hosts of one slice: well under 1 ms, a few when all of them are new. */
+const SLICE_ROWS = 2048;
+/** A pass after a longer pause teaches no more than this: the rates are those of now, seconds. */
+const SECONDS_MAX = 5;
+const DIRECTIONS = ["incoming", "outgoing"] as const;
+const NOBODY: BannedRows = { holds: () => false };
+
+export class BaselineLearner {
+  readonly #options: BaselineLearnerOptions;
+  readonly #rows = allocateHostRows(SLICE_ROWS);
+  #groups = allocateHostRows(0);
+  #lastSeconds: number | null = null;
+  #banned = NOBODY;
+  readonly #learner = scratchLearner();
+
+  constructor(options: BaselineLearnerOptions) {
+    this.#options = options;
+  }
+
+  /** False: a pass would come to nothing. */
+  get hasWork(): boolean {
+    const { active, carpets, hostgroups } = this.#options;
+    // Attacks that were found before a reload switched it off have yet to end.
+    const areCarpetsJudged = carpets !== null && (carpets.isOn || active.carpetCount > 0);
+    return areCarpetsJudged || hostgroups().some(({ baseline }) => baseline !== null);
+  }
+
+  /** Yields after each slice. */
+  *pass(nowSeconds: number): Generator<void> {
+    const { source, hostgroups, carpets } = this.#options;
+    const last = this.#lastSeconds;
+    this.#lastSeconds = nowSeconds;
+    const { baselines, wallSeconds = () => nowSeconds } = this.#options;
+    baselines.beginPass(nowSeconds, { wallSeconds: wallSeconds() });
+    if (last === null || !this.hasWork) return;
+    const moment = { nowSeconds: Math.floor(nowSeconds), seconds: Math.min(nowSeconds - last, SECONDS_MAX) };
+    this.#learnGroups(moment);
+    carpets?.begin();
+    this.#banned = this.#options.banned?.() ?? NOBODY;
+    for (let cursor = 0; cursor >= 0; ) {
+      const { next, count } = source.readHosts(cursor, this.#rows);
+      // Of the moment that the rows are read in, since that is whose groups they name.
+      const groups = hostgroups();
+      for (let row = 0; row < count; row++) this.#look(row, groups[this.#rows.groups[row] as number], moment);
+      cursor = next;
+      yield;
+    }
+  }
+
+  #look(row: number, group: Hostgroup | undefined, moment: Moment): void {
+    const { active, baselines, carpets, windowMs } = this.#options;
+    const rows = this.#rows;
+    if (group === undefined || group.calculation === "total" || (rows.idleMs[row] as number) >= windowMs) return;
+    const mayBeAttacked = active.mayHold(rows, row);
+    for (const direction of DIRECTIONS) {
+      if (mayBeAttacked && active.ofHost(rowAddress(rows, row), direction) !== null) continue;
+      // What a host gets that is attacked by itself is no part of a spread attack.
+      if (direction === "incoming" && carpets?.isOn === true && carpets.add(rows, row)) continue;
+      // Else each ban would lower what is normal, and the host's own traffic be an attack when it comes back.
+      if (group.baseline === null || this.#banned.holds(rows, row)) continue;
+      // One object for all rows: with a million hosts the collector would else have more to do than we.
+      const learner = this.#learner;
+      learner.keys = rows.addresses;
+      learner.at = row * ADDRESS_BYTES;
+      learner.group = group;
+      learner.direction = direction;
+      baselines.learn(learner, rows[direction], row * METRICS.length, moment);
+    }
+  }
+
+  #learnGroups(moment: Moment): void {
+    const { source, active, baselines, hostgroups } = this.#options;
+    const groups = hostgroups();
+    if (!groups.some(({ calculation, baseline }) => calculation === "total" && baseline !== null)) return;
+    if (this.#groups.capacity !== groups.length) this.#groups = allocateHostRows(groups.length);
+    source.readGroups(this.#groups);
+    for (const [index, group] of groups.entries()) {
+      if (group.calculation !== "total") continue;
+      const from = index * METRICS.length;
+      if ((this.#groups.incoming[from] as number) + (this.#groups.outgoing[from] as number) === 0) continue;
+      for (const direction of DIRECTIONS) {
+        if (active.ofGroup(group.name, direction) !== null) continue;
+        baselines.learn(baselines.ofGroup(group, direction), this.#groups[direction], from, moment);
+      }
+    }
+  }
+}
+
+interface Moment {
+  readonly nowSeconds: number;
+  readonly seconds: number;
+}

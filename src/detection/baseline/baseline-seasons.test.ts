@@ -1,0 +1,239 @@
+import { describe, expect, test } from "bun:test";
+import { address, thresholds } from "../../../test/fixtures/host-rows.ts";
+import { hostgroup } from "../../../test/fixtures/hostgroups.ts";
+import type { BaselineConfig } from "../../config/sections/baseline.ts";
+import { addressToBytes } from "../../net/address.ts";
+import { codeOf, rateOf, SeasonTable } from "./baseline-seasons.ts";
+import { Baselines, type BaselinesOptions } from "./baselines.ts";
+
+const HOUR = 3600;
+const WEEK = 168 * HOUR;
+/** Of a half-life so long that the recent normal hardly moves. */
+const BASELINE: BaselineConfig = {
+  factor: 3,
+  halfLifeSeconds: 604_800,
+  warmupSeconds: 0,
+  seasonal: true,
+  floor: [1, 1, 1],
+};
+
+/** A subject that is heard, second by second of a clock that only the test moves on. */
+function harness(changes: Partial<BaselineConfig> = {}, options: Partial<BaselinesOptions> = {}) {
+  const group = hostgroup({ pps: 1e6 }, { baseline: { ...BASELINE, ...changes } });
+  const baselines = new Baselines({ capacity: 8, directions: 1, seed: 1, ...options });
+  baselines.reconfigure([group]);
+  let now = 100 * WEEK;
+  const at = (target = "192.0.2.1") =>
+    ({ keys: addressToBytes(address(target)), at: 0, group, direction: "incoming" }) as const;
+  /** Rates of 5 s at a time, as after a pause of the learner. */
+  const hear = (pps: number, seconds: number, target?: string) => {
+    for (const end = now + seconds; now < end; ) {
+      now += 5;
+      baselines.beginPass(now);
+      baselines.learn(at(target), thresholds({ pps }), 0, { nowSeconds: now, seconds: 5 });
+    }
+  };
+  const pass = (seconds: number) => {
+    now += seconds;
+    baselines.beginPass(now);
+  };
+  /** To the first second of an hour counted from the beginning. */
+  const goTo = (hour: number) => pass(100 * WEEK + hour * HOUR - now);
+  const normal = (target?: string) => baselines.normal(at(target))?.[0] ?? Number.NaN;
+  const limit = () => (baselines.limits(at()) ?? [])[0] ?? Number.NaN;
+  const normalOf = () => baselines.origin(at(), 0).normalOf;
+  return { baselines, group, at, hear, pass, goTo, normal, limit, normalOf };
+}
+
+/** Within the error of a code. */
+function expectAbout(rate: number, wanted: number) {
+  expect(Math.abs(rate / wanted - 1)).toBeLessThan(0.052);
+}
+
+describe("a rate in a byte", () => {
+  test("is at most 5.1 % off, from a hundredth of a megabit to ten billion packets", () => {
+    for (let rate = 1 / 64; rate < 2 ** 30; rate *= 1.01) {
+      expect(Math.abs(rateOf(codeOf(rate)) / rate - 1)).toBeLessThan(0.0511);
+    }
+  });
+
+  test("keeps none apart from what is not learned, and has an end", () => {
+    expect([codeOf(0), codeOf(1e-9), rateOf(1), rateOf(0)]).toEqual([1, 1, 0, 0]);
+    expect(codeOf(1e300)).toBe(255);
+  });
+});
+
+describe("the normal of an hour of the week", () => {
+  test("is the recent one in the first week, and from the second week on that hour's own", () => {
+    const { hear, goTo, pass, normal, limit, normalOf } = harness();
+    hear(100, HOUR);
+    hear(200, HOUR);
+    expect(normalOf()).toBe("recent");
+    goTo(168);
+    pass(1800);
+    expect(normalOf()).toBe("hour_of_week");
+    expectAbout(normal(), 100);
+    expectAbout(limit(), 300);
+    goTo(169);
+    pass(1800);
+    expectAbout(normal(), 200);
+    goTo(170);
+    pass(1800);
+    // Never heard in that hour.
+    expect(normalOf()).toBe("recent");
+    expect(normal()).toBeCloseTo(150, 0);
+  });
+
+  test("moves half the way to what comes, week by week", () => {
+    const { hear, goTo, pass, normal } = harness();
+    for (const [week, pps] of [100, 200, 200].entries()) {
+      goTo(168 * week);
+      hear(pps, HOUR);
+      // The hour ends when the next is heard.
+      hear(pps, 5);
+    }
+    goTo(168 * 3);
+    pass(1800);
+    expectAbout(normal(), 175);
+  });
+
+  test("is left out of an hour in which hardly anything was heard, which forgets nothing either", () => {
+    const { hear, goTo, pass, normal, normalOf } = harness();
+    hear(100, 595);
+    goTo(1);
+    hear(100, 600);
+    goTo(168);
+    pass(1800);
+    expect(normalOf()).toBe("recent");
+    goTo(169);
+    hear(900, 595);
+    goTo(170);
+    hear(100, 5);
+    goTo(168 + 169);
+    pass(1800);
+    expectAbout(normal(), 100);
+  });
+
+  test("is not learned before the warm-up is over", () => {
+    const { hear, goTo, pass, normalOf } = harness({ warmupSeconds: HOUR });
+    hear(100, HOUR);
+    hear(100, HOUR);
+    goTo(168);
+    pass(1800);
+    expect(normalOf()).toBe("recent");
+    goTo(169);
+    pass(1800);
+    expect(normalOf()).toBe("hour_of_week");
+  });
+
+  test("does not jump at the edge of an hour, heard or not, and is there after ten minutes", () => {
+    const { hear, goTo, pass, normal } = harness({ factor: 100 });
+    hear(100, HOUR);
+    hear(1000, HOUR);
+    hear(10, HOUR);
+    goTo(168);
+    pass(HOUR - 5);
+    const steps = [normal()];
+    for (let i = 0; i < 240; i++) {
+      // The limit as it is before the pass of this second learns, and after.
+      pass(2.5);
+      steps.push(normal());
+      if (i % 2 === 1) hear(normal(), 5);
+      else pass(5);
+      steps.push(normal());
+    }
+    for (const [i, step] of steps.entries()) {
+      if (i > 0) expect(Math.abs(step - (steps[i - 1] as number))).toBeLessThan(20);
+    }
+    expectAbout(steps[0] as number, 100);
+    expectAbout(steps.at(-1) as number, 1000);
+  });
+
+  test("takes no more from what crawls up than its own limit", () => {
+    const { hear, goTo, pass, normal } = harness();
+    hear(100, HOUR);
+    hear(100, 5);
+    goTo(168);
+    // A thousand times as much, for the whole hour, under a threshold of a million.
+    hear(100_000, HOUR);
+    hear(100, 5);
+    goTo(336);
+    pass(1800);
+    // Half the way to three times as much, and no step of the code beyond.
+    expect(normal()).toBeLessThan(200 * 1.12);
+  });
+
+  test("is learned for what a hostgroup comes to, and for what a host sends, apart", () => {
+    const baselines = new Baselines({ capacity: 8, directions: 2, seed: 1 });
+    const group = hostgroup(
+      { pps: 1e6 },
+      { name: "web", calculation: "total", baseline: BASELINE, thresholdsOutgoing: thresholds({ pps: 1e6 }) },
+    );
+    baselines.reconfigure([group]);
+    const [incoming, outgoing] = [baselines.ofGroup(group, "incoming"), baselines.ofGroup(group, "outgoing")];
+    for (let now = 0; now <= HOUR; now += 5) {
+      baselines.beginPass(now);
+      baselines.learn(incoming, thresholds({ pps: 50 }), 0, { nowSeconds: now, seconds: 5 });
+      baselines.learn(outgoing, thresholds({ pps: 7 }), 0, { nowSeconds: now, seconds: 5 });
+    }
+    baselines.beginPass(WEEK + 1800);
+    for (const [learner, pps] of [
+      [incoming, 50],
+      [outgoing, 7],
+    ] as const) {
+      expect(baselines.origin(learner, 0).normalOf).toBe("hour_of_week");
+      expectAbout(baselines.origin(learner, 0).baseline?.normal ?? 0, pps);
+    }
+  });
+});
+
+describe("the places of those that are learned by hour of the week", () => {
+  test("are as many as the bound: beyond, the recent normal holds, and it is counted", () => {
+    const { hear, goTo, pass, baselines, at, normal } = harness({}, { seasonalHosts: 2 });
+    for (const host of [1, 2, 3]) hear(100 * host, 1200, `192.0.2.${host}`);
+    goTo(1);
+    for (const host of [1, 2, 3]) hear(100 * host, 5, `192.0.2.${host}`);
+    const seasons = baselines.table?.seasons;
+    expect(seasons?.count).toBe(2);
+    // Each pass of the third, but the first, in which it was not believed yet.
+    expect(seasons?.refused).toBe(1200 / 5);
+    goTo(168);
+    pass(1800);
+    const kinds = [1, 2, 3].map((host) => baselines.origin(at(`192.0.2.${host}`), 0).normalOf);
+    expect(kinds).toEqual(["hour_of_week", "hour_of_week", "recent"]);
+    expect(normal("192.0.2.3")).toBeCloseTo(300, 0);
+  });
+
+  test("are given up by hosts that were silent for two weeks, and not a second before", () => {
+    const { hear, pass, baselines } = harness({}, { seasonalHosts: 1 });
+    hear(100, 10, "192.0.2.1");
+    const row = (target: string) => baselines.table?.find(addressToBytes(address(target)), 0) ?? -1;
+    const place = (target: string) => baselines.table?.seasons?.find(row(target));
+    pass(14 * 86_400 - 15);
+    hear(100, 15, "192.0.2.2");
+    expect([place("192.0.2.1"), place("192.0.2.2")]).toEqual([0, -1]);
+    hear(100, 5, "192.0.2.2");
+    expect([place("192.0.2.1"), place("192.0.2.2")]).toEqual([-1, 0]);
+    expect(baselines.table?.seasons?.count).toBe(1);
+  });
+
+  test("go with the row when another host takes it, and begin anew", () => {
+    const { hear, goTo, pass, baselines, normalOf, at } = harness({}, { capacity: 1 });
+    hear(100, 2 * HOUR, "192.0.2.9");
+    goTo(3);
+    hear(5, 10);
+    expect(baselines.table?.find(at("192.0.2.9").keys, 0)).toBe(-1);
+    goTo(168);
+    pass(1800);
+    expect(normalOf()).toBe("recent");
+    expect(baselines.table?.seasons?.count).toBe(1);
+  });
+
+  test("are kept for hostgroups as a whole beside those of hosts", () => {
+    const seasons = new SeasonTable({ rows: 4, directions: 1, hosts: 1, groups: 1 });
+    const isIdle = () => false;
+    expect([0, 1].map((row) => seasons.findOrAdd(row, true, isIdle))).toEqual([0, -1]);
+    expect([2, 3].map((row) => seasons.findOrAdd(row, false, isIdle))).toEqual([1, -1]);
+    expect(seasons.rows()).toEqual([0, 2]);
+  });
+});

@@ -1,0 +1,224 @@
+/**
+ * What is normal in each hour of the week (168 slots, UTC), for rows of the table of baselines that were given a place here.
+ * A slot takes the mean of an hour when that hour is over, each week with half the weight. Knows nothing of limits.
+ */
+import { BASE_TRIO } from "../../traffic/rates.ts";
+
+const SLOTS = 168;
+export const HOUR_SECONDS = 3600;
+/** An hour in which the row was heard for less teaches its slot nothing, seconds. */
+const SLOT_SECONDS_LEAST = 600;
+/** From the normal of the hour before to that of the new one, seconds: a limit does not jump. */
+const BLEND_SECONDS = 600;
+/** One that was not heard for so long makes room when all places are taken, seconds. */
+export const SEASON_STAYS_SECONDS = 14 * 86_400;
+const WEEK_WEIGHT = 0.5;
+/** Places looked at for one that may go, in one pass over all hosts: of those refused there may be a million. */
+const CANDIDATES = 256;
+const NONE = -1;
+
+/** Codes of one direction of a row: a byte for each slot and metric. */
+export const SLOT_BYTES = SLOTS * BASE_TRIO;
+/** Beside them: 1 + the hour since the epoch that was heard last (0: none), seconds heard in it, their mean, and the normal it began with. */
+export const STATE_WORDS = 2 + 2 * BASE_TRIO;
+const SECONDS = 1;
+const MEAN = 2;
+const FROM = MEAN + BASE_TRIO;
+
+/** A moment, as hours since the epoch and seconds of the hour that is going on. */
+export interface HourMoment {
+  readonly hour: number;
+  readonly intoSeconds: number;
+}
+
+export interface SeasonTableOptions {
+  /** Rows of the table of baselines. */
+  readonly rows: number;
+  readonly directions: 1 | 2;
+  readonly hosts: number;
+  /** Places that only hostgroups as a whole take. */
+  readonly groups: number;
+}
+
+export class SeasonTable {
+  readonly directions: 1 | 2;
+  readonly #hosts: number;
+  readonly #capacity: number;
+  /** Place + 1 of a row; 0: none. And back. */
+  readonly #placeOf: Uint32Array;
+  readonly #rowOf: Uint32Array;
+  readonly #codes: Uint8Array;
+  readonly #words: Uint32Array;
+  readonly #floats: Float32Array;
+  /** Places that were given up. */
+  readonly #free: number[] = [];
+  /** Places that were ever taken: none is beyond. */
+  #used = 0;
+  #hand = 0;
+  #candidates = CANDIDATES;
+  /** Times that a row found no place. */
+  refused = 0;
+
+  constructor({ rows, directions, hosts, groups }: SeasonTableOptions) {
+    this.directions = directions;
+    this.#hosts = hosts;
+    this.#capacity = hosts + groups;
+    this.#placeOf = new Uint32Array(rows);
+    this.#rowOf = new Uint32Array(this.#capacity);
+    this.#codes = new Uint8Array(this.#capacity * directions * SLOT_BYTES);
+    this.#words = new Uint32Array(this.#capacity * directions * STATE_WORDS);
+    this.#floats = new Float32Array(this.#words.buffer);
+  }
+
+  get count(): number {
+    return this.#used - this.#free.length;
+  }
+
+  /** Those that have a place, by the table of baselines. */
+  rows(): number[] {
+    const rows: number[] = [];
+    for (let place = 0; place < this.#used; place++) {
+      const row = this.#rowOf[place] as number;
+      if (this.find(row) === place) rows.push(row);
+    }
+    return rows;
+  }
+
+  beginPass(): void {
+    this.#candidates = CANDIDATES;
+  }
+
+  /** -1: it has none. */
+  find(row: number): number {
+    return (this.#placeOf[row] as number) - 1;
+  }
+
+  /** @param isIdle of a row: whether it was not heard for SEASON_STAYS_SECONDS. Returns -1 when there is no room. */
+  findOrAdd(row: number, isHost: boolean, isIdle: (row: number) => boolean): number {
+    const found = this.find(row);
+    if (found >= 0) return found;
+    if (this.count >= (isHost ? this.#hosts : this.#capacity)) this.#giveUpIdle(isIdle);
+    if (this.count >= (isHost ? this.#hosts : this.#capacity)) {
+      this.refused++;
+      return NONE;
+    }
+    const place = this.#free.pop() ?? this.#used++;
+    this.#placeOf[row] = place + 1;
+    this.#rowOf[place] = row;
+    const { directions } = this;
+    this.#codes.fill(0, place * directions * SLOT_BYTES, (place + 1) * directions * SLOT_BYTES);
+    this.#words.fill(0, place * directions * STATE_WORDS, (place + 1) * directions * STATE_WORDS);
+    return place;
+  }
+
+  /** The row is another's from now on. */
+  giveUp(row: number): void {
+    const place = this.find(row);
+    if (place < 0) return;
+    this.#placeOf[row] = 0;
+    this.#free.push(place);
+  }
+
+  isLearned(place: number, side: number, hour: number): boolean {
+    return this.#codes[this.#codeAt(place, side, hour)] !== 0;
+  }
+
+  /** @param recent what holds in hours that are not learned yet. */
+  normal(place: number, side: number, metric: number, { hour, intoSeconds }: HourMoment, recent: number): number {
+    const now = this.#ofHour(place, side, metric, hour, recent);
+    const state = this.#stateAt(place, side);
+    if (intoSeconds >= BLEND_SECONDS) return now;
+    const isTurned = this.#words[state] === 1 + hour;
+    const from = isTurned
+      ? (this.#floats[state + FROM + metric] as number)
+      : this.#ofHour(place, side, metric, hour - 1, recent);
+    return from + (now - from) * (intoSeconds / BLEND_SECONDS);
+  }
+
+  /** Before the first rates of an hour are taken: the hour before goes into its slot. */
+  turn(place: number, side: number, { hour }: HourMoment, recents: Float32Array, from: number): void {
+    const state = this.#stateAt(place, side);
+    const last = (this.#words[state] as number) - 1;
+    if (last === hour) return;
+    for (let i = 0; i < BASE_TRIO; i++) {
+      this.#floats[state + FROM + i] = this.#ofHour(place, side, i, hour - 1, recents[from + i] as number);
+    }
+    if ((this.#floats[state + SECONDS] as number) >= SLOT_SECONDS_LEAST) this.#keep(place, side, last);
+    this.#words[state] = 1 + hour;
+    this.#floats.fill(0, state + SECONDS, state + FROM);
+  }
+
+  /** `seconds` of traffic at these rates, of the hour that turn() was called for. */
+  learn(place: number, side: number, rates: Float32Array, seconds: number): void {
+    const state = this.#stateAt(place, side);
+    const floats = this.#floats;
+    const heard = (floats[state + SECONDS] as number) + seconds;
+    floats[state + SECONDS] = heard;
+    for (let i = 0; i < BASE_TRIO; i++) {
+      const mean = floats[state + MEAN + i] as number;
+      floats[state + MEAN + i] = mean + ((rates[i] as number) - mean) * (seconds / heard);
+    }
+  }
+
+  /** Views of the table's own memory: the hour as a whole number, the rest of the state as floats, and the codes. */
+  memory(place: number, side: number): { hour: Uint32Array; state: Float32Array; codes: Uint8Array } {
+    const [state, codes] = [this.#stateAt(place, side), this.#codeAt(place, side, 0)];
+    return {
+      hour: this.#words.subarray(state, state + 1),
+      state: this.#floats.subarray(state + 1, state + STATE_WORDS),
+      codes: this.#codes.subarray(codes, codes + SLOT_BYTES),
+    };
+  }
+
+  #keep(place: number, side: number, hour: number): void {
+    const code = this.#codeAt(place, side, hour);
+    const mean = this.#stateAt(place, side) + MEAN;
+    for (let i = 0; i < BASE_TRIO; i++) {
+      const known = this.#codes[code + i] as number;
+      const heard = this.#floats[mean + i] as number;
+      const before = rateOf(known);
+      this.#codes[code + i] = codeOf(known === 0 ? heard : before + WEEK_WEIGHT * (heard - before));
+    }
+  }
+
+  #ofHour(place: number, side: number, metric: number, hour: number, recent: number): number {
+    const code = this.#codes[this.#codeAt(place, side, hour) + metric] as number;
+    return code === 0 ? recent : rateOf(code);
+  }
+
+  #giveUpIdle(isIdle: (row: number) => boolean): void {
+    for (; this.#candidates > 0; this.#candidates--) {
+      const place = this.#hand;
+      this.#hand = (this.#hand + 1) % this.#used;
+      const row = this.#rowOf[place] as number;
+      if (this.find(row) !== place || !isIdle(row)) continue;
+      this.giveUp(row);
+      return;
+    }
+  }
+
+  #codeAt(place: number, side: number, hour: number): number {
+    return ((place * this.directions + side) * SLOTS + ((hour + SLOTS) % SLOTS)) * BASE_TRIO;
+  }
+
+  #stateAt(place: number, side: number): number {
+    return (place * this.directions + side) * STATE_WORDS;
+  }
+}
+
+/**
+ * A rate in a byte, by its logarithm: 0 is not learned, 1 is none, the rest are 36 octaves from 2^-6 on, beyond every rate
+ * of the base trio. 5.1 % off at most.
+ */
+const LEAST_OCTAVE = -6;
+const STEP = 36 / 253;
+const RATES = Float64Array.from({ length: 256 }, (_, code) => (code < 2 ? 0 : 2 ** (LEAST_OCTAVE + (code - 2) * STEP)));
+
+export function codeOf(rate: number): number {
+  const step = Math.round((Math.log2(rate) - LEAST_OCTAVE) / STEP);
+  return Math.min(255, Math.max(1, 2 + step));
+}
+
+export function rateOf(code: number): number {
+  return RATES[code] as number;
+}

@@ -1,0 +1,219 @@
+/**
+ * What is normal, one row a host or hostgroup, side by side in one buffer of a fixed size, so that all of a row is had with
+ * one look into memory: 36 bytes a row with one direction and 52 with two, and 8 to 16 to find it. Never more than `capacity`
+ * rows. A row is found by its 16-byte key. When all are taken, one that has been silent for long makes room, and of those
+ * the one that knows least.
+ */
+import { BASE_TRIO } from "../../traffic/rates.ts";
+import type { SeasonTable } from "./baseline-seasons.ts";
+
+/** Rows looked at for one that may go. */
+const CANDIDATES = 16;
+/** A row heard of within this time stays, seconds. */
+export const STAYS_SECONDS = 600;
+/** Far beyond any warm-up; counting on would lose the seconds in a float's rounding. */
+export const LEARNED_MAX = 1e7;
+
+/** First byte of the key of a hostgroup as a whole. */
+export const GROUP_KEY = 0xff;
+
+const KEY_WORDS = 4;
+/** Words of a row: the key, when it was heard, and for each direction the seconds learned and the base trio. */
+const HEARD = KEY_WORDS;
+const SIDES = HEARD + 1;
+const SIDE_WORDS = 1 + BASE_TRIO;
+const NONE = -1;
+
+export interface BaselineTableOptions {
+  readonly capacity: number;
+  /** 1: incoming only. */
+  readonly directions: 1 | 2;
+  /** Keeps a sender from choosing addresses that share a place. */
+  readonly seed: number;
+}
+
+export class BaselineTable {
+  readonly directions: 1 | 2;
+  readonly #capacity: number;
+  readonly #seed: number;
+  /** Of one row. */
+  readonly #stride: number;
+  /** The same memory: keys and seconds of the caller's clock as whole numbers, all else as floats. */
+  readonly #words: Uint32Array;
+  /** Of a row and direction from sideAt() on: seconds with traffic, then the base trio. */
+  readonly values: Float32Array;
+  /** Row + 1 at the place of its hash or behind it; 0: free. At most half of them are taken. */
+  readonly #slots: Uint32Array;
+  readonly #mask: number;
+  readonly #key = new Uint32Array(KEY_WORDS);
+  #count = 0;
+  #hand = 0;
+  /** Keys that found no row. */
+  refused = 0;
+  /** null until a hostgroup asks for it. */
+  seasons: SeasonTable | null = null;
+
+  constructor({ capacity, directions, seed }: BaselineTableOptions) {
+    this.directions = directions;
+    this.#capacity = capacity;
+    this.#seed = seed;
+    this.#stride = SIDES + SIDE_WORDS * directions;
+    this.#words = new Uint32Array(capacity * this.#stride);
+    this.values = new Float32Array(this.#words.buffer);
+    const slots = 2 ** Math.ceil(Math.log2(2 * capacity));
+    this.#slots = new Uint32Array(slots);
+    this.#mask = slots - 1;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** -1: not there. */
+  find(keys: Uint8Array, at: number): number {
+    this.#readKey(keys, at);
+    return (this.#slots[this.#slotOfKey()] as number) - 1;
+  }
+
+  /** A new row where there is none; -1: there is no room. */
+  findOrAdd(keys: Uint8Array, at: number, nowSeconds: number): number {
+    this.#readKey(keys, at);
+    let slot = this.#slotOfKey();
+    const found = this.#slots[slot] as number;
+    if (found > 0) return found - 1;
+    let row = this.#count;
+    if (row < this.#capacity) this.#count++;
+    else {
+      row = this.#leastWorth(nowSeconds);
+      if (row === NONE) {
+        this.refused++;
+        return NONE;
+      }
+      this.#removeSlot(row);
+      this.seasons?.giveUp(row);
+      slot = this.#slotOfKey();
+    }
+    this.#slots[slot] = row + 1;
+    const first = row * this.#stride;
+    this.#words.set(this.#key, first);
+    this.#words[first + HEARD] = nowSeconds;
+    this.values.fill(0, first + SIDES, first + this.#stride);
+    return row;
+  }
+
+  /** @param direction 0 incoming, 1 outgoing. */
+  sideAt(row: number, direction: number): number {
+    return row * this.#stride + SIDES + direction * SIDE_WORDS;
+  }
+
+  normal(row: number, direction: number, metric: number): number {
+    return this.values[this.sideAt(row, direction) + 1 + metric] as number;
+  }
+
+  setNormal(row: number, direction: number, metric: number, rate: number): void {
+    this.values[this.sideAt(row, direction) + 1 + metric] = rate;
+  }
+
+  learnedSeconds(row: number, direction: number): number {
+    return this.values[this.sideAt(row, direction)] as number;
+  }
+
+  setLearnedSeconds(row: number, direction: number, seconds: number): void {
+    this.values[this.sideAt(row, direction)] = Math.min(seconds, LEARNED_MAX);
+  }
+
+  heardSeconds(row: number): number {
+    return this.#words[row * this.#stride + HEARD] as number;
+  }
+
+  setHeard(row: number, nowSeconds: number): void {
+    this.#words[row * this.#stride + HEARD] = nowSeconds;
+  }
+
+  /** Not a hostgroup as a whole: that has the first byte of multicast, which no host has. */
+  isHost(row: number): boolean {
+    return ((this.#words[row * this.#stride] as number) & 0xff) !== GROUP_KEY;
+  }
+
+  /** 16 bytes into `out`. */
+  copyKey(row: number, out: DataView, at: number): void {
+    for (let i = 0; i < KEY_WORDS; i++) out.setUint32(at + 4 * i, this.#words[row * this.#stride + i] as number, true);
+  }
+
+  #readKey(keys: Uint8Array, at: number): void {
+    for (let i = 0; i < KEY_WORDS; i++) {
+      const from = at + 4 * i;
+      this.#key[i] =
+        (keys[from] as number) |
+        ((keys[from + 1] as number) << 8) |
+        ((keys[from + 2] as number) << 16) |
+        ((keys[from + 3] as number) << 24);
+    }
+  }
+
+  /** The slot of the key that was read, or the free one that is to be its. */
+  #slotOfKey(): number {
+    const a = this.#key[0] as number;
+    const b = this.#key[1] as number;
+    const c = this.#key[2] as number;
+    const d = this.#key[3] as number;
+    let slot = this.#hash(a, b, c, d);
+    for (;;) {
+      const taken = this.#slots[slot] as number;
+      if (taken === 0) return slot;
+      const key = (taken - 1) * this.#stride;
+      const keys = this.#words;
+      if (keys[key + 3] === d && keys[key + 2] === c && keys[key + 1] === b && keys[key] === a) return slot;
+      slot = (slot + 1) & this.#mask;
+    }
+  }
+
+  #hash(a: number, b: number, c: number, d: number): number {
+    let hash = mix(mix(mix(mix(this.#seed, a), b), c), d);
+    hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+    hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+    return (hash ^ (hash >>> 16)) & this.#mask;
+  }
+
+  #hashOfRow(row: number): number {
+    const at = row * this.#stride;
+    const keys = this.#words;
+    return this.#hash(keys[at] as number, keys[at + 1] as number, keys[at + 2] as number, keys[at + 3] as number);
+  }
+
+  /** -1: all of those that were looked at have been heard of lately. */
+  #leastWorth(nowSeconds: number): number {
+    let least = NONE;
+    let leastLearned = Number.POSITIVE_INFINITY;
+    for (let i = 0; i < Math.min(CANDIDATES, this.#capacity); i++) {
+      const row = this.#hand;
+      this.#hand = (this.#hand + 1) % this.#capacity;
+      if (nowSeconds - this.heardSeconds(row) < STAYS_SECONDS) continue;
+      const learned = this.learnedSeconds(row, 0);
+      if (learned >= leastLearned) continue;
+      least = row;
+      leastLearned = learned;
+    }
+    return least;
+  }
+
+  /** Those behind it move up, so that no search ends at the gap (Knuth 6.4, algorithm R). */
+  #removeSlot(row: number): void {
+    let gap = this.#hashOfRow(row);
+    while (this.#slots[gap] !== row + 1) gap = (gap + 1) & this.#mask;
+    for (let slot = (gap + 1) & this.#mask; this.#slots[slot] !== 0; slot = (slot + 1) & this.#mask) {
+      const home = this.#hashOfRow((this.#slots[slot] as number) - 1);
+      if (((slot - home) & this.#mask) < ((slot - gap) & this.#mask)) continue;
+      this.#slots[gap] = this.#slots[slot] as number;
+      gap = slot;
+    }
+    this.#slots[gap] = 0;
+  }
+}
+
+/** A step of MurmurHash3. */
+function mix(hash: number, word: number): number {
+  const product = Math.imul(word, 0xcc9e2d51);
+  const mixed = hash ^ Math.imul((product << 15) | (product >>> 17), 0x1b873593);
+  return (Math.imul((mixed << 13) | (mixed >>> 19), 5) + 0xe6546b64) | 0;
+}

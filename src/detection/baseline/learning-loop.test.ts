@@ -1,0 +1,117 @@
+import { describe, expect, test } from "bun:test";
+import { hostRows } from "../../../test/fixtures/host-rows.ts";
+import { hostgroup } from "../../../test/fixtures/hostgroups.ts";
+import { ManualClock, ManualTimers } from "../../../test/fixtures/manual-clock.ts";
+import type { HostRows } from "../../traffic/host-rows.ts";
+import { ActiveAttacks } from "../attack/active-attacks.ts";
+import { BaselineLearner } from "./baseline-learner.ts";
+import { Baselines } from "./baselines.ts";
+import { LearningLoop } from "./learning-loop.ts";
+
+const BASELINE = { factor: 3, halfLifeSeconds: 60, warmupSeconds: 0, seasonal: false, floor: [1, 1, 1] };
+
+function harness({ isOn = true } = {}) {
+  const clock = new ManualClock();
+  const timers = new ManualTimers(clock);
+  const baselines = new Baselines({ capacity: 4, directions: 1, seed: 1 });
+  const hostgroups = [hostgroup({ pps: 1000 }, { baseline: isOn ? BASELINE : null })];
+  baselines.reconfigure(hostgroups);
+  const seen: string[] = [];
+  const broken = new Set<string>();
+  const note = (name: string) => {
+    seen.push(name);
+    if (broken.has(name)) throw new Error("disk");
+  };
+  const source = {
+    readHosts: (_: number, out: HostRows) => {
+      const host = hostRows({ target: "192.0.2.1", rates: { pps: 10 } });
+      out.addresses.set(host.addresses);
+      out.incoming.set(host.incoming);
+      note("read");
+      return { next: -1, count: 1 };
+    },
+    readGroups: () => 1,
+  };
+  const options = {
+    source,
+    baselines,
+    active: new ActiveAttacks(),
+    carpets: null,
+    windowMs: 1000,
+    hostgroups: () => hostgroups,
+  };
+  const loop = new LearningLoop({
+    learner: new BaselineLearner(options),
+    baselines,
+    keeper: {
+      load: async () => {
+        note("load");
+        return 3;
+      },
+      save: async () => note("save"),
+    },
+    nowSeconds: () => clock.monotonicMs() / 1000,
+    every: (ms, fn) => timers.every(ms, fn),
+    nextTurn: () => Promise.resolve(),
+    onPassed: () => [],
+    onLoaded: (rows) => seen.push(`loaded ${rows}`),
+    onFault: (operation) => seen.push(`${operation} failed`),
+  });
+  const seconds = async (count: number) => {
+    for (let i = 0; i < count; i++) {
+      clock.advance(1000);
+      // Lets the promises of a beat run.
+      for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+    }
+  };
+  const count = (name: string) => seen.filter((line) => line === name).length;
+  const switchOn = () => {
+    hostgroups[0] = hostgroup({ pps: 1000 }, { baseline: BASELINE });
+    baselines.reconfigure(hostgroups);
+  };
+  return { loop, seen, broken, switchOn, seconds, count, clock };
+}
+
+describe("the learning loop", () => {
+  test("takes up what was kept before it learns, learns each second, saves every five minutes and at the end", async () => {
+    const { loop, seen, seconds, count, clock } = harness();
+    loop.start();
+    await seconds(2);
+    expect(seen.slice(0, 3)).toEqual(["load", "loaded 3", "read"]);
+    await seconds(299);
+    expect([count("load"), count("read"), count("save")]).toEqual([1, 300, 1]);
+    await loop.stop();
+    expect(count("save")).toBe(2);
+    expect(clock.pending).toBe(0);
+  });
+
+  test("does nothing while no hostgroup has a baseline", async () => {
+    const { loop, seen, seconds } = harness({ isOn: false });
+    loop.start();
+    await seconds(400);
+    await loop.stop();
+    expect(seen).toEqual([]);
+  });
+
+  test("begins when a reload switches it on", async () => {
+    const { loop, seen, switchOn, seconds } = harness({ isOn: false });
+    loop.start();
+    await seconds(1);
+    switchOn();
+    await seconds(1);
+    expect(seen).toEqual(["load", "loaded 3"]);
+    await loop.stop();
+  });
+
+  test("tells of what fails, and goes on", async () => {
+    const { loop, seen, broken, seconds, count } = harness();
+    for (const name of ["load", "save", "read"]) broken.add(name);
+    loop.start();
+    await seconds(301);
+    expect([count("load failed"), count("save failed")]).toEqual([1, 1]);
+    expect(count("learn failed")).toBe(300);
+    broken.clear();
+    await loop.stop();
+    expect(seen.at(-1)).toBe("save");
+  });
+});

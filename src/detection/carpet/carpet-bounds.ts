@@ -1,0 +1,46 @@
+/**
+ * Which prefixes may be banned when an attack is spread over them. Only those of which every single address might be:
+ * in one network and hostgroup, none of them whitelisted, and not wider than the configuration says.
+ */
+import type { Config } from "../../config/config.ts";
+import type { Prefix } from "../../net/prefix.ts";
+
+export type PrefixRefusal =
+  | "whitelisted"
+  | "outside configured networks"
+  | "prefix spans hostgroups"
+  | "prefix wider than carpet allows";
+
+/** Answers that are kept: each costs a walk through the whitelist and the hostgroups. */
+const ANSWERS_KEPT = 4096;
+
+export class CarpetBounds {
+  readonly #config: Pick<Config, "carpet" | "networks" | "lookup" | "whitelist">;
+  /** By the text of the prefix. */
+  readonly #answers = new Map<string, PrefixRefusal | null>();
+
+  constructor(config: Pick<Config, "carpet" | "networks" | "lookup" | "whitelist">) {
+    this.#config = config;
+  }
+
+  /** null: it may be banned. */
+  refusalOf(prefix: Prefix): PrefixRefusal | null {
+    const known = this.#answers.get(prefix.text);
+    if (known !== undefined) return known;
+    const answer = this.#judge(prefix);
+    if (this.#answers.size >= ANSWERS_KEPT) this.#answers.clear();
+    this.#answers.set(prefix.text, answer);
+    return answer;
+  }
+
+  /** In the order of the checks of a single address. */
+  #judge(prefix: Prefix): PrefixRefusal | null {
+    const { carpet, networks, lookup, whitelist } = this.#config;
+    if (whitelist.overlaps(prefix)) return "whitelisted";
+    const network = networks[lookup.network(prefix.address)];
+    if (network === undefined || network.length > prefix.length) return "outside configured networks";
+    if (!lookup.isOfOneGroup(prefix)) return "prefix spans hostgroups";
+    const widest = (prefix.family === 4 ? carpet?.widestV4 : carpet?.widestV6) ?? 0;
+    return prefix.length < widest ? "prefix wider than carpet allows" : null;
+  }
+}

@@ -1,0 +1,250 @@
+import { describe, expect, test } from "bun:test";
+import { type HostRowFields, hostRows, thresholds } from "../../../test/fixtures/host-rows.ts";
+import { hostgroup } from "../../../test/fixtures/hostgroups.ts";
+import type { CarpetConfig } from "../../config/sections/carpet.ts";
+import { CARPET_PREFIXES_MAX, CARPETS_MAX } from "../../limits.ts";
+import { type Prefix, parsePrefix, prefixContains } from "../../net/prefix.ts";
+import { ActiveAttacks } from "../attack/active-attacks.ts";
+import { CarpetJudge, type CarpetPolicy } from "./carpet-judge.ts";
+import { CarpetScan } from "./carpet-scan.ts";
+
+const NETWORKS = ["10.0.0.0/8", "192.0.2.128/25", "2001:db8::/32"].map((text) => parsePrefix(text) as Prefix);
+const CARPET: CarpetConfig = {
+  prefixV4: 24,
+  prefixV6: 48,
+  minHosts: 10,
+  thresholds: thresholds({ pps: 1000 }),
+  mitigation: "none",
+  widestV4: 20,
+  widestV6: 44,
+};
+
+const TOLD = { type: "udp_flood", confidence: 1, sourcePort: null, parts: [] } as const;
+
+function harness(changes: Partial<CarpetPolicy> = {}) {
+  const policy: CarpetPolicy = {
+    hostgroups: [hostgroup({ pps: 1e6 }), hostgroup({ pps: 1e6 }, { name: "web" })],
+    sustainMs: 0,
+    hysteresisMs: () => 0,
+    maxActive: 1000,
+    carpet: CARPET,
+    networks: NETWORKS,
+    networkOf: (ip) => NETWORKS.findIndex((network) => prefixContains(network, ip)),
+    mayBan: null,
+    ...changes,
+  };
+  const scan = new CarpetScan(policy);
+  const active = new ActiveAttacks();
+  let ids = 0;
+  const judge = new CarpetJudge(policy, scan, active, () => `c${++ids}`);
+  let monotonicMs = 0;
+  const pass = (...hosts: (HostRowFields & { readonly network?: number })[]) => {
+    monotonicMs += 1000;
+    scan.begin();
+    const rows = hostRows(...hosts);
+    hosts.forEach(({ network = 0 }, row) => {
+      rows.networks[row] = network;
+      scan.add(rows, row);
+    });
+    return judge
+      .judgeAtOnce({ wallMs: 0, monotonicMs })
+      .map(
+        ({ kind, attack: { carpet, group, rates } }) =>
+          `${kind} ${carpet?.prefix} ${carpet?.hosts} ${group} ${rates[0]}`,
+      );
+  };
+  return { scan, active, judge, policy, pass };
+}
+
+/** `count` hosts of a /24 with so many packets a second in all. */
+function spread(prefix: string, pps: number, count = 20, group = 0): HostRowFields[] {
+  return Array.from({ length: count }, (_, i) => ({
+    target: `${prefix}.${i + 1}`,
+    rates: { pps: pps / count },
+    group,
+  }));
+}
+
+describe("a carpet attack", () => {
+  test("is on a prefix whose hosts together are over the thresholds, and ends with them", () => {
+    const { active, pass } = harness();
+    expect(pass(...spread("10.0.0", 1000))).toEqual([]);
+    expect(pass(...spread("10.0.0", 1020))).toEqual(["started 10.0.0.0/24 20 global 1020"]);
+    expect([...active.values()][0]).toMatchObject({
+      scope: "group",
+      target: null,
+      metric: "pps",
+      threshold: 1000,
+      reason: { thresholdSource: "static" },
+    });
+    expect(pass(...spread("10.0.0", 2000, 40))).toEqual(["lasts 10.0.0.0/24 40 global 2000"]);
+    expect(pass(...spread("10.0.0", 500))).toEqual(["ended 10.0.0.0/24 40 global 2000"]);
+    expect(active.size).toBe(0);
+  });
+
+  test("is none when few of its hosts get nearly all", () => {
+    const { pass } = harness();
+    const few = [{ target: "10.0.0.200", rates: { pps: 5000 } }, ...spread("10.0.0", 100)];
+    expect(pass(...few)).toEqual([]);
+    expect(pass(...spread("10.0.0", 5000, 9))).toEqual([]);
+    expect(pass(...spread("10.0.0", 5000, 10))).toEqual(["started 10.0.0.0/24 10 global 5000"]);
+  });
+
+  test("waits for the sustain time", () => {
+    const { pass } = harness({ sustainMs: 2000 });
+    expect(pass(...spread("10.0.0", 2000))).toEqual([]);
+    expect(pass()).toEqual([]);
+    expect(pass(...spread("10.0.0", 2000))).toEqual([]);
+    expect(pass(...spread("10.0.0", 2000))).toEqual([]);
+    expect(pass(...spread("10.0.0", 2000))).toEqual(["started 10.0.0.0/24 20 global 2000"]);
+  });
+
+  test("is one over prefixes side by side, as wide as what holds them", () => {
+    const { pass } = harness();
+    const sixteen = Array.from({ length: 16 }, (_, i) => spread(`10.1.${i + 16}`, 2000)).flat();
+    expect(pass(...sixteen)).toEqual(["started 10.1.16.0/20 320 global 32000"]);
+  });
+
+  test("takes in prefixes that come to it, and keeps its id", () => {
+    const { active, pass } = harness();
+    pass(...spread("10.0.0", 2000));
+    const { id } = [...active.values()][0] ?? {};
+    expect(pass(...spread("10.0.0", 2000), ...spread("10.0.1", 2000))).toEqual(["lasts 10.0.0.0/23 40 global 4000"]);
+    expect([...active.values()].map((attack) => attack.id)).toEqual([id ?? ""]);
+    // Half of it is calm again: it stays as wide as it was.
+    expect(pass(...spread("10.0.1", 2000))).toEqual(["lasts 10.0.0.0/23 20 global 2000"]);
+  });
+
+  test("takes in another one, which ends when the wider one has been there for a pass", () => {
+    const { active, pass } = harness();
+    pass(...spread("10.0.0", 2000), ...spread("10.0.7", 2000));
+    expect(active.size).toBe(2);
+    const all = Array.from({ length: 8 }, (_, third) => spread(`10.0.${third}`, 2000)).flat();
+    expect(pass(...all)).toEqual(["lasts 10.0.0.0/21 160 global 16000", "lasts 10.0.7.0/24 20 global 2000"]);
+    expect(pass(...all)).toEqual(["lasts 10.0.0.0/21 160 global 16000", "ended 10.0.7.0/24 20 global 2000"]);
+    expect(pass(...all)).toEqual(["lasts 10.0.0.0/21 160 global 16000"]);
+  });
+
+  test("that may be banned grows no wider than what may be, and begins so", () => {
+    const { pass } = harness({ mayBan: ({ text, length }) => length >= 23 && text !== "10.0.2.0/23" });
+    const all = [0, 1, 2, 3, 4, 5].flatMap((third) => spread(`10.0.${third}`, 2000));
+    expect(pass(...spread("10.0.0", 2000))).toEqual(["started 10.0.0.0/24 20 global 2000"]);
+    expect(pass(...all)).toEqual([
+      "lasts 10.0.0.0/23 40 global 4000",
+      "started 10.0.2.0/24 20 global 2000",
+      "started 10.0.3.0/24 20 global 2000",
+      "started 10.0.4.0/23 40 global 4000",
+    ]);
+  });
+
+  test("keeps what is found of it while it is judged", () => {
+    const { active, judge, pass, scan } = harness();
+    const many = Array.from({ length: 3000 }, (_, i) => spread(`10.${i >> 8}.${i & 0xff}`, 2000, 10)).flat();
+    pass(...many);
+    expect(active.size).toBe(1);
+    expect(scan.leaves.length).toBe(3000);
+    const steps = judge.judge({ wallMs: 0, monotonicMs: 9000 });
+    steps.next();
+    for (const attack of [...active.values()]) active.set({ ...attack, classification: { ...TOLD } });
+    let step = steps.next();
+    while (step.done !== true) step = steps.next();
+    expect(step.value).toMatchObject([{ kind: "lasts", attack: { classification: TOLD } }]);
+  });
+
+  test("is not judged further when a reload comes in between", () => {
+    const { judge, pass, policy } = harness();
+    pass(...spread("10.0.0", 2000));
+    const steps = judge.judge({ wallMs: 0, monotonicMs: 9000 });
+    steps.next();
+    judge.reconfigure(policy);
+    expect(steps.next()).toEqual({ done: true, value: [] });
+  });
+
+  test("does not reach over what is calm: prefixes far apart are two attacks", () => {
+    const { pass } = harness();
+    expect(pass(...spread("10.0.0", 2000), ...spread("10.0.7", 2000))).toEqual([
+      "started 10.0.0.0/24 20 global 2000",
+      "started 10.0.7.0/24 20 global 2000",
+    ]);
+  });
+
+  test("ends although its many calm prefixes together are over what one may have", () => {
+    const { pass } = harness();
+    const four = (pps: number) => [0, 1, 2, 3].flatMap((third) => spread(`10.0.${third}`, pps));
+    expect(pass(...four(2000))).toEqual(["started 10.0.0.0/22 80 global 8000"]);
+    expect(pass(...four(900))).toEqual(["ended 10.0.0.0/22 80 global 8000"]);
+  });
+
+  test("never mixes hostgroups", () => {
+    const { pass } = harness();
+    expect(pass(...spread("10.0.0", 600, 20, 0), ...spread("10.0.0", 600, 20, 1))).toEqual([]);
+    expect(pass(...spread("10.0.0", 2000, 20, 0), ...spread("10.0.1", 2000, 20, 1))).toEqual([
+      "started 10.0.0.0/24 20 global 2000",
+      "started 10.0.1.0/24 20 web 2000",
+    ]);
+  });
+
+  test("is on a whole network that is smaller than the prefix, and never wider than a network", () => {
+    const { pass } = harness();
+    const hosts = spread("192.0.2", 2000).map((host, i) => ({ ...host, target: `192.0.2.${200 + i}`, network: 1 }));
+    expect(pass(...hosts)).toEqual(["started 192.0.2.128/25 20 global 2000"]);
+  });
+
+  test("is found in IPv6", () => {
+    const { pass } = harness();
+    const hosts = (site: number) =>
+      Array.from({ length: 20 }, (_, i) => ({
+        target: `2001:db8:${site}:${i + 1}::1`,
+        rates: { pps: 100 },
+        network: 2,
+      }));
+    expect(pass(...hosts(4))).toEqual(["started 2001:db8:4::/48 20 global 2000"]);
+    expect(pass(...hosts(4), ...hosts(5))).toEqual(["lasts 2001:db8:4::/47 40 global 4000"]);
+  });
+
+  test("goes on after a restart, by the thresholds of its start", () => {
+    const before = harness();
+    before.pass(...spread("10.0.0", 2000));
+    const after = harness({ carpet: { ...CARPET, thresholds: thresholds({ pps: 1e6 }) } });
+    for (const attack of before.active.values()) after.active.set(attack);
+    expect(after.pass(...spread("10.0.0", 1500))).toEqual(["lasts 10.0.0.0/24 20 global 1500"]);
+    expect(after.pass()).toEqual(["ended 10.0.0.0/24 20 global 1500"]);
+  });
+
+  test("ends when a reload switches carpets off, and is not judged by sums of two configurations", () => {
+    const { judge, policy, pass } = harness();
+    pass(...spread("10.0.0", 2000));
+    judge.reconfigure({ ...policy, carpet: null });
+    expect(judge.judgeAtOnce({ wallMs: 0, monotonicMs: 9000 })).toEqual([]);
+    expect(pass(...spread("10.0.0", 2000))).toEqual(["ended 10.0.0.0/24 20 global 2000"]);
+  });
+
+  test("tells which hosts are in it, so that nothing is learned from them", () => {
+    const { scan, pass } = harness();
+    pass(...spread("10.0.0", 2000));
+    const rows = hostRows({ target: "10.0.0.77", rates: {} }, { target: "10.0.1.77", rates: {} });
+    expect([scan.add(rows, 0), scan.add(rows, 1)]).toEqual([true, false]);
+  });
+});
+
+test("there are no more carpet attacks at once than their bound", () => {
+  const { active, judge, pass } = harness();
+  pass(...Array.from({ length: CARPETS_MAX + 1 }, (_, i) => spread(`10.${i}.0`, 2000)).flat());
+  expect([active.size, judge.refused]).toEqual([CARPETS_MAX, 1]);
+});
+
+test("prefixes beyond their bound are counted, and have room again in a later pass", () => {
+  const { scan } = harness();
+  const rows = hostRows({ target: "10.0.0.1", rates: { pps: 1 } });
+  scan.begin();
+  for (let i = 0; i <= CARPET_PREFIXES_MAX; i++) {
+    rows.addresses[13] = i >> 8;
+    rows.addresses[14] = i & 0xff;
+    rows.groups[0] = i >> 16;
+    scan.add(rows, 0);
+  }
+  expect([scan.leaves.length, scan.overflow]).toEqual([CARPET_PREFIXES_MAX, 1]);
+  scan.begin();
+  expect(scan.add(rows, 0)).toBe(false);
+  expect(scan.leaves.length).toBe(1);
+});

@@ -1,0 +1,265 @@
+/**
+ * Judges the prefixes that a pass has added up. Prefixes that come under attack side by side are one attack, as wide as
+ * what holds them with at least half of it attacked; it widens as others join, and ends when none of its prefixes is over
+ * the thresholds any more, or when it has become a part of another.
+ */
+import type { Config } from "../../config/config.ts";
+import { CARPETS_MAX } from "../../limits.ts";
+import type { IpAddress } from "../../net/address.ts";
+import { canonicalPrefix, enclosingPrefix, type Prefix } from "../../net/prefix.ts";
+import { METRICS } from "../../traffic/rates.ts";
+import type { ActiveAttacks } from "../attack/active-attacks.ts";
+import { type Attack, endAttack, isActive, type Now, observeAttack, startAttack } from "../attack/attack.ts";
+import { explain } from "../attack/reason.ts";
+import type { AttackChange, DetectionPolicy } from "../judge/detector.ts";
+import {
+  type Block,
+  BlockIndex,
+  blockOf,
+  holdsBlock,
+  type Places,
+  placeOf,
+  type Reach,
+  widened,
+} from "./carpet-blocks.ts";
+import { type CarpetScan, type Leaf, leafLength } from "./carpet-scan.ts";
+import { CarpetSums } from "./carpet-sums.ts";
+
+export interface CarpetPolicy extends DetectionPolicy {
+  readonly carpet: Config["carpet"];
+  readonly networks: readonly Prefix[];
+  /** Index in `networks`; -1: in none. */
+  networkOf(address: IpAddress): number;
+  /** Whether a prefix may be banned: attacks do not grow beyond that. null: they only alert, and may be as wide as a network. */
+  readonly mayBan: ((prefix: Prefix) => boolean) | null;
+}
+
+/** An attack in progress, or one that begins. */
+interface Subject {
+  readonly of:
+    | { readonly kind: "known"; readonly id: string; readonly isPart: boolean }
+    | { readonly kind: "new"; readonly metric: number };
+  readonly block: Block;
+  readonly sums: CarpetSums;
+}
+
+interface OverThresholds {
+  /** With the metric that each of them is over, spread over enough hosts and held for long enough. */
+  readonly metrics: ReadonlyMap<Leaf, number>;
+  readonly places: Places;
+}
+
+/** Leaves that are looked at in one go: well under a millisecond, a few when all of them are attacked. */
+const SLICE_LEAVES = 2048;
+
+export class CarpetJudge {
+  #policy: CarpetPolicy;
+  readonly #scan: CarpetScan;
+  readonly #active: ActiveAttacks;
+  readonly #newId: () => string;
+  /** Detections that found no place. */
+  refused = 0;
+  /** Prefixes over the thresholds, by group: since when, in monotonic ms. */
+  #suspects = new Map<string, number>();
+
+  constructor(policy: CarpetPolicy, scan: CarpetScan, active: ActiveAttacks, newId: () => string) {
+    this.#policy = policy;
+    this.#scan = scan;
+    this.#active = active;
+    this.#newId = newId;
+  }
+
+  reconfigure(policy: CarpetPolicy): void {
+    this.#policy = policy;
+    this.#scan.reconfigure(policy);
+  }
+
+  /** After each pass, before the next one. Others may run at each yield: nothing has changed until the last step. */
+  *judge(now: Now): Generator<void, AttackChange[]> {
+    if (!this.#scan.isWhole) return [];
+    const over = yield* this.#overThresholds(now);
+    // A reload came between: the pass that follows has its numbers.
+    if (!this.#scan.isWhole) return [];
+    const subjects = yield* this.#known(over.places);
+    yield* this.#addNew(subjects, over);
+    yield* this.#addUp(subjects);
+    return this.#scan.isWhole ? this.#changes(subjects, now) : [];
+  }
+
+  /** For those who have nothing else to do meanwhile. */
+  judgeAtOnce(now: Now): AttackChange[] {
+    const steps = this.judge(now);
+    let step = steps.next();
+    while (step.done !== true) step = steps.next();
+    return step.value;
+  }
+
+  *#overThresholds(now: Now): Generator<void, OverThresholds> {
+    const { carpet, hostgroups, sustainMs } = this.#policy;
+    const metrics = new Map<Leaf, number>();
+    const bits = new Map<number, number[]>();
+    const suspects = new Map<string, number>();
+    for (const leaf of carpet === null ? [] : this.#scan.leaves) {
+      if (leaf.index % SLICE_LEAVES === SLICE_LEAVES - 1) yield;
+      const metric = this.#scan.firstCrossed(leaf, carpet?.thresholds ?? []);
+      if (metric < 0 || this.#scan.hosts(leaf, metric) < (carpet?.minHosts ?? 0)) continue;
+      // The sums of all of it are judged as they are.
+      if (hostgroups[leaf.group]?.calculation !== "per_host") continue;
+      if (sustainMs > 0 && !this.#isSustained(leaf, suspects, now)) continue;
+      metrics.set(leaf, metric);
+      const place = placeOf(leaf);
+      const known = bits.get(place);
+      if (known === undefined) bits.set(place, [leaf.bits]);
+      else known.push(leaf.bits);
+    }
+    this.#suspects = suspects;
+    yield;
+    return { metrics, places: new Map([...bits].map(([place, all]) => [place, Float64Array.from(all).sort()])) };
+  }
+
+  #isSustained(leaf: Leaf, suspects: Map<string, number>, { monotonicMs }: Now): boolean {
+    const key = `${placeOf(leaf)} ${leaf.bits}`;
+    const since = this.#suspects.get(key) ?? monotonicMs;
+    suspects.set(key, since);
+    return monotonicMs - since >= this.#policy.sustainMs;
+  }
+
+  /** The widest first: what has become a part of another attack in the pass before is none of its own any more. */
+  *#known(places: Places): Generator<void, Subject[]> {
+    const subjects: Subject[] = [];
+    const before: Block[] = [];
+    const attacks = [...this.#active.carpets()].map((attack) => ({ id: attack.id, block: this.#blockOf(attack) }));
+    for (const { id, block } of attacks.sort((a, b) => a.block.length - b.block.length)) {
+      const isPart = before.some((other) => holdsBlock(other, block));
+      // One that becomes a part now stays until what is done about the other is in force.
+      const isTaken = isPart || subjects.some((other) => holdsBlock(other.block, block));
+      before.push(block);
+      const widest = isTaken ? block : widened(block, this.#reach(block, places));
+      subjects.push({ of: { kind: "known", id, isPart }, block: widest, sums: new CarpetSums() });
+      // Whether a prefix may be banned takes a while to tell where there are many hostgroups.
+      yield;
+    }
+    return subjects;
+  }
+
+  *#addNew(subjects: Subject[], { metrics, places }: OverThresholds): Generator<void> {
+    const index = new BlockIndex<Subject>();
+    for (const subject of subjects) if (!isPart(subject)) index.add(subject.block, subject);
+    let drafts = 0;
+    let looked = 0;
+    for (const [leaf, metric] of metrics) {
+      if (++looked % SLICE_LEAVES === 0) yield;
+      if (index.has(leaf)) continue;
+      if (drafts++ > CARPETS_MAX) return;
+      const { group, network, isIpv4, length, bits, anyHost } = leaf;
+      const block = { group, network, isIpv4, length, bits, anyHost };
+      const subject: Subject = {
+        of: { kind: "new", metric },
+        block: widened(block, this.#reach(block, places)),
+        sums: new CarpetSums(),
+      };
+      index.add(subject.block, subject);
+      subjects.push(subject);
+      yield;
+    }
+  }
+
+  *#addUp(subjects: readonly Subject[]): Generator<void> {
+    const index = new BlockIndex<CarpetSums>();
+    for (const subject of subjects) if (!isPart(subject)) index.add(subject.block, subject.sums);
+    for (const leaf of subjects.length === 0 ? [] : this.#scan.leaves) {
+      if (leaf.index % SLICE_LEAVES === SLICE_LEAVES - 1) yield;
+      index.visit(leaf, (sums) => sums.add(leaf, this.#scan));
+    }
+  }
+
+  #changes(subjects: readonly Subject[], now: Now): AttackChange[] {
+    const changes: AttackChange[] = [];
+    const attacked: Leaf[][] = [];
+    for (const subject of subjects) {
+      const change = subject.of.kind === "known" ? this.#observe(subject, now) : this.#start(subject, now);
+      if (change === null) continue;
+      changes.push(change);
+      if (change.kind !== "ended") attacked.push(subject.sums.leaves);
+    }
+    this.#scan.setAttacked(attacked);
+    return changes;
+  }
+
+  #reach(block: Block, over: Places): Reach {
+    const { carpet, networks, mayBan } = this.#policy;
+    const network = networks[block.network];
+    const shortest = network?.length ?? block.length;
+    return {
+      over,
+      leafLength: network === undefined || carpet === null ? block.length : leafLength(network, carpet),
+      shortest,
+      mayBe: ({ anyHost, length }) => mayBan === null || mayBan(enclosingPrefix(anyHost, length)),
+    };
+  }
+
+  /** Of a hostgroup or network that a reload took away there is nothing to be seen any more. */
+  #blockOf({ group, carpet }: CarpetAttack): Block {
+    const prefix = canonicalPrefix(carpet.prefix);
+    return blockOf(prefix, {
+      group: this.#policy.hostgroups.findIndex(({ name }) => name === group),
+      network: this.#policy.networkOf(prefix.address),
+    });
+  }
+
+  /** null: it is over already. */
+  #observe({ of, block, sums }: Subject, now: Now): AttackChange | null {
+    const attack = of.kind === "known" ? this.#active.carpet(of.id) : null;
+    if (of.kind !== "known" || attack === null) return null;
+    // By the busiest of its prefixes, as at the start: the sum of many calm ones says nothing.
+    const judged = of.isPart
+      ? endAttack(attack, now.wallMs)
+      : observeAttack(attack, sums.most, this.#policy.hysteresisMs(attack.group), now);
+    if (!isActive(judged)) {
+      this.#active.delete(judged);
+      return { kind: "ended", attack: { ...judged, rates: attack.rates } };
+    }
+    const observed = { ...judged, ...extent(block, sums, METRICS.indexOf(attack.metric)) };
+    this.#active.set(observed);
+    return { kind: "lasts", attack: observed };
+  }
+
+  /** null: there is no place for it. */
+  #start({ of, block, sums }: Subject, now: Now): AttackChange | null {
+    if (of.kind !== "new") return null;
+    if (this.#active.size >= this.#policy.maxActive || this.#active.carpetCount >= CARPETS_MAX) {
+      this.refused++;
+      return null;
+    }
+    const { hostgroups, carpet } = this.#policy;
+    const spread = extent(block, sums, of.metric);
+    const detection = {
+      id: this.#newId(),
+      target: null,
+      group: hostgroups[block.group]?.name ?? "global",
+      direction: "incoming",
+      metric: of.metric,
+      thresholds: carpet?.thresholds ?? [],
+      rates: spread.rates,
+      reason: explain(spread.rates),
+    } as const;
+    const attack = { ...startAttack(detection, now), ...spread };
+    this.#active.set(attack);
+    return { kind: "started", attack };
+  }
+}
+
+type CarpetAttack = Attack & { readonly carpet: NonNullable<Attack["carpet"]> };
+
+function isPart({ of }: Subject): boolean {
+  return of.kind === "known" && of.isPart;
+}
+
+function extent(
+  { anyHost, length }: Block,
+  sums: CarpetSums,
+  metric: number,
+): Pick<Attack, "rates"> & Pick<CarpetAttack, "carpet"> {
+  const carpet = { prefix: enclosingPrefix(anyHost, length).text, hosts: Math.round(sums.hosts(metric)) };
+  return { rates: Array.from(sums.rates), carpet };
+}

@@ -1,0 +1,175 @@
+/**
+ * Adds up what the hosts of each prefix get, in one pass over all hosts: the counting side of attacks that are spread over
+ * so many hosts that none is over a threshold of its own. Hosts of two hostgroups are never added up together.
+ */
+
+import type { Config, Thresholds } from "../../config/config.ts";
+import type { CarpetConfig } from "../../config/sections/carpet.ts";
+import { CARPET_PREFIXES_MAX } from "../../limits.ts";
+import { ADDRESS_BYTES, addressFromBytes, type IpAddress } from "../../net/address.ts";
+import type { Prefix } from "../../net/prefix.ts";
+import type { HostRows } from "../../traffic/host-rows.ts";
+import { METRICS } from "../../traffic/rates.ts";
+import { firstCrossed } from "../attack/attack.ts";
+
+/** Bits of an IPv6 prefix that tell it from others: all that a number holds exactly. */
+const BITS_MAX = 52;
+
+/** One prefix of the configured size, or a network that is smaller. */
+export interface Leaf {
+  readonly index: number;
+  readonly group: number;
+  readonly network: number;
+  readonly length: number;
+  readonly isIpv4: boolean;
+  /** The first bits of its addresses, at most BITS_MAX. */
+  readonly bits: number;
+  readonly anyHost: IpAddress;
+}
+
+type Policy = Pick<Config, "carpet" | "networks">;
+
+export class CarpetScan {
+  #policy: Policy;
+  #leaves: Leaf[] = [];
+  /** By group and network, then by bits. */
+  readonly #places = new Map<number, Map<number, number>>();
+  readonly #sums = new Float64Array(CARPET_PREFIXES_MAX * METRICS.length);
+  readonly #squares = new Float64Array(CARPET_PREFIXES_MAX * METRICS.length);
+  readonly #attacked = new Uint8Array(CARPET_PREFIXES_MAX);
+  #isWhole = false;
+  /** Hosts that were in no sum because there are too many prefixes. */
+  overflow = 0;
+
+  constructor(policy: Policy) {
+    this.#policy = policy;
+  }
+
+  get isOn(): boolean {
+    return this.#policy.carpet !== null;
+  }
+
+  /** False: a reload came between, and the sums are of two configurations. */
+  get isWhole(): boolean {
+    return this.#isWhole;
+  }
+
+  get leaves(): readonly Leaf[] {
+    return this.#leaves;
+  }
+
+  reconfigure(policy: Policy): void {
+    this.#policy = policy;
+    this.#isWhole = false;
+    this.#clear();
+  }
+
+  /** Before each pass. */
+  begin(): void {
+    this.#isWhole = true;
+    if (this.#leaves.length === CARPET_PREFIXES_MAX) this.#clear();
+    this.#sums.fill(0, 0, this.#leaves.length * METRICS.length);
+    this.#squares.fill(0, 0, this.#leaves.length * METRICS.length);
+  }
+
+  /** Returns whether the host's prefix is attacked, as of the last judgement. */
+  add(rows: HostRows, row: number): boolean {
+    const index = this.#leafOf(rows, row);
+    if (index < 0) return false;
+    const [to, from] = [index * METRICS.length, row * METRICS.length];
+    for (let i = 0; i < METRICS.length; i++) {
+      const rate = rows.incoming[from + i] as number;
+      (this.#sums[to + i] as number) += rate;
+      (this.#squares[to + i] as number) += rate * rate;
+    }
+    return this.#attacked[index] === 1;
+  }
+
+  /** As it was added up in the last pass, as are the next. */
+  sum({ index }: Leaf, metric: number): number {
+    return this.#sums[index * METRICS.length + metric] as number;
+  }
+
+  /** Of the rates of its hosts. */
+  squares({ index }: Leaf, metric: number): number {
+    return this.#squares[index * METRICS.length + metric] as number;
+  }
+
+  /** Index of the first metric strictly over its threshold; -1: none is. */
+  firstCrossed({ index }: Leaf, thresholds: Thresholds): number {
+    return firstCrossed(this.#sums, thresholds, index * METRICS.length);
+  }
+
+  hosts(leaf: Leaf, metric: number): number {
+    return hostsOfEqualRates(this.sum(leaf, metric), this.squares(leaf, metric));
+  }
+
+  /** Those that an attack is on now; nothing is learned from their hosts. */
+  setAttacked(lists: readonly (readonly Leaf[])[]): void {
+    this.#attacked.fill(0, 0, this.#leaves.length);
+    for (const leaves of lists) for (const { index } of leaves) this.#attacked[index] = 1;
+  }
+
+  #leafOf(rows: HostRows, row: number): number {
+    const { carpet, networks } = this.#policy;
+    const network = rows.networks[row] as number;
+    const whole = networks[network];
+    // A row that was counted under a table which a reload has just replaced.
+    if (carpet === null || whole === undefined) return -1;
+    const length = leafLength(whole, carpet);
+    const bits = firstBits(rows.addresses, row * ADDRESS_BYTES, whole.family === 4, length);
+    const place = (rows.groups[row] as number) * networks.length + network;
+    let leaves = this.#places.get(place);
+    if (leaves === undefined) {
+      leaves = new Map();
+      this.#places.set(place, leaves);
+    }
+    const known = leaves.get(bits);
+    if (known !== undefined) return known;
+    const index = this.#leaves.length;
+    if (index === CARPET_PREFIXES_MAX) {
+      this.overflow++;
+      return -1;
+    }
+    const anyHost = addressFromBytes(rows.addresses, row * ADDRESS_BYTES);
+    const group = rows.groups[row] as number;
+    this.#leaves.push({ index, group, network, length, isIpv4: whole.family === 4, bits, anyHost });
+    leaves.set(bits, index);
+    return index;
+  }
+
+  #clear(): void {
+    this.#leaves = [];
+    this.#places.clear();
+    this.#sums.fill(0);
+    this.#squares.fill(0);
+    this.#attacked.fill(0);
+  }
+}
+
+/** How many bits of its prefix `bits` has. */
+export function knownBits({ isIpv4, length }: Pick<Leaf, "isIpv4" | "length">): number {
+  return isIpv4 ? length : Math.min(length, BITS_MAX);
+}
+
+/** What a network is divided into: prefixes of the configured size, or itself where it is smaller. */
+export function leafLength(network: Prefix, { prefixV4, prefixV6 }: CarpetConfig): number {
+  return Math.max(network.length, network.family === 4 ? prefixV4 : prefixV6);
+}
+
+/** How many hosts of equal rates would come to the same: 40 that get a flood and 200 that get next to nothing are 40. */
+export function hostsOfEqualRates(sum: number, squares: number): number {
+  return squares === 0 ? 0 : (sum * sum) / squares;
+}
+
+/** As a number. Of IPv6 at most BITS_MAX of them: what is longer is a network by itself. */
+export function firstBits(bytes: Uint8Array, at: number, isIpv4: boolean, length: number): number {
+  if (isIpv4) return Math.floor(wordAt(bytes, at + 12) / 2 ** (32 - length));
+  const first = wordAt(bytes, at) * 2 ** 20 + Math.floor(wordAt(bytes, at + 4) / 2 ** 12);
+  return Math.floor(first / 2 ** (BITS_MAX - Math.min(length, BITS_MAX)));
+}
+
+function wordAt(bytes: Uint8Array, at: number): number {
+  const high = ((bytes[at] as number) << 8) | (bytes[at + 1] as number);
+  return high * 0x1_0000 + (((bytes[at + 2] as number) << 8) | (bytes[at + 3] as number));
+}

@@ -1,0 +1,26 @@
+/** What the prefixes of one attack come to together, added up leaf by leaf. */
+import { METRICS } from "../../traffic/rates.ts";
+import { type CarpetScan, hostsOfEqualRates, type Leaf } from "./carpet-scan.ts";
+
+export class CarpetSums {
+  readonly leaves: Leaf[] = [];
+  /** Of the busiest prefix, metric by metric. */
+  readonly most: number[] = new Array<number>(METRICS.length).fill(0);
+  readonly rates: number[] = new Array<number>(METRICS.length).fill(0);
+  readonly #squares: number[] = new Array<number>(METRICS.length).fill(0);
+
+  add(leaf: Leaf, scan: CarpetScan): void {
+    this.leaves.push(leaf);
+    for (let metric = 0; metric < METRICS.length; metric++) {
+      const rate = scan.sum(leaf, metric);
+      if (rate === 0) continue;
+      this.most[metric] = Math.max(this.most[metric] as number, rate);
+      (this.rates[metric] as number) += rate;
+      (this.#squares[metric] as number) += scan.squares(leaf, metric);
+    }
+  }
+
+  hosts(metric: number): number {
+    return hostsOfEqualRates(this.rates[metric] as number, this.#squares[metric] as number);
+  }
+}

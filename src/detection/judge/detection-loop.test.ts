@@ -1,0 +1,141 @@
+import { describe, expect, test } from "bun:test";
+import { type HostRowFields, hostRows } from "../../../test/fixtures/host-rows.ts";
+import { hostgroup } from "../../../test/fixtures/hostgroups.ts";
+import { ManualClock, ManualTimers } from "../../../test/fixtures/manual-clock.ts";
+import type { HostRows } from "../../traffic/host-rows.ts";
+import { DetectionLoop, type PacketCounter } from "./detection-loop.ts";
+import { Detector } from "./detector.ts";
+import { TickJudge } from "./tick-judge.ts";
+
+/** A counter whose next ticks are scripted: rows, or an error. */
+class ScriptedCounter implements PacketCounter {
+  script: (readonly HostRowFields[] | Error)[] = [];
+  ticks = 0;
+  whileFolding: () => void = () => {};
+  watched: number[] = [];
+  #rows: readonly HostRowFields[] = [];
+
+  async tick() {
+    this.ticks++;
+    await Promise.resolve();
+    this.whileFolding();
+    const next = this.script.shift() ?? [];
+    if (next instanceof Error) throw next;
+    this.#rows = next;
+    return { trackedHosts: next.length, screened: next.length, foldMicros: 1 };
+  }
+  readScreened(out: HostRows) {
+    const rows = hostRows(...this.#rows.slice(0, out.capacity));
+    out.addresses.set(rows.addresses);
+    out.groups.set(rows.groups);
+    out.incoming.set(rows.incoming);
+    return this.#rows.length;
+  }
+  readGroups(): number {
+    throw new Error("no group is judged as a whole");
+  }
+  setWatched(addresses: Uint8Array) {
+    this.watched.push(addresses.length / 16);
+  }
+}
+
+function harness(capacity = 8) {
+  const clock = new ManualClock();
+  const timers = new ManualTimers(clock);
+  const counter = new ScriptedCounter();
+  let ids = 0;
+  const policy = { hostgroups: [hostgroup({ pps: 10 })], sustainMs: 0, hysteresisMs: () => 0, maxActive: 10 };
+  const detector = new Detector(policy, () => `a${++ids}`);
+  const judge = new TickJudge(counter, detector, capacity);
+  const seen: string[] = [];
+  const loop = new DetectionLoop({
+    counter,
+    judge,
+    tickMs: 100,
+    now: () => ({ wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() }),
+    after: (ms, fn) => timers.after(ms, fn),
+    onChanges: (changes) => seen.push(...changes.map(({ kind, attack }) => `${kind} ${attack.target}`)),
+    onBeat: () => {},
+    onFault: (cause) => seen.push(String(cause)),
+  });
+  /** Lets the promises of a beat run, then time go on. */
+  const advance = async (ms: number) => {
+    clock.advance(ms);
+    for (let i = 0; i < 10; i++) await Promise.resolve();
+  };
+  return { loop, counter, judge, seen, advance };
+}
+
+const flood = (n: number): HostRowFields => ({ target: `192.0.2.${n}`, rates: { pps: 100 } });
+
+describe("the detection loop", () => {
+  test("judges each tick and watches hosts from the start of their attack to its end", async () => {
+    const { loop, counter, seen, advance } = harness();
+    counter.script = [[], [flood(1)], [flood(1), flood(2)], []];
+    loop.start();
+    for (let i = 0; i < 4; i++) await advance(100);
+    expect(seen).toEqual([
+      "started 192.0.2.1",
+      "lasts 192.0.2.1",
+      "started 192.0.2.2",
+      "ended 192.0.2.1",
+      "ended 192.0.2.2",
+    ]);
+    expect(counter.watched).toEqual([1, 2, 0]);
+    await loop.stop();
+  });
+
+  test("goes on after a tick that failed", async () => {
+    const { loop, counter, seen, advance } = harness();
+    counter.script = [new Error("ring broke"), [flood(1)]];
+    loop.start();
+    await advance(100);
+    await advance(100);
+    expect(seen).toEqual(["Error: ring broke", "started 192.0.2.1"]);
+    await loop.stop();
+  });
+
+  test("leaves out what was folded while the hostgroups became others", async () => {
+    const { loop, counter, seen, advance } = harness();
+    counter.script = [[flood(1)], [flood(2)], [flood(3)]];
+    counter.whileFolding = () => {
+      if (counter.ticks === 1) loop.reconfigured();
+    };
+    loop.start();
+    await advance(100);
+    expect([counter.ticks, seen]).toEqual([1, []]);
+    // Between two folds nothing is lost by it: the next one has the new hostgroups.
+    loop.reconfigured();
+    await advance(100);
+    expect(seen).toEqual(["started 192.0.2.2"]);
+    await loop.stop();
+  });
+
+  test("drops the beats that it missed instead of piling them up", async () => {
+    const { loop, counter, advance } = harness();
+    loop.start();
+    await advance(100);
+    await advance(1050);
+    await advance(50);
+    expect(counter.ticks).toBeLessThanOrEqual(3);
+    await loop.stop();
+  });
+
+  test("stands still once stopped", async () => {
+    const { loop, counter, advance } = harness();
+    loop.start();
+    await advance(100);
+    await loop.stop();
+    await advance(1000);
+    expect(counter.ticks).toBe(1);
+  });
+
+  test("counts the rows for which it had no room", async () => {
+    const { loop, counter, judge, advance } = harness(2);
+    counter.script = [[flood(1), flood(2), flood(3)]];
+    loop.start();
+    await advance(100);
+    expect(judge.overflow).toBe(1);
+    await loop.stop();
+  });
+});

@@ -1,0 +1,94 @@
+/**
+ * Keeps the beat: at every tick the packet counter folds, on a thread of its own, and what it screened is judged. A tick
+ * that takes too long drops beats rather than pile them up. Knows nothing of what is done about an attack.
+ */
+import type { Now } from "../attack/attack.ts";
+import type { AttackChange } from "./detector.ts";
+import type { ScreenedRates, TickJudge } from "./tick-judge.ts";
+
+export interface FoldSummary {
+  readonly trackedHosts: number;
+  /** Rows that readScreened() has. */
+  readonly screened: number;
+  readonly foldMicros: number;
+}
+
+export interface PacketCounter extends ScreenedRates {
+  /** Brings all windows up to now. One at a time. */
+  tick(): Promise<FoldSummary>;
+}
+
+export interface Beat {
+  readonly summary: FoldSummary;
+  /** How long judging and acting kept the event loop, ms. */
+  readonly busyMs: number;
+}
+
+export interface DetectionLoopOptions {
+  readonly counter: PacketCounter;
+  readonly judge: TickJudge;
+  readonly tickMs: number;
+  readonly now: () => Now;
+  /** Runs `fn` once, `ms` from now; returns what calls it off. */
+  readonly after: (ms: number, fn: () => void) => () => void;
+  readonly onChanges: (changes: readonly AttackChange[], now: Now) => void;
+  readonly onBeat: (beat: Beat) => void;
+  readonly onFault: (cause: unknown) => void;
+}
+
+export class DetectionLoop {
+  readonly #options: DetectionLoopOptions;
+  #dueMs = 0;
+  #cancel: () => void = () => {};
+  #beat: Promise<void> = Promise.resolve();
+  #isStopped = true;
+  /** Of the fold under way. */
+  #isStale = false;
+
+  constructor(options: DetectionLoopOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#isStopped = false;
+    this.#dueMs = this.#options.now().monotonicMs;
+    this.#schedule();
+  }
+
+  /** There are other hostgroups now: what is being folded is of those before, and must not be judged by the new ones. */
+  reconfigured(): void {
+    this.#isStale = true;
+  }
+
+  /** Returns when the beat in progress is over. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancel();
+    await this.#beat;
+  }
+
+  #schedule(): void {
+    if (this.#isStopped) return;
+    const { tickMs, now, after } = this.#options;
+    const lateMs = now().monotonicMs - this.#dueMs;
+    const skipped = Math.max(0, Math.floor(lateMs / tickMs));
+    this.#dueMs += (skipped + 1) * tickMs;
+    this.#cancel = after(Math.max(0, this.#dueMs - now().monotonicMs), () => {
+      this.#beat = this.#run().finally(() => this.#schedule());
+    });
+  }
+
+  async #run(): Promise<void> {
+    const { counter, judge, now, onChanges, onBeat, onFault } = this.#options;
+    try {
+      this.#isStale = false;
+      const summary = await counter.tick();
+      const at = now();
+      if (!this.#isStale) onChanges(judge.judge(at), at);
+      onBeat({ summary, busyMs: now().monotonicMs - at.monotonicMs });
+    } catch (cause) {
+      // One tick that failed must not be the last one.
+      onFault(cause);
+    }
+  }
+}

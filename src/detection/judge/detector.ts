@@ -1,0 +1,194 @@
+/**
+ * Judges each tick's rates: which hosts and hostgroups come under attack, which attacks go on, which are over. Owns the
+ * table of attacks in progress. Knows nothing of where rates come from, nor of what is done about an attack.
+ */
+import type { Hostgroup } from "../../config/config.ts";
+import { ADDRESS_BYTES, addressFromBytes, type IpAddress } from "../../net/address.ts";
+import { type HostRows, rowAddress, rowRates } from "../../traffic/host-rows.ts";
+import { METRICS, type Rates } from "../../traffic/rates.ts";
+import { ActiveAttacks } from "../attack/active-attacks.ts";
+import { type Attack, firstCrossed, isActive, type Now, observeAttack, startAttack } from "../attack/attack.ts";
+import { explain } from "../attack/reason.ts";
+import { Baselines, type Learner, scratchLearner } from "../baseline/baselines.ts";
+
+export interface DetectionPolicy {
+  readonly hostgroups: readonly Hostgroup[];
+  /** How long a rate must hold before it is an attack. */
+  readonly sustainMs: number;
+  /** How long all rates must stay within the thresholds before an attack is over. */
+  readonly hysteresisMs: (group: string) => number;
+  /** Attacks in progress at once. */
+  readonly maxActive: number;
+}
+
+export type AttackFindings = Partial<Pick<Attack, "sample" | "classification" | "lastingRise">>;
+
+export type AttackChange = { readonly kind: "started" | "lasts" | "ended"; readonly attack: Attack };
+
+const QUIET: Rates = new Array<number>(METRICS.length).fill(0);
+const DIRECTIONS = ["incoming", "outgoing"] as const;
+/** Of a detector that is given none. */
+const NO_ROOM = { capacity: 1, directions: 1, seed: 0 } as const;
+
+/** One tick's judgement on its way. */
+interface Judgement {
+  readonly now: Now;
+  readonly changes: AttackChange[];
+  readonly suspects: Map<string, number>;
+  /** Ids of the attacks that had their turn. */
+  readonly judged: Set<string>;
+}
+
+export class Detector {
+  #policy: DetectionPolicy;
+  readonly #newId: () => string;
+  readonly baselines: Baselines;
+  /** For each row in turn: thousands a tick. */
+  readonly #host = scratchLearner();
+  readonly active = new ActiveAttacks();
+  /** Those over a threshold that have not been so for `sustainMs` yet: since when, in monotonic ms. */
+  #suspects = new Map<string, number>();
+  /** Detections that found the table full. */
+  refused = 0;
+
+  constructor(policy: DetectionPolicy, newId: () => string, baselines = new Baselines(NO_ROOM)) {
+    this.#policy = policy;
+    this.#newId = newId;
+    this.baselines = baselines;
+    baselines.reconfigure(policy.hostgroups);
+  }
+
+  /** Attacks in progress keep the thresholds that they started with. */
+  reconfigure(policy: DetectionPolicy): void {
+    this.#policy = policy;
+    this.baselines.reconfigure(policy.hostgroups);
+  }
+
+  /** How many hostgroups' sums judge() asks for; 0: none is judged as a whole. */
+  get groupsToRead(): number {
+    const { hostgroups } = this.#policy;
+    const areAsked = this.active.hasGroups || hostgroups.some(({ calculation }) => calculation === "total");
+    return areAsked ? hostgroups.length : 0;
+  }
+
+  /** Attacks that an earlier process saw start; their calm is counted anew. */
+  restore(attacks: readonly Attack[]): void {
+    for (const attack of attacks) this.active.set({ ...attack, lastingRise: false, calmSinceMs: null });
+  }
+
+  /**
+   * `count` rows: every host over a threshold and every host in attack; one that is missing has no traffic. `groups`: the
+   * sums of all hostgroups, needed while one of them is judged as a whole.
+   */
+  judge(rows: HostRows, count: number, now: Now, groups: HostRows | null = null): AttackChange[] {
+    const judgement: Judgement = { now, changes: [], suspects: new Map(), judged: new Set() };
+    for (let row = 0; row < count; row++) this.#judgeHost(rows, row, judgement);
+    if (groups !== null) this.#judgeGroups(groups, judgement);
+    for (const attack of this.active.values()) {
+      // Those on a part of a hostgroup are judged by the passes over all hosts.
+      if (attack.carpet === null && !judgement.judged.has(attack.id)) this.#observe(attack, QUIET, judgement);
+    }
+    this.#suspects = judgement.suspects;
+    return judgement.changes;
+  }
+
+  /** What is found out about an attack beside its rates. null: it is not in progress. */
+  attach(id: string, findings: AttackFindings): Attack | null {
+    for (const attack of this.active.values()) {
+      if (attack.id !== id) continue;
+      const attached = { ...attack, ...findings };
+      this.active.set(attached);
+      return attached;
+    }
+    return null;
+  }
+
+  #judgeHost(rows: HostRows, row: number, judgement: Judgement): void {
+    const group = this.#policy.hostgroups[rows.groups[row] as number];
+    const target = this.active.mayHold(rows, row) ? rowAddress(rows, row) : null;
+    for (const direction of DIRECTIONS) {
+      const column = rows[direction];
+      const attack = target === null ? null : this.active.ofHost(target, direction);
+      if (attack !== null) this.#observe(attack, rowRates(column, row), judgement);
+      // No group: the row was counted under a table which a reload has just replaced. The next tick has its new one.
+      else if (group?.calculation === "per_host") {
+        const host = this.#host;
+        host.keys = rows.addresses;
+        host.at = row * ADDRESS_BYTES;
+        host.group = group;
+        host.direction = direction;
+        this.#suspect(host, column, row, judgement);
+      }
+    }
+  }
+
+  #judgeGroups(sums: HostRows, judgement: Judgement): void {
+    for (const [index, group] of this.#policy.hostgroups.entries()) {
+      for (const direction of DIRECTIONS) {
+        const attack = this.active.ofGroup(group.name, direction);
+        if (attack !== null) this.#observe(attack, rowRates(sums[direction], index), judgement);
+        else if (group.calculation === "total") {
+          this.#suspect(this.baselines.ofGroup(group, direction), sums[direction], index, judgement);
+        }
+      }
+    }
+  }
+
+  #observe(attack: Attack, rates: Rates, { now, changes, judged }: Judgement): void {
+    const observed = observeAttack(attack, rates, this.#policy.hysteresisMs(attack.group), now);
+    judged.add(observed.id);
+    if (isActive(observed)) {
+      this.active.set(observed);
+      changes.push({ kind: "lasts", attack: observed });
+    } else {
+      this.active.delete(observed);
+      changes.push({ kind: "ended", attack: observed });
+    }
+  }
+
+  #suspect(subject: Learner, column: Float64Array, row: number, judgement: Judgement): void {
+    const limits = this.baselines.limits(subject);
+    const metric = limits === null ? -1 : firstCrossed(column, limits, row * METRICS.length);
+    if (limits === null || metric < 0 || !this.#isSustained(subject, judgement)) return;
+    const { group, direction } = subject;
+    const rates = rowRates(column, row);
+    const origin = this.baselines.origin(subject, metric);
+    const detection = {
+      id: this.#newId(),
+      target: targetOf(subject),
+      group: group.name,
+      direction,
+      metric,
+      thresholds: Array.from(limits),
+      rates,
+      reason: explain(rates, { ...origin, baselineConfigured: group.baseline !== null }),
+    };
+    const attack = startAttack(detection, judgement.now);
+    this.active.set(attack);
+    judgement.judged.add(attack.id);
+    judgement.changes.push({ kind: "started", attack });
+  }
+
+  /** Whether what is over a limit has been so for long enough, and finds a place. */
+  #isSustained(subject: Learner, { now, suspects }: Judgement): boolean {
+    const { sustainMs, maxActive } = this.#policy;
+    // Nobody is waited for: with a full table thousands of suspects a tick need no name.
+    if (sustainMs === 0) {
+      const hasRoom = this.active.size < maxActive;
+      if (!hasRoom) this.refused++;
+      return hasRoom;
+    }
+    const key = `${subject.direction} ${targetOf(subject) ?? `group ${subject.group.name}`}`;
+    const since = this.#suspects.get(key) ?? now.monotonicMs;
+    const isOverdue = now.monotonicMs - since >= sustainMs;
+    if (isOverdue && this.active.size < maxActive) return true;
+    if (isOverdue) this.refused++;
+    suspects.set(key, since);
+    return false;
+  }
+}
+
+/** null: the hostgroup as a whole. */
+function targetOf({ keys, at, group }: Learner): IpAddress | null {
+  return group.calculation === "total" ? null : addressFromBytes(keys, at);
+}

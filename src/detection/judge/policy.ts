@@ -1,0 +1,47 @@
+/** What the configuration says about detection and sampling, in the form that each of them asks for. */
+import type { Config } from "../../config/config.ts";
+import { ACTIVE_ATTACKS_MAX } from "../../limits.ts";
+import type { SamplingPolicy } from "../attack/attack-sampler.ts";
+import type { OriginOf } from "../attack/sample-origins.ts";
+import { CarpetBounds } from "../carpet/carpet-bounds.ts";
+import type { CarpetPolicy } from "../carpet/carpet-judge.ts";
+import type { DetectionPolicy } from "./detector.ts";
+
+export function detectionPolicy(config: Config): DetectionPolicy {
+  const seconds = new Map(
+    config.hostgroups.map(({ name }, i) => [name, config.mitigations[i]?.ban.unbanHysteresisSeconds ?? 0]),
+  );
+  return {
+    hostgroups: config.hostgroups,
+    sustainMs: config.detection.sustainMs,
+    // A group that a reload took away leaves its attacks to the global value.
+    hysteresisMs: (group) => 1000 * (seconds.get(group) ?? seconds.get("global") ?? 0),
+    maxActive: ACTIVE_ATTACKS_MAX,
+  };
+}
+
+export function carpetPolicy(config: Config): CarpetPolicy {
+  const { carpet, networks, lookup } = config;
+  const bounds = carpet === null || carpet.mitigation === "none" ? null : new CarpetBounds(config);
+  return {
+    ...detectionPolicy(config),
+    carpet,
+    networks,
+    networkOf: (ip) => lookup.network(ip),
+    mayBan: bounds === null ? null : (prefix) => bounds.refusalOf(prefix) === null,
+  };
+}
+
+/** null: sampling is off. @param originOf opened from the files that the configuration names; null: it names none. */
+export function samplingPolicy(config: Config, originOf: OriginOf | null): SamplingPolicy | null {
+  const { samples, detection, hostgroups, lookup } = config;
+  if (!samples.enabled) return null;
+  return {
+    windowMs: detection.windowMs,
+    top: samples.top,
+    flows: samples.perAttackFlows,
+    originOf,
+    groupOf: (ip) => hostgroups[lookup.group(ip)]?.name ?? null,
+    networksOf: (group) => hostgroups.find(({ name }) => name === group)?.networks ?? [],
+  };
+}

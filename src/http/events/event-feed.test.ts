@@ -1,0 +1,338 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { attack, ban, NOON } from "../../../test/fixtures/browser/views.ts";
+import { address, thresholds } from "../../../test/fixtures/host-rows.ts";
+import { ACME_HOST, admitCallers, as, CALLERS, OTHER_HOST, UNOWNED_HOST } from "../../../test/fixtures/http/callers.ts";
+import { EventReader, type SentEvent } from "../../../test/fixtures/http/event-reader.ts";
+import { TestServer } from "../../../test/fixtures/http/http.ts";
+import { RawHttp } from "../../../test/fixtures/http/raw-http.ts";
+import { eventually } from "../../../test/fixtures/service.ts";
+import type { Attack } from "../../detection/attack/attack.ts";
+import { EVENT_QUEUE_BYTES, EVENT_RING_BYTES, EVENT_STREAMS_MAX, EVENT_STREAMS_PER_TOKEN } from "../../limits.ts";
+import type { Ban } from "../../mitigation/ban.ts";
+import { HEARTBEAT_MS, LOOK_MS, REMEMBERED_MS } from "./event-feed.ts";
+import { THROTTLE_MS } from "./event-throttle.ts";
+
+let server: TestServer;
+let readers: EventReader[];
+
+beforeEach(() => {
+  server = TestServer.started();
+  readers = [];
+});
+afterEach(async () => {
+  for (const reader of readers) reader.leave();
+  await server.http.stop();
+});
+
+async function open(headers: Readonly<Record<string, string>> = {}): Promise<EventReader> {
+  const reader = await EventReader.open(server.base, headers);
+  readers.push(reader);
+  return reader;
+}
+
+async function resume(reader: EventReader, lastId?: string): Promise<EventReader> {
+  const resumed = await reader.resume(lastId);
+  readers.push(resumed);
+  return resumed;
+}
+
+function tellAttack(id: string, changes: Partial<Attack> = {}): void {
+  server.http.events.publish({ kind: "attack", view: { attack: attack({ id, ...changes }), ban: null } });
+}
+
+function tellBan(id: string, changes: Partial<Omit<Ban, "target">> & { target?: string } = {}): void {
+  server.http.events.publish({ kind: "ban", view: { ban: ban({ id, ...changes }), routeState: null } });
+}
+
+function nameOf(event: SentEvent | null): string {
+  if (event === null) return "the end";
+  const { id, target, active, state } = event.data as Record<string, unknown>;
+  return [event.event, id ?? target, active ?? state]
+    .filter((word) => word !== undefined)
+    .map(String)
+    .join(" ");
+}
+
+async function expectNext(reader: EventReader, ...names: string[]): Promise<void> {
+  for (const name of names) expect(nameOf(await reader.next())).toBe(name);
+}
+
+async function metric(line: string): Promise<number> {
+  const text = await (await server.get("/metrics")).text();
+  return Number(
+    text
+      .split("\n")
+      .find((other) => other.startsWith(`${line} `))
+      ?.slice(line.length + 1) ?? Number.NaN,
+  );
+}
+
+const streamsAre = (count: number) =>
+  eventually(async () => (await metric("svc_api_event_streams")) === count, `there are not ${count} streams`);
+
+describe("event stream", () => {
+  test("is of events, for no cache and no collecting proxy", async () => {
+    const leave = new AbortController();
+    const answer = await fetch(`${server.base}/api/v1/events`, { signal: leave.signal });
+    expect(answer.headers.get("content-type")).toBe("text/event-stream");
+    expect(answer.headers.get("cache-control")).toBe("no-store");
+    expect(answer.headers.get("x-accel-buffering")).toBe("no");
+    const first = await answer.body?.getReader().read();
+    expect(new TextDecoder().decode(first?.value)).toMatch(/^retry: 2000\nid: \d{16}\n\n$/);
+    leave.abort();
+  });
+
+  test("is not opened for HEAD, which gets the head alone", async () => {
+    const answer = await fetch(`${server.base}/api/v1/events`, { method: "HEAD" });
+    expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
+    expect(await metric("svc_api_event_streams")).toBe(0);
+  });
+
+  test("tells in order, with the rows of the lists, and ids that grow", async () => {
+    const reader = await open();
+    const [attackView, banView] = [
+      { attack: attack(), ban: ban() },
+      { ban: ban(), routeState: null },
+    ];
+    server.service.attacksView = { active: [attackView], recent: [] };
+    server.service.banViews = [banView];
+    const ids: number[] = [];
+    server.http.events.publish({ kind: "attack", view: attackView });
+    server.http.events.publish({ kind: "ban", view: banView });
+    const { active } = (await (await server.get("/api/v1/attacks")).json()) as { active: object[] };
+    const { bans } = (await (await server.get("/api/v1/bans")).json()) as { bans: object[] };
+    for (const expected of [
+      { event: "attack", data: active[0] },
+      { event: "ban", data: bans[0] },
+    ]) {
+      expect(await reader.next()).toEqual(expected);
+      ids.push(Number(reader.lastId));
+    }
+    expect((ids[1] ?? 0) - (ids[0] ?? 0)).toBeGreaterThan(0);
+  });
+
+  test("tells the start and the end of an attack at once, and its changes once a second", async () => {
+    const reader = await open();
+    tellAttack("a");
+    tellAttack("a", { rates: thresholds({ pps: 2000 }) });
+    tellAttack("a", { rates: thresholds({ pps: 3000 }) });
+    server.clock.advance(THROTTLE_MS);
+    tellAttack("a", { endedAt: NOON });
+    await expectNext(reader, "attack a true");
+    expect((await reader.next())?.data).toMatchObject({ rate: 3000 });
+    await expectNext(reader, "attack a false");
+    expect(await metric('svc_api_events_total{event="attack"}')).toBe(3);
+  });
+
+  test("looks by itself, once a second, at what the attacks in progress have become", async () => {
+    const reader = await open();
+    tellAttack("a");
+    await expectNext(reader, "attack a true");
+    const view = (pps: number) => ({ attack: attack({ id: "a", rates: thresholds({ pps }) }), ban: null });
+    for (const pps of [2000, 3000]) {
+      server.service.attacksView = { active: [view(pps)], recent: [] };
+      server.clock.advance(LOOK_MS);
+      expect((await reader.next())?.data).toMatchObject({ id: "a", rate: pps, active: true });
+    }
+  });
+
+  test("is kept alive by a comment every 15 s, which keeps its reader's place, too", async () => {
+    const reader = await open();
+    server.clock.advance(HEARTBEAT_MS - 1);
+    tellAttack("a");
+    await expectNext(reader, "attack a true");
+    const before = Number(reader.lastId);
+    server.clock.advance(1);
+    await reader.heartbeat();
+    expect(Number(reader.lastId)).toBeGreaterThan(before);
+    server.clock.advance(HEARTBEAT_MS);
+    await reader.heartbeat();
+  });
+
+  test("that its reader leaves is forgotten, and a minute later nothing is kept for him", async () => {
+    const reader = await open();
+    reader.leave();
+    await streamsAre(0);
+    expect(await metric('svc_api_event_streams_ended_total{reason="left"}')).toBe(1);
+    server.clock.advance(REMEMBERED_MS);
+    expect(server.clock.pending).toBe(0);
+    tellAttack("a");
+    expect(await metric('svc_api_events_total{event="attack"}')).toBe(0);
+  });
+});
+
+describe("event stream reader that comes back", () => {
+  test("is told what he missed, and only that", async () => {
+    const reader = await open();
+    tellAttack("a");
+    await expectNext(reader, "attack a true");
+    reader.leave();
+    await streamsAre(0);
+    tellAttack("b");
+    tellBan("c", { target: ACME_HOST });
+    const again = await resume(reader);
+    await expectNext(again, "attack b true", `ban ${ACME_HOST} active`);
+    tellAttack("d");
+    await expectNext(again, "attack d true");
+  });
+
+  test("without having heard of anything is told what came since he was greeted", async () => {
+    const reader = await open();
+    reader.leave();
+    await streamsAre(0);
+    tellAttack("a");
+    await expectNext(await resume(reader), "attack a true");
+  });
+
+  test("too late is told to read the lists again, and then what comes", async () => {
+    const reader = await open();
+    reader.leave();
+    await streamsAre(0);
+    server.clock.advance(REMEMBERED_MS);
+    tellAttack("a");
+    const again = await resume(reader);
+    tellAttack("b");
+    await expectNext(again, "reset", "attack b true");
+  });
+
+  test("after more than is kept is told to read the lists again", async () => {
+    const reader = await open();
+    const other = await open();
+    reader.leave();
+    const reason = "x".repeat(EVENT_RING_BYTES / 8);
+    for (let i = 0; i < 9; i++) {
+      tellBan(`b${i}`, { reason });
+      await other.next();
+    }
+    await expectNext(await resume(reader), "reset");
+  });
+
+  test.each(["junk", "-1", "1.5", "0", "99999999999999999999", "9007199254740993"])(
+    "with the id %s, which none of ours is, is told to read the lists again",
+    async (id) => {
+      await expectNext(await resume(await open(), id), "reset");
+    },
+  );
+});
+
+describe("event stream of a tenant", () => {
+  beforeEach(() => admitCallers(server));
+
+  test("is told of its own addresses alone, live and of what it missed; an unscoped caller of all", async () => {
+    const [tenant, all] = [await open(as("tenantViewer")), await open(as("viewer"))];
+    const start = tenant.lastId ?? "";
+    tellBan("1", { target: OTHER_HOST });
+    tellBan("2", { target: UNOWNED_HOST });
+    tellBan("3", { target: ACME_HOST });
+    tellAttack("of-other", { target: address(OTHER_HOST) });
+    tellAttack("of-acme", { target: address(ACME_HOST) });
+    await expectNext(tenant, `ban ${ACME_HOST} active`, "attack of-acme true");
+    await expectNext(all, `ban ${OTHER_HOST} active`, `ban ${UNOWNED_HOST} active`, `ban ${ACME_HOST} active`);
+    await expectNext(await resume(tenant, start), `ban ${ACME_HOST} active`, "attack of-acme true");
+  });
+
+  test("learns from no id how much else there was", async () => {
+    const tenant = await open(as("tenantViewer"));
+    const idAfter = async (others: number) => {
+      server.clock.advance(1);
+      for (let i = 0; i < others; i++) tellBan(`b${i}`, { target: OTHER_HOST });
+      server.clock.advance(1);
+      tellAttack(`a${others}`, { target: address(ACME_HOST) });
+      await tenant.next();
+      return Number(tenant.lastId) % 2000;
+    };
+    expect(await idAfter(0)).toBe(await idAfter(100));
+  });
+});
+
+describe("event stream callers", () => {
+  test("without a viewer's rights are refused", async () => {
+    admitCallers(server);
+    expect((await server.get("/api/v1/events")).status).toBe(401);
+    expect((await fetch(`${server.base}/api/v1/events`, { headers: as("agent") })).status).toBe(403);
+  });
+
+  test("may open so many streams with one token, and so many in all", async () => {
+    admitCallers(server);
+    for (let i = 0; i < EVENT_STREAMS_PER_TOKEN; i++) await open(as("viewer"));
+    const refused = await fetch(`${server.base}/api/v1/events`, { headers: as("viewer") });
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "1"]);
+    expect(await refused.json()).toEqual({ error: "too many event streams" });
+    await open(as("operator"));
+    expect(await metric("svc_api_event_streams_refused_total")).toBe(1);
+  });
+
+  test("of an open API may open so many streams in all", async () => {
+    for (let i = 0; i < EVENT_STREAMS_MAX; i++) await open();
+    expect((await server.get("/api/v1/events")).status).toBe(429);
+    readers[0]?.leave();
+    await streamsAre(EVENT_STREAMS_MAX - 1);
+    await open();
+  });
+});
+
+test("a reader that does not keep up is cut off and counted; others are not kept waiting", async () => {
+  const [slow, quick] = [await RawHttp.connect(server.port), await open()];
+  slow.pause();
+  await slow.write("GET /api/v1/events HTTP/1.1\r\nHost: h\r\n\r\n");
+  await streamsAre(2);
+  const reason = "x".repeat(EVENT_QUEUE_BYTES / 32);
+  let told = 0;
+  await eventually(
+    async () => {
+      tellBan(`b${told++}`, { reason });
+      await expectNext(quick, "ban 192.0.2.1 active");
+      return (await metric('svc_api_event_streams_ended_total{reason="slow"}')) === 1;
+    },
+    "the slow reader was never cut off",
+    20_000,
+    0,
+  );
+  expect(told).toBeGreaterThan(32);
+  expect(await metric("svc_api_event_streams")).toBe(1);
+  slow.close();
+});
+
+describe("event stream at a reload", () => {
+  beforeEach(() => admitCallers(server));
+
+  test("tells those who may listen on, and ends the streams of tokens that are gone or others now", async () => {
+    const [kept, gone, moved] = [await open(as("viewer")), await open(as("operator")), await open(as("tenantViewer"))];
+    const { viewer, tenantViewer } = CALLERS;
+    server.tokens = [viewer, { ...tenantViewer, tenant: "other" }];
+    server.http.events.reloaded();
+    await expectNext(gone, "the end");
+    await expectNext(moved, "the end");
+    tellAttack("a");
+    await expectNext(kept, "reload", "attack a true");
+    expect(await metric('svc_api_event_streams_ended_total{reason="refused"}')).toBe(2);
+    expect(await gone.resume().catch((cause: unknown) => String(cause))).toContain("401");
+  });
+
+  test("makes what was before it be read anew: an address may be another tenant's", async () => {
+    const reader = await open(as("viewer"));
+    const start = reader.lastId ?? "";
+    tellAttack("a");
+    server.http.events.reloaded();
+    await expectNext(await resume(reader, start), "reset");
+  });
+
+  test("is not needed for a secret that was changed: the stream ends with the next heartbeat", async () => {
+    const reader = await open(as("viewer"));
+    server.secrets.set(CALLERS.viewer.tokenEnv, "another");
+    server.clock.advance(HEARTBEAT_MS);
+    await expectNext(reader, "the end");
+  });
+});
+
+test("a stop ends all streams, waits for nothing else and leaves no timer", async () => {
+  const [one, other] = [await open(), await open()];
+  tellAttack("a");
+  const stopped = server.http.stop();
+  await expectNext(one, "attack a true", "the end");
+  await expectNext(other, "attack a true", "the end");
+  await stopped;
+  expect(server.clock.pending).toBe(0);
+  tellAttack("b");
+  expect(server.clock.pending).toBe(0);
+});

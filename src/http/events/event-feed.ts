@@ -1,0 +1,242 @@
+/**
+ * Attacks and bans as they happen, for callers who stay on the line (server-sent events, HTML Standard, section 9.2).
+ * What an event carries, and who may see it, is as in the lists; who was away for a moment is told what he missed, or
+ * that he must read the lists again. Knows nothing of where the events come from.
+ */
+import type { Principal } from "../../access/principal.ts";
+import type { Tenancy } from "../../access/tenancy.ts";
+import type { Attack } from "../../detection/attack/attack.ts";
+import { EVENT_RING_BYTES, EVENT_STREAMS_MAX, EVENT_STREAMS_PER_TOKEN } from "../../limits.ts";
+import type { Clock } from "../../system/clock.ts";
+import type { Cancel, Timers } from "../../system/timers.ts";
+import type { AttackView, BanView } from "../backend.ts";
+import type { Refusal } from "../refusal.ts";
+import type { Call } from "../route.ts";
+import { eventStreamAnswer } from "../server/answer.ts";
+import { attackToWire } from "../wire/attack.ts";
+import { banToWire } from "../wire/ban.ts";
+import { EventRing } from "./event-ring.ts";
+import { EventStream, type StreamEnd } from "./event-stream.ts";
+import { EventThrottle } from "./event-throttle.ts";
+
+export type FeedEvent =
+  | { readonly kind: "attack"; readonly view: AttackView }
+  | { readonly kind: "ban"; readonly view: BanView };
+
+export type EventName = FeedEvent["kind"] | "reload" | "reset";
+
+export interface EventFeedOptions {
+  /** Of the configuration in force. */
+  readonly tenancy: () => Tenancy;
+  /** With the rates of now: an attack changes all the time, so the feed looks itself. */
+  readonly activeAttacks: () => Iterable<AttackView>;
+  readonly metrics: EventMetrics;
+  readonly clock: Clock;
+  readonly timers: Timers;
+}
+
+export interface EventMetrics {
+  opened(): void;
+  ended(reason: StreamEnd): void;
+  refused(): void;
+  told(event: EventName): void;
+}
+
+type StreamCall = Pick<Call, "principal" | "request" | "recheck">;
+
+interface Subscriber {
+  readonly call: StreamCall;
+  readonly stream: EventStream;
+}
+
+/** Well below the listener's idle timeout. */
+export const HEARTBEAT_MS = 15_000;
+/** How often attacks in progress are looked at. */
+export const LOOK_MS = 1000;
+/** Events are kept this long for the last caller to come back. */
+export const REMEMBERED_MS = 60_000;
+const RETRY_MS = 2000;
+
+const utf8 = new TextEncoder();
+
+export class EventFeed {
+  readonly #options: EventFeedOptions;
+  readonly #subscribers = new Set<Subscriber>();
+  readonly #throttle: EventThrottle<FeedEvent>;
+  readonly #ring: EventRing;
+  /** Wall-clock microseconds of monotonic time 0: an id is a time, so that it grows also over a restart. */
+  readonly #originMicros: number;
+  #lastId = 0;
+  /** While nobody listens, nor has of late, nothing is written. */
+  #isListenedTo = false;
+  #isStopped = false;
+  #cancelBeats: Cancel = () => {};
+  #cancelForget: Cancel = () => {};
+
+  constructor(options: EventFeedOptions) {
+    const { clock, timers } = options;
+    this.#options = options;
+    this.#originMicros = (clock.wallMs() - clock.monotonicMs()) * 1000;
+    this.#ring = new EventRing(EVENT_RING_BYTES, this.#nextId());
+    this.#throttle = new EventThrottle(timers, (event) => this.#tell(event));
+  }
+
+  /** For what starts, ends or turns into something else; also of what is no news, the feed sees to that. */
+  publish(event: FeedEvent): void {
+    if (!this.#isListenedTo) return;
+    const { kind, view } = event;
+    const { id } = kind === "attack" ? view.attack : view.ban;
+    const phase = kind === "attack" ? attackPhase(view.attack) : view.ban.state;
+    this.#throttle.offer({ key: `${kind} ${id}`, phase, event });
+  }
+
+  subscribe(call: StreamCall): Response | Refusal {
+    if (this.#isStopped) return { kind: "stopping" };
+    if (call.request.method === "HEAD") return eventStreamAnswer(null);
+    if (this.#isFull(call.principal)) {
+      this.#options.metrics.refused();
+      return { kind: "too_many_streams" };
+    }
+    const stream = new EventStream((reason) => this.#left(subscriber, reason));
+    const subscriber = { call, stream };
+    this.#subscribers.add(subscriber);
+    this.#options.metrics.opened();
+    this.#listen();
+    this.#greet(subscriber);
+    return eventStreamAnswer(stream.body);
+  }
+
+  /** Whoever may no longer listen, or sees other things now, is cut off; the others are told to look again. */
+  reloaded(): void {
+    const id = this.#nextId();
+    // What an event shows of a tenant was true when it happened.
+    this.#ring.forget(id);
+    this.#recheckAll();
+    this.#sendAll(encode("reload", id, "{}"));
+    if (this.#subscribers.size > 0) this.#options.metrics.told("reload");
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    for (const { stream } of this.#subscribers) stream.end("stopped");
+    this.#forget();
+  }
+
+  #isFull({ operator }: Principal): boolean {
+    if (this.#subscribers.size >= EVENT_STREAMS_MAX) return true;
+    if (operator === "") return false;
+    const own = [...this.#subscribers].filter(({ call }) => call.principal.operator === operator);
+    return own.length >= EVENT_STREAMS_PER_TOKEN;
+  }
+
+  #listen(): void {
+    this.#cancelForget();
+    if (this.#subscribers.size === 1) this.#startBeats();
+    if (this.#isListenedTo) return;
+    this.#isListenedTo = true;
+    this.#ring.forget(this.#nextId());
+  }
+
+  #startBeats(): void {
+    const { timers, activeAttacks } = this.#options;
+    const cancelHeartbeat = timers.every(HEARTBEAT_MS, () => this.#beat());
+    const cancelLook = timers.every(LOOK_MS, () => {
+      for (const view of activeAttacks()) this.publish({ kind: "attack", view });
+    });
+    this.#cancelBeats = () => {
+      cancelHeartbeat();
+      cancelLook();
+    };
+  }
+
+  #left(subscriber: Subscriber, reason: StreamEnd): void {
+    this.#subscribers.delete(subscriber);
+    this.#options.metrics.ended(reason);
+    if (this.#subscribers.size > 0) return;
+    this.#cancelBeats();
+    this.#cancelForget = this.#options.timers.after(REMEMBERED_MS, () => this.#forget());
+  }
+
+  #forget(): void {
+    this.#cancelForget();
+    this.#isListenedTo = false;
+    this.#throttle.clear();
+    this.#ring.forget(this.#nextId());
+  }
+
+  #greet({ call, stream }: Subscriber): void {
+    const lastId = call.request.headers.get("last-event-id");
+    const retry = `retry: ${RETRY_MS}\n`;
+    if (lastId === null || lastId === "") {
+      stream.send(utf8.encode(`${retry}id: ${this.#nextId()}\n\n`));
+      return;
+    }
+    stream.send(utf8.encode(`${retry}\n`));
+    const missed = this.#missedSince(lastId);
+    if (missed === null) {
+      stream.send(encode("reset", this.#nextId(), "{}"));
+      this.#options.metrics.told("reset");
+      return;
+    }
+    for (const { tenant, bytes } of missed) if (maySee(call.principal, tenant)) stream.send(bytes);
+  }
+
+  #missedSince(lastId: string) {
+    if (!/^\d{1,16}$/.test(lastId) || Number(lastId) > this.#nextId()) return null;
+    return this.#ring.after(Number(lastId));
+  }
+
+  #tell(event: FeedEvent): void {
+    const { kind, view } = event;
+    const tenancy = this.#options.tenancy();
+    const tenant = kind === "attack" ? tenancy.ownerOf(view.attack) : tenancy.tenantOf(view.ban.target);
+    const wire = kind === "attack" ? attackToWire(view, tenant) : banToWire(view);
+    const id = this.#nextId();
+    const bytes = encode(kind, id, JSON.stringify(wire));
+    this.#ring.add({ id, tenant, bytes });
+    for (const { call, stream } of this.#subscribers) if (maySee(call.principal, tenant)) stream.send(bytes);
+    this.#options.metrics.told(kind);
+  }
+
+  /** Keeps the connection, and its caller's place: all that he may see up to this id was sent. */
+  #beat(): void {
+    // A secret may have been changed without a reload.
+    this.#recheckAll();
+    this.#sendAll(utf8.encode(`:\nid: ${this.#nextId()}\n\n`));
+  }
+
+  #recheckAll(): void {
+    for (const { call, stream } of this.#subscribers) {
+      if (!isSame(call.principal, call.recheck())) stream.end("refused");
+    }
+  }
+
+  #sendAll(bytes: Uint8Array<ArrayBuffer>): void {
+    for (const { stream } of this.#subscribers) stream.send(bytes);
+  }
+
+  /** Says nothing of how many events there were that its reader may not see. */
+  #nextId(): number {
+    const micros = Math.floor(this.#originMicros + this.#options.clock.monotonicMs() * 1000);
+    this.#lastId = Math.max(this.#lastId + 1, micros);
+    return this.#lastId;
+  }
+}
+
+function encode(event: EventName, id: number, data: string): Uint8Array<ArrayBuffer> {
+  return utf8.encode(`event: ${event}\nid: ${id}\ndata: ${data}\n\n`);
+}
+
+function attackPhase({ endedAt, classification }: Attack): string {
+  return `${endedAt} ${classification?.type}`;
+}
+
+/** As in the lists. */
+function maySee({ tenant }: Principal, owner: string | null): boolean {
+  return tenant === null || tenant === owner;
+}
+
+function isSame(before: Principal, now: Principal | Refusal): boolean {
+  if (now.kind !== "principal") return false;
+  return now.operator === before.operator && now.role === before.role && now.tenant === before.tenant;
+}

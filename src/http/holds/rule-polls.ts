@@ -1,0 +1,125 @@
+/**
+ * The long polls of scrub nodes (docs/interface.md#rules-poll): each node's document as bytes, and who is told when it
+ * is another.
+ */
+import { RULES_HOLD_MS } from "../../limits.ts";
+import type { RuleDocument } from "../../scrub/rule-documents.ts";
+import type { ScrubNodes } from "../../scrub/scrub-nodes.ts";
+import type { Clock } from "../../system/clock.ts";
+import type { Cancel, Timers } from "../../system/timers.ts";
+import type { Refusal } from "../refusal.ts";
+import type { Answer, Call } from "../route.ts";
+import { ruleDocumentText } from "../wire/scrub-document.ts";
+import { type HeldDocument, heldJson } from "./held-document.ts";
+import { type Found, type HoldMetrics, Holds, holdCaps } from "./holds.ts";
+
+export interface RulePollsOptions {
+  readonly nodes: ScrubNodes;
+  readonly metrics: HoldMetrics;
+  readonly clock: Pick<Clock, "monotonicMs">;
+  readonly timers: Timers;
+  readonly nextTurn: () => Promise<void>;
+}
+
+/** With thousands of bans, of which some change all the time, making documents takes no more than a share of one to this. */
+const REST = 10;
+
+export class RulePolls {
+  readonly #nodes: ScrubNodes;
+  readonly #clock: RulePollsOptions["clock"];
+  readonly #timers: Timers;
+  readonly #holds: Holds<Call>;
+  readonly #held = new WeakMap<RuleDocument, HeldDocument>();
+  /** When all were told last, and for how long documents were made since; monotonic clock, ms. */
+  #told = { atMs: Number.NEGATIVE_INFINITY, madeMs: 0 };
+  /** While changes wait to be told. */
+  #refresh: { readonly dueMs: number; readonly cancel: Cancel } | null = null;
+
+  constructor({ nodes, metrics, clock, timers, nextTurn }: RulePollsOptions) {
+    this.#nodes = nodes;
+    this.#clock = clock;
+    this.#timers = timers;
+    this.#holds = new Holds<Call>({
+      holdMs: RULES_HOLD_MS,
+      caps: () => holdCaps(nodes.size),
+      find: (call) => this.#find(call),
+      presence: {
+        started: (call) => this.#onAgent(call, (node) => nodes.pollStarted(node)),
+        ended: (call) => this.#onAgent(call, (node) => nodes.pollEnded(node)),
+      },
+      metrics,
+      clock,
+      timers,
+      nextTurn,
+    });
+    nodes.watch({
+      documentsChanged: (change, withinMs) => this.#tellWithin(change === "content" ? this.#restMs() : withinMs),
+      nodeChanged: (name) => this.#holds.changed(name),
+      reloaded: () => this.#holds.judgeAll(),
+    });
+  }
+
+  poll(call: Call): Answer {
+    return this.#holds.poll(call);
+  }
+
+  /** Answers all that are parked, and parks no more. */
+  async stop(): Promise<void> {
+    this.#cancelRefresh();
+    await this.#holds.stop();
+  }
+
+  /** Named by the node; "" is whoever does not say which. */
+  #find({ node }: Call): Found | Refusal {
+    if (node !== null && !this.#nodes.has(node)) return { kind: "unknown_scrub_node" };
+    return { kind: "document", key: node ?? "", document: this.#documentFor(node) };
+  }
+
+  #documentFor(node: string | null): HeldDocument {
+    const begunMs = this.#clock.monotonicMs();
+    const held = this.#heldOf(this.#nodes.documentFor(node));
+    this.#told.madeMs += this.#clock.monotonicMs() - begunMs;
+    return held;
+  }
+
+  #heldOf(document: RuleDocument): HeldDocument {
+    let held = this.#held.get(document);
+    if (held === undefined) {
+      held = heldJson(ruleDocumentText(document));
+      this.#held.set(document, held);
+    }
+    return held;
+  }
+
+  /** An operator who asks what a node is told is not that node. */
+  #onAgent({ principal, node }: Call, then: (node: string) => void): void {
+    if (principal.role === "agent" && node !== null) then(node);
+  }
+
+  /** None where documents are made in no time: then all are told at once. */
+  #restMs(): number {
+    const { atMs, madeMs } = this.#told;
+    return Math.max(0, atMs + REST * madeMs - this.#clock.monotonicMs());
+  }
+
+  #tellWithin(ms: number): void {
+    const nowMs = this.#clock.monotonicMs();
+    const dueMs = nowMs + ms;
+    if (this.#refresh !== null && this.#refresh.dueMs <= dueMs) return;
+    this.#cancelRefresh();
+    if (dueMs === nowMs) this.#tellAll();
+    else this.#refresh = { dueMs, cancel: this.#timers.after(ms, () => this.#tellAll()) };
+  }
+
+  #tellAll(): void {
+    this.#refresh = null;
+    this.#told = { atMs: this.#clock.monotonicMs(), madeMs: 0 };
+    this.#nodes.refreshDocuments();
+    this.#holds.changedAll();
+  }
+
+  #cancelRefresh(): void {
+    this.#refresh?.cancel();
+    this.#refresh = null;
+  }
+}

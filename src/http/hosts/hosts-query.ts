@@ -1,0 +1,105 @@
+/**
+ * The parameters of GET /api/v1/hosts: which hosts, in which order, how many, and after which place in the order. Rates
+ * change between two pages, so a page goes on after a place, not after a number of hosts.
+ */
+import { Type } from "@sinclair/typebox";
+import { HOSTS_PAGE_MAX } from "../../limits.ts";
+import { addressOrder, parseAddress } from "../../net/address.ts";
+import { type Prefix, parsePrefixLoosely } from "../../net/prefix.ts";
+import { type InvalidQuery, invalidQuery, parameter } from "../server/query.ts";
+import { oneOf } from "../wire/one-of.ts";
+
+export interface HostsPageQuery {
+  readonly kind: "page";
+  readonly limit: number;
+  readonly sort: HostSort;
+  /** The page begins after this place; null: with the first host. */
+  readonly after: Place | null;
+  /** A part of the address, or the prefix that it is in. */
+  readonly search: string | Prefix | null;
+  readonly group: string | null;
+}
+
+export interface HostSort {
+  readonly by: "target" | "pps" | "mbps" | "flows_per_sec";
+  readonly isDescending: boolean;
+}
+
+/** Where a host stands: by rate (0 when sorted by target), then by address. */
+export interface Place {
+  readonly rate: number;
+  readonly order: string;
+}
+
+const DEFAULT_LIMIT = 100;
+
+export const HOSTS_PARAMETERS = {
+  limit: {
+    text: `Hosts on the page, ${DEFAULT_LIMIT} where any other of these is given.`,
+    schema: Type.Integer({ minimum: 1, maximum: HOSTS_PAGE_MAX }),
+  },
+  after: { text: "What next was on the page before, in the same sort.", schema: Type.String() },
+  q: { text: "A part of the address, or a prefix that it is in, as 192.0.2.0/24.", schema: Type.String() },
+  group: { text: "Name of the hostgroup.", schema: Type.String() },
+  sort: {
+    text: "Default: target. With - in front descending; hosts of equal rates are in order of address.",
+    schema: oneOf("target", "-target", "pps", "-pps", "mbps", "-mbps", "flows_per_sec", "-flows_per_sec"),
+  },
+};
+const PARAMETERS = Object.keys(HOSTS_PARAMETERS);
+
+/** null: none of the parameters is there, all hosts are asked for. */
+export function hostsPageQuery(query: URLSearchParams): HostsPageQuery | InvalidQuery | null {
+  if (!PARAMETERS.some((name) => query.has(name))) return null;
+  const limit = parameter(query, "limit") ?? String(DEFAULT_LIMIT);
+  if (!/^[1-9]\d*$/.test(limit) || Number(limit) > HOSTS_PAGE_MAX) {
+    return invalidQuery(`limit must be a whole number from 1 to ${HOSTS_PAGE_MAX}: ${limit}`);
+  }
+  const sortText = parameter(query, "sort") ?? "target";
+  const sort = parseSort(sortText);
+  if (sort === null) {
+    return invalidQuery(`sort must be target, pps, mbps or flows_per_sec, with - in front for descending: ${sortText}`);
+  }
+  const afterText = parameter(query, "after");
+  const after = afterText === null ? null : parsePlace(afterText, sort);
+  if (afterText !== null && after === null) {
+    return invalidQuery(`after must be what next was on the page before, in the same sort: ${afterText}`);
+  }
+  const searchText = parameter(query, "q");
+  const search = searchText === null ? null : parseSearch(searchText);
+  if (searchText !== null && search === null) {
+    return invalidQuery(`q must be a part of an address, or a prefix as 192.0.2.0/24: ${searchText}`);
+  }
+  const group = parameter(query, "group");
+  if (group === "") return invalidQuery("group must not be empty");
+  return { kind: "page", limit: Number(limit), sort, after, search, group };
+}
+
+function parseSort(text: string): HostSort | null {
+  const isDescending = text.startsWith("-");
+  const by = isDescending ? text.slice(1) : text;
+  if (by !== "target" && by !== "pps" && by !== "mbps" && by !== "flows_per_sec") return null;
+  return { by, isDescending };
+}
+
+function parseSearch(text: string): string | Prefix | null {
+  if (text.includes("/")) return parsePrefixLoosely(text);
+  // A whole address is looked for in its one spelling.
+  return /^[\da-f.:]{1,39}$/i.test(text) ? (parseAddress(text) ?? text.toLowerCase()) : null;
+}
+
+function parsePlace(text: string, { by }: HostSort): Place | null {
+  const match = (by === "target" ? /^()(.+)$/ : /^(\d{1,15}(?:\.\d{1,3})?),(.+)$/).exec(text);
+  const target = parseAddress(match?.[2] ?? "");
+  return target === null ? null : { rate: Number(match?.[1]), order: addressOrder(target) };
+}
+
+/** As parsePlace reads it. */
+export function placeText({ by }: HostSort, rate: number, target: string): string {
+  return by === "target" ? target : `${rate},${target}`;
+}
+
+/** The same for equal pages of one tenant, whatever else their queries hold. */
+export function pageKey(tenant: string | null, query: URLSearchParams): string {
+  return `page ${JSON.stringify([tenant, ...PARAMETERS.map((name) => parameter(query, name))])}`;
+}

@@ -1,0 +1,85 @@
+/** How edge nodes take turns at ordering certificates, and answer for each other (docs/interface.md#acme-command). */
+import type { ChallengeOrder } from "../../../edge/acme-issuance.ts";
+import type { Edge } from "../../../edge/edge.ts";
+import { EDGE_ORDER_BYTES_MAX, LIVE_CHALLENGES_MAX } from "../../../limits.ts";
+import type { Clock } from "../../../system/clock.ts";
+import type { Refusal } from "../../refusal.ts";
+import type { Call, CommandRoute } from "../../route.ts";
+import { emptyAnswer, jsonAnswer } from "../../server/answer.ts";
+import { challengeCheck, type SlotOrder, SlotWire, slotCheck, slotToWire } from "../../wire/edge/acme.ts";
+
+type AcmeEdge = Pick<Edge, "nodes" | "acme">;
+
+const UNKNOWN = { text: "There is no such edge node, or no such zone of it." };
+
+export function acmeSlotRoute({ nodes, acme }: AcmeEdge, clock: Pick<Clock, "wallMs">): CommandRoute<SlotOrder> {
+  return {
+    name: "acme_slot",
+    method: "POST",
+    path: "/api/v1/edge/nodes/:name/acme/slot",
+    access: "agent",
+    node: "path",
+    checkPath: (call) => nodeRefusal(nodes, call),
+    body: slotCheck,
+    bodyBytesMax: EDGE_ORDER_BYTES_MAX,
+    about: {
+      summary: "Ask for the slot in which a node orders a zone's certificate, or give it back",
+      answers: {
+        200: { text: "The node has the slot, or who has it and when to ask again.", schema: SlotWire },
+        204: { text: "The node does not have it any more.", schema: null },
+        404: UNKNOWN,
+      },
+    },
+    handle: (call, order) => {
+      const refusal = nodeRefusal(nodes, call);
+      if (refusal !== null) return refusal;
+      if (order.kind === "release") {
+        acme.releaseSlot(nodeName(call), order.zone);
+        return emptyAnswer();
+      }
+      const answer = acme.requestSlot(nodeName(call), order.zone, clock.wallMs());
+      return answer.kind === "unknown_zone" ? answer : jsonAnswer(200, slotToWire(answer));
+    },
+  };
+}
+
+export function acmeChallengeRoute(
+  { nodes, acme }: AcmeEdge,
+  clock: Pick<Clock, "wallMs">,
+): CommandRoute<ChallengeOrder> {
+  return {
+    name: "acme_challenges",
+    method: "POST",
+    path: "/api/v1/edge/nodes/:name/acme/challenges",
+    access: "agent",
+    node: "path",
+    checkPath: (call) => nodeRefusal(nodes, call),
+    body: challengeCheck,
+    bodyBytesMax: EDGE_ORDER_BYTES_MAX,
+    about: {
+      summary: "Have every node of a zone answer an HTTP-01 challenge, for ten minutes",
+      answers: {
+        204: { text: "It is in the zone documents.", schema: null },
+        404: UNKNOWN,
+        409: { text: "The node does not hold the slot, or the live challenge has another key authorization." },
+        429: { text: `The node has ${LIVE_CHALLENGES_MAX} live challenges; with Retry-After.` },
+      },
+    },
+    handle: (call, order) => {
+      const refusal = nodeRefusal(nodes, call);
+      if (refusal !== null) return refusal;
+      const answer = acme.publish(nodeName(call), order, clock.wallMs());
+      if (answer.kind === "refused") return { kind: "challenge_refused", refusal: answer.refusal };
+      return answer.kind === "unknown_zone" ? answer : emptyAnswer();
+    },
+  };
+}
+
+/** A reload may remove it while the body comes. */
+function nodeRefusal(nodes: AcmeEdge["nodes"], call: Call): Refusal | null {
+  return nodes.has(nodeName(call)) ? null : { kind: "unknown_edge_node" };
+}
+
+function nodeName({ params }: Call): string {
+  return params["name"] ?? "";
+}

@@ -1,0 +1,60 @@
+/** What has changed in the fleet of edge nodes, newest first (docs/interface.md#edge-events). */
+import { Type } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
+import type { EdgeNodes } from "../../../edge/edge-nodes.ts";
+import { HISTORY_ROWS_MAX } from "../../../limits.ts";
+import type { Clock } from "../../../system/clock.ts";
+import type { Service } from "../../backend.ts";
+import type { ReadRoute } from "../../route.ts";
+import { RANGE_PARAMETERS } from "../../route-description.ts";
+import { jsonAnswer } from "../../server/answer.ts";
+import { invalidQuery, parameter } from "../../server/query.ts";
+import { timeRange } from "../../time-range.ts";
+import { EdgeEventKindWire, EdgeEventsWire, edgeEventToWire } from "../../wire/edge/history.ts";
+
+export interface EdgeEventsSources {
+  readonly service: Pick<Service, "edgeHistory">;
+  readonly nodes: Pick<EdgeNodes, "has">;
+  readonly clock: Pick<Clock, "wallMs">;
+}
+
+export function edgeEventsRoute({ service, nodes, clock }: EdgeEventsSources): ReadRoute {
+  return {
+    name: "edge_events",
+    method: "GET",
+    path: "/api/v1/edge/events",
+    access: "viewer",
+    unscopedOnly: true,
+    about: {
+      summary: "What has changed in the fleet of edge nodes, newest first; its present condition is in the inventory",
+      query: {
+        ...RANGE_PARAMETERS,
+        node: { text: "Only of this edge node.", schema: Type.String() },
+        zone: { text: "Only of this zone, in any case.", schema: Type.String() },
+        kind: { text: "Only of this kind.", schema: EdgeEventKindWire },
+      },
+      answers: {
+        200: {
+          text: `At most ${HISTORY_ROWS_MAX}; with storage off none, and available is false.`,
+          schema: EdgeEventsWire,
+        },
+        404: { text: "There is no such edge node." },
+        502: { text: "The history cannot be read." },
+      },
+    },
+    handle: async ({ query }) => {
+      const range = timeRange(query, clock.wallMs());
+      if (range.kind !== "range") return range;
+      const kind = parameter(query, "kind");
+      if (kind !== null && !Value.Check(EdgeEventKindWire, kind)) return invalidQuery(`unknown kind: ${kind}`);
+      const { edgeHistory } = service;
+      if (edgeHistory === null) return jsonAnswer(200, { available: false, events: [] });
+      const node = parameter(query, "node");
+      if (node !== null && !nodes.has(node)) return { kind: "unknown_edge_node" };
+      const zone = parameter(query, "zone")?.toLowerCase() ?? null;
+      const { fromMs, toMs } = range;
+      const events = await edgeHistory.events({ node, zone, kind, fromMs, toMs });
+      return jsonAnswer(200, { available: true, events: events.map(edgeEventToWire) });
+    },
+  };
+}

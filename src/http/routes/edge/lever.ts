@@ -1,0 +1,121 @@
+/** The challenge lever of a zone: set, and cleared (docs/interface.md#lever-command). */
+import type { Principal } from "../../../access/principal.ts";
+import type { Edge } from "../../../edge/edge.ts";
+import type { Lever } from "../../../edge/levers.ts";
+import { EDGE_ORDER_BYTES_MAX } from "../../../limits.ts";
+import type { Clock } from "../../../system/clock.ts";
+import type { Refusal } from "../../refusal.ts";
+import type { AuditRule, Call, CommandRoute, Outcome } from "../../route.ts";
+import { jsonAnswer } from "../../server/answer.ts";
+import { type LeverRequest, LeverWire, leverCheck, leverToWire } from "../../wire/edge/lever.ts";
+import type { ZoneAccess } from "../../zone-access.ts";
+
+export interface LeverSources {
+  readonly edge: Edge;
+  readonly access: ZoneAccess;
+  readonly clock: Pick<Clock, "wallMs">;
+}
+
+const PATH = "/api/v1/edge/zones/:name/challenge";
+const UNKNOWN = { text: "There is no such zone, or it is not the tenant's." };
+/** Of a hostname. What is longer is no zone's, and in the audit trail nobody would miss its end. */
+const NAME_CHARACTERS_MAX = 253;
+
+export function setLeverRoute(sources: LeverSources): CommandRoute<LeverRequest> {
+  return {
+    name: "edge_lever",
+    method: "POST",
+    path: PATH,
+    access: "operator",
+    checkPath: (call) => pathRefusal(sources, call),
+    body: leverCheck,
+    bodyBytesMax: EDGE_ORDER_BYTES_MAX,
+    about: {
+      summary: "Have a zone challenge as the operator says instead of as its file does, for a time; mode off ends that",
+      answers: {
+        200: { text: "What holds for the zone now.", schema: LeverWire },
+        404: UNKNOWN,
+        409: { text: "The zone's policy.mode is none, or too many levers are set." },
+      },
+    },
+    audit: AUDIT,
+    handle: (call, order) => (order.mode === "off" ? clear(sources, call, order.reason) : set(sources, call, order)),
+  };
+}
+
+export function clearLeverRoute(sources: LeverSources): CommandRoute {
+  return {
+    name: "edge_lever_clear",
+    method: "DELETE",
+    path: PATH,
+    access: "operator",
+    checkPath: (call) => pathRefusal(sources, call),
+    body: null,
+    bodyBytesMax: EDGE_ORDER_BYTES_MAX,
+    about: {
+      summary: "Have a zone follow its file again",
+      answers: { 200: { text: "What holds for the zone now.", schema: LeverWire }, 404: UNKNOWN },
+    },
+    audit: AUDIT,
+    handle: (call) => clear(sources, call, ""),
+  };
+}
+
+const AUDIT: AuditRule<unknown> = {
+  action: "edge_challenge",
+  targetType: "zone",
+  target: (call) => zoneName(call).slice(0, NAME_CHARACTERS_MAX),
+};
+
+/** Judged before the body is read, so that a foreign zone is the same answer whatever else is wrong. */
+function pathRefusal(sources: LeverSources, call: Call): Refusal | null {
+  const { edge, access } = sources;
+  if (!access.allows("edge_lever", call.principal, edge.nodes.zone(zoneName(call)))) return { kind: "foreign_lever" };
+  return isThere(sources, call) ? null : { kind: "unknown_zone" };
+}
+
+/** A zone that is gone from the file is there as long as its lever is. */
+function isThere({ edge, clock }: LeverSources, call: Call): boolean {
+  const name = zoneName(call);
+  return edge.nodes.zone(name) !== null || edge.levers.of(name, clock.wallMs()) !== null;
+}
+
+function set(sources: LeverSources, call: Call, order: Exclude<LeverRequest, { mode: "off" }>): Outcome | Refusal {
+  const { edge, clock } = sources;
+  const zone = edge.nodes.zone(zoneName(call));
+  if (zone === null || isForeign(call.principal, zone)) return { kind: "unknown_zone" };
+  const answer = edge.levers.set(zone, order, clock.wallMs());
+  if (answer.kind === "refused") return { kind: "lever_refused", refusal: answer.refusal };
+  return outcomeOf(sources, call, "set", order.reason);
+}
+
+/** Also of a zone that is gone from the file, by a caller without a tenant. */
+function clear(sources: LeverSources, call: Call, reason: string): Outcome | Refusal {
+  const { levers, nodes } = sources.edge;
+  const name = zoneName(call);
+  if (isForeign(call.principal, nodes.zone(name)) || !isThere(sources, call)) return { kind: "unknown_zone" };
+  levers.clear(name);
+  return outcomeOf(sources, call, "cleared", reason);
+}
+
+/** A reload may have come while the body did. */
+function isForeign({ tenant }: Principal, zone: { readonly tenant: string | null } | null): boolean {
+  return tenant !== null && zone?.tenant !== tenant;
+}
+
+function outcomeOf({ edge, clock }: LeverSources, call: Call, result: "set" | "cleared", reason: string): Outcome {
+  const name = zoneName(call);
+  const lever: Lever | null = edge.levers.of(name, clock.wallMs());
+  const nodes = edge.nodes.nodesOf(name).map((node) => ({
+    name: node,
+    isAlive: edge.nodes.isAlive(node),
+    dryRun: edge.reportedDryRun(node),
+  }));
+  const response = jsonAnswer(200, leverToWire({ name, zone: edge.nodes.zone(name), lever, nodes }));
+  // The global dry run does not gate it (docs/interface.md#lever-override-in-force).
+  return { kind: "outcome", response, result, reason, dryRun: false };
+}
+
+function zoneName({ params }: Call): string {
+  return (params["name"] ?? "").toLowerCase();
+}

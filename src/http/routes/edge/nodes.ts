@@ -1,0 +1,79 @@
+/** The inventory of edge nodes (docs/interface.md#edge-inventory). */
+import type { TokenConfig } from "../../../config/sections/api.ts";
+import type { EdgeNodes } from "../../../edge/edge-nodes.ts";
+import type { EdgeReports } from "../../../edge/edge-reports.ts";
+import type { ReadRoute } from "../../route.ts";
+import { jsonBlobAnswer } from "../../server/answer.ts";
+import { JsonArray } from "../../server/json-array.ts";
+import { type Reader, type Slicing, TablePass } from "../../table-pass.ts";
+import { EdgeInventoryWire, edgeNodeToWire } from "../../wire/edge/node.ts";
+
+export interface EdgeNodesSources {
+  readonly nodes: EdgeNodes;
+  readonly reports: EdgeReports;
+  /** Of the configuration in force. */
+  readonly tokens: () => readonly TokenConfig[];
+  /** How many are configured: an agent's token may be a scrub node's as well. */
+  readonly scrubNodes: () => number;
+}
+
+export function edgeNodesRoute(sources: EdgeNodesSources, slicing: Slicing): ReadRoute {
+  const names = new TablePass(() => [...sources.nodes.nodes()].map(({ name }) => name), slicing);
+  return {
+    name: "edge_nodes",
+    method: "GET",
+    path: "/api/v1/edge/nodes",
+    access: "viewer",
+    unscopedOnly: true,
+    about: {
+      summary: "The configured edge nodes: whether they poll, as whom, and what they reported last",
+      answers: { 200: { text: "The inventory, in the order of the configuration.", schema: EdgeInventoryWire } },
+    },
+    handle: async () => jsonBlobAnswer(await names.read("all", () => new InventoryReader(sources))),
+  };
+}
+
+class InventoryReader implements Reader<string> {
+  readonly #sources: EdgeNodesSources;
+  readonly #tokensOf: ReadonlyMap<string | null, readonly TokenConfig[]>;
+  readonly #array = new JsonArray();
+  #count = 0;
+
+  constructor(sources: EdgeNodesSources) {
+    this.#sources = sources;
+    const agents = sources.tokens().filter(({ role }) => role === "agent");
+    this.#tokensOf = Map.groupBy(agents, ({ node }) => node);
+  }
+
+  see(name: string): void {
+    const { nodes, reports } = this.#sources;
+    // A reload may have removed it since the pass began.
+    if (!nodes.has(name)) return;
+    this.#count++;
+    const stored = reports.reportOf(name);
+    const entry = edgeNodeToWire({
+      view: nodes.view(name),
+      tokens: this.#namesOf(name),
+      reportedAt: stored?.reportedAt ?? null,
+    });
+    if (stored === null) this.#array.add(entry);
+    else this.#array.addText(`${JSON.stringify(entry).slice(0, -1)},"report":${stored.report.text}}`);
+  }
+
+  answer(): Blob {
+    const { nodes, scrubNodes } = this.#sources;
+    const unbound = this.#namesOf(null);
+    const isTold = unbound.length > 0 && nodes.size + scrubNodes() > 0;
+    const head = {
+      nodes_total: this.#count,
+      stale_after_seconds: nodes.staleAfterSeconds,
+      ...(isTold && { unbound_agent_tokens: unbound }),
+    };
+    return new Blob([`${JSON.stringify(head).slice(0, -1)},"nodes":`, ...this.#array.parts(), "}"]);
+  }
+
+  /** null: of tokens that are bound to none. */
+  #namesOf(node: string | null): readonly string[] {
+    return (this.#tokensOf.get(node) ?? []).map(({ name }) => name);
+  }
+}

@@ -1,0 +1,60 @@
+/** The zones as the alive edge nodes serve them (docs/interface.md#zone-status). */
+import type { EdgeReports, FleetItem } from "../../../edge/edge-reports.ts";
+import { type Fleet, fleetTotals } from "../../../edge/fleet-status.ts";
+import type { ReadRoute } from "../../route.ts";
+import { jsonBlobAnswer } from "../../server/answer.ts";
+import { JsonArray } from "../../server/json-array.ts";
+import { type Reader, type Slicing, TablePass } from "../../table-pass.ts";
+import { FleetStatusWire, fleetRowToWire } from "../../wire/edge/status.ts";
+
+export function edgeStatusRoute(reports: EdgeReports, slicing: Slicing): ReadRoute {
+  // That of the pass under way, or of the last one.
+  let fleet: Fleet = { alive: new Set(), reports: new Map() };
+  const rows = new TablePass(() => {
+    fleet = reports.fleet();
+    return reports.rows(fleet);
+  }, slicing);
+  return {
+    name: "edge_status",
+    method: "GET",
+    path: "/api/v1/edge/zones/status",
+    access: "viewer",
+    about: {
+      summary:
+        "Each zone as the alive edge nodes serve it, by their last reports; a token with a tenant sees its own zones",
+      answers: { 200: { text: "The zones, by name.", schema: FleetStatusWire } },
+    },
+    handle: async ({ principal: { tenant } }) =>
+      jsonBlobAnswer(await rows.read(JSON.stringify(tenant), () => new StatusReader(tenant, () => fleet))),
+  };
+}
+
+class StatusReader implements Reader<FleetItem | null> {
+  readonly #tenant: string | null;
+  readonly #fleet: () => Fleet;
+  readonly #array = new JsonArray();
+
+  /** @param tenant whose zones are told; null: all. */
+  constructor(tenant: string | null, fleet: () => Fleet) {
+    this.#tenant = tenant;
+    this.#fleet = fleet;
+  }
+
+  /** Rows may be large, so that each becomes text by itself. */
+  see(item: FleetItem | null): void {
+    if (item === null || (this.#tenant !== null && item.tenant !== this.#tenant)) return;
+    this.#array.addText(JSON.stringify(fleetRowToWire(item.row(), this.#tenant === null)));
+  }
+
+  /** Numbers of nodes and of what they cut are of the whole fleet, whoever asks. */
+  answer(): Blob {
+    const { alive, reporting, zonesCut, certsCut } = fleetTotals(this.#fleet());
+    const head = {
+      nodes_alive: alive,
+      nodes_reporting: reporting,
+      zones_truncated: zonesCut,
+      certs_truncated: certsCut,
+    };
+    return new Blob([`${JSON.stringify(head).slice(0, -1)},"zones":`, ...this.#array.parts(), "}"]);
+  }
+}

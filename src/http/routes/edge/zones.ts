@@ -1,0 +1,36 @@
+/** What edge nodes are told of their zones, as a long poll (docs/interface.md#edge-zones-poll). */
+import { Type } from "@sinclair/typebox";
+import type { ZonePolls } from "../../holds/zone-polls.ts";
+import type { ReadRoute } from "../../route.ts";
+import { ZoneDocumentWire } from "../../wire/edge/zone.ts";
+
+export function zonesRoute(polls: ZonePolls): ReadRoute {
+  return {
+    name: "zones",
+    method: "GET",
+    path: "/api/v1/edge/zones",
+    access: "agent_or_unscoped_operator",
+    node: "query",
+    about: {
+      summary:
+        "The zones of an edge node, with all it needs to serve them, for as long as it takes to change: with If-None-Match " +
+        "equal to the ETag the answer waits for that, 25 s at most. It holds signing keys: keep it where its owner alone " +
+        "can read it",
+      query: {
+        node: {
+          text:
+            "The edge node that asks, which counts as alive by that if its token is an agent's. A token that is bound to " +
+            "a node must give it. Without it an operator gets every zone, an agent those of every node.",
+          schema: Type.String(),
+        },
+      },
+      answers: {
+        200: { text: "The document, with its ETag.", schema: ZoneDocumentWire },
+        304: { text: "It is still the same.", schema: null },
+        404: { text: "There is no such edge node." },
+        429: { text: "Too many polls are parked; with Retry-After." },
+      },
+    },
+    handle: (call) => polls.poll(call),
+  };
+}

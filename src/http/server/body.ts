@@ -1,0 +1,90 @@
+/** Reads a request's body: bounded in bytes before anything is kept and in depth, UTF-8 without repair, then JSON. */
+import { BODY_DEPTH_MAX } from "../../limits.ts";
+import type { Refusal } from "../refusal.ts";
+
+export type Body = { readonly kind: "bytes"; readonly bytes: Uint8Array };
+export type Json = { readonly kind: "json"; readonly value: unknown };
+
+/** Parameters are allowed: `application/json; charset=utf-8`. Two headers arrive joined by a comma and are none. */
+export function isJson(contentType: string | null): boolean {
+  if (contentType === null || contentType.includes(",")) return false;
+  const [mediaType = ""] = contentType.split(";");
+  return mediaType.trim().toLowerCase() === "application/json";
+}
+
+/** The declared length is judged first; a body without one is counted as it comes and cut off at the limit. */
+export async function readBody(request: Request, limitBytes: number): Promise<Body | Refusal> {
+  const tooLarge = { kind: "body_too_large", limitBytes } as const;
+  if (Number(request.headers.get("content-length") ?? 0) > limitBytes) return tooLarge;
+  if (request.body === null) return { kind: "bytes", bytes: new Uint8Array() };
+  try {
+    // No more than was declared comes.
+    const isBounded = request.headers.has("content-length") && !request.headers.has("transfer-encoding");
+    const bytes = isBounded ? await request.bytes() : await readChunks(request.body, limitBytes);
+    return bytes === null || bytes.length > limitBytes ? tooLarge : { kind: "bytes", bytes };
+  } catch {
+    // The caller went away; nobody will read the answer.
+    return { kind: "body_cut_short" };
+  }
+}
+
+/** null: there are more. */
+async function readChunks(body: ReadableStream<Uint8Array>, limitBytes: number): Promise<Uint8Array | null> {
+  const reader = body.getReader();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return Buffer.concat(chunks, size);
+    size += value.length;
+    if (size > limitBytes) {
+      await reader.cancel();
+      return null;
+    }
+    chunks.push(value);
+  }
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Of equal keys in one object the last counts, as JSON.parse has it. */
+export function parseJson(bytes: Uint8Array): Json | Refusal {
+  let text: string;
+  try {
+    text = utf8.decode(bytes);
+  } catch {
+    return { kind: "invalid_body", detail: "not UTF-8" };
+  }
+  if (text.trim() === "") return { kind: "invalid_body", detail: "empty" };
+  if (isNestedDeeper(bytes, BODY_DEPTH_MAX)) {
+    return { kind: "invalid_body", detail: `nested deeper than ${BODY_DEPTH_MAX} levels` };
+  }
+  try {
+    return { kind: "json", value: JSON.parse(text) as unknown };
+  } catch (cause) {
+    const message = cause instanceof Error ? cause.message : String(cause);
+    return { kind: "invalid_body", detail: message.replace("JSON Parse error: ", "") };
+  }
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+/** `[` and `{`, `]` and `}`: each pair differs in this bit alone. */
+const BRACE_BIT = 0x20;
+const OPENING = 0x7b;
+const CLOSING = 0x7d;
+
+/** Of UTF-8 that may be JSON: brackets in strings are none. */
+function isNestedDeeper(bytes: Uint8Array, levels: number): boolean {
+  let [depth, isInString] = [0, false];
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i] as number;
+    if (isInString) {
+      if (byte === BACKSLASH) i++;
+      else if (byte === QUOTE) isInString = false;
+    } else if (byte === QUOTE) isInString = true;
+    else if ((byte | BRACE_BIT) === CLOSING) depth--;
+    else if ((byte | BRACE_BIT) === OPENING && ++depth > levels) return true;
+  }
+  return false;
+}

@@ -1,0 +1,47 @@
+/** Judges the fields of a request's body by the route's schema: missing, of the wrong type, or unknown, each by name. */
+import { type Static, type TObject, Type } from "@sinclair/typebox";
+import { TypeCompiler } from "@sinclair/typebox/compiler";
+import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
+import type { Refusal } from "../refusal.ts";
+
+export type Fields<T> = { readonly kind: "fields"; readonly fields: T };
+
+export interface FieldCheck<T> {
+  readonly schema: TObject;
+  check(value: unknown): Fields<T> | Refusal;
+}
+
+/** The schema says `additionalProperties: false` itself, so that what it allows can be read in one place. */
+export function fieldCheck<Schema extends TObject>(schema: Schema): FieldCheck<Static<Schema>> {
+  const compiled = TypeCompiler.Compile(schema);
+  return {
+    schema,
+    check(value) {
+      if (compiled.Check(value)) return { kind: "fields", fields: value };
+      const error = compiled.Errors(value).First();
+      return { kind: "invalid_body", detail: error === undefined ? "not as the schema has it" : explain(error) };
+    },
+  };
+}
+
+/** For commands without fields: an empty object is as good as no body. */
+export const noFields: FieldCheck<unknown> = fieldCheck(Type.Object({}, { additionalProperties: false }));
+
+function explain(error: ValueError): string {
+  // A JSON pointer; its escapes come back to what the caller wrote.
+  const field = error.path.slice(1).replaceAll("~1", "/").replaceAll("~0", "~");
+  switch (error.type) {
+    case ValueErrorType.ObjectAdditionalProperties:
+      return `unknown field ${JSON.stringify(field)}`;
+    case ValueErrorType.ObjectRequiredProperty:
+      return `${field} is required`;
+    case ValueErrorType.Object:
+      return "not an object";
+    case ValueErrorType.String:
+      return `${field} must be a string`;
+    case ValueErrorType.Number:
+      return `${field} must be a number`;
+    default:
+      return `${field}: ${error.message.toLowerCase()}`;
+  }
+}

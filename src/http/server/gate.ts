@@ -1,0 +1,69 @@
+/** Finds out who calls, and whether a bound token acts as its own node; tells of what looks like a fault of the setup. */
+import { mayActAs } from "../../access/node-binding.ts";
+import { ANYONE, type Principal } from "../../access/principal.ts";
+import { type Secrets, Tokens } from "../../access/tokens.ts";
+import type { TokenConfig } from "../../config/sections/api.ts";
+import type { Refusal } from "../refusal.ts";
+
+export interface Gate {
+  admit(request: Request): Principal | Refusal;
+  /** `node` is the one that the request names; null: none. */
+  bind(route: string, principal: Principal, node: string | null): Refusal | null;
+}
+
+export interface TokenGateOptions {
+  /** Of the configuration in force. None: the API is open. */
+  readonly tokens: () => readonly TokenConfig[];
+  readonly secrets: Secrets;
+  readonly metrics: { bindingRefused(route: string): void };
+  readonly log: { warn(fields: object, message: string): void };
+  /** Lets a repeated warning through once a minute. */
+  readonly limiter: { pass(key: string, say: (suppressed: number) => void): void };
+}
+
+/** One credential, in the header and nowhere else; a second header arrives joined to the first by a comma. */
+const BEARER = /^bearer +([!-+\--~]+)$/i;
+
+const NO_VALID_TOKEN: Refusal = { kind: "no_valid_token" };
+
+export class TokenGate implements Gate {
+  readonly #options: TokenGateOptions;
+  readonly #tokens: Tokens;
+
+  constructor(options: TokenGateOptions) {
+    this.#options = options;
+    this.#tokens = new Tokens(options.secrets);
+  }
+
+  admit(request: Request): Principal | Refusal {
+    const tokens = this.#options.tokens();
+    if (tokens.length === 0) return ANYONE;
+    const secret = BEARER.exec(request.headers.get("authorization") ?? "")?.[1];
+    if (secret === undefined) return NO_VALID_TOKEN;
+    const meaning = this.#tokens.meaningOf(secret, tokens);
+    if (meaning.kind === "principal") return meaning;
+    if (meaning.kind === "ambiguous_secret") this.#tellAmbiguous(meaning.names);
+    return NO_VALID_TOKEN;
+  }
+
+  bind(route: string, principal: Principal, node: string | null): Refusal | null {
+    if (mayActAs(principal, node)) return null;
+    const { metrics, log, limiter } = this.#options;
+    const { operator: token_name, node: bound } = principal;
+    metrics.bindingRefused(route);
+    limiter.pass(`node binding: ${token_name}`, (suppressed) =>
+      log.warn(
+        { token_name, bound, named: node, route, suppressed },
+        "a token that is bound to a node was used for another",
+      ),
+    );
+    return { kind: "other_node" };
+  }
+
+  #tellAmbiguous(token_names: readonly string[]): void {
+    const { log, limiter } = this.#options;
+    limiter.pass(`ambiguous secret: ${token_names.join()}`, (suppressed) =>
+      log.warn({ token_names, suppressed }, "one secret is that of tokens with different rights: refused"),
+    );
+  }
+}

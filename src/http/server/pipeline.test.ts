@@ -1,0 +1,223 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { Type } from "@sinclair/typebox";
+import { TestServer } from "../../../test/fixtures/http/http.ts";
+import { ManualClock } from "../../../test/fixtures/manual-clock.ts";
+import { ANYONE, type Role } from "../../access/principal.ts";
+import { BODY_BYTES_MAX } from "../../limits.ts";
+import { ServiceFault } from "../backend.ts";
+import type { CommandRoute, Route } from "../route.ts";
+import { textAnswer } from "./answer.ts";
+import { createApp } from "./app.ts";
+import { fieldCheck } from "./fields.ts";
+import type { Gate } from "./gate.ts";
+import { register } from "./pipeline.ts";
+
+const stops: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop();
+});
+
+function gateFor(role: Role): Gate {
+  return { admit: () => ({ ...ANYONE, operator: "tester", role }), bind: () => null };
+}
+
+const openGate: Gate = { admit: () => ANYONE, bind: () => null };
+const refusingGate: Gate = { ...openGate, admit: () => ({ kind: "insufficient_role" }) };
+
+/** A listener with these routes alone; keeps what the pipeline tells of requests. */
+function listen(routes: readonly Route[], options: { gate?: Gate; isReady?: () => boolean } = {}) {
+  const { gate = openGate, isReady = () => true } = options;
+  const app = createApp();
+  const clock = new ManualClock();
+  const answered: string[] = [];
+  const failures: unknown[] = [];
+  register(app, routes, {
+    gate,
+    isReady,
+    isDryRun: () => false,
+    audit: null,
+    clock,
+    metrics: {
+      answered: ({ route, method, status }) => answered.push(`${route} ${method} ${status}`),
+      failed: (route) => failures.push(route),
+    },
+    onFailure: (_, cause) => failures.push(cause),
+  });
+  app.listen({ hostname: "127.0.0.1", port: 0 });
+  stops.push(async () => {
+    await app.server?.stop(true);
+    app.server = null;
+  });
+  return { base: `http://127.0.0.1:${app.server?.port}`, answered, failures };
+}
+
+function command(handle: CommandRoute<{ name: string }>["handle"] = () => textAnswer(200, "done")): Route {
+  const body = fieldCheck(Type.Object({ name: Type.String() }, { additionalProperties: false }));
+  return { name: "command", method: "POST", path: "/api/v1/command", access: "operator", body, handle };
+}
+
+function read(handle: () => Response, access: Role = "viewer"): Route {
+  return { name: "read", method: "GET", path: "/api/v1/read", access, handle };
+}
+
+const JSON_TYPE = { "content-type": "application/json" };
+const tooLarge = "x".repeat(BODY_BYTES_MAX + 1);
+
+describe("order of the checks", () => {
+  // Each request has the fault of its line and all faults below it: the first in the order must be the one that is told.
+  const lines = [
+    { fault: "path", path: "/api/v1/none", role: "viewer", ready: false, type: {}, body: tooLarge, status: 404 },
+    { fault: "role", path: "/api/v1/command", role: "viewer", ready: false, type: {}, body: tooLarge, status: 403 },
+    {
+      fault: "not ready",
+      path: "/api/v1/command",
+      role: "operator",
+      ready: false,
+      type: {},
+      body: tooLarge,
+      status: 503,
+    },
+    {
+      fault: "media type",
+      path: "/api/v1/command",
+      role: "operator",
+      ready: true,
+      type: {},
+      body: tooLarge,
+      status: 415,
+    },
+    {
+      fault: "size",
+      path: "/api/v1/command",
+      role: "operator",
+      ready: true,
+      type: JSON_TYPE,
+      body: tooLarge,
+      status: 413,
+    },
+    { fault: "JSON", path: "/api/v1/command", role: "operator", ready: true, type: JSON_TYPE, body: "{", status: 400 },
+    {
+      fault: "fields",
+      path: "/api/v1/command",
+      role: "operator",
+      ready: true,
+      type: JSON_TYPE,
+      body: "{}",
+      status: 400,
+    },
+  ] as const;
+
+  test.each(lines)("$fault: $status", async ({ path, role, ready, type, body, status }) => {
+    let isReached = false;
+    const route = command(() => {
+      isReached = true;
+      return textAnswer(200, "");
+    });
+    const { base } = listen([route], { gate: gateFor(role), isReady: () => ready });
+    const answer = await fetch(base + path, { method: "POST", headers: type, body });
+    expect(answer.status).toBe(status);
+    expect(Object.keys((await answer.json()) as object)).toEqual(["error"]);
+    expect(answer.headers.get("content-type")).toBe("application/json");
+    expect(isReached).toBe(false);
+  });
+
+  test("a caller whom the gate refuses learns nothing more", async () => {
+    const { base } = listen([command()], { gate: refusingGate, isReady: () => false });
+    const answer = await fetch(`${base}/api/v1/command`, { method: "POST", body: tooLarge });
+    expect(answer.status).toBe(403);
+  });
+});
+
+describe("roles", () => {
+  test.each([
+    ["viewer", "viewer", 200],
+    ["operator", "viewer", 200],
+    ["agent", "viewer", 403],
+    ["viewer", "operator", 403],
+    ["operator", "operator", 200],
+    ["agent", "operator", 403],
+    ["viewer", "agent", 403],
+    ["operator", "agent", 403],
+    ["agent", "agent", 200],
+  ] as const)("%s on a route for %s: %d", async (role, access, status) => {
+    const { base } = listen([read(() => textAnswer(200, "seen"), access)], { gate: gateFor(role) });
+    const answer = await fetch(`${base}/api/v1/read`);
+    expect(answer.status).toBe(status);
+    if (status === 403) expect(await answer.json()).toEqual({ error: "this token's role may not perform this action" });
+  });
+
+  test("handlers are told who calls", async () => {
+    const { base } = listen(
+      [command(({ principal: { operator } }, { name }) => textAnswer(200, `${operator} ${name}`))],
+      {
+        gate: gateFor("operator"),
+      },
+    );
+    const body = JSON.stringify({ name: "x" });
+    const answer = await fetch(`${base}/api/v1/command`, { method: "POST", headers: JSON_TYPE, body });
+    expect(await answer.text()).toBe("tester x");
+  });
+});
+
+test("every route but the open ones passes the gate, whatever the method, the body or the moment", async () => {
+  const { service, http } = new TestServer();
+  const { routes } = http;
+  const { base } = listen(routes, { gate: refusingGate });
+  const open: string[] = [];
+  for (const { method, path, access } of routes) {
+    const answer = await fetch(base + path, { method });
+    if (access === "open") {
+      open.push(path);
+      expect(`${path} ${answer.status}`).toBe(`${path} ${path.includes(":") ? 404 : 200}`);
+    } else expect(`${path} ${answer.status}`).toBe(`${path} 403`);
+  }
+  expect(open).toEqual(["/metrics", "/healthz", "/", "/assets/:name"]);
+  expect(service.calls).toEqual([]);
+});
+
+describe("a handler that throws", () => {
+  test("is answered blandly; the story goes where failures go", async () => {
+    const cause = new Error("secret of the house");
+    const thrower = read(() => {
+      throw cause;
+    });
+    const { base, answered, failures } = listen([thrower]);
+    const answer = await fetch(`${base}/api/v1/read`);
+    expect(answer.status).toBe(500);
+    expect(await answer.text()).toBe('{"error":"internal error"}');
+    expect(failures).toEqual(["read", cause]);
+    expect(answered).toEqual(["read GET 500"]);
+  });
+
+  test("may throw later, and from an open route", async () => {
+    const route: Route = {
+      name: "open",
+      method: "GET",
+      path: "/open",
+      access: "open",
+      handle: () => Promise.reject(new Error("later")),
+    };
+    const { base } = listen([route]);
+    expect((await fetch(`${base}/open`)).status).toBe(500);
+  });
+
+  test("a fault of the world is 503 with what failed", async () => {
+    const thrower = read(() => {
+      throw new ServiceFault("the state database cannot be written");
+    });
+    const { base, failures } = listen([thrower]);
+    const answer = await fetch(`${base}/api/v1/read`);
+    expect(answer.status).toBe(503);
+    expect(await answer.json()).toEqual({ error: "the state database cannot be written" });
+    expect(failures).toHaveLength(2);
+  });
+});
+
+test("requests are told by route, method and status, unknown ones together", async () => {
+  const { base, answered } = listen([read(() => textAnswer(200, "seen"))]);
+  await fetch(`${base}/api/v1/read`);
+  await fetch(`${base}/api/v1/read`, { method: "HEAD" });
+  await fetch(`${base}/api/v1/read`, { method: "DELETE" });
+  await fetch(`${base}/api/v1/other`);
+  expect(answered).toEqual(["read GET 200", "read HEAD 200", "unknown DELETE 404", "unknown GET 404"]);
+});

@@ -1,0 +1,189 @@
+/**
+ * The way of every request, in one order: route → token → role and scope → node binding → ready → media type → names in
+ * the path → size → JSON → fields → service (docs/interface.md#order-of-checks). Routes are only declared; all that
+ * runs before and after their handlers is here.
+ */
+import type { Elysia } from "elysia";
+import { isUnscoped, type Principal, roleAllows } from "../../access/principal.ts";
+import type { AuditTrail } from "../../audit/audit-trail.ts";
+import { BODY_BYTES_MAX } from "../../limits.ts";
+import type { Clock } from "../../system/clock.ts";
+import { auditRow, type Ended } from "../audit-row.ts";
+import { HistoryFault, ServiceFault } from "../backend.ts";
+import { type Refusal, refuse } from "../refusal.ts";
+import type { Call, CommandRoute, ReadRoute, Route } from "../route.ts";
+import { isJson, parseJson, readBody } from "./body.ts";
+import { type Fields, noFields } from "./fields.ts";
+import type { Gate } from "./gate.ts";
+import { readTarget } from "./request-target.ts";
+
+export interface PipelineOptions extends FailureOptions {
+  readonly gate: Gate;
+  readonly isReady: () => boolean;
+  readonly isDryRun: () => boolean;
+  /** null: no trail is kept. */
+  readonly audit: Pick<AuditTrail, "record"> | null;
+  readonly clock: Clock;
+}
+
+export interface FailureOptions {
+  readonly metrics: RequestMetrics;
+  /** A request failed in a way that the interface does not know; told of once and counted. */
+  readonly onFailure: (route: string, cause: unknown) => void;
+}
+
+export interface RequestMetrics {
+  answered(request: { route: string; method: string; status: number; seconds: number }): void;
+  failed(route: string): void;
+}
+
+type GuardedRoute = ReadRoute | CommandRoute;
+
+/** Requests to paths and methods that no route has. */
+const UNKNOWN = "unknown";
+
+/** Declares every route. GET routes answer HEAD too, without the body; any other method is as unknown as the path. */
+export function register(app: Elysia, routes: readonly Route[], options: PipelineOptions): void {
+  for (const route of routes) {
+    // Elysia reads which parts of its context a handler names: more than `request` makes it parse the body.
+    const handler = ({ request }: { request: Request }) => run(route, request, options);
+    app.route(route.method, route.path, handler, { parse: "none" });
+    // Said outright, since the library's own way for HEAD reads the whole answer to measure it.
+    if (route.method === "GET") app.route("HEAD", route.path, handler, { parse: "none" });
+  }
+  app.onError(({ code, error, request }) =>
+    measured(UNKNOWN, request, options, () =>
+      refuse(code === "NOT_FOUND" ? { kind: "unknown_path" } : failed(UNKNOWN, error, options)),
+    ),
+  );
+}
+
+function run(route: Route, request: Request, options: PipelineOptions): Promise<Response> {
+  return measured(route.name, request, options, async () =>
+    route.access === "open" ? responseOf(await route.handle(request)) : guarded(route, request, options),
+  );
+}
+
+async function guarded(route: GuardedRoute, request: Request, options: PipelineOptions): Promise<Response> {
+  const principal = options.gate.admit(request);
+  if (principal.kind !== "principal") return refuse(principal);
+  const call = callOf(route, request, principal, options);
+  if (route.method !== "GET") return command(route, call, options);
+  const ended = denial(route, call, options) ?? pathRefusal(route, call) ?? (await route.handle(call));
+  return responseOf(ended);
+}
+
+/** Until its URL was judged a call may be one whose URL cannot be read; it names nothing then. */
+type UnjudgedCall = Call & { readonly isReadable: boolean };
+
+function callOf(route: GuardedRoute, request: Request, principal: Principal, options: PipelineOptions): UnjudgedCall {
+  const target = readTarget(route.path, request.url);
+  const { params, query } = target ?? { params: {}, query: new URLSearchParams() };
+  const named = route.node === "path" ? params["name"] : query.getAll("node").at(-1);
+  const call = { principal, request, params, query, node: named || null };
+  return {
+    ...call,
+    isReadable: target !== null,
+    recheck: () => {
+      const again = options.gate.admit(request);
+      if (again.kind !== "principal") return again;
+      return denial(route, { ...call, principal: again }, options) ?? again;
+    },
+  };
+}
+
+/** What the caller may not do at all, whatever else is wrong with the request. */
+function denial(
+  route: GuardedRoute,
+  { principal, node }: Pick<Call, "principal" | "node">,
+  { gate, isReady }: PipelineOptions,
+): Refusal | null {
+  const { access } = route;
+  if (!roleAllows(principal.role, access)) return { kind: "insufficient_role" };
+  const isForUnscoped = route.unscopedOnly === true || access === "agent_or_unscoped_operator";
+  if (isForUnscoped && !isUnscoped(principal)) return { kind: "unscoped_only" };
+  const refusal = route.node === undefined ? null : gate.bind(route.name, principal, node);
+  return refusal ?? (isReady() ? null : { kind: "starting" });
+}
+
+function pathRefusal(route: GuardedRoute, call: UnjudgedCall): Refusal | null {
+  return call.isReadable ? (route.checkPath?.(call) ?? null) : { kind: "invalid_url" };
+}
+
+/** The row of the audit trail is written before the answer goes out. */
+async function command(route: CommandRoute, call: UnjudgedCall, options: PipelineOptions): Promise<Response> {
+  const { clock, audit } = options;
+  const read: { fields: unknown } = { fields: null };
+  let ended: Ended;
+  try {
+    ended = await carryOut(route, call, options, read);
+  } catch (cause) {
+    ended = failed(route.name, cause, options);
+  }
+  const response = responseOf(ended);
+  if (route.audit === undefined || audit === null) return response;
+  const { fields } = read;
+  const row = auditRow({ rule: route.audit, call, fields, ended, wallMs: clock.wallMs(), dryRun: options.isDryRun() });
+  if (row !== null) await audit.record(row);
+  return response;
+}
+
+/** Leaves the fields in `read` as soon as they are known to be valid. */
+async function carryOut(
+  route: CommandRoute,
+  call: UnjudgedCall,
+  options: PipelineOptions,
+  read: { fields: unknown },
+): Promise<Ended> {
+  const refusal = denial(route, call, options) ?? mediaTypeRefusal(call.request) ?? pathRefusal(route, call);
+  if (refusal !== null) return refusal;
+  const checked = await readFields(route, call.request);
+  if (checked.kind !== "fields") return checked;
+  read.fields = checked.fields;
+  return route.handle(call, checked.fields);
+}
+
+/** Of every POST, also of one without a body: no page of another site can send it unasked. */
+function mediaTypeRefusal({ method, headers }: Request): Refusal | null {
+  return method === "POST" && !isJson(headers.get("content-type")) ? { kind: "wrong_media_type" } : null;
+}
+
+async function readFields(route: CommandRoute, request: Request): Promise<Fields<unknown> | Refusal> {
+  const body = await readBody(request, route.bodyBytesMax ?? BODY_BYTES_MAX);
+  if (body.kind === "body_too_large" && route.bodyName !== undefined) return { ...body, what: route.bodyName };
+  if (body.kind !== "bytes") return body;
+  if (route.body === null && body.bytes.length === 0) return { kind: "fields", fields: {} };
+  const json = parseJson(body.bytes);
+  return json.kind === "json" ? (route.body ?? noFields).check(json.value) : json;
+}
+
+function responseOf(ended: Ended): Response {
+  if (ended instanceof Response) return ended;
+  return ended.kind === "outcome" ? ended.response : refuse(ended);
+}
+
+async function measured(
+  name: string,
+  { method }: Request,
+  options: PipelineOptions,
+  answer: () => Response | Promise<Response>,
+): Promise<Response> {
+  const { clock, metrics } = options;
+  const startMs = clock.monotonicMs();
+  let response: Response;
+  try {
+    response = await answer();
+  } catch (cause) {
+    response = refuse(failed(name, cause, options));
+  }
+  metrics.answered({ route: name, method, status: response.status, seconds: (clock.monotonicMs() - startMs) / 1000 });
+  return response;
+}
+
+/** A fault says what failed; of a bug nothing gets out. */
+export function failed(name: string, cause: unknown, { metrics, onFailure }: FailureOptions): Refusal {
+  metrics.failed(name);
+  if (cause instanceof HistoryFault) return { kind: "history_fault" };
+  onFailure(name, cause);
+  return cause instanceof ServiceFault ? { kind: "fault", message: cause.message } : { kind: "bug" };
+}

@@ -1,0 +1,205 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { TestServer } from "../../../test/fixtures/http/http.ts";
+import { RawHttp, rawRequest } from "../../../test/fixtures/http/raw-http.ts";
+import { eventually } from "../../../test/fixtures/service.ts";
+import { BODY_BYTES_MAX } from "../../limits.ts";
+import { ListenError } from "./listen-error.ts";
+
+const COMMAND_HEAD = "POST /api/v1/ban HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n";
+
+let server: TestServer;
+
+beforeEach(() => {
+  server = TestServer.started();
+});
+afterEach(() => server.http.stop());
+
+async function expectError(answer: Response, status: number, error: string): Promise<void> {
+  expect(await answer.json()).toEqual({ error });
+  expect(answer.status).toBe(status);
+  expect(answer.headers.get("content-type")).toBe("application/json");
+}
+
+describe("the size of a body", () => {
+  const padded = (size: number) => '{"ip":"192.0.2.1"}'.padEnd(size, " ");
+
+  function chunked(text: string): ReadableStream<Uint8Array> {
+    const bytes = new TextEncoder().encode(text);
+    let at = 0;
+    return new ReadableStream({
+      pull(controller) {
+        if (at >= bytes.length) controller.close();
+        else controller.enqueue(bytes.subarray(at, at + 10_000));
+        at += 10_000;
+      },
+    });
+  }
+
+  test.each([-1, 0])("of the limit and %d bytes is fine", async (more) => {
+    const text = padded(BODY_BYTES_MAX + more);
+    expect((await server.post("/api/v1/ban", text)).status).toBe(200);
+    expect((await server.post("/api/v1/ban", chunked(text))).status).toBe(200);
+  });
+
+  test.each([1, 5_000_000])("of the limit and %d bytes is 413, with and without a length", async (more) => {
+    const text = padded(BODY_BYTES_MAX + more);
+    await expectError(await server.post("/api/v1/ban", text), 413, "request body exceeds 64 KiB");
+    await expectError(await server.post("/api/v1/ban", chunked(text)), 413, "request body exceeds 64 KiB");
+    expect(server.service.calls).toEqual([]);
+  });
+
+  test("is judged by the declared length before a byte of it came", async () => {
+    const client = await RawHttp.connect(server.port);
+    await client.write(`${COMMAND_HEAD}Content-Length: 99999999999\r\n\r\n`);
+    expect((await client.answer()).status).toBe(413);
+    client.close();
+  });
+});
+
+describe("paths and methods", () => {
+  test.each([
+    "/api/v1",
+    "/api/v1/status/",
+    "//api/v1/status",
+    "/api//v1/status",
+    "/api/v1/STATUS",
+    "/api/v1%2Fstatus",
+    "/api/v1/%73tatus",
+    "/api/v1/status%00",
+    "/api/v1/status;x=1",
+    "/api/v2/status",
+    "/healthz/",
+    "/metricsx",
+  ])("GET %s is not found", async (path) => {
+    const { status, body } = await rawRequest(server.port, "GET", path);
+    expect({ status, body }).toEqual({ status: 404, body: '{"error":"not found"}' });
+  });
+
+  test.each([
+    ["POST", "/api/v1/status"],
+    ["PUT", "/api/v1/status"],
+    ["DELETE", "/api/v1/bans"],
+    ["PATCH", "/healthz"],
+    ["OPTIONS", "/api/v1/status"],
+    ["OPTIONS", "/api/v1/ban"],
+    ["GET", "/api/v1/ban"],
+    ["GET", "/api/v1/unban"],
+    ["POST", "/metrics"],
+  ])("%s %s is not found: no route has that method", async (method, path) => {
+    const { status, body } = await rawRequest(server.port, method, path);
+    expect({ status, body }).toEqual({ status: 404, body: '{"error":"not found"}' });
+  });
+
+  test.each(["/api/v1/status", "/api/v1/hosts", "/metrics", "/healthz"])(
+    "HEAD %s is GET without the body",
+    async (path) => {
+      const get = await server.get(path);
+      const head = await fetch(server.base + path, { method: "HEAD" });
+      expect(head.status).toBe(200);
+      expect(head.headers.get("content-type")).toBe(get.headers.get("content-type"));
+      expect(Number(head.headers.get("content-length"))).toBeGreaterThan(0);
+      expect(await head.text()).toBe("");
+    },
+  );
+
+  test("HEAD of a command is not found", async () => {
+    expect((await fetch(`${server.base}/api/v1/ban`, { method: "HEAD" })).status).toBe(404);
+    expect(server.service.calls).toEqual([]);
+  });
+});
+
+describe("many at once", () => {
+  test("200 parallel requests of all kinds are each answered as alone", async () => {
+    const kinds: [() => Promise<Response>, number][] = [
+      [() => server.get("/api/v1/status"), 200],
+      [() => server.get("/api/v1/hosts"), 200],
+      [() => server.get("/nowhere"), 404],
+      [() => server.post("/api/v1/ban", '{"ip":"192.0.2.1"}'), 200],
+      [() => server.post("/api/v1/ban", "{"), 400],
+    ];
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, async (_, i) => {
+        const [request, status] = kinds[i % kinds.length] as (typeof kinds)[number];
+        const answer = await request();
+        await answer.arrayBuffer();
+        return [answer.status, status];
+      }),
+    );
+    for (const [got, expected] of answers) expect(got).toBe(expected as number);
+  });
+
+  test("a body that comes byte by byte keeps nobody else waiting", async () => {
+    const body = '{"ip":"192.0.2.1"}';
+    const slow = await RawHttp.connect(server.port);
+    await slow.write(`${COMMAND_HEAD}Content-Length: ${body.length}\r\n\r\n`);
+    for (const byte of body) {
+      expect((await server.get("/healthz")).status).toBe(200);
+      expect(server.service.calls).toEqual([]);
+      await slow.write(byte);
+    }
+    expect((await slow.answer()).status).toBe(200);
+    expect(server.service.calls).toEqual(['ban 192.0.2.1 by ""']);
+    slow.close();
+  });
+
+  test("a body that breaks off bans nobody and is no fault of ours", async () => {
+    const ended = /^svc_api_requests_total\{route="ban",method="POST",status="400"\} (\d+)$/m;
+    const count = async () => Number(ended.exec(await (await server.get("/metrics")).text())?.[1] ?? 0);
+    const before = await count();
+    const client = await RawHttp.connect(server.port);
+    await client.write(`${COMMAND_HEAD}Content-Length: 18\r\n\r\n{"ip":`);
+    expect((await server.get("/healthz")).status).toBe(200);
+    client.close();
+    await eventually(async () => (await count()) === before + 1, "the request never ended");
+    expect(server.service.calls).toEqual([]);
+    expect(server.logged).toEqual([]);
+  });
+});
+
+describe("start and stop", () => {
+  test("a port that is in use is named, with what to do", () => {
+    const { http } = new TestServer(server.port);
+    expect(() => http.start()).toThrow(ListenError);
+    expect(() => http.start()).toThrow(
+      `cannot listen on 127.0.0.1:${server.port}: the port is in use; see who holds it with ` +
+        `\`ss -ltnp 'sport = :${server.port}'\`, or change api.listen`,
+    );
+  });
+
+  test("a server that was never started, or was stopped, is stopped already", async () => {
+    const { http } = new TestServer();
+    await http.stop();
+    await server.http.stop();
+    await server.http.stop();
+  });
+
+  test("a stop closes the port, lets a request in progress end, and leaves no timer", async () => {
+    const { port } = server;
+    await (await server.get("/api/v1/hosts")).arrayBuffer();
+    const client = await halfRequest();
+    const stopped = server.http.stop();
+    await client.write('"192.0.2.1"}');
+    expect((await client.answer()).status).toBe(200);
+    client.close();
+    await stopped;
+    expect(server.clock.pending).toBe(0);
+    expect(await RawHttp.connect(port).catch((cause: unknown) => cause)).toBeInstanceOf(Error);
+  });
+
+  test("a stop cuts what has not ended three seconds later", async () => {
+    const client = await halfRequest();
+    const stopped = server.http.stop();
+    server.clock.advance(3000);
+    await stopped;
+    await client.closed();
+  });
+
+  /** A command whose body waits for its second half. */
+  async function halfRequest(): Promise<RawHttp> {
+    const client = await RawHttp.connect(server.port);
+    await client.write(`${COMMAND_HEAD}Content-Length: 18\r\n\r\n{"ip":`);
+    // The listener takes connections in order: once this one is answered, the first is in progress.
+    expect((await server.get("/healthz")).status).toBe(200);
+    return client;
+  }
+});

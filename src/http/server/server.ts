@@ -1,0 +1,136 @@
+/** The listener: every route behind the one pipeline, from start to a stop that lets answers in progress finish. */
+import type { Secrets } from "../../access/tokens.ts";
+import type { AuditTrail } from "../../audit/audit-trail.ts";
+import type { TokenConfig } from "../../config/sections/api.ts";
+import { STOP_STEP_MS } from "../../limits.ts";
+import type { Metrics } from "../../observability/metrics.ts";
+import type { Clock } from "../../system/clock.ts";
+import { nextTurn, type Timers } from "../../system/timers.ts";
+import type { Service } from "../backend.ts";
+import { EventFeed } from "../events/event-feed.ts";
+import { RulePolls } from "../holds/rule-polls.ts";
+import { ZonePolls } from "../holds/zone-polls.ts";
+import { HostsPages } from "../hosts/hosts-pages.ts";
+import { HostsSnapshots } from "../hosts/hosts-snapshots.ts";
+import { refuse } from "../refusal.ts";
+import type { Route } from "../route.ts";
+import type { Dashboard } from "../routes/dashboard.ts";
+import { routesOf } from "../routes.ts";
+import { TablePass } from "../table-pass.ts";
+import { ZoneAccess } from "../zone-access.ts";
+import { createApp } from "./app.ts";
+import { TokenGate } from "./gate.ts";
+import { ListenError } from "./listen-error.ts";
+import { type FailureOptions, failed, register } from "./pipeline.ts";
+
+export interface HttpServerOptions {
+  readonly host: string;
+  /** 0: any that is free; `port` tells which. */
+  readonly port: number;
+  readonly service: Service;
+  /** Of the configuration in force. None: the API is open. */
+  readonly tokens: () => readonly TokenConfig[];
+  readonly secrets: Secrets;
+  /** null: no trail is kept. */
+  readonly audit: Pick<AuditTrail, "record"> | null;
+  /** The web page; absent: there is none. */
+  readonly dashboard?: Dashboard | null;
+  readonly metrics: Pick<Metrics, "api" | "events" | "holds" | "text" | "contentType">;
+  readonly log: { error(fields: object, message: string): void; warn(fields: object, message: string): void };
+  /** Repeated failures of one route, and refusals of one token, are told once a minute. */
+  readonly limiter: { pass(key: string, say: (suppressed: number) => void): void };
+  readonly clock: Clock;
+  readonly timers: Timers;
+}
+
+export class HttpServer {
+  /** All that it answers. */
+  readonly routes: readonly Route[];
+  /** Whoever makes attacks and bans tells them here. */
+  readonly events: EventFeed;
+  readonly #options: HttpServerOptions;
+  readonly #rulePolls: RulePolls;
+  readonly #zonePolls: ZonePolls;
+  readonly #snapshots: HostsSnapshots;
+  readonly #failures: FailureOptions;
+  readonly #app: ReturnType<typeof createApp>;
+
+  constructor(options: HttpServerOptions) {
+    const { service, metrics, timers, clock, tokens, secrets, audit, log, limiter } = options;
+    this.#options = options;
+    const slicing = { clock, nextTurn };
+    const hosts = new TablePass(() => service.hosts(), slicing);
+    this.#snapshots = new HostsSnapshots(hosts, timers);
+    this.#failures = { metrics: metrics.api, onFailure: (route, cause) => this.#tell(route, cause) };
+    this.#app = createApp();
+    this.events = new EventFeed({
+      tenancy: () => service.tenancy(),
+      activeAttacks: () => service.attacks().active,
+      metrics: metrics.events,
+      clock,
+      timers,
+    });
+    const polling = { clock, timers, nextTurn };
+    this.#rulePolls = new RulePolls({ nodes: service.scrub, metrics: metrics.holds.channel("rules"), ...polling });
+    this.#zonePolls = new ZonePolls({ edge: service.edge, metrics: metrics.holds.channel("zones"), ...polling });
+    this.routes = routesOf({
+      service,
+      pages: new HostsPages(hosts),
+      snapshots: this.#snapshots,
+      slicing,
+      events: this.events,
+      rulePolls: this.#rulePolls,
+      zonePolls: this.#zonePolls,
+      zoneAccess: new ZoneAccess({ metrics: metrics.api, log, limiter }),
+      tokens,
+      metrics,
+      dashboard: options.dashboard ?? null,
+      clock,
+    });
+    register(this.#app, this.routes, {
+      gate: new TokenGate({ tokens, secrets, metrics: metrics.api, log, limiter }),
+      isReady: () => service.isReady(),
+      isDryRun: () => service.isDryRun(),
+      audit,
+      clock,
+      ...this.#failures,
+    });
+  }
+
+  /** Throws ListenError. */
+  start(): void {
+    const { host, port } = this.#options;
+    try {
+      // Reached only when something breaks around the pipeline, in the library itself.
+      const error = (cause: unknown) => refuse(failed("unknown", cause, this.#failures));
+      this.#app.listen({ hostname: host, port, error });
+    } catch (cause) {
+      throw new ListenError(host, port, cause);
+    }
+  }
+
+  /** Of a started server. */
+  get port(): number {
+    return this.#app.server?.port ?? 0;
+  }
+
+  /** Takes no more requests, lets those in progress end for STOP_STEP_MS, then cuts them. */
+  async stop(): Promise<void> {
+    const { server } = this.#app;
+    if (server === null) return;
+    this.events.stop();
+    const cancel = this.#options.timers.after(STOP_STEP_MS, () => void server.stop(true));
+    // The listener waits for every answer in progress, and a parked poll is one.
+    await Promise.all([this.#rulePolls.stop(), this.#zonePolls.stop()]);
+    await server.stop();
+    cancel();
+    this.#app.server = null;
+    this.#snapshots.close();
+  }
+
+  #tell(route: string, cause: unknown): void {
+    this.#options.limiter.pass(`request failed: ${route}`, (suppressed) =>
+      this.#options.log.error({ route, cause, suppressed }, "request failed"),
+    );
+  }
+}

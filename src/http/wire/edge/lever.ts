@@ -1,0 +1,106 @@
+/** The challenge lever of a zone: what an operator orders, and what holds after (docs/interface.md#lever). */
+import { type Static, Type } from "@sinclair/typebox";
+import type { Lever, LeverOrder } from "../../../edge/levers.ts";
+import type { Zone } from "../../../edge/zone.ts";
+import { LEVER_REASON_MAX, LEVER_SECONDS_MAX, LEVER_SECONDS_MIN } from "../../../limits.ts";
+import type { Refusal } from "../../refusal.ts";
+import { type FieldCheck, fieldCheck } from "../../server/fields.ts";
+import { omitNulls } from "../omit-nulls.ts";
+import { oneOf } from "../one-of.ts";
+import { Timestamp, timestamp } from "../timestamp.ts";
+
+const closed = { additionalProperties: false } as const;
+
+export type LeverRequest = LeverOrder | { readonly mode: "off"; readonly reason: string };
+
+/** As it is described. */
+const LeverRequestWire = Type.Object(
+  {
+    mode: oneOf("manual", "auto", "off"),
+    /** Required unless mode is off, which ignores it. */
+    ttl_seconds: Type.Optional(Type.Integer({ minimum: LEVER_SECONDS_MIN, maximum: LEVER_SECONDS_MAX })),
+    reason: Type.Optional(Type.String({ maxLength: LEVER_REASON_MAX })),
+  },
+  closed,
+);
+
+const fields = fieldCheck(
+  Type.Object(
+    { mode: Type.String(), ttl_seconds: Type.Optional(Type.Unknown()), reason: Type.Optional(Type.String()) },
+    closed,
+  ),
+);
+
+export const leverCheck: FieldCheck<LeverRequest> = {
+  schema: LeverRequestWire,
+  check(value) {
+    const checked = fields.check(value);
+    if (checked.kind !== "fields") return checked;
+    const { mode, ttl_seconds: ttlSeconds, reason: words = "" } = checked.fields;
+    // Half a character would be another one in the databases.
+    const reason = words.toWellFormed();
+    if (mode !== "manual" && mode !== "auto" && mode !== "off") return wrong("mode must be manual, auto or off");
+    if (Array.from(reason).length > LEVER_REASON_MAX) {
+      return wrong(`reason has more than ${LEVER_REASON_MAX} characters`);
+    }
+    if (mode === "off") return { kind: "fields", fields: { mode, reason } };
+    if (isLeverTime(ttlSeconds)) return { kind: "fields", fields: { mode, ttlSeconds, reason } };
+    return wrong(`ttl_seconds must be a whole number from ${LEVER_SECONDS_MIN} to ${LEVER_SECONDS_MAX}`);
+  },
+};
+
+function isLeverTime(value: unknown): value is number {
+  return Number.isInteger(value) && Number(value) >= LEVER_SECONDS_MIN && Number(value) <= LEVER_SECONDS_MAX;
+}
+
+function wrong(detail: string): Refusal {
+  return { kind: "invalid_body", detail };
+}
+
+export const LeverWire = Type.Object(
+  {
+    zone: Type.String(),
+    /** These three absent: the zone follows its file. */
+    mode: Type.Optional(oneOf("auto", "manual")),
+    until: Type.Optional(Timestamp),
+    reason: Type.Optional(Type.String()),
+    /** policy.challenge of the zones file; empty: the zone is gone from it. */
+    file_mode: oneOf("auto", "manual", "off", ""),
+    /** policy.dry_run and policy.challenge_options.dry_run of the zones file. */
+    zone_watch_only: Type.Boolean(),
+    rung_watch_only: Type.Boolean(),
+    /** Those that serve the zone. */
+    nodes: Type.Array(
+      Type.Object(
+        {
+          name: Type.String(),
+          alive: Type.Boolean(),
+          /** Absent: the node has not reported yet. */
+          dry_run: Type.Optional(Type.Boolean()),
+        },
+        closed,
+      ),
+    ),
+  },
+  closed,
+);
+
+export interface LeverView {
+  readonly name: string;
+  /** null: it is gone from the zones file. */
+  readonly zone: Zone | null;
+  /** In force; null: none. */
+  readonly lever: Lever | null;
+  readonly nodes: readonly { readonly name: string; readonly isAlive: boolean; readonly dryRun: boolean | null }[];
+}
+
+export function leverToWire({ name, zone, lever, nodes }: LeverView): Static<typeof LeverWire> {
+  return {
+    zone: name,
+    ...(lever === null ? {} : { mode: lever.mode, until: timestamp(lever.untilMs), reason: lever.reason }),
+    file_mode: zone?.policy.challenge ?? "",
+    zone_watch_only: zone?.policy.dryRun ?? false,
+    rung_watch_only: zone?.policy.challengeOptions.dryRun ?? false,
+    nodes: nodes.map((node) => omitNulls({ name: node.name, alive: node.isAlive, dry_run: node.dryRun })),
+  };
+}

@@ -1,0 +1,72 @@
+/** The inventory of edge nodes on the wire (docs/interface.md#edge-inventory). */
+import { type Static, Type } from "@sinclair/typebox";
+import type { EdgeNodeView } from "../../../edge/edge-nodes.ts";
+import { omitNulls } from "../omit-nulls.ts";
+import { Timestamp, timestamp } from "../timestamp.ts";
+import { EdgeReportWire } from "./report.ts";
+
+const closed = { additionalProperties: false } as const;
+const names = Type.Optional(Type.Array(Type.String(), { minItems: 1 }));
+
+const EDGE_NODE = {
+  name: Type.String(),
+  alive: Type.Boolean(),
+  /** A poll of it is parked now. */
+  holding: Type.Boolean(),
+  /** The hostgroups whose zones it serves, beside those without one. */
+  hostgroups: Type.Array(Type.String()),
+  zones_placed: Type.Integer({ minimum: 0 }),
+  /** Names of the tokens that are bound to it. */
+  tokens: names,
+  /** Name of the token of its last accepted poll. */
+  last_token: Type.Optional(Type.String()),
+  /** When a poll of it began or ended last. Absent: not since the service started. */
+  last_seen: Type.Optional(Timestamp),
+  reported_at: Type.Optional(Timestamp),
+};
+
+const EdgeNodeWire = Type.Object(EDGE_NODE, closed);
+/** Without its report, which is put in as the text that it is. */
+export type EdgeNodeWire = Static<typeof EdgeNodeWire>;
+
+export const EdgeInventoryWire = Type.Object(
+  {
+    nodes_total: Type.Integer({ minimum: 0 }),
+    stale_after_seconds: Type.Integer({ minimum: 1 }),
+    /** Names of agents' tokens that may act as any node. */
+    unbound_agent_tokens: names,
+    nodes: Type.Array(
+      Type.Object(
+        {
+          ...EDGE_NODE,
+          /** The last one, as it came. */
+          report: Type.Optional(EdgeReportWire),
+        },
+        closed,
+      ),
+    ),
+  },
+  closed,
+);
+
+export interface EdgeNodeEntry {
+  readonly view: EdgeNodeView;
+  /** Names of bound tokens. */
+  readonly tokens: readonly string[];
+  /** Wall clock, ms; null: it has not reported. */
+  readonly reportedAt: number | null;
+}
+
+export function edgeNodeToWire({ view, tokens, reportedAt }: EdgeNodeEntry): EdgeNodeWire {
+  return omitNulls({
+    name: view.name,
+    alive: view.liveness === "alive",
+    holding: view.isHolding,
+    hostgroups: [...view.scope],
+    zones_placed: view.zonesPlaced,
+    tokens: tokens.length === 0 ? null : [...tokens],
+    last_token: view.lastToken,
+    last_seen: view.lastSeenAt === null ? null : timestamp(view.lastSeenAt),
+    reported_at: reportedAt === null ? null : timestamp(reportedAt),
+  });
+}

@@ -1,0 +1,51 @@
+import { expect, test } from "bun:test";
+import { attackOn, classified, victim } from "../../../test/fixtures/mitigation/ban-engine.ts";
+import { ethernet, ip, udp } from "../../../test/fixtures/packets/frames.ts";
+import type { SampledPacket } from "../../detection/attack/sample.ts";
+import { hostPrefix } from "../../net/prefix.ts";
+import { decodeHeader, type PacketHeader } from "../../traffic/packet-header.ts";
+import { attackRules } from "./attack-rules.ts";
+import { ruleText } from "./rule.ts";
+
+const flowspec = { action: { kind: "discard" }, sourceAnchored: false, minSourceConcentration: 0.8 } as const;
+const prefix = hostPrefix(victim);
+
+function packets(ends: { readonly src: string; readonly dst: string }): SampledPacket[] {
+  const transport = udp({ sourcePort: 53, destinationPort: 4444, payload: new Uint8Array(1000) });
+  const header = decodeHeader(ethernet(ip(ends, transport))) as PacketHeader;
+  return Array.from({ length: 50 }, () => ({ header, wireBytes: 1042, standsFor: 1 }));
+}
+
+const incoming = {
+  attack: classified(attackOn(), "dns_amplification"),
+  packets: packets({ src: "203.0.113.9", dst: victim }),
+};
+const outgoing = {
+  attack: { ...classified(attackOn(victim, "out"), "udp_flood"), direction: "outgoing" } as const,
+  packets: packets({ src: victim, dst: "203.0.113.9" }),
+};
+const texts = (attacks: Parameters<typeof attackRules>[1]) =>
+  attackRules(prefix, attacks, flowspec).rules.map(ruleText);
+
+test("rules are those of the attack", () => {
+  const { rules, matchesAll } = attackRules(prefix, [incoming], flowspec);
+  expect(matchesAll).toBe(false);
+  expect(rules.map(ruleText).join()).toContain("dst 192.0.2.1/32 proto udp src-port 53");
+});
+
+test("attacks of both directions have rules of each", () => {
+  const rules = texts([incoming, outgoing]);
+  expect(rules.some((rule) => rule.startsWith("dst 192.0.2.1/32 "))).toBe(true);
+  expect(rules.some((rule) => rule.startsWith("src 192.0.2.1/32 "))).toBe(true);
+});
+
+test("where nothing is known they match all traffic, of the directions that there are", () => {
+  const unknown = (seen: typeof incoming | typeof outgoing) => ({
+    attack: { ...seen.attack, classification: null },
+    packets: [],
+  });
+  expect(texts([])).toEqual(["dst 192.0.2.1/32 discard"]);
+  expect(texts([unknown(incoming)])).toEqual(["dst 192.0.2.1/32 discard"]);
+  expect(texts([unknown(outgoing)])).toEqual(["src 192.0.2.1/32 discard"]);
+  expect(attackRules(prefix, [unknown(incoming)], flowspec).matchesAll).toBe(true);
+});

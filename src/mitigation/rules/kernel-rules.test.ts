@@ -1,0 +1,86 @@
+import { describe, expect, test } from "bun:test";
+import { prefix } from "../../../test/fixtures/bgp/bgp.ts";
+import { ban, udpRules } from "../../../test/fixtures/browser/views.ts";
+import { DYNAMIC_RULES_PER_DESTINATION } from "../../limits.ts";
+import type { Ban } from "../ban.ts";
+import { NO_MEASURE } from "../measure.ts";
+import { kernelRules, kernelRulesOf } from "./kernel-rules.ts";
+import { type Rule, ruleText, wideRule } from "./rule.ts";
+
+const texts = (one: Ban) => kernelRulesOf(one).map(({ rule }) => ruleText(rule));
+const flowspec = (...rules: Rule[]) => ban({ measure: { ...udpRules(), rules } });
+const target = prefix("192.0.2.1/32");
+const discard = wideRule(target, { kind: "discard" });
+
+describe("rules of a ban in the kernel", () => {
+  test("a blackhole discards all to its prefix, with a route or without", () => {
+    expect(texts(ban())).toEqual(["dst 192.0.2.1/32 discard"]);
+    expect(texts(ban({ route: null, prefix: prefix("192.0.2.0/24") }))).toEqual(["dst 192.0.2.0/24 discard"]);
+  });
+
+  test("FlowSpec has its rules, in their order", () => {
+    expect(texts(flowspec({ ...discard, protocol: 17 }, { ...discard, protocol: 6 }))).toEqual([
+      "dst 192.0.2.1/32 proto udp discard",
+      "dst 192.0.2.1/32 proto tcp discard",
+    ]);
+  });
+
+  test("a diverted one has those that scrub nodes are told", () => {
+    const measure = { kind: "divert", route: null, node: null, rules: udpRules() } as const;
+    expect(texts(ban({ measure }))).toEqual(["dst 192.0.2.1/32 proto udp discard"]);
+  });
+
+  test.each([
+    ["virtual", ban({ dryRun: true })],
+    ["over", ban({ state: "withdrawn" })],
+    ["refused", ban({ state: "rejected" })],
+    ["only watching", ban({ measure: NO_MEASURE })],
+    ["without rules yet", flowspec()],
+  ])("one that is %s has none", (_, one) => {
+    expect(texts(one)).toEqual([]);
+  });
+
+  test("expire with the ban", () => {
+    expect(kernelRulesOf(ban({ expiresAt: 12_345 }))).toMatchObject([{ banId: "b1", expiresAtMs: 12_345 }]);
+  });
+
+  test("are known again by their name as long as they say the same, also when the ban is pushed on", () => {
+    const udp = { ...discard, protocol: 17 };
+    const [before] = kernelRulesOf(flowspec(udp));
+    const after = kernelRulesOf({ ...flowspec({ ...discard, protocol: 6 }, udp), expiresAt: 99 });
+    expect(after.map(({ id }) => id)).toContain(String(before?.id));
+    expect(new Set(after.map(({ id }) => id)).size).toBe(2);
+    expect(Buffer.byteLength(String(kernelRulesOf(ban({ id: crypto.randomUUID() }))[0]?.id))).toBeLessThanOrEqual(63);
+  });
+
+  test("are there once, where a ban says the same twice", () => {
+    expect(texts(flowspec(discard, { ...discard }))).toHaveLength(1);
+  });
+
+  test("limit to a byte a second at least, which is the least that the kernel knows", () => {
+    const slow = { ...discard, action: { kind: "rate_limit", bytesPerSecond: 0.1 } } as const;
+    expect(texts(flowspec(slow))).toEqual(["dst 192.0.2.1/32 rate-limit 1 bytes/s"]);
+  });
+});
+
+describe("rules of all bans", () => {
+  const bans = ["192.0.2.1", "192.0.2.2", "192.0.2.3"].map((address, i) => ban({ id: `b${i}`, target: address }));
+
+  test.each([
+    [4, 3, 0],
+    [3, 3, 0],
+    [2, 2, 1],
+    [0, 0, 3],
+  ])("with room for %p, %p are there and %p left out, the first bans first", (room, there, leftOut) => {
+    const made = kernelRules(bans, room);
+    expect(made.rules.map(({ banId }) => banId)).toEqual(["b0", "b1", "b2"].slice(0, there));
+    expect(made.leftOut).toBe(leftOut);
+  });
+
+  test("no more for one destination than the kernel looks through", () => {
+    const from = (i: number) => ({ ...discard, destination: null, source: prefix(`10.0.${i >> 8}.${i & 255}/32`) });
+    const rules = Array.from({ length: DYNAMIC_RULES_PER_DESTINATION + 1 }, (_, i) => from(i));
+    const made = kernelRules([flowspec(...rules), ...bans], 1000);
+    expect([made.rules.length, made.leftOut]).toEqual([DYNAMIC_RULES_PER_DESTINATION + 3, 1]);
+  });
+});

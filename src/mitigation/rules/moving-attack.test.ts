@@ -1,0 +1,69 @@
+/** Rules of attacks that move on while they stay of one kind, through the sampler and the ban engine. */
+import { expect, test } from "bun:test";
+import { attackOn, harness, started, terms, victim } from "../../../test/fixtures/mitigation/ban-engine.ts";
+import { ethernet, ip, udp } from "../../../test/fixtures/packets/frames.ts";
+import { FakeHeaderSamples } from "../../../test/fixtures/packets/header-samples.ts";
+import { AttackSampler, JUDGE_AGAIN_MS } from "../../detection/attack/attack-sampler.ts";
+import type { RuleMaker } from "../plan.ts";
+import { attackRules } from "./attack-rules.ts";
+import { wideRule } from "./rule.ts";
+import { isEnough } from "./rule-coverage.ts";
+
+/** What is sent to the victim in each second; returns the rules of the ban after it. */
+function world(makeRules: RuleMaker = attackRules) {
+  const headers = new FakeHeaderSamples();
+  const policy = { windowMs: 1000, top: 10, flows: 20, originOf: null, groupOf: () => "global", networksOf: () => [] };
+  const sampler = new AttackSampler(headers, policy);
+  const flowspec = { action: { kind: "discard" }, sourceAnchored: false, minSourceConcentration: 0.8 } as const;
+  const termsOf = () => terms({ method: "flowspec", flowspec });
+  const packetsOf = (attack: { readonly id: string }) => sampler.packetsOf(attack);
+  const { engine, announcer } = harness({ termsOf, evidenceWaitMs: 1000 }, { makeRules, packetsOf });
+  const attack = attackOn();
+  sampler.begin(attack, { wallMs: 0, monotonicMs: 0 });
+  engine.attacksChanged([started(attack)], 0);
+  let at = 20;
+  return {
+    announcer,
+    newest: (port: number) => sampler.packetsOf(attack).filter(({ header }) => header.ports?.destination === port),
+    second: (...frames: Uint8Array[]) => {
+      headers.frames = frames.map((frame) => ({ frame, ageMs: 0 }));
+      for (const { classification, isNewKind, isFirmer } of sampler.readings({ wallMs: at, monotonicMs: at })) {
+        const told = { ...attack, classification };
+        if (classification !== null) engine.attackClassified(told, at, isNewKind || isFirmer ? "told" : "newer");
+      }
+      at += JUDGE_AGAIN_MS;
+      const [ban] = [...engine.active.values()];
+      return ban?.measure.kind === "flowspec" ? ban.measure.rules : [];
+    },
+  };
+}
+
+const answer = (destinationPort: number, src = "198.51.100.1") =>
+  ethernet(ip({ src, dst: victim }, udp({ sourcePort: 53, destinationPort, payload: new Uint8Array(1200) })));
+const answers = (destinationPort: number) => new Array<Uint8Array>(300).fill(answer(destinationPort));
+const visit = (sourcePort: number) =>
+  ethernet(ip({ src: "198.51.100.9", dst: victim }, udp({ sourcePort, destinationPort: 443 })));
+
+test("ports that an attack moves on to are in its rules a second later", () => {
+  const { second, newest } = world();
+  for (let port = 20_000; port < 20_010; port++) {
+    second(...answers(port));
+    const rules = second(...answers(port));
+    expect(newest(port).length).toBeGreaterThan(0);
+    expect(isEnough(rules, newest(port))).toBe(true);
+  }
+});
+
+test("traffic beside the attack that rules rightly miss changes none of them", () => {
+  // Of what catches as much as the rules in force there may be another choice each second.
+  let made = 0;
+  const { second, announcer } = world((prefix) => {
+    const destinationPorts = [{ from: 20_000, to: 20_000 + (made++ % 2) }];
+    return { rules: [{ ...wideRule(prefix, { kind: "discard" }), destinationPorts }], matchesAll: false };
+  });
+  const beside = (at: number) => Array.from({ length: 150 }, (_, i) => visit(40_000 + 150 * at + i));
+  for (let i = 0; i < 3; i++) second(...answers(20_000), ...beside(i));
+  const { calls } = announcer;
+  for (let i = 3; i < 10; i++) second(...answers(20_000), ...beside(i));
+  expect(announcer.calls).toBe(calls);
+});

@@ -1,0 +1,184 @@
+import { describe, expect, test } from "bun:test";
+import { address, prefix } from "../../../test/fixtures/bgp/bgp.ts";
+import { FLOODS, floodPackets, ordinaryPackets } from "../../../test/fixtures/packets/flood-packets.ts";
+import { seededRandom } from "../../../test/fixtures/seeded-random.ts";
+import { ruleProblem } from "../../bgp/flowspec-nlri.ts";
+import { classify } from "../../detection/attack/classifier.ts";
+import type { SampledPacket } from "../../detection/attack/sample.ts";
+import type { Vector } from "../../detection/attack/vector.ts";
+import { hostPrefix } from "../../net/prefix.ts";
+import { RULES_MAX, type Rule, ruleMatches, rulesText } from "./rule.ts";
+import { type Evidence, type FlowspecPolicy, rulesFor } from "./rule-generator.ts";
+
+const VICTIMS = [address("203.0.113.9"), address("2001:db8::9")] as const;
+const [VICTIM] = VICTIMS;
+const POLICY: FlowspecPolicy = { action: { kind: "discard" }, sourceAnchored: false, minSourceConcentration: 0.8 };
+/** As many as a sample has at least when an attack gets its rules, and as many as it may come to. */
+const SAMPLES = [64, 512];
+
+function evidenceOf(packets: readonly SampledPacket[], changes: Partial<Evidence> = {}): Evidence {
+  const timesThreshold = changes.timesThreshold ?? 10;
+  const classification = classify(packets, { gate: 0.5, unit: "packets", timesThreshold, held: null });
+  return {
+    prefix: hostPrefix(packets[0]?.header.destination ?? VICTIM),
+    direction: "incoming",
+    classification,
+    packets,
+    timesThreshold,
+    unit: "packets",
+    ...changes,
+  };
+}
+
+function caughtShare(rules: readonly Rule[], packets: readonly SampledPacket[]): number {
+  return packets.filter(({ header }) => rules.some((rule) => ruleMatches(rule, header))).length / packets.length;
+}
+
+/** The same seed each time: what a rule must catch is drawn anew, and 98 % of it is no certainty with 64 packets. */
+const crowd = (count: number, seed: number, victim = VICTIM) => ({ count, victim, random: seededRandom(seed) });
+
+describe.each([...FLOODS.keys()])("%s", (vector: Vector) => {
+  test("gets few rules that name the victim, can be announced and catch it, alone or among other traffic", () => {
+    for (const [i, victim] of VICTIMS.entries()) {
+      for (const count of SAMPLES) {
+        for (const [timesThreshold, ordinary] of [
+          [10, 0],
+          [10, 0.05],
+          [2, 0.3],
+        ] as const) {
+          const seed = i + count;
+          const flood = floodPackets(vector, crowd(count, seed, victim));
+          const packets = [...flood, ...ordinaryPackets(crowd(count * ordinary, seed + 1, victim))];
+          const { rules, matchesAll } = rulesFor(evidenceOf(packets, { timesThreshold }), POLICY);
+          const told = `${rulesText(rules)} (seed ${seed}, ${count} packets, ${ordinary} ordinary)`;
+          expect(matchesAll, told).toBe(false);
+          expect(rules.length, told).toBeLessThanOrEqual(RULES_MAX);
+          expect(new Set(rules.map((rule) => rule.destination?.text)), told).toEqual(
+            new Set([hostPrefix(victim).text]),
+          );
+          expect(rules.map(ruleProblem), told).toEqual(rules.map(() => null));
+          expect(caughtShare(rules, flood), told).toBeGreaterThanOrEqual(0.98);
+          const later = floodPackets(vector, crowd(4_000, seed + 2, victim));
+          expect(caughtShare(rules, later), told).toBeGreaterThanOrEqual(0.98);
+        }
+      }
+    }
+  });
+
+  test("leaves people's traffic alone", () => {
+    const packets = [...floodPackets(vector, crowd(512, 3)), ...ordinaryPackets(crowd(25, 4))];
+    const { rules } = rulesFor(evidenceOf(packets), POLICY);
+    expect(caughtShare(rules, ordinaryPackets(crowd(10_000, 5))), rulesText(rules)).toBeLessThanOrEqual(0.001);
+  });
+});
+
+test.each([
+  ["syn_flood", "proto tcp dst-port 443 tcp-flags syn,!ack length 40"],
+  ["rst_flood", "proto tcp dst-port 443 tcp-flags rst,!syn length 40"],
+  ["tcp_flood", "proto tcp dst-port 443 tcp-flags psh,ack,!fin,!syn,!rst length 900"],
+  ["udp_flood", "proto udp length 540"],
+  ["icmp_flood", "proto icmp length 84"],
+  ["gre_flood", "proto gre"],
+  ["fragment_flood", "fragment yes length 1500"],
+] as const)("the rule of a %s says %j", (vector, text) => {
+  const { rules } = rulesFor(evidenceOf(floodPackets(vector, crowd(512, 1))), POLICY);
+  expect(rulesText(rules)).toBe(`dst 203.0.113.9/32 ${text} discard`);
+});
+
+test("an attack of several vectors gets rules for each of its parts", () => {
+  const flood = (vector: Vector, seed: number) => floodPackets(vector, crowd(200, seed));
+  const packets = [...flood("syn_flood", 1), ...flood("ntp_amplification", 2), ...flood("icmp_flood", 3)];
+  const { rules } = rulesFor(evidenceOf(packets), POLICY);
+  for (const vector of ["syn_flood", "ntp_amplification", "icmp_flood"] as const) {
+    expect(caughtShare(rules, floodPackets(vector, crowd(2_000, 9))), rulesText(rules)).toBeGreaterThanOrEqual(0.98);
+  }
+  expect(caughtShare(rules, ordinaryPackets(crowd(10_000, 5)))).toBeLessThanOrEqual(0.001);
+});
+
+test("what all packets have in common is left out where they are few", () => {
+  const { rules } = rulesFor(evidenceOf(floodPackets("syn_flood", crowd(20, 1))), POLICY);
+  expect(rulesText(rules)).toBe("dst 203.0.113.9/32 proto tcp tcp-flags syn,!ack discard");
+});
+
+test("without packets or a kind there is nothing narrower than all, and it says so", () => {
+  const all = {
+    rules: [expect.objectContaining({ destination: hostPrefix(VICTIM), protocol: null })],
+    matchesAll: true,
+  };
+  expect(rulesFor(evidenceOf([]), POLICY)).toEqual(all);
+  const protocols = Array.from({ length: 200 }, (_, i) => {
+    const [packet] = floodPackets("gre_flood", crowd(1, i));
+    return { ...packet, header: { ...packet?.header, protocol: i } } as SampledPacket;
+  });
+  expect(rulesFor(evidenceOf(protocols), POLICY)).toEqual(all);
+});
+
+test("a protocol that no vector is named for is a rule by itself", () => {
+  const packets = floodPackets("gre_flood", crowd(200, 1)).map((packet) => ({
+    ...packet,
+    header: { ...packet.header, protocol: 253 },
+  }));
+  const { rules, matchesAll } = rulesFor(evidenceOf(packets), POLICY);
+  expect(rulesText(rules)).toBe("dst 203.0.113.9/32 proto 253 discard");
+  expect(matchesAll).toBe(false);
+});
+
+test("the rules of a carpet attack name its prefix", () => {
+  const carpet = prefix("203.0.113.0/24");
+  const packets = floodPackets("syn_flood", crowd(512, 1)).map((packet, i) => ({
+    ...packet,
+    header: { ...packet.header, destination: address(`203.0.113.${i % 250}`) },
+  }));
+  const { rules } = rulesFor(evidenceOf(packets, { prefix: carpet }), POLICY);
+  expect(rulesText(rules)).toBe(`dst ${carpet.text} proto tcp dst-port 443 tcp-flags syn,!ack length 40 discard`);
+});
+
+test("an outgoing attack's rules name the host as their source", () => {
+  const victimAsSource = floodPackets("syn_flood", crowd(512, 1)).map(({ header, ...rest }) => {
+    const ports = header.ports === null ? null : { source: header.ports.source, destination: 443 };
+    return { ...rest, header: { ...header, source: header.destination, destination: header.source, ports } };
+  });
+  const evidence = evidenceOf(victimAsSource, { prefix: hostPrefix(VICTIM), direction: "outgoing" });
+  const { rules } = rulesFor(evidence, POLICY);
+  expect(rulesText(rules)).toBe("src 203.0.113.9/32 proto tcp dst-port 443 tcp-flags syn,!ack length 40 discard");
+});
+
+describe("sources", () => {
+  const anchored = { ...POLICY, sourceAnchored: true };
+  const from = (sources: readonly string[]) =>
+    floodPackets("udp_flood", crowd(512, 1)).map((packet, i) => ({
+      ...packet,
+      header: { ...packet.header, source: address(sources[i % sources.length] as string) },
+    }));
+  const sourcesOf = (packets: readonly SampledPacket[], policy: FlowspecPolicy) =>
+    rulesFor(evidenceOf(packets), policy).rules.map((rule) => rule.source?.text ?? "any");
+
+  test("are named as hosts where they are few and the policy asks for it", () => {
+    const few = from(["198.51.100.1", "198.51.100.2"]);
+    expect(sourcesOf(few, anchored)).toEqual(["198.51.100.1/32", "198.51.100.2/32"]);
+    expect(sourcesOf(few, POLICY)).toEqual(["any"]);
+  });
+
+  test("are named as networks where many hosts are near to each other", () => {
+    const near = from(Array.from({ length: 100 }, (_, i) => `198.51.100.${i}`));
+    expect(sourcesOf(near, anchored)).toEqual(["198.51.100.0/24"]);
+  });
+
+  test("are not named where they are everywhere", () => {
+    expect(sourcesOf(floodPackets("udp_flood", crowd(512, 1)), anchored)).toEqual(["any"]);
+  });
+
+  test("are not named where what comes from others would be an attack still", () => {
+    const packets = [...from(["198.51.100.1"]), ...floodPackets("udp_flood", crowd(100, 2))];
+    expect(sourcesOf(packets, anchored)).toEqual(["any"]);
+    expect(rulesFor(evidenceOf(packets, { timesThreshold: 2 }), anchored).rules[0]?.source?.text).toBe(
+      "198.51.100.1/32",
+    );
+  });
+});
+
+test("the policy's action is that of every rule", () => {
+  const action = { kind: "rate_limit", bytesPerSecond: 125_000 } as const;
+  const { rules } = rulesFor(evidenceOf(floodPackets("dns_amplification", crowd(512, 1))), { ...POLICY, action });
+  expect(rules.map((rule) => rule.action)).toEqual(rules.map(() => action));
+});

@@ -1,0 +1,111 @@
+/**
+ * Reads a rule from its wire form (RuleWire), strictly: what does not say clearly what is to be dropped is no rule.
+ * Keys that it does not know are left alone; absent or zero matches anything (docs/interface.md#rule).
+ */
+import { type Prefix, parsePrefix, prefixContains } from "../../net/prefix.ts";
+import { PORT_RANGES_MAX, type PortRange, type Rule, type RuleAction } from "./rule.ts";
+
+/** What is wrong, beginning with the key: `proto: must be …`. */
+export class RuleProblem extends Error {}
+
+type Wire = Readonly<Record<string, unknown>>;
+
+const PORT_MAX = 65_535;
+/** Of any packet, a jumbogram too. */
+const PACKET_BYTES_MAX = 0xffff_ffff;
+
+/**
+ * @param within what the rule is for: its destination lies inside, and is this where the rule names none.
+ * Throws RuleProblem.
+ */
+export function readRule(value: unknown, within: Prefix): Rule {
+  const wire = readObject(value, "");
+  const destination = readPrefix(wire, "dst") ?? within;
+  if (destination.length < within.length || !prefixContains(within, destination.address)) {
+    throw new RuleProblem(`dst: ${destination.text} is not inside of ${within.text}`);
+  }
+  const source = readPrefix(wire, "src");
+  if (source !== null && source.family !== destination.family) {
+    throw new RuleProblem(`src: ${source.text} is of another family than ${destination.text}`);
+  }
+  return {
+    destination,
+    source,
+    protocol: readWhole(wire, "proto", 255) || null,
+    sourcePorts: readPorts(wire, "src_port", "src_ports"),
+    destinationPorts: readPorts(wire, "dst_port", "dst_ports"),
+    tcpFlags: readFlags(wire),
+    fragment: readTrue(wire, "fragment"),
+    packetLength: readLength(wire["packet_length"]),
+    action: readAction(wire),
+  };
+}
+
+function readPrefix(wire: Wire, key: string): Prefix | null {
+  const text = wire[key];
+  if (text === undefined) return null;
+  const prefix = typeof text === "string" ? parsePrefix(text) : null;
+  if (prefix === null) throw new RuleProblem(`${key}: must be a CIDR without host bits`);
+  return prefix;
+}
+
+/** 0 where it is absent. */
+function readWhole(wire: Wire, key: string, max: number): number {
+  const value = wire[key] ?? 0;
+  if (!isWhole(value, max)) throw new RuleProblem(`${key}: must be a whole number from 0 to ${max}`);
+  return value;
+}
+
+function isWhole(value: unknown, max: number): value is number {
+  return typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= max;
+}
+
+function readTrue(wire: Wire, key: string): true | null {
+  const value = wire[key] ?? false;
+  if (typeof value !== "boolean") throw new RuleProblem(`${key}: must be true or false`);
+  return value || null;
+}
+
+function readPorts(wire: Wire, key: string, rangesKey: string): readonly PortRange[] {
+  const port = readWhole(wire, key, PORT_MAX);
+  const ranges = wire[rangesKey];
+  if (ranges === undefined) return port === 0 ? [] : [{ from: port, to: port }];
+  if (port !== 0) throw new RuleProblem(`${rangesKey}: goes without ${key}`);
+  // An empty list would match anything, which a list of ports never means.
+  if (!Array.isArray(ranges) || ranges.length === 0 || ranges.length > PORT_RANGES_MAX) {
+    throw new RuleProblem(`${rangesKey}: must be a list of 1 to ${PORT_RANGES_MAX} ranges`);
+  }
+  return ranges.map((range: unknown) => {
+    const { from, to } = readObject(range, rangesKey);
+    if (isWhole(from, PORT_MAX) && isWhole(to, PORT_MAX) && from <= to) return { from, to };
+    throw new RuleProblem(`${rangesKey}: from and to must be ports, in this order`);
+  });
+}
+
+function readFlags(wire: Wire): Rule["tcpFlags"] {
+  const set = readWhole(wire, "tcp_flags", 255);
+  const unset = readWhole(wire, "tcp_flags_unset", 255);
+  return set === 0 && unset === 0 ? null : { set, unset };
+}
+
+function readLength(value: unknown): Rule["packetLength"] {
+  if (value === undefined) return null;
+  const { min, max } = readObject(value, "packet_length");
+  if (isWhole(min, PACKET_BYTES_MAX) && isWhole(max, PACKET_BYTES_MAX) && min <= max) return { min, max };
+  throw new RuleProblem("packet_length: min and max must be lengths in bytes, in this order");
+}
+
+function readAction({ action, rate_bytes: rate }: Wire): RuleAction {
+  if (action === "discard") return { kind: "discard" };
+  if (action !== "rate_limit") throw new RuleProblem("action: must be discard or rate_limit");
+  if (typeof rate !== "number" || !Number.isFinite(rate) || rate < 0) {
+    throw new RuleProblem("rate_bytes: must be a number of bytes per second");
+  }
+  // Less than a byte a second is nothing.
+  return rate < 1 ? { kind: "discard" } : { kind: "rate_limit", bytesPerSecond: rate };
+}
+
+function readObject(value: unknown, key: string): Wire {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Wire;
+  throw new RuleProblem(`${key === "" ? "" : `${key}: `}must be an object`);
+}

@@ -1,0 +1,134 @@
+import { expect, test } from "bun:test";
+import { address, prefix } from "../../../test/fixtures/bgp/bgp.ts";
+import type { PacketHeader } from "../../traffic/packet-header.ts";
+import { matchText, type Rule, ruleMatches, ruleText, ruleToWire, wideRule } from "./rule.ts";
+
+const VICTIM = "192.0.2.7/32";
+const wide = wideRule(prefix(VICTIM), { kind: "discard" });
+const narrowed = (changes: Partial<Rule>): Rule => ({ ...wide, ...changes });
+
+const packet = (changes: Partial<PacketHeader> = {}): PacketHeader => ({
+  source: address("198.51.100.9"),
+  destination: address("192.0.2.7"),
+  protocol: 17,
+  ports: { source: 53, destination: 4444 },
+  tcpFlags: null,
+  fragment: null,
+  packetBytes: 512,
+  ...changes,
+});
+
+const SYN = { set: 0x02, unset: 0x10 };
+
+test.each<[string, Partial<Rule>]>([
+  [`dst ${VICTIM} discard`, {}],
+  [`dst ${VICTIM} proto udp src-port 53 discard`, { protocol: 17, sourcePorts: [{ from: 53, to: 53 }] }],
+  [`dst ${VICTIM} src 198.51.100.0/24 proto 253 discard`, { source: prefix("198.51.100.0/24"), protocol: 253 }],
+  [`dst ${VICTIM} proto tcp tcp-flags syn,!ack discard`, { protocol: 6, tcpFlags: SYN }],
+  [
+    `dst ${VICTIM} dst-port 80,8000-8010 fragment no length 40-60 discard`,
+    {
+      destinationPorts: [
+        { from: 80, to: 80 },
+        { from: 8000, to: 8010 },
+      ],
+      fragment: false,
+      packetLength: { min: 40, max: 60 },
+    },
+  ],
+  [
+    `dst ${VICTIM} fragment yes length 1500 rate-limit 125000 bytes/s`,
+    {
+      fragment: true,
+      packetLength: { min: 1500, max: 1500 },
+      action: { kind: "rate_limit", bytesPerSecond: 125_000 },
+    },
+  ],
+  ["any discard", { destination: null }],
+])("reads as %j", (text, changes) => {
+  expect(ruleText(narrowed(changes))).toBe(text);
+});
+
+test("a rule without a field matches anything there", () => {
+  expect(ruleMatches(wide, packet())).toBe(true);
+  expect(ruleMatches(wide, packet({ ports: null, fragment: "later", protocol: 1 }))).toBe(true);
+  expect(ruleMatches(narrowed({ destination: null }), packet({ destination: address("2001:db8::1") }))).toBe(true);
+});
+
+test.each<[Partial<Rule>, Partial<PacketHeader>, boolean]>([
+  [{}, { destination: address("192.0.2.8") }, false],
+  [{}, { destination: address("2001:db8::7") }, false],
+  [{ source: prefix("198.51.100.0/24") }, {}, true],
+  [{ source: prefix("198.51.100.0/24") }, { source: address("198.51.101.0") }, false],
+  [{ protocol: 17 }, {}, true],
+  [{ protocol: 17 }, { protocol: 6 }, false],
+  [{ sourcePorts: [{ from: 53, to: 60 }] }, {}, true],
+  [
+    {
+      sourcePorts: [
+        { from: 50, to: 52 },
+        { from: 54, to: 60 },
+      ],
+    },
+    {},
+    false,
+  ],
+  [{ sourcePorts: [{ from: 53, to: 53 }] }, { ports: null }, false],
+  [{ destinationPorts: [{ from: 0, to: 65535 }] }, { ports: null }, false],
+  [{ destinationPorts: [{ from: 4444, to: 4444 }] }, {}, true],
+  [{ tcpFlags: SYN }, { tcpFlags: 0x02 }, true],
+  [{ tcpFlags: SYN }, { tcpFlags: 0xc2 }, true],
+  [{ tcpFlags: SYN }, { tcpFlags: 0x12 }, false],
+  [{ tcpFlags: SYN }, { tcpFlags: 0x00 }, false],
+  [{ tcpFlags: SYN }, { tcpFlags: null }, false],
+  [{ fragment: true }, { fragment: "first" }, true],
+  [{ fragment: true }, { fragment: "later" }, true],
+  [{ fragment: true }, {}, false],
+  [{ fragment: false }, { fragment: "later" }, false],
+  [{ packetLength: { min: 512, max: 512 } }, {}, true],
+  [{ packetLength: { min: 513, max: 600 } }, {}, false],
+  [{ packetLength: { min: 500, max: 511 } }, {}, false],
+])("narrowed by %j, and a packet of %j: %p", (changes, seen, expected) => {
+  expect(ruleMatches(narrowed(changes), packet(seen))).toBe(expected);
+});
+
+test("on the wire what matches anything is absent", () => {
+  expect(ruleToWire(wide)).toEqual({ dst: VICTIM, action: "discard" });
+});
+
+test("on the wire a rule has numbers, and forms that say more where one number does not", () => {
+  const ranges = [
+    { from: 1, to: 9 },
+    { from: 53, to: 53 },
+  ];
+  expect(
+    ruleToWire(
+      narrowed({
+        source: prefix("198.51.100.0/24"),
+        protocol: 6,
+        sourcePorts: ranges,
+        destinationPorts: [{ from: 80, to: 80 }],
+        tcpFlags: SYN,
+        fragment: false,
+        packetLength: { min: 40, max: 60 },
+        action: { kind: "rate_limit", bytesPerSecond: 1000 },
+      }),
+    ),
+  ).toEqual({
+    dst: VICTIM,
+    src: "198.51.100.0/24",
+    proto: 6,
+    src_ports: ranges,
+    dst_port: 80,
+    tcp_flags: 2,
+    tcp_flags_unset: 16,
+    fragment: false,
+    packet_length: { min: 40, max: 60 },
+    action: "rate_limit",
+    rate_bytes: 1000,
+  });
+});
+
+test("two rules that differ in their action alone have one match", () => {
+  expect(matchText(wide)).toBe(matchText(narrowed({ action: { kind: "rate_limit", bytesPerSecond: 1 } })));
+});

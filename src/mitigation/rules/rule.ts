@@ -1,0 +1,189 @@
+/**
+ * A rule: which packets, and what is done to them. The one form that BGP FlowSpec, the local data plane and scrub nodes
+ * are encoded from; what it matches is defined here, by ruleMatches(), and nowhere else.
+ */
+import { type Prefix, prefixContains } from "../../net/prefix.ts";
+import { protocolName } from "../../traffic/ip-protocol.ts";
+import type { PacketHeader } from "../../traffic/packet-header.ts";
+
+/** Both ends are in it; between 0 and 65535, `from` not above `to`. */
+export interface PortRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+export type RuleAction =
+  | { readonly kind: "discard" }
+  /** Above zero: no bytes at all is a discard. */
+  | { readonly kind: "rate_limit"; readonly bytesPerSecond: number };
+
+/** Every field narrows the match; null or an empty list matches anything. */
+export interface Rule {
+  readonly destination: Prefix | null;
+  readonly source: Prefix | null;
+  readonly protocol: number | null;
+  /** At most PORT_RANGES_MAX. */
+  readonly sourcePorts: readonly PortRange[];
+  readonly destinationPorts: readonly PortRange[];
+  /** Bits that must be set and bits that must not be, FIN being 1. */
+  readonly tcpFlags: { readonly set: number; readonly unset: number } | null;
+  /** Whether the packet is any fragment, the first one too. */
+  readonly fragment: boolean | null;
+  /** Of the IP packet with its headers, both ends in it. */
+  readonly packetLength: { readonly min: number; readonly max: number } | null;
+  readonly action: RuleAction;
+}
+
+export const PORT_RANGES_MAX = 5;
+
+/** What the generator gives at most for one attack. */
+export const RULES_MAX = 8;
+
+/** Ports and flags that the packet does not show, as in a later fragment, match no rule that asks for them. */
+export function ruleMatches(rule: Rule, packet: PacketHeader): boolean {
+  const { destination, source, protocol, tcpFlags, fragment, packetLength } = rule;
+  return (
+    (protocol === null || packet.protocol === protocol) &&
+    (fragment === null || (packet.fragment !== null) === fragment) &&
+    (packetLength === null || isWithin(packet.packetBytes, packetLength.min, packetLength.max)) &&
+    isOfPorts(rule.sourcePorts, packet.ports?.source) &&
+    isOfPorts(rule.destinationPorts, packet.ports?.destination) &&
+    (tcpFlags === null || hasFlags(packet.tcpFlags, tcpFlags)) &&
+    (destination === null || prefixContains(destination, packet.destination)) &&
+    (source === null || prefixContains(source, packet.source))
+  );
+}
+
+function isOfPorts(ranges: readonly PortRange[], port: number | undefined): boolean {
+  if (ranges.length === 0) return true;
+  return port !== undefined && ranges.some(({ from, to }) => isWithin(port, from, to));
+}
+
+function hasFlags(flags: number | null, { set, unset }: { set: number; unset: number }): boolean {
+  return flags !== null && (flags & set) === set && (flags & unset) === 0;
+}
+
+function isWithin(value: number, min: number, max: number): boolean {
+  return min <= value && value <= max;
+}
+
+/** What is matched, without the action: `dst 192.0.2.7/32 proto udp src-port 53`. Equal matches have equal texts. */
+export function matchText(rule: Rule): string {
+  const parts: string[] = [];
+  const add = (name: string, value: string | null) => {
+    if (value !== null) parts.push(name, value);
+  };
+  add("dst", rule.destination?.text ?? null);
+  add("src", rule.source?.text ?? null);
+  add("proto", rule.protocol === null ? null : protocolName(rule.protocol));
+  add("src-port", portsText(rule.sourcePorts));
+  add("dst-port", portsText(rule.destinationPorts));
+  add("tcp-flags", rule.tcpFlags === null ? null : flagsText(rule.tcpFlags));
+  add("fragment", rule.fragment === null ? null : rule.fragment ? "yes" : "no");
+  const length = rule.packetLength;
+  add("length", length === null ? null : rangeText(length.min, length.max));
+  return parts.length === 0 ? "any" : parts.join(" ");
+}
+
+/** `dst 192.0.2.7/32 proto udp src-port 53 discard`. */
+export function ruleText(rule: Rule): string {
+  return `${matchText(rule)} ${actionText(rule.action)}`;
+}
+
+/** All rules of one attack on one line. */
+export function rulesText(rules: readonly Rule[]): string {
+  return rules.map(ruleText).join("; ");
+}
+
+function actionText(action: RuleAction): string {
+  return action.kind === "discard" ? "discard" : `rate-limit ${action.bytesPerSecond} bytes/s`;
+}
+
+export function isSameAction(a: RuleAction, b: RuleAction): boolean {
+  return a.kind === b.kind && (a.kind === "discard" || b.kind === "discard" || a.bytesPerSecond === b.bytesPerSecond);
+}
+
+function portsText(ranges: readonly PortRange[]): string | null {
+  return ranges.length === 0 ? null : ranges.map(({ from, to }) => rangeText(from, to)).join(",");
+}
+
+function rangeText(from: number, to: number): string {
+  return from === to ? String(from) : `${from}-${to}`;
+}
+
+const FLAG_NAMES = ["fin", "syn", "rst", "psh", "ack", "urg", "ece", "cwr"] as const;
+
+/** `syn,!ack`. */
+function flagsText({ set, unset }: { set: number; unset: number }): string {
+  const names = FLAG_NAMES.filter((_, bit) => (set & (1 << bit)) !== 0);
+  const absent = FLAG_NAMES.filter((_, bit) => (unset & (1 << bit)) !== 0).map((name) => `!${name}`);
+  return [...names, ...absent].join();
+}
+
+/**
+ * As the API and rule documents show it; absent matches anything. The fields after `action` and `rate_bytes` narrow the
+ * rule beyond what agents of the first version understand.
+ */
+export interface RuleWire {
+  readonly dst?: string;
+  readonly src?: string;
+  readonly proto?: number;
+  readonly src_port?: number;
+  readonly dst_port?: number;
+  readonly tcp_flags?: number;
+  readonly fragment?: boolean;
+  readonly action: RuleAction["kind"];
+  readonly rate_bytes?: number;
+  /** In place of `src_port` and `dst_port` where there is more than one, or port 0, which would be any there. */
+  readonly src_ports?: readonly PortRange[];
+  readonly dst_ports?: readonly PortRange[];
+  /** Flags that must be absent. */
+  readonly tcp_flags_unset?: number;
+  readonly packet_length?: { readonly min: number; readonly max: number };
+}
+
+export function ruleToWire(rule: Rule): RuleWire {
+  const { destination, source, protocol, tcpFlags, fragment, packetLength, action } = rule;
+  const from = onePort(rule.sourcePorts);
+  const to = onePort(rule.destinationPorts);
+  return {
+    ...(destination === null ? {} : { dst: destination.text }),
+    ...(source === null ? {} : { src: source.text }),
+    ...(protocol === null ? {} : { proto: protocol }),
+    ...(from === null ? {} : { src_port: from }),
+    ...(to === null ? {} : { dst_port: to }),
+    ...(tcpFlags === null ? {} : { tcp_flags: tcpFlags.set }),
+    ...(fragment === null ? {} : { fragment }),
+    ...(rule.sourcePorts.length === 0 || from !== null ? {} : { src_ports: rule.sourcePorts }),
+    ...(rule.destinationPorts.length === 0 || to !== null ? {} : { dst_ports: rule.destinationPorts }),
+    ...(tcpFlags === null || tcpFlags.unset === 0 ? {} : { tcp_flags_unset: tcpFlags.unset }),
+    ...(packetLength === null ? {} : { packet_length: packetLength }),
+    action: action.kind,
+    ...(action.kind === "discard" ? {} : { rate_bytes: action.bytesPerSecond }),
+  };
+}
+
+function onePort([range, ...others]: readonly PortRange[]): number | null {
+  if (range === undefined || others.length > 0 || range.from !== range.to) return null;
+  return range.from === 0 ? null : range.from;
+}
+
+/** Matches every packet to a destination; to be narrowed. */
+export function wideRule(destination: Prefix, action: RuleAction): Rule {
+  return {
+    destination,
+    source: null,
+    protocol: null,
+    sourcePorts: [],
+    destinationPorts: [],
+    tcpFlags: null,
+    fragment: null,
+    packetLength: null,
+    action,
+  };
+}
+
+/** Whether it asks for nothing but the destination. */
+export function matchesAllTowards(rule: Rule): boolean {
+  return matchText({ ...rule, destination: null }) === "any";
+}

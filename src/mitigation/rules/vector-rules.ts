@@ -1,0 +1,59 @@
+/** What tells each vector's packets from others in the fields that a rule has: where the generator begins. */
+import type { Vector } from "../../detection/attack/vector.ts";
+import { reflectedPort } from "../../detection/attack/vector.ts";
+import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
+import type { Rule } from "./rule.ts";
+
+type Signature = Partial<Pick<Rule, "protocol" | "sourcePorts" | "destinationPorts" | "tcpFlags" | "fragment">>;
+
+export interface VectorRules {
+  /** Together they catch the vector's packets. */
+  readonly signatures: readonly Signature[];
+  /** Much of what people do looks like it too: the packets that show it are not all of the attack. */
+  readonly isWide: boolean;
+}
+
+const FLAGS = { fin: 0x01, syn: 0x02, rst: 0x04, psh: 0x08, ack: 0x10 } as const;
+const QUIC = [{ from: 443, to: 443 }];
+
+const tcp = (set: number, unset: number): Signature => ({ protocol: IP_PROTOCOL.tcp, tcpFlags: { set, unset } });
+const narrow = (...signatures: readonly Signature[]): VectorRules => ({ signatures, isWide: false });
+const wide = (...signatures: readonly Signature[]): VectorRules => ({ signatures, isWide: true });
+
+/** The later fragments of a datagram show no ports. */
+const UDP_FRAGMENTS: Signature = { protocol: IP_PROTOCOL.udp, fragment: true };
+
+export function vectorRules(vector: Vector, family: 4 | 6): VectorRules {
+  const port = reflectedPort(vector);
+  if (port !== null) {
+    return narrow({ protocol: IP_PROTOCOL.udp, sourcePorts: [{ from: port, to: port }] }, UDP_FRAGMENTS);
+  }
+  switch (vector) {
+    case "syn_flood":
+      return wide(tcp(FLAGS.syn, FLAGS.ack));
+    case "syn_ack_flood":
+      return narrow(tcp(FLAGS.syn | FLAGS.ack, 0));
+    case "rst_flood":
+      return narrow(tcp(FLAGS.rst, FLAGS.syn));
+    case "ack_flood":
+      return wide(tcp(FLAGS.ack, FLAGS.fin | FLAGS.syn | FLAGS.rst | FLAGS.psh));
+    case "tcp_flood":
+      return wide({ protocol: IP_PROTOCOL.tcp });
+    case "icmp_flood":
+      return wide({ protocol: family === 4 ? IP_PROTOCOL.icmp : IP_PROTOCOL.icmpv6 });
+    case "gre_flood":
+      return narrow({ protocol: IP_PROTOCOL.gre });
+    case "fragment_flood":
+      return narrow({ fragment: true });
+    case "quic_flood":
+      return wide(
+        { protocol: IP_PROTOCOL.udp, destinationPorts: QUIC },
+        { protocol: IP_PROTOCOL.udp, sourcePorts: QUIC },
+      );
+    case "udp_flood":
+      return wide({ protocol: IP_PROTOCOL.udp });
+    default:
+      // `mixed` and whatever else has no form of its own.
+      return wide();
+  }
+}

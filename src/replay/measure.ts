@@ -1,0 +1,120 @@
+/**
+ * Second half of `floodwall replay --suggest`: judges a capture by many configurations at once, each with a detector of
+ * its own, and counts the attacks that each would have seen. Nothing is estimated.
+ */
+import type { Config } from "../config/config.ts";
+import type { Engine, Native } from "../dataplane/native.d.ts";
+import { BaselineLearner } from "../detection/baseline/baseline-learner.ts";
+import { Baselines } from "../detection/baseline/baselines.ts";
+import { Detector } from "../detection/judge/detector.ts";
+import { detectionPolicy } from "../detection/judge/policy.ts";
+import { screensFor } from "../detection/judge/screens.ts";
+import { BASELINE_GROUPS_MAX, SUGGEST_HOSTS_MAX, SUGGEST_ROWS_MAX } from "../limits.ts";
+import { allocateHostRows, type HostRows } from "../traffic/host-rows.ts";
+import { openReplayEngine, replayTable } from "./run.ts";
+
+/** What a configuration would have seen. All of it false alarms, where the capture is of normal traffic. */
+export interface Alarms {
+  readonly attacks: number;
+  /** Hosts, and hostgroups that are judged as a whole, in one direction; at most SUGGEST_HOSTS_MAX are told apart. */
+  readonly hosts: number;
+  /** Detections that found the table of attacks full: there were more than that. */
+  readonly refused: number;
+}
+
+export interface Measured {
+  /** In the order of the configurations. */
+  readonly alarms: readonly Alarms[];
+  /** Rows over a threshold that found no room in their tick. */
+  readonly unjudgedRows: number;
+}
+
+export interface MeasureOptions {
+  readonly native: Native;
+  readonly capture: string;
+  /** The same but for thresholds and baselines. At least one. */
+  readonly configs: readonly Config[];
+  /** Hosts that the capture has at once. */
+  readonly hosts: number;
+}
+
+/** Throws when the capture cannot be opened; the message names it and the remedy. */
+export function measure({ native, capture, configs, hosts }: MeasureOptions): Measured {
+  const [first] = configs;
+  if (first === undefined) return { alarms: [], unjudgedRows: 0 };
+  const engine = openReplayEngine(native, first);
+  try {
+    engine.setNetworks(first.lookup.table);
+    engine.setScreens(lowestScreens(configs));
+    const source = engine.openReplay(capture);
+    const trials = configs.map((config) => new Trial(engine, config, hosts));
+    const rows = allocateHostRows(SUGGEST_ROWS_MAX);
+    const groups = allocateHostRows(first.hostgroups.length);
+    let unjudgedRows = 0;
+    let learnAtMs = 0;
+    for (let timeMs = source.advance(); timeMs !== null; timeMs = source.advance()) {
+      const screened = engine.readScreened(rows);
+      const count = Math.min(screened, rows.capacity);
+      unjudgedRows += screened - count;
+      if (trials.some(({ readsGroups }) => readsGroups)) engine.readGroups(groups);
+      for (const trial of trials) trial.judge(rows, count, groups, timeMs);
+      if (timeMs < learnAtMs) continue;
+      learnAtMs = timeMs + 1000;
+      for (const trial of trials) trial.learn(timeMs);
+    }
+    return { alarms: trials.map((trial) => trial.alarms()), unjudgedRows };
+  } finally {
+    engine.close();
+  }
+}
+
+/** What any of them wants to see. */
+function lowestScreens(configs: readonly Config[]): Float64Array {
+  const all = configs.map(({ hostgroups }) => screensFor(hostgroups));
+  return Float64Array.from(all[0] ?? [], (_, i) => Math.min(...all.map((screens) => screens[i] as number)));
+}
+
+class Trial {
+  readonly #detector: Detector;
+  readonly #learner: BaselineLearner;
+  readonly #hosts = new Set<string>();
+  #attacks = 0;
+
+  constructor(engine: Engine, config: Config, hosts: number) {
+    const { directions } = replayTable(config);
+    const baselines = new Baselines({ capacity: hosts + BASELINE_GROUPS_MAX, directions, seed: 0 });
+    let ids = 0;
+    this.#detector = new Detector(detectionPolicy(config), () => String(++ids), baselines);
+    this.#learner = new BaselineLearner({
+      source: engine,
+      baselines,
+      active: this.#detector.active,
+      carpets: null,
+      windowMs: config.detection.windowMs,
+      hostgroups: () => config.hostgroups,
+    });
+  }
+
+  get readsGroups(): boolean {
+    return this.#detector.groupsToRead > 0;
+  }
+
+  /** Attacked hosts are not watched, as in the service: one that is not screened is under all its thresholds anyway. */
+  judge(rows: HostRows, count: number, groups: HostRows, timeMs: number): void {
+    const now = { wallMs: timeMs, monotonicMs: timeMs };
+    for (const { kind, attack } of this.#detector.judge(rows, count, now, this.readsGroups ? groups : null)) {
+      if (kind !== "started") continue;
+      this.#attacks++;
+      const { direction, target, group } = attack;
+      if (this.#hosts.size < SUGGEST_HOSTS_MAX) this.#hosts.add(`${direction} ${target ?? `group ${group}`}`);
+    }
+  }
+
+  learn(timeMs: number): void {
+    for (const _ of this.#learner.pass(timeMs / 1000));
+  }
+
+  alarms(): Alarms {
+    return { attacks: this.#attacks, hosts: this.#hosts.size, refused: this.#detector.refused };
+  }
+}

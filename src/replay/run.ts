@@ -1,0 +1,260 @@
+/**
+ * Runs a capture through the real packet path, detection and ban engine, on the capture's own time, and hands on what
+ * happens. Announces and stores nothing; knows nothing of how it is told.
+ */
+import type { Config } from "../config/config.ts";
+import type { Engine, Native, Replay, SourceStatus } from "../dataplane/native.d.ts";
+import type { Attack, Now } from "../detection/attack/attack.ts";
+import { AttackSampler, findingsOf, type Reading } from "../detection/attack/attack-sampler.ts";
+import type { OriginOf } from "../detection/attack/sample-origins.ts";
+import { BaselineLearner } from "../detection/baseline/baseline-learner.ts";
+import { Baselines } from "../detection/baseline/baselines.ts";
+import { CarpetJudge } from "../detection/carpet/carpet-judge.ts";
+import { CarpetScan } from "../detection/carpet/carpet-scan.ts";
+import { type AttackChange, Detector } from "../detection/judge/detector.ts";
+import { carpetPolicy, detectionPolicy, samplingPolicy } from "../detection/judge/policy.ts";
+import { screensFor } from "../detection/judge/screens.ts";
+import { TickJudge } from "../detection/judge/tick-judge.ts";
+import { ENDED_BANS_KEPT, HOST_IDLE_MS, SCREENED_ROWS_MAX } from "../limits.ts";
+import type { Ban } from "../mitigation/ban.ts";
+import { BanEngine } from "../mitigation/ban-engine.ts";
+import { isSameMeasure } from "../mitigation/measure.ts";
+import { mitigationPolicy } from "../mitigation/policy.ts";
+import { attackRules } from "../mitigation/rules/attack-rules.ts";
+
+/** Times are the capture's, ms since the epoch. `ban`: the one that the attack has; null: none. */
+export type ReplayEvent =
+  | {
+      readonly kind: "attack";
+      readonly change: AttackChange["kind"];
+      readonly attack: Attack;
+      readonly ban: Ban | null;
+    }
+  | { readonly kind: "reading"; readonly reading: Reading; readonly attack: Attack; readonly ban: Ban | null }
+  | BanEvent;
+
+export interface BanEvent {
+  readonly kind: "ban";
+  readonly change: "started" | "changed" | "ended";
+  readonly ban: Ban;
+}
+
+export interface PacketTotals {
+  readonly received: number;
+  readonly counted: number;
+  /** Of a network of ours, but its host found no place in the table. */
+  readonly untracked: number;
+  /** Of no configured network. */
+  readonly foreign: number;
+  /** Not counted, by reason; those that there were. */
+  readonly parseErrors: Readonly<Record<string, number>>;
+}
+
+export interface ReplayTotals {
+  /** Ticks of the capture, ms since the epoch; null: it has no packets. */
+  readonly startedMs: number | null;
+  readonly endedMs: number | null;
+  readonly packets: PacketTotals;
+  readonly attacks: number;
+  /** Still going on at the end of the capture, with the bans that they have. */
+  readonly lasting: readonly { readonly attack: Attack; readonly ban: Ban | null }[];
+  readonly bans: Readonly<Record<Ban["state"], number>>;
+  /** Rows over a threshold that found no room in their tick, and detections beyond the table of attacks. */
+  readonly unjudgedRows: number;
+  readonly refusedAttacks: number;
+  /** Why the capture ends early; null: it was read to its end. */
+  readonly error: string | null;
+}
+
+export interface ReplayRunOptions {
+  readonly native: Native;
+  readonly config: Config;
+  /** Where sources are; null: nobody knows. */
+  readonly originOf: OriginOf | null;
+  readonly capture: string;
+  readonly onEvent: (event: ReplayEvent, timeMs: number) => void;
+  /** Which packets are looked at, where there are many. Default: Math.random. */
+  readonly random?: () => number;
+}
+
+/** Throws when the capture cannot be opened; the message names it and the remedy. */
+export function runReplay({ native, config, originOf, capture, onEvent, random }: ReplayRunOptions): ReplayTotals {
+  const engine = openReplayEngine(native, config);
+  try {
+    engine.setNetworks(config.lookup.table);
+    engine.setScreens(screensFor(config.hostgroups));
+    const source = engine.openReplay(capture);
+    return new ReplayRun(engine, { config, originOf, onEvent, random: random ?? Math.random }).through(source);
+  } finally {
+    engine.close();
+  }
+}
+
+export function openReplayEngine(native: Native, config: Config): Engine {
+  const { maxHosts, directions } = replayTable(config);
+  const { windowMs, tickMs } = config.detection;
+  const fixed = { clock: "capture", idleMs: HOST_IDLE_MS } as const;
+  return native.openEngine({ maxHosts, windowMs, tickMs, countOutgoing: directions === 2, ...fixed });
+}
+
+/** A capture is replayed with any configuration, also one that names no source of packets. */
+export function replayTable({ capture, hostgroups }: Config): {
+  readonly maxHosts: number;
+  readonly directions: 1 | 2;
+} {
+  const isOutgoingJudged = hostgroups.some(({ thresholdsOutgoing }) => thresholdsOutgoing !== null);
+  return { maxHosts: capture?.maxHosts ?? 1_048_576, directions: isOutgoingJudged ? 2 : 1 };
+}
+
+class ReplayRun {
+  readonly #onEvent: ReplayRunOptions["onEvent"];
+  readonly #detector: Detector;
+  readonly #judge: TickJudge;
+  readonly #learner: BaselineLearner;
+  readonly #carpets: CarpetJudge;
+  readonly #sampler: AttackSampler;
+  readonly #bans: BanEngine;
+  readonly #banStates = { active: 0, withdrawn: 0, rejected: 0 };
+  /** Ban events that wait for those of their attacks. */
+  #held: BanEvent[] | null = null;
+  #ids = 0;
+  #attacks = 0;
+  #timeMs = 0;
+  #learnAtMs = 0;
+
+  constructor(
+    engine: Engine,
+    { config, originOf, onEvent, random }: Required<Omit<ReplayRunOptions, "native" | "capture">>,
+  ) {
+    this.#onEvent = onEvent;
+    const newId = () => String(++this.#ids);
+    const { maxHosts, directions } = replayTable(config);
+    const baselines = new Baselines({ capacity: maxHosts, directions, seed: 0 });
+    this.#detector = new Detector(detectionPolicy(config), newId, baselines);
+    const { active } = this.#detector;
+    const scan = new CarpetScan(config);
+    this.#learner = new BaselineLearner({
+      source: engine,
+      baselines,
+      active,
+      carpets: scan,
+      windowMs: config.detection.windowMs,
+      hostgroups: () => config.hostgroups,
+    });
+    this.#carpets = new CarpetJudge(carpetPolicy(config), scan, active, newId);
+    this.#judge = new TickJudge(engine, this.#detector, SCREENED_ROWS_MAX);
+    this.#sampler = new AttackSampler(engine, samplingPolicy(config, originOf), random);
+    this.#bans = new BanEngine({
+      policy: { ...mitigationPolicy(config), dryRun: true },
+      store: { saveBan: () => {}, removeBan: () => {}, atOnce: (writes) => writes() },
+      announcer: null,
+      packetsOf: (attack) => this.#sampler.packetsOf(attack),
+      makeRules: attackRules,
+      // A capture says nothing of nodes.
+      divertTo: () => null,
+      newId,
+      endedKept: ENDED_BANS_KEPT,
+      onChange: (ban, previous) => this.#banChanged(ban, previous),
+      onUnsaved: () => {},
+      onStoreFault: () => {},
+      onFault: (cause) => {
+        throw cause;
+      },
+    });
+  }
+
+  through(source: Replay): ReplayTotals {
+    let startedMs: number | null = null;
+    for (let next = source.advance(); next !== null; next = source.advance()) {
+      startedMs ??= next;
+      this.#timeMs = next;
+      this.#tick({ wallMs: next, monotonicMs: next });
+    }
+    return this.#totals(source, startedMs);
+  }
+
+  #tick(now: Now): void {
+    this.#attacksChanged(this.#judge.judge(now), now);
+    this.#bans.tick(now.wallMs);
+    if (now.wallMs >= this.#learnAtMs) {
+      this.#learnAtMs = now.wallMs + 1000;
+      for (const _ of this.#learner.pass(now.wallMs / 1000));
+      this.#attacksChanged(this.#carpets.judgeAtOnce(now), now);
+    }
+    for (const reading of this.#sampler.readings(now)) {
+      const attack = this.#detector.attach(reading.id, findingsOf(reading));
+      if (attack === null) continue;
+      const isTold = reading.isNewKind || reading.isFirmer;
+      if (isTold || reading.isSteady) {
+        this.#bans.attackClassified(attack, now.wallMs, isTold ? "told" : "newer");
+      }
+      this.#tell({ kind: "reading", reading, attack, ban: this.#bans.banOf(attack) });
+    }
+  }
+
+  /** An attack is told with the ban that it got or lost, and before that ban. */
+  #attacksChanged(changes: readonly AttackChange[], now: Now): void {
+    const held: BanEvent[] = [];
+    this.#held = held;
+    this.#bans.attacksChanged(changes, now.wallMs);
+    this.#held = null;
+    for (const { kind, attack } of changes) {
+      if (kind === "started") this.#attacks++;
+      if (kind !== "lasts") this.#tell({ kind: "attack", change: kind, attack, ban: this.#bans.banOf(attack) });
+    }
+    for (const event of held) this.#tell(event);
+    this.#sampler.attacksChanged(changes, now);
+  }
+
+  #banChanged(ban: Ban, previous: Ban | null): void {
+    const change = changeOf(ban, previous);
+    if (change === null) return;
+    if (previous !== null && change === "ended") this.#banStates.active--;
+    if (change !== "changed") this.#banStates[ban.state]++;
+    const event: BanEvent = { kind: "ban", change, ban };
+    if (this.#held === null) this.#tell(event);
+    else this.#held.push(event);
+  }
+
+  #tell(event: ReplayEvent): void {
+    this.#onEvent(event, this.#timeMs);
+  }
+
+  #totals(source: Replay, startedMs: number | null): ReplayTotals {
+    const status = source.status();
+    return {
+      startedMs,
+      endedMs: startedMs === null ? null : this.#timeMs,
+      packets: packetTotals(status),
+      attacks: this.#attacks,
+      lasting: [...this.#detector.active.values()].map((attack) => ({ attack, ban: this.#bans.banOf(attack) })),
+      bans: this.#banStates,
+      unjudgedRows: this.#judge.overflow,
+      refusedAttacks: this.#detector.refused,
+      error: status.error,
+    };
+  }
+}
+
+export function packetTotals({ queues }: SourceStatus): PacketTotals {
+  const sum = (field: "receivedPackets" | "countedPackets" | "foreignPackets" | "untrackedPackets") =>
+    queues.reduce((total, queue) => total + queue[field], 0);
+  const parseErrors: Record<string, number> = {};
+  for (const [reason, count] of queues.flatMap((queue) => Object.entries(queue.parseErrors))) {
+    if (count > 0) parseErrors[reason] = (parseErrors[reason] ?? 0) + count;
+  }
+  return {
+    received: sum("receivedPackets"),
+    counted: sum("countedPackets"),
+    untracked: sum("untrackedPackets"),
+    foreign: sum("foreignPackets"),
+    parseErrors,
+  };
+}
+
+/** null: only pushed on, which is no news. */
+function changeOf(ban: Ban, previous: Ban | null): "started" | "changed" | "ended" | null {
+  if (ban.state !== previous?.state) return ban.state === "active" ? "started" : "ended";
+  const isSame = ban.method === previous.method && ban.step === previous.step;
+  return isSame && isSameMeasure(ban.measure, previous.measure) ? null : "changed";
+}

@@ -1,0 +1,308 @@
+/** Answers what the API asks and carries out what it orders, from the tables of the running service. */
+import { Tenancy } from "../access/tenancy.ts";
+import type { AuditEvent } from "../audit/audit-event.ts";
+import type { AuditAnswer } from "../audit/audit-trail.ts";
+import type { Config } from "../config/config.ts";
+import type { Attack } from "../detection/attack/attack.ts";
+import type { Edge } from "../edge/edge.ts";
+import {
+  type AttackView,
+  type AuditQuestion,
+  type BanView,
+  type BgpView,
+  type Configured,
+  type Dropping,
+  type EdgeHistory,
+  type ForeseenBan,
+  type GroupRatesView,
+  HistoryFault,
+  type HostView,
+  type ReloadOutcome,
+  type Service,
+  ServiceFault,
+  type StatusView,
+  type UpdateView,
+} from "../http/backend.ts";
+import { HOST_CHUNK_ROWS } from "../limits.ts";
+import type { Item } from "../machine/item.ts";
+import type { Ban } from "../mitigation/ban.ts";
+import type { IpAddress } from "../net/address.ts";
+import { hostPrefix } from "../net/prefix.ts";
+import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
+import { type BlockOrder, type Pair, pairName } from "../sourceblock/source-block.ts";
+import {
+  type BlockAnswer,
+  InstallFault,
+  type SourceBlockView,
+  type UnblockAnswer,
+} from "../sourceblock/source-blocks.ts";
+import { StateDatabaseError } from "../storage/state-database.ts";
+import { allocateHostRows, type HostRows, rowRates } from "../traffic/host-rows.ts";
+import type { TrafficPoint, TrafficQuestion } from "../traffic/traffic-history.ts";
+import type { Floodwall } from "./floodwall.ts";
+import { HostRowView } from "./host-row-view.ts";
+
+/** What the API asks of the history store. All of it may reject, told and counted by the store. */
+export interface History {
+  trafficPoints(question: TrafficQuestion): Promise<readonly TrafficPoint[]>;
+  auditEvents(question: AuditQuestion): Promise<readonly AuditEvent[]>;
+  /** One that is over; null: not kept. */
+  endedAttack(id: string): Promise<Attack | null>;
+  readonly edge: EdgeHistory;
+}
+
+/** What there is beside the engines. */
+export interface Sources {
+  readonly edge: Edge;
+  /** Absent: storage is off. */
+  readonly history?: History | null;
+  /** Absent: nobody asks for releases. */
+  readonly availableUpdate?: () => UpdateView | null;
+  /** Of the machine, for this configuration; null: nobody has looked. */
+  readonly machineProblems?: () => readonly Item[] | null;
+}
+
+export class RunningService implements Service {
+  readonly #floodwall: Floodwall;
+  readonly #version: string;
+  readonly #history: History | null;
+  readonly #availableUpdate: () => UpdateView | null;
+  readonly #machineProblems: () => readonly Item[] | null;
+  readonly scrub: ScrubNodes;
+  readonly edge: Edge;
+  readonly edgeHistory: EdgeHistory | null;
+  /** Allocated with the first reading of hosts. */
+  #rows: HostRows | null = null;
+  /** As many rows as there are hostgroups. */
+  #sums: HostRows | null = null;
+  #tenancy: { readonly of: Config; readonly tenancy: Tenancy } | null = null;
+  ready = false;
+
+  constructor(floodwall: Floodwall, version: string, { edge, history, availableUpdate, machineProblems }: Sources) {
+    this.#floodwall = floodwall;
+    this.scrub = floodwall.scrub;
+    this.edge = edge;
+    this.#version = version;
+    this.#history = history ?? null;
+    this.edgeHistory = history === undefined || history === null ? null : orHistoryFaults(history.edge);
+    this.#availableUpdate = availableUpdate ?? (() => null);
+    this.#machineProblems = machineProblems ?? (() => null);
+  }
+
+  isReady(): boolean {
+    return this.ready;
+  }
+
+  isDryRun(): boolean {
+    return this.#floodwall.config.dryRun;
+  }
+
+  /** Made once a configuration. */
+  tenancy(): Tenancy {
+    const { config } = this.#floodwall;
+    if (this.#tenancy?.of !== config) this.#tenancy = { of: config, tenancy: new Tenancy(config) };
+    return this.#tenancy.tenancy;
+  }
+
+  status(tenant: string | null): StatusView {
+    const { config, packetPath, dataPlane } = this.#floodwall;
+    const { telegram, webhook, slack, email, exec } = config.notify;
+    return {
+      version: this.#version,
+      uptimeSeconds: this.#floodwall.uptimeSeconds(),
+      dryRun: config.dryRun,
+      networks: config.networks.map(({ text }) => text),
+      ...this.#countsOf(tenant),
+      thresholds: config.hostgroups[0]?.thresholds ?? [],
+      hostgroups: this.#hostgroupsOf(tenant),
+      bgp: this.#bgp(),
+      scrubbing: config.mitigations[0]?.divert ?? null,
+      notify: {
+        telegram: telegram !== null,
+        webhook: webhook !== null,
+        slack: slack !== null,
+        email: email !== null,
+        exec: exec !== null,
+      },
+      update: this.#availableUpdate(),
+      scrubNodes: this.scrub.size,
+      edgeNodes: this.edge.nodes.size,
+      capture: {
+        trackedHosts: packetPath?.stats().trackedHosts ?? 0,
+        maxHosts: config.capture?.maxHosts ?? 0,
+        sources: packetPath?.sources() ?? [],
+      },
+      dataplane: dataPlane?.view() ?? null,
+      machineProblems: this.#machineProblems(),
+    };
+  }
+
+  attacks() {
+    const view = (attack: AttackView["attack"]): AttackView => ({ attack, ban: this.#floodwall.bans.banOf(attack) });
+    return {
+      active: [...this.#floodwall.detector.active.values()].map(view),
+      recent: this.#floodwall.attackLog.ended.map(view),
+    };
+  }
+
+  async attack(id: string): Promise<AttackView | null> {
+    const { active, recent } = this.attacks();
+    const known = [...active, ...recent].find(({ attack }) => attack.id === id);
+    if (known !== undefined || this.#history === null) return known ?? null;
+    const attack = await orHistoryFault(this.#history.endedAttack(id));
+    return attack === null ? null : { attack, ban: this.#floodwall.bans.banOf(attack) };
+  }
+
+  async traffic(question: TrafficQuestion): Promise<readonly TrafficPoint[] | null> {
+    return this.#history === null ? null : orHistoryFault(this.#history.trafficPoints(question));
+  }
+
+  async auditEvents(question: AuditQuestion): Promise<AuditAnswer> {
+    if (this.#history === null) return { available: false };
+    return { available: true, events: await orHistoryFault(this.#history.auditEvents(question)) };
+  }
+
+  *hosts(): Iterable<HostView> {
+    const { packetPath, detector } = this.#floodwall;
+    if (packetPath === null) return;
+    this.#rows ??= allocateHostRows(HOST_CHUNK_ROWS);
+    const rows = this.#rows;
+    for (let cursor = 0; cursor >= 0; ) {
+      // Of the moment that the rows are read in, since that is whose groups they name.
+      const { hostgroups } = this.#floodwall.config;
+      const isOutgoingJudged = hostgroups.some(({ thresholdsOutgoing }) => thresholdsOutgoing !== null);
+      const tables = { attacks: detector.active, baselines: packetPath.baselines, isOutgoingJudged };
+      const { next, count } = packetPath.engine.readHosts(cursor, rows);
+      for (let row = 0; row < count; row++) {
+        yield new HostRowView(rows, row, hostgroups[rows.groups[row] as number], tables);
+      }
+      cursor = next;
+    }
+  }
+
+  groupRates(): GroupRatesView[] | null {
+    const { packetPath, config } = this.#floodwall;
+    if (packetPath === null) return null;
+    const { hostgroups } = config;
+    if (this.#sums?.capacity !== hostgroups.length) this.#sums = allocateHostRows(hostgroups.length);
+    const sums = this.#sums;
+    packetPath.engine.readGroups(sums);
+    return hostgroups.map(({ name, thresholds, thresholdsOutgoing }, row) => ({
+      name,
+      thresholds,
+      thresholdsOutgoing,
+      rates: rowRates(sums.incoming, row),
+      ratesOut: rowRates(sums.outgoing, row),
+    }));
+  }
+
+  configured(): Configured {
+    const { config, reloader } = this.#floodwall;
+    return { ...config, needsRestart: reloader.needsRestart };
+  }
+
+  bans(): BanView[] {
+    return this.#floodwall.bans.all().map((ban) => this.#banView(ban));
+  }
+
+  ban(target: IpAddress): BanView {
+    return this.#banView(orFault(() => this.#floodwall.bans.ban(target, this.#floodwall.now().wallMs)));
+  }
+
+  foreseenBan(target: IpAddress): ForeseenBan {
+    const { bans, config } = this.#floodwall;
+    return {
+      ban: bans.foreseen(target, this.#floodwall.now().wallMs),
+      group: config.hostgroups[config.lookup.group(target)]?.name ?? null,
+      isRefresh: bans.active.has(hostPrefix(target).text),
+    };
+  }
+
+  unban(target: IpAddress): BanView | null {
+    const ban = orFault(() => this.#floodwall.bans.unban(target, this.#floodwall.now().wallMs));
+    return ban === null ? null : this.#banView(ban);
+  }
+
+  *sourceBlocks(): Generator<SourceBlockView & Dropping> {
+    const { sourceBlocks, dataPlane } = this.#floodwall;
+    const dropped = dataPlane?.pairsDropped();
+    for (const view of sourceBlocks.live(this.#floodwall.now().wallMs)) {
+      yield { ...view, dropped: dropped?.get(pairName(view.block)) ?? null };
+    }
+  }
+
+  blockSource(order: BlockOrder): BlockAnswer {
+    return orFault(() => this.#floodwall.sourceBlocks.block(order, this.#floodwall.now().wallMs));
+  }
+
+  unblockSource(pair: Pair): UnblockAnswer {
+    return orFault(() => this.#floodwall.sourceBlocks.unblock(pair, this.#floodwall.now().wallMs));
+  }
+
+  reload(): Promise<ReloadOutcome> {
+    return this.#floodwall.reload();
+  }
+
+  #countsOf(tenant: string | null): Pick<StatusView, "activeAttacks" | "activeBans"> {
+    const { detector, bans } = this.#floodwall;
+    if (tenant === null) return { activeAttacks: detector.active.size, activeBans: bans.active.size };
+    const tenancy = this.tenancy();
+    return {
+      activeAttacks: [...detector.active.values()].filter((attack) => tenancy.ownerOf(attack) === tenant).length,
+      activeBans: [...bans.active.values()].filter(({ target }) => tenancy.tenantOf(target) === tenant).length,
+    };
+  }
+
+  /**
+   * The implicit group is the operator's view of all that has no group: no tenant's
+   * (docs/interface.md#status-hostgroups).
+   */
+  #hostgroupsOf(tenant: string | null): StatusView["hostgroups"] {
+    const { hostgroups, mitigations } = this.#floodwall.config;
+    const methods = new Map(hostgroups.map(({ name }, i) => [name, mitigations[i]?.method]));
+    const own = tenant === null ? hostgroups : hostgroups.slice(1).filter((group) => group.tenant === tenant);
+    return own.map(({ name, calculation }) => ({
+      name,
+      calculation,
+      mitigation: methods.get(name) ?? "blackhole",
+      ban: calculation === "per_host",
+    }));
+  }
+
+  #bgp(): BgpView | null {
+    const { config, announcer } = this.#floodwall;
+    return config.bgp === null || announcer === null ? null : { config: config.bgp, ...announcer.status() };
+  }
+
+  #banView(ban: Ban): BanView {
+    const { bans, dataPlane } = this.#floodwall;
+    return { ban, routeState: bans.routeState(ban), dropped: dataPlane?.droppedBy(ban.id) ?? null };
+  }
+}
+
+/** What the disk refused did not happen; the caller is told so and may ask again. */
+function orFault<T>(operation: () => T): T {
+  try {
+    return operation();
+  } catch (cause) {
+    if (cause instanceof InstallFault) throw new ServiceFault(cause.message, { cause });
+    if (cause instanceof StateDatabaseError) throw new ServiceFault(`${cause.message}; nothing was changed`);
+    throw cause;
+  }
+}
+
+function orHistoryFaults(edge: EdgeHistory): EdgeHistory {
+  return {
+    points: (question) => orHistoryFault(edge.points(question)),
+    sources: (question) => orHistoryFault(edge.sources(question)),
+    events: (question) => orHistoryFault(edge.events(question)),
+  };
+}
+
+async function orHistoryFault<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (cause) {
+    throw new HistoryFault("the history failed", { cause });
+  }
+}

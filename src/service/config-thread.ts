@@ -1,0 +1,37 @@
+/** The thread of reloads: reads and checks a configuration as `floodwall check` does, and hands it over packed. */
+import { type CheckedConfig, readChecked } from "../config/check.ts";
+import { type PackedConfig, packConfig } from "../config/packed-config.ts";
+import { originFindings } from "../geo/origins.ts";
+import { readEnvFile } from "../system/env-file.ts";
+import { nextTurn } from "../system/timers.ts";
+
+declare const self: Worker;
+
+export interface ConfigOrder {
+  readonly path: string;
+  /** The environment as it is now: a thread sees no change of it. */
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+export type ConfigMessage =
+  | { readonly kind: "valid"; readonly packed: PackedConfig; readonly warnings: readonly string[] }
+  | Extract<CheckedConfig, { kind: "invalid" }>;
+
+self.onmessage = async ({ data }: MessageEvent<ConfigOrder>) => {
+  const { message, buffers } = read(data);
+  self.postMessage(message, buffers);
+  // What reading takes is tens of times the file, and nothing else happens here that would give it back.
+  await nextTurn();
+  Bun.gc(true);
+};
+
+function read({ path, variables }: ConfigOrder): { readonly message: ConfigMessage; readonly buffers: ArrayBuffer[] } {
+  const checked = readChecked(path, {
+    read: (name) => (Object.hasOwn(variables, name) ? (variables[name] ?? null) : null),
+    readFile: readEnvFile,
+    fileFindings: ({ samples }) => originFindings(samples),
+  });
+  if (checked.kind === "invalid") return { message: checked, buffers: [] };
+  const { packed, buffers } = packConfig(checked.config);
+  return { message: { kind: "valid", packed, warnings: checked.warnings }, buffers };
+}

@@ -1,0 +1,298 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { edgeConfig } from "../../test/fixtures/edge/edge.ts";
+import { edgeReport, zoneWire } from "../../test/fixtures/edge/edge-reports.ts";
+import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
+import type { EdgeConfig } from "../config/sections/edge.ts";
+import type { EdgeEvent, EdgeWindow } from "../edge/edge-history.ts";
+import { Limiter } from "../observability/limiter.ts";
+import { openLog } from "../observability/log.ts";
+import { Metrics } from "../observability/metrics.ts";
+import { ClearanceFile, ClearanceFileError } from "../storage/clearance-file.ts";
+import { StateDatabase } from "../storage/state-database.ts";
+import { nextTurn } from "../system/timers.ts";
+import { EdgeChannel } from "./edge.ts";
+
+const WWW = "www.example.net";
+const CONFIG = edgeConfig({ nodes: [{ name: "e1" }, { name: "e2" }], zones: [{ name: WWW }] });
+const ORDER = { mode: "manual", ttlSeconds: 600, reason: "ticket 7" } as const;
+
+let directory: string;
+let clock: ManualClock;
+let metrics: Metrics;
+let state: StateDatabase | null;
+let lines: string[];
+let events: EdgeEvent[];
+let windows: EdgeWindow[];
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), `floodwall-edge-${process.pid}-`));
+  clock = new ManualClock();
+  metrics = new Metrics("1");
+  state = null;
+  lines = [];
+  events = [];
+  windows = [];
+});
+afterEach(() => {
+  state?.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+/** A start of the service, after the end of the one before. */
+function start(config: EdgeConfig | null = CONFIG): EdgeChannel {
+  state?.close();
+  state = new StateDatabase(directory);
+  return new EdgeChannel({
+    config: { edge: config },
+    state,
+    masters: new ClearanceFile(directory),
+    history: {
+      recordEdgeWindow: async (window) => windows.push(window),
+      recordEdgeEvent: async (event) => events.push(event),
+    },
+    clock,
+    timers: new ManualTimers(clock),
+    nextTurn,
+    log: openLog({ level: "info", clock, destination: { write: (line) => void lines.push(line) } }),
+    limiter: new Limiter(clock),
+    metrics: metrics.edge,
+  });
+}
+
+function set(channel: EdgeChannel, order: { ttlSeconds: number } = ORDER): void {
+  const zone = channel.nodes.zone(WWW);
+  if (zone === null) throw new Error("the test has the zone");
+  expect(channel.levers.set(zone, { ...ORDER, ...order }, clock.wallMs()).kind).toBe("set");
+}
+
+async function metricOf(line: string): Promise<number> {
+  const text = (await metrics.text()).split("\n").find((other) => other.startsWith(`${line} `));
+  return Number(text?.slice(line.length + 1));
+}
+
+const etag = (channel: EdgeChannel) => channel.feed.documentFor("all").etag;
+const untilOf = (channel: EdgeChannel) => channel.levers.of(WWW, clock.wallMs())?.untilMs ?? null;
+
+describe("a restart", () => {
+  test("keeps a lever and its until, and with that the bytes of the document", () => {
+    const first = start();
+    const before = etag(first);
+    set(first);
+    const withLever = etag(first);
+    clock.advance(1000);
+    const second = start();
+    expect(second.levers.of(WWW, clock.wallMs())).toEqual({
+      zone: WWW,
+      mode: "manual",
+      untilMs: clock.wallMs() + 599_000,
+      ttlSeconds: 600,
+      reason: "ticket 7",
+    });
+    expect([etag(second), withLever === before]).toEqual([withLever, false]);
+    second.levers.clear(WWW);
+    expect([etag(second), etag(start())]).toEqual([before, before]);
+  });
+
+  test("after the lever's time lets it lapse, on disk as well", () => {
+    set(start());
+    clock.advance(600_000);
+    expect(untilOf(start())).toBeNull();
+    expect(state?.levers()).toEqual([]);
+  });
+
+  test("with a clock that was set forth lets it lapse if that is past its time, and keeps it if not", () => {
+    set(start());
+    clock.setWall("2026-03-01T12:09:59.000Z");
+    expect(untilOf(start())).toBe(Date.parse("2026-03-01T12:10:00.000Z"));
+    clock.setWall("2027-01-01T00:00:00.000Z");
+    expect(untilOf(start())).toBeNull();
+  });
+
+  test("with a clock that was set back keeps it for no longer than it was set for, and so does the next one", () => {
+    set(start());
+    clock.setWall("2025-01-01T00:00:00.000Z");
+    const until = clock.wallMs() + 600_000;
+    expect(untilOf(start())).toBe(until);
+    clock.advance(1000);
+    expect(untilOf(start())).toBe(until);
+  });
+
+  test("forgets slots and challenges: the node asks anew", () => {
+    const first = start();
+    const before = etag(first);
+    first.acme.requestSlot("e1", WWW, clock.wallMs());
+    expect(etag(first)).not.toBe(before);
+    const second = start();
+    expect(etag(second)).toBe(before);
+    const order = { zone: WWW, token: "t", keyAuthorization: "t.k" };
+    expect(second.acme.publish("e1", order, clock.wallMs())).toEqual({ kind: "refused", refusal: "no_slot" });
+    expect(second.acme.requestSlot("e2", WWW, clock.wallMs()).kind).toBe("granted");
+  });
+
+  test("keeps the clearance keys", () => {
+    expect(etag(start())).toBe(etag(start()));
+  });
+});
+
+describe("by the clock", () => {
+  test("a lever lapses by itself, and whoever answers polls is told once", () => {
+    const channel = start();
+    let told = 0;
+    channel.feed.watch({ changed: () => told++, reloaded: () => {} });
+    channel.start();
+    set(channel);
+    told = 0;
+    clock.advance(599_999);
+    expect([told, channel.levers.all.size]).toEqual([0, 1]);
+    clock.advance(1);
+    expect([told, channel.levers.all.size, state?.levers()]).toEqual([1, 0, []]);
+    channel.stop();
+    expect(clock.pending).toBe(0);
+  });
+
+  test("what could not be removed from the disk is tried again", async () => {
+    const channel = start();
+    channel.start();
+    set(channel);
+    state?.close();
+    clock.advance(600_000);
+    expect(channel.levers.all.size).toBe(0);
+    expect(lines.filter((line) => line.includes("cannot be saved"))).toHaveLength(1);
+    const failures = () => metricOf('svc_edge_save_failures_total{what="levers"}');
+    const before = await failures();
+    clock.advance(2000);
+    expect((await failures()) - before).toBe(2);
+    channel.stop();
+  });
+
+  test("a clearance master that could not be saved is kept soon after it can be", () => {
+    const channel = start();
+    channel.start();
+    const obstacle = join(directory, "clearance-masters.new");
+    mkdirSync(obstacle);
+    clock.setWall("2026-03-02T12:00:00.000Z");
+    clock.advance(1000);
+    const daysKept = () => new ClearanceFile(directory).load().map(({ day }) => day);
+    const before = daysKept();
+    rmdirSync(obstacle);
+    clock.advance(61_000);
+    expect(daysKept()).toEqual([...before, Math.max(...before) + 1]);
+    channel.stop();
+  });
+});
+
+describe("a reload", () => {
+  test("that takes a node away forgets its report and that it was lost: should it come back, it is a new one", () => {
+    const channel = start();
+    channel.start();
+    const poll = () => {
+      channel.nodes.pollStarted("e1", "t");
+      channel.nodes.pollEnded("e1");
+      clock.advance(1000);
+    };
+    poll();
+    channel.reports.report("e1", edgeReport({ version: "1" }));
+    clock.advance(60_000);
+    channel.reconfigure(edgeConfig({ nodes: [{ name: "e2" }], zones: [{ name: WWW }] }));
+    channel.reconfigure(CONFIG);
+    poll();
+    expect(channel.reports.reportOf("e1")).toBeNull();
+    expect(events.map(({ node, kind }) => [node, kind])).toEqual([["e1", "node_lost"]]);
+    channel.stop();
+  });
+
+  test("that adds the first edge opens the clearance keys beforehand", async () => {
+    const channel = start(null);
+    expect(await channel.feed.documentFor("all").body.text()).toContain('"zones":[]');
+    await channel.prepare({ edge: CONFIG });
+    channel.reconfigure(CONFIG);
+    const { zones } = JSON.parse(await channel.feed.documentFor("all").body.text()) as { zones: object[] };
+    expect(zones).toMatchObject([{ name: WWW, clearance_keys: [{ id: "c20260228" }, { id: "c20260301" }] }]);
+  });
+
+  test("is refused when they cannot be read, as a start is", async () => {
+    writeFileSync(join(directory, "clearance-masters"), "something else");
+    expect(() => start()).toThrow(ClearanceFileError);
+    const channel = start(null);
+    expect(await channel.prepare({ edge: CONFIG }).catch((cause: unknown) => cause)).toBeInstanceOf(ClearanceFileError);
+    await channel.prepare({ edge: null });
+  });
+});
+
+test("what was reported last is handed to the history when the service stops", () => {
+  const channel = start();
+  channel.start();
+  channel.reports.report("e1", edgeReport({ zones: [zoneWire(WWW)] }));
+  expect(windows).toEqual([]);
+  channel.stop();
+  expect(windows.map(({ node, zone }) => [node, zone])).toEqual([["e1", WWW]]);
+});
+
+describe("the log", () => {
+  const TOKEN = "evaGxfADs6pSRb2LAv9IZf17Dt3juxGJ-PCt92wr-oA";
+
+  test("has each ACME call with node, zone and the token's first eight characters, and no key authorization", () => {
+    const channel = start();
+    const order = { zone: WWW, token: TOKEN, keyAuthorization: `${TOKEN}.nP1qzpXGymHBrUEepNY9HCsQk7K8KhOypzEt62jcerQ` };
+    const now = clock.wallMs();
+    channel.acme.requestSlot("e1", WWW, now);
+    channel.acme.requestSlot("e2", WWW, now);
+    channel.acme.publish("e1", order, now);
+    channel.acme.publish("e2", order, now);
+    channel.acme.publish("e2", { ...order, zone: "x".repeat(300) }, now);
+    channel.acme.releaseSlot("e1", WWW);
+    const told = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    const challenge = { zone: WWW, token_prefix: "evaGxfAD" };
+    expect(told).toMatchObject([
+      { node: "e1", zone: WWW, msg: "a node has the slot of a zone" },
+      { node: "e2", zone: WWW, holder: "e1" },
+      { node: "e1", ...challenge, msg: "a node has published a challenge" },
+      { node: "e2", ...challenge, refusal: "no_slot" },
+      { node: "e2", zone: "x".repeat(253), token_prefix: "evaGxfAD" },
+      { node: "e1", zone: WWW, msg: "a node returns slots" },
+    ]);
+    expect(lines.join("")).not.toContain(TOKEN.slice(0, 9));
+    expect(lines.join("")).not.toContain("nP1qzpXG");
+  });
+
+  test("has a lever's zone, mode, until and reason", () => {
+    set(start());
+    expect(JSON.parse(lines[0] ?? "")).toMatchObject({
+      zone: WWW,
+      mode: "manual",
+      until: "2026-03-01T12:10:00.000Z",
+      reason: "ticket 7",
+    });
+  });
+});
+
+test("metrics tell nodes by their liveness, what they are told of, and every call by its end", async () => {
+  const channel = start();
+  channel.nodes.pollStarted("e1", "t");
+  set(channel);
+  channel.acme.requestSlot("e1", WWW, clock.wallMs());
+  channel.acme.publish("e1", { zone: WWW, token: "t", keyAuthorization: "t.k" }, clock.wallMs());
+  channel.levers.clear(WWW);
+  channel.feed.documentFor("all");
+  channel.fillMetrics();
+  const text = await metrics.text();
+  for (const line of [
+    'svc_edge_nodes{state="alive"} 1',
+    'svc_edge_nodes{state="unheard"} 1',
+    'svc_edge_told{what="zones"} 1',
+    'svc_edge_told{what="levers"} 0',
+    'svc_edge_told{what="grants"} 1',
+    'svc_edge_told{what="challenges"} 1',
+    'svc_edge_told{what="documents"} 1',
+    'svc_edge_lever_changes_total{change="set"} 1',
+    'svc_edge_lever_changes_total{change="cleared"} 1',
+    'svc_edge_acme_calls_total{end="slot_granted"} 1',
+    'svc_edge_acme_calls_total{end="published"} 1',
+  ]) {
+    expect(text).toContain(`${line}\n`);
+  }
+  expect(text).toMatch(/svc_edge_document_bytes [1-9]\d+\n/);
+});

@@ -1,0 +1,231 @@
+/** The edge channel as the service runs it: its parts, what they keep on disk, and what of them is told to log and metrics. */
+import type { Config } from "../config/config.ts";
+import type { EdgeConfig } from "../config/sections/edge.ts";
+import { AcmeIssuance, type AcmeObserver, type ChallengeOrder } from "../edge/acme-issuance.ts";
+import { ClearanceKeys, type ClearanceStore } from "../edge/clearance-keys.ts";
+import type { Edge } from "../edge/edge.ts";
+import { EdgeNodes } from "../edge/edge-nodes.ts";
+import type { EdgeReports } from "../edge/edge-reports.ts";
+import type { EdgeHistoryStore } from "../edge/history-writer.ts";
+import { type Lever, type LeverObserver, type LeverStore, Levers } from "../edge/levers.ts";
+import { type FeedKeys, ZoneFeed } from "../edge/zone-feed.ts";
+import { ServiceFault } from "../http/backend.ts";
+import type { EdgeMetrics } from "../observability/edge-metrics.ts";
+import type { Limiter } from "../observability/limiter.ts";
+import type { Log } from "../observability/log.ts";
+import { StateDatabaseError } from "../storage/state-database.ts";
+import type { Clock } from "../system/clock.ts";
+import type { Timers } from "../system/timers.ts";
+import { EdgeReporting } from "./edge-reports.ts";
+
+export interface EdgeChannelOptions {
+  readonly config: Pick<Config, "edge">;
+  readonly state: LeverStore & { levers(): readonly Lever[] };
+  readonly masters: ClearanceStore;
+  /** Absent: storage is off. */
+  readonly history?: EdgeHistoryStore | null;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly nextTurn: () => Promise<void>;
+  readonly log: Log;
+  /** Repeated failures are told once a minute. */
+  readonly limiter: Pick<Limiter, "pass">;
+  readonly metrics: EdgeMetrics;
+}
+
+/** Characters of an ACME token in the log: enough to find it, too few to answer with. */
+const TOKEN_PREFIX = 8;
+/** Of a name that a node made up. */
+const NAME_PREFIX = 253;
+
+export class EdgeChannel implements Edge {
+  readonly nodes: EdgeNodes;
+  readonly levers: Levers;
+  readonly acme: AcmeIssuance;
+  readonly feed: ZoneFeed;
+  readonly #options: EdgeChannelOptions;
+  readonly #reporting: EdgeReporting;
+  /** null: no edge was configured yet. */
+  #keys: ClearanceKeys | null = null;
+
+  /** Throws ClearanceFileError and StateDatabaseError. */
+  constructor(options: EdgeChannelOptions) {
+    const { config, state, clock, timers, nextTurn } = options;
+    this.#options = options;
+    if (config.edge !== null) this.#openKeys();
+    const now = () => ({ wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() });
+    this.nodes = new EdgeNodes({ config: config.edge, now });
+    const onChange = () => this.feed.changed();
+    this.levers = new Levers({ store: leverStore(state), onChange, observer: leverObserver(options) }, state.levers());
+    const serves = (node: string, zone: string) => this.nodes.serves(node, zone);
+    this.acme = new AcmeIssuance({ serves, onChange, observer: acmeObserver(options) });
+    this.feed = new ZoneFeed({
+      nodes: this.nodes,
+      levers: this.levers,
+      acme: this.acme,
+      keys: this.#feedKeys(),
+      nowMs: () => clock.wallMs(),
+      after: (ms, fn) => timers.after(ms, fn),
+      nextTurn,
+    });
+    const { history = null } = options;
+    this.#reporting = new EdgeReporting({ ...options, nodes: this.nodes, levers: this.levers, history });
+  }
+
+  get reports(): EdgeReports {
+    return this.#reporting.reports;
+  }
+
+  /** Of the last report of a node; null: none yet. */
+  reportedDryRun(node: string): boolean | null {
+    return this.reports.isDryRun(node);
+  }
+
+  start(): void {
+    this.feed.start();
+    this.#reporting.start();
+  }
+
+  /** Before the history is closed. */
+  stop(): void {
+    this.feed.stop();
+    this.#reporting.stop();
+  }
+
+  /** What can fail or takes long of a configuration that is to come. Rejects with ClearanceFileError. */
+  async prepare({ edge }: Pick<Config, "edge">): Promise<void> {
+    if (edge === null) return;
+    if (this.#keys === null) this.#openKeys();
+    await this.feed.prepare(edge.zones);
+  }
+
+  /** Best prepared before. */
+  reconfigure(config: EdgeConfig | null): void {
+    this.nodes.reconfigure(config);
+    this.acme.reconfigure();
+    this.#reporting.reconfigured();
+    this.feed.reloaded();
+  }
+
+  /** For a scrape. */
+  fillMetrics(): void {
+    const { nodes, levers, acme, feed } = this;
+    const { documents, bytesKept } = feed.reading();
+    this.#options.metrics.set({
+      nodes: nodes.nodes().map(({ name }) => nodes.livenessOf(name)),
+      zones: nodes.zones().length,
+      levers: levers.all.size,
+      grants: acme.grants.length,
+      challenges: acme.challenges.length,
+      documents,
+      documentBytes: bytesKept,
+    });
+  }
+
+  #openKeys(): void {
+    const { masters, clock, log, limiter, metrics } = this.#options;
+    const onUnsaved = (cause: unknown) => {
+      metrics.saveFailed("clearance_masters");
+      limiter.pass("clearance masters", (suppressed) =>
+        log.error(
+          { cause, suppressed },
+          "a clearance master cannot be saved: it is in use, and after a restart visitors would be challenged once more",
+        ),
+      );
+    };
+    const randomBytes = (count: number) => crypto.getRandomValues(new Uint8Array(count));
+    this.#keys = new ClearanceKeys({ store: masters, randomBytes, onUnsaved }, clock.wallMs());
+  }
+
+  /** Without zones there is nothing to sign. */
+  #feedKeys(): FeedKeys {
+    const none = () => [];
+    return {
+      at: (nowMs) => this.#keys?.at(nowMs) ?? none,
+      ahead: (nowMs) => this.#keys?.ahead(nowMs) ?? none,
+    };
+  }
+}
+
+/** What the disk refused did not happen; the caller is told so and may ask again. */
+function leverStore(state: LeverStore): LeverStore {
+  return {
+    saveLever: (lever) => orFault(() => state.saveLever(lever)),
+    removeLever: (zone) => orFault(() => state.removeLever(zone)),
+    atOnce: (writes) => orFault(() => state.atOnce(writes)),
+  };
+}
+
+function orFault(write: () => void): void {
+  try {
+    write();
+  } catch (cause) {
+    if (cause instanceof StateDatabaseError) throw new ServiceFault(`${cause.message}; nothing was changed`);
+    throw cause;
+  }
+}
+
+function leverObserver({ log, limiter, metrics }: EdgeChannelOptions): LeverObserver {
+  const fieldsOf = ({ zone, mode, untilMs, reason }: Lever) => ({ zone, mode, until: new Date(untilMs), reason });
+  return {
+    set(lever) {
+      metrics.lever("set");
+      log.info(fieldsOf(lever), "a zone's challenge lever is set");
+    },
+    cleared(lever) {
+      metrics.lever("cleared");
+      log.info(fieldsOf(lever), "a zone's challenge lever is cleared");
+    },
+    lapsed(lever) {
+      metrics.lever("lapsed");
+      log.info(fieldsOf(lever), "a zone's challenge lever has lapsed");
+    },
+    refused: () => metrics.lever("refused"),
+    storeFault(cause) {
+      metrics.saveFailed("levers");
+      limiter.pass("levers", (suppressed) =>
+        log.error({ cause, suppressed }, "that levers have lapsed cannot be saved: it is tried again"),
+      );
+    },
+  };
+}
+
+/**
+ * Every call is told (docs/interface.md#acme-command): a node's own, of a zone and a challenge at a time, so there are
+ * few.
+ */
+function acmeObserver({ log, metrics }: EdgeChannelOptions): AcmeObserver {
+  const orderOf = ({ zone, token }: ChallengeOrder) => ({
+    zone: zone.slice(0, NAME_PREFIX),
+    token_prefix: token.slice(0, TOKEN_PREFIX),
+  });
+  return {
+    slotGranted(node, zone) {
+      metrics.acme("slot_granted");
+      log.info({ node, zone }, "a node has the slot of a zone");
+    },
+    slotHeld(node, zone, holder) {
+      metrics.acme("slot_held");
+      log.info({ node, zone, holder }, "a node waits for the slot of a zone");
+    },
+    slotReleased(node, zone) {
+      metrics.acme("slot_released");
+      log.info(zone === null ? { node } : { node, zone: zone.slice(0, NAME_PREFIX) }, "a node returns slots");
+    },
+    published(challenge) {
+      metrics.acme("published");
+      log.info({ node: challenge.node, ...orderOf(challenge) }, "a node has published a challenge");
+    },
+    refused(node, order, refusal) {
+      metrics.acme("refused");
+      log.warn({ node, ...orderOf(order), refusal }, "a challenge of a node is refused");
+    },
+    unknownZone(node, zone, order) {
+      metrics.acme("unknown_zone");
+      log.warn(
+        { node, ...(order === null ? { zone: zone.slice(0, NAME_PREFIX) } : orderOf(order)) },
+        "a node asked for a zone that it does not serve",
+      );
+    },
+  };
+}

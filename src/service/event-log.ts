@@ -1,0 +1,46 @@
+/** What attacks and bans leave in the log. */
+import type { AttackEvent } from "../detection/attack/attack.ts";
+import type { Ban, BanChange } from "../mitigation/ban.ts";
+import { isSameMeasure } from "../mitigation/measure.ts";
+import type { Log } from "../observability/log.ts";
+
+export function logAttack(log: Log, { kind, attack }: AttackEvent): void {
+  if (kind === "sampled" || kind === "lasts") return;
+  const { id, target, group, direction, metric, threshold, rates, classification } = attack;
+  const vector = classification === null ? {} : { vector: classification.type, confidence: classification.confidence };
+  log.info({ id, target, group, direction, metric, threshold, rates: Array.from(rates), ...vector }, `attack ${kind}`);
+}
+
+export function logBan(log: Log, { ban, previous }: BanChange): void {
+  const news = newsOf(ban, previous);
+  if (news === null) return;
+  const { id, target, prefix, state, reason, manual, method, dryRun, step, fallback, repeat, measure } = ban;
+  const node = measure.kind === "divert" ? { node: measure.node } : {};
+  const rules = measure.kind === "flowspec" ? { rules: measure.rules.length, matches_all: measure.matchesAll } : {};
+  log.info(
+    {
+      id,
+      target,
+      prefix: prefix.text,
+      state,
+      reason,
+      manual,
+      method,
+      dry_run: dryRun,
+      step,
+      fallback,
+      repeat,
+      ...node,
+      ...rules,
+    },
+    `ban ${news}`,
+  );
+}
+
+/** null: being pushed on is no news. */
+function newsOf(ban: Ban, previous: Ban | null): string | null {
+  if (ban.state !== previous?.state) return ban.state;
+  if (ban.dryRun !== previous.dryRun) return ban.dryRun ? "became virtual" : "became real";
+  if (ban.method !== previous.method || ban.step !== previous.step) return "changed";
+  return isSameMeasure(ban.measure, previous.measure) ? null : "changed";
+}

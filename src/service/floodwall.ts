@@ -1,0 +1,396 @@
+/**
+ * The running service: attacks come down from the packet path, bans and routes follow, operators and reloads come in from
+ * the side. Owns the configuration in force; all else is owned by the parts that it connects.
+ */
+import { randomUUIDv7 } from "bun";
+import { DEFAULT_TIMES, GobgpAnnouncer } from "../bgp/gobgp-announcer.ts";
+import { gobgpdExecutable } from "../bgp/gobgpd-process.ts";
+import { endManagedGobgpd } from "../bgp/managed-speaker.ts";
+import type { Speaker } from "../bgp/speaker.ts";
+import type { Config } from "../config/config.ts";
+import type { DataPlane, FilterOpener } from "../dataplane/data-plane.ts";
+import type { Native } from "../dataplane/native.d.ts";
+import { type Attack, type AttackEvent, endAttack, type Now } from "../detection/attack/attack.ts";
+import { AttackLog } from "../detection/attack/attack-log.ts";
+import type { OriginOf } from "../detection/attack/sample-origins.ts";
+import { Baselines } from "../detection/baseline/baselines.ts";
+import type { BaselineKeeper } from "../detection/baseline/learning-loop.ts";
+import { type AttackChange, Detector } from "../detection/judge/detector.ts";
+import { detectionPolicy } from "../detection/judge/policy.ts";
+import { openOrigins } from "../geo/origins.ts";
+import type { ReloadOutcome } from "../http/backend.ts";
+import { BASELINE_GROUPS_MAX, ENDED_ATTACKS_KEPT, ENDED_BANS_KEPT } from "../limits.ts";
+import { AnnouncementTimer } from "../mitigation/announcement-timer.ts";
+import { type BanChange, wantedRoutes } from "../mitigation/ban.ts";
+import { BanEngine } from "../mitigation/ban-engine.ts";
+import { BannedHosts } from "../mitigation/banned-hosts.ts";
+import { mitigationPolicy } from "../mitigation/policy.ts";
+import { attackRules } from "../mitigation/rules/attack-rules.ts";
+import { Limiter } from "../observability/limiter.ts";
+import type { Log } from "../observability/log.ts";
+import type { Metrics } from "../observability/metrics.ts";
+import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
+import { sourceBlockPolicy } from "../sourceblock/policy.ts";
+import type { SourceBlocks } from "../sourceblock/source-blocks.ts";
+import { BaselineFile } from "../storage/baseline-file.ts";
+import type { StateDatabase } from "../storage/state-database.ts";
+import { UnsavedAttacks } from "../storage/unsaved-attacks.ts";
+import { WriteBehind } from "../storage/write-behind.ts";
+import type { Clock } from "../system/clock.ts";
+import { ClockSteps } from "../system/clock-steps.ts";
+import type { Environment } from "../system/environment.ts";
+import type { Timers } from "../system/timers.ts";
+import { watchRises } from "./baseline-rises.ts";
+import { ConfigReader } from "./config-reader.ts";
+import { openDataPlane } from "./dataplane.ts";
+import { logAttack, logBan } from "./event-log.ts";
+import { Listeners } from "./listeners.ts";
+import { PacketPath } from "./packet-path.ts";
+import { Reloader } from "./reloader.ts";
+import { fillMetrics } from "./scrape.ts";
+import { openScrubNodes } from "./scrub.ts";
+import { openSourceBlocks } from "./sourceblock.ts";
+
+export interface FloodwallOptions {
+  readonly config: Config;
+  readonly configPath: string;
+  readonly state: StateDatabase;
+  /** null without a capture: then the service is a control plane only. */
+  readonly native: Native | null;
+  /** Where sources are, by the files that the configuration names; absent: nobody knows. */
+  readonly originOf?: OriginOf | null;
+  /** What can fail or takes long of a configuration that is to come; it rejects with what refuses it. Default: origins. */
+  readonly openReload?: (next: Config) => Promise<OriginOf | null>;
+  /** Default: nothing is dropped on this machine, whatever the configuration says. */
+  readonly filterOpener?: FilterOpener | null;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly environment: Environment;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** Default: the BGP speaker of the configuration. */
+  readonly speaker?: Speaker;
+  /** Default: a file in `state_dir`. */
+  readonly baselineKeeper?: BaselineKeeper;
+}
+
+const LEARNING_FAULTS = {
+  load: "what was normal cannot be read: it is learned anew, and until then the thresholds hold alone",
+  save: "what is normal cannot be saved: after a restart it would be learned anew",
+  learn: "what is normal was not learned for a second",
+} as const;
+/** How often bans and source blocks are looked through for expiry, ms. */
+const BAN_TICK_MS = 250;
+
+export class Floodwall {
+  readonly detector: Detector;
+  readonly attackLog = new AttackLog(ENDED_ATTACKS_KEPT);
+  readonly bans: BanEngine;
+  readonly sourceBlocks: SourceBlocks;
+  readonly scrub: ScrubNodes;
+  /** null: none is configured. */
+  readonly dataPlane: DataPlane | null;
+  readonly announcer: GobgpAnnouncer | null;
+  readonly packetPath: PacketPath | null;
+  readonly startedMs: number;
+  config: Config;
+  readonly #options: FloodwallOptions;
+  readonly #limiter: Limiter;
+  readonly #clockSteps: ClockSteps;
+  readonly #unsavedAttacks: UnsavedAttacks;
+  readonly #writeBehind: WriteBehind;
+  readonly #announcements: AnnouncementTimer;
+  readonly #attackEvents = this.#listeners<AttackEvent>();
+  readonly #banChanges = this.#listeners<BanChange>();
+  readonly #reloads = this.#listeners<Config>();
+  /** To be stopped first when the service stops: those who wait for a reload are answered. */
+  readonly reloader: Reloader<OriginOf | null>;
+  #cancelBanTick: () => void = () => {};
+  #endRiseWatch: () => void = () => {};
+
+  constructor(options: FloodwallOptions) {
+    const { config, configPath, state, log, metrics, clock, timers } = options;
+    this.#options = options;
+    this.config = config;
+    this.startedMs = clock.monotonicMs();
+    this.#limiter = new Limiter(clock);
+    this.#clockSteps = new ClockSteps(clock);
+    this.announcer = config.bgp === null ? null : this.#makeAnnouncer(config.bgp);
+    this.detector = new Detector(detectionPolicy(config), randomUUIDv7, makeBaselines(config));
+    this.scrub = openScrubNodes({ config, log, clock, metrics: metrics.scrub, attacks: () => this.detector.active });
+    this.bans = new BanEngine({
+      policy: mitigationPolicy(config),
+      store: state,
+      announcer: this.announcer,
+      packetsOf: (attack) => this.packetPath?.packetsOf(attack) ?? [],
+      makeRules: attackRules,
+      divertTo: (request) => this.scrub.divertTo(request),
+      newId: randomUUIDv7,
+      endedKept: ENDED_BANS_KEPT,
+      onChange: (ban, previous) => this.#banChanges.tell({ ban, previous }),
+      onUnsaved: () => this.#writeBehind.soon(),
+      onStoreFault: (cause) => this.#stateWriteFailed(cause),
+      onFault: (cause) =>
+        this.#limiter.pass("ban", (suppressed) => log.error({ cause, suppressed }, "a ban could not be brought on")),
+    });
+    this.dataPlane = openDataPlane(this, { ...options, limiter: this.#limiter });
+    this.sourceBlocks = openSourceBlocks({
+      config,
+      store: state,
+      installer: this.dataPlane,
+      onUnsaved: () => this.#writeBehind.soon(),
+      onStoreFault: (cause) => this.#stateWriteFailed(cause),
+      log,
+      limiter: this.#limiter,
+      metrics: metrics.sourceBlocks,
+    });
+    this.#unsavedAttacks = new UnsavedAttacks(state, (cause) => this.#stateWriteFailed(cause));
+    this.#writeBehind = new WriteBehind(timers, [this.bans, this.sourceBlocks, this.#unsavedAttacks]);
+    this.#announcements = new AnnouncementTimer(this.bans, (elapsedMs) =>
+      metrics.mitigation.announcedAfterDetection(elapsedMs / 1000),
+    );
+    this.packetPath = this.#makePacketPath();
+    this.reloader = new Reloader({
+      configPath,
+      reader: new ConfigReader(timers),
+      log,
+      running: () => this.config,
+      open: options.openReload ?? ((next) => openOrigins(next.samples)),
+      apply: (next, originOf) => this.#apply(next, originOf),
+    });
+    metrics.beforeScrape(() => fillMetrics(metrics, this));
+    this.onAttackEvent((event) => this.#keepAttack(event));
+    this.onAttackEvent((event) => logAttack(log, event));
+    this.onAttackEvent((event) => countAttack(metrics, event));
+    this.onBanChange((change) => logBan(log, change));
+    this.onBanChange(({ ban }) => this.scrub.banChanged(ban));
+    this.onBanChange((change) => this.dataPlane?.banChanged(change));
+  }
+
+  /** Those who listen are added before start(), so that they miss nothing; what they do may not take long. */
+  onAttackEvent(listener: (event: AttackEvent) => void): void {
+    this.#attackEvents.add(listener);
+  }
+
+  onBanChange(listener: (change: BanChange) => void): void {
+    this.#banChanges.add(listener);
+  }
+
+  /** With the configuration that is in force now, once all parts have it. */
+  onReloaded(listener: (config: Config) => void): void {
+    this.#reloads.add(listener);
+  }
+
+  /** Takes up what an earlier process left, then begins to count, judge and announce. */
+  start(): void {
+    const { state, timers, clock, log } = this.#options;
+    const attacks = state.attacks();
+    const isWatched = this.packetPath !== null;
+    if (isWatched) this.detector.restore(attacks);
+    const bans = state.bans();
+    for (const ban of bans) this.scrub.banChanged(ban);
+    this.bans.restore({ bans, attacks: isWatched ? attacks : null }, clock.wallMs());
+    if (!isWatched) this.#endUnwatched(attacks);
+    this.sourceBlocks.restore(state.sourceBlocks(), clock.wallMs());
+    const taken = {
+      attacks: this.detector.active.size,
+      bans: this.bans.active.size,
+      source_blocks: this.sourceBlocks.size,
+    };
+    if (Object.values(taken).some((count) => count > 0)) log.info(taken, "taken up from the state database");
+    if (this.config.bgp?.speaker !== "managed") void this.#endGobgpdLeftBehind();
+    this.announcer?.onChange(() => this.#announcements.routesChanged(this.#options.clock.monotonicMs()));
+    this.announcer?.start();
+    this.dataPlane?.start();
+    this.packetPath?.start();
+    if (this.packetPath === null) log.warn({}, "no capture is configured: control plane only, nothing is detected");
+    this.#endRiseWatch = watchRises(timers, {
+      detector: this.detector,
+      hostgroups: () => this.config.hostgroups,
+      monotonicMs: () => clock.monotonicMs(),
+      log,
+    });
+    this.#cancelBanTick = timers.every(BAN_TICK_MS, () => {
+      const { wallMs } = this.now();
+      this.scrub.tick();
+      this.bans.tick(wallMs);
+      this.sourceBlocks.tick(wallMs);
+    });
+  }
+
+  /** Without a capture nobody would ever see them end. Their bans are not lifted for that: they run to their expiry. */
+  #endUnwatched(attacks: readonly Attack[]): void {
+    const { clock, log } = this.#options;
+    if (attacks.length === 0) return;
+    for (const attack of attacks) this.#attackEvents.tell({ kind: "ended", attack: endAttack(attack, clock.wallMs()) });
+    log.warn({ attacks: attacks.length }, "no capture sees how attacks go on: they are over, their bans run to expiry");
+  }
+
+  /** Bans stay in force: a managed speaker keeps their routes, if there are any, and the next start takes them up. */
+  async stop(): Promise<void> {
+    this.reloader.stop();
+    this.#cancelBanTick();
+    this.#endRiseWatch();
+    await this.packetPath?.stop();
+    this.dataPlane?.stop();
+    this.#writeBehind.stop();
+    await this.announcer?.stop({
+      withdraw: ![...this.bans.active.values()].some((ban) => wantedRoutes(ban).length > 0),
+    });
+    this.#options.state.close();
+  }
+
+  /** Reads the configuration file again, and takes over what it says; with a broken one nothing changes. */
+  reload(): Promise<ReloadOutcome> {
+    return this.reloader.reload();
+  }
+
+  /** Rows, groups and thresholds belong together: all parts take over in one go. */
+  #apply(next: Config, originOf: OriginOf | null): void {
+    // The packet counter first: if it refused, nothing else would have changed.
+    this.packetPath?.reconfigure(next, originOf);
+    this.config = next;
+    this.detector.reconfigure(detectionPolicy(next));
+    this.scrub.reconfigure(next.scrubbing);
+    this.bans.reconfigure(mitigationPolicy(next), this.now().wallMs);
+    this.sourceBlocks.reconfigure(sourceBlockPolicy(next), this.now().wallMs);
+    this.dataPlane?.reconfigure(next);
+    if (next.bgp !== null) this.announcer?.reload(next.bgp);
+    this.#reloads.tell(next);
+  }
+
+  /** Of a configuration that had a managed speaker: nobody would withdraw its routes any more. */
+  async #endGobgpdLeftBehind(): Promise<void> {
+    const { timers, log } = this.#options;
+    try {
+      const pid = await endManagedGobgpd({ stateDir: this.config.stateDir, timers });
+      if (pid !== null) log.warn({ pid }, "bgp.speaker is not managed any more: the gobgpd left running was ended");
+    } catch (cause) {
+      log.error({ cause }, "the gobgpd left running cannot be ended: its routes stay announced");
+    }
+  }
+
+  /** A wall clock that was set must neither end bans early nor keep them for days: their expiry moves with it. */
+  now(): Now {
+    const { clock, log } = this.#options;
+    const now = { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() };
+    const stepMs = this.#clockSteps.take();
+    if (stepMs !== 0) {
+      log.warn({ step_ms: Math.round(stepMs) }, "the wall clock was set: expiries of bans move with it");
+      this.bans.clockStepped(stepMs, now.wallMs);
+      this.sourceBlocks.clockStepped(stepMs);
+    }
+    return now;
+  }
+
+  uptimeSeconds(): number {
+    return (this.#options.clock.monotonicMs() - this.startedMs) / 1000;
+  }
+
+  #makeAnnouncer(config: NonNullable<Config["bgp"]>): GobgpAnnouncer {
+    const { clock, timers, environment, log, metrics, speaker } = this.#options;
+    const { stateDir } = this.config;
+    return new GobgpAnnouncer({
+      config,
+      stateDir,
+      clock,
+      timers,
+      environment,
+      log,
+      executable: gobgpdExecutable,
+      metrics: metrics.mitigation,
+      times: DEFAULT_TIMES,
+      ...(speaker === undefined ? {} : { speaker }),
+    });
+  }
+
+  #makePacketPath(): PacketPath | null {
+    const { native, log, timers, metrics, baselineKeeper } = this.#options;
+    const { capture } = this.config;
+    if (native === null || capture === null) return null;
+    return new PacketPath({
+      native,
+      config: this.config,
+      capture,
+      detector: this.detector,
+      newId: randomUUIDv7,
+      originOf: this.#options.originOf ?? null,
+      keeper: baselineKeeper ?? new BaselineFile(this.config.stateDir),
+      banned: () => new BannedHosts(this.bans.active.values()),
+      filter: () => this.dataPlane?.filter ?? null,
+      log,
+      timers,
+      now: () => this.now(),
+      onChanges: (changes, now) => this.#attacksChanged(changes, now),
+      onSampled: (attack) => this.#attackEvents.tell({ kind: "sampled", attack }),
+      onClassified: (told) => {
+        this.bans.attackClassified(told.attack, this.now().wallMs);
+        this.#attackEvents.tell(told);
+      },
+      onSeen: (attack) => this.bans.attackClassified(attack, this.now().wallMs, "newer"),
+      onBeat: ({ summary, busyMs }) =>
+        metrics.detection.tick({
+          foldSeconds: summary.foldMicros / 1e6,
+          busySeconds: busyMs / 1000,
+          screenedRows: summary.screened,
+        }),
+      onFault: (cause) => {
+        metrics.detection.tickFailed();
+        this.#limiter.pass("tick", (suppressed) => log.error({ cause, suppressed }, "a detection tick failed"));
+      },
+      onLearningFault: (operation, cause) => {
+        metrics.baselines.failed(operation);
+        this.#limiter.pass(`baselines ${operation}`, (suppressed) =>
+          log.error({ cause, suppressed }, LEARNING_FAULTS[operation]),
+        );
+      },
+    });
+  }
+
+  #attacksChanged(changes: readonly AttackChange[], now: Now): void {
+    this.#announcements.attacksChanged(changes, now.monotonicMs);
+    this.bans.attacksChanged(changes, now.wallMs);
+    for (const { kind, attack } of changes) this.#attackEvents.tell({ kind, attack });
+  }
+
+  #keepAttack({ kind, attack }: AttackEvent): void {
+    if (kind === "lasts") return;
+    if (kind === "ended") this.attackLog.add(attack);
+    this.#unsavedAttacks.add(attack);
+    this.#writeBehind.soon();
+  }
+
+  #stateWriteFailed(cause: unknown): void {
+    const { log, metrics } = this.#options;
+    metrics.mitigation.stateWriteFailed();
+    this.#limiter.pass("state", (suppressed) =>
+      log.error(
+        { cause, suppressed },
+        "the state database takes no writes: automatic bans hold, but would not survive a restart; orders are refused",
+      ),
+    );
+  }
+
+  #listeners<Event>(): Listeners<Event> {
+    return new Listeners<Event>((cause) =>
+      this.#limiter.pass("listener", (suppressed) =>
+        this.#options.log.error({ cause, suppressed }, "a part that listens for changes failed; the others were told"),
+      ),
+    );
+  }
+}
+
+/** Without a capture there is nothing to learn from. */
+function makeBaselines({ capture }: Config): Baselines {
+  const { maxHosts, countOutgoing } = capture ?? { maxHosts: 1, countOutgoing: false };
+  const seed = crypto.getRandomValues(new Uint32Array(1))[0] as number;
+  return new Baselines({ capacity: maxHosts + BASELINE_GROUPS_MAX, directions: countOutgoing ? 2 : 1, seed });
+}
+
+function countAttack({ detection }: Metrics, event: AttackEvent): void {
+  const { kind, attack } = event;
+  if (kind === "started") detection.attackStarted(attack.metric);
+  if (kind === "classified" && event.isNewKind && attack.classification !== null) {
+    detection.attackClassified(attack.classification.type);
+  }
+}

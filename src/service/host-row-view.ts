@@ -1,0 +1,81 @@
+/**
+ * A host as the API reads it, straight from a row of the packet counter's columns. Of a million hosts most are only
+ * compared by one rate, so what costs something (text of the address, views of the columns) is made when it is asked for.
+ */
+import type { Hostgroup } from "../config/config.ts";
+import type { ActiveAttacks } from "../detection/attack/active-attacks.ts";
+import type { Attack } from "../detection/attack/attack.ts";
+import type { Baselines } from "../detection/baseline/baselines.ts";
+import type { HostView } from "../http/backend.ts";
+import { ADDRESS_BYTES, type IpAddress } from "../net/address.ts";
+import { type HostRows, rowAddress } from "../traffic/host-rows.ts";
+import { type Direction, METRICS, type Rates } from "../traffic/rates.ts";
+
+/** What is known of hosts beside their rates. */
+export interface HostTables {
+  readonly attacks: ActiveAttacks;
+  readonly baselines: Baselines;
+  /**
+   * By any hostgroup; after a reload that ended it, what hosts send is still counted, and not shown
+   * (docs/interface.md#host-rates-out).
+   */
+  readonly isOutgoingJudged: boolean;
+}
+
+const SILENT: Rates = new Float64Array(METRICS.length);
+
+export class HostRowView implements HostView {
+  readonly #rows: HostRows;
+  readonly #row: number;
+  /** undefined: a reload is about to give it another. */
+  readonly #group: Hostgroup | undefined;
+  readonly #tables: HostTables;
+
+  /** Valid as long as the row is. */
+  constructor(rows: HostRows, row: number, group: Hostgroup | undefined, tables: HostTables) {
+    this.#rows = rows;
+    this.#row = row;
+    this.#group = group;
+    this.#tables = tables;
+  }
+
+  get target(): IpAddress {
+    return rowAddress(this.#rows, this.#row);
+  }
+
+  get group(): string {
+    return this.#group?.name ?? "global";
+  }
+
+  get rates(): Rates {
+    return this.#ratesOf(this.#rows.incoming);
+  }
+
+  get ratesOut(): Rates {
+    return this.#tables.isOutgoingJudged ? this.#ratesOf(this.#rows.outgoing) : SILENT;
+  }
+
+  get baseline(): Rates | null {
+    return this.#normal("incoming");
+  }
+
+  get baselineOut(): Rates | null {
+    return this.#normal("outgoing");
+  }
+
+  get attack(): Attack | null {
+    const { attacks } = this.#tables;
+    return attacks.mayHold(this.#rows, this.#row) ? attacks.on(this.target) : null;
+  }
+
+  #normal(direction: Direction): Rates | null {
+    const [group, keys] = [this.#group, this.#rows.addresses];
+    if (group === undefined) return null;
+    return this.#tables.baselines.normal({ keys, at: this.#row * ADDRESS_BYTES, group, direction });
+  }
+
+  #ratesOf(column: Float64Array): Rates {
+    const from = this.#row * METRICS.length;
+    return column.subarray(from, from + METRICS.length);
+  }
+}

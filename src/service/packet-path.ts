@@ -1,0 +1,183 @@
+/**
+ * From the wire to the judgement: the packet counter, the sources that feed it, and the loop that judges each tick. Built
+ * once for a process; a reload changes what is judged, not how it is counted.
+ */
+import type { CaptureConfig, Config } from "../config/config.ts";
+import { Capture, type SourceView } from "../dataplane/capture.ts";
+import type { Engine, EngineStats, Filter, Native } from "../dataplane/native.d.ts";
+import type { Attack, ClassifiedEvent, Now } from "../detection/attack/attack.ts";
+import { AttackSampler } from "../detection/attack/attack-sampler.ts";
+import type { SampledPacket } from "../detection/attack/sample.ts";
+import type { OriginOf } from "../detection/attack/sample-origins.ts";
+import { SamplingLoop } from "../detection/attack/sampling-loop.ts";
+import { type BannedRows, BaselineLearner } from "../detection/baseline/baseline-learner.ts";
+import type { Baselines } from "../detection/baseline/baselines.ts";
+import { type BaselineKeeper, LearningLoop, type LearningLoopOptions } from "../detection/baseline/learning-loop.ts";
+import { CarpetJudge } from "../detection/carpet/carpet-judge.ts";
+import { CarpetScan } from "../detection/carpet/carpet-scan.ts";
+import { type Beat, DetectionLoop } from "../detection/judge/detection-loop.ts";
+import type { AttackChange, Detector } from "../detection/judge/detector.ts";
+import { carpetPolicy, samplingPolicy } from "../detection/judge/policy.ts";
+import { screensFor } from "../detection/judge/screens.ts";
+import { TickJudge } from "../detection/judge/tick-judge.ts";
+import { HOST_IDLE_MS, SCREENED_ROWS_MAX } from "../limits.ts";
+import type { Log } from "../observability/log.ts";
+import { nextTurn, type Timers } from "../system/timers.ts";
+
+export interface PacketPathOptions {
+  readonly native: Native;
+  readonly config: Config;
+  readonly capture: CaptureConfig;
+  readonly detector: Detector;
+  readonly newId: () => string;
+  /** Where sources are; null: nobody knows. */
+  readonly originOf: OriginOf | null;
+  readonly keeper: BaselineKeeper;
+  /** Asked once a second. */
+  readonly banned: () => BannedRows;
+  /** The one in the kernel, while it is in force. */
+  readonly filter: () => Filter | null;
+  readonly log: Log;
+  readonly timers: Timers;
+  readonly now: () => Now;
+  readonly onChanges: (changes: readonly AttackChange[], now: Now) => void;
+  /** An attack has a sample now, or a better one. */
+  readonly onSampled: (attack: Attack) => void;
+  /** Its kind can be told now, is another, or is told from many more packets. */
+  readonly onClassified: (told: ClassifiedEvent) => void;
+  readonly onSeen: (attack: Attack) => void;
+  readonly onBeat: (beat: Beat) => void;
+  readonly onFault: (cause: unknown) => void;
+  readonly onLearningFault: LearningLoopOptions["onFault"];
+}
+
+export class PacketPath {
+  readonly engine: Engine;
+  readonly judge: TickJudge;
+  readonly baselines: Baselines;
+  readonly #capture: Capture;
+  readonly #loop: DetectionLoop;
+  readonly #sampler: AttackSampler;
+  readonly #sampling: SamplingLoop;
+  readonly #learning: LearningLoop;
+  readonly carpets: CarpetJudge;
+  readonly carpetScan: CarpetScan;
+  #hostgroups: Config["hostgroups"];
+
+  constructor(options: PacketPathOptions) {
+    const { native, config, capture, detector, log, timers, now } = options;
+    const { windowMs, tickMs } = config.detection;
+    const { maxHosts, countOutgoing } = capture;
+    const fixed = { countOutgoing, clock: "monotonic", idleMs: HOST_IDLE_MS } as const;
+    this.engine = native.openEngine({ maxHosts, windowMs, tickMs, ...fixed });
+    this.#capture = new Capture(this.engine, capture, log, (ms, fn) => timers.every(ms, fn), options.filter);
+    this.#hostgroups = config.hostgroups;
+    this.baselines = detector.baselines;
+    this.carpetScan = new CarpetScan(config);
+    this.carpets = new CarpetJudge(carpetPolicy(config), this.carpetScan, detector.active, options.newId);
+    this.#learning = this.#makeLearning(options);
+    this.judge = new TickJudge(this.engine, detector, SCREENED_ROWS_MAX);
+    const { onSampled, onClassified, onSeen, onBeat, onFault } = options;
+    const after = (ms: number, fn: () => void) => timers.after(ms, fn);
+    this.#sampler = new AttackSampler(this.engine, samplingPolicy(config, options.originOf));
+    const told = { onSampled, onClassified, onSeen, onFault };
+    this.#sampling = new SamplingLoop({ sampler: this.#sampler, detector, after, now, ...told });
+    this.#loop = new DetectionLoop({
+      counter: this.engine,
+      judge: this.judge,
+      tickMs,
+      now,
+      after,
+      onChanges: (changes, at) => {
+        options.onChanges(changes, at);
+        this.#sampling.attacksChanged(changes, at);
+      },
+      onBeat,
+      onFault,
+    });
+    this.reconfigure(config, options.originOf);
+  }
+
+  start(): void {
+    this.judge.watchAttacked();
+    this.#sampling.start();
+    this.#loop.start();
+    this.#learning.start();
+    this.#capture.start();
+  }
+
+  reconfigure(config: Config, originOf: OriginOf | null): void {
+    this.#hostgroups = config.hostgroups;
+    this.#loop.reconfigured();
+    this.engine.setNetworks(config.lookup.table);
+    this.engine.setScreens(screensFor(config.hostgroups));
+    this.carpets.reconfigure(carpetPolicy(config));
+    this.#sampler.reconfigure(samplingPolicy(config, originOf));
+  }
+
+  packetsOf(attack: Attack): readonly SampledPacket[] {
+    return this.#sampler.packetsOf(attack);
+  }
+
+  sources(): SourceView[] {
+    return this.#capture.status();
+  }
+
+  /** See Capture. */
+  closeInline(interfaces: readonly string[]): void {
+    this.#capture.closeInline(interfaces);
+  }
+
+  openSources(): void {
+    this.#capture.openMissing();
+  }
+
+  stats(): EngineStats {
+    return this.engine.stats();
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop.stop();
+    await this.#learning.stop();
+    this.#sampling.stop();
+    this.#capture.stop();
+    this.engine.close();
+  }
+
+  *#judgeCarpets({ now, onChanges }: PacketPathOptions): Generator<void> {
+    const changes = yield* this.carpets.judge(now());
+    if (changes.length === 0) return;
+    const at = now();
+    onChanges(changes, at);
+    this.#sampling.attacksChanged(changes, at);
+  }
+
+  #makeLearning(options: PacketPathOptions): LearningLoop {
+    const { config, detector, keeper, timers, now, log } = options;
+    const { baselines } = this;
+    const started = now();
+    return new LearningLoop({
+      learner: new BaselineLearner({
+        source: this.engine,
+        baselines,
+        active: detector.active,
+        carpets: this.carpetScan,
+        windowMs: config.detection.windowMs,
+        hostgroups: () => this.#hostgroups,
+        banned: options.banned,
+        wallSeconds: () => now().wallMs / 1000,
+      }),
+      baselines,
+      keeper,
+      // Wall time that no step of the clock disturbs.
+      nowSeconds: () => (started.wallMs + now().monotonicMs - started.monotonicMs) / 1000,
+      every: (ms, fn) => timers.every(ms, fn),
+      nextTurn,
+      onPassed: () => this.#judgeCarpets(options),
+      onLoaded: (rows) => {
+        if (rows > 0) log.info({ rows }, "what is normal is taken up from an earlier process");
+      },
+      onFault: options.onLearningFault,
+    });
+  }
+}

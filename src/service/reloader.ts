@@ -1,0 +1,93 @@
+/**
+ * Carries out reloads, asked for by the API or by a signal: one after the other, each read off the event loop first and
+ * put in force in one go after, or refused with the running configuration as it was.
+ */
+import type { CheckedConfig } from "../config/check.ts";
+import type { Config } from "../config/config.ts";
+import { keepRestartKeys, restartKeys } from "../config/reload.ts";
+import type { ReloadOutcome } from "../http/backend.ts";
+
+export interface ReloaderOptions<Opened> {
+  readonly configPath: string;
+  readonly reader: { read(path: string): Promise<CheckedConfig>; abort(why: string): void };
+  readonly log: ReloadLog;
+  /** The configuration in force. */
+  readonly running: () => Config;
+  /** Opens files that it names. What this rejects with refuses the reload. */
+  readonly open: (next: Config) => Promise<Opened>;
+  /** Puts one in force. All that can fail was done before. */
+  readonly apply: (next: Config, opened: Opened) => void;
+}
+
+export interface ReloadLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+const STOPPING: ReloadOutcome = { kind: "invalid", problems: ["the service is stopping"] };
+
+export class Reloader<Opened> {
+  readonly #options: ReloaderOptions<Opened>;
+  /** Settles when the reload asked for last is over. */
+  #last: Promise<unknown> = Promise.resolve();
+  /** One that has not begun: what it will find is what all who ask until then want to know. */
+  #waiting: Promise<ReloadOutcome> | null = null;
+  #isStopped = false;
+  /** Keys that keep their running values until a restart, by the reload that took effect last. */
+  needsRestart: readonly string[] = [];
+
+  constructor(options: ReloaderOptions<Opened>) {
+    this.#options = options;
+  }
+
+  /** Rejects on a bug only. */
+  reload(): Promise<ReloadOutcome> {
+    if (this.#waiting !== null) return this.#waiting;
+    const reload = this.#last.then(() => {
+      this.#waiting = null;
+      return this.#carryOut();
+    });
+    this.#waiting = reload;
+    this.#last = reload.catch(() => {});
+    return reload;
+  }
+
+  /** No reload takes effect any more; those under way say so. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#options.reader.abort("the service is stopping");
+  }
+
+  async #carryOut(): Promise<ReloadOutcome> {
+    const { configPath, reader, log, running, open, apply } = this.#options;
+    if (this.#isStopped) return STOPPING;
+    const checked = await reader.read(configPath);
+    if (this.#isStopped) return STOPPING;
+    if (checked.kind === "invalid") return this.#refuse(checked.problems);
+    const needsRestart = restartKeys(running(), checked.config);
+    const next = keepRestartKeys(running(), checked.config);
+    let opened: Opened;
+    try {
+      opened = await open(next);
+    } catch (cause) {
+      return this.#refuse([`${configPath}: ${cause instanceof Error ? cause.message : String(cause)}`]);
+    }
+    if (this.#isStopped) return STOPPING;
+    this.needsRestart = needsRestart;
+    apply(next, opened);
+    logWarnings(log, checked.warnings);
+    log.info({ dry_run: next.dryRun, needs_restart: needsRestart }, "configuration reloaded");
+    return { kind: "reloaded", needsRestart };
+  }
+
+  #refuse(problems: readonly string[]): ReloadOutcome {
+    this.#options.log.error({ problems }, "reload refused, the running configuration stays");
+    return { kind: "invalid", problems };
+  }
+}
+
+/** At start and at each reload. */
+export function logWarnings(log: Pick<ReloadLog, "warn">, warnings: readonly string[]): void {
+  if (warnings.length > 0) log.warn({ warnings }, "the configuration is valid, perhaps not all of it is meant");
+}

@@ -1,0 +1,160 @@
+/**
+ * Those who are told of what the service does: the event feed, the channels of notification, the history and the audit
+ * trail. Listens to the running service, which knows none of them, and looks after their life.
+ */
+import { hostname } from "node:os";
+import { randomUUIDv7 } from "bun";
+import type { AuditTrail } from "../audit/audit-trail.ts";
+import { automaticBanEvent } from "../audit/automatic-audit.ts";
+import type { Config } from "../config/config.ts";
+import type { AttackEvent } from "../detection/attack/attack.ts";
+import { AttackHistory } from "../detection/attack/attack-history.ts";
+import type { EventFeed } from "../http/events/event-feed.ts";
+import { TRAFFIC_ROWS_MAX } from "../limits.ts";
+import type { BanChange } from "../mitigation/ban.ts";
+import { ADDRESS_BYTES } from "../net/address.ts";
+import { Notifier } from "../notify/notifier.ts";
+import type { Limiter } from "../observability/limiter.ts";
+import type { Log } from "../observability/log.ts";
+import type { Metrics } from "../observability/metrics.ts";
+import type { UpdateCheck } from "../release/update-check.ts";
+import type { HistoryStore } from "../storage/history-store.ts";
+import type { Clock } from "../system/clock.ts";
+import type { Environment } from "../system/environment.ts";
+import { nextTurn, type Timers } from "../system/timers.ts";
+import { HistoryRecorder } from "../traffic/history-recorder.ts";
+import type { RunningService } from "./backend.ts";
+import type { Floodwall } from "./floodwall.ts";
+
+export interface ReportingOptions {
+  readonly floodwall: Floodwall;
+  readonly service: RunningService;
+  readonly feed: EventFeed;
+  /** null: storage is off. */
+  readonly history: HistoryStore | null;
+  readonly audit: AuditTrail;
+  readonly updates: UpdateCheck;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly environment: Environment;
+  readonly log: Log;
+  readonly limiter: Limiter;
+  readonly metrics: Metrics;
+}
+
+export class Reporting {
+  readonly #options: ReportingOptions;
+  readonly #notifier: Notifier;
+  readonly #recorder: HistoryRecorder | null;
+  readonly #attackHistory: AttackHistory | null;
+
+  constructor(options: ReportingOptions) {
+    const { floodwall, history } = options;
+    const { config, attackLog } = floodwall;
+    this.#options = options;
+    this.#notifier = new Notifier({
+      ...options,
+      config: config.notify,
+      dryRun: () => floodwall.config.dryRun,
+      instance: hostname(),
+      metrics: options.metrics.notify,
+      newId: randomUUIDv7,
+      random: Math.random,
+    });
+    this.#recorder = history === null ? null : this.#makeRecorder(history, config);
+    this.#attackHistory =
+      history === null
+        ? null
+        : new AttackHistory(
+            {
+              saveAttack: (attack, tenant) => history.saveAttack(attack, tenant),
+              endedAttacks: (limit) => history.ask("endedAttacks", { limit }),
+            },
+            attackLog,
+          );
+    floodwall.onAttackEvent((event) => this.#attackHappened(event));
+    floodwall.onBanChange((change) => this.#banChanged(change));
+    floodwall.onReloaded((next) => this.#reloaded(next));
+    floodwall.announcer?.onChange(() => this.#sessionsChanged());
+  }
+
+  /** The history opens in its own time: neither an answer nor a ban waits for it. */
+  start(): void {
+    const { history, updates } = this.#options;
+    this.#notifier.start();
+    this.#recorder?.start();
+    updates.start();
+    history?.onUp(() => void this.#attackHistory?.restore());
+    void history?.start();
+  }
+
+  /** After the listener, whose last calls have rows to write, and after the service, whose last changes are news. */
+  async stop(): Promise<void> {
+    const { history, updates } = this.#options;
+    updates.stop();
+    await Promise.all([this.#notifier.stop(), history?.stop()]);
+  }
+
+  /** Before the packet counter is closed. */
+  async stopReading(): Promise<void> {
+    await this.#recorder?.stop();
+  }
+
+  #attackHappened({ kind, attack }: AttackEvent): void {
+    const { floodwall, service, feed } = this.#options;
+    const ban = floodwall.bans.banOf(attack);
+    if (kind !== "sampled") this.#notifier.attackChanged(kind, attack, ban);
+    // The feed looks at what lasts in its own time, and the history keeps begin and end.
+    if (kind === "lasts") return;
+    feed.publish({ kind: "attack", view: { attack, ban } });
+    this.#attackHistory?.save(attack, service.tenancy().ownerOf(attack));
+  }
+
+  #banChanged({ ban, previous }: BanChange): void {
+    const { floodwall, feed, audit, clock } = this.#options;
+    feed.publish({ kind: "ban", view: { ban, routeState: floodwall.bans.routeState(ban) } });
+    this.#notifier.banChanged(ban, previous);
+    const event = automaticBanEvent({ ban, previous }, clock.wallMs());
+    if (event !== null) void audit.record(event);
+  }
+
+  #sessionsChanged(): void {
+    const { announcer } = this.#options.floodwall;
+    if (announcer !== null) this.#notifier.bgpSessions(announcer.status().neighbors);
+  }
+
+  #reloaded({ notify, updateCheck }: Config): void {
+    const { feed, updates } = this.#options;
+    this.#notifier.reconfigure(notify);
+    updates.reconfigure(updateCheck);
+    feed.reloaded();
+  }
+
+  #makeRecorder(history: HistoryStore, { storage }: Config): HistoryRecorder | null {
+    const { floodwall, timers, clock, metrics, log, limiter } = this.#options;
+    const { packetPath, detector } = floodwall;
+    if (packetPath === null) return null;
+    const { baselines } = packetPath;
+    return new HistoryRecorder({
+      intervalSeconds: storage.trafficIntervalSeconds,
+      rowsMax: TRAFFIC_ROWS_MAX,
+      hosts: packetPath.engine,
+      attacks: () => detector.active.values(),
+      baselinePps: (rows, row, direction) => {
+        const group = floodwall.config.hostgroups[rows.groups[row] as number];
+        return group === undefined
+          ? null
+          : baselines.normalPps({ keys: rows.addresses, at: row * ADDRESS_BYTES, group, direction });
+      },
+      every: (ms, fn) => timers.every(ms, fn),
+      nextTurn,
+      wallMs: () => clock.wallMs(),
+      onSnapshot: (snapshot) => history.recordTraffic(snapshot),
+      onCut: (rows) => metrics.storage.hostsCut(rows),
+      onFault: (cause) =>
+        limiter.pass("traffic history", (suppressed) =>
+          log.error({ cause, suppressed }, "the rates of hosts were not taken for the history"),
+        ),
+    });
+  }
+}

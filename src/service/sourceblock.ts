@@ -1,0 +1,65 @@
+/** Source blocks as the service runs them: what becomes of them is told to log and metrics. */
+import type { Config } from "../config/config.ts";
+import type { Limiter } from "../observability/limiter.ts";
+import type { Log } from "../observability/log.ts";
+import type { SourceBlockMetrics } from "../observability/source-block-metrics.ts";
+import { BLOCK_REFUSALS } from "../sourceblock/admission.ts";
+import { KERNEL_OPERATIONS } from "../sourceblock/kernel-pairs.ts";
+import { sourceBlockPolicy } from "../sourceblock/policy.ts";
+import { pairName, type SourceBlock } from "../sourceblock/source-block.ts";
+import {
+  BLOCK_ENDS,
+  type BlockEnd,
+  type SourceBlockObserver,
+  SourceBlocks,
+  type SourceBlocksOptions,
+} from "../sourceblock/source-blocks.ts";
+
+export interface SourceBlockingOptions extends Omit<SourceBlocksOptions, "policy" | "observer"> {
+  readonly config: Config;
+  readonly onStoreFault: (cause: unknown) => void;
+  readonly log: Log;
+  readonly limiter: Limiter;
+  readonly metrics: SourceBlockMetrics;
+}
+
+/** Pairs that one line of the log names; it counts the rest. */
+const PAIRS_TOLD = 20;
+
+export function openSourceBlocks({ config, ...options }: SourceBlockingOptions): SourceBlocks {
+  const { store, installer, onUnsaved, metrics } = options;
+  metrics.declare({ refusals: [...BLOCK_REFUSALS, "not_blocked"], ends: BLOCK_ENDS, operations: KERNEL_OPERATIONS });
+  const policy = sourceBlockPolicy(config);
+  return new SourceBlocks({ policy, store, installer, onUnsaved, observer: observerOf(options) });
+}
+
+function observerOf(options: Omit<SourceBlockingOptions, "config">): SourceBlockObserver {
+  const { log, limiter, metrics, onStoreFault } = options;
+  return {
+    blocked({ block, dryRun }) {
+      metrics.ordered();
+      const { source, victim, createdAt, expiresAt } = block;
+      log.info({ source, victim, created_at: createdAt, expires_at: expiresAt, dry_run: dryRun }, "source blocked");
+    },
+    refused: (refusal) => metrics.refused(refusal),
+    ended(end, blocks) {
+      metrics.ended(end, blocks.length);
+      logEnd(log, end, blocks);
+    },
+    storeFault: onStoreFault,
+    kernelFault(operation, cause) {
+      metrics.kernelFailed(operation);
+      limiter.pass(`pairs ${operation}`, (suppressed) =>
+        log.error({ cause, operation, suppressed }, "the kernel refuses source blocks"),
+      );
+    },
+  };
+}
+
+function logEnd(log: Log, end: BlockEnd, blocks: readonly SourceBlock[]): void {
+  const pairs = blocks.slice(0, PAIRS_TOLD).map(pairName);
+  const fields = { reason: end, count: blocks.length, pairs };
+  if (end === "install_failed") log.error(fields, "source blocks removed");
+  else if (end === "lapsed" || end === "unblocked") log.info(fields, "source blocks ended");
+  else log.warn(fields, "source blocks removed, the configuration does not allow them any more");
+}
