@@ -103,7 +103,7 @@ check: setup $(STAMPS)/check-packages
 	$(TOOL) tsc --noEmit -p dashboard
 	clang-format --dry-run --Werror $(NATIVE_SOURCES)
 	@$(MAKE) -C addon --no-print-directory -j$(JOBS) tidy
-	$(BUN) test test/architecture.test.ts
+	$(BUN) test test/architecture.test.ts test/citations.test.ts
 
 screenshots: setup $(STAMPS)/test-packages
 	@$(BUN) test/browser/screenshots.ts

@@ -1,83 +1,77 @@
 /** The documents say what the tree has: configurations that are valid, metrics that exist, licences on what needs them. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { checkConfig } from "../src/config/check.ts";
+import { describe, expect, test } from "bun:test";
+import { parse } from "yaml";
+import { parseConfig } from "../src/config/load/load.ts";
+import { loadScrubAgent } from "../src/config/scrub-agent-config.ts";
+import { ScrubAgentMetrics } from "../src/observability/scrub-agent-metrics.ts";
+import { filledMetrics } from "./fixtures/metrics.ts";
 import { sourceFiles } from "./source-tree.ts";
 
 const PAGES = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"];
 
 const files = sourceFiles();
 const documents = files.filter(({ path }) => PAGES.includes(path) || /^docs\/.*\.md$/.test(path));
-const code = sourceFiles("src")
-  .filter(({ path }) => !path.endsWith(".test.ts"))
-  .map(({ text }) => text)
-  .join("\n");
-
 test("the documents are found", () => {
   expect(documents.map(({ path }) => path)).toContain("README.md");
   expect(documents.length).toBeGreaterThan(10);
 });
 
-describe("every whole configuration in the documents is valid", () => {
-  let directory: string;
-  beforeAll(() => {
-    directory = mkdtempSync(join(tmpdir(), `floodwall-documents-${process.pid}-`));
-  });
-  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+/** What a part of the service's configuration leaves to the reader. */
+const SERVICE = {
+  networks: ["203.0.113.0/24", "2001:db8::/32"],
+  thresholds: { pps: 1000, mbps: 10, flows_per_sec: 100 },
+};
+const NODE = { node: "scrub1", dataplane: { interfaces: ["eth1"] } };
 
-  const examples = documents.flatMap(({ path, text }) =>
-    [...text.matchAll(/^```yaml\n(.*?)^```/gms)]
-      .map(([, yaml = ""], i) => ({ name: `${path}, example ${i + 1}`, yaml }))
-      .filter(({ yaml }) => /^networks:/m.test(yaml) && /^thresholds:/m.test(yaml)),
-  );
+type Keys = Readonly<Record<string, unknown>>;
 
-  test("there are some", () => expect(examples.length).toBeGreaterThan(1));
-
-  test.each(examples)("$name", ({ yaml }) => {
-    const path = join(directory, "floodwall.yaml");
-    writeFileSync(path, yaml);
-    const { lines, exitCode } = checkConfig(path, {
-      read: () => null,
-      readFile: () => ({ kind: "variables", variables: new Map() }),
-    });
-    expect(exitCode === 0 ? [] : lines).toEqual([]);
-  });
-});
-
-test("every metric in the documents exists", () => {
-  const unknown = documents.flatMap(({ path, text }) =>
-    [...text.matchAll(/\bsvc_[a-z0-9_]*[a-z0-9]\b(?!_)/g)]
-      .filter(([name]) => !code.includes(`"${name}"`))
-      .map(([name]) => `${path}: ${name}`),
-  );
-  expect(unknown).toEqual([]);
-});
-
-test("every link to a place in a document leads somewhere", () => {
-  const anchors = new Map(documents.map(({ path, text }) => [path, new Set(anchorsOf(text))]));
-  const broken = documents.flatMap(({ path, text }) =>
-    [...text.matchAll(/\]\(([^)#\s]*)#([^)\s]+)\)/g)].flatMap(([link, target = "", anchor = ""]) => {
-      if (target.includes("://")) return [];
-      const known = anchors.get(target === "" ? path : join(dirname(path), target));
-      return known === undefined || known.has(anchor) ? [] : [`${path}: ${link}`];
-    }),
-  );
-  expect(broken).toEqual([]);
-});
-
-/** Headings as GitHub names them, and anchors that a document sets itself. */
-function anchorsOf(text: string): string[] {
-  const prose = text.replaceAll(/^```.*?^```/gms, "");
-  const headings = [...prose.matchAll(/^#+ (.*)$/gm)].map(([, title = ""]) =>
-    title
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
-      .replaceAll(" ", "-"),
-  );
-  return [...headings, ...[...prose.matchAll(/<a id="([^"]+)"/g)].map(([, id = ""]) => id)];
+interface Example {
+  readonly page: string;
+  /** As its first line says: `# /etc/floodwall/floodwall.yaml`; one without is a whole configuration of the service. */
+  readonly file: string;
+  readonly keys: Keys;
 }
+
+const examples: readonly Example[] = documents.flatMap(({ path, text }) =>
+  [...text.matchAll(/^```yaml\n(?:# \/etc\/floodwall\/(\S+)\n)?(.*?)^```/gms)]
+    .map(([, file, body = ""]) => ({ page: path, file: file ?? "", keys: parse(body) as Keys }))
+    .filter(({ file, keys }) => file !== "" || ("networks" in keys && "thresholds" in keys)),
+);
+
+const bytes = (keys: Keys) => ({ kind: "bytes", bytes: new TextEncoder().encode(JSON.stringify(keys)) }) as const;
+
+function problemsOf({ page, file, keys }: Example): readonly object[] {
+  if (file === "scrub.yaml") {
+    const loaded = loadScrubAgent(bytes({ ...NODE, ...keys }));
+    return loaded.kind === "valid" ? [] : loaded.problems;
+  }
+  const zones = examples.find((other) => other.page === page && other.file === "zones.yaml")?.keys ?? { zones: [] };
+  const service = file === "zones.yaml" ? { edge: { zones_file: "/zones.yaml", nodes: [{ name: "fra1" }] } } : keys;
+  const loaded = parseConfig(bytes({ ...SERVICE, ...service }).bytes, () => bytes(zones));
+  return loaded.kind === "valid" ? [] : loaded.problems;
+}
+
+describe("configurations in the documents", () => {
+  test("there are some of each file", () => {
+    const files = new Set(examples.map(({ file }) => file));
+    expect(files).toEqual(new Set(["", "floodwall.yaml", "scrub.yaml", "zones.yaml"]));
+  });
+
+  test.each(examples.map((example, i) => [`${example.page}, example ${i} ${example.file}`, example] as const))(
+    "are valid: %s",
+    (_, example) => {
+      expect(problemsOf(example)).toEqual([]);
+    },
+  );
+});
+
+test("every metric in the documents exists", async () => {
+  const exposed = `${await filledMetrics().text()}${await new ScrubAgentMetrics("1").text()}`;
+  const known = new Set([...exposed.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name));
+  const named = documents.flatMap(({ text }) => [...text.matchAll(/\bsvc_[a-z_]*[a-z]\b(?!_)/g)].map(([name]) => name));
+  expect(named.length).toBeGreaterThan(40);
+  expect(named.filter((name) => !known.has(name))).toEqual([]);
+});
 
 describe("licences", () => {
   const SPDX = "SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause";

@@ -1,4 +1,4 @@
-/** GET /api/v1/traffic (interface 4, 4.6, 8; choices, sections 3 and 6), over a real listener. */
+/** GET /api/v1/traffic (docs/interface.md#traffic), over a real listener. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { HistoryFault } from "../../src/http/backend.ts";
@@ -39,7 +39,7 @@ const traffic = (query: string, caller: Caller = "viewer") =>
   fetch(`${server.base}/api/v1/traffic${query}`, { headers: as(caller) });
 const questions = () => server.service.trafficQuestions;
 
-describe("4 GET /api/v1/traffic", () => {
+describe("GET /api/v1/traffic", () => {
   test("is of one host over the last hour by the minute, incoming, where no more is said", async () => {
     const answer = await traffic(`?key=${ACME_HOST}`);
     const wire: unknown = await answer.json();
@@ -101,7 +101,7 @@ describe("4 GET /api/v1/traffic", () => {
   });
 });
 
-describe("4.1 a tenant's traffic", () => {
+describe("tenant traffic", () => {
   test("is that of its own hosts", async () => {
     expect((await traffic(`?key=${ACME_HOST}`, "tenantViewer")).status).toBe(200);
   });

@@ -1,4 +1,4 @@
-/** The challenge lever, statement by statement (interface 2.16, 3.5, 4.6; choices, section 6, lever), over a real listener. */
+/** The challenge lever, statement by statement (docs/interface.md#lever-command), over a real listener. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { AuditEvent } from "../../src/audit/audit-event.ts";
 import { ServiceFault } from "../../src/http/backend.ts";
@@ -34,7 +34,7 @@ const isSet = (zone = WWW) => channel.edge.levers.of(zone, clock().wallMs()) !==
 const override = async (zone = WWW, node: string | null = null) =>
   (await channel.document({ token: "admin", node })).zones.find(({ name }) => name === zone)?.["challenge_override"];
 
-describe("2.16 lever response", () => {
+describe("lever response", () => {
   test("tells zone, mode, until, reason, the file's say, and the nodes of the zone", async () => {
     await channel.poll();
     channel.edge.dryRuns.set("e2", false);
@@ -96,7 +96,7 @@ describe("2.16 lever response", () => {
   });
 });
 
-describe("3.5 following file", () => {
+describe("lever following file", () => {
   test.each(["manual", "auto"])("to an override in force until `until`, by POST with mode %s", async (mode) => {
     await lever(WWW, { ...MANUAL, mode });
     const told = { mode, until: "2026-03-01T12:10:00.000Z", reason: "ticket 7" };
@@ -111,7 +111,7 @@ describe("3.5 following file", () => {
   });
 });
 
-describe("3.5 override in force", () => {
+describe("lever override in force", () => {
   const CLEARINGS: readonly [string, () => Promise<Response>][] = [
     ["POST with mode off", () => channel.lever(WWW, { mode: "off" })],
     ["DELETE", () => channel.clearLever(WWW)],
@@ -163,7 +163,7 @@ describe("3.5 override in force", () => {
   });
 });
 
-describe("4.6 lever fields:", () => {
+describe("lever fields:", () => {
   test.each([60, 86_400])("ttl_seconds %d is in the range", async (ttl) => {
     expect(await lever(WWW, { ...MANUAL, ttl_seconds: ttl })).toMatchObject({
       until: new Date(NOON + ttl * 1000).toISOString(),
@@ -214,7 +214,7 @@ describe("4.6 lever fields:", () => {
   });
 });
 
-describe("4.6 lever refusals:", () => {
+describe("lever refusals:", () => {
   test("unknown zone is 404, for setting and clearing", async () => {
     for (const name of ["nowhere.example.net", "%20", "x".repeat(300)]) {
       await expectError(channel.lever(name, MANUAL), 404, "unknown zone");
@@ -286,7 +286,7 @@ describe("4.6 lever refusals:", () => {
   });
 });
 
-describe("4.6 a tenant-scoped operator", () => {
+describe("lever by a tenant's operator", () => {
   test("sets and clears the levers of its own zones", async () => {
     expect(await lever(WWW, MANUAL, "acme")).toMatchObject({ mode: "manual", nodes: [{ name: "e1" }, { name: "e2" }] });
     expect((await channel.clearLever(WWW, "acme")).status).toBe(200);
@@ -356,7 +356,7 @@ describe("4.6 a tenant-scoped operator", () => {
   });
 });
 
-describe("4.6 setting and clearing are audited as edge_challenge", () => {
+describe("lever audit: setting and clearing are edge_challenge", () => {
   test("with the zone, the caller and the reason", async () => {
     await lever(WWW, MANUAL);
     await lever(WWW, { mode: "off", reason: "over" });

@@ -1,4 +1,4 @@
-/** The reload by the API (interface 4.3), by the whole service. */
+/** The reload by the API (docs/interface.md#reload), by the whole service. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { ServiceProcess } from "../fixtures/service.ts";
 
@@ -22,7 +22,7 @@ async function reload(): Promise<{ status: number; body: unknown }> {
   return { status: answer.status, body: await answer.json() };
 }
 
-test("4.3 a reload reads the file again and returns what is in force", async () => {
+test("reload reads the file again and returns what is in force", async () => {
   service.writeConfig(CONFIG.replace("pps: 1000", "pps: 2000"));
   const thresholds = { pps: 2000, mbps: 100, flows_per_sec: 500 };
   expect(await reload()).toEqual({
@@ -32,7 +32,7 @@ test("4.3 a reload reads the file again and returns what is in force", async () 
   expect((await service.get("/api/v1/status")).body).toMatchObject({ thresholds });
 });
 
-test("4.3 a file that does not validate is 400 with the error, and the running configuration is untouched", async () => {
+test("reload of an invalid file is 400 with the error, and the running configuration is untouched", async () => {
   service.writeConfig(CONFIG);
   await reload();
   for (const broken of ["thresholds: [", CONFIG.replace("203.0.113.0/24", "203.0.113.1/24")]) {
@@ -42,7 +42,7 @@ test("4.3 a file that does not validate is 400 with the error, and the running c
   }
 });
 
-test("4.3 keys that need a restart are named and keep their running values", async () => {
+test("reload names keys that need a restart, and they keep their running values", async () => {
   service.writeConfig(`${CONFIG}detection: { tick_ms: 50 }\n`);
   expect(await reload()).toMatchObject({ status: 200, body: { needs_restart: ["detection.tick_ms"] } });
 });

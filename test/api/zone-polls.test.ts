@@ -1,4 +1,4 @@
-/** The polls of edge nodes, statement by statement (interface 2.11, 3.4, 4.6, 5; choices, section 6), over a real listener. */
+/** The polls of edge nodes, statement by statement (docs/interface.md#edge-zones-poll), over a real listener. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { gunzipSync } from "node:zlib";
 import { ZONES_HOLD_MS } from "../../src/limits.ts";
@@ -25,7 +25,7 @@ const view = (name = "e1") => channel.edge.nodes.view(name);
 const seen = () => ["e1", "e2"].map((name) => view(name).lastSeenAt !== null);
 const clock = () => channel.server.clock;
 
-describe("2.11 the content depends on the node's placement scope:", () => {
+describe("zone document scope:", () => {
   test("zones without a hostgroup go to all nodes, a labelled one to nodes that list its group", async () => {
     expect(await channel.zoneNames()).toEqual(["bare.example.net", "shop.example.net", "www.example.net"]);
     expect(await channel.zoneNames({ token: "bound2", node: "e2" })).toEqual([
@@ -63,7 +63,7 @@ describe("2.11 the content depends on the node's placement scope:", () => {
   });
 });
 
-describe("2.11 version is 1", () => {
+describe("zone document version is 1", () => {
   test("and the three lists are there, also without any edge", async () => {
     channel.edge.reconfigure(null);
     const document = await channel.document({ token: "admin", node: null });
@@ -71,7 +71,7 @@ describe("2.11 version is 1", () => {
   });
 });
 
-describe("2.11 clearance_keys", () => {
+describe("zone document clearance_keys", () => {
   test("turn exactly at midnight UTC: the ETag moves, parked polls wake, and a fresh one has the new keys", async () => {
     clock().advance(12 * 3_600_000 - 10_000);
     const { answer, etag } = await channel.parked();
@@ -95,7 +95,7 @@ describe("2.11 clearance_keys", () => {
   });
 });
 
-describe("4.6 GET /api/v1/edge/zones", () => {
+describe("GET /api/v1/edge/zones", () => {
   test("is the zone document, with an ETag that is a node's own", async () => {
     const answer = await channel.poll();
     expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "application/json"]);
@@ -187,7 +187,7 @@ describe("4.6 GET /api/v1/edge/zones", () => {
   });
 });
 
-describe("4.6 binding rules are those of the scrub poll:", () => {
+describe("edge node binding:", () => {
   test.each([["e2"], ["nobody"], [null], [""]])(
     "?node=%p is the uniform 403, decided before presence is stamped",
     async (node) => {
@@ -206,7 +206,7 @@ describe("4.6 binding rules are those of the scrub poll:", () => {
   });
 });
 
-describe("4.6 a reload ends a parked poll with the answer that a first poll would now get", () => {
+describe("edge poll ended by a reload with the answer that a first poll would now get", () => {
   test("404 when it removes the node", async () => {
     const { answer } = await channel.parked({ token: "unbound" });
     channel.configure({ nodes: [{ name: "e2" }] });
@@ -234,7 +234,7 @@ describe("4.6 a reload ends a parked poll with the answer that a first poll woul
   });
 });
 
-describe("4.6 concurrency cap", () => {
+describe("edge polls are capped:", () => {
   test("four by a token, and the fifth is 429", async () => {
     for (let i = 0; i < 4; i++) await channel.parked();
     clock().advance(1000);
@@ -273,7 +273,7 @@ describe("4.6 concurrency cap", () => {
   });
 });
 
-describe("3.4 alive", () => {
+describe("edge node alive", () => {
   test("is true when a poll is parked", async () => {
     await channel.parked();
     clock().advance(20_000);
@@ -299,7 +299,7 @@ describe("3.4 alive", () => {
   });
 });
 
-describe("3.4 only agent tokens stamp presence:", () => {
+describe("edge node presence:", () => {
   test("an operator's ?node= is a preview, parked or not", async () => {
     expect(await channel.document({ token: "admin" })).toEqual(await channel.document({ token: "unbound" }));
     channel.configure({ nodes: [{ name: "e1" }, { name: "e3" }] });
@@ -331,7 +331,7 @@ describe("3.4 only agent tokens stamp presence:", () => {
   });
 });
 
-describe("3.4 a node never polled", () => {
+describe("edge node never polled", () => {
   test("has no last_seen, and is treated as lost once stale_after_seconds has passed", () => {
     expect(view()).toMatchObject({ liveness: "unheard", lastSeenAt: null });
     clock().advance(15_001);
@@ -339,7 +339,7 @@ describe("3.4 a node never polled", () => {
   });
 });
 
-describe("a long document", () => {
+describe("edge poll gzip: a long document", () => {
   const name = (i: number) => `z${i}.example.net`;
   beforeEach(() => channel.configure({ zones: Array.from({ length: 40 }, (_, i) => ({ name: name(i) })) }));
 

@@ -1,4 +1,4 @@
-/** What section 7 says of the edge channel: each status when the interface has it, over a real listener. */
+/** Errors of the edge channel: each status in its case (docs/interface.md#errors), over a real listener. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { ZONES_HOLD_MS } from "../../src/limits.ts";
 import { EdgeChannelServer } from "../fixtures/edge/edge-channel.ts";
@@ -20,26 +20,26 @@ async function expectError(answer: Response | Promise<Response>, status: number,
   expect(response.headers.get("content-type")).toBe("application/json");
 }
 
-test("7 304 when the ETag of a long poll is still current after the hold, with the ETag and no body", async () => {
+test("answer 304 when the ETag of a long poll is still current after the hold, with the ETag and no body", async () => {
   const { answer, etag } = await channel.parked();
   channel.server.clock.advance(ZONES_HOLD_MS);
   const { status, headers } = await answer;
   expect([status, headers.get("etag"), await (await answer).text()]).toEqual([304, etag, ""]);
 });
 
-test("7 401 for a parked poll whose token was removed", async () => {
+test("error 401 for a parked poll whose token was removed", async () => {
   const { answer } = await channel.parked();
   channel.admit(agent("bound2", "e2"));
   await expectError(answer, 401, "missing or invalid bearer token");
 });
 
-test("7 403 for a bound agent token that names another node or none", async () => {
+test("error 403 for a bound agent token that names another node or none", async () => {
   for (const node of ["e2", null]) {
     await expectError(channel.poll({ node }), 403, "this token is bound to another node");
   }
 });
 
-describe("7 404", () => {
+describe("error 404", () => {
   test("for an unknown edge node", async () => {
     await expectError(channel.poll({ token: "unbound", node: "e9" }), 404, "unknown edge node");
     const as = { node: "e9", token: "unbound" };
@@ -54,7 +54,7 @@ describe("7 404", () => {
   });
 });
 
-describe("7 409", () => {
+describe("error 409", () => {
   test("for a live ACME challenge with a different key authorization", async () => {
     await channel.slot({ zone: WWW });
     await channel.publish();
@@ -68,7 +68,7 @@ describe("7 409", () => {
   });
 });
 
-test("7 429 for too many concurrent zone holds, with Retry-After: 1", async () => {
+test("error 429 for too many concurrent zone holds, with Retry-After: 1", async () => {
   for (let i = 0; i < 4; i++) await channel.parked();
   const answer = await channel.poll({ etag: await channel.etag() });
   expect(answer.headers.get("retry-after")).toBe("1");

@@ -1,4 +1,4 @@
-/** Every status of section 7 that a route of today can answer with, and the form of each, over a real listener. */
+/** Every status that a route can answer with (docs/interface.md#errors), and the form of each, over a real listener. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { HistoryFault, ServiceFault } from "../../src/http/backend.ts";
 import { BODY_BYTES_MAX } from "../../src/limits.ts";
@@ -34,7 +34,7 @@ async function expectError(answer: Response, status: number, error?: string): Pr
   expect(answer.headers.get("content-type")).toBe("application/json");
 }
 
-describe("7 400", () => {
+describe("error 400", () => {
   test("for an invalid IP", async () => {
     await expectError(await post("/api/v1/ban", '{"ip":"1.2.3"}'), 400, "invalid ip: 1.2.3");
   });
@@ -65,7 +65,7 @@ describe("7 400", () => {
   });
 });
 
-describe("7 401", () => {
+describe("error 401", () => {
   test("without a token, and with an unknown one", async () => {
     for (const headers of [{}, bearer("unknown")]) {
       await expectError(await get("/api/v1/status", headers), 401, "missing or invalid bearer token");
@@ -78,7 +78,7 @@ describe("7 401", () => {
   });
 });
 
-describe("7 403", () => {
+describe("error 403", () => {
   test("for too little role", async () => {
     const error = "this token's role may not perform this action";
     await expectError(await post("/api/v1/ban", `{"ip":"${ACME_HOST}"}`, as("viewer")), 403, error);
@@ -99,7 +99,7 @@ describe("7 403", () => {
   });
 });
 
-describe("7 404", () => {
+describe("error 404", () => {
   test("without an active ban to unban", async () => {
     const answer = await post("/api/v1/unban", `{"ip":"${ACME_HOST}"}`);
     await expectError(answer, 404, `no active ban for ${ACME_HOST}`);
@@ -116,7 +116,7 @@ describe("7 404", () => {
 });
 
 test.each(["whitelisted", "outside configured networks", "max_active_bans reached"])(
-  "7 409 for a ban that is refused as %s, with a ban as its body",
+  "error 409 for a ban that is refused as %s, with a ban as its body",
   async (reason) => {
     server.service.onBan = (target) => ({ ban: ban({ target, state: "rejected", reason }), routeState: null });
     const answer = await post("/api/v1/ban", `{"ip":"${ACME_HOST}"}`);
@@ -124,7 +124,7 @@ test.each(["whitelisted", "outside configured networks", "max_active_bans reache
   },
 );
 
-describe("7 of source blocks", () => {
+describe("errors of source blocks:", () => {
   const pair = { source: OUTSIDE_HOST, victim: ACME_HOST };
   const order = (path: string, fields: object) => post(`/api/v1/dataplane/sources${path}`, JSON.stringify(fields));
 
@@ -147,25 +147,28 @@ describe("7 of source blocks", () => {
   });
 });
 
-test("7 413 for a body that is too large", async () => {
+test("error 413 for a body that is too large", async () => {
   await expectError(await post("/api/v1/ban", "x".repeat(BODY_BYTES_MAX + 1)), 413, "request body exceeds 64 KiB");
 });
 
-test("7 415 for a POST without the JSON content type", async () => {
+test("error 415 for a POST without the JSON content type", async () => {
   const answer = await post("/api/v1/ban", "{}", { ...as("operator"), "content-type": "text/plain" });
   await expectError(answer, 415, "Content-Type must be application/json");
 });
 
-test.each([`/api/v1/traffic?key=${ACME_HOST}`, "/api/v1/audit"])("7 502 for a history that fails: %s", async (path) => {
-  const fail = () => {
-    throw new HistoryFault("SQLITE_CORRUPT: /var/lib/floodwall/history.db");
-  };
-  server.service.onTraffic = fail;
-  server.service.onAudit = fail;
-  await expectError(await get(path), 502, "the history cannot be read");
-});
+test.each([`/api/v1/traffic?key=${ACME_HOST}`, "/api/v1/audit"])(
+  "error 502 for a history that fails: %s",
+  async (path) => {
+    const fail = () => {
+      throw new HistoryFault("SQLITE_CORRUPT: /var/lib/floodwall/history.db");
+    };
+    server.service.onTraffic = fail;
+    server.service.onAudit = fail;
+    await expectError(await get(path), 502, "the history cannot be read");
+  },
+);
 
-describe("7 503", () => {
+describe("error 503", () => {
   test("of the health probe before the start is complete", async () => {
     server.service.ready = false;
     const answer = await fetch(`${server.base}/healthz`);
@@ -185,7 +188,7 @@ describe("7 503", () => {
   });
 });
 
-test("7 no error tells of the inside of the service", async () => {
+test("errors tell nothing of the inside of the service", async () => {
   server.service.fault = new Error("at /srv/floodwall/src/mitigation/ban-engine.ts:12 SELECT secret");
   await expectError(await post("/api/v1/ban", `{"ip":"${ACME_HOST}"}`), 500, "internal error");
 });

@@ -1,4 +1,4 @@
-/** The scrub-node channel, statement by statement (interface 4.5, 5 and 8; choices, section 6), over a real listener. */
+/** The scrub-node channel, statement by statement (docs/interface.md#scrub-channel), over a real listener. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Call } from "../../src/http/route.ts";
 import { scrubReportRoute } from "../../src/http/routes/scrub.ts";
@@ -23,7 +23,7 @@ async function expectError(answer: Response | Promise<Response>, status: number,
 
 const presenceOf = async () => (await channel.inventory()).nodes.map((node) => node["last_seen"] !== undefined);
 
-describe("4.5 GET /api/v1/dataplane/rules", () => {
+describe("GET /api/v1/dataplane/rules", () => {
   test("returns the rule document with an ETag", async () => {
     const answer = await channel.poll();
     expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "application/json"]);
@@ -96,7 +96,7 @@ describe("4.5 GET /api/v1/dataplane/rules", () => {
   );
 });
 
-describe("4.5 a token bound to a node", () => {
+describe("scrub node binding: a bound token", () => {
   test.each([["s2"], ["nobody"], [null], [""]])(
     "may poll only as that node: ?node=%p is the uniform 403, before any presence",
     async (node) => {
@@ -126,7 +126,7 @@ describe("4.5 a token bound to a node", () => {
   });
 });
 
-describe("4.5 a reload ends a parked poll with the answer that a first poll would now get", () => {
+describe("scrub poll ended by a reload with the answer that a first poll would now get", () => {
   test("404 when it removes the node", async () => {
     const { answer } = await channel.parked({ token: "unbound" });
     channel.configure("s2");
@@ -155,7 +155,7 @@ describe("4.5 a reload ends a parked poll with the answer that a first poll woul
   });
 });
 
-describe("4.5 only agent tokens stamp presence:", () => {
+describe("scrub node presence:", () => {
   test("an operator's ?node= is a preview of what the node is told", async () => {
     channel.change(divertedBan({ rules: [{ packetLength: { min: 1, max: 2 } }] }));
     await channel.report({ capabilities: ["packet_length"] });
@@ -185,7 +185,7 @@ describe("4.5 only agent tokens stamp presence:", () => {
   });
 });
 
-describe("4.5 POST /api/v1/dataplane/nodes/{name}/report", () => {
+describe("POST /api/v1/dataplane/nodes/{name}/report", () => {
   const path = (name = "s1") => `${NODES_PATH}/${name}/report`;
 
   test("success is 204 with no body", async () => {
@@ -257,7 +257,7 @@ describe("4.5 POST /api/v1/dataplane/nodes/{name}/report", () => {
   });
 });
 
-describe("4.5 GET /api/v1/dataplane/nodes", () => {
+describe("GET /api/v1/dataplane/nodes", () => {
   test.each(["eyes", "admin"])("is the inventory, for the unscoped token %s", async (token) => {
     expect(await channel.inventory(token)).toMatchObject({ nodes_total: 2, nodes: [{ name: "s1" }, { name: "s2" }] });
   });
@@ -270,7 +270,7 @@ describe("4.5 GET /api/v1/dataplane/nodes", () => {
   });
 });
 
-describe("4.5 scrub polls have the two caps", () => {
+describe("scrub polls are capped:", () => {
   test("four by a token, and the fifth is 429", async () => {
     for (let i = 0; i < 4; i++) await channel.parked();
     const refused = await channel.poll({ etag: await channel.etag() });

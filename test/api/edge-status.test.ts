@@ -1,4 +1,4 @@
-/** The fleet's zones, statement by statement (interface 2.14, 4.6; choices, section 6), over a real listener. */
+/** The fleet's zones, statement by statement (docs/interface.md#zone-status), over a real listener. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { FleetStatusWire } from "../../src/http/wire/edge/status.ts";
@@ -29,7 +29,7 @@ async function lever(zone: string, method: "POST" | "DELETE" = "POST"): Promise<
   expect(answer.status).toBe(200);
 }
 
-describe("2.14 the document", () => {
+describe("fleet status", () => {
   test("has nodes_alive, nodes_reporting and the rows of all file zones, by name", async () => {
     await world.report("e1", {});
     world.server.clock.advance(10_000);
@@ -74,7 +74,7 @@ describe("2.14 the document", () => {
   });
 });
 
-describe("2.14 a row", () => {
+describe("zone status", () => {
   test("of a zone without a reporting node has nodes 0 and rps 0, and nothing of what nodes tell", async () => {
     expect(await world.zone()).toEqual({
       zone: "shop.example",
@@ -266,7 +266,7 @@ describe("2.14 a row", () => {
   });
 });
 
-describe("4.6 GET /api/v1/edge/zones/status", () => {
+describe("GET /api/v1/edge/zones/status", () => {
   test("shows a tenant exactly its own zones, with no other's hostname and no tenant field", async () => {
     const zones = EDGE_WORLD.zones.map(({ name }) => zoneWire(name));
     const certs = EDGE_WORLD.zones.map(({ name }) => ({ zone: name, not_after: "2026-06-01T00:00:00Z" }));
@@ -311,7 +311,7 @@ describe("4.6 GET /api/v1/edge/zones/status", () => {
   });
 });
 
-test("8 would-be sources per node window are at most 20: the rest is counted in would_be_truncated, and the set is partial", async () => {
+test("limit would-be sources per node window are at most 20: the rest is counted in would_be_truncated, and the set is partial", async () => {
   const top_sources = Array.from({ length: 25 }, (_, i) => ({
     source: `192.0.2.${i}`,
     state: "would-deny",

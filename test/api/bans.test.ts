@@ -1,4 +1,4 @@
-/** Ban and unban by hand (interface 4.2, 3.1), by the whole service. */
+/** Ban and unban by hand (docs/interface.md#ban-command), by the whole service. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { type Answer, ServiceProcess } from "../fixtures/service.ts";
 
@@ -35,7 +35,7 @@ beforeEach(async () => {
   for (const { target, state } of await bans()) if (state === "active") await unban(target);
 });
 
-describe("4.2 ban", () => {
+describe("ban command", () => {
   test("returns the ban with 200, and it is listed with the next request", async () => {
     const { status, body } = await ban("203.0.113.7");
     expect(status).toBe(200);
@@ -47,32 +47,15 @@ describe("4.2 ban", () => {
     expect((await ban("203.0.113.7")).body).toMatchObject({ dry_run: true, state: "active" });
   });
 
-  test("of an address that is banned refreshes it: 200, with the same start", async () => {
+  test("refreshes the ban of an address that is banned: 200, with the same start", async () => {
     const first = (await ban("2001:db8::7")).body;
     const again = await ban("2001:DB8:0::7");
     expect([again.status, again.body.started_at]).toEqual([200, first.started_at]);
     expect(Date.parse(again.body.expires_at)).toBeGreaterThanOrEqual(Date.parse(first.expires_at));
   });
 
-  test.each([
-    ["203.0.113.53", "whitelisted"],
-    ["198.51.100.1", "outside configured networks"],
-  ])("of %s is 409 with the rejected ban: %s", async (ip, reason) => {
-    const { status, body } = await ban(ip);
-    expect(status).toBe(409);
-    expect(body).toMatchObject({ target: ip, state: "rejected", reason });
-    expect(await bans()).not.toContainEqual(expect.objectContaining({ target: ip }));
-  });
-
-  test("over the cap is 409, and a refresh at the cap is not", async () => {
-    for (const ip of ["203.0.113.1", "203.0.113.2"]) expect((await ban(ip)).status).toBe(200);
-    const { status, body } = await ban("203.0.113.3");
-    expect([status, body.state, body.reason]).toEqual([409, "rejected", "max_active_bans reached"]);
-    expect((await ban("203.0.113.2")).status).toBe(200);
-  });
-
   test.each(["", "203.0.113", "203.0.113.07", "203.0.113.0/24", "::ffff:203.0.113.7", "fe80::1%lo"])(
-    "of the invalid ip %p is 400",
+    "of an invalid ip is 400: %p",
     async (ip) => {
       const { status, body } = await ban(ip);
       expect([status, body.error]).toEqual([400, `invalid ip: ${ip}`]);
@@ -80,7 +63,26 @@ describe("4.2 ban", () => {
   );
 });
 
-describe("4.2 unban", () => {
+describe("ban refusal", () => {
+  test.each([
+    { ip: "203.0.113.53", reason: "whitelisted" },
+    { ip: "198.51.100.1", reason: "outside configured networks" },
+  ])("$reason is 409 with the rejected ban: $ip", async ({ ip, reason }) => {
+    const { status, body } = await ban(ip);
+    expect(status).toBe(409);
+    expect(body).toMatchObject({ target: ip, state: "rejected", reason });
+    expect(await bans()).not.toContainEqual(expect.objectContaining({ target: ip }));
+  });
+
+  test("max_active_bans reached is 409, and a refresh at the cap is none", async () => {
+    for (const ip of ["203.0.113.1", "203.0.113.2"]) expect((await ban(ip)).status).toBe(200);
+    const { status, body } = await ban("203.0.113.3");
+    expect([status, body.state, body.reason]).toEqual([409, "rejected", "max_active_bans reached"]);
+    expect((await ban("203.0.113.2")).status).toBe(200);
+  });
+});
+
+describe("unban command", () => {
   test("returns the withdrawn ban", async () => {
     await ban("203.0.113.9");
     const { status, body } = await unban("203.0.113.9");
@@ -88,7 +90,7 @@ describe("4.2 unban", () => {
     expect(body).toMatchObject({ target: "203.0.113.9", state: "withdrawn", reason: "manual unban" });
   });
 
-  test("without an active ban is 404, also the second time", async () => {
+  test("without a ban that is active is 404, also the second time", async () => {
     await ban("203.0.113.9");
     await unban("203.0.113.9");
     const { status, body } = await unban("203.0.113.9");
@@ -100,7 +102,7 @@ describe("4.2 unban", () => {
   });
 });
 
-test("3.1 from none to active by a ban of an allowed target, to withdrawn by an unban", async () => {
+test("ban state goes from none to active by a ban of an allowed target, to withdrawn by an unban", async () => {
   const target = "203.0.113.20";
   const stateOf = async () => (await bans()).find((each) => each.target === target)?.state;
   expect(await stateOf()).toBeUndefined();
@@ -110,16 +112,16 @@ test("3.1 from none to active by a ban of an allowed target, to withdrawn by an 
   expect(await stateOf()).toBe("withdrawn");
 });
 
-test("3.1 from none to rejected by a ban of a target that is not allowed", async () => {
+test("ban state goes from none to rejected by a ban of a target that is not allowed", async () => {
   for (const ip of ["203.0.113.53", "198.51.100.1"]) expect((await ban(ip)).body.state).toBe("rejected");
 });
 
-test("8 ban TTL: every ban has an expiry, ttl_seconds from now", async () => {
+test("limit ban TTL: every ban has an expiry, ttl_seconds from now", async () => {
   const { started_at, expires_at } = (await ban("203.0.113.7")).body;
   expect(Date.parse(expires_at) - Date.parse(started_at)).toBe(300_000);
 });
 
-test("8 active-ban cap is max_active_bans, and an unban makes room", async () => {
+test("limit active-ban cap is max_active_bans, and an unban makes room", async () => {
   for (const ip of ["203.0.113.1", "203.0.113.2"]) expect((await ban(ip)).status).toBe(200);
   expect((await ban("203.0.113.3")).status).toBe(409);
   await unban("203.0.113.1");

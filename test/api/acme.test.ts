@@ -1,4 +1,4 @@
-/** Slots and challenges of edge nodes, statement by statement (interface 2.16, 4.6; choices, section 6, ACME). */
+/** Slots and challenges of edge nodes, statement by statement (docs/interface.md#acme-command). */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { EDGE_ORDER_BYTES_MAX, LIVE_CHALLENGES_MAX } from "../../src/limits.ts";
 import { EdgeChannelServer } from "../fixtures/edge/edge-channel.ts";
@@ -32,7 +32,7 @@ async function slot(body: unknown = WWW, as?: { node: string; token: string }): 
 const clock = () => channel.server.clock;
 const challenges = async (options = {}) => (await channel.document(options)).acme_challenges;
 
-describe("2.16 slot request", () => {
+describe("ACME slot request", () => {
   test("{zone} gives {granted: true, expires_at}, ten minutes from now", async () => {
     expect(await slot()).toEqual({ granted: true, expires_at: "2026-03-01T12:10:00.000Z" });
   });
@@ -66,7 +66,7 @@ describe("2.16 slot request", () => {
   });
 });
 
-describe("4.6 {release: true}", () => {
+describe("ACME slot release", () => {
   test.each([WWW.zone, "shop.example.net", "mail.example.net", "nowhere.example.net", "", "x".repeat(300)])(
     "is idempotent and answers 204 for any zone name: %s",
     async (zone) => {
@@ -82,7 +82,7 @@ describe("4.6 {release: true}", () => {
   });
 });
 
-describe("2.16 challenge publication", () => {
+describe("ACME challenge publication", () => {
   test("by the holder of the slot is 204, and in the document of every node of the zone, for ten minutes", async () => {
     await slot();
     clock().advance(60_000);
@@ -106,7 +106,7 @@ describe("2.16 challenge publication", () => {
   });
 });
 
-describe("4.6 only the slot's holder may publish:", () => {
+describe("ACME challenge needs the slot:", () => {
   const REFUSED = "this node does not hold the zone's slot: request it first";
 
   test("409 without a slot, with another node's, with one of another zone, and with one that is over", async () => {
@@ -120,7 +120,7 @@ describe("4.6 only the slot's holder may publish:", () => {
   });
 });
 
-describe("4.6 a live challenge is never overwritten by a different key authorization", () => {
+describe("ACME challenge is never overwritten by a different key authorization:", () => {
   const other = { key_authorization: "tok_1.other" };
   const REFUSED = "the live challenge of this token has another key authorization";
 
@@ -156,7 +156,7 @@ describe("4.6 a live challenge is never overwritten by a different key authoriza
   });
 });
 
-describe("4.6 a node may hold 16 live challenges", () => {
+describe("ACME challenges of a node are at most 16:", () => {
   const tokens = Array.from({ length: LIVE_CHALLENGES_MAX }, (_, i) => `t${i}`);
   const publish = (token: string, as?: { node: string; token: string }) =>
     channel.publish({ token, key_authorization: `${token}.thumb` }, as);
@@ -188,7 +188,7 @@ describe("4.6 a node may hold 16 live challenges", () => {
   });
 });
 
-describe("4.6 both calls accept only zones that the node's scope covers", () => {
+describe("ACME zones are those that the node's scope covers:", () => {
   test.each(["mail.example.net", "nowhere.example.net", "", "www.example.net.", "x".repeat(300)])(
     "404 for %p, the same bytes whether there is such a zone or not",
     async (zone) => {
@@ -220,7 +220,7 @@ describe("4.6 both calls accept only zones that the node's scope covers", () => 
   });
 });
 
-describe("4.6 a node that a reload takes away while the body comes is unknown", () => {
+describe("a node that a reload takes away while the body comes is unknown", () => {
   test.each([
     [SLOT, WWW],
     [SLOT, { release: true }],
@@ -232,7 +232,7 @@ describe("4.6 a node that a reload takes away while the body comes is unknown", 
   });
 });
 
-describe("4.6 ACME calls: bad input", () => {
+describe("ACME bad input:", () => {
   const SLOTS: readonly [unknown, string][] = [
     [{}, "zone is required"],
     [{ release: false }, "zone is required"],
@@ -282,7 +282,7 @@ describe("4.6 ACME calls: bad input", () => {
   });
 });
 
-describe("5 ACME is an agent's alone:", () => {
+describe("ACME, agents only:", () => {
   test.each(["admin", "eyes", "acme"])("403 for %s", async (token) => {
     for (const call of [channel.slot(WWW, { node: "e1", token }), channel.publish({}, { node: "e1", token })]) {
       await expectError(call, 403, "this token's role may not perform this action");

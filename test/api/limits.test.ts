@@ -1,4 +1,4 @@
-/** The limits of section 8 that the API of today has: at each of them, one below and one above. */
+/** The limits of the API (docs/interface.md#limits): at each of them, one below and one above. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { loadConfig } from "../../src/config/load/load.ts";
 import { AttackLog } from "../../src/detection/attack/attack-log.ts";
@@ -18,7 +18,7 @@ afterEach(() => server.http.stop());
 const at = (wallMs: number) => new Date(wallMs).toISOString();
 const statusOf = async (path: string) => (await server.get(path)).status;
 
-test("8 ended attacks returned: the last 100, newest first", async () => {
+test("limit ended attacks returned: the last 100, newest first", async () => {
   const log = new AttackLog(ENDED_ATTACKS_KEPT);
   for (let i = 1; i <= 101; i++) log.add(attack({ id: `a${i}`, endedAt: NOON + i }));
   server.service.attacksView = { active: [], recent: log.ended.map((over) => ({ attack: over, ban: null })) };
@@ -27,7 +27,7 @@ test("8 ended attacks returned: the last 100, newest first", async () => {
   expect([recent[0]?.id, recent.at(-1)?.id]).toEqual(["a101", "a2"]);
 });
 
-describe.each(["/api/v1/audit?", "/api/v1/traffic?key=192.0.2.1&"])("8 history range of GET %s", (path) => {
+describe.each(["/api/v1/audit?", "/api/v1/traffic?key=192.0.2.1&"])("limit history range of GET %s", (path) => {
   test.each([
     [31 * DAY - 1, 200],
     [31 * DAY, 200],
@@ -37,7 +37,7 @@ describe.each(["/api/v1/audit?", "/api/v1/traffic?key=192.0.2.1&"])("8 history r
   });
 });
 
-test("8 history range is the last hour by default", async () => {
+test("limit history range is the last hour by default", async () => {
   await server.get("/api/v1/traffic?key=192.0.2.1");
   await server.get("/api/v1/audit");
   const range = { fromMs: NOON - 3_600_000, toMs: NOON };
@@ -45,7 +45,7 @@ test("8 history range is the last hour by default", async () => {
   expect(server.service.auditQuestions).toMatchObject([{ range }]);
 });
 
-describe("8 history step", () => {
+describe("limit history step", () => {
   test("is 60 s by default", async () => {
     await server.get("/api/v1/traffic?key=192.0.2.1");
     expect(server.service.trafficQuestions).toMatchObject([{ stepSeconds: 60 }]);
@@ -70,7 +70,7 @@ describe("8 history step", () => {
   });
 });
 
-describe("8 request body", () => {
+describe("limit request body", () => {
   test.each([
     [BODY_BYTES_MAX - 1, 200],
     [BODY_BYTES_MAX, 200],
@@ -83,11 +83,11 @@ describe("8 request body", () => {
 test.each([
   [HOSTS_PAGE_MAX, 200],
   [HOSTS_PAGE_MAX + 1, 400],
-])("8 page of hosts: a limit of %d is %d", async (limit, status) => {
+])("limit page of hosts: a limit of %d is %d", async (limit, status) => {
   expect(await statusOf(`/api/v1/hosts?limit=${limit}`)).toBe(status);
 });
 
-test("8 listener default is 127.0.0.1:8080", () => {
+test("limit listener default is 127.0.0.1:8080", () => {
   const loaded = loadConfig(new URL("../fixtures/config/good-minimal.yaml", import.meta.url).pathname);
   expect(loaded).toMatchObject({ kind: "valid", config: { api: { host: "127.0.0.1", port: 8080 } } });
 });

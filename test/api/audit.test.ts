@@ -1,4 +1,4 @@
-/** Reading the audit trail (interface 2.7 and 4.1; choices, section 6), over a real listener. */
+/** Reading the audit trail (docs/interface.md#audit-reading), over a real listener. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import type { AuditEvent } from "../../src/audit/audit-event.ts";
@@ -43,18 +43,18 @@ async function eventOnWire(changes: Partial<AuditEvent> = {}): Promise<Record<st
   return wire.events[0] ?? {};
 }
 
-test("2.7 available and events are the answer's two fields", async () => {
+test("audit available and events are the answer's two fields", async () => {
   const wire = (await (await audit()).json()) as Record<string, unknown>;
   expect(Object.keys(wire)).toEqual(["available", "events"]);
   expect(wire["available"]).toBe(true);
 });
 
-test("2.7 event_time is YYYY-MM-DD HH:MM:SS, not RFC 3339", async () => {
+test("audit event_time is YYYY-MM-DD HH:MM:SS, not RFC 3339", async () => {
   expect(await eventOnWire()).toMatchObject({ event_time: "2026-03-01 12:00:01" });
 });
 
 test.each(["ban", "unban", "config_reload", "source_block", "source_unblock", "edge_challenge"] as const)(
-  "2.7 action may be %s",
+  "audit action may be %s",
   async (action) => {
     expect(await eventOnWire({ action })).toMatchObject({ action });
   },
@@ -70,18 +70,18 @@ test.each([
   ["reason", { reason: "whitelisted" }, "whitelisted"],
   ["source", { source: "signal" }, "signal"],
   ["ban_state", { banState: "rejected" }, "rejected"],
-] as [string, Partial<AuditEvent>, string][])("2.7 %s of an event is as recorded", async (field, changes, value) => {
+] as [string, Partial<AuditEvent>, string][])("audit %s of an event is as recorded", async (field, changes, value) => {
   expect(await eventOnWire(changes)).toMatchObject({ [field]: value });
 });
 
 test.each([
   [true, 1],
   [false, 0],
-])("2.7 dry_run is an integer: %p is %d", async (dryRun, number) => {
+])("audit dry_run is an integer: %p is %d", async (dryRun, number) => {
   expect(await eventOnWire({ dryRun })).toMatchObject({ dry_run: number });
 });
 
-describe("4.1 GET /api/v1/audit", () => {
+describe("GET /api/v1/audit", () => {
   const questions = () => server.service.auditQuestions;
 
   test("is of the last hour, everyone's and every action's, where nothing is said", async () => {

@@ -1,4 +1,6 @@
-/** Reports of scrub nodes and their inventory, field by field (interface 2.10; choices, section 3), over a real listener. */
+/**
+ * Reports of scrub nodes and their inventory, field by field (docs/interface.md#scrub-inventory), over a real listener.
+ */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { ScrubInventoryWire } from "../../src/http/wire/scrub-node.ts";
@@ -26,7 +28,7 @@ beforeEach(() => {
 });
 afterEach(() => channel.stop());
 
-describe("2.10 the report", () => {
+describe("scrub report", () => {
   test("comes back as it was sent, with the time at which it came", async () => {
     channel.server.clock.advance(1500);
     expect((await channel.report(REPORT)).status).toBe(204);
@@ -74,7 +76,7 @@ describe("2.10 the report", () => {
   });
 });
 
-describe("2.10 the inventory", () => {
+describe("scrub inventory", () => {
   test("has nodes_total, stale_after_seconds and each configured node with its config, in its order", async () => {
     const hops = { nextHop: address("198.51.100.9"), nextHop6: address("2001:db8::9") };
     channel.server.service.scrub.reconfigure({
@@ -118,7 +120,7 @@ describe("2.10 the inventory", () => {
     expect(await counts()).toEqual([0, 1]);
   });
 
-  test("has a node's poll liveness: alive, holding and last_seen", async () => {
+  test("has alive, holding and last_seen of a node's polls", async () => {
     const { answer } = await channel.parked();
     channel.server.clock.advance(20_000);
     expect(await channel.node()).toMatchObject({ alive: true, holding: true, last_seen: "2026-03-01T12:00:00.000Z" });
@@ -146,7 +148,7 @@ describe("2.10 the inventory", () => {
   });
 });
 
-test("2.6 node is the scrub node that a divert ban is frozen to, and absent of one that goes elsewhere", async () => {
+test("ban node is the scrub node that a divert ban is frozen to, and absent of one that goes elsewhere", async () => {
   const bans = [divertedBan({ node: "s1" }), divertedBan({ target: "192.0.2.2" })];
   channel.server.service.banViews = bans.map((ban) => ({ ban, routeState: null }));
   const headers = { authorization: "Bearer eyes" };

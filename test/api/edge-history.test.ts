@@ -1,4 +1,7 @@
-/** History of zones and their telling sources, statement by statement (interface 2.15, 4.6), over a real listener and SQLite. */
+/**
+ * History of zones and their telling sources, statement by statement (docs/interface.md#edge-history), over a real
+ * listener and SQLite.
+ */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { HistoryFault } from "../../src/http/backend.ts";
@@ -26,7 +29,7 @@ async function report(node: string, ...zones: readonly ZoneWire[]): Promise<void
   expect((await world.report(node, { zones })).status).toBe(204);
 }
 
-describe("2.15 History", () => {
+describe("edge history", () => {
   test("is {available, zone, step_seconds, points} with all counters of a point", async () => {
     await report("e1", shop(-65, { decided: 9, denied: 8, status_2xx: 90, h3_requests: 50 }));
     await report("e2", shop(-70, { requests: 7, window_seconds: 9.5, status_5xx: 1 }));
@@ -109,7 +112,7 @@ describe("2.15 History", () => {
   });
 });
 
-describe("2.15 Sources", () => {
+describe("edge sources", () => {
   const source = (text: string, state: string, requests: number) => ({ source: text, state, requests });
 
   test("are {available, zone, sources} with the strongest state over the range, busiest first", async () => {
@@ -172,8 +175,8 @@ describe("2.15 Sources", () => {
 });
 
 describe.each([
-  ["4.6 GET /api/v1/edge/history", HISTORY],
-  ["4.6 GET /api/v1/edge/history/sources", SOURCES],
+  ["GET /api/v1/edge/history", HISTORY],
+  ["GET /api/v1/edge/history/sources", SOURCES],
 ])("%s", (_, path) => {
   const ask = (query: string, token?: string) => world.get(`${path}?${query}`, token);
 
@@ -255,7 +258,7 @@ describe.each([
   });
 });
 
-describe("4.6 GET /api/v1/edge/history", () => {
+describe("GET /api/v1/edge/history", () => {
   const ask = (query: string) => world.get(`${HISTORY}?zone=shop.example&${query}`);
 
   test.each([
@@ -281,14 +284,14 @@ describe("4.6 GET /api/v1/edge/history", () => {
   });
 });
 
-describe("4.6 GET /api/v1/edge/history/sources", () => {
+describe("GET /api/v1/edge/history/sources", () => {
   test.each(["cleared", "marked", "allow", "", "Denied"])("?state=%s is 400", async (state) => {
     const error = `state must be one of denied, challenged, would-deny, would-challenge: ${state}`;
     expect(await world.get(`${SOURCES}?zone=shop.example&state=${state}`)).toEqual({ status: 400, body: { error } });
   });
 });
 
-test("8 history sources rows are at most 1001, the busiest", async () => {
+test("limit history sources rows are at most 1001, the busiest", async () => {
   for (let window = 0; window < 51; window++) {
     const top_sources = Array.from({ length: 20 }, (_, i) => ({
       source: `2001:db8::${(window * 20 + i).toString(16)}`,

@@ -1,4 +1,4 @@
-/** Every field of an attack, a host, a ban and their parts (interface 2.2 to 2.6), over a real listener. */
+/** Every field of an attack, a host, a ban and their parts (docs/interface.md#resources), over a real listener. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { explain } from "../../src/detection/attack/reason.ts";
@@ -88,7 +88,7 @@ test.each([
   ["rate", 1500.123],
   ["active", true],
   ["started_at", "2026-03-01T12:00:00.000Z"],
-])("2.2 %s of an attack is there: %p", async (field, value) => {
+])("attack %s is there: %p", async (field, value) => {
   expect(await attackOnWire()).toMatchObject({ [field]: value });
 });
 
@@ -96,88 +96,88 @@ test.each([
   [ACME_HOST, "acme"],
   [OTHER_HOST, "other"],
   [UNOWNED_HOST, undefined],
-])("2.2 tenant is that of the group that owns %s: %p", async (target, tenant) => {
+])("attack tenant is that of the group that owns %s: %p", async (target, tenant) => {
   expect((await attackOnWire({ target: address(target) }))["tenant"]).toBe(tenant as string);
 });
 
-test("2.2 scope group has no target, and the tenant of its group", async () => {
+test("attack scope group has no target, and the tenant of its group", async () => {
   const wire = await attackOnWire({ scope: "group", target: null, group: "web" });
   expect(wire).toMatchObject({ scope: "group", group: "web", tenant: "acme" });
   expect(wire).not.toHaveProperty("target");
 });
 
-test("2.2 scope group has prefix and hosts, beyond the interface, when the attack is spread over a part of it", async () => {
+test("attack scope group has prefix and hosts when the attack is spread over a part of it", async () => {
   const carpet = { prefix: "192.0.2.0/25", hosts: 100 };
   const wire = await attackOnWire({ scope: "group", target: null, group: "web", carpet });
   expect(wire).toMatchObject({ scope: "group", group: "web", tenant: "acme", ...carpet });
   for (const field of ["prefix", "hosts"]) expect(await attackOnWire()).not.toHaveProperty(field);
 });
 
-test("2.2 direction is outgoing for what a host sends", async () => {
+test("attack direction is outgoing for what a host sends", async () => {
   expect(await attackOnWire({ direction: "outgoing" })).toMatchObject({ direction: "outgoing" });
 });
 
-test("2.2 rates are those of the attack, in the shape of 2.3", async () => {
+test("attack rates are all rates of the attack, in the one shape of rates", async () => {
   expect(await attackOnWire()).toMatchObject({ rates: { pps: 1500.123, mbps: 20, flows_per_sec: 0, udp_pps: 1200 } });
 });
 
-test("2.2 rate is read anew on every request while the attack lasts, and stands still after", async () => {
+test("attack rate is read anew on every request while the attack lasts, and stands still after", async () => {
   for (const pps of [2000, 3000.5])
     expect(await attackOnWire({ rates: thresholds({ pps }) })).toMatchObject({ rate: pps });
   const over = await attackOnWire({ rates: thresholds({ pps: 1800 }), endedAt: NOON + 5000 });
   expect(over).toMatchObject({ rate: 1800, active: false });
 });
 
-test.each(["active", "withdrawn", "rejected"] as const)("2.2 ban_state is that of its ban: %s", async (state) => {
+test.each(["active", "withdrawn", "rejected"] as const)("attack ban_state is that of its ban: %s", async (state) => {
   expect(await attackOnWire({}, { state })).toMatchObject({ ban_state: state, method: "blackhole" });
 });
 
-test.each(["ban_state", "method", "route", "flowspec"])("2.2 %s is omitted when there is no ban", async (field) => {
+test.each(["ban_state", "method", "route", "flowspec"])("attack %s is omitted when there is no ban", async (field) => {
   expect(await attackOnWire()).not.toHaveProperty(field);
 });
 
-test("2.2 route is the ban's route string", async () => {
+test("attack route is the ban's route string", async () => {
   const route = "192.0.2.1/32 next-hop 192.0.2.254 community 65535:666";
   expect(await attackOnWire({}, {})).toMatchObject({ route });
 });
 
-test("2.2 flowspec has the rules when that is the method", async () => {
+test("attack flowspec has the rules when that is the method", async () => {
   const wire = await attackOnWire({}, { method: "flowspec", measure: udpRules() });
   expect(wire).toMatchObject({ method: "flowspec", flowspec: [{ dst: "192.0.2.1/32", proto: 17, action: "discard" }] });
 });
 
-test("2.2 flowspec is absent when the method is another", async () => {
+test("attack flowspec is absent when the method is another", async () => {
   expect(await attackOnWire({}, {})).not.toHaveProperty("flowspec");
 });
 
-test.each([true, false])("2.2 dry_run tells whether the ban is virtual: %p", async (dryRun) => {
+test.each([true, false])("attack dry_run tells whether the ban is virtual: %p", async (dryRun) => {
   expect(await attackOnWire({}, { dryRun })).toMatchObject({ dry_run: dryRun });
 });
 
-test("2.2 ended_at is there when the attack is over, and omitted while it lasts", async () => {
+test("attack ended_at is there when the attack is over, and omitted while it lasts", async () => {
   expect(await attackOnWire()).not.toHaveProperty("ended_at");
   expect(await attackOnWire({ endedAt: NOON + 1 })).toMatchObject({ ended_at: "2026-03-01T12:00:00.001Z" });
 });
 
-test("2.2 sample is there once it was taken, and omitted before and without sampling", async () => {
+test("attack sample is there once it was taken, and omitted before and without sampling", async () => {
   expect(await attackOnWire()).not.toHaveProperty("sample");
   expect(await attackOnWire({ sample: SAMPLE })).toHaveProperty("sample");
 });
 
-test("2.2 classification is there once it can be told, and omitted when unclassified", async () => {
+test("attack classification is there once it can be told, and omitted when unclassified", async () => {
   expect(await attackOnWire()).not.toHaveProperty("classification");
   expect(await attackOnWire({ classification: classification() })).toHaveProperty("classification");
 });
 
-test("2.2 reason is there from the start", async () => {
+test("attack reason is there from the start", async () => {
   expect(await attackOnWire()).toHaveProperty("reason");
 });
 
-test("2.3 pps, mbps and flows_per_sec are always there, all others only when nonzero", async () => {
+test("rates pps, mbps and flows_per_sec are always there, all others only when nonzero", async () => {
   expect((await hostOnWire({ rates: thresholds({}) }))["rates"]).toEqual({ pps: 0, mbps: 0, flows_per_sec: 0 });
 });
 
-test.each(["tcp", "udp", "icmp", "tcp_syn", "frag"])("2.3 %s_pps and _mbps are added when nonzero", async (name) => {
+test.each(["tcp", "udp", "icmp", "tcp_syn", "frag"])("rates %s_pps and _mbps are added when nonzero", async (name) => {
   const rates = { [`${name}_pps`]: 3, [`${name}_mbps`]: 0.25 };
   expect((await hostOnWire({ rates: thresholds(rates) }))["rates"]).toEqual({
     pps: 0,
@@ -193,23 +193,23 @@ test.each([
   ["top_dst_ports", [{ ...SHARE, key: "443" }]],
   ["protocols", [{ ...SHARE, key: "udp" }]],
   ["total_packets", 7],
-])("2.4 sample has %s", async (field, value) => {
+])("sample %s is there", async (field, value) => {
   expect((await attackOnWire({ sample: SAMPLE }))["sample"]).toMatchObject({ [field]: value });
 });
 
-test("2.4 sample has flows where some were kept, and no such field otherwise", async () => {
+test("sample flows are there where some were kept, and no such field otherwise", async () => {
   expect((await attackOnWire({ sample: SAMPLE }))["sample"]).not.toHaveProperty("flows");
   expect((await attackOnWire({ sample: { ...SAMPLE, flows: [FLOW] } }))["sample"]).toMatchObject({
     flows: [{ src: "198.51.100.1", dst: ACME_HOST, proto: "udp", src_port: 53, dst_port: 443, bytes: 100 }],
   });
 });
 
-test.each(VECTORS.map((vector) => [vector]))("2.4 classification has type: %s", async (type) => {
+test.each(VECTORS.map((vector) => [vector]))("classification type: %s", async (type) => {
   const wire = await attackOnWire({ classification: classification({ type }) });
   expect(wire["classification"]).toMatchObject({ type });
 });
 
-test("2.4 classification has confidence from 0 to 1, and src_port of amplification vectors", async () => {
+test("classification confidence is from 0 to 1, and src_port of amplification vectors", async () => {
   const wire = await attackOnWire({ classification: classification() });
   expect(wire["classification"]).toEqual({ type: "dns_amplification", confidence: 0.9, src_port: 53 });
   const flood = classification({ type: "syn_flood", confidence: 1, sourcePort: null });
@@ -219,7 +219,7 @@ test("2.4 classification has confidence from 0 to 1, and src_port of amplificati
   });
 });
 
-test("2.4 classification has the parts of a multi-vector attack, and no such field otherwise", async () => {
+test("classification parts are those of a multi-vector attack, and no such field otherwise", async () => {
   const parts = [
     { type: "syn_flood", share: 0.6, sourcePort: null },
     { type: "ntp_amplification", share: 0.4, sourcePort: 123 },
@@ -237,7 +237,7 @@ test("2.4 classification has the parts of a multi-vector attack, and no such fie
   expect((await attackOnWire({ classification: one }))["classification"]).not.toHaveProperty("parts");
 });
 
-test("2.4 reason has threshold_source static, without a baseline", async () => {
+test("reason threshold_source is static without a baseline", async () => {
   const { reason } = await attackOnWire();
   expect(reason).toMatchObject({ threshold_source: "static" });
   for (const field of ["baseline", "baseline_configured", "warming_up", "warmup_remaining_seconds"]) {
@@ -245,7 +245,7 @@ test("2.4 reason has threshold_source static, without a baseline", async () => {
   }
 });
 
-test("2.4 reason has threshold_source baseline, and how the limit came about", async () => {
+test("reason baseline says how the limit came about, and is the threshold_source", async () => {
   const limit = { normal: 500.1234, factor: 3, floor: 100, ceiling: 2000 };
   const learned = { baseline: limit, baselineConfigured: true, warmupRemainingSeconds: null };
   const reasonOf = async (normalOf: "recent" | "hour_of_week") =>
@@ -258,7 +258,7 @@ test("2.4 reason has threshold_source baseline, and how the limit came about", a
   expect(await reasonOf("hour_of_week")).toEqual({ ...reason, normal_of: "hour_of_week" });
 });
 
-test("2.4 reason has warming_up and warmup_remaining_seconds while a baseline is not believed yet", async () => {
+test("reason warming_up and warmup_remaining_seconds are there while a baseline is not believed yet", async () => {
   const { reason } = await attackOnWire({
     reason: explain([1600], {
       baseline: null,
@@ -276,7 +276,7 @@ test("2.4 reason has warming_up and warmup_remaining_seconds while a baseline is
   expect(reason).not.toHaveProperty("baseline");
 });
 
-test("2.4 reason has the shares of udp, syn, tcp, icmp and frag, and the dominant_share_gate", async () => {
+test("reason shares are of udp, syn, tcp, icmp and frag, beside the dominant_share_gate", async () => {
   expect((await attackOnWire())["reason"]).toMatchObject({
     shares: { udp: 0.7999, syn: 0, tcp: 0, icmp: 0, frag: 0 },
     dominant_share_gate: 0.5,
@@ -288,16 +288,16 @@ test.each([
   ["group", "global"],
   ["rates", { pps: 10, mbps: 0.5, flows_per_sec: 1 }],
   ["in_attack", false],
-])("2.5 %s of a host is there: %p", async (field, value) => {
+])("host %s is there: %p", async (field, value) => {
   expect(await hostOnWire()).toMatchObject({ [field]: value });
 });
 
-test("2.5 rates_out are the outgoing rates, zero where those are not counted", async () => {
+test("host rates_out are the outgoing rates, zero where those are not counted", async () => {
   expect(await hostOnWire()).toMatchObject({ rates_out: { pps: 0, mbps: 0, flows_per_sec: 0 } });
   expect(await hostOnWire({ ratesOut: thresholds({ pps: 4 }) })).toMatchObject({ rates_out: { pps: 4 } });
 });
 
-test("2.5 in_attack, metric and direction are those of the active attack, the latter omitted without one", async () => {
+test("host in_attack, metric and direction are those of the active attack, the latter omitted without one", async () => {
   const calm = await hostOnWire();
   for (const field of ["metric", "direction"]) expect(calm).not.toHaveProperty(field);
   expect(await hostOnWire({ attack: { metric: "tcp_syn_pps", direction: "outgoing" } })).toMatchObject({
@@ -307,14 +307,14 @@ test("2.5 in_attack, metric and direction are those of the active attack, the la
   });
 });
 
-test("2.5 baseline and baseline_out are the learned normal of each direction", async () => {
+test("host baseline and baseline_out are the learned normal of each direction", async () => {
   expect(await hostOnWire({ baseline: [100.1234, 2, 3], baselineOut: [0, 0, 0] })).toMatchObject({
     baseline: { pps: 100.123, mbps: 2, flows_per_sec: 3 },
     baseline_out: { pps: 0, mbps: 0, flows_per_sec: 0 },
   });
 });
 
-test("2.5 baseline and baseline_out are absent where no baseline is configured", async () => {
+test("host baseline and baseline_out are absent where no baseline is configured", async () => {
   const wire = await hostOnWire();
   for (const field of ["baseline", "baseline_out"]) expect(wire).not.toHaveProperty(field);
 });
@@ -334,50 +334,50 @@ test.each([
   ["started_at", "2026-03-01T12:00:00.000Z"],
   ["expires_at", "2026-03-01T12:10:00.000Z"],
   ["method", "blackhole"],
-])("2.6 %s of a ban is there: %p", async (field, value) => {
+])("ban %s is there: %p", async (field, value) => {
   expect(await banOnWire()).toMatchObject({ [field]: value });
 });
 
-test("2.6 prefix of an IPv6 address is a /128", async () => {
+test("ban prefix of an IPv6 address is a /128", async () => {
   expect(await banOnWire({ target: "2001:db8::1" })).toMatchObject({ prefix: "2001:db8::1/128" });
 });
 
-test.each(["metric", "rate", "threshold"])("2.6 %s is omitted for manual bans", async (field) => {
+test.each(["metric", "rate", "threshold"])("ban %s is omitted for manual bans", async (field) => {
   const wire = await banOnWire(MANUAL);
   expect(wire).toMatchObject({ manual: true });
   expect(wire).not.toHaveProperty(field);
 });
 
-test("2.6 community is space-joined when there are several", async () => {
+test("ban community is space-joined when there are several", async () => {
   const two = route("192.0.2.1", { communities: ["65535:666", "64500:1"] });
   expect(await banOnWire({ route: two })).toMatchObject({ community: "65535:666 64500:1" });
 });
 
-test("2.6 local_pref is omitted when zero", async () => {
+test("ban local_pref is omitted when zero", async () => {
   expect(await banOnWire()).not.toHaveProperty("local_pref");
   expect(await banOnWire({ route: route("192.0.2.1", { localPref: 200 }) })).toMatchObject({ local_pref: 200 });
 });
 
-test.each(["active", "withdrawn", "rejected"] as const)("2.6 state may be %s", async (state) => {
+test.each(["active", "withdrawn", "rejected"] as const)("ban state may be %s", async (state) => {
   expect(await banOnWire({ state })).toMatchObject({ state });
 });
 
-test("2.6 dry_run is true of a virtual ban", async () => {
+test("ban dry_run is true of a virtual ban", async () => {
   expect(await banOnWire({ dryRun: true })).toMatchObject({ dry_run: true });
 });
 
-test("2.6 withdrawn_at is omitted while active", async () => {
+test("ban withdrawn_at is omitted while active", async () => {
   expect(await banOnWire()).not.toHaveProperty("withdrawn_at");
   const withdrawn = { state: "withdrawn", withdrawnAt: NOON + 1000, reason: "ttl expired" } as const;
   expect(await banOnWire(withdrawn)).toMatchObject({ withdrawn_at: "2026-03-01T12:00:01.000Z" });
 });
 
-test.each(["whitelisted", "attack ended"])("2.6 reason says why rejected or withdrawn: %s", async (reason) => {
+test.each(["whitelisted", "attack ended"])("ban reason says why rejected or withdrawn: %s", async (reason) => {
   expect(await banOnWire({ state: "rejected", reason })).toMatchObject({ reason });
   expect(await banOnWire()).not.toHaveProperty("reason");
 });
 
-test("2.6 method, flowspec and route of a ban by FlowSpec are its rules and their summary", async () => {
+test("ban method, flowspec and route of a ban by FlowSpec are its rules and their summary", async () => {
   expect(await banOnWire({ method: "flowspec", measure: udpRules() })).toMatchObject({
     method: "flowspec",
     flowspec: [{ dst: "192.0.2.1/32", proto: 17, action: "discard" }],
@@ -385,13 +385,13 @@ test("2.6 method, flowspec and route of a ban by FlowSpec are its rules and thei
   });
 });
 
-test("2.6 escalation and escalation_step are the configured ladder and the rung", async () => {
+test("ban escalation and escalation_step are the configured ladder and the rung", async () => {
   const wire = await banOnWire({ escalation: [{ afterSeconds: 0, action: "blackhole" }], step: 0 });
   expect(wire).toMatchObject({ escalation: [{ after_seconds: 0, action: "blackhole" }], escalation_step: 0 });
 });
 
 test.each(["node", "flowspec", "escalation", "escalation_step"])(
-  "2.6 %s is omitted of a blackhole without a ladder",
+  "ban %s is omitted of a blackhole without a ladder",
   async (field) => {
     expect(await banOnWire()).not.toHaveProperty(field);
   },

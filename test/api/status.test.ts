@@ -1,4 +1,4 @@
-/** The status object (interface 2.1), over a real listener. */
+/** The status object (docs/interface.md#status), over a real listener. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { StatusWire, TenantStatusWire } from "../../src/http/wire/status.ts";
@@ -20,26 +20,26 @@ async function statusFor(caller: Caller = "viewer"): Promise<Record<string, unkn
   return (await answer.json()) as Record<string, unknown>;
 }
 
-test.each([true, false])("2.1 dry_run is the global mode: %p", async (dryRun) => {
+test.each([true, false])("status dry_run is the global mode: %p", async (dryRun) => {
   server.service.statusView = status({ dryRun });
   expect(await statusFor()).toMatchObject({ dry_run: dryRun });
 });
 
-test("2.1 uptime_seconds is a number", async () => {
+test("status uptime_seconds is a number", async () => {
   expect(await statusFor()).toMatchObject({ uptime_seconds: 12 });
 });
 
-test.each(["viewer", "operator", "tenantViewer"] as const)("2.1 version is always present: %s", async (caller) => {
+test.each(["viewer", "operator", "tenantViewer"] as const)("status version is always present: %s", async (caller) => {
   expect(await statusFor(caller)).toMatchObject({ version: "1.2.3" });
 });
 
-test("2.1 update_available is false, without the fields of a release, as long as none was found", async () => {
+test("status update_available is false, without the fields of a release, as long as none was found", async () => {
   const wire = await statusFor();
   expect(wire).toMatchObject({ update_available: false });
   expect(Object.keys(wire).filter((name) => name.startsWith("latest_"))).toEqual([]);
 });
 
-test("2.1 latest_version, latest_is_security and latest_url come with a newer release, for unscoped tokens", async () => {
+test("status latest_version, latest_is_security and latest_url come with a newer release, for unscoped tokens", async () => {
   const update = { latestVersion: "1.3.0", isSecurity: true, latestUrl: "https://example.net/1.3.0" };
   server.service.statusView = status({ update });
   const told = { latest_version: "1.3.0", latest_is_security: true, latest_url: "https://example.net/1.3.0" };
@@ -54,11 +54,11 @@ test.each([
   ["operator", "operator"],
   ["tenantViewer", "viewer"],
   ["tenantOperator", "operator"],
-] as const)("2.1 role is that of the calling token: %s", async (caller, role) => {
+] as const)("status role is that of the calling token: %s", async (caller, role) => {
   expect(await statusFor(caller)).toMatchObject({ role });
 });
 
-test("2.1 role is operator on an open API", async () => {
+test("status role is operator on an open API", async () => {
   server.tokens = [];
   expect(await (await server.get("/api/v1/status")).json()).toMatchObject({ role: "operator", unscoped: true });
 });
@@ -66,16 +66,16 @@ test("2.1 role is operator on an open API", async () => {
 test.each([
   ["viewer", true],
   ["tenantViewer", false],
-] as const)("2.1 unscoped tells whether the token has no tenant: %s", async (caller, unscoped) => {
+] as const)("status unscoped tells whether the token has no tenant: %s", async (caller, unscoped) => {
   expect(await statusFor(caller)).toMatchObject({ unscoped });
 });
 
-test("2.1 networks are CIDR strings, for unscoped tokens only", async () => {
+test("status networks are CIDR strings, for unscoped tokens only", async () => {
   expect(await statusFor()).toMatchObject({ networks: ["192.0.2.0/24", "2001:db8::/32"] });
   expect(await statusFor("tenantViewer")).not.toHaveProperty("networks");
 });
 
-test("2.1 active_attacks and active_bans are counts, those of the caller's tenant where it has one", async () => {
+test("status active_attacks and active_bans are counts, those of the caller's tenant where it has one", async () => {
   const asked: (string | null)[] = [];
   server.service.status = (tenant: string | null = null) => {
     asked.push(tenant);
@@ -86,18 +86,18 @@ test("2.1 active_attacks and active_bans are counts, those of the caller's tenan
   expect(asked).toEqual([null, "acme"]);
 });
 
-test("2.1 thresholds are the base trio, for unscoped tokens only", async () => {
+test("status thresholds are the base trio, for unscoped tokens only", async () => {
   expect(await statusFor()).toMatchObject({ thresholds: { pps: 1000, mbps: 10, flows_per_sec: 100 } });
   expect(await statusFor("tenantViewer")).not.toHaveProperty("thresholds");
 });
 
-test("2.1 hostgroups have name, calculation, mitigation and ban", async () => {
+test("status hostgroups have name, calculation, mitigation and ban", async () => {
   expect(await statusFor()).toMatchObject({
     hostgroups: [{ name: "global", calculation: "per_host", mitigation: "blackhole", ban: true }],
   });
 });
 
-test.each(["bgp", "notify", "capture"])("2.1 %s is for unscoped tokens only", async (field) => {
+test.each(["bgp", "notify", "capture"])("status %s is for unscoped tokens only", async (field) => {
   const config = {
     speaker: "managed",
     localAsn: 64500,
@@ -114,15 +114,15 @@ test.each(["bgp", "notify", "capture"])("2.1 %s is for unscoped tokens only", as
   expect(await statusFor("tenantOperator")).not.toHaveProperty(field);
 });
 
-test("2.1 bgp is absent without an announcer", async () => {
+test("status bgp is absent without an announcer", async () => {
   expect(await statusFor()).not.toHaveProperty("bgp");
 });
 
-test("2.1 scrubbing is absent where nothing is diverted", async () => {
+test("status scrubbing is absent where nothing is diverted", async () => {
   expect(await statusFor()).not.toHaveProperty("scrubbing");
 });
 
-test("2.1 scrubbing says where diverted traffic goes, to an unscoped token only", async () => {
+test("status scrubbing says where diverted traffic goes, to an unscoped token only", async () => {
   server.service.statusView = status({
     scrubbing: { nextHop: "192.0.2.67" as never, nextHop6: null, communities: ["64500:2", "64500:3"], localPref: 0 },
   });
@@ -130,19 +130,19 @@ test("2.1 scrubbing says where diverted traffic goes, to an unscoped token only"
   expect(await statusFor("tenantOperator")).not.toHaveProperty("scrubbing");
 });
 
-test("2.1 notify lists which channels are enabled, never tokens or URLs", async () => {
+test("status notify lists which channels are enabled, never tokens or URLs", async () => {
   const wire = await statusFor();
   expect(wire["notify"]).toEqual({ telegram: false, webhook: true, slack: false, email: false, exec: false });
 });
 
 test.each(["viewer", "tenantViewer"] as const)(
-  "2.1 nodes_total and edge_nodes_total are present for every role: %s",
+  "status nodes_total and edge_nodes_total are present for every role: %s",
   async (caller) => {
     expect(await statusFor(caller)).toMatchObject({ nodes_total: 2, edge_nodes_total: 3 });
   },
 );
 
-test("2.1 tenant-scoped tokens receive their own part of the status and nothing else", async () => {
+test("status of a tenant's token is its own part and nothing else", async () => {
   const own = await statusFor("tenantViewer");
   expect([...Value.Errors(TenantStatusWire, own)]).toEqual([]);
   expect([...Value.Errors(StatusWire, await statusFor())]).toEqual([]);

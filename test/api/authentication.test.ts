@@ -1,4 +1,4 @@
-/** Interface section 5, statement by statement, against the listener as it runs. */
+/** Who may call, statement by statement (docs/interface.md#authentication), against the listener as it runs. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { parseConfig } from "../../src/config/load/load.ts";
 import type { TokenConfig } from "../../src/config/sections/api.ts";
@@ -51,7 +51,7 @@ async function whole(answer: Response): Promise<object> {
   return { status: answer.status, headers, body: await answer.text() };
 }
 
-describe("5.1", () => {
+describe("open API:", () => {
   test("with no token configured the API is open, and everyone is an operator", async () => {
     const answer = await status();
     expect(await answer.json()).toMatchObject({ role: "operator", unscoped: true });
@@ -75,7 +75,7 @@ describe("5.1", () => {
   });
 });
 
-test("5.2 token_env is exactly one operator token, of the name api", async () => {
+test("token_env is exactly one operator token, of the name api", async () => {
   const loaded = parseConfig(
     new TextEncoder().encode(
       "networks: [192.0.2.0/24]\nthresholds: {pps: 1, mbps: 1, flows_per_sec: 1}\napi: {token_env: NOC}",
@@ -90,7 +90,7 @@ test("5.2 token_env is exactly one operator token, of the name api", async () =>
   expect(server.audited).toMatchObject([{ operator: "api" }]);
 });
 
-describe("5.3", () => {
+describe("token entries:", () => {
   test.each(["name", "token_env", "role"])("%s is required of each entry", (key) => {
     const entry = ["name: a", "token_env: A", "role: viewer"].filter((part) => !part.startsWith(`${key}:`));
     expect(problemsOf(`api: {tokens: [{${entry.join()}}]}`)).toEqual([
@@ -105,13 +105,13 @@ describe("5.3", () => {
   });
 });
 
-test("5.4 token_env and tokens exclude each other", () => {
+test("token_env or tokens: they exclude each other", () => {
   expect(problemsOf("api: {token_env: A, tokens: [{name: a, token_env: A, role: viewer}]}")).toEqual([
     "api.token_env: goes without tokens: make it an entry of api.tokens, or remove those",
   ]);
 });
 
-describe("5.5", () => {
+describe("secret rotation:", () => {
   beforeEach(() => {
     server.tokens = [token()];
     server.secrets.set("NOC", "first");
@@ -141,7 +141,7 @@ describe("5.5", () => {
   });
 });
 
-describe("5.6", () => {
+describe("bearer header:", () => {
   beforeEach(() => {
     server.tokens = [token()];
     server.secrets.set("NOC", "s3cr3t");
@@ -212,7 +212,7 @@ describe("5.6", () => {
   });
 });
 
-describe("5.7", () => {
+describe("ambiguous secret:", () => {
   const OTHERS: readonly [string, Partial<TokenConfig>, Partial<TokenConfig>][] = [
     ["role", { role: "viewer" }, { role: "operator" }],
     ["tenant", { tenant: "acme" }, { tenant: "other" }],
@@ -257,7 +257,7 @@ describe("5.7", () => {
   });
 });
 
-describe("5.8", () => {
+describe("refused credentials:", () => {
   beforeEach(() => admitCallers(server));
 
   test("no token and an unknown one are 401, too little rank is 403", async () => {
@@ -268,7 +268,7 @@ describe("5.8", () => {
   });
 });
 
-test("5 open without a token: the dashboard's shell is the same for everyone, whatever the token", async () => {
+test("open without a token: the dashboard's shell is the same for everyone, whatever the token", async () => {
   server.tokens = [token()];
   const shells = [];
   for (const headers of [{}, bearer("wrong"), bearer("right")]) {
@@ -278,7 +278,7 @@ test("5 open without a token: the dashboard's shell is the same for everyone, wh
   expect(shells).toEqual(Array.from({ length: 3 }, () => [200, "text/html; charset=utf-8", PAGE_TEXT]));
 });
 
-describe("5, roles and tenants:", () => {
+describe("roles and tenants:", () => {
   beforeEach(() => admitCallers(server));
 
   test("an admin is an operator without a tenant: reload is for no other", async () => {

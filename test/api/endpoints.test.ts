@@ -1,4 +1,4 @@
-/** The table of endpoints, its general rules and the reads (interface 4 and 4.1), over a real listener. */
+/** The table of endpoints, its general rules and the reads (docs/interface.md#endpoints), over a real listener. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { attack, ban, host, NOON } from "../fixtures/browser/views.ts";
 import { address } from "../fixtures/host-rows.ts";
@@ -45,7 +45,7 @@ const get = (path: string, caller: Caller = "viewer") => fetch(server.base + pat
 const post = (path: string, body: string, caller: Caller = "operator") =>
   fetch(server.base + path, { method: "POST", headers: { ...as(caller), "content-type": "application/json" }, body });
 
-describe("4 rule 1:", () => {
+describe("answers are JSON:", () => {
   test.each(READS)("GET /api/v1/%s is JSON", async (name) => {
     const answer = await get(`/api/v1/${name}`);
     expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "application/json"]);
@@ -72,14 +72,14 @@ test.each([
   "/api/v1/dataplane/sources/unblock",
   "/api/v1/dataplane/nodes/s1/report",
   "/api/v1/edge/nodes/e1/report",
-])("4 rule 2: POST %s without the JSON content type is 415, also without a body", async (path) => {
+])("content type: POST %s without the JSON content type is 415, also without a body", async (path) => {
   for (const type of [null, "text/plain", "application/x-www-form-urlencoded"]) {
     const headers = type === null ? as("operator") : { ...as("operator"), "content-type": type };
     expect((await fetch(server.base + path, { method: "POST", headers })).status).toBe(415);
   }
 });
 
-test("4 rule 3: every route under /api/v1 goes through the token check", async () => {
+test("token check: every route under /api/v1 goes through it", async () => {
   const guarded = server.http.routes.filter(({ path }) => path.startsWith("/api/v1/"));
   expect(guarded.length).toBeGreaterThan(9);
   for (const { method, path } of guarded) {
@@ -88,11 +88,11 @@ test("4 rule 3: every route under /api/v1 goes through the token check", async (
   }
 });
 
-test("4 GET /api/v1/status is the status object", async () => {
+test("GET /api/v1/status is the status object", async () => {
   expect(await (await get("/api/v1/status")).json()).toMatchObject({ version: "1.2.3", role: "viewer" });
 });
 
-test("4 GET /api/v1/attacks is {active, recent}", async () => {
+test("GET /api/v1/attacks is {active, recent}", async () => {
   const over = attack({ id: "a0", endedAt: NOON });
   server.service.attacksView = { active: [{ attack: attack(), ban: null }], recent: [{ attack: over, ban: null }] };
   const wire = (await (await get("/api/v1/attacks")).json()) as Record<string, { id: string }[]>;
@@ -100,7 +100,7 @@ test("4 GET /api/v1/attacks is {active, recent}", async () => {
   expect([wire["active"]?.map(({ id }) => id), wire["recent"]?.map(({ id }) => id)]).toEqual([["a1"], ["a0"]]);
 });
 
-describe("4 GET /api/v1/attacks/{id}", () => {
+describe("GET /api/v1/attacks/{id}", () => {
   test("finds an attack in progress, one that is over, and one of the history", async () => {
     const view = (id: string) => ({ attack: attack({ id }), ban: null });
     server.service.attacksView = { active: [view("a1")], recent: [view("a2")] };
@@ -129,14 +129,14 @@ describe("4 GET /api/v1/attacks/{id}", () => {
   });
 });
 
-test("4 GET /api/v1/hosts is {hosts}, all of them without parameters", async () => {
+test("GET /api/v1/hosts is {hosts}, all of them without parameters", async () => {
   server.service.hostViews = Array.from({ length: 1500 }, (_, i) => host({ target: `192.0.${i >> 8}.${i & 255}` }));
   const wire = (await (await get("/api/v1/hosts")).json()) as { hosts: unknown[] };
   expect(Object.keys(wire)).toEqual(["hosts"]);
   expect(wire.hosts).toHaveLength(1500);
 });
 
-describe("4 GET /api/v1/hosts with parameters", () => {
+describe("GET /api/v1/hosts with parameters", () => {
   test("is a page in the order asked for, with where to go on", async () => {
     server.service.hostViews = ["192.0.2.3", "192.0.2.1", "192.0.2.2"].map((target) => host({ target }));
     const first = (await (await get("/api/v1/hosts?limit=2")).json()) as { next: string };
@@ -155,7 +155,7 @@ describe("4 GET /api/v1/hosts with parameters", () => {
   });
 });
 
-test("4 GET /api/v1/bans is {bans}, active and historical", async () => {
+test("GET /api/v1/bans is {bans}, active and historical", async () => {
   server.service.banViews = [
     { ban: ban({ target: "192.0.2.2", state: "withdrawn", withdrawnAt: NOON }), routeState: null },
     { ban: ban({ target: "192.0.2.1" }), routeState: null },
@@ -168,7 +168,7 @@ test("4 GET /api/v1/bans is {bans}, active and historical", async () => {
   ]);
 });
 
-test("4 GET /api/v1/bans shows a ban that was answered just before, also while the list is being read", async () => {
+test("GET /api/v1/bans shows a ban that was answered just before, also while the list is being read", async () => {
   server.service.banViews = Array.from({ length: 5000 }, (_, i) => ({
     ban: ban({ target: `10.0.${i >> 8}.${i & 255}` }),
     routeState: null,
@@ -180,18 +180,18 @@ test("4 GET /api/v1/bans shows a ban that was answered just before, also while t
   expect((await early).status).toBe(200);
 });
 
-test("4 GET /api/v1/openapi.json describes the API", async () => {
+test("GET /api/v1/openapi.json describes the API", async () => {
   expect(await (await get("/api/v1/openapi.json")).json()).toMatchObject({ openapi: "3.1.0" });
 });
 
-test("4 GET /metrics needs no token and is text in the exposition format", async () => {
+test("GET /metrics needs no token and is text in the exposition format", async () => {
   const answer = await fetch(`${server.base}/metrics`);
   expect(answer.status).toBe(200);
   expect(answer.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
   expect(await answer.text()).toContain("# TYPE svc_api_requests_total counter");
 });
 
-test("4 GET /healthz is 503 starting until all components have started, then 200 ok, without a newline", async () => {
+test("GET /healthz is 503 starting until all components have started, then 200 ok, without a newline", async () => {
   server.service.ready = false;
   const starting = await fetch(`${server.base}/healthz`);
   expect([starting.status, await starting.text()]).toEqual([503, "starting"]);
@@ -201,7 +201,7 @@ test("4 GET /healthz is 503 starting until all components have started, then 200
 });
 
 test.each(["/metrics", "/healthz", "/api/v1/status", "/api/v1/attacks", "/api/v1/openapi.json"])(
-  "4 HEAD %s is GET without the body",
+  "HEAD %s is GET without the body",
   async (path) => {
     const [full, head] = await Promise.all([
       get(path),
@@ -212,7 +212,7 @@ test.each(["/metrics", "/healthz", "/api/v1/status", "/api/v1/attacks", "/api/v1
   },
 );
 
-describe("4.1 tenant-scoped tokens see only their own rows", () => {
+describe("tenants see only their own rows:", () => {
   const targets = [ACME_HOST, OTHER_HOST, UNOWNED_HOST];
 
   beforeEach(() => {
@@ -268,7 +268,7 @@ thresholds: {pps: 100000, mbps: 1000, flows_per_sec: 20000}
   });
 });
 
-test("4 POST /api/v1/config/reload is for unscoped operators, with an empty body", async () => {
+test("POST /api/v1/config/reload is for unscoped operators, with an empty body", async () => {
   expect((await post("/api/v1/config/reload", "")).status).toBe(200);
   expect((await post("/api/v1/config/reload", "{}", "tenantOperator")).status).toBe(403);
 });

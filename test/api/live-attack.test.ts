@@ -1,4 +1,7 @@
-/** What section 2 says of rates that change, by the whole service with a flood whose rate rises and then ends. */
+/**
+ * Rates that change (docs/interface.md#attack-states), by the whole service with a flood whose rate rises and then
+ * ends.
+ */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -94,7 +97,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-test("2.1 hostgroups are those of the configuration, and one that is judged as a whole does not ban", async () => {
+test("status hostgroups are those of the configuration, and one that is judged as a whole does not ban", async () => {
   const { hostgroups } = (await service.get<{ hostgroups: unknown }>("/api/v1/status")).body;
   expect(hostgroups).toEqual([
     { name: "global", calculation: "per_host", mitigation: "blackhole", ban: true },
@@ -103,63 +106,63 @@ test("2.1 hostgroups are those of the configuration, and one that is judged as a
   ]);
 });
 
-test("2.2 rate is re-read from the engine on every request while active", () => {
+test("attack rate is re-read from the engine on every request while active", () => {
   const rates = new Set(readings.map(({ rate }) => rate));
   expect(rates.size).toBeGreaterThan(3);
   expect(Math.max(...rates)).toBeGreaterThan(5000);
 });
 
-test("2.2 rate is that of the metric that tripped, and one of the rates", () => {
+test("attack rate is that of the metric that tripped, and one of the rates", () => {
   for (const { rate, metric, rates } of [...readings, ended]) expect(rates[metric]).toBe(rate);
 });
 
-test("2.2 metric and threshold are frozen at detection", () => {
+test("attack metric and threshold are frozen at detection", () => {
   expect(new Set(readings.map(({ metric, threshold }) => `${metric} ${threshold}`))).toEqual(new Set(["pps 1000"]));
 });
 
-test("2.2 reason is attached once at start", () => {
+test("attack reason is attached once at start", () => {
   expect(new Set(readings.map(({ reason }) => JSON.stringify(reason))).size).toBe(1);
   expect(ended.reason).toEqual(readings[0]?.reason ?? {});
 });
 
-test("2.2 tenant is the owning group's", () => {
+test("attack tenant is the owning group's", () => {
   expect(ended).toMatchObject({ group: "web", tenant: "acme" });
 });
 
-test("2.2 rate stops following the engine at the end, ended_at is set and active is false", async () => {
+test("attack rate stops following the engine at the end, ended_at is set and active is false", async () => {
   expect(ended).toMatchObject({ active: false, ended_at: expect.any(String) });
   await service.get("/api/v1/hosts");
   expect((await attacks()).recent.find(({ id }) => id === ended.id)?.rate).toBe(ended.rate);
 });
 
-test("2.2 ban_state of an attack that is over is that of its ban", () => {
+test("attack ban_state of an attack that is over is that of its ban", () => {
   expect(readings.at(-1)).toMatchObject({ ban_state: "active", dry_run: true });
   expect(ended).toMatchObject({ ban_state: "withdrawn", method: "blackhole" });
 });
 
-test("2.2 ban_state of an attack that is over is that of the manual ban that covered it to the end", () => {
+test("attack ban_state of an attack that is over is that of the manual ban that covered it to the end", () => {
   expect(otherEnded).toMatchObject({ target: OTHER_VICTIM, active: false, ban_state: "active" });
 });
 
-test("2.5 in_attack and metric of a host are those of its attack", () => {
+test("host in_attack and metric are those of its attack", () => {
   expect(hostInAttack).toMatchObject({ target: VICTIM, group: "web", in_attack: true, metric: "pps" });
 });
 
-test("2.6 metric, rate and threshold of an automatic ban are its attack's", async () => {
+test("ban metric, rate and threshold of an automatic one are its attack's", async () => {
   const { bans } = (await service.get<{ bans: Record<string, unknown>[] }>("/api/v1/bans")).body;
   expect(bans.map(({ target }) => target)).toEqual([VICTIM, OTHER_VICTIM]);
   expect(bans[0]).toMatchObject({ target: VICTIM, metric: "pps", threshold: 1000, manual: false, state: "withdrawn" });
   expect(bans[0]).toMatchObject({ reason: "attack ended", withdrawn_at: expect.any(String) });
 });
 
-test("3.2 an attack that ends moves from the active to the recent list", async () => {
+test("attack that ends moves from the active to the recent list", async () => {
   expect(readings.length).toBeGreaterThan(0);
   const { active, recent } = await attacks();
   expect(active).toEqual([]);
   expect(recent.map(({ id }) => id)).toContain(readings[0]?.id ?? "");
 });
 
-test("4 GET /api/v1/attacks/{id} finds an attack that is over, by the id that it had from its start", async () => {
+test("GET /api/v1/attacks/{id} finds an attack that is over, by the id that it had from its start", async () => {
   const { status, body } = await service.get<Attack>(`/api/v1/attacks/${readings[0]?.id}`);
   expect(status).toBe(200);
   expect(body).toEqual(ended);

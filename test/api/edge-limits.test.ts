@@ -1,4 +1,6 @@
-/** The bounds of the edge channel: at each, one below and one above (interface, section 8), over a real listener. */
+/**
+ * The bounds of the edge channel: at each, one below and one above (docs/interface.md#limits), over a real listener.
+ */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { EdgeChannelServer } from "../fixtures/edge/edge-channel.ts";
 
@@ -14,7 +16,7 @@ afterEach(() => channel.stop());
 const clock = () => channel.server.clock;
 const lever = async (body: object) => (await channel.lever(WWW, { mode: "manual", ttl_seconds: 60, ...body })).status;
 
-test("8 zones poll hold is 25 s", async () => {
+test("limit zones poll hold is 25 s", async () => {
   const { answer } = await channel.parked();
   clock().advance(24_999);
   expect(await channel.holds()).toBe(1);
@@ -22,12 +24,12 @@ test("8 zones poll hold is 25 s", async () => {
   expect((await answer).status).toBe(304);
 });
 
-test("8 parked zone polls are 4 per token name", async () => {
+test("limit parked zone polls are 4 per token name", async () => {
   for (let i = 0; i < 4; i++) await channel.parked();
   expect((await channel.poll({ etag: await channel.etag() })).status).toBe(429);
 });
 
-test("8 challenge fan-out is ten minutes, and live challenges per node are 16", async () => {
+test("limit challenge fan-out is ten minutes, and live challenges per node are 16", async () => {
   await channel.slot({ zone: WWW });
   const publish = async (i: number) => (await channel.publish({ token: `t${i}`, key_authorization: `t${i}.k` })).status;
   for (let i = 0; i < 16; i++) expect(await publish(i)).toBe(204);
@@ -40,17 +42,17 @@ test("8 challenge fan-out is ten minutes, and live challenges per node are 16", 
   expect(await publish(16)).toBe(204);
 });
 
-test("8 lever ttl_seconds is 60..86400", async () => {
+test("limit lever ttl_seconds is 60..86400", async () => {
   const statuses = await Promise.all([59, 60, 86_400, 86_401].map((ttl) => lever({ ttl_seconds: ttl })));
   expect(statuses).toEqual([400, 200, 200, 400]);
 });
 
-test("8 lever reason is at most 200 characters", async () => {
+test("limit lever reason is at most 200 characters", async () => {
   const statuses = await Promise.all([199, 200, 201].map((length) => lever({ reason: "é".repeat(length) })));
   expect(statuses).toEqual([200, 200, 400]);
 });
 
-test("8 clearance key validity is 48 h each", async () => {
+test("limit clearance key validity is 48 h each", async () => {
   for (const { clearance_keys: keys } of (await channel.document()).zones) {
     for (const { not_before, not_after } of keys as { not_before: string; not_after: string }[]) {
       expect(Date.parse(not_after) - Date.parse(not_before)).toBe(48 * 3_600_000);
@@ -58,7 +60,7 @@ test("8 clearance key validity is 48 h each", async () => {
   }
 });
 
-test("8 edge stale_after_seconds is 15 s on defaults", async () => {
+test("limit edge stale_after_seconds is 15 s on defaults", async () => {
   await channel.poll();
   clock().advance(15_000);
   expect(channel.edge.nodes.isAlive("e1")).toBe(true);

@@ -1,4 +1,7 @@
-/** The life of a source block out of dry run (interface 3.3), by the whole service over a kernel that stands for the real one. */
+/**
+ * The life of a source block out of dry run (docs/interface.md#source-block-states), by the whole service over a kernel
+ * that stands for the real one.
+ */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -52,7 +55,7 @@ async function reload(config: string): Promise<void> {
   expect((await service.post("/api/v1/config/reload", {})).status).toBe(200);
 }
 
-test("3.3 a live block is in the kernel with an expiry of its own, and in the state database", async () => {
+test("source block in the kernel: a live one is there with an expiry of its own, and in the state database", async () => {
   const { status, body } = await block({ ttl_seconds: 90 });
   expect(status).toBe(200);
   expect(body).toMatchObject({ dry_run: false, expires_at: new Date(NOON + 90_000).toISOString() });
@@ -60,21 +63,21 @@ test("3.3 a live block is in the kernel with an expiry of its own, and in the st
   expect(service.state.sourceBlocks()).toMatchObject([{ source: SOURCE, victim: VICTIM, expiresAt: NOON + 90_000 }]);
 });
 
-test("3.3 a refresh gives the kernel the new expiry", async () => {
+test("source block refresh gives the kernel the new expiry", async () => {
   await block({ ttl_seconds: 90 });
   clock.advance(1000);
   expect((await block({ ttl_seconds: 10 })).body.created_at).toBe(new Date(NOON).toISOString());
   expect(kernel.pairs.get(NAME)?.expiresAtMs).toBe(NOON + 11_000);
 });
 
-test("3.3 an unblock takes the pair out of the kernel at once, and no other", async () => {
+test("source block removal takes the pair out of the kernel at once, and no other", async () => {
   await block();
   await block({ victim: "203.0.113.8" });
   expect((await unblock()).status).toBe(200);
   expect(kernel.names).toEqual([`${SOURCE}->203.0.113.8`]);
 });
 
-describe("3.3 from live to removed by an install failure", () => {
+describe("source block install failure:", () => {
   test("go all pairs of that source, and the error says so", async () => {
     for (const victim of ["203.0.113.1", "203.0.113.2"]) await block({ victim });
     await block({ source: "198.51.100.2" });
@@ -103,7 +106,7 @@ describe("3.3 from live to removed by an install failure", () => {
   });
 });
 
-describe("3.3 from live to removed when its TTL is reached", () => {
+describe("source block expiry holds", () => {
   test("in list, kernel, metrics and state", async () => {
     await block({ ttl_seconds: 30 });
     clock.advance(29_999);
@@ -136,7 +139,7 @@ describe("3.3 from live to removed when its TTL is reached", () => {
   });
 });
 
-describe("3.3 blocks survive", () => {
+describe("source blocks survive", () => {
   test.each(["kept", "lost"])("a restart, with the pairs in the kernel %s", async (what) => {
     const { body } = await block({ reason: "scan" });
     await service.stop();
@@ -162,7 +165,7 @@ describe("3.3 blocks survive", () => {
   });
 });
 
-describe("3.3 in dry run", () => {
+describe("source blocks in dry run:", () => {
   test("no kernel map is written", async () => {
     await reload(`dry_run: true\nnetworks: [203.0.113.0/24]${REST}`);
     kernel.calls.length = 0;
@@ -181,7 +184,7 @@ describe("3.3 in dry run", () => {
   });
 });
 
-describe("3.3 a reload removes, and tells the log of,", () => {
+describe("source blocks that a reload removes, and names in the log:", () => {
   test.each([
     ["a victim that is whitelisted now", `${LIVE}protected_whitelist: [${VICTIM}]\n`, "victim_whitelisted"],
     [
@@ -206,7 +209,7 @@ describe("3.3 a reload removes, and tells the log of,", () => {
 describe.each([
   ["absent", LIVE.replace(/dataplane:.*\n/, "")],
   ["disabled", LIVE.replace("interfaces:", "enabled: false, interfaces:")],
-])("4.4 409 for a data plane that is %s", (_, live) => {
+])("source block refused for a data plane that is %s", (_, live) => {
   const error = "the data plane is absent or disabled: see dataplane in the configuration";
 
   test.each(["false", "true"])("of a block and of an unblock, with dry_run: %s", async (dryRun) => {

@@ -1,4 +1,4 @@
-/** The scrub rule document, field by field (interface 2.9 and 9; choices, section 5), over a real listener. */
+/** The scrub rule document, field by field (docs/interface.md#rule-document), over a real listener. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { RuleDocumentWire } from "../../src/http/wire/scrub-document.ts";
@@ -16,18 +16,18 @@ afterEach(() => channel.stop());
 
 const textOf = async () => (await channel.poll()).text();
 
-test("2.9 version is 1, and bans is an array where there is nothing", async () => {
+test("rule document version is 1, and bans is an array where there is nothing", async () => {
   expect(await textOf()).toBe('{"version":1,"bans":[]}');
 });
 
-test("2.9 a ban has target, prefix, method, expires_at and flowspec, in these bytes", async () => {
+test("rule document ban has target, prefix, method, expires_at and flowspec, in these bytes", async () => {
   channel.change(divertedBan({ rules: [{ protocol: 17, sourcePorts: [{ from: 53, to: 53 }] }] }));
   const rule = '{"dst":"192.0.2.1/32","proto":17,"src_port":53,"action":"discard"}';
   const wire = `{"target":"192.0.2.1","prefix":"192.0.2.1/32","method":"divert","expires_at":"2026-03-01T12:10:00.000Z","flowspec":[${rule}]}`;
   expect(await textOf()).toBe(`{"version":1,"bans":[${wire}]}`);
 });
 
-test("2.9 it is as its schema says", async () => {
+test("rule document is as its schema says", async () => {
   const limit = {
     action: { kind: "rate_limit", bytesPerSecond: 5 },
     protocol: 6,
@@ -37,7 +37,7 @@ test("2.9 it is as its schema says", async () => {
   expect([...Value.Errors(RuleDocumentWire, await channel.document())]).toEqual([]);
 });
 
-describe("2.9 it lists every active diverted victim", () => {
+describe("rule document lists every active diverted victim", () => {
   test("to every node and whoever asks, wherever its traffic goes", async () => {
     channel.change(divertedBan({ node: "s1" }), divertedBan({ target: "192.0.2.2", node: "s2" }));
     for (const options of [{}, { token: "bound2", node: "s2" }, { token: "admin", node: null }]) {
@@ -73,7 +73,7 @@ describe("2.9 it lists every active diverted victim", () => {
   });
 });
 
-describe("2.9 flowspec", () => {
+describe("rule document flowspec", () => {
   test("has the rules to drop, and only those for traffic to the victim", async () => {
     channel.change(divertedBan({ rules: [{ protocol: 17 }, { destination: null, source: null, protocol: 6 }] }));
     expect((await channel.document()).bans[0]?.["flowspec"]).toEqual([
@@ -126,12 +126,12 @@ describe("2.9 flowspec", () => {
   });
 });
 
-test("2.9 dry_run marks a virtual ban, and is absent else", async () => {
+test("rule document dry_run marks a virtual ban, and is absent else", async () => {
   channel.change(divertedBan({ dryRun: true }), divertedBan({ target: "192.0.2.2" }));
   expect((await channel.document()).bans.map((each) => each["dry_run"])).toEqual([true, undefined]);
 });
 
-describe("2.9 expires_at", () => {
+describe("rule document expires_at", () => {
   test.each([
     [600_000, "12:10:00.000"],
     [600_001, "12:10:10.000"],
@@ -174,7 +174,7 @@ describe("2.9 expires_at", () => {
   });
 });
 
-test("2.9 the same content is the same bytes and the same ETag, however it came about", async () => {
+test("rule document bytes: the same content is the same bytes and the same ETag, however it came about", async () => {
   const [a, b] = [divertedBan(), divertedBan({ target: "192.0.2.2" })];
   channel.change(a, b);
   const [text, etag] = [await textOf(), await channel.etag()];

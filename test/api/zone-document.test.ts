@@ -1,4 +1,4 @@
-/** The zone document, field by field (interface 2.11; choices, section 5), as a node of the channel gets it. */
+/** The zone document, field by field (docs/interface.md#zone-document), as a node of the channel gets it. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { ZoneDocumentWire } from "../../src/http/wire/edge/zone.ts";
@@ -25,16 +25,16 @@ async function zone(entry: object = {}): Promise<Record<string, unknown>> {
 const policy = async (entry: object = {}) => (await zone({ policy: entry }))["policy"] as Record<string, unknown>;
 const clock = () => channel.server.clock;
 
-test("2.11 name is the zone's hostname, in lower case", async () => {
+test("zone document name is the zone's hostname, in lower case", async () => {
   expect(await zone({ name: "WWW.Example.NET" })).toMatchObject({ name: NAME });
 });
 
-test("2.11 origins are host:port strings, in the file's order", async () => {
+test("zone document origins are host:port strings, in the file's order", async () => {
   const origins = ["b.example.net:8443", "192.0.2.1:443", "[2001:db8::1]:443"];
   expect(await zone({ origins })).toMatchObject({ origins });
 });
 
-describe("2.11 tls", () => {
+describe("zone document tls", () => {
   test.each([
     [{}, { min_version: "1.2" }],
     [{ min_version: "1.3" }, { min_version: "1.3" }],
@@ -56,7 +56,7 @@ describe("2.11 tls", () => {
   });
 });
 
-describe("2.11 policy", () => {
+describe("zone document policy", () => {
   test("is there with every default", async () => {
     expect(await policy()).toEqual({
       mode: "decide",
@@ -81,7 +81,7 @@ describe("2.11 policy", () => {
   });
 });
 
-test("2.11 acme_directory, acme_fallback, extra_directives_file and tls.h3 are omitted when unset", async () => {
+test("zone document acme_directory, acme_fallback, extra_directives_file and tls.h3 are omitted when unset", async () => {
   expect(Object.keys(await zone())).toEqual(["name", "origins", "tls", "policy", "clearance_keys"]);
   const acme = { directory: "https://ca.example.net/d", fallback: "https://ca.example.org/d" };
   expect(await zone({ acme, extra_directives_file: "/etc/extra.conf" })).toMatchObject({
@@ -91,7 +91,7 @@ test("2.11 acme_directory, acme_fallback, extra_directives_file and tls.h3 are o
   });
 });
 
-describe("2.11 challenge_override", () => {
+describe("zone document challenge_override", () => {
   const set = () => channel.lever(NAME, { mode: "auto", ttl_seconds: 60, reason: "ticket 7" });
 
   test("is {mode, until, reason} while a lever is set, and absent otherwise", async () => {
@@ -118,7 +118,7 @@ describe("2.11 challenge_override", () => {
   });
 });
 
-describe("2.11 clearance_keys", () => {
+describe("zone document clearance_keys", () => {
   interface Key {
     readonly id: string;
     readonly secret: string;
@@ -145,7 +145,7 @@ describe("2.11 clearance_keys", () => {
   });
 });
 
-test("2.11 there are no other fields, and nothing of tenants or hostgroups", async () => {
+test("zone document has no other fields, and nothing of tenants or hostgroups", async () => {
   await zone({ tenant: "acme", hostgroup: "web" });
   const text = await (await channel.poll()).text();
   expect(text).not.toContain('acme"');

@@ -1,4 +1,4 @@
-/** What sections 4.5, 4.6 and 5 of the interface say of a parked poll, over a real listener and the real pipeline. */
+/** Parked polls (docs/interface.md#long-polls), over a real listener and the real pipeline. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { heldDocument } from "../../src/http/holds/held-document.ts";
 import { RULES_HOLD_MS, ZONES_HOLD_MS } from "../../src/limits.ts";
@@ -22,7 +22,7 @@ function parked(count: number): Promise<void> {
   );
 }
 
-describe("the rule document", () => {
+describe("long poll document", () => {
   test("comes with an ETag, and is given again to whoever does not name it", async () => {
     const answer = await server.poll({ etag: null });
     expect([answer.status, answer.headers.get("etag")]).toEqual([200, server.document.etag]);
@@ -38,7 +38,7 @@ describe("the rule document", () => {
   });
 });
 
-describe("with If-None-Match equal to the ETag the request is held", () => {
+describe("long poll held with If-None-Match equal to the ETag", () => {
   test("until the table changes", async () => {
     const answer = server.poll();
     await parked(1);
@@ -70,7 +70,7 @@ describe("with If-None-Match equal to the ETag the request is held", () => {
   });
 });
 
-describe("a reload ends a parked poll with the answer that a first poll would now get", () => {
+describe("long poll ended by a reload, with the answer that a first poll would now get:", () => {
   async function expectSameAsFresh(answer: Promise<Response>, poll: () => Promise<Response>, status: number) {
     const [ended, fresh] = [await answer, await poll()];
     const headersOf = ({ headers }: Response) => [...headers].filter(([name]) => name !== "date");
@@ -123,7 +123,7 @@ describe("a reload ends a parked poll with the answer that a first poll would no
   });
 });
 
-describe("presence", () => {
+describe("long poll presence", () => {
   beforeEach(() => {
     server.tokens = [agentToken("a", "node-a"), { ...agentToken("admin"), role: "operator" }];
   });
@@ -158,7 +158,7 @@ describe("presence", () => {
   });
 });
 
-describe("parked polls", () => {
+describe("long polls parked", () => {
   test("of one token are at most four: the fifth is 429, to be tried again after a second", async () => {
     server.tokens = [agentToken("a"), agentToken("b")];
     const answers = Array.from({ length: 4 }, () => server.poll({ token: "a", node: "node-a" }));

@@ -1,4 +1,7 @@
-/** Reports of edge nodes and their inventory, statement by statement (interface 2.12, 2.13, 4.6), over a real listener. */
+/**
+ * Reports of edge nodes and their inventory, statement by statement (docs/interface.md#edge-report), over a real
+ * listener.
+ */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { EdgeInventoryWire } from "../../src/http/wire/edge/node.ts";
@@ -8,7 +11,7 @@ import { EDGE_TOKENS, EDGE_WORLD, EdgeWorld } from "../fixtures/edge/edge-world.
 import { RawHttp } from "../fixtures/http/raw-http.ts";
 import { scrubbing } from "../fixtures/scrub/scrubbing.ts";
 
-/** All that interface 2.12 names. */
+/** All that docs/interface.md#edge-report names. */
 const REPORT = {
   version: "3.2.1",
   dry_run: false,
@@ -68,7 +71,7 @@ beforeEach(() => {
 });
 afterEach(() => world.stop());
 
-describe("2.12 the edge report", () => {
+describe("edge report", () => {
   test("is stored and returned by the inventory as it came, with the time at which it came", async () => {
     world.server.clock.advance(1500);
     expect(await world.report("e1", REPORT)).toEqual({ status: 204, body: null });
@@ -115,7 +118,7 @@ describe("2.12 the edge report", () => {
   });
 });
 
-describe("4.6 POST /api/v1/edge/nodes/{name}/report", () => {
+describe("POST /api/v1/edge/nodes/{name}/report", () => {
   test("is answered 204 without a body", async () => {
     expect(await world.report("e1", REPORT)).toEqual({ status: 204, body: null });
   });
@@ -168,7 +171,7 @@ describe("4.6 POST /api/v1/edge/nodes/{name}/report", () => {
   });
 });
 
-describe("2.13 the edge inventory", () => {
+describe("edge inventory", () => {
   test("has nodes_total, stale_after_seconds and each configured node with its config, in its order", async () => {
     world.configure({
       ...EDGE_WORLD,
@@ -258,7 +261,7 @@ describe("2.13 the edge inventory", () => {
   });
 });
 
-describe("4.6 GET /api/v1/edge/nodes", () => {
+describe("GET /api/v1/edge/nodes", () => {
   test.each([
     ["eyes", 200],
     ["admin", 200],
@@ -274,7 +277,7 @@ describe("4.6 GET /api/v1/edge/nodes", () => {
 test.each([
   [BODY_BYTES_MAX, 204],
   [BODY_BYTES_MAX + 1, 413],
-])("8 report body of %d bytes is answered %d", async (bytes, status) => {
+])("limit report body of %d bytes is answered %d", async (bytes, status) => {
   const report = `{"x":"${"a".repeat(bytes - 8)}"}`;
   expect(report).toHaveLength(bytes);
   const answer = await world.report("e1", report);

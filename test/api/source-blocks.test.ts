@@ -1,4 +1,4 @@
-/** The source-block channel (interface 2.8, 3.3 and 4.4; choices, section 6), by the whole service in dry run. */
+/** The source-block channel (docs/interface.md#source-block-command), by the whole service in dry run. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { SourceBlockWire } from "../../src/http/wire/source-block.ts";
@@ -73,7 +73,7 @@ async function rowsOf(call: () => Promise<unknown>): Promise<AuditRow[]> {
   return events.slice(0, events.length - before);
 }
 
-describe("2.8", () => {
+describe("source block", () => {
   test("source and victim are addresses in their one spelling", async () => {
     const { body } = await block({ source: "2001:DB9:0::1", victim: "2001:DB8::7" });
     expect(body).toMatchObject({ source: "2001:db9::1", victim: "2001:db8::7" });
@@ -98,7 +98,7 @@ describe("2.8", () => {
     expect((await block({ reason: "a\ud83d" })).body.reason).toBe("a\ufffd");
   });
 
-  test("there is no other field", async () => {
+  test("no other field is there", async () => {
     expect(Object.keys((await block()).body).toSorted()).toEqual([
       "created_at",
       "dry_run",
@@ -110,8 +110,8 @@ describe("2.8", () => {
   });
 });
 
-describe("3.3", () => {
-  test("from none to live by a block, from live to removed by an unblock that returns it", async () => {
+describe("source block", () => {
+  test("created by a block is live, until an unblock removes and returns it", async () => {
     const { status, body } = await block({ reason: "scan" });
     expect(status).toBe(200);
     expect(await listed()).toEqual([body]);
@@ -119,7 +119,7 @@ describe("3.3", () => {
     expect(await listed()).toEqual([]);
   });
 
-  test("from live to live by a block of the same pair: created_at stays, the new TTL holds, shorter ones too", async () => {
+  test("refreshed by a block of the same pair stays live: created_at stays, the new TTL holds, shorter ones too", async () => {
     const first = (await block({ ttl_seconds: 600, reason: "first" })).body;
     const again = (await block({ ttl_seconds: 30, reason: "again" })).body;
     expect(again).toMatchObject({ created_at: first.created_at, reason: "again" });
@@ -127,7 +127,7 @@ describe("3.3", () => {
     expect(await listed()).toEqual([again]);
   });
 
-  test("from live to removed by its TTL, by itself, and out of the metrics", async () => {
+  test("lapsed by its TTL is removed by itself, and out of the metrics", async () => {
     const alive = async () => /^svc_source_blocks\{state="virtual"\} (\d+)$/m.exec(await metrics())?.[1];
     await block({ ttl_seconds: 1 });
     expect(await alive()).toBe("1");
@@ -141,7 +141,7 @@ async function metrics(): Promise<string> {
   return (await fetch(`http://127.0.0.1:${service.port}/metrics`)).text();
 }
 
-describe("4.4 bad input", () => {
+describe("source block bad input", () => {
   test.each([
     [{ victim: "203.0.113" }, "invalid ip: 203.0.113"],
     [{ source: "198.51.100.01" }, "invalid ip: 198.51.100.01"],
@@ -191,13 +191,13 @@ describe("4.4 bad input", () => {
   });
 });
 
-test("4.4 unblock ignores ttl_seconds, whatever it is, and takes a reason for the audit trail", async () => {
+test("source unblock ignores ttl_seconds, whatever it is, and takes a reason for the audit trail", async () => {
   await block();
   const rows = await rowsOf(() => unblock({ ttl_seconds: "never", reason: "ticket 18" }));
   expect(rows).toMatchObject([{ action: "source_unblock", result: "removed", reason: "ticket 18" }]);
 });
 
-test("4.4 unblock without a live block of the pair is 404, also where the source has another", async () => {
+test("source unblock without a live block of the pair is 404, also where the source has another", async () => {
   await block();
   const none = { status: 404, body: { error: "no such source block" } as Wire };
   expect(await unblock({ victim: "203.0.113.8" })).toEqual(none);
@@ -205,19 +205,19 @@ test("4.4 unblock without a live block of the pair is 404, also where the source
   expect(await unblock()).toEqual(none);
 });
 
-describe("4.4 409", () => {
+describe("source block refused", () => {
   test.each([
-    [{ victim: "203.0.113.53" }, "victim is in the protected whitelist"],
-    [{ victim: "192.0.2.1" }, "victim is outside configured networks"],
-    [{ source: "198.51.100.53" }, "source is in the data plane allowlist"],
-    [{ source: "2001:db9:1::9", victim: "2001:db8::1" }, "source is in the data plane allowlist"],
-    [{ source: "203.0.113.9" }, "source is inside the protected networks"],
-  ])("for %j: %s", async (fields, error) => {
+    { fields: { victim: "203.0.113.53" }, error: "victim is in the protected whitelist" },
+    { fields: { victim: "192.0.2.1" }, error: "victim is outside configured networks" },
+    { fields: { source: "198.51.100.53" }, error: "source is in the data plane allowlist" },
+    { fields: { source: "2001:db9:1::9", victim: "2001:db8::1" }, error: "source is in the data plane allowlist" },
+    { fields: { source: "203.0.113.9" }, error: "source is inside the protected networks" },
+  ])("$error: $fields", async ({ fields, error }) => {
     expect(await block(fields)).toEqual({ status: 409, body: { error } as Wire });
     expect(await listed()).toEqual([]);
   });
 
-  test("for the ninth victim of a source, not for a refresh, and not once there is room", async () => {
+  test("the ninth victim of a source, not for a refresh, and not once there is room", async () => {
     for (let i = 1; i <= 8; i++) expect((await block({ victim: `203.0.113.${i}` })).status).toBe(200);
     const ninth = await block({ victim: "203.0.113.9" });
     expect(ninth).toEqual({
@@ -230,7 +230,7 @@ describe("4.4 409", () => {
     expect((await block({ victim: "203.0.113.9" })).status).toBe(200);
   });
 
-  test("for more pairs than max_dynamic_rules less eight for each ban, not for a refresh", async () => {
+  test("more pairs than max_dynamic_rules less eight for each ban, not for a refresh", async () => {
     const source = (i: number) => ({ source: `198.51.100.${100 + i}` });
     for (let i = 0; i < 18; i++) expect((await block(source(i))).status).toBe(200);
     expect(await metrics()).toContain("svc_source_block_slots_free 0");
@@ -254,7 +254,7 @@ describe("4.4 409", () => {
   });
 });
 
-describe("4.4 403", () => {
+describe("source block 403", () => {
   const FOREIGN = { status: 403, body: { error: "target is outside your tenant" } as Wire };
 
   test("for a victim outside of the caller's tenant, uniformly, whatever there is of it", async () => {
@@ -286,7 +286,7 @@ describe("4.4 403", () => {
   });
 });
 
-describe("4.4 GET /api/v1/dataplane/sources", () => {
+describe("GET /api/v1/dataplane/sources", () => {
   test("lists what is live, the oldest first, and a refresh moves nothing", async () => {
     await block({ source: "198.51.100.9" });
     await block({ source: "198.51.100.2" });
@@ -305,7 +305,7 @@ describe("4.4 GET /api/v1/dataplane/sources", () => {
   });
 });
 
-describe("4.4 audit:", () => {
+describe("source block audit:", () => {
   const PAIR = { target: `${SOURCE}->${VICTIM}`, target_type: "source", source: "api", ban_state: "", dry_run: 1 };
 
   test("a block and an unblock are one row each, with the operator and the caller's words", async () => {
@@ -356,18 +356,18 @@ describe("4.4 audit:", () => {
   });
 });
 
-test("8 source-block ttl_seconds are 1 to 86400", async () => {
+test("limit source-block ttl_seconds are 1 to 86400", async () => {
   const statuses = [0, 1, 86_400, 86_401].map(async (seconds) => (await block({ ttl_seconds: seconds })).status);
   expect(await Promise.all(statuses)).toEqual([400, 200, 200, 400]);
 });
 
-test("8 victims per source are 8", async () => {
+test("limit victims per source are 8", async () => {
   const statuses: number[] = [];
   for (let i = 1; i <= 9; i++) statuses.push((await block({ victim: `203.0.113.${i}` })).status);
   expect(statuses).toEqual([...new Array<number>(8).fill(200), 409]);
 });
 
-test("8 dynamic rules: installs count against max_dynamic_rules", async () => {
+test("limit dynamic rules: installs count against max_dynamic_rules", async () => {
   const free = async () => Number(/^svc_source_block_slots_free (\d+)$/m.exec(await metrics())?.[1]);
   expect(await free()).toBe(18);
   await block();

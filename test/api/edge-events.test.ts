@@ -1,4 +1,4 @@
-/** What has changed in the fleet, statement by statement (interface 2.15, 4.6, 6; choices, section 6), over SQLite. */
+/** What has changed in the fleet, statement by statement (docs/interface.md#edge-events), over SQLite. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { EDGE_EVENT_KINDS } from "../../src/edge/edge-history.ts";
@@ -30,7 +30,7 @@ async function eventsOf(first: object, second: object): Promise<Json[]> {
 const cert = (not_after = "2026-06-01T00:00:00Z") => ({ zone: "shop.example", not_after });
 const challenged = () => zoneWire("shop.example", { at: world.time(), challenge_active: { reason: "rps" } });
 
-describe("6 an event of kind", () => {
+describe("edge event of kind", () => {
   const event = (kind: string, detail: string, zone?: string) => ({
     event_time: world.time(),
     node: "e1",
@@ -127,7 +127,7 @@ describe("6 an event of kind", () => {
   });
 });
 
-describe("6 rules:", () => {
+describe("edge event rules:", () => {
   test("the first report after the start is a silent baseline, and so is one that says the same", async () => {
     const report = {
       version: "1",
@@ -206,7 +206,7 @@ describe("6 rules:", () => {
   });
 });
 
-describe("2.15 Events", () => {
+describe("edge events", () => {
   test("are {available, events} with event_time, node, zone, kind and detail, newest first", async () => {
     await eventsOf({ version: "1" }, { version: "2", certs: [cert()] });
     advance(10);
@@ -225,7 +225,7 @@ describe("2.15 Events", () => {
   });
 });
 
-describe("4.6 GET /api/v1/edge/events", () => {
+describe("GET /api/v1/edge/events", () => {
   test("filters by node, zone and kind", async () => {
     await eventsOf({ version: "1" }, { version: "2", certs: [cert()] });
     await world.report("e2", { version: "1" });
@@ -238,7 +238,7 @@ describe("4.6 GET /api/v1/edge/events", () => {
     expect(await world.events("?zone=none.example")).toEqual([]);
   });
 
-  test("takes every kind of section 6, and 400 is the answer to any other", async () => {
+  test("takes every kind that there is, and 400 is the answer to any other", async () => {
     for (const kind of EDGE_EVENT_KINDS) expect((await world.get(`${PATH}?kind=${kind}`)).status).toBe(200);
     for (const kind of ["", "Version", "node"]) {
       expect(await world.get(`${PATH}?kind=${kind}`)).toEqual({
@@ -292,7 +292,7 @@ describe("4.6 GET /api/v1/edge/events", () => {
   });
 });
 
-test("8 events rows are at most 1001, the newest", async () => {
+test("limit events rows are at most 1001, the newest", async () => {
   const zones = (isOn: boolean) => ({
     zones: Array.from({ length: 340 }, (_, i) => ({
       zone: `z${i}.example`,
