@@ -8,6 +8,7 @@
 #   kernels  stock kernels of Debian under QEMU, and on each the programs, the labs, an inline box, a real driver (ARGS=…)
 #   edge-sim  a fleet of edge nodes, played by the book for a minute beside a service (ARGS='--nodes 100 --zones 200 --seconds 300')
 #   mutants  how many small mistakes in the code the tests notice (SEED=… COUNT=… ONLY=folder JOBS=… ALL=1 BEFORE=file)
+#   judges  the API's description, fuzzed by a program of others (ARGS='--examples 300')
 #   dashboard  the web page alone    screenshots  pictures of it, in build/screenshots
 #   fresh  all of this on bare Debian systems of each supported release (SUITES=…; FRESH_TEST=0 leaves the tests out)
 #   docs    docs/configuration.md, from the schema of the configuration
@@ -39,7 +40,7 @@ DEB_PACKAGES := dpkg-dev binutils adduser
 BENCH_PACKAGES := fastnetmon wrk
 FRESH_PACKAGES := debootstrap $(MACHINE_PACKAGES)
 
-.PHONY: help setup start lab lab-scrub test conformance accuracy captures check format bench kernels edge-sim soak simulate mutants fuzz addon dashboard screenshots docs dist deb fresh clean
+.PHONY: help setup start lab lab-scrub test conformance accuracy captures check format bench kernels edge-sim soak simulate mutants judges fuzz addon dashboard screenshots docs dist deb fresh clean
 help:
 	@sed -n '/^#/!q;s/^# //p' Makefile
 
@@ -54,7 +55,7 @@ lab: setup
 lab-scrub: setup
 	@$(BUN) test/lab/scrub-demo.ts
 
-test: setup $(STAMPS)/test-packages $(STAMPS)/test-versions
+test: setup $(STAMPS)/test-packages $(STAMPS)/test-versions $(STAMPS)/judges
 	@$(BUN) test/run.ts
 
 conformance: setup
@@ -99,10 +100,13 @@ kernels: setup $(STAMPS)/test-packages
 	@$(MAKE) -C addon --no-print-directory -j$(JOBS) unit
 	@$(BUN) test/machines/kernels.ts $(ARGS)
 
+judges: setup $(STAMPS)/judge-packages
+	@$(BUN) test/judges/openapi.ts $(ARGS)
+
 edge-sim: setup
 	@$(BUN) bench/edge-sim/main.ts run $(ARGS)
 
-check: setup $(STAMPS)/check-packages
+check: setup $(STAMPS)/check-packages $(STAMPS)/judges
 	$(TOOL) biome check .
 	$(TOOL) oxlint --type-aware --deny-warnings .
 	$(TOOL) tsc --noEmit
@@ -146,6 +150,11 @@ $(STAMPS)/check-packages: Makefile
 	$(call install_packages,$(CHECK_PACKAGES))
 $(STAMPS)/fresh-packages: Makefile
 	$(call install_packages,$(FRESH_PACKAGES))
+$(STAMPS)/judge-packages: Makefile
+	$(call install_packages,python3-venv)
+$(STAMPS)/judges: test/judges/package.json test/judges/bun.lock | $(STAMPS)/modules
+	@$(BUN) install --cwd test/judges --frozen-lockfile --silent
+	@touch $@
 $(STAMPS)/bench-packages: Makefile
 	$(call install_packages,$(BENCH_PACKAGES))
 

@@ -3,10 +3,17 @@ import type { TSchema } from "@sinclair/typebox";
 import type { Access } from "../access/principal.ts";
 import type { CommandRoute, ReadRoute, Route } from "./route.ts";
 import { type AnswerDescription, ErrorWire, type ParameterDescription } from "./route-description.ts";
+import { noFields } from "./server/fields.ts";
 
 export interface OpenApi {
   readonly openapi: string;
-  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly info: {
+    readonly title: string;
+    readonly version: string;
+    readonly description: string;
+    readonly license: object;
+  };
+  readonly servers: readonly { readonly url: string }[];
   /** By path, then by method. */
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly components: object;
@@ -69,11 +76,13 @@ export function openApi(routes: readonly Route[]): OpenApi {
     info: {
       title: "Floodwall",
       version: "1",
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
       description:
         "Times are RFC 3339 in UTC. A field that has no value is absent, never null. Every refusal is {error: string}. " +
         "Of equal keys in a query the last counts; keys that are not named here are ignored. GET routes answer HEAD too. " +
         "With no token configured the API is open, and needs no Authorization header.",
     },
+    servers: [{ url: "/" }],
     paths,
     components: {
       schemas: { Error: ErrorWire },
@@ -98,7 +107,7 @@ function operationOf(route: Route): Operation {
     ...common,
     description: roleText(route),
     security: [{ bearer: [] }],
-    ...(isCommand ? requestBodyOf(route) : {}),
+    ...(route.method === "POST" ? requestBodyOf(route) : {}),
     responses: responsesOf({ ...refusals, ...about?.answers }),
   };
 }
@@ -107,9 +116,10 @@ function roleText({ access, unscopedOnly }: ReadRoute | CommandRoute): string {
   return `${ROLE_TEXTS[access]}${unscopedOnly === true ? " Refused to tokens with a tenant." : ""}`;
 }
 
-function requestBodyOf({ body }: CommandRoute): { requestBody?: object } {
-  if (body === null) return {};
-  return { requestBody: { required: true, content: { "application/json": { schema: body.schema } } } };
+function requestBodyOf({ body }: CommandRoute): { requestBody: object } {
+  // Even a body without fields needs its Content-Type.
+  const { schema } = body ?? noFields;
+  return { requestBody: { required: true, content: { "application/json": { schema } } } };
 }
 
 function responsesOf(answers: Readonly<Record<number, AnswerDescription>>): Record<string, OperationResponse> {

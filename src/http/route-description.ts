@@ -1,5 +1,6 @@
 /** What a route says of itself to its users: parameters, and the answers of its own. The rest follows from its line. */
 import { type TSchema, Type } from "@sinclair/typebox";
+import { TimeText } from "./wire/request-texts.ts";
 
 export interface RouteDescription {
   /** One sentence, without its full stop. */
@@ -29,7 +30,7 @@ export const ErrorWire = Type.Object({ error: Type.String() }, { additionalPrope
 export const RANGE_PARAMETERS: Readonly<Record<string, ParameterDescription>> = {
   from: {
     text: "RFC 3339; alone it runs to now. Default: the last hour. A range has at most 31 days.",
-    schema: Type.String(),
+    schema: TimeText,
   },
-  to: { text: "RFC 3339, after from; alone it reaches back one hour.", schema: Type.String() },
+  to: { text: "RFC 3339, after from; alone it reaches back one hour.", schema: TimeText },
 };

@@ -4,12 +4,16 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import lock from "../../bun.lock";
 import manifest from "../../package.json";
+import judges from "../judges/bun.lock";
 import { ROOT } from "../source-tree.ts";
 
 /** A package as the lock file has it: name and version, where it comes from, what it needs, its hash. */
 type Entry = readonly [name: string, source: string, needs: unknown, hash: string];
 
-const entries = Object.entries(lock.packages) as unknown as readonly (readonly [string, Entry])[];
+const entries = [lock, judges].flatMap(({ packages }) => Object.entries(packages)) as unknown as readonly (readonly [
+  string,
+  Entry,
+])[];
 
 test("every package of the lock file has a SHA-512", () => {
   expect(entries.length).toBeGreaterThan(Object.keys(manifest.dependencies).length);

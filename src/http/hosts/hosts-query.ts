@@ -8,6 +8,7 @@ import { addressOrder, parseAddress } from "../../net/address.ts";
 import { type Prefix, parsePrefixLoosely } from "../../net/prefix.ts";
 import { type InvalidQuery, invalidQuery, parameter } from "../server/query.ts";
 import { oneOf } from "../wire/one-of.ts";
+import { NameText } from "../wire/request-texts.ts";
 
 export interface HostsPageQuery {
   readonly kind: "page";
@@ -38,9 +39,12 @@ export const HOSTS_PARAMETERS = {
     text: `Hosts on the page, ${DEFAULT_LIMIT} where any other of these is given.`,
     schema: Type.Integer({ minimum: 1, maximum: HOSTS_PAGE_MAX }),
   },
-  after: { text: "What next was on the page before, in the same sort.", schema: Type.String() },
-  q: { text: "A part of the address, or a prefix that it is in, as 192.0.2.0/24.", schema: Type.String() },
-  group: { text: "Name of the hostgroup.", schema: Type.String() },
+  after: { text: "What next was on the page before, in the same sort.", schema: NameText },
+  q: {
+    text: "A part of the address, or a prefix that it is in, as 192.0.2.0/24.",
+    schema: Type.String({ pattern: "^([0-9A-Fa-f.:]{1,39}|([1-9]?[0-9]\\.){3}[1-9]?[0-9]/([1-9]|[12][0-9]|3[0-2]))$" }),
+  },
+  group: { text: "Name of the hostgroup.", schema: NameText },
   sort: {
     text: "Default: target. With - in front descending; hosts of equal rates are in order of address.",
     schema: oneOf("target", "-target", "pps", "-pps", "mbps", "-mbps", "flows_per_sec", "-flows_per_sec"),

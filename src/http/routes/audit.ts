@@ -1,5 +1,4 @@
 /** The audit trail, newest first (docs/interface.md#audit-reading). */
-import { Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import type { AuditFilters } from "../../audit/audit-trail.ts";
 import { parseAddress } from "../../net/address.ts";
@@ -12,6 +11,7 @@ import { jsonAnswer } from "../server/answer.ts";
 import { type InvalidQuery, invalidQuery, parameter } from "../server/query.ts";
 import { timeRange } from "../time-range.ts";
 import { AuditActionWire, AuditWire, auditEventToWire } from "../wire/audit.ts";
+import { AddressText } from "../wire/request-texts.ts";
 
 export function auditRoute(service: Pick<Service, "auditEvents">, clock: Pick<Clock, "wallMs">): ReadRoute {
   return {
@@ -26,7 +26,7 @@ export function auditRoute(service: Pick<Service, "auditEvents">, clock: Pick<Cl
         action: { text: "Only this action.", schema: AuditActionWire },
         target: {
           text: "Only this address, in any spelling, also as source or victim of a block.",
-          schema: Type.String(),
+          schema: AddressText,
         },
       },
       answers: {

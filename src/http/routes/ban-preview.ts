@@ -1,10 +1,10 @@
-import { Type } from "@sinclair/typebox";
 import { parseAddress } from "../../net/address.ts";
 import type { Service } from "../backend.ts";
 import type { ReadRoute } from "../route.ts";
 import { jsonAnswer } from "../server/answer.ts";
 import { parameter } from "../server/query.ts";
 import { BanPreviewWire, banPreviewToWire } from "../wire/ban-preview.ts";
+import { AddressText } from "../wire/request-texts.ts";
 
 /** Judged as the order is, and in the same sequence: the address, the tenant, and what policy says. */
 export function banPreviewRoute(service: Pick<Service, "tenancy" | "foreseenBan">): ReadRoute {
@@ -15,7 +15,7 @@ export function banPreviewRoute(service: Pick<Service, "tenancy" | "foreseenBan"
     access: "viewer",
     about: {
       summary: "What an order to ban an address would come to now; nothing is done",
-      query: { ip: { text: "The address.", schema: Type.String(), isRequired: true } },
+      query: { ip: { text: "The address.", schema: AddressText, isRequired: true } },
       answers: { 200: { text: "The ban that it would be, or the refusal.", schema: BanPreviewWire } },
     },
     handle: ({ principal, query }) => {

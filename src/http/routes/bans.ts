@@ -1,5 +1,4 @@
 /** The bans, and the two commands on them (docs/interface.md#ban-command). */
-import type { Static } from "@sinclair/typebox";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
 import type { BanView, Service } from "../backend.ts";
 import { ListReader } from "../list-reader.ts";
@@ -8,9 +7,7 @@ import type { AuditRule, Call, CommandRoute, Outcome, ReadRoute } from "../route
 import { jsonAnswer, jsonBlobAnswer } from "../server/answer.ts";
 import { fieldCheck } from "../server/fields.ts";
 import { type Slicing, TablePass } from "../table-pass.ts";
-import { BanRequest, BansWire, BanWire, banToWire, sortBans } from "../wire/ban.ts";
-
-type BanFields = Static<typeof BanRequest>;
+import { BanFields, BanRequest, BansWire, BanWire, banToWire, sortBans } from "../wire/ban.ts";
 
 export function bansRoute(service: Service, slicing: Slicing): ReadRoute {
   const bans = new TablePass(() => sortBans(service.bans()), slicing);
@@ -37,7 +34,7 @@ export function banRoute(service: Service): CommandRoute<BanFields> {
     method: "POST",
     path: "/api/v1/ban",
     access: "operator",
-    body: fieldCheck(BanRequest),
+    body: { ...fieldCheck(BanFields), schema: BanRequest },
     about: {
       summary: "Ban an address, or refresh its ban",
       answers: {
@@ -57,7 +54,7 @@ export function unbanRoute(service: Service): CommandRoute<BanFields> {
     method: "POST",
     path: "/api/v1/unban",
     access: "operator",
-    body: fieldCheck(BanRequest),
+    body: { ...fieldCheck(BanFields), schema: BanRequest },
     about: {
       summary: "End the ban of an address, or of the prefix that begins with it",
       answers: {

@@ -16,6 +16,7 @@ import {
   SourceBlockRequest,
   SourceBlocksWire,
   SourceBlockWire,
+  SourceUnblockFields,
   SourceUnblockRequest,
   sourceBlockToWire,
 } from "../wire/source-block.ts";
@@ -75,7 +76,7 @@ export function sourceUnblockRoute(service: Service): CommandRoute<UnblockFields
     method: "POST",
     path: "/api/v1/dataplane/sources/unblock",
     access: "operator",
-    body: fieldCheck(SourceUnblockRequest),
+    body: { ...fieldCheck(SourceUnblockFields), schema: SourceUnblockRequest },
     about: {
       summary: "End the block of a source for a victim",
       answers: {

@@ -12,6 +12,7 @@ import { jsonAnswer } from "../server/answer.ts";
 import { type InvalidQuery, invalidQuery, parameter } from "../server/query.ts";
 import { step, timeRange } from "../time-range.ts";
 import { oneOf } from "../wire/one-of.ts";
+import { AddressText } from "../wire/request-texts.ts";
 import { TrafficWire, trafficToWire } from "../wire/traffic.ts";
 
 export function trafficRoute(service: Pick<Service, "tenancy" | "traffic">, clock: Pick<Clock, "wallMs">): ReadRoute {
@@ -23,7 +24,7 @@ export function trafficRoute(service: Pick<Service, "tenancy" | "traffic">, cloc
     about: {
       summary: "The rates of one host over time",
       query: {
-        key: { text: "The host's address.", schema: Type.String(), isRequired: true },
+        key: { text: "The host's address.", schema: AddressText, isRequired: true },
         direction: { text: "Default: incoming.", schema: oneOf("incoming", "outgoing") },
         ...RANGE_PARAMETERS,
         step: {

@@ -1,5 +1,5 @@
 /** Judges the fields of a request's body by the route's schema: missing, of the wrong type, or unknown, each by name. */
-import { type Static, type TObject, Type } from "@sinclair/typebox";
+import { type Static, type TObject, type TSchema, Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
 import type { Refusal } from "../refusal.ts";
@@ -7,7 +7,8 @@ import type { Refusal } from "../refusal.ts";
 export type Fields<T> = { readonly kind: "fields"; readonly fields: T };
 
 export interface FieldCheck<T> {
-  readonly schema: TObject;
+  /** As the API's description has it: it may say more than is checked here. */
+  readonly schema: TSchema;
   check(value: unknown): Fields<T> | Refusal;
 }
 

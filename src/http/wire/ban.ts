@@ -8,10 +8,14 @@ import { round } from "../../traffic/rates.ts";
 import type { BanView } from "../backend.ts";
 import { DROPPED_FIELDS, droppedToWire } from "./dropped.ts";
 import { omitNulls } from "./omit-nulls.ts";
+import { AddressText } from "./request-texts.ts";
 import { FlowspecWire, flowspecToWire } from "./rule.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
 
-export const BanRequest = Type.Object({ ip: Type.String() }, { additionalProperties: false });
+export const BanRequest = Type.Object({ ip: AddressText }, { additionalProperties: false });
+/** What is left to the route to judge, so that the refusal names the address. */
+export const BanFields = Type.Object({ ip: Type.String() }, { additionalProperties: false });
+export type BanFields = Static<typeof BanFields>;
 
 const closed = { additionalProperties: false } as const;
 

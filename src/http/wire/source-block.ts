@@ -7,26 +7,44 @@ import { SOURCE_BLOCK_REASON_MAX, SOURCE_BLOCK_SECONDS_MAX } from "../../limits.
 import type { SourceBlockView } from "../../sourceblock/source-blocks.ts";
 import type { Dropping } from "../backend.ts";
 import { DROPPED_FIELDS, droppedToWire } from "./dropped.ts";
+import { ADDRESS_TEXTS } from "./request-texts.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
 
 const closed = { additionalProperties: false } as const;
 
-const pair = { victim: Type.String(), source: Type.String() };
 const reason = Type.Optional(Type.String({ maxLength: SOURCE_BLOCK_REASON_MAX }));
+const ttlSeconds = Type.Integer({ minimum: 1, maximum: SOURCE_BLOCK_SECONDS_MAX });
 
-export const SourceBlockRequest = Type.Object(
-  { ...pair, ttl_seconds: Type.Integer({ minimum: 1, maximum: SOURCE_BLOCK_SECONDS_MAX }), reason },
-  closed,
+/** Both addresses are of one family. */
+export const SourceBlockRequest = Type.Union(
+  ADDRESS_TEXTS.map((address) =>
+    Type.Object({ victim: address, source: address, ttl_seconds: ttlSeconds, reason }, closed),
+  ),
 );
 
-/** What is left to the route to judge, so that the audit row of a wrong number names the pair as well. */
+/** `ttl_seconds` is ignored, whatever it is: a caller may send what it sent for the block. */
+export const SourceUnblockRequest = Type.Union(
+  ADDRESS_TEXTS.map((address) =>
+    Type.Object(
+      {
+        victim: address,
+        source: address,
+        ttl_seconds: Type.Optional(Type.Unknown()),
+        reason: Type.Optional(Type.String()),
+      },
+      closed,
+    ),
+  ),
+);
+
+const pair = { victim: Type.String(), source: Type.String() };
+
+/** What is left to the route to judge, so that the audit row of a wrong number or address names the pair as well. */
 export const SourceBlockFields = Type.Object(
   { ...pair, ttl_seconds: Type.Number(), reason: Type.Optional(Type.String()) },
   closed,
 );
-
-/** `ttl_seconds` is ignored, whatever it is: a caller may send what it sent for the block. */
-export const SourceUnblockRequest = Type.Object(
+export const SourceUnblockFields = Type.Object(
   { ...pair, ttl_seconds: Type.Optional(Type.Unknown()), reason: Type.Optional(Type.String()) },
   closed,
 );

@@ -1,5 +1,4 @@
 /** What has changed in the fleet of edge nodes, newest first (docs/interface.md#edge-events). */
-import { Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import type { EdgeNodes } from "../../../edge/edge-nodes.ts";
 import { HISTORY_ROWS_MAX } from "../../../limits.ts";
@@ -11,6 +10,7 @@ import { jsonAnswer } from "../../server/answer.ts";
 import { invalidQuery, parameter } from "../../server/query.ts";
 import { timeRange } from "../../time-range.ts";
 import { EdgeEventKindWire, EdgeEventsWire, edgeEventToWire } from "../../wire/edge/history.ts";
+import { NameText } from "../../wire/request-texts.ts";
 
 export interface EdgeEventsSources {
   readonly service: Pick<Service, "edgeHistory">;
@@ -29,8 +29,8 @@ export function edgeEventsRoute({ service, nodes, clock }: EdgeEventsSources): R
       summary: "What has changed in the fleet of edge nodes, newest first; its present condition is in the inventory",
       query: {
         ...RANGE_PARAMETERS,
-        node: { text: "Only of this edge node.", schema: Type.String() },
-        zone: { text: "Only of this zone, in any case.", schema: Type.String() },
+        node: { text: "Only of this edge node.", schema: NameText },
+        zone: { text: "Only of this zone, in any case.", schema: NameText },
         kind: { text: "Only of this kind.", schema: EdgeEventKindWire },
       },
       answers: {

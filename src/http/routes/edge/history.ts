@@ -19,6 +19,7 @@ import {
   edgeSourceToWire,
   TellingStateWire,
 } from "../../wire/edge/history.ts";
+import { NameText } from "../../wire/request-texts.ts";
 import type { ZoneAccess } from "../../zone-access.ts";
 
 export interface EdgeHistorySources {
@@ -29,8 +30,8 @@ export interface EdgeHistorySources {
 }
 
 const PARAMETERS = {
-  zone: { text: "Its name, in any case.", schema: Type.String(), isRequired: true },
-  node: { text: "Only what this edge node saw; for tokens without a tenant.", schema: Type.String() },
+  zone: { text: "Its name, in any case.", schema: NameText, isRequired: true },
+  node: { text: "Only what this edge node saw; for tokens without a tenant.", schema: NameText },
   ...RANGE_PARAMETERS,
 };
 const REFUSALS = {

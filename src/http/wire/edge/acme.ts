@@ -8,6 +8,7 @@ import {
 } from "../../../limits.ts";
 import type { Refusal } from "../../refusal.ts";
 import { type FieldCheck, fieldCheck } from "../../server/fields.ts";
+import { NameText } from "../request-texts.ts";
 import { Timestamp, timestamp } from "../timestamp.ts";
 
 const closed = { additionalProperties: false } as const;
@@ -30,7 +31,10 @@ const slotFields = fieldCheck(
 );
 
 export const slotCheck: FieldCheck<SlotOrder> = {
-  schema: slotFields.schema,
+  schema: Type.Union([
+    Type.Object({ zone: NameText, release: Type.Optional(Type.Boolean()) }, closed),
+    Type.Object({ release: Type.Literal(true) }, closed),
+  ]),
   check(value) {
     const checked = slotFields.check(value);
     if (checked.kind !== "fields") return checked;

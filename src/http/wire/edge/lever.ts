@@ -14,15 +14,25 @@ const closed = { additionalProperties: false } as const;
 export type LeverRequest = LeverOrder | { readonly mode: "off"; readonly reason: string };
 
 /** As it is described. */
-const LeverRequestWire = Type.Object(
-  {
-    mode: oneOf("manual", "auto", "off"),
-    /** Required unless mode is off, which ignores it. */
-    ttl_seconds: Type.Optional(Type.Integer({ minimum: LEVER_SECONDS_MIN, maximum: LEVER_SECONDS_MAX })),
-    reason: Type.Optional(Type.String({ maxLength: LEVER_REASON_MAX })),
-  },
-  closed,
-);
+const LeverRequestWire = Type.Union([
+  Type.Object(
+    {
+      mode: oneOf("manual", "auto"),
+      ttl_seconds: Type.Integer({ minimum: LEVER_SECONDS_MIN, maximum: LEVER_SECONDS_MAX }),
+      reason: Type.Optional(Type.String({ maxLength: LEVER_REASON_MAX })),
+    },
+    closed,
+  ),
+  Type.Object(
+    {
+      mode: Type.Literal("off"),
+      /** Ignored. */
+      ttl_seconds: Type.Optional(Type.Unknown()),
+      reason: Type.Optional(Type.String({ maxLength: LEVER_REASON_MAX })),
+    },
+    closed,
+  ),
+]);
 
 const fields = fieldCheck(
   Type.Object(
