@@ -8,9 +8,10 @@ import { dirname, join } from "node:path";
 import type { Attack } from "../detection/attack/attack.ts";
 import type { Lever, LeverStore } from "../edge/levers.ts";
 import type { Ban } from "../mitigation/ban.ts";
-import type { BanStore } from "../mitigation/unsaved-bans.ts";
+import type { BanStore } from "../mitigation/ban-store.ts";
 import type { Pair, SourceBlock } from "../sourceblock/source-block.ts";
-import type { SourceBlockStore } from "../sourceblock/unsaved-blocks.ts";
+import type { SourceBlockStore } from "../sourceblock/source-blocks.ts";
+import { UnsavedRecords, type WriteBehindOptions } from "../system/unsaved-records.ts";
 import { attackOfRecord } from "./attack-record.ts";
 import { fileIdentity } from "./sqlite/database-file.ts";
 import { canMigrate, LEVERS, migrate, SCHEMA_VERSION, SOURCE_BLOCKS } from "./state-migrations.ts";
@@ -152,6 +153,15 @@ export class StateDatabase implements BanStore, SourceBlockStore, LeverStore {
       throw corrupt(this.path, text(cause));
     }
   }
+}
+
+/** By id; null: over, its record is to be removed. One in progress must survive, so that its ban ends with it. */
+export function unsavedAttacks(state: StateDatabase, options: WriteBehindOptions): UnsavedRecords<Attack | null> {
+  return new UnsavedRecords({
+    write: (attack, id) => (attack === null ? state.removeAttack(id) : state.saveAttack(attack)),
+    atOnce: (writes) => state.atOnce(writes),
+    ...options,
+  });
 }
 
 function openPrepared(path: string): Database {
