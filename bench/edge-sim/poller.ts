@@ -1,5 +1,6 @@
 /** Polls for the zone document for ever (interface 4.6): parks, takes what changed, and waits longer after each failure. */
-import { Backoff } from "../../src/scrub/agent/backoff.ts";
+import { pollBackoff } from "../../src/scrub/agent/poller.ts";
+import type { Backoff } from "../../src/system/backoff.ts";
 import type { Clock } from "../../src/system/clock.ts";
 import type { Cancel, Timers } from "../../src/system/timers.ts";
 import type { EdgeChannel, ToldDocument } from "./edge-channel.ts";
@@ -30,7 +31,7 @@ export class Poller {
   /** @param etag of the document that is held already; null: none. */
   constructor(options: PollerOptions, etag: string | null) {
     this.#options = options;
-    this.#backoff = new Backoff(options.random);
+    this.#backoff = pollBackoff(options.random);
     this.#etag = etag;
   }
 

@@ -3,6 +3,7 @@
  * take waits and is tried again; nobody who puts a record in is held up by it.
  */
 import { HISTORY_TRIES_MAX } from "../limits.ts";
+import { Backoff } from "../system/backoff.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
 import { StorageFault } from "./storage-fault.ts";
 
@@ -26,10 +27,6 @@ interface Entry<T> {
   readonly record: T;
   readonly settle: (outcome: WriteOutcome) => void;
 }
-
-/** After a write that failed, ms: doubled with each failure in a row. */
-const FIRST_PAUSE_MS = 1000;
-const LONGEST_PAUSE_MS = 30_000;
 
 export class WriteQueue<T> {
   readonly #options: WriteQueueOptions<T>;
@@ -90,26 +87,28 @@ export class WriteQueue<T> {
   async #pump(): Promise<void> {
     // Not within push(): records that come in one turn go out in one batch.
     await Promise.resolve();
-    for (let failures = 0, refusals = 0; this.#entries.length > 0; ) {
-      if (failures === 0) await this.#gather();
+    const backoff = new Backoff({ retryMinMs: 1000, retryMaxMs: 30_000 });
+    for (let refusals = 0; this.#entries.length > 0; ) {
+      if (!this.#isFailing) await this.#gather();
       if (this.#isClosed) break;
       const batch = this.#entries.slice(0, this.#options.batch);
       try {
         await this.#options.write(batch.map(({ record }) => record));
         this.#isFailing = false;
         this.#remove(batch.length, "stored");
-        failures = refusals = 0;
+        backoff.reset();
+        refusals = 0;
       } catch (cause) {
         this.#isFailing = true;
         this.#options.onFault(cause);
-        failures++;
         if (!(cause instanceof StorageFault) || cause.kind === "refused") refusals++;
         if (refusals >= HISTORY_TRIES_MAX) {
           this.#isFailing = false;
           this.#remove(batch.length, "dropped");
-          failures = refusals = 0;
+          backoff.reset();
+          refusals = 0;
         } else if (this.#isDraining) break;
-        else await this.#pause(Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS));
+        else await this.#pause(backoff.next());
       }
     }
     this.#pumping = null;

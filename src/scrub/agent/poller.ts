@@ -2,9 +2,9 @@
  * Polls the controller for ever: parks, takes what changed, and waits longer after each failure. What cannot be used
  * changes nothing that is held.
  */
+import { Backoff } from "../../system/backoff.ts";
 import type { Clock } from "../../system/clock.ts";
 import type { Cancel, Timers } from "../../system/timers.ts";
-import { Backoff } from "./backoff.ts";
 import type { Controller, Failure, PollAnswer } from "./controller.ts";
 import { DocumentProblem, readDocument, type WantedBan } from "./rule-document.ts";
 
@@ -38,6 +38,11 @@ export interface PollerOptions {
 const DOCUMENT_MS = 100;
 const QUICK_MS = 1000;
 
+/** Interface, section 8; with a tenth more or less, so that a fleet spreads after its controller was away. */
+export function pollBackoff(random: () => number): Backoff {
+  return new Backoff({ retryMinMs: 1000, retryMaxMs: 30_000 }, () => 0.9 + 0.2 * random());
+}
+
 export class Poller {
   readonly #options: PollerOptions;
   readonly #backoff: Backoff;
@@ -53,7 +58,7 @@ export class Poller {
 
   constructor(options: PollerOptions) {
     this.#options = options;
-    this.#backoff = new Backoff(options.random);
+    this.#backoff = pollBackoff(options.random);
   }
 
   /** Resolves once stopped, and after the poll under way has ended. */
