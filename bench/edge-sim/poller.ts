@@ -2,7 +2,8 @@
 import { pollBackoff } from "../../src/scrub/agent/poller.ts";
 import type { Backoff } from "../../src/system/backoff.ts";
 import type { Clock } from "../../src/system/clock.ts";
-import type { Cancel, Timers } from "../../src/system/timers.ts";
+import { Pause } from "../../src/system/pause.ts";
+import type { Timers } from "../../src/system/timers.ts";
 import type { EdgeChannel, ToldDocument } from "./edge-channel.ts";
 
 /** Of one poll: what the service said, or what was wrong with it. */
@@ -24,25 +25,29 @@ const QUICK_MS = 1000;
 export class Poller {
   readonly #options: PollerOptions;
   readonly #backoff: Backoff;
+  readonly #pause: Pause;
   #etag: string | null;
   #isStopped = false;
-  #wake: Cancel = () => {};
 
   /** @param etag of the document that is held already; null: none. */
   constructor(options: PollerOptions, etag: string | null) {
     this.#options = options;
     this.#backoff = pollBackoff(options.random);
+    this.#pause = new Pause(options.timers);
     this.#etag = etag;
   }
 
   /** Resolves once stopped, and after the poll under way has ended. */
   async run(): Promise<void> {
-    while (!this.#isStopped) await this.#pause(await this.#poll());
+    while (!this.#isStopped) {
+      const waitMs = await this.#poll();
+      if (!this.#isStopped) await this.#pause.wait(waitMs);
+    }
   }
 
   stop(): void {
     this.#isStopped = true;
-    this.#wake();
+    this.#pause.end();
   }
 
   /** Returns how long to wait, ms. */
@@ -85,16 +90,5 @@ export class Poller {
   #fail(result: PollResult, detail: string): number {
     this.#options.onResult(result, detail);
     return this.#backoff.next();
-  }
-
-  #pause(ms: number): Promise<void> {
-    if (ms <= 0 || this.#isStopped) return Promise.resolve();
-    return new Promise((resolve) => {
-      const cancel = this.#options.timers.after(ms, resolve);
-      this.#wake = () => {
-        cancel();
-        resolve();
-      };
-    });
   }
 }

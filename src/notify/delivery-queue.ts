@@ -7,6 +7,7 @@ import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
 import { Backoff, type RetryTimes } from "../system/backoff.ts";
 import type { Clock } from "../system/clock.ts";
+import { within } from "../system/deadline.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
 import type { Channel, ChannelName } from "./channel.ts";
 import { DeliveryFault, deliveryFault } from "./delivery-fault.ts";
@@ -144,16 +145,12 @@ export class DeliveryQueue {
 
   /** Ends with its deadline, whatever the channel does then. */
   async #attempt(delivery: AbortController): Promise<DeliveryFault | null> {
-    const timeout = Promise.withResolvers<DeliveryFault>();
-    const cancelDeadline = this.#options.timers.after(this.#channel.deadlineMs, () => {
-      timeout.resolve(new DeliveryFault("no answer in time"));
-      delivery.abort();
-    });
     const events = this.#batch.map(({ event }) => event);
     const delivered = this.#channel.deliver(events, delivery.signal).then(() => null, deliveryFault);
-    const fault = await Promise.race([delivered, timeout.promise]);
-    cancelDeadline();
-    return fault;
+    return within<DeliveryFault | null>(delivered, this.#channel.deadlineMs, this.#options.timers, () => {
+      delivery.abort();
+      return new DeliveryFault("no answer in time");
+    });
   }
 
   /** A batch that is tried again stays as it is, unless it has become too old. */

@@ -4,7 +4,8 @@
  */
 import { HISTORY_TRIES_MAX } from "../limits.ts";
 import { Backoff } from "../system/backoff.ts";
-import type { Cancel, Timers } from "../system/timers.ts";
+import { Pause } from "../system/pause.ts";
+import type { Timers } from "../system/timers.ts";
 import { StorageFault } from "./storage-fault.ts";
 
 export interface WriteQueueOptions<T> {
@@ -30,16 +31,17 @@ interface Entry<T> {
 
 export class WriteQueue<T> {
   readonly #options: WriteQueueOptions<T>;
+  readonly #pause: Pause;
   #entries: Entry<T>[] = [];
   #pumping: Promise<void> | null = null;
   #isDraining = false;
   #isGathering = false;
   #isFailing = false;
   #isClosed = false;
-  #endPause: (() => void) | null = null;
 
   constructor(options: WriteQueueOptions<T>) {
     this.#options = options;
+    this.#pause = new Pause(options.timers);
   }
 
   get depth(): number {
@@ -67,7 +69,7 @@ export class WriteQueue<T> {
 
   /** Writes now what waits for more, or after a failure. */
   wake(): void {
-    this.#endPause?.();
+    this.#pause.end();
   }
 
   /** Resolves when all is written, or a write has failed once more; what then is left stays. */
@@ -108,7 +110,7 @@ export class WriteQueue<T> {
           backoff.reset();
           refusals = 0;
         } else if (this.#isDraining) break;
-        else await this.#pause(backoff.next());
+        else await this.#pause.wait(backoff.next());
       }
     }
     this.#pumping = null;
@@ -118,7 +120,7 @@ export class WriteQueue<T> {
     const { batch, gatherMs } = this.#options;
     if (gatherMs === 0 || this.#isDraining || this.#entries.length >= batch) return;
     this.#isGathering = true;
-    await this.#pause(gatherMs);
+    await this.#pause.wait(gatherMs);
     this.#isGathering = false;
   }
 
@@ -128,16 +130,5 @@ export class WriteQueue<T> {
     for (const { settle } of removed) settle(outcome);
     if (outcome === "dropped" && removed.length > 0) this.#options.onDropped(removed.length);
     if (removed.length > 0) this.#options.onDepth(this.#entries.length);
-  }
-
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const cancel: Cancel = this.#options.timers.after(ms, () => this.#endPause?.());
-      this.#endPause = () => {
-        cancel();
-        this.#endPause = null;
-        resolve();
-      };
-    });
   }
 }

@@ -4,7 +4,8 @@
  */
 import { Backoff } from "../../system/backoff.ts";
 import type { Clock } from "../../system/clock.ts";
-import type { Cancel, Timers } from "../../system/timers.ts";
+import { Pause } from "../../system/pause.ts";
+import type { Timers } from "../../system/timers.ts";
 import type { Controller, Failure, PollAnswer } from "./controller.ts";
 import { DocumentProblem, readDocument, type WantedBan } from "./rule-document.ts";
 
@@ -46,6 +47,7 @@ export function pollBackoff(random: () => number): Backoff {
 export class Poller {
   readonly #options: PollerOptions;
   readonly #backoff: Backoff;
+  readonly #pause: Pause;
   /**
    * Of the document that is held. The first poll is without, also where one was taken from the disk: its answer comes at
    * once, and tells of the service's clock.
@@ -54,11 +56,11 @@ export class Poller {
   #isStopped = false;
   /** The service did not answer the last poll, nor did anyone who speaks for it. */
   #isAway = false;
-  #wake: Cancel = () => {};
 
   constructor(options: PollerOptions) {
     this.#options = options;
     this.#backoff = pollBackoff(options.random);
+    this.#pause = new Pause(options.timers);
   }
 
   /** Resolves once stopped, and after the poll under way has ended. */
@@ -68,7 +70,8 @@ export class Poller {
       const begunMs = clock.monotonicMs();
       const answer = await controller.poll(this.#etag);
       if (this.#isStopped) return;
-      await this.#pause(this.#take(answer, clock.monotonicMs() - begunMs));
+      const waitMs = this.#take(answer, clock.monotonicMs() - begunMs);
+      if (!this.#isStopped) await this.#pause.wait(waitMs);
     }
   }
 
@@ -77,12 +80,12 @@ export class Poller {
    * anew takes a node for lost that does not poll for 15 s.
    */
   hurry(): void {
-    if (this.#isAway) this.#wake();
+    if (this.#isAway) this.#pause.end();
   }
 
   stop(): void {
     this.#isStopped = true;
-    this.#wake();
+    this.#pause.end();
   }
 
   /** Returns how long to wait, ms. */
@@ -122,17 +125,6 @@ export class Poller {
     this.#options.count(trouble.kind);
     this.#options.onTrouble(trouble, nextMs);
     return nextMs;
-  }
-
-  #pause(ms: number): Promise<void> {
-    if (ms <= 0 || this.#isStopped) return Promise.resolve();
-    return new Promise((resolve) => {
-      const cancel = this.#options.timers.after(ms, resolve);
-      this.#wake = () => {
-        cancel();
-        resolve();
-      };
-    });
   }
 }
 
