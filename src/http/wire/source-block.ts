@@ -3,10 +3,9 @@ import { type Static, Type } from "@sinclair/typebox";
 import { SOURCE_BLOCK_REASON_MAX, SOURCE_BLOCK_SECONDS_MAX } from "../../limits.ts";
 import type { SourceBlockView } from "../../sourceblock/source-blocks.ts";
 import type { Dropping } from "../backend.ts";
+import { closed } from "./closed.ts";
 import { DROPPED_FIELDS, droppedToWire } from "./dropped.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
-
-const closed = { additionalProperties: false } as const;
 
 const pair = { victim: Type.String(), source: Type.String() };
 const reason = Type.Optional(Type.String({ maxLength: SOURCE_BLOCK_REASON_MAX }));
