@@ -28,7 +28,7 @@ const NOUNS = [
   "machine",
 ];
 /** What nouns may import besides nouns: of `system` only what reads no clock and waits for nothing. */
-const GROUND = ["src/limits.ts", "src/system/unsaved-records.ts"];
+const GROUND = ["src/limits.ts", "src/system/error-message.ts", "src/system/unsaved-records.ts"];
 /** Where the world begins; a scrub node's agent is a process of its own, with its own. */
 const RIMS = [
   "scrub/agent",
