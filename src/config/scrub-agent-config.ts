@@ -23,7 +23,7 @@ const ControllerSection = Type.Object(
   closed,
 );
 
-export const ScrubAgentFile = Type.Object(
+const ScrubAgentFile = Type.Object(
   {
     dry_run: boolean(true),
     node: text("nodeName"),

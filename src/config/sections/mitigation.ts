@@ -42,9 +42,9 @@ const TERMS_KEYS = {
 /** Keys of `scrubbing` that say how traffic gets to a scrubbing center. */
 export const DIVERT_KEYS = TERMS_KEYS;
 
-export const FlowspecSection = Type.Object(FLOWSPEC_KEYS, withDefaults);
+const FlowspecSection = Type.Object(FLOWSPEC_KEYS, withDefaults);
 
-export const BanSection = Type.Object(
+const BanSection = Type.Object(
   {
     ...BAN_KEYS,
     max_active_bans: integer(1, ACTIVE_BANS_MAX, 50),
