@@ -1,13 +1,13 @@
 /** The zones as the alive edge nodes serve them, on the wire (interface 2.14; choices, section 6, fleet status). */
 import { type Static, Type } from "@sinclair/typebox";
-import {
-  FLEET_COUNTERS,
-  type FleetCounts,
-  type FleetRow,
-  type NodeCert,
-  type NodeChallenge,
-  type WouldBeSource,
-  type ZoneStatus,
+import { FLEET_COUNTERS } from "../../../edge/edge-history.ts";
+import type {
+  FleetCounts,
+  FleetRow,
+  NodeCert,
+  NodeChallenge,
+  WouldBeSource,
+  ZoneStatus,
 } from "../../../edge/fleet-status.ts";
 import type { ChallengeOverride } from "../../../edge/zone-documents.ts";
 import { round } from "../../../traffic/rates.ts";
