@@ -74,9 +74,8 @@ export function refusal({ name, path, version, minimum, package: debianPackage }
 }
 
 function isOlder(version: string, minimum: string): boolean {
-  const [found, needed] = [version, minimum].map((text) => text.split(".").map(Number)) as [number[], number[]];
-  const at = needed.findIndex((number, i) => number !== (found[i] ?? 0));
-  return at !== -1 && (found[at] ?? 0) < (needed[at] ?? 0);
+  const whole = [...version.split("."), "0", "0"].slice(0, 3).join(".");
+  return !Bun.semver.satisfies(whole, `>=${minimum}`);
 }
 
 if (import.meta.main) {

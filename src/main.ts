@@ -13,6 +13,7 @@ import { openOrigins, originFindings } from "./geo/origins.ts";
 import { suggest } from "./replay/suggest.ts";
 import { readEnvFile } from "./system/env-file.ts";
 import { processEnvironment } from "./system/environment.ts";
+import { messageOf } from "./system/error-message.ts";
 import { VERSION } from "./version.ts";
 
 const DEFAULT_CONFIG = "/etc/floodwall/floodwall.yaml";
@@ -117,11 +118,7 @@ async function replayCapture({ capture, configPath, format, isSuggesting }: Repl
     const originOf = await openOrigins(config.samples);
     return replay({ native: loadAddon(), config, originOf, capture, format, print });
   } catch (cause) {
-    console.error(
-      cause instanceof ConfigError
-        ? cause.message
-        : `floodwall: ${cause instanceof Error ? cause.message : String(cause)}`,
-    );
+    console.error(cause instanceof ConfigError ? cause.message : `floodwall: ${messageOf(cause)}`);
     return 1;
   }
 }
@@ -139,7 +136,7 @@ function parse(argv: readonly string[]) {
     const [role, ...operands] = positionals;
     return { role, operands, ...values };
   } catch (cause) {
-    throw new UsageError(cause instanceof Error ? cause.message : String(cause));
+    throw new UsageError(messageOf(cause));
   }
 }
 

@@ -2,9 +2,11 @@
  * Polls for the zone document for ever (docs/interface.md#edge-zones-poll): parks, takes what changed, and waits longer
  * after each failure.
  */
-import { Backoff } from "../../src/scrub/agent/backoff.ts";
+import { pollBackoff } from "../../src/scrub/agent/poller.ts";
+import type { Backoff } from "../../src/system/backoff.ts";
 import type { Clock } from "../../src/system/clock.ts";
-import type { Cancel, Timers } from "../../src/system/timers.ts";
+import { Pause } from "../../src/system/pause.ts";
+import type { Timers } from "../../src/system/timers.ts";
 import type { EdgeChannel, ToldDocument } from "./edge-channel.ts";
 
 /** Of one poll: what the service said, or what was wrong with it. */
@@ -26,25 +28,29 @@ const QUICK_MS = 1000;
 export class Poller {
   readonly #options: PollerOptions;
   readonly #backoff: Backoff;
+  readonly #pause: Pause;
   #etag: string | null;
   #isStopped = false;
-  #wake: Cancel = () => {};
 
   /** @param etag of the document that is held already; null: none. */
   constructor(options: PollerOptions, etag: string | null) {
     this.#options = options;
-    this.#backoff = new Backoff(options.random);
+    this.#backoff = pollBackoff(options.random);
+    this.#pause = new Pause(options.timers);
     this.#etag = etag;
   }
 
   /** Resolves once stopped, and after the poll under way has ended. */
   async run(): Promise<void> {
-    while (!this.#isStopped) await this.#pause(await this.#poll());
+    while (!this.#isStopped) {
+      const waitMs = await this.#poll();
+      if (!this.#isStopped) await this.#pause.wait(waitMs);
+    }
   }
 
   stop(): void {
     this.#isStopped = true;
-    this.#wake();
+    this.#pause.end();
   }
 
   /** Returns how long to wait, ms. */
@@ -87,16 +93,5 @@ export class Poller {
   #fail(result: PollResult, detail: string): number {
     this.#options.onResult(result, detail);
     return this.#backoff.next();
-  }
-
-  #pause(ms: number): Promise<void> {
-    if (ms <= 0 || this.#isStopped) return Promise.resolve();
-    return new Promise((resolve) => {
-      const cancel = this.#options.timers.after(ms, resolve);
-      this.#wake = () => {
-        cancel();
-        resolve();
-      };
-    });
   }
 }

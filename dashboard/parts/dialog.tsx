@@ -12,7 +12,7 @@ export interface DialogProps {
 }
 
 /** Open as long as it is there. */
-export function Dialog({ title, onClose, children }: DialogProps) {
+function Dialog({ title, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {

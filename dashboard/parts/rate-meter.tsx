@@ -25,7 +25,7 @@ export function RateMeter({ metric, rate, threshold }: RateMeterProps) {
 }
 
 /** 0 to 1: the threshold is at a half, a hundred times it at the end. */
-export function shareOfBar(factor: number): number {
+function shareOfBar(factor: number): number {
   if (factor <= 1) return Math.max(0, factor) / 2;
   return Math.min(1, 0.5 + Math.log10(factor) / 4);
 }

@@ -18,7 +18,7 @@ export function rangeName(text: string | null): RangeName {
   return RANGES.find(([name]) => name === text)?.[0] ?? FIRST_RANGE;
 }
 
-export function rangeSeconds(range: RangeName): number {
+function rangeSeconds(range: RangeName): number {
   return RANGES.find(([name]) => name === range)?.[2] ?? HOUR;
 }
 

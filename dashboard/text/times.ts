@@ -21,7 +21,7 @@ export function shortTime(ms: number): string {
 }
 
 /** `2026-03-01`, where it is looked at. */
-export function dateText(ms: number): string {
+function dateText(ms: number): string {
   const date = new Date(ms);
   const two = (value: number) => String(value).padStart(2, "0");
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;

@@ -1,32 +1,23 @@
 /** Lets one loop sleep until a time or until somebody rings. A ring while nobody waits is kept for the next wait. */
+import { Pause } from "../system/pause.ts";
 import type { Timers } from "../system/timers.ts";
 
 export class Doorbell {
-  readonly #timers: Timers;
+  readonly #pause: Pause;
   #hasRung = false;
-  #wake: (() => void) | null = null;
 
   constructor(timers: Timers) {
-    this.#timers = timers;
+    this.#pause = new Pause(timers);
   }
 
   ring(): void {
     this.#hasRung = true;
-    this.#wake?.();
+    this.#pause.end();
   }
 
   /** True: somebody rang; false: the time is over. One waiter at a time. */
   async wait(ms: number): Promise<boolean> {
-    if (!this.#hasRung) {
-      await new Promise<void>((resolve) => {
-        const cancel = this.#timers.after(ms, resolve);
-        this.#wake = () => {
-          cancel();
-          resolve();
-        };
-      });
-      this.#wake = null;
-    }
+    if (!this.#hasRung) await this.#pause.wait(ms);
     const rang = this.#hasRung;
     this.#hasRung = false;
     return rang;

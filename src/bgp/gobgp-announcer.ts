@@ -6,6 +6,7 @@ import type { BgpConfig, BgpNeighbor } from "../config/config.ts";
 import { STOP_STEP_MS } from "../limits.ts";
 import type { Announcer, Route, RouteState } from "../mitigation/announcer.ts";
 import type { Clock } from "../system/clock.ts";
+import { within } from "../system/deadline.ts";
 import type { Environment } from "../system/environment.ts";
 import type { Timers } from "../system/timers.ts";
 import { ManagedSpeaker, type SpeakerLog } from "./managed-speaker.ts";
@@ -180,14 +181,8 @@ export class GobgpAnnouncer implements Announcer {
   }
 
   async #settleInTime(): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const cancel = this.#options.timers.after(STOP_STEP_MS, resolve);
-      const end = () => {
-        cancel();
-        resolve();
-      };
-      this.#reconciler.settle().then(end, end);
-    });
+    const settled = this.#reconciler.settle().catch(() => {});
+    await within(settled, STOP_STEP_MS, this.#options.timers, () => {});
   }
 
   #up(version: ApiVersion): void {

@@ -2,6 +2,7 @@
 import { connect as connectSocket } from "node:net";
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
+import { messageOf } from "../system/error-message.ts";
 import { SpeakerFault } from "./speaker-fault.ts";
 
 export type SpeakerTarget =
@@ -64,7 +65,7 @@ export class GobgpConnection {
 
 function asFault({ operation, target, cause }: { operation: string; target: string; cause: unknown }): SpeakerFault {
   if (!(cause instanceof ConnectError)) {
-    return new SpeakerFault(operation, `${target}: ${cause instanceof Error ? cause.message : String(cause)}`);
+    return new SpeakerFault(operation, `${target}: ${messageOf(cause)}`);
   }
   if (isOtherProtocol(cause)) {
     return new SpeakerFault(operation, `${target} answers, but not as a gRPC server: give the address of gobgpd's API`);

@@ -6,6 +6,7 @@ import { execFile, spawn } from "node:child_process";
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import { GOBGPD_ANSWER_MS } from "../limits.ts";
 import { withoutCapabilities } from "../system/capabilities.ts";
+import { Pause } from "../system/pause.ts";
 import { raiseSession } from "../system/priority.ts";
 import type { Timers } from "../system/timers.ts";
 import { SpeakerFault } from "./speaker-fault.ts";
@@ -157,7 +158,7 @@ export async function endGobgpd(options: {
   for (let waitedMs = 0; isGobgpd(pid, workingDirectory); waitedMs += END_POLL_MS) {
     if (waitedMs === END_GRACE_MS) signal(pid, "SIGKILL");
     if (waitedMs > 2 * END_GRACE_MS) throw new SpeakerFault("gobgpd", `process ${pid} cannot be ended`);
-    await new Promise<void>((resolve) => timers.after(END_POLL_MS, resolve));
+    await new Pause(timers).wait(END_POLL_MS);
   }
 }
 

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import type { BgpConfig, BgpNeighbor } from "../config/config.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Environment } from "../system/environment.ts";
+import { Pause } from "../system/pause.ts";
 import { raiseSession } from "../system/priority.ts";
 import type { Timers } from "../system/timers.ts";
 import { connectGobgp } from "./gobgp-client.ts";
@@ -128,7 +129,7 @@ export class ManagedSpeaker implements Speaker {
       }
       const client = existsSync(path) ? await connectIfReady({ path, deadlineMs }) : null;
       if (client !== null) return client;
-      await new Promise<void>((resolve) => timers.after(START_POLL_MS, resolve));
+      await new Pause(timers).wait(START_POLL_MS);
     }
   }
 

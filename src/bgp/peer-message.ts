@@ -6,21 +6,10 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Peer as Peer3 } from "./proto/gobgp3/gobgp_pb.ts";
 import type { Peer as Peer4 } from "./proto/gobgp4/gobgp_pb.ts";
 import { type FamilyNumbers, familyNumbers, familyOfNumbers, type RouteFamily } from "./route-family.ts";
-import type { PeerSettings, SessionState, SpeakerPeer } from "./speaker-client.ts";
+import { type PeerSettings, SESSION_STATES, type SpeakerPeer } from "./speaker-client.ts";
 
 /** Seconds that a peer keeps our routes after the session broke: enough to start a speaker that died. */
 const RESTART_SECONDS = 120;
-
-/** By their numbers in the API. */
-const SESSION_STATES: readonly SessionState[] = [
-  "unknown",
-  "idle",
-  "connect",
-  "active",
-  "opensent",
-  "openconfirm",
-  "established",
-];
 
 export type PeerMessage = ReturnType<typeof peerMessage>;
 

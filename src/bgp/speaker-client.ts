@@ -52,15 +52,17 @@ export interface PeerSettings {
   readonly families: readonly RouteFamily[];
 }
 
-export type SessionState =
-  | "unknown"
-  | "idle"
-  | "connect"
-  | "active"
-  | "opensent"
-  | "openconfirm"
-  | "established"
-  | "admin_down";
+/** By their numbers in the API. */
+export const SESSION_STATES = [
+  "unknown",
+  "idle",
+  "connect",
+  "active",
+  "opensent",
+  "openconfirm",
+  "established",
+] as const;
+export type SessionState = (typeof SESSION_STATES)[number] | "admin_down";
 
 export interface SpeakerPeer extends PeerSettings {
   readonly state: SessionState;

@@ -12,6 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { messageOf } from "../system/error-message.ts";
 import type { UnixUser } from "./gobgpd-process.ts";
 import { SpeakerFault } from "./speaker-fault.ts";
 
@@ -87,6 +88,6 @@ function faultOnError<T>(action: () => T): T {
   try {
     return action();
   } catch (error) {
-    throw new SpeakerFault("gobgpd", `state directory: ${error instanceof Error ? error.message : String(error)}`);
+    throw new SpeakerFault("gobgpd", `state directory: ${messageOf(error)}`);
   }
 }

@@ -1,4 +1,5 @@
 /** Faults of the BGP speaker. */
+import { messageOf } from "../system/error-message.ts";
 
 export type FaultKind =
   /** Nothing listens, or the connection broke. */
@@ -29,7 +30,7 @@ export class SpeakerFault extends Error {
 
 export function faultReason(error: unknown): string {
   if (error instanceof SpeakerFault) return error.reason;
-  return error instanceof Error ? error.message : String(error);
+  return messageOf(error);
 }
 
 export function asError(thrown: unknown): Error {

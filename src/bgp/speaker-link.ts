@@ -2,6 +2,7 @@
  * Keeps one connection to the speaker for as long as the service runs: connects, settles routes and neighbors, follows
  * the sessions, notices when the speaker fails and starts over, with growing pauses.
  */
+import { Backoff, type RetryTimes } from "../system/backoff.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Timers } from "../system/timers.ts";
 import { Doorbell } from "./doorbell.ts";
@@ -11,13 +12,11 @@ import type { Speaker } from "./speaker.ts";
 import type { ApiVersion, SpeakerClient } from "./speaker-client.ts";
 import { asError, SpeakerFault } from "./speaker-fault.ts";
 
-export interface LinkTimes {
+export interface LinkTimes extends RetryTimes {
   /** Between looks at the sessions, which are also how a frozen speaker is noticed. Changes are seen at once besides. */
   readonly pollMs: number;
   /** Between full comparisons of the speaker's routes with the wanted ones. */
   readonly checkMs: number;
-  readonly retryMinMs: number;
-  readonly retryMaxMs: number;
 }
 
 export interface SpeakerLinkOptions {
@@ -68,17 +67,15 @@ export class SpeakerLink {
   }
 
   async #run(): Promise<void> {
-    const { retryMinMs, retryMaxMs } = this.#options.times;
-    let retryMs = retryMinMs;
+    const backoff = new Backoff(this.#options.times);
     while (!this.#isStopping) {
       this.#startOver = null;
       const outcome = await this.#serveOnce();
       if (this.#isStopping) return;
-      if (outcome.wasUp) retryMs = retryMinMs;
+      if (outcome.wasUp) backoff.reset();
       if (outcome.fault === null) continue;
       this.#options.onDown(outcome.fault);
-      await this.#doorbell.wait(retryMs);
-      retryMs = Math.min(retryMs * 2, retryMaxMs);
+      await this.#doorbell.wait(backoff.next());
     }
   }
 

@@ -6,6 +6,7 @@ import { isScrubAgentFile, loadScrubAgent } from "../config/scrub-agent-config.t
 import { DEFAULT_PIN_PATH } from "../config/sections/dataplane.ts";
 import { readPinnedStatus } from "../dataplane/kernel-filter.ts";
 import { PINNED_EXIT_CODES, pinnedJson, pinnedLines } from "../dataplane/pinned-status.ts";
+import { messageOf } from "../system/error-message.ts";
 
 export interface DataplaneStatusOptions {
   /** Of the service or of a scrub node; null: where both have their pins by default. */
@@ -23,7 +24,7 @@ export function dataplaneStatus({ configPath, format, print }: DataplaneStatusOp
     for (const line of lines) print(line);
     return PINNED_EXIT_CODES[pinned.state];
   } catch (cause) {
-    console.error(`floodwall: ${cause instanceof Error ? cause.message : String(cause)}`);
+    console.error(`floodwall: ${messageOf(cause)}`);
     return 1;
   }
 }

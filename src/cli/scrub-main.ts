@@ -1,6 +1,7 @@
 #!/usr/bin/env bun
 /** The command line of the executable that a scrub node needs: the agent alone, as `floodwall scrub` runs it. */
 import { parseArgs } from "node:util";
+import { messageOf } from "../system/error-message.ts";
 import { VERSION } from "../version.ts";
 import { scrub } from "./scrub.ts";
 
@@ -43,6 +44,6 @@ function parse(argv: readonly string[]): Asked {
     if (values.version) return { kind: "tell", text: `floodwall-scrub ${VERSION}` };
     return { kind: "run", config: values.config };
   } catch (cause) {
-    return { kind: "wrong", why: cause instanceof Error ? cause.message : String(cause) };
+    return { kind: "wrong", why: messageOf(cause) };
   }
 }

@@ -3,6 +3,7 @@
  * and says how each one is. Knows nothing of what the packets are counted for.
  */
 import type { CaptureConfig, CaptureInterface } from "../config/config.ts";
+import { messageOf } from "../system/error-message.ts";
 import type { Engine, Filter, Source, SourceOptions, SourceStatus } from "./native.d.ts";
 
 /** Headers copied out of inline traffic: one in so many packets. */
@@ -95,7 +96,7 @@ export class Capture {
       slot.error = null;
       this.#log.info({ source: slot.name, mode: slot.source.status().mode }, "capture started");
     } catch (cause) {
-      this.#say(slot, cause instanceof Error ? cause.message : String(cause));
+      this.#say(slot, messageOf(cause));
     }
   }
 

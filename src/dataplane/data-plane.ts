@@ -11,6 +11,7 @@ import type { Ban, BanChange } from "../mitigation/ban.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { KernelPair, PairInstaller } from "../sourceblock/pair-installer.ts";
 import { type Pair, pairName } from "../sourceblock/source-block.ts";
+import { messageOf } from "../system/error-message.ts";
 import { DataPlaneRules, type Dropped } from "./data-plane-rules.ts";
 import type { FilterOptions, FilterStatus, KernelFilter, PinnedFilter } from "./kernel-filter.ts";
 
@@ -280,8 +281,4 @@ function optionsOf({ pinPath, interfaces, xdpMode, maxDynamicRules }: DataplaneC
 
 function unique(prefixes: readonly Prefix[]): Prefix[] {
   return [...new Map(prefixes.map((prefix) => [prefix.text, prefix])).values()];
-}
-
-function messageOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }

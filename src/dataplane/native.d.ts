@@ -5,33 +5,8 @@
  */
 
 import type { InterfaceFindings, KernelFindings, ProgramProbe, ProgramVariant } from "../machine/machine.ts";
-
-/** Rows of hosts, column by column, in arrays that the caller owns. `capacity` rows fit. */
-export interface HostRows {
-  readonly capacity: number;
-  /** 16 bytes a row. */
-  readonly addresses: Uint8Array;
-  /** Identifier of the hostgroup and of the network, as given to setNetworks. */
-  readonly groups: Uint32Array;
-  readonly networks: Uint32Array;
-  /** Age in milliseconds of the last packet, either direction. */
-  readonly idleMs: Float64Array;
-  /** 13 values a row in the order of METRICS, per second over the window. */
-  readonly incoming: Float64Array;
-  readonly outgoing: Float64Array;
-}
-
-/** The configured prefixes; the longest match wins. One network and one group for each. Replaced as a whole. */
-export interface NetworksTable {
-  /** 16 bytes a prefix. */
-  readonly addresses: Uint8Array;
-  readonly lengths: Uint8Array;
-  readonly networks: Uint32Array;
-  readonly groups: Uint32Array;
-  /** One more than the largest identifier used. */
-  readonly networkCount: number;
-  readonly groupCount: number;
-}
+import type { HostRows } from "../traffic/host-rows.ts";
+import type { NetworksTable } from "../traffic/network-lookup.ts";
 
 export interface EngineOptions {
   readonly maxHosts: number;

@@ -4,8 +4,8 @@
  */
 import type { IpAddress } from "../net/address.ts";
 
-/** The counters of a window, by their names on the wire. */
-export const EDGE_COUNTERS = [
+/** Added up over nodes in a status; the statuses of answers are the history's alone. */
+export const FLEET_COUNTERS = [
   "requests",
   "decided",
   "denied",
@@ -13,6 +13,10 @@ export const EDGE_COUNTERS = [
   "cleared",
   "would_deny",
   "would_challenge",
+] as const;
+/** The counters of a window, by their names on the wire. */
+export const EDGE_COUNTERS = [
+  ...FLEET_COUNTERS,
   "status_2xx",
   "status_3xx",
   "status_4xx",

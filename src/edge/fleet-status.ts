@@ -3,21 +3,11 @@
  * names of nodes. A pure function of the reports; windows of different nodes are not aligned.
  */
 import type { IpAddress } from "../net/address.ts";
-import type { EDGE_COUNTERS, TellingState } from "./edge-history.ts";
+import { FLEET_COUNTERS, type TellingState } from "./edge-history.ts";
 import type { CertClaim, ClaimedSource, EdgeReport, ZoneClaim } from "./report.ts";
 import type { Zone } from "./zone.ts";
 import type { ChallengeOverride } from "./zone-documents.ts";
 
-/** Added up over nodes in a status; the statuses of answers are the history's alone. */
-export const FLEET_COUNTERS = [
-  "requests",
-  "decided",
-  "denied",
-  "challenged",
-  "cleared",
-  "would_deny",
-  "would_challenge",
-] as const satisfies readonly (typeof EDGE_COUNTERS)[number][];
 export type FleetCounts = Readonly<Record<(typeof FLEET_COUNTERS)[number], number>>;
 
 /** The fleet at one moment. */

@@ -4,6 +4,7 @@
  * since nodes let a lever lapse by the same.
  */
 import { LEVERS_MAX } from "../limits.ts";
+import { UnsavedRecords } from "../system/unsaved-records.ts";
 import { endOf } from "./lapse.ts";
 import type { Zone } from "./zone.ts";
 import type { ChallengeOverride } from "./zone-documents.ts";
@@ -54,12 +55,20 @@ export interface LeverObserver {
 export class Levers {
   readonly #options: LeversOptions;
   readonly #levers = new Map<string, Lever>();
-  /** Changes that no operator waited for, on their way to the disk; null: removed. */
-  readonly #unsaved = new Map<string, Lever | null>();
+  /** Changes that no operator waited for; null: removed. */
+  readonly #unsaved: UnsavedRecords<Lever | null>;
 
   /** @param kept of an earlier process; some may have lapsed since. */
   constructor(options: LeversOptions, kept: Iterable<Lever> = []) {
     this.#options = options;
+    const { store, observer } = options;
+    this.#unsaved = new UnsavedRecords({
+      write: (lever, zone) => (lever === null ? store.removeLever(zone) : store.saveLever(lever)),
+      atOnce: (writes) => store.atOnce(writes),
+      // Each settle() flushes.
+      onUnsaved: () => {},
+      onStoreFault: (cause) => observer.storeFault(cause),
+    });
     for (const lever of kept) this.#levers.set(lever.zone, lever);
   }
 
@@ -82,7 +91,7 @@ export class Levers {
     const { store, observer, onChange } = this.#options;
     store.saveLever(lever);
     this.#levers.set(name, lever);
-    this.#unsaved.delete(name);
+    this.#unsaved.forget(name);
     observer.set(lever);
     onChange();
     return { kind: "set", lever };
@@ -95,7 +104,7 @@ export class Levers {
     const { store, observer, onChange } = this.#options;
     store.removeLever(zone);
     this.#levers.delete(zone);
-    this.#unsaved.delete(zone);
+    this.#unsaved.forget(zone);
     observer.cleared(lever);
     onChange();
   }
@@ -107,7 +116,7 @@ export class Levers {
       const untilMs = endOf(lever.untilMs, ttlSeconds * 1000, nowMs);
       if (untilMs === lever.untilMs) continue;
       const now = untilMs === null ? null : { ...lever, untilMs };
-      this.#unsaved.set(zone, now);
+      this.#unsaved.soon(zone, now);
       if (now !== null) this.#levers.set(zone, now);
       else {
         this.#levers.delete(zone);
@@ -119,19 +128,7 @@ export class Levers {
 
   /** What could not be written is tried again. */
   flush(): void {
-    if (this.#unsaved.size === 0) return;
-    const { store, observer } = this.#options;
-    try {
-      store.atOnce(() => {
-        for (const [zone, lever] of this.#unsaved) {
-          if (lever === null) store.removeLever(zone);
-          else store.saveLever(lever);
-        }
-      });
-      this.#unsaved.clear();
-    } catch (cause) {
-      observer.storeFault(cause);
-    }
+    this.#unsaved.flush();
   }
 
   #refuse(refusal: LeverRefusal): LeverAnswer {

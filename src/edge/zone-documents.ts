@@ -3,6 +3,7 @@
  * of what is told and nothing else, and are made once for all nodes that are told the same.
  */
 import { ZONE_DOCUMENT_BYTES_KEPT } from "../limits.ts";
+import { etagOf, type PolledDocument } from "../nodes/polled-document.ts";
 import { type ClearanceKey, type KeysOf, nextTurnMs } from "./clearance-keys.ts";
 import { isPlaced } from "./placement.ts";
 import { ALT_SVC_MAX_AGE_SECONDS, type ChallengeOptions, type Zone, type ZonePolicy, type ZoneTls } from "./zone.ts";
@@ -49,13 +50,7 @@ export interface ZoneState {
 }
 
 /** Holds signing keys: only for the node, or for an operator without a tenant. */
-export interface ZoneDocument {
-  /** The content's hash, with its quotes. */
-  readonly etag: string;
-  readonly body: Blob;
-  /** The same in gzip (RFC 1952); null: it is too short for that. */
-  readonly gzipped: Blob | null;
-}
+export type ZoneDocument = PolledDocument;
 
 /** What the documents of all scopes hold in memory. */
 export interface DocumentsReading {
@@ -210,7 +205,7 @@ class KeptDocument implements ZoneDocument {
 
   constructor(write: () => string, onGrown: (bytes: number) => void) {
     const json = write();
-    this.etag = `"${new Bun.CryptoHasher("sha256").update(json).digest("base64url")}"`;
+    this.etag = etagOf(json);
     this.#body = new Blob([json]);
     this.#isLong = this.#body.size >= GZIP_BYTES_LEAST;
     this.#write = write;

@@ -7,6 +7,7 @@ import { readFile } from "node:fs/promises";
 import { Reader, type Response } from "mmdb-lib";
 import { ORIGIN_FILE_BYTES_MAX } from "../limits.ts";
 import { addressFamily, type IpAddress } from "../net/address.ts";
+import { messageOf } from "../system/error-message.ts";
 
 /** The file cannot be used; the message names it and the remedy. */
 export class OriginFileError extends Error {
@@ -53,7 +54,7 @@ export class OriginFile {
       if (fault !== null) throw new Error(fault);
       return new OriginFile(reader);
     } catch (cause) {
-      throw new OriginFileError(`${path} is damaged (${textOf(cause)}): ${REMEDY}`);
+      throw new OriginFileError(`${path} is damaged (${messageOf(cause)}): ${REMEDY}`);
     }
   }
 
@@ -89,7 +90,7 @@ function readableFile<T>(path: string, read: () => T): T {
 }
 
 function unreadable(path: string, cause: unknown): never {
-  throw new OriginFileError(`${path} cannot be read (${textOf(cause)}): ${REMEDY}`);
+  throw new OriginFileError(`${path} cannot be read (${messageOf(cause)}): ${REMEDY}`);
 }
 
 /** null: the tree that it speaks of has room in the file. */
@@ -99,8 +100,4 @@ function metadataFault(metadata: Reader<Response>["metadata"], fileBytes: number
   if (ipVersion !== 4 && ipVersion !== 6) return `IP version ${String(ipVersion)}`;
   if (!Number.isInteger(nodeCount) || nodeCount < 1 || !Number.isInteger(searchTreeSize)) return "no search tree";
   return searchTreeSize + SEPARATOR_BYTES > fileBytes ? "its search tree is cut off" : null;
-}
-
-function textOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }

@@ -1,5 +1,6 @@
 /** What a route says of itself to its users: parameters, and the answers of its own. The rest follows from its line. */
 import { type TSchema, Type } from "@sinclair/typebox";
+import { closed } from "./wire/closed.ts";
 import { TimeText } from "./wire/request-texts.ts";
 
 export interface RouteDescription {
@@ -24,7 +25,7 @@ export interface AnswerDescription {
   readonly mediaType?: string;
 }
 
-export const ErrorWire = Type.Object({ error: Type.String() }, { additionalProperties: false });
+export const ErrorWire = Type.Object({ error: Type.String() }, closed);
 
 /** Of every history (time-range.ts). */
 export const RANGE_PARAMETERS: Readonly<Record<string, ParameterDescription>> = {

@@ -5,7 +5,7 @@ import type { KernelFindings, MachineFindings } from "./machine.ts";
 import { type InterfaceUse, type MachineNeeds, usesXdp } from "./needs.ts";
 
 /** XDP programs that take frames in pieces. */
-const LEAST_RELEASE = { major: 5, minor: 18 };
+const LEAST_RELEASE = "5.18";
 const BPF_MOUNT = "/sys/fs/bpf";
 const MIB = 1024 * 1024;
 
@@ -33,8 +33,7 @@ function* xdpItems(kernel: KernelFindings, { programs }: MachineFindings): Gener
   const { release, possibleCpus, hasBtf, lockdown } = kernel;
   const about = "kernel";
   if (isTooOld(release)) {
-    const { major, minor } = LEAST_RELEASE;
-    const found = `Linux ${release} is too old for the XDP programs, which need ${major}.${minor}`;
+    const found = `Linux ${release} is too old for the XDP programs, which need ${LEAST_RELEASE}`;
     yield error(about, found, "boot a newer kernel, or capture mirror ports with backend pcap");
   } else {
     const cpus = `${possibleCpus} possible ${possibleCpus === 1 ? "CPU" : "CPUs"}`;
@@ -105,12 +104,8 @@ function pinPathItems({ pinPath }: MachineNeeds, kernel: KernelFindings, seenBy:
 
 /** Of a release that says neither, nothing is known. */
 function isTooOld(release: string): boolean {
-  const [, major, minor] = /^(\d+)\.(\d+)/.exec(release) ?? [];
-  if (major === undefined || minor === undefined) return false;
-  return (
-    Number(major) < LEAST_RELEASE.major ||
-    (Number(major) === LEAST_RELEASE.major && Number(minor) < LEAST_RELEASE.minor)
-  );
+  const [version] = /^\d+\.\d+/.exec(release) ?? [];
+  return version !== undefined && !Bun.semver.satisfies(`${version}.0`, `>=${LEAST_RELEASE}`);
 }
 
 function mib(bytes: number): string {

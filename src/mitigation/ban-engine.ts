@@ -13,6 +13,7 @@ import { ActiveBans } from "./active-bans.ts";
 import { type Admission, addressesIn, admit, unbannableFor, withdrawnAs } from "./admission.ts";
 import type { Announcer, RouteState } from "./announcer.ts";
 import { type Ban, type BanEvent, hasOtherRoutes, MANUAL_UNBAN, next, type Plan, wantedRoutes } from "./ban.ts";
+import { type StoredBansOptions, unsavedBans } from "./ban-store.ts";
 import { prefixUnderAttack } from "./ban-subject.ts";
 import { BannedAttacks } from "./banned-attacks.ts";
 import { type BanCount, CountedBans, countBans } from "./counted-bans.ts";
@@ -23,11 +24,10 @@ import { begunBy, isRefusedAs, newBan, refusalOf, rejected } from "./new-ban.ts"
 import { type BanTerms, type Circumstances, type Evidence, planOf } from "./plan.ts";
 import { isCoolingDown } from "./repetition.ts";
 import { RouteWatch } from "./route-watch.ts";
-import { UnsavedBans, type UnsavedBansOptions } from "./unsaved-bans.ts";
 
 type Sources = Pick<Circumstances, "packetsOf" | "makeRules" | "divertTo">;
 
-export interface BanEngineOptions extends UnsavedBansOptions, Sources {
+export interface BanEngineOptions extends StoredBansOptions, Sources {
   readonly policy: MitigationPolicy;
   readonly announcer: Announcer | null;
   readonly newId: () => string;
@@ -51,7 +51,7 @@ export class BanEngine {
   readonly #refused = new CountedBans<string>();
   readonly #ended: EndedBans;
   readonly #attacks = new BannedAttacks();
-  readonly #unsaved: UnsavedBans;
+  readonly #unsaved: ReturnType<typeof unsavedBans>;
   readonly #routes: RouteWatch;
   /** The routes of the active bans are others than the announcer knows. */
   #areRoutesStale = false;
@@ -63,7 +63,7 @@ export class BanEngine {
     this.#options = options;
     this.#sources = { packetsOf, makeRules, divertTo };
     this.#policy = options.policy;
-    this.#unsaved = new UnsavedBans(options);
+    this.#unsaved = unsavedBans(options);
     this.#routes = new RouteWatch(options.announcer);
     this.#ended = new EndedBans(options.endedKept, (id) => this.#unsaved.soon(id, null));
   }
@@ -112,7 +112,7 @@ export class BanEngine {
   ban(target: IpAddress, wallMs: number): Ban {
     const ban = this.foreseen(target, wallMs);
     if (ban.state === "rejected") return ban;
-    this.#unsaved.now(ban);
+    this.#unsaved.now([[ban.id, ban]]);
     this.#put(ban, this.#active.get(ban.prefix.text) ?? null);
     this.#wantRoutesIfStale();
     return ban;
@@ -140,7 +140,7 @@ export class BanEngine {
     const ban = this.#active.startingAt(target);
     if (ban === null) return null;
     const withdrawn = next(ban, { kind: "unbanned" }, wallMs);
-    this.#unsaved.now(withdrawn);
+    this.#unsaved.now([[withdrawn.id, withdrawn]]);
     this.#attacks.pardon(ban.heldBy);
     this.#put(withdrawn, ban);
     this.#wantRoutesIfStale();
@@ -176,7 +176,7 @@ export class BanEngine {
   }
 
   get unsaved(): number {
-    return this.#unsaved.size;
+    return this.#unsaved.unsaved;
   }
 
   reconfigure(policy: MitigationPolicy, wallMs: number): void {

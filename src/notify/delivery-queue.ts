@@ -5,7 +5,9 @@
 import { NOTIFY_QUEUE_MAX } from "../limits.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
+import { Backoff, type RetryTimes } from "../system/backoff.ts";
 import type { Clock } from "../system/clock.ts";
+import { within } from "../system/deadline.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
 import type { Channel, ChannelName } from "./channel.ts";
 import { DeliveryFault, deliveryFault } from "./delivery-fault.ts";
@@ -21,14 +23,11 @@ export interface DeliveryMetrics {
   setChannels(lengths: ReadonlyMap<ChannelName, number>): void;
 }
 
-export interface DeliveryTimes {
+export interface DeliveryTimes extends RetryTimes {
   /** Events for people are gathered for so long, so that an attack and its ban are one message. */
   readonly gatherMs: number;
   /** Between two messages for people, at least: hundreds of attacks that come and go are some messages, not hundreds. */
   readonly betweenMs: number;
-  /** The first pause; it doubles with each failure in a row. */
-  readonly retryMinMs: number;
-  readonly retryMaxMs: number;
   /** The longest pause that a receiver may ask for. */
   readonly retryAfterMaxMs: number;
   readonly attemptsMax: number;
@@ -60,8 +59,8 @@ export class DeliveryQueue {
   /** What is being delivered, or is to be tried again; the same events at each attempt. */
   #batch: readonly Waiting[] = [];
   #attempts = 0;
-  /** In a row, over batches: a receiver that is gone is not called more often because more is to be told. */
-  #failures = 0;
+  /** Over batches: a receiver that is gone is not called more often because more is to be told. */
+  readonly #backoff: Backoff;
   /** When the last delivery succeeded. */
   #deliveredMs = Number.NEGATIVE_INFINITY;
   #cancelPause: Cancel | null = null;
@@ -72,6 +71,7 @@ export class DeliveryQueue {
   constructor(options: DeliveryQueueOptions) {
     this.#options = options;
     this.#channel = options.channel;
+    this.#backoff = new Backoff(options.times, () => 0.5 + options.random() / 2);
   }
 
   get length(): number {
@@ -137,25 +137,20 @@ export class DeliveryQueue {
     // Given up meanwhile.
     if (this.#delivery !== delivery) return;
     this.#delivery = null;
-    if (fault === null) this.#delivered();
-    else this.#failed(fault);
+    const pauseMs = fault === null ? this.#delivered() : this.#failed(fault);
     this.#tellLength();
-    if (this.length > 0) this.#goOnAfter(this.#pauseMs(fault));
+    if (this.length > 0) this.#goOnAfter(this.#isStopping ? 0 : pauseMs);
     else if (this.#isStopping) this.#emptied.resolve();
   }
 
   /** Ends with its deadline, whatever the channel does then. */
   async #attempt(delivery: AbortController): Promise<DeliveryFault | null> {
-    const timeout = Promise.withResolvers<DeliveryFault>();
-    const cancelDeadline = this.#options.timers.after(this.#channel.deadlineMs, () => {
-      timeout.resolve(new DeliveryFault("no answer in time"));
-      delivery.abort();
-    });
     const events = this.#batch.map(({ event }) => event);
     const delivered = this.#channel.deliver(events, delivery.signal).then(() => null, deliveryFault);
-    const fault = await Promise.race([delivered, timeout.promise]);
-    cancelDeadline();
-    return fault;
+    return within<DeliveryFault | null>(delivered, this.#channel.deadlineMs, this.#options.timers, () => {
+      delivery.abort();
+      return new DeliveryFault("no answer in time");
+    });
   }
 
   /** A batch that is tried again stays as it is, unless it has become too old. */
@@ -170,19 +165,20 @@ export class DeliveryQueue {
     this.#tellLength();
   }
 
-  #delivered(): void {
+  /** Returns how long to wait before the next delivery, ms. */
+  #delivered(): number {
     const { name, metrics, clock } = this.#options;
     metrics.sent(name, this.#batch.length);
     this.#deliveredMs = clock.monotonicMs();
     this.#batch = [];
     this.#attempts = 0;
-    this.#failures = 0;
+    this.#backoff.reset();
+    return this.#gatherMs();
   }
 
-  #failed(fault: DeliveryFault): void {
+  #failed(fault: DeliveryFault): number {
     const { name, log, limiter, metrics, times } = this.#options;
     this.#attempts++;
-    this.#failures++;
     metrics.failed(name);
     const cause = fault.message;
     limiter.pass(`notify ${name} failed`, (suppressed) =>
@@ -191,15 +187,7 @@ export class DeliveryQueue {
     if (this.#isStopping) this.#giveUpAll("the service stops");
     else if (fault.isFinal) this.#endBatch(cause);
     else if (this.#attempts >= times.attemptsMax) this.#endBatch("too many attempts");
-  }
-
-  #pauseMs(fault: DeliveryFault | null): number {
-    const { retryMinMs, retryMaxMs, retryAfterMaxMs } = this.#options.times;
-    if (this.#isStopping) return 0;
-    if (fault === null) return this.#gatherMs();
-    const longest = Math.min(retryMaxMs, retryMinMs * 2 ** (this.#failures - 1));
-    const pause = longest * (0.5 + this.#options.random() / 2);
-    return Math.max(pause, Math.min(fault.retryAfterMs, retryAfterMaxMs));
+    return Math.max(this.#backoff.next(), Math.min(fault.retryAfterMs, times.retryAfterMaxMs));
   }
 
   #endBatch(cause: string): void {

@@ -10,7 +10,7 @@ export interface RequestReading {
 }
 
 /** Channels on which a tenant may ask for a zone that is not its own. */
-export const ZONE_ROUTES = ["edge_history", "edge_lever"] as const;
+const ZONE_ROUTES = ["edge_history", "edge_lever"] as const;
 export type ZoneRoute = (typeof ZONE_ROUTES)[number];
 
 const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);

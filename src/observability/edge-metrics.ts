@@ -12,20 +12,13 @@ export interface EdgeReading {
   readonly documentBytes: number;
 }
 
-export const LEVER_CHANGES = ["set", "cleared", "lapsed", "refused"] as const;
+const LEVER_CHANGES = ["set", "cleared", "lapsed", "refused"] as const;
 export type LeverChange = (typeof LEVER_CHANGES)[number];
 
-export const ACME_CALLS = [
-  "slot_granted",
-  "slot_held",
-  "slot_released",
-  "published",
-  "refused",
-  "unknown_zone",
-] as const;
+const ACME_CALLS = ["slot_granted", "slot_held", "slot_released", "published", "refused", "unknown_zone"] as const;
 export type AcmeCall = (typeof ACME_CALLS)[number];
 
-export const UNSAVED_EDGE_STATE = ["levers", "clearance_masters"] as const;
+const UNSAVED_EDGE_STATE = ["levers", "clearance_masters"] as const;
 export type UnsavedEdgeState = (typeof UNSAVED_EDGE_STATE)[number];
 
 export class EdgeMetrics {

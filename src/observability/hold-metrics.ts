@@ -1,10 +1,10 @@
 /** Parked polls, by the channel that they are parked on. */
 import { Counter, Gauge, type Registry } from "prom-client";
 
-export const HOLD_CHANNELS = ["rules", "zones"] as const;
+const HOLD_CHANNELS = ["rules", "zones"] as const;
 export type HoldChannel = (typeof HOLD_CHANNELS)[number];
 
-export const HOLD_ENDS = ["changed", "expired", "refused", "aborted", "stopped", "failed"] as const;
+const HOLD_ENDS = ["changed", "expired", "refused", "aborted", "stopped", "failed"] as const;
 export type HoldEnd = (typeof HOLD_ENDS)[number];
 
 export class HoldMetrics {

@@ -1,4 +1,5 @@
 /** Answers `GET /metrics` and nothing else, for processes without the service's API. */
+import { messageOf } from "../system/error-message.ts";
 
 export interface MetricsListenerOptions {
   readonly host: string;
@@ -31,10 +32,8 @@ export class MetricsListener {
         },
       });
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      throw new MetricsListenError(`cannot listen on ${host} port ${port}: ${reason}; change metrics_listen`, {
-        cause,
-      });
+      const detail = `cannot listen on ${host} port ${port}: ${messageOf(cause)}`;
+      throw new MetricsListenError(`${detail}; change metrics_listen`, { cause });
     }
   }
 

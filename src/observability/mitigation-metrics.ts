@@ -1,5 +1,6 @@
 /** Bans, their way to the neighbors, and the database that keeps them. */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { SESSION_STATES } from "../bgp/speaker-client.ts";
 
 export interface BanReading {
   readonly state: "active" | "withdrawn" | "rejected";
@@ -17,16 +18,6 @@ export interface BgpReading {
 }
 
 const ANNOUNCE_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
-const SESSION_STATES = [
-  "unknown",
-  "idle",
-  "connect",
-  "active",
-  "opensent",
-  "openconfirm",
-  "established",
-  "admin_down",
-] as const;
 
 export class MitigationMetrics {
   readonly #bans: Gauge<"state" | "method">;
@@ -107,7 +98,7 @@ export class MitigationMetrics {
   setBgp({ connected, neighbors, routesWanted, routesAnnounced }: BgpReading): void {
     this.#speakerUp.set(connected ? 1 : 0);
     this.#neighbors.reset();
-    for (const state of SESSION_STATES) this.#neighbors.set({ state }, 0);
+    for (const state of [...SESSION_STATES, "admin_down"]) this.#neighbors.set({ state }, 0);
     for (const { state } of neighbors) this.#neighbors.inc({ state });
     this.#wanted.set(routesWanted);
     this.#announced.set(routesAnnounced);

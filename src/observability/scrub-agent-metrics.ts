@@ -2,9 +2,9 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 
 /** Each result of a poll, and of a report. */
-export const POLL_RESULTS = ["document", "unchanged", "refused", "unreachable", "unusable", "bad_document"] as const;
-export const REPORT_RESULTS = ["stored", "refused", "unreachable", "unusable"] as const;
-export const AGENT_FAULTS = ["kernel", "document_file"] as const;
+const POLL_RESULTS = ["document", "unchanged", "refused", "unreachable", "unusable", "bad_document"] as const;
+const REPORT_RESULTS = ["stored", "refused", "unreachable", "unusable"] as const;
+const AGENT_FAULTS = ["kernel", "document_file"] as const;
 
 export interface ScrubAgentReading {
   readonly isDryRun: boolean;

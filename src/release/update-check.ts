@@ -8,7 +8,7 @@ import { UPDATE_ANSWER_BYTES_MAX } from "../limits.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
-import { compareVersions, parseVersion } from "./version-order.ts";
+import { isVersion } from "./version-order.ts";
 
 /** A release newer than the one that runs. */
 export interface Update {
@@ -107,10 +107,9 @@ export class UpdateCheck {
   }
 
   #take({ version, url, security }: Release): void {
-    const latest = parseVersion(version);
-    const running = parseVersion(this.#options.version);
-    if (latest === null || running === null) throw new UpdateFault("a version is not of the form 1.2.3");
-    const isNewer = compareVersions(latest, running) > 0;
+    const running = this.#options.version;
+    if (!isVersion(version) || !isVersion(running)) throw new UpdateFault("a version is not of the form 1.2.3");
+    const isNewer = Bun.semver.order(version, running) > 0;
     if (isNewer && this.#available?.latestVersion !== version) {
       this.#options.log.info({ latest_version: version, security }, "there is a newer release");
     }

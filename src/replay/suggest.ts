@@ -38,7 +38,7 @@ export interface Suggestion {
 }
 
 /** The capture cannot be used for this; the message says why and what to do. */
-export class SuggestError extends Error {}
+class SuggestError extends Error {}
 
 /** Tried first; the milder one when it raises alarms. The strictest is shown and not suggested. */
 const FACTORS_SUGGESTED = FACTORS.filter((factor) => factor >= 3);

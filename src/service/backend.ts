@@ -5,23 +5,21 @@ import type { AuditAnswer } from "../audit/audit-trail.ts";
 import type { Config } from "../config/config.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import type { Edge } from "../edge/edge.ts";
-import {
-  type AttackView,
-  type AuditQuestion,
-  type BanView,
-  type BgpView,
-  type Configured,
-  type Dropping,
-  type EdgeHistory,
-  type ForeseenBan,
-  type GroupRatesView,
-  HistoryFault,
-  type HostView,
-  type ReloadOutcome,
-  type Service,
-  ServiceFault,
-  type StatusView,
-  type UpdateView,
+import type {
+  AttackView,
+  AuditQuestion,
+  BanView,
+  BgpView,
+  Configured,
+  Dropping,
+  EdgeHistory,
+  ForeseenBan,
+  GroupRatesView,
+  HostView,
+  ReloadOutcome,
+  Service,
+  StatusView,
+  UpdateView,
 } from "../http/backend.ts";
 import { HOST_CHUNK_ROWS } from "../limits.ts";
 import type { Item } from "../machine/item.ts";
@@ -30,15 +28,10 @@ import type { IpAddress } from "../net/address.ts";
 import { hostPrefix } from "../net/prefix.ts";
 import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
 import { type BlockOrder, type Pair, pairName } from "../sourceblock/source-block.ts";
-import {
-  type BlockAnswer,
-  InstallFault,
-  type SourceBlockView,
-  type UnblockAnswer,
-} from "../sourceblock/source-blocks.ts";
-import { StateDatabaseError } from "../storage/state-database.ts";
+import type { BlockAnswer, SourceBlockView, UnblockAnswer } from "../sourceblock/source-blocks.ts";
 import { allocateHostRows, type HostRows, rowRates } from "../traffic/host-rows.ts";
 import type { TrafficPoint, TrafficQuestion } from "../traffic/traffic-history.ts";
+import { orFault, orHistoryFault, orHistoryFaults } from "./faults.ts";
 import type { Floodwall } from "./floodwall.ts";
 import { HostRowView } from "./host-row-view.ts";
 
@@ -277,32 +270,5 @@ export class RunningService implements Service {
   #banView(ban: Ban): BanView {
     const { bans, dataPlane } = this.#floodwall;
     return { ban, routeState: bans.routeState(ban), dropped: dataPlane?.droppedBy(ban.id) ?? null };
-  }
-}
-
-/** What the disk refused did not happen; the caller is told so and may ask again. */
-function orFault<T>(operation: () => T): T {
-  try {
-    return operation();
-  } catch (cause) {
-    if (cause instanceof InstallFault) throw new ServiceFault(cause.message, { cause });
-    if (cause instanceof StateDatabaseError) throw new ServiceFault(`${cause.message}; nothing was changed`);
-    throw cause;
-  }
-}
-
-function orHistoryFaults(edge: EdgeHistory): EdgeHistory {
-  return {
-    points: (question) => orHistoryFault(edge.points(question)),
-    sources: (question) => orHistoryFault(edge.sources(question)),
-    events: (question) => orHistoryFault(edge.events(question)),
-  };
-}
-
-async function orHistoryFault<T>(answer: Promise<T>): Promise<T> {
-  try {
-    return await answer;
-  } catch (cause) {
-    throw new HistoryFault("the history failed", { cause });
   }
 }

@@ -9,14 +9,13 @@ import type { EdgeReports } from "../edge/edge-reports.ts";
 import type { EdgeHistoryStore } from "../edge/history-writer.ts";
 import { type Lever, type LeverObserver, type LeverStore, Levers } from "../edge/levers.ts";
 import { type FeedKeys, ZoneFeed } from "../edge/zone-feed.ts";
-import { ServiceFault } from "../http/backend.ts";
 import type { EdgeMetrics } from "../observability/edge-metrics.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
-import { StateDatabaseError } from "../storage/state-database.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Timers } from "../system/timers.ts";
 import { EdgeReporting } from "./edge-reports.ts";
+import { orFault } from "./faults.ts";
 
 export interface EdgeChannelOptions {
   readonly config: Pick<Config, "edge">;
@@ -154,15 +153,6 @@ function leverStore(state: LeverStore): LeverStore {
     removeLever: (zone) => orFault(() => state.removeLever(zone)),
     atOnce: (writes) => orFault(() => state.atOnce(writes)),
   };
-}
-
-function orFault(write: () => void): void {
-  try {
-    write();
-  } catch (cause) {
-    if (cause instanceof StateDatabaseError) throw new ServiceFault(`${cause.message}; nothing was changed`);
-    throw cause;
-  }
 }
 
 function leverObserver({ log, limiter, metrics }: EdgeChannelOptions): LeverObserver {

@@ -33,13 +33,13 @@ import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
 import { sourceBlockPolicy } from "../sourceblock/policy.ts";
 import type { SourceBlocks } from "../sourceblock/source-blocks.ts";
 import { BaselineFile } from "../storage/baseline-file.ts";
-import type { StateDatabase } from "../storage/state-database.ts";
-import { UnsavedAttacks } from "../storage/unsaved-attacks.ts";
+import { type StateDatabase, unsavedAttacks } from "../storage/state-database.ts";
 import { WriteBehind } from "../storage/write-behind.ts";
 import type { Clock } from "../system/clock.ts";
 import { ClockSteps } from "../system/clock-steps.ts";
 import type { Environment } from "../system/environment.ts";
 import type { Timers } from "../system/timers.ts";
+import type { WriteBehindOptions } from "../system/unsaved-records.ts";
 import { watchRises } from "./baseline-rises.ts";
 import { ConfigReader } from "./config-reader.ts";
 import { openDataPlane } from "./dataplane.ts";
@@ -97,7 +97,7 @@ export class Floodwall {
   readonly #options: FloodwallOptions;
   readonly #limiter: Limiter;
   readonly #clockSteps: ClockSteps;
-  readonly #unsavedAttacks: UnsavedAttacks;
+  readonly #unsavedAttacks: ReturnType<typeof unsavedAttacks>;
   readonly #writeBehind: WriteBehind;
   readonly #announcements: AnnouncementTimer;
   readonly #attackEvents = this.#listeners<AttackEvent>();
@@ -115,6 +115,10 @@ export class Floodwall {
     this.startedMs = clock.monotonicMs();
     this.#limiter = new Limiter(clock);
     this.#clockSteps = new ClockSteps(clock);
+    const writeBehind: WriteBehindOptions = {
+      onUnsaved: () => this.#writeBehind.soon(),
+      onStoreFault: (cause) => this.#stateWriteFailed(cause),
+    };
     this.announcer = config.bgp === null ? null : this.#makeAnnouncer(config.bgp);
     this.detector = new Detector(detectionPolicy(config), randomUUIDv7, makeBaselines(config));
     this.scrub = openScrubNodes({ config, log, clock, metrics: metrics.scrub, attacks: () => this.detector.active });
@@ -128,8 +132,7 @@ export class Floodwall {
       newId: randomUUIDv7,
       endedKept: ENDED_BANS_KEPT,
       onChange: (ban, previous) => this.#banChanges.tell({ ban, previous }),
-      onUnsaved: () => this.#writeBehind.soon(),
-      onStoreFault: (cause) => this.#stateWriteFailed(cause),
+      ...writeBehind,
       onFault: (cause) =>
         this.#limiter.pass("ban", (suppressed) => log.error({ cause, suppressed }, "a ban could not be brought on")),
     });
@@ -138,13 +141,12 @@ export class Floodwall {
       config,
       store: state,
       installer: this.dataPlane,
-      onUnsaved: () => this.#writeBehind.soon(),
-      onStoreFault: (cause) => this.#stateWriteFailed(cause),
+      ...writeBehind,
       log,
       limiter: this.#limiter,
       metrics: metrics.sourceBlocks,
     });
-    this.#unsavedAttacks = new UnsavedAttacks(state, (cause) => this.#stateWriteFailed(cause));
+    this.#unsavedAttacks = unsavedAttacks(state, writeBehind);
     this.#writeBehind = new WriteBehind(timers, [this.bans, this.sourceBlocks, this.#unsavedAttacks]);
     this.#announcements = new AnnouncementTimer(this.bans, (elapsedMs) =>
       metrics.mitigation.announcedAfterDetection(elapsedMs / 1000),
@@ -356,8 +358,7 @@ export class Floodwall {
   #keepAttack({ kind, attack }: AttackEvent): void {
     if (kind === "lasts") return;
     if (kind === "ended") this.attackLog.add(attack);
-    this.#unsavedAttacks.add(attack);
-    this.#writeBehind.soon();
+    this.#unsavedAttacks.soon(attack.id, attack.endedAt === null ? attack : null);
   }
 
   #stateWriteFailed(cause: unknown): void {

@@ -10,6 +10,7 @@ import { judgeMachine } from "../machine/judge.ts";
 import type { GobgpdFindings, MachineFindings } from "../machine/machine.ts";
 import type { MachineNeeds } from "../machine/needs.ts";
 import type { Log } from "../observability/log.ts";
+import { within } from "../system/deadline.ts";
 import type { Timers } from "../system/timers.ts";
 
 export interface MachineWatchOptions {
@@ -55,15 +56,8 @@ export class MachineWatch {
       (items) => this.#take(number, items),
       (cause: unknown) => log.error({ cause }, "what this machine lacks for the configuration is not known"),
     );
-    return new Promise((resolve) => {
-      const cancel = timers.after(MACHINE_LOOK_MS, () => {
-        isLate = true;
-        resolve();
-      });
-      void looked.then(() => {
-        cancel();
-        resolve();
-      });
+    return within(looked, MACHINE_LOOK_MS, timers, () => {
+      isLate = true;
     });
   }
 

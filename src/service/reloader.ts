@@ -6,6 +6,7 @@ import type { CheckedConfig } from "../config/check.ts";
 import type { Config } from "../config/config.ts";
 import { keepRestartKeys, restartKeys } from "../config/reload.ts";
 import type { ReloadOutcome } from "../http/backend.ts";
+import { messageOf } from "../system/error-message.ts";
 
 export interface ReloaderOptions<Opened> {
   readonly configPath: string;
@@ -71,7 +72,7 @@ export class Reloader<Opened> {
     try {
       opened = await open(next);
     } catch (cause) {
-      return this.#refuse([`${configPath}: ${cause instanceof Error ? cause.message : String(cause)}`]);
+      return this.#refuse([`${configPath}: ${messageOf(cause)}`]);
     }
     if (this.#isStopped) return STOPPING;
     this.needsRestart = needsRestart;

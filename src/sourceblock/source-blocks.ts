@@ -4,6 +4,7 @@
  * is answered; one that the kernel refuses is taken back. Dry run is decided here: then nothing is put into the kernel.
  */
 import { SOURCE_BLOCK_SECONDS_MAX, SOURCE_BLOCKS_PER_PIECE } from "../limits.ts";
+import { UnsavedRecords } from "../system/unsaved-records.ts";
 import {
   type BlockRefusal,
   blockRefusal,
@@ -15,8 +16,23 @@ import {
 import { BlockTable } from "./block-table.ts";
 import { type KernelOperation, KernelPairs } from "./kernel-pairs.ts";
 import type { PairInstaller } from "./pair-installer.ts";
-import { type BlockOrder, blockOf, isLive, type Pair, type SourceBlock } from "./source-block.ts";
-import { type BlockChange, type SourceBlockStore, UnsavedBlocks } from "./unsaved-blocks.ts";
+import { type BlockOrder, blockOf, isLive, type Pair, pairName, type SourceBlock } from "./source-block.ts";
+
+/** Where blocks survive the process. */
+export interface SourceBlockStore {
+  saveSourceBlock(block: SourceBlock): void;
+  removeSourceBlock(pair: Pair): void;
+  /** Returns when all that `writes` did is on disk, or throws and none of it is. */
+  atOnce(writes: () => void): void;
+}
+
+/** null: it is over, and its row is to be removed. */
+interface BlockChange {
+  readonly pair: Pair;
+  readonly block: SourceBlock | null;
+}
+
+type NamedChange = readonly [name: string, change: BlockChange];
 
 export interface SourceBlocksOptions {
   readonly policy: SourceBlockPolicy;
@@ -62,7 +78,7 @@ export class SourceBlocks {
   readonly #observer: SourceBlockObserver;
   readonly #table = new BlockTable();
   readonly #kernel: KernelPairs;
-  readonly #unsaved: UnsavedBlocks;
+  readonly #unsaved: UnsavedRecords<BlockChange>;
   #policy: SourceBlockPolicy;
   /** Those that a new configuration has not been held against yet. */
   #unreviewed: MapIterator<SourceBlock> | null = null;
@@ -70,7 +86,13 @@ export class SourceBlocks {
   constructor({ policy, store, installer, observer, onUnsaved }: SourceBlocksOptions) {
     this.#observer = observer;
     this.#kernel = new KernelPairs({ installer, onFault: (...fault) => observer.kernelFault(...fault) });
-    this.#unsaved = new UnsavedBlocks({ store, onUnsaved, onStoreFault: (cause) => observer.storeFault(cause) });
+    this.#unsaved = new UnsavedRecords({
+      write: ({ pair, block }) => (block === null ? store.removeSourceBlock(pair) : store.saveSourceBlock(block)),
+      atOnce: (writes) => store.atOnce(writes),
+      onUnsaved,
+      onStoreFault: (cause) => observer.storeFault(cause),
+      pieceMax: SOURCE_BLOCKS_PER_PIECE,
+    });
     this.#policy = this.#inForce(policy);
   }
 
@@ -101,7 +123,7 @@ export class SourceBlocks {
     });
     if (refusal !== null) return this.#refused(refusal);
     const block = blockOf(order, existing, wallMs);
-    this.#unsaved.now([{ pair: block, block }]);
+    this.#unsaved.now([saved(block)]);
     this.#table.put(block);
     if (!this.#policy.dryRun) this.#install(block);
     const view = this.#view(block);
@@ -116,11 +138,11 @@ export class SourceBlocks {
     const block = this.#table.get(pair);
     if (block === null) {
       // One that ended a moment ago by itself may be in the store still.
-      if (this.#unsaved.isWaiting(pair)) this.#unsaved.now([{ pair, block: null }]);
+      if (this.#unsaved.has(pairName(pair))) this.#unsaved.now([removed(pair)]);
       return this.#refused("not_blocked");
     }
     const view = this.#view(block);
-    this.#unsaved.now([{ pair: block, block: null }]);
+    this.#unsaved.now([removed(block)]);
     if (!this.#policy.dryRun) this.#uninstall(block);
     this.#table.delete(block);
     this.#observer.ended("unblocked", [block]);
@@ -138,7 +160,7 @@ export class SourceBlocks {
   clockStepped(byMs: number): void {
     const blocks = this.#table.shift(byMs);
     for (const block of blocks) this.#kernel.updateMissing(block);
-    this.#unsaved.soon(blocks.map((block) => ({ pair: block, block })));
+    this.#soon(blocks.map(saved));
   }
 
   /** A new configuration holds for orders at once, and for blocks in force piece by piece where there are very many. */
@@ -186,7 +208,7 @@ export class SourceBlocks {
   }
 
   get unsaved(): number {
-    return this.#unsaved.size;
+    return this.#unsaved.unsaved;
   }
 
   /** Without the kernel's side a configured data plane can only be tried dry. */
@@ -209,7 +231,7 @@ export class SourceBlocks {
     } catch (cause) {
       this.#observer.kernelFault("put", cause);
       const lost = this.#table.ofSource(block.source);
-      this.#nowOrSoon(lost.map((pair) => ({ pair, block: null })));
+      this.#nowOrSoon(lost.map(removed));
       for (const pair of lost) this.#drop(pair);
       this.#settle();
       this.#observer.ended("install_failed", lost);
@@ -225,7 +247,7 @@ export class SourceBlocks {
       this.#kernel.remove(block);
     } catch (cause) {
       this.#observer.kernelFault("remove", cause);
-      this.#nowOrSoon([{ pair: block, block }]);
+      this.#nowOrSoon([saved(block)]);
       throw new InstallFault("the kernel did not give up the block: it is still in force", { cause });
     }
   }
@@ -236,12 +258,16 @@ export class SourceBlocks {
   }
 
   /** To take back what was stored a moment ago: where the store refuses that as well, it is tried again. */
-  #nowOrSoon(changes: readonly BlockChange[]): void {
+  #nowOrSoon(changes: readonly NamedChange[]): void {
     try {
       this.#unsaved.now(changes);
     } catch {
-      this.#unsaved.soon(changes);
+      this.#soon(changes);
     }
+  }
+
+  #soon(changes: readonly NamedChange[]): void {
+    for (const [name, change] of changes) this.#unsaved.soon(name, change);
   }
 
   #lapse(wallMs: number): void {
@@ -256,7 +282,7 @@ export class SourceBlocks {
   #forget(end: BlockEnd, blocks: readonly SourceBlock[]): void {
     if (blocks.length === 0) return;
     for (const block of blocks) this.#drop(block);
-    this.#unsaved.soon(blocks.map((pair) => ({ pair, block: null })));
+    this.#soon(blocks.map(removed));
     this.#observer.ended(end, blocks);
   }
 
@@ -267,7 +293,7 @@ export class SourceBlocks {
       .filter(({ expiresAt }) => expiresAt > latest)
       .map((block) => ({ ...block, expiresAt: latest }));
     for (const block of shortened) this.#table.put(block);
-    this.#unsaved.soon(shortened.map((block) => ({ pair: block, block })));
+    this.#soon(shortened.map(saved));
   }
 
   #reviewSome(): void {
@@ -305,4 +331,12 @@ export class SourceBlocks {
     const { dryRun } = this.#policy;
     return { block, dryRun, isInstalled: !dryRun && this.#kernel.isUp && !this.#kernel.isMissing(block) };
   }
+}
+
+function saved(block: SourceBlock): NamedChange {
+  return [pairName(block), { pair: block, block }];
+}
+
+function removed(pair: Pair): NamedChange {
+  return [pairName(pair), { pair, block: null }];
 }

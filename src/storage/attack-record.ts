@@ -1,13 +1,8 @@
 /** Attacks as databases keep them, whole: what an earlier build did not write yet is filled in as it is read. */
 import type { Attack } from "../detection/attack/attack.ts";
+import { NO_BASELINE } from "../detection/attack/reason.ts";
 
 const NO_FINDINGS = { carpet: null, classification: null, lastingRise: false } as const;
-const NO_BASELINE = {
-  baseline: null,
-  normalOf: "recent",
-  baselineConfigured: false,
-  warmupRemainingSeconds: null,
-} as const;
 
 /** Of a sample that was taken when nobody could tell where sources are. */
 const NO_ORIGINS = { origins: null } as const;

@@ -18,6 +18,7 @@ import {
 import { dirname, join } from "node:path";
 import type { ClearanceMaster, ClearanceStore } from "../edge/clearance-keys.ts";
 import { CLEARANCE_MASTERS_KEPT } from "../limits.ts";
+import { messageOf } from "../system/error-message.ts";
 
 const MODE = 0o600;
 const HEADER = "floodwall clearance masters 1";
@@ -70,9 +71,8 @@ export class ClearanceFile implements ClearanceStore {
   }
 
   #fault(operation: "read" | "write", cause: unknown): ClearanceFileError {
-    const detail = cause instanceof Error ? cause.message : String(cause);
     return new ClearanceFileError(
-      `cannot ${operation} ${this.path}: ${detail}: check state_dir, its owner and the free space`,
+      `cannot ${operation} ${this.path}: ${messageOf(cause)}: check state_dir, its owner and the free space`,
       { cause },
     );
   }

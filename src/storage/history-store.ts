@@ -19,9 +19,9 @@ import {
 import { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
 import type { Clock } from "../system/clock.ts";
+import { within } from "../system/deadline.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
 import type { TrafficSnapshot } from "../traffic/traffic-history.ts";
-import { within } from "./deadline.ts";
 import {
   type AnswerTo,
   type HistoryBatch,

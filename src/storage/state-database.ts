@@ -8,9 +8,11 @@ import { dirname, join } from "node:path";
 import type { Attack } from "../detection/attack/attack.ts";
 import type { Lever, LeverStore } from "../edge/levers.ts";
 import type { Ban } from "../mitigation/ban.ts";
-import type { BanStore } from "../mitigation/unsaved-bans.ts";
+import type { BanStore } from "../mitigation/ban-store.ts";
 import type { Pair, SourceBlock } from "../sourceblock/source-block.ts";
-import type { SourceBlockStore } from "../sourceblock/unsaved-blocks.ts";
+import type { SourceBlockStore } from "../sourceblock/source-blocks.ts";
+import { messageOf } from "../system/error-message.ts";
+import { UnsavedRecords, type WriteBehindOptions } from "../system/unsaved-records.ts";
 import { attackOfRecord } from "./attack-record.ts";
 import { fileIdentity } from "./sqlite/database-file.ts";
 import { canMigrate, LEVERS, migrate, SCHEMA_VERSION, SOURCE_BLOCKS } from "./state-migrations.ts";
@@ -142,16 +144,25 @@ export class StateDatabase implements BanStore, SourceBlockStore, LeverStore {
   }
 
   #writeFault(cause: unknown): StateDatabaseError {
-    return new StateDatabaseError(`cannot write ${this.path}: ${text(cause)}`, { cause });
+    return new StateDatabaseError(`cannot write ${this.path}: ${messageOf(cause)}`, { cause });
   }
 
   #records<T>(sql: string, read: (record: string) => T): T[] {
     try {
       return (this.#db.query(sql).all() as { record: string }[]).map(({ record }) => read(record));
     } catch (cause) {
-      throw corrupt(this.path, text(cause));
+      throw corrupt(this.path, messageOf(cause));
     }
   }
+}
+
+/** By id; null: over, its record is to be removed. One in progress must survive, so that its ban ends with it. */
+export function unsavedAttacks(state: StateDatabase, options: WriteBehindOptions): UnsavedRecords<Attack | null> {
+  return new UnsavedRecords({
+    write: (attack, id) => (attack === null ? state.removeAttack(id) : state.saveAttack(attack)),
+    atOnce: (writes) => state.atOnce(writes),
+    ...options,
+  });
 }
 
 function openPrepared(path: string): Database {
@@ -192,7 +203,7 @@ function prepare(db: Database, path: string): void {
 }
 
 function unusable(path: string, cause: unknown): StateDatabaseError {
-  const message = text(cause);
+  const message = messageOf(cause);
   if (/malformed|not a database|disk image/i.test(message)) return corrupt(path, message);
   if (/locked|busy/i.test(message)) {
     return new StateDatabaseError(`${path} is in use by another floodwall: stop it, or set another state_dir`, {
@@ -208,8 +219,4 @@ function corrupt(path: string, detail: string): StateDatabaseError {
   return new StateDatabaseError(
     `${path} is corrupt (${detail}): move it aside and start again; bans in force are then lost and their routes withdrawn`,
   );
-}
-
-function text(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }

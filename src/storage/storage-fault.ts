@@ -14,7 +14,3 @@ export class StorageFault extends Error {
     this.kind = kind;
   }
 }
-
-export function faultText(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
-}

@@ -23,7 +23,7 @@ export class StoredAuditTrail implements AuditTrail {
 }
 
 /** Addresses as we write them, whatever the caller's spelling was: so that a filter finds them. */
-export function canonicalTarget(target: string): string {
+function canonicalTarget(target: string): string {
   return target
     .split("->")
     .map((part) => parseAddress(part) ?? part)

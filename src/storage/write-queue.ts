@@ -3,7 +3,9 @@
  * take waits and is tried again; nobody who puts a record in is held up by it.
  */
 import { HISTORY_TRIES_MAX } from "../limits.ts";
-import type { Cancel, Timers } from "../system/timers.ts";
+import { Backoff } from "../system/backoff.ts";
+import { Pause } from "../system/pause.ts";
+import type { Timers } from "../system/timers.ts";
 import { StorageFault } from "./storage-fault.ts";
 
 export interface WriteQueueOptions<T> {
@@ -27,22 +29,19 @@ interface Entry<T> {
   readonly settle: (outcome: WriteOutcome) => void;
 }
 
-/** After a write that failed, ms: doubled with each failure in a row. */
-const FIRST_PAUSE_MS = 1000;
-const LONGEST_PAUSE_MS = 30_000;
-
 export class WriteQueue<T> {
   readonly #options: WriteQueueOptions<T>;
+  readonly #pause: Pause;
   #entries: Entry<T>[] = [];
   #pumping: Promise<void> | null = null;
   #isDraining = false;
   #isGathering = false;
   #isFailing = false;
   #isClosed = false;
-  #endPause: (() => void) | null = null;
 
   constructor(options: WriteQueueOptions<T>) {
     this.#options = options;
+    this.#pause = new Pause(options.timers);
   }
 
   get depth(): number {
@@ -70,7 +69,7 @@ export class WriteQueue<T> {
 
   /** Writes now what waits for more, or after a failure. */
   wake(): void {
-    this.#endPause?.();
+    this.#pause.end();
   }
 
   /** Resolves when all is written, or a write has failed once more; what then is left stays. */
@@ -90,26 +89,28 @@ export class WriteQueue<T> {
   async #pump(): Promise<void> {
     // Not within push(): records that come in one turn go out in one batch.
     await Promise.resolve();
-    for (let failures = 0, refusals = 0; this.#entries.length > 0; ) {
-      if (failures === 0) await this.#gather();
+    const backoff = new Backoff({ retryMinMs: 1000, retryMaxMs: 30_000 });
+    for (let refusals = 0; this.#entries.length > 0; ) {
+      if (!this.#isFailing) await this.#gather();
       if (this.#isClosed) break;
       const batch = this.#entries.slice(0, this.#options.batch);
       try {
         await this.#options.write(batch.map(({ record }) => record));
         this.#isFailing = false;
         this.#remove(batch.length, "stored");
-        failures = refusals = 0;
+        backoff.reset();
+        refusals = 0;
       } catch (cause) {
         this.#isFailing = true;
         this.#options.onFault(cause);
-        failures++;
         if (!(cause instanceof StorageFault) || cause.kind === "refused") refusals++;
         if (refusals >= HISTORY_TRIES_MAX) {
           this.#isFailing = false;
           this.#remove(batch.length, "dropped");
-          failures = refusals = 0;
+          backoff.reset();
+          refusals = 0;
         } else if (this.#isDraining) break;
-        else await this.#pause(Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS));
+        else await this.#pause.wait(backoff.next());
       }
     }
     this.#pumping = null;
@@ -119,7 +120,7 @@ export class WriteQueue<T> {
     const { batch, gatherMs } = this.#options;
     if (gatherMs === 0 || this.#isDraining || this.#entries.length >= batch) return;
     this.#isGathering = true;
-    await this.#pause(gatherMs);
+    await this.#pause.wait(gatherMs);
     this.#isGathering = false;
   }
 
@@ -129,16 +130,5 @@ export class WriteQueue<T> {
     for (const { settle } of removed) settle(outcome);
     if (outcome === "dropped" && removed.length > 0) this.#options.onDropped(removed.length);
     if (removed.length > 0) this.#options.onDepth(this.#entries.length);
-  }
-
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const cancel: Cancel = this.#options.timers.after(ms, () => this.#endPause?.());
-      this.#endPause = () => {
-        cancel();
-        this.#endPause = null;
-        resolve();
-      };
-    });
   }
 }

@@ -7,6 +7,7 @@ import { type BigIntStats, closeSync, constants, fstatSync, openSync, readSync, 
 import { type EnvLines, parseEnvLines } from "../config/load/env-lines.ts";
 import { ENV_FILE_BYTES_MAX } from "../limits.ts";
 import type { Clock } from "./clock.ts";
+import { messageOf } from "./error-message.ts";
 
 export interface EnvFileOptions {
   readonly clock: Pick<Clock, "wallMs">;
@@ -146,8 +147,4 @@ function readBounded(file: number, bound: number): Buffer {
     length += count;
   }
   return bytes;
-}
-
-function messageOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }

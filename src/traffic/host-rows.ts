@@ -2,6 +2,7 @@
 import { addressFromBytes, type IpAddress } from "../net/address.ts";
 import { METRICS } from "./rates.ts";
 
+/** The arrays are the caller's; the addon fills them. */
 export interface HostRows {
   /** Rows that fit. */
   readonly capacity: number;

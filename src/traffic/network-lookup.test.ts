@@ -1,6 +1,5 @@
 import { expect, test } from "bun:test";
 import { hostgroup as namedGroup } from "../../test/fixtures/hostgroups.ts";
-import type { NetworksTable as NativeNetworksTable } from "../dataplane/native.d.ts";
 import { addressFromBytes } from "../net/address.ts";
 import { type Prefix, parsePrefix } from "../net/prefix.ts";
 import { NetworkLookup, type NetworksTable } from "./network-lookup.ts";
@@ -27,7 +26,7 @@ function rows(table: NetworksTable): [string, number, number, number][] {
 const GLOBAL = hostgroup("global");
 
 test("a network is of the global group, a hostgroup's prefix of the network that it lies in", () => {
-  const { table }: { table: NativeNetworksTable } = NetworkLookup.of({
+  const { table } = NetworkLookup.of({
     networks: ["198.51.100.0/24", "10.0.0.0/8", "2001:db8::/32"].map(prefix),
     hostgroups: [GLOBAL, hostgroup("web", "10.1.0.0/16", "2001:db8:1::/48"), hostgroup("dns", "10.1.0.53/32")],
   });

@@ -7,13 +7,14 @@ import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
 import { type PackedPrefixes, PrefixTable } from "../net/prefix-table.ts";
 
-/** Structurally the addon's NetworksTable, which this folder must not know. */
+/** The configured prefixes as the addon takes them, replaced as a whole; the longest match wins. */
 export interface NetworksTable {
   /** 16 bytes a prefix, IPv4 in its mapped form; lengths are of that form. */
   readonly addresses: Uint8Array;
   readonly lengths: Uint8Array;
   readonly networks: Uint32Array;
   readonly groups: Uint32Array;
+  /** One more than the largest identifier used. */
   readonly networkCount: number;
   readonly groupCount: number;
 }
@@ -23,6 +24,7 @@ export interface PackedLookup {
   readonly prefixes: PackedPrefixes;
   readonly networks: Uint32Array<ArrayBuffer>;
   readonly groups: Uint32Array<ArrayBuffer>;
+  /** One more than the largest identifier used. */
   readonly networkCount: number;
   readonly groupCount: number;
 }

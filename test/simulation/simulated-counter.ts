@@ -2,10 +2,11 @@
  * The packet counter of the simulation: hands over the rates that the traffic really has, and sampled headers of its
  * floods, as the addon would. No window: a rate is known at the next tick.
  */
-import type { Engine, Native, NetworksTable, Source, TickSummary } from "../../src/dataplane/native.d.ts";
+import type { Engine, Native, Source, TickSummary } from "../../src/dataplane/native.d.ts";
 import { addressFromBytes } from "../../src/net/address.ts";
 import { HEADER_RECORD_BYTES } from "../../src/traffic/header-record.ts";
 import type { HostRows } from "../../src/traffic/host-rows.ts";
+import type { NetworksTable } from "../../src/traffic/network-lookup.ts";
 import { METRICS } from "../../src/traffic/rates.ts";
 import { ethernet, ip, TCP_FLAGS, tcp, udp } from "../fixtures/packets/frames.ts";
 import { recordOf } from "../fixtures/packets/header-samples.ts";

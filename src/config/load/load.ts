@@ -7,6 +7,7 @@ import { closeSync, openSync, readSync } from "node:fs";
 import type { Static, TSchema } from "@sinclair/typebox";
 import type { Zone } from "../../edge/zone.ts";
 import { CONFIG_BYTES_MAX } from "../../limits.ts";
+import { messageOf } from "../../system/error-message.ts";
 import type { Config } from "../config.ts";
 import { crossFieldFindings } from "../rules/rules.ts";
 import { ConfigFile } from "../sections/schema.ts";
@@ -63,8 +64,7 @@ export function readConfigFile(path: string): ReadConfigFile {
   try {
     return { kind: "bytes", bytes: readBounded(path, CONFIG_BYTES_MAX + 1) };
   } catch (fault) {
-    const cause = fault instanceof Error ? fault.message : String(fault);
-    return { kind: "invalid", problems: [{ line: null, path: [], rule: `cannot be read: ${cause}` }] };
+    return { kind: "invalid", problems: [{ line: null, path: [], rule: `cannot be read: ${messageOf(fault)}` }] };
   }
 }
 

@@ -120,7 +120,7 @@ export function parseAddressOrPrefix(text: string): Prefix | null {
 }
 
 /** `host:port`; IPv6 in brackets. The host is a name or an address; the port may be 0. */
-export function parseHostPort(text: string): { readonly host: string; readonly port: number } | null {
+function parseHostPort(text: string): { readonly host: string; readonly port: number } | null {
   const match = /^(?:\[([^\]]+)\]|([A-Za-z0-9._-]+)):(0|[1-9]\d{0,4})$/.exec(text);
   if (match === null || Number(match[3]) > 0xffff) return null;
   const [, bracketed, plain = ""] = match;

@@ -4,8 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readEnvFile } from "../../system/env-file.ts";
 import { checkConfig } from "../check.ts";
-import { loadConfigOrThrow } from "../load/load.ts";
-import { unboundAgentTokens } from "./token.ts";
 
 const BASE = `networks: [192.0.2.0/24]
 thresholds: {pps: 100000, mbps: 1000, flows_per_sec: 20000}
@@ -73,7 +71,6 @@ describe("the check warns of", () => {
     expect(warnings(api, SECRETS)).toEqual([
       "7: api.tokens[0]: warning: a is an agent without node: it may act as every node",
     ]);
-    expect(unboundAgentTokens(loadConfigOrThrow(path))).toEqual(["a"]);
   });
 
   test("one variable for tokens with different rights", () => {

@@ -24,17 +24,10 @@ export function* tokenWarnings({ api, hostgroups, edge }: Config, read: ReadVari
         rule: `${token.tenant} owns no hostgroup and no zone: ${token.name} sees nothing`,
       };
     }
-    if (isUnboundAgent(token)) yield { path, rule: `${token.name} is an agent without node: it may act as every node` };
+    if (token.role === "agent" && token.node === null) {
+      yield { path, rule: `${token.name} is an agent without node: it may act as every node` };
+    }
   }
-}
-
-/** Names of agent tokens that may act as any node. */
-export function unboundAgentTokens({ api }: Config): string[] {
-  return api.tokens.filter(isUnboundAgent).map(({ name }) => name);
-}
-
-function isUnboundAgent({ role, node }: TokenConfig): boolean {
-  return role === "agent" && node === null;
 }
 
 /** Not set is no fault: it closes the door, and may be set later without a restart. */

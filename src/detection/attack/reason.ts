@@ -22,7 +22,8 @@ const DOMINANT_SHARE_GATE = 0.5;
 
 const SHARES = { udp: "udp_pps", syn: "tcp_syn_pps", tcp: "tcp_pps", icmp: "icmp_pps", frag: "frag_pps" } as const;
 
-const NO_BASELINE = {
+/** Where no baseline has any part in it. */
+export const NO_BASELINE = {
   baseline: null,
   normalOf: "recent",
   baselineConfigured: false,

@@ -1,15 +1,9 @@
-/** A document that nodes poll for: its bytes, written once for all who poll, and the tag that is their content's hash. */
+/** How a document that nodes poll for is answered. */
+import { etagOf, type PolledDocument } from "../../nodes/polled-document.ts";
 import { jsonBlobAnswer, notModifiedAnswer } from "../server/answer.ts";
 import { acceptedCodings } from "../server/coding.ts";
 
-export interface HeldDocument {
-  /** With its quotes. */
-  readonly etag: string;
-  /** A Blob is sent to any number of callers without a copy for each. */
-  readonly body: Blob;
-  /** The same in gzip; null: it is not worth that. */
-  readonly gzipped: Blob | null;
-}
+export type HeldDocument = PolledDocument;
 
 /**
  * One tag for both codings, since it names the document: nodes report which one they have. That departs from RFC 9110,
@@ -23,8 +17,7 @@ export function heldDocument(value: unknown): HeldDocument {
 
 /** Without gzip: what is told so are rules, which change all the time during an attack, to nodes that do not ask for it. */
 export function heldJson(json: string): HeldDocument {
-  const hash = new Bun.CryptoHasher("sha256").update(json).digest("base64url");
-  return { etag: `"${hash}"`, body: new Blob([json]), gzipped: null };
+  return { etag: etagOf(json), body: new Blob([json]), gzipped: null };
 }
 
 export function documentAnswer(document: HeldDocument, { headers }: Request): Response {

@@ -46,6 +46,20 @@ export interface PollPresence<Poll> {
   ended(poll: Poll): void;
 }
 
+/** Whose polls say that a node is there: its own. An operator who asks what a node is told is not that node. */
+export function agentPresence(nodes: {
+  pollStarted(node: string, operator: string): void;
+  pollEnded(node: string): void;
+}): PollPresence<Call> {
+  const onAgent = ({ principal, node }: Call, then: (node: string) => void) => {
+    if (principal.role === "agent" && node !== null) then(node);
+  };
+  return {
+    started: (call) => onAgent(call, (node) => nodes.pollStarted(node, call.principal.operator)),
+    ended: (call) => onAgent(call, (node) => nodes.pollEnded(node)),
+  };
+}
+
 export interface HoldCaps {
   readonly perToken: number;
   readonly total: number;

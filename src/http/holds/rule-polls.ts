@@ -11,7 +11,7 @@ import type { Refusal } from "../refusal.ts";
 import type { Answer, Call } from "../route.ts";
 import { ruleDocumentText } from "../wire/scrub-document.ts";
 import { type HeldDocument, heldJson } from "./held-document.ts";
-import { type Found, type HoldMetrics, Holds, holdCaps } from "./holds.ts";
+import { agentPresence, type Found, type HoldMetrics, Holds, holdCaps } from "./holds.ts";
 
 export interface RulePollsOptions {
   readonly nodes: ScrubNodes;
@@ -43,10 +43,7 @@ export class RulePolls {
       holdMs: RULES_HOLD_MS,
       caps: () => holdCaps(nodes.size),
       find: (call) => this.#find(call),
-      presence: {
-        started: (call) => this.#onAgent(call, (node) => nodes.pollStarted(node)),
-        ended: (call) => this.#onAgent(call, (node) => nodes.pollEnded(node)),
-      },
+      presence: agentPresence(nodes),
       metrics,
       clock,
       timers,
@@ -89,11 +86,6 @@ export class RulePolls {
       this.#held.set(document, held);
     }
     return held;
-  }
-
-  /** An operator who asks what a node is told is not that node. */
-  #onAgent({ principal, node }: Call, then: (node: string) => void): void {
-    if (principal.role === "agent" && node !== null) then(node);
   }
 
   /** None where documents are made in no time: then all are told at once. */

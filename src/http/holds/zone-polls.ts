@@ -10,7 +10,7 @@ import type { Clock } from "../../system/clock.ts";
 import type { Cancel, Timers } from "../../system/timers.ts";
 import type { Refusal } from "../refusal.ts";
 import type { Answer, Call } from "../route.ts";
-import { type Found, type HoldMetrics, Holds, holdCaps } from "./holds.ts";
+import { agentPresence, type Found, type HoldMetrics, Holds, holdCaps } from "./holds.ts";
 
 export interface ZonePollsOptions {
   readonly edge: { readonly nodes: EdgeNodes; readonly feed: Pick<ZoneFeed, "watch" | "documentFor"> };
@@ -48,10 +48,7 @@ export class ZonePolls {
       holdMs: ZONES_HOLD_MS,
       caps: () => holdCaps(edge.nodes.size),
       find: (call) => this.#find(call),
-      presence: {
-        started: (call) => onAgent(call, (node) => edge.nodes.pollStarted(node, call.principal.operator)),
-        ended: (call) => onAgent(call, (node) => edge.nodes.pollEnded(node)),
-      },
+      presence: agentPresence(edge.nodes),
       metrics,
       clock,
       timers,
@@ -109,9 +106,4 @@ export class ZonePolls {
     this.#hasChanged = false;
     this.#tellSoon();
   }
-}
-
-/** An operator who asks what a node is told is not that node. */
-function onAgent({ principal, node }: Call, then: (node: string) => void): void {
-  if (principal.role === "agent" && node !== null) then(node);
 }

@@ -1,5 +1,6 @@
 /** Reads a request's body: bounded in bytes before anything is kept and in depth, UTF-8 without repair, then JSON. */
 import { BODY_DEPTH_MAX } from "../../limits.ts";
+import { messageOf } from "../../system/error-message.ts";
 import type { Refusal } from "../refusal.ts";
 
 export type Body = { readonly kind: "bytes"; readonly bytes: Uint8Array };
@@ -62,8 +63,7 @@ export function parseJson(bytes: Uint8Array): Json | Refusal {
   try {
     return { kind: "json", value: JSON.parse(text) as unknown };
   } catch (cause) {
-    const message = cause instanceof Error ? cause.message : String(cause);
-    return { kind: "invalid_body", detail: message.replace("JSON Parse error: ", "") };
+    return { kind: "invalid_body", detail: messageOf(cause).replace("JSON Parse error: ", "") };
   }
 }
 

@@ -3,6 +3,7 @@ import { type Static, type TObject, type TSchema, Type } from "@sinclair/typebox
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
 import type { Refusal } from "../refusal.ts";
+import { closed } from "../wire/closed.ts";
 
 export type Fields<T> = { readonly kind: "fields"; readonly fields: T };
 
@@ -26,7 +27,7 @@ export function fieldCheck<Schema extends TObject>(schema: Schema): FieldCheck<S
 }
 
 /** For commands without fields: an empty object is as good as no body. */
-export const noFields: FieldCheck<unknown> = fieldCheck(Type.Object({}, { additionalProperties: false }));
+export const noFields: FieldCheck<unknown> = fieldCheck(Type.Object({}, closed));
 
 function explain(error: ValueError): string {
   // A JSON pointer; its escapes come back to what the caller wrote.

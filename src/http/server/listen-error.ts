@@ -1,4 +1,5 @@
 /** The listener cannot be opened. The message names the address and what to do. */
+import { messageOf } from "../../system/error-message.ts";
 export class ListenError extends Error {
   override readonly name = "ListenError";
 
@@ -17,7 +18,7 @@ function explain(cause: unknown, port: number): string {
     case "EADDRNOTAVAIL":
       return "no interface of this machine has the address; change api.listen";
     default:
-      return `${cause instanceof Error ? cause.message : String(cause)}; check api.listen`;
+      return `${messageOf(cause)}; check api.listen`;
   }
 }
 

@@ -7,6 +7,7 @@ import { ratesToWire, round } from "../../traffic/rates.ts";
 import type { AttackView } from "../backend.ts";
 import { BanState, Method } from "./ban.ts";
 import { ClassificationWire, classificationToWire } from "./classification.ts";
+import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { RatesWire } from "./rates.ts";
 import { FlowspecWire, flowspecToWire } from "./rule.ts";
@@ -19,7 +20,7 @@ const ReasonWire = Type.Object(
     baseline: Type.Optional(
       Type.Object(
         { normal: Type.Number(), factor: Type.Number(), floor: Type.Number(), ceiling: Type.Number() },
-        { additionalProperties: false },
+        closed,
       ),
     ),
     /** What that normal is of, with `baseline.seasonal`; absent: of the recent traffic. */
@@ -31,7 +32,7 @@ const ReasonWire = Type.Object(
     shares: Type.Record(Type.String(), Type.Number({ minimum: 0, maximum: 1 })),
     dominant_share_gate: Type.Number(),
   },
-  { additionalProperties: false },
+  closed,
 );
 
 export const AttackWire = Type.Object(
@@ -69,14 +70,11 @@ export const AttackWire = Type.Object(
     classification: Type.Optional(ClassificationWire),
     reason: ReasonWire,
   },
-  { additionalProperties: false },
+  closed,
 );
 export type AttackWire = Static<typeof AttackWire>;
 
-export const AttacksWire = Type.Object(
-  { active: Type.Array(AttackWire), recent: Type.Array(AttackWire) },
-  { additionalProperties: false },
-);
+export const AttacksWire = Type.Object({ active: Type.Array(AttackWire), recent: Type.Array(AttackWire) }, closed);
 export type AttacksWire = Static<typeof AttacksWire>;
 
 /** @param tenant owner of the attacked address; null: none. */

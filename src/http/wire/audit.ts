@@ -4,6 +4,7 @@
  */
 import { type Static, Type } from "@sinclair/typebox";
 import type { AuditEvent } from "../../audit/audit-event.ts";
+import { closed } from "./closed.ts";
 import { oneOf } from "./one-of.ts";
 
 export const AuditActionWire = oneOf(
@@ -31,14 +32,11 @@ export const AuditEventWire = Type.Object(
     ban_state: Type.String(),
     dry_run: Type.Union([Type.Literal(0), Type.Literal(1)]),
   },
-  { additionalProperties: false },
+  closed,
 );
 export type AuditEventWire = Static<typeof AuditEventWire>;
 
-export const AuditWire = Type.Object(
-  { available: Type.Boolean(), events: Type.Array(AuditEventWire) },
-  { additionalProperties: false },
-);
+export const AuditWire = Type.Object({ available: Type.Boolean(), events: Type.Array(AuditEventWire) }, closed);
 export type AuditWire = Static<typeof AuditWire>;
 
 export function auditEventToWire(event: AuditEvent): AuditEventWire {

@@ -2,6 +2,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { ForeseenBan } from "../backend.ts";
 import { BanWire, banToWire } from "./ban.ts";
+import { closed } from "./closed.ts";
 
 export const BanPreviewWire = Type.Object(
   {
@@ -12,7 +13,7 @@ export const BanPreviewWire = Type.Object(
     /** The address has a ban: the order would prolong it, and make it an operator's. */
     refresh: Type.Boolean(),
   },
-  { additionalProperties: false },
+  closed,
 );
 export type BanPreviewWire = Static<typeof BanPreviewWire>;
 

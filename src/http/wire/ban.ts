@@ -6,18 +6,17 @@ import { measureText } from "../../mitigation/measure.ts";
 import { addressOrder } from "../../net/address.ts";
 import { round } from "../../traffic/rates.ts";
 import type { BanView } from "../backend.ts";
+import { closed } from "./closed.ts";
 import { DROPPED_FIELDS, droppedToWire } from "./dropped.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { AddressText } from "./request-texts.ts";
 import { FlowspecWire, flowspecToWire } from "./rule.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
 
-export const BanRequest = Type.Object({ ip: AddressText }, { additionalProperties: false });
+export const BanRequest = Type.Object({ ip: AddressText }, closed);
 /** What is left to the route to judge, so that the refusal names the address. */
-export const BanFields = Type.Object({ ip: Type.String() }, { additionalProperties: false });
+export const BanFields = Type.Object({ ip: Type.String() }, closed);
 export type BanFields = Static<typeof BanFields>;
-
-const closed = { additionalProperties: false } as const;
 
 export const BanState = Type.Union([Type.Literal("active"), Type.Literal("withdrawn"), Type.Literal("rejected")]);
 export const Method = Type.Union([Type.Literal("blackhole"), Type.Literal("flowspec"), Type.Literal("divert")]);
@@ -70,11 +69,11 @@ export const BanWire = Type.Object(
     announce_error: Type.Optional(Type.String()),
     ...DROPPED_FIELDS,
   },
-  { additionalProperties: false },
+  closed,
 );
 export type BanWire = Static<typeof BanWire>;
 
-export const BansWire = Type.Object({ bans: Type.Array(BanWire) }, { additionalProperties: false });
+export const BansWire = Type.Object({ bans: Type.Array(BanWire) }, closed);
 export type BansWire = Static<typeof BansWire>;
 
 export function banToWire({ ban, routeState, dropped }: BanView): BanWire {

@@ -2,9 +2,8 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Classification } from "../../detection/attack/classifier.ts";
 import { VECTORS, type Vector } from "../../detection/attack/vector.ts";
+import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
-
-const closed = { additionalProperties: false } as const;
 
 const VectorWire = Type.Unsafe<Vector>(Type.Union(VECTORS.map((vector) => Type.Literal(vector))));
 const Share = Type.Number({ minimum: 0, maximum: 1 });

@@ -8,11 +8,11 @@ import type { GroupMitigation } from "../../config/sections/mitigation.ts";
 import { METRICS, type Metric, ratesToWire } from "../../traffic/rates.ts";
 import type { Configured } from "../backend.ts";
 import { LadderWire, ladderToWire, Method } from "./ban.ts";
+import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { oneOf } from "./one-of.ts";
 import { RatesWire } from "./rates.ts";
 
-const closed = { additionalProperties: false } as const;
 const count = Type.Integer({ minimum: 0 });
 const Action = Type.Union([Type.Literal("none"), Method]);
 

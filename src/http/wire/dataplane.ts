@@ -5,9 +5,9 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { DataPlaneView } from "../../dataplane/data-plane.ts";
 import type { Item } from "../../machine/item.ts";
+import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
 
-const closed = { additionalProperties: false } as const;
 const count = Type.Integer({ minimum: 0 });
 
 export const DataplaneWire = Type.Object(

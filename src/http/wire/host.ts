@@ -2,12 +2,10 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ratesToWire } from "../../traffic/rates.ts";
 import type { HostView } from "../backend.ts";
+import { closed } from "./closed.ts";
 import { RatesWire } from "./rates.ts";
 
-const BaselineWire = Type.Object(
-  { pps: Type.Number(), mbps: Type.Number(), flows_per_sec: Type.Number() },
-  { additionalProperties: false },
-);
+const BaselineWire = Type.Object({ pps: Type.Number(), mbps: Type.Number(), flows_per_sec: Type.Number() }, closed);
 
 export const HostWire = Type.Object(
   {
@@ -22,7 +20,7 @@ export const HostWire = Type.Object(
     metric: Type.Optional(Type.String()),
     direction: Type.Optional(Type.Union([Type.Literal("incoming"), Type.Literal("outgoing")])),
   },
-  { additionalProperties: false },
+  closed,
 );
 export type HostWire = Static<typeof HostWire>;
 
@@ -34,7 +32,7 @@ export const HostsWire = Type.Object(
     /** Of a page that others follow: what `after` is to be for the next one. */
     next: Type.Optional(Type.String()),
   },
-  { additionalProperties: false },
+  closed,
 );
 export type HostsWire = Static<typeof HostsWire>;
 

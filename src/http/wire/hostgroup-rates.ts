@@ -2,6 +2,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ratesToWire } from "../../traffic/rates.ts";
 import type { GroupRatesView } from "../backend.ts";
+import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { RatesWire } from "./rates.ts";
 
@@ -15,14 +16,14 @@ export const HostgroupRatesWire = Type.Object(
     /** Zeros are off. Absent: what its hosts send is not judged. */
     thresholds_out: Type.Optional(RatesWire),
   },
-  { additionalProperties: false },
+  closed,
 );
 export type HostgroupRatesWire = Static<typeof HostgroupRatesWire>;
 
 /** `available` is false where nothing is captured. */
 export const HostgroupsRatesWire = Type.Object(
   { available: Type.Boolean(), hostgroups: Type.Array(HostgroupRatesWire) },
-  { additionalProperties: false },
+  closed,
 );
 export type HostgroupsRatesWire = Static<typeof HostgroupsRatesWire>;
 

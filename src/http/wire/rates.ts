@@ -1,5 +1,6 @@
 /** The schema of rates (docs/interface.md#rates); the conversion is `ratesToWire`, which the traffic owns. */
 import { Type } from "@sinclair/typebox";
+import { closed } from "./closed.ts";
 
 const optionalRate = Type.Optional(Type.Number());
 
@@ -19,5 +20,5 @@ export const RatesWire = Type.Object(
     frag_pps: optionalRate,
     frag_mbps: optionalRate,
   },
-  { additionalProperties: false },
+  closed,
 );

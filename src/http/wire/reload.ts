@@ -1,6 +1,7 @@
 /** The answer to a reload (docs/interface.md#reload). */
 import { type Static, Type } from "@sinclair/typebox";
 import type { StatusView } from "../backend.ts";
+import { closed } from "./closed.ts";
 import { ThresholdsWire, thresholdsToWire } from "./thresholds.ts";
 
 export const ReloadWire = Type.Object(
@@ -11,7 +12,7 @@ export const ReloadWire = Type.Object(
     /** Keys that changed in the file and keep their running values until a restart. */
     needs_restart: Type.Array(Type.String()),
   },
-  { additionalProperties: false },
+  closed,
 );
 export type ReloadWire = Static<typeof ReloadWire>;
 

@@ -2,8 +2,8 @@
 import { Type } from "@sinclair/typebox";
 import type { Measure } from "../../mitigation/measure.ts";
 import { type RuleWire, ruleToWire } from "../../mitigation/rules/rule.ts";
+import { closed } from "./closed.ts";
 
-const closed = { additionalProperties: false } as const;
 const PortRangeWire = Type.Object({ from: Type.Integer(), to: Type.Integer() }, closed);
 
 export const FlowspecWire = Type.Array(

@@ -2,9 +2,8 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Sample, SampledFlow, Share } from "../../detection/attack/sample.ts";
 import type { Origin } from "../../detection/attack/sample-origins.ts";
+import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
-
-const closed = { additionalProperties: false } as const;
 
 const ShareWire = Type.Object({ key: Type.String(), packets: Type.Integer(), bytes: Type.Integer() }, closed);
 

@@ -3,10 +3,9 @@ import { type Static, Type } from "@sinclair/typebox";
 import { ruleToWire } from "../../mitigation/rules/rule.ts";
 import type { DocumentBan, RuleDocument } from "../../scrub/rule-documents.ts";
 import { Method } from "./ban.ts";
+import { closed } from "./closed.ts";
 import { FlowspecWire } from "./rule.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
-
-const closed = { additionalProperties: false } as const;
 
 const DocumentBanWire = Type.Object(
   {

@@ -2,10 +2,10 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { ScrubNodeView, ScrubReport } from "../../scrub/scrub-nodes.ts";
 import { fieldCheck } from "../server/fields.ts";
+import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
 
-const closed = { additionalProperties: false } as const;
 const total = Type.Optional(Type.Number({ minimum: 0 }));
 
 /** Keys that it does not know are kept as they come. */

@@ -1,6 +1,7 @@
 /** Who a caller is to the service. */
 import { type Static, Type } from "@sinclair/typebox";
 import { isUnscoped, type Principal } from "../../access/principal.ts";
+import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { oneOf } from "./one-of.ts";
 
@@ -15,7 +16,7 @@ export const SessionWire = Type.Object(
     /** Absent: not bound to one. */
     tenant: Type.Optional(Type.String()),
   },
-  { additionalProperties: false },
+  closed,
 );
 export type SessionWire = Static<typeof SessionWire>;
 

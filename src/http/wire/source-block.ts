@@ -6,11 +6,10 @@ import { type Static, Type } from "@sinclair/typebox";
 import { SOURCE_BLOCK_REASON_MAX, SOURCE_BLOCK_SECONDS_MAX } from "../../limits.ts";
 import type { SourceBlockView } from "../../sourceblock/source-blocks.ts";
 import type { Dropping } from "../backend.ts";
+import { closed } from "./closed.ts";
 import { DROPPED_FIELDS, droppedToWire } from "./dropped.ts";
 import { ADDRESS_TEXTS } from "./request-texts.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
-
-const closed = { additionalProperties: false } as const;
 
 const reason = Type.Optional(Type.String({ maxLength: SOURCE_BLOCK_REASON_MAX }));
 const ttlSeconds = Type.Integer({ minimum: 1, maximum: SOURCE_BLOCK_SECONDS_MAX });

@@ -8,12 +8,12 @@ import type { RouteTerms } from "../../config/sections/mitigation.ts";
 import type { QueueStats } from "../../dataplane/native.d.ts";
 import type { BgpView, CaptureView, StatusView } from "../backend.ts";
 import { Method } from "./ban.ts";
+import { closed } from "./closed.ts";
 import { DataplaneWire, dataplaneToWire } from "./dataplane.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { ThresholdsWire, thresholdsToWire } from "./thresholds.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
 
-const closed = { additionalProperties: false } as const;
 const count = Type.Integer({ minimum: 0 });
 
 const BgpWire = Type.Object(

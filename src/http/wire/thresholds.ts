@@ -3,10 +3,11 @@
  */
 import { type Static, Type } from "@sinclair/typebox";
 import type { Thresholds } from "../../config/config.ts";
+import { closed } from "./closed.ts";
 
 export const ThresholdsWire = Type.Object(
   { pps: Type.Number(), mbps: Type.Number(), flows_per_sec: Type.Number() },
-  { additionalProperties: false },
+  closed,
 );
 
 export function thresholdsToWire([pps = 0, mbps = 0, flows_per_sec = 0]: Thresholds): Static<typeof ThresholdsWire> {

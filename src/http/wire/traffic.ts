@@ -3,11 +3,10 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { IpAddress } from "../../net/address.ts";
 import { type Direction, round } from "../../traffic/rates.ts";
 import type { TrafficPoint } from "../../traffic/traffic-history.ts";
+import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { oneOf } from "./one-of.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
-
-const closed = { additionalProperties: false } as const;
 
 export const TrafficPointWire = Type.Object(
   {

@@ -39,29 +39,35 @@ const MADE = new WeakMap<Ban, readonly KernelRule[]>();
 
 /** Those of the bans that come first, each whole, as far as `room` and the kernel's bound for one destination reach. */
 export function kernelRules(bans: Iterable<Ban>, room: number): KernelRules {
-  const rules: KernelRule[] = [];
+  const wanted = [...bans].flatMap(kernelRulesOf);
+  const rules = fittingRules(wanted, room);
+  return { rules, leftOut: wanted.length - rules.length };
+}
+
+/** Those that come first, as far as `room` and the kernel's bound for one destination reach. */
+export function fittingRules<Named extends { readonly rule: Rule }>(wanted: readonly Named[], room: number): Named[] {
   const towards = new Map<string, number>();
-  let leftOut = 0;
-  for (const ban of bans) {
-    for (const wanted of kernelRulesOf(ban)) {
-      const destination = wanted.rule.destination?.text ?? "any";
-      const before = towards.get(destination) ?? 0;
-      if (rules.length >= room || before >= DYNAMIC_RULES_PER_DESTINATION) {
-        leftOut++;
-        continue;
-      }
-      towards.set(destination, before + 1);
-      rules.push(wanted);
-    }
+  const fitting: Named[] = [];
+  for (const named of wanted) {
+    const destination = named.rule.destination?.text ?? "any";
+    const before = towards.get(destination) ?? 0;
+    if (fitting.length >= room || before >= DYNAMIC_RULES_PER_DESTINATION) continue;
+    towards.set(destination, before + 1);
+    fitting.push(named);
   }
-  return { rules, leftOut };
+  return fitting;
+}
+
+/** Names it by what it says, so that a rule that stays keeps its name, and with it the kernel's count of what it dropped. */
+export function ruleId(owner: string, rule: Rule): string {
+  return owner + Bun.hash(ruleText(rule)).toString(16);
 }
 
 function makeRules(ban: Ban): readonly KernelRule[] {
   const { id: banId, expiresAt: expiresAtMs } = ban;
   const byId = new Map<string, KernelRule>();
   for (const rule of wantedRules(ban).map(atLeastRate)) {
-    const id = `${banId}/${Bun.hash(ruleText(rule)).toString(16)}`;
+    const id = ruleId(`${banId}/`, rule);
     byId.set(id, { id, banId, rule, expiresAtMs });
   }
   return [...byId.values()];

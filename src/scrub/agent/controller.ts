@@ -5,6 +5,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import { RULE_DOCUMENT_BYTES_MAX } from "../../limits.ts";
+import { messageOf } from "../../system/error-message.ts";
 import type { Cancel, Timers } from "../../system/timers.ts";
 
 export interface ControllerOptions {
@@ -198,5 +199,5 @@ function timeIn(date: string | null): number | null {
 /** A code of the system's where there is one: messages of the library name the URL. */
 function reasonOf(cause: unknown): string {
   const code = cause instanceof Error && "code" in cause ? cause.code : null;
-  return typeof code === "string" && code !== "" ? code : cause instanceof Error ? cause.message : String(cause);
+  return typeof code === "string" && code !== "" ? code : messageOf(cause);
 }

@@ -3,8 +3,8 @@
  * room, a kernel that refuses. Never enforces what is virtual, nor anything while this node is in dry run.
  */
 import type { KernelFilter } from "../../dataplane/kernel-filter.ts";
-import { DYNAMIC_RULES_PER_DESTINATION } from "../../limits.ts";
-import { type Rule, ruleText } from "../../mitigation/rules/rule.ts";
+import { fittingRules, ruleId } from "../../mitigation/rules/kernel-rules.ts";
+import type { Rule } from "../../mitigation/rules/rule.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import type { Clock } from "../../system/clock.ts";
 
@@ -110,7 +110,6 @@ export class Enforcement {
   }
 }
 
-/** Named by what it says, so that a rule that stays keeps its name, and with it the kernel's count of what it dropped. */
 interface HeldRule {
   readonly id: string;
   readonly rule: Rule;
@@ -121,24 +120,15 @@ function rulesOf(bans: readonly HeldBan[]): readonly HeldRule[] {
   const byId = new Map<string, HeldRule>();
   for (const { prefix, rules, expiresAtMs } of bans) {
     for (const rule of rules) {
-      const id = `${prefix.text} ${Bun.hash(ruleText(rule)).toString(16)}`;
+      const id = ruleId(`${prefix.text} `, rule);
       byId.set(id, { id, rule, expiresAtMs });
     }
   }
   return [...byId.values()];
 }
 
-/** Within the kernel's bounds, in all and for one destination; those that are in force already go first. */
+/** Within the kernel's bounds; those that are in force already go first. */
 function fit(rules: readonly HeldRule[], maxRules: number, inForce: ReadonlySet<string>): readonly HeldRule[] {
   const [old, fresh] = [rules.filter(({ id }) => inForce.has(id)), rules.filter(({ id }) => !inForce.has(id))];
-  const towards = new Map<string, number>();
-  const fitting: HeldRule[] = [];
-  for (const held of [...old, ...fresh]) {
-    const destination = held.rule.destination?.text ?? "any";
-    const before = towards.get(destination) ?? 0;
-    if (fitting.length >= maxRules || before >= DYNAMIC_RULES_PER_DESTINATION) continue;
-    towards.set(destination, before + 1);
-    fitting.push(held);
-  }
-  return fitting;
+  return fittingRules([...old, ...fresh], maxRules);
 }

@@ -2,9 +2,10 @@
  * Polls the controller for ever: parks, takes what changed, and waits longer after each failure. What cannot be used
  * changes nothing that is held.
  */
+import { Backoff } from "../../system/backoff.ts";
 import type { Clock } from "../../system/clock.ts";
-import type { Cancel, Timers } from "../../system/timers.ts";
-import { Backoff } from "./backoff.ts";
+import { Pause } from "../../system/pause.ts";
+import type { Timers } from "../../system/timers.ts";
 import type { Controller, Failure, PollAnswer } from "./controller.ts";
 import { DocumentProblem, readDocument, type WantedBan } from "./rule-document.ts";
 
@@ -38,9 +39,15 @@ export interface PollerOptions {
 const DOCUMENT_MS = 100;
 const QUICK_MS = 1000;
 
+/** Interface, section 8; with a tenth more or less, so that a fleet spreads after its controller was away. */
+export function pollBackoff(random: () => number): Backoff {
+  return new Backoff({ retryMinMs: 1000, retryMaxMs: 30_000 }, () => 0.9 + 0.2 * random());
+}
+
 export class Poller {
   readonly #options: PollerOptions;
   readonly #backoff: Backoff;
+  readonly #pause: Pause;
   /**
    * Of the document that is held. The first poll is without, also where one was taken from the disk: its answer comes at
    * once, and tells of the service's clock.
@@ -49,11 +56,11 @@ export class Poller {
   #isStopped = false;
   /** The service did not answer the last poll, nor did anyone who speaks for it. */
   #isAway = false;
-  #wake: Cancel = () => {};
 
   constructor(options: PollerOptions) {
     this.#options = options;
-    this.#backoff = new Backoff(options.random);
+    this.#backoff = pollBackoff(options.random);
+    this.#pause = new Pause(options.timers);
   }
 
   /** Resolves once stopped, and after the poll under way has ended. */
@@ -63,7 +70,8 @@ export class Poller {
       const begunMs = clock.monotonicMs();
       const answer = await controller.poll(this.#etag);
       if (this.#isStopped) return;
-      await this.#pause(this.#take(answer, clock.monotonicMs() - begunMs));
+      const waitMs = this.#take(answer, clock.monotonicMs() - begunMs);
+      if (!this.#isStopped) await this.#pause.wait(waitMs);
     }
   }
 
@@ -72,12 +80,12 @@ export class Poller {
    * anew takes a node for lost that does not poll for 15 s.
    */
   hurry(): void {
-    if (this.#isAway) this.#wake();
+    if (this.#isAway) this.#pause.end();
   }
 
   stop(): void {
     this.#isStopped = true;
-    this.#wake();
+    this.#pause.end();
   }
 
   /** Returns how long to wait, ms. */
@@ -117,17 +125,6 @@ export class Poller {
     this.#options.count(trouble.kind);
     this.#options.onTrouble(trouble, nextMs);
     return nextMs;
-  }
-
-  #pause(ms: number): Promise<void> {
-    if (ms <= 0 || this.#isStopped) return Promise.resolve();
-    return new Promise((resolve) => {
-      const cancel = this.#options.timers.after(ms, resolve);
-      this.#wake = () => {
-        cancel();
-        resolve();
-      };
-    });
   }
 }
 

@@ -5,10 +5,11 @@
 import { type ClickHouseClient, ClickHouseError, ClickHouseLogLevel, createClient } from "@clickhouse/client";
 import type { Clock } from "../../system/clock.ts";
 import type { Environment } from "../../system/environment.ts";
+import { messageOf } from "../../system/error-message.ts";
 import { nextTurn } from "../../system/timers.ts";
 import type { TrafficSnapshot } from "../../traffic/traffic-history.ts";
 import type { AnswerTo, HistoryBatch, HistoryDriver, Question, QuestionName } from "../history-driver.ts";
-import { faultText, StorageFault } from "../storage-fault.ts";
+import { StorageFault } from "../storage-fault.ts";
 import { ANSWERS } from "./answers.ts";
 import { literal } from "./literal.ts";
 import { attackRow, auditRow, eventRow, type Row, sourceRows, tickLine, trafficLines, windowRow } from "./rows.ts";
@@ -188,7 +189,7 @@ export class ClickhouseHistory implements HistoryDriver {
       const code = exceptionCode(cause);
       if (code !== null && GONE.has(code)) this.#isOpen = false;
       const isLater = code === null || LATER.has(code);
-      const detail = `ClickHouse at ${this.#options.url}: ${faultText(cause)}`;
+      const detail = `ClickHouse at ${this.#options.url}: ${messageOf(cause)}`;
       throw new StorageFault(operation, isLater ? "unavailable" : "refused", detail, { cause });
     }
   }
@@ -197,6 +198,6 @@ export class ClickhouseHistory implements HistoryDriver {
 /** The server's own number of the exception; null: it never got as far as that. Old servers write it another way. */
 function exceptionCode(cause: unknown): number | null {
   if (cause instanceof ClickHouseError) return Number(cause.code);
-  const code = /^Code: (\d+)/.exec(faultText(cause))?.[1];
+  const code = /^Code: (\d+)/.exec(messageOf(cause))?.[1];
   return code === undefined ? null : Number(code);
 }

@@ -2,7 +2,8 @@
 import { Database, SQLiteError } from "bun:sqlite";
 import { mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { faultText, StorageFault } from "../storage-fault.ts";
+import { messageOf } from "../../system/error-message.ts";
+import { StorageFault } from "../storage-fault.ts";
 
 export interface FileOptions {
   readonly path: string;
@@ -65,7 +66,7 @@ function migrate(db: Database, path: string, migrations: readonly string[]): voi
 /** Whatever SQLite threw, with what to do about it. */
 export function fileFault(operation: string, path: string, cause: unknown): StorageFault {
   if (cause instanceof StorageFault) return cause;
-  const detail = `${path}: ${faultText(cause)}`;
+  const detail = `${path}: ${messageOf(cause)}`;
   const code = cause instanceof SQLiteError ? (cause.code ?? "") : "";
   if (/^SQLITE_(CORRUPT|NOTADB)/.test(code)) {
     return new StorageFault(operation, "refused", `${detail}: the file is corrupt, move it aside and restart`, {

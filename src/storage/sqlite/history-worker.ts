@@ -1,7 +1,8 @@
 /** The thread that owns one file of history: nothing that the disk does holds up the event loop of the service. */
+import { messageOf } from "../../system/error-message.ts";
 import { giveWay } from "../../system/priority.ts";
 import { nextTurn } from "../../system/timers.ts";
-import { faultText, StorageFault } from "../storage-fault.ts";
+import { StorageFault } from "../storage-fault.ts";
 import { type FileCalls, type FileReply, type FileRequest, ofFileBatch } from "./file-calls.ts";
 import { HistoryFile } from "./history-file.ts";
 
@@ -44,6 +45,6 @@ async function reply({ id, name, argument }: FileRequest): Promise<FileReply> {
     return { id, kind: "done", answer };
   } catch (cause) {
     const fault = cause instanceof StorageFault ? cause.kind : "refused";
-    return { id, kind: "failed", fault, message: faultText(cause) };
+    return { id, kind: "failed", fault, message: messageOf(cause) };
   }
 }

@@ -8,10 +8,9 @@ import {
 } from "../../../limits.ts";
 import type { Refusal } from "../../refusal.ts";
 import { type FieldCheck, fieldCheck } from "../../server/fields.ts";
+import { closed } from "../closed.ts";
 import { NameText } from "../request-texts.ts";
 import { Timestamp, timestamp } from "../timestamp.ts";
-
-const closed = { additionalProperties: false } as const;
 
 export type SlotOrder =
   | { readonly kind: "request"; readonly zone: string }

@@ -14,11 +14,11 @@ import {
   TELLING_STATES,
 } from "../../../edge/edge-history.ts";
 import { round } from "../../../traffic/rates.ts";
+import { closed } from "../closed.ts";
 import { omitNulls } from "../omit-nulls.ts";
 import { oneOf } from "../one-of.ts";
 import { Timestamp, timestamp } from "../timestamp.ts";
 
-const closed = { additionalProperties: false } as const;
 const total = Type.Integer({ minimum: 0 });
 
 export const TellingStateWire = oneOf(...TELLING_STATES);

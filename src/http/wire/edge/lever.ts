@@ -5,11 +5,10 @@ import type { Zone } from "../../../edge/zone.ts";
 import { LEVER_REASON_MAX, LEVER_SECONDS_MAX, LEVER_SECONDS_MIN } from "../../../limits.ts";
 import type { Refusal } from "../../refusal.ts";
 import { type FieldCheck, fieldCheck } from "../../server/fields.ts";
+import { closed } from "../closed.ts";
 import { omitNulls } from "../omit-nulls.ts";
 import { oneOf } from "../one-of.ts";
 import { Timestamp, timestamp } from "../timestamp.ts";
-
-const closed = { additionalProperties: false } as const;
 
 export type LeverRequest = LeverOrder | { readonly mode: "off"; readonly reason: string };
 

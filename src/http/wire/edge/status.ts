@@ -1,21 +1,21 @@
 /** The zones as the alive edge nodes serve them, on the wire (docs/interface.md#zone-status). */
 import { type Static, Type } from "@sinclair/typebox";
-import {
-  FLEET_COUNTERS,
-  type FleetCounts,
-  type FleetRow,
-  type NodeCert,
-  type NodeChallenge,
-  type WouldBeSource,
-  type ZoneStatus,
+import { FLEET_COUNTERS } from "../../../edge/edge-history.ts";
+import type {
+  FleetCounts,
+  FleetRow,
+  NodeCert,
+  NodeChallenge,
+  WouldBeSource,
+  ZoneStatus,
 } from "../../../edge/fleet-status.ts";
 import type { ChallengeOverride } from "../../../edge/zone-documents.ts";
 import { round } from "../../../traffic/rates.ts";
+import { closed } from "../closed.ts";
 import { omitNulls } from "../omit-nulls.ts";
 import { oneOf } from "../one-of.ts";
 import { Timestamp, timestamp } from "../timestamp.ts";
 
-const closed = { additionalProperties: false } as const;
 const total = Type.Integer({ minimum: 0 });
 const atLeastOne = Type.Optional(Type.Integer({ minimum: 1 }));
 const names = Type.Optional(Type.Array(Type.String(), { minItems: 1 }));

@@ -1,9 +1,8 @@
 /** The zone document, as it is described (docs/interface.md#zone-document); its bytes are written in src/edge. */
 import { Type } from "@sinclair/typebox";
+import { closed } from "../closed.ts";
 import { oneOf } from "../one-of.ts";
 import { Timestamp } from "../timestamp.ts";
-
-const closed = { additionalProperties: false } as const;
 
 const ChallengeOptionsWire = Type.Object(
   {

@@ -1,0 +1,2 @@
+/** Of an object on the wire: it has no field that its schema does not name. */
+export const closed = { additionalProperties: false } as const;

@@ -1,0 +1,4 @@
+/** What went wrong, in words: of whatever was thrown. */
+export function messageOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}
