@@ -1,7 +1,7 @@
 /** What the routes need of the service, in the words of the domain. The composition root implements it. */
 import type { Tenancy } from "../access/tenancy.ts";
 import type { AuditAnswer, AuditFilters, AuditRange } from "../audit/audit-trail.ts";
-import type { BgpConfig, Config, Thresholds } from "../config/config.ts";
+import type { BgpConfig, Config } from "../config/config.ts";
 import type { RouteTerms } from "../config/sections/mitigation.ts";
 import type { SourceView } from "../dataplane/capture.ts";
 import type { DataPlaneView } from "../dataplane/data-plane.ts";
@@ -22,7 +22,7 @@ import type { IpAddress } from "../net/address.ts";
 import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
 import type { BlockOrder, Pair } from "../sourceblock/source-block.ts";
 import type { BlockAnswer, SourceBlockView, UnblockAnswer } from "../sourceblock/source-blocks.ts";
-import type { Rates } from "../traffic/rates.ts";
+import type { Rates, Thresholds } from "../traffic/rates.ts";
 import type { TrafficPoint, TrafficQuestion } from "../traffic/traffic-history.ts";
 
 export interface Service {

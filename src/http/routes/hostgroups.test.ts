@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { admitCallers, as, type Caller } from "../../../test/fixtures/callers.ts";
 import { thresholds } from "../../../test/fixtures/host-rows.ts";
 import { TestServer } from "../../../test/fixtures/http.ts";
-import type { Thresholds } from "../../config/config.ts";
+import type { Thresholds } from "../../traffic/rates.ts";
 
 let server: TestServer;
 
