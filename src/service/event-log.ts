@@ -1,7 +1,8 @@
-/** What attacks and bans leave in the log. */
+/** What attacks and bans leave in the log and in the counters. */
 import type { AttackEvent } from "../detection/attack/attack.ts";
 import type { Ban, BanChange } from "../mitigation/ban.ts";
 import { isSameMeasure } from "../mitigation/measure.ts";
+import type { DetectionMetrics } from "../observability/detection-metrics.ts";
 import type { Log } from "../observability/log.ts";
 
 export function logAttack(log: Log, { kind, attack }: AttackEvent): void {
@@ -9,6 +10,14 @@ export function logAttack(log: Log, { kind, attack }: AttackEvent): void {
   const { id, target, group, direction, metric, threshold, rates, classification } = attack;
   const vector = classification === null ? {} : { vector: classification.type, confidence: classification.confidence };
   log.info({ id, target, group, direction, metric, threshold, rates: Array.from(rates), ...vector }, `attack ${kind}`);
+}
+
+export function countAttack(metrics: DetectionMetrics, event: AttackEvent): void {
+  const { metric, classification } = event.attack;
+  if (event.kind === "started") metrics.attackStarted(metric);
+  if (event.kind === "classified" && event.isNewKind && classification !== null) {
+    metrics.attackClassified(classification.type);
+  }
 }
 
 export function logBan(log: Log, { ban, previous }: BanChange): void {
