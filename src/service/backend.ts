@@ -1,13 +1,13 @@
 /** Answers what the API asks and carries out what it orders, from the tables of the running service. */
 import { Tenancy } from "../access/tenancy.ts";
-import type { AuditEvent } from "../audit/audit-event.ts";
 import type { AuditAnswer } from "../audit/audit-trail.ts";
 import type { Config } from "../config/config.ts";
-import type { Attack } from "../detection/attack/attack.ts";
 import type { Edge } from "../edge/edge.ts";
 import {
   type AttackView,
   type AuditQuestion,
+  type Backend,
+  BackendFault,
   type BanView,
   type BgpView,
   type Configured,
@@ -18,8 +18,6 @@ import {
   HistoryFault,
   type HostView,
   type ReloadOutcome,
-  type Service,
-  ServiceFault,
   type StatusView,
   type UpdateView,
 } from "../http/backend.ts";
@@ -36,20 +34,15 @@ import {
   type SourceBlockView,
   type UnblockAnswer,
 } from "../sourceblock/source-blocks.ts";
+import type { HistoryStore } from "../storage/history-store.ts";
 import { StateDatabaseError } from "../storage/state-database.ts";
 import { allocateHostRows, type HostRows, rowRates } from "../traffic/host-rows.ts";
 import type { TrafficPoint, TrafficQuestion } from "../traffic/traffic-history.ts";
 import type { Floodwall } from "./floodwall.ts";
 import { HostRowView } from "./host-row-view.ts";
 
-/** What the API asks of the history store. All of it may reject, told and counted by the store. */
-export interface History {
-  trafficPoints(question: TrafficQuestion): Promise<readonly TrafficPoint[]>;
-  auditEvents(question: AuditQuestion): Promise<readonly AuditEvent[]>;
-  /** One that is over; null: not kept. */
-  endedAttack(id: string): Promise<Attack | null>;
-  readonly edge: EdgeHistory;
-}
+/** What it cannot answer rejects, told and counted by the store. */
+type History = Pick<HistoryStore, "ask">;
 
 /** What there is beside the engines. */
 export interface Sources {
@@ -62,7 +55,7 @@ export interface Sources {
   readonly machineProblems?: () => readonly Item[] | null;
 }
 
-export class RunningService implements Service {
+export class ServiceBackend implements Backend {
   readonly #floodwall: Floodwall;
   readonly #version: string;
   readonly #history: History | null;
@@ -84,7 +77,7 @@ export class RunningService implements Service {
     this.edge = edge;
     this.#version = version;
     this.#history = history ?? null;
-    this.edgeHistory = history === undefined || history === null ? null : orHistoryFaults(history.edge);
+    this.edgeHistory = history === undefined || history === null ? null : edgeHistoryOf(history);
     this.#availableUpdate = availableUpdate ?? (() => null);
     this.#machineProblems = machineProblems ?? (() => null);
   }
@@ -149,17 +142,17 @@ export class RunningService implements Service {
     const { active, recent } = this.attacks();
     const known = [...active, ...recent].find(({ attack }) => attack.id === id);
     if (known !== undefined || this.#history === null) return known ?? null;
-    const attack = await orHistoryFault(this.#history.endedAttack(id));
+    const attack = await orHistoryFault(this.#history.ask("endedAttack", { id }));
     return attack === null ? null : { attack, ban: this.#floodwall.bans.banOf(attack) };
   }
 
   async traffic(question: TrafficQuestion): Promise<readonly TrafficPoint[] | null> {
-    return this.#history === null ? null : orHistoryFault(this.#history.trafficPoints(question));
+    return this.#history === null ? null : orHistoryFault(this.#history.ask("trafficPoints", question));
   }
 
   async auditEvents(question: AuditQuestion): Promise<AuditAnswer> {
     if (this.#history === null) return { available: false };
-    return { available: true, events: await orHistoryFault(this.#history.auditEvents(question)) };
+    return { available: true, events: await orHistoryFault(this.#history.ask("auditEvents", question)) };
   }
 
   *hosts(): Iterable<HostView> {
@@ -282,17 +275,17 @@ function orFault<T>(operation: () => T): T {
   try {
     return operation();
   } catch (cause) {
-    if (cause instanceof InstallFault) throw new ServiceFault(cause.message, { cause });
-    if (cause instanceof StateDatabaseError) throw new ServiceFault(`${cause.message}; nothing was changed`);
+    if (cause instanceof InstallFault) throw new BackendFault(cause.message, { cause });
+    if (cause instanceof StateDatabaseError) throw new BackendFault(`${cause.message}; nothing was changed`);
     throw cause;
   }
 }
 
-function orHistoryFaults(edge: EdgeHistory): EdgeHistory {
+function edgeHistoryOf(history: History): EdgeHistory {
   return {
-    points: (question) => orHistoryFault(edge.points(question)),
-    sources: (question) => orHistoryFault(edge.sources(question)),
-    events: (question) => orHistoryFault(edge.events(question)),
+    points: (question) => orHistoryFault(history.ask("edgePoints", question)),
+    sources: (question) => orHistoryFault(history.ask("edgeSources", question)),
+    events: (question) => orHistoryFault(history.ask("edgeEvents", question)),
   };
 }
 

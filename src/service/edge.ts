@@ -9,7 +9,7 @@ import type { EdgeReports } from "../edge/edge-reports.ts";
 import type { EdgeHistoryStore } from "../edge/history-writer.ts";
 import { type Lever, type LeverObserver, type LeverStore, Levers } from "../edge/levers.ts";
 import { type FeedKeys, ZoneFeed } from "../edge/zone-feed.ts";
-import { ServiceFault } from "../http/backend.ts";
+import { BackendFault } from "../http/backend.ts";
 import type { EdgeMetrics } from "../observability/edge-metrics.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
@@ -160,7 +160,7 @@ function orFault(write: () => void): void {
   try {
     write();
   } catch (cause) {
-    if (cause instanceof StateDatabaseError) throw new ServiceFault(`${cause.message}; nothing was changed`);
+    if (cause instanceof StateDatabaseError) throw new BackendFault(`${cause.message}; nothing was changed`);
     throw cause;
   }
 }

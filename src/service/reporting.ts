@@ -4,6 +4,7 @@
  */
 import { hostname } from "node:os";
 import { randomUUIDv7 } from "bun";
+import type { Tenancy } from "../access/tenancy.ts";
 import type { AuditTrail } from "../audit/audit-trail.ts";
 import { automaticBanEvent } from "../audit/automatic-audit.ts";
 import type { Config } from "../config/config.ts";
@@ -23,12 +24,12 @@ import type { Clock } from "../system/clock.ts";
 import type { Environment } from "../system/environment.ts";
 import { nextTurn, type Timers } from "../system/timers.ts";
 import { HistoryRecorder } from "../traffic/history-recorder.ts";
-import type { RunningService } from "./backend.ts";
 import type { Floodwall } from "./floodwall.ts";
 
 export interface ReportingOptions {
   readonly floodwall: Floodwall;
-  readonly service: RunningService;
+  /** Of the configuration in force. */
+  readonly tenancy: () => Tenancy;
   readonly feed: EventFeed;
   /** null: storage is off. */
   readonly history: HistoryStore | null;
@@ -101,13 +102,13 @@ export class Reporting {
   }
 
   #attackHappened({ kind, attack }: AttackEvent): void {
-    const { floodwall, service, feed } = this.#options;
+    const { floodwall, tenancy, feed } = this.#options;
     const ban = floodwall.bans.banOf(attack);
     if (kind !== "sampled") this.#notifier.attackChanged(kind, attack, ban);
     // The feed looks at what lasts in its own time, and the history keeps begin and end.
     if (kind === "lasts") return;
     feed.publish({ kind: "attack", view: { attack, ban } });
-    this.#attackHistory?.save(attack, service.tenancy().ownerOf(attack));
+    this.#attackHistory?.save(attack, tenancy().ownerOf(attack));
   }
 
   #banChanged({ ban, previous }: BanChange): void {

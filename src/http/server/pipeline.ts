@@ -9,7 +9,7 @@ import type { AuditTrail } from "../../audit/audit-trail.ts";
 import { BODY_BYTES_MAX } from "../../limits.ts";
 import type { Clock } from "../../system/clock.ts";
 import { auditRow, type Ended } from "../audit-row.ts";
-import { HistoryFault, ServiceFault } from "../backend.ts";
+import { BackendFault, HistoryFault } from "../backend.ts";
 import { type Refusal, refuse } from "../refusal.ts";
 import type { Call, CommandRoute, ReadRoute, Route } from "../route.ts";
 import { isJson, parseJson, readBody } from "./body.ts";
@@ -185,5 +185,5 @@ export function failed(name: string, cause: unknown, { metrics, onFailure }: Fai
   metrics.failed(name);
   if (cause instanceof HistoryFault) return { kind: "history_fault" };
   onFailure(name, cause);
-  return cause instanceof ServiceFault ? { kind: "fault", message: cause.message } : { kind: "bug" };
+  return cause instanceof BackendFault ? { kind: "fault", message: cause.message } : { kind: "bug" };
 }

@@ -6,7 +6,7 @@ import { STOP_STEP_MS } from "../../limits.ts";
 import type { Metrics } from "../../observability/metrics.ts";
 import type { Clock } from "../../system/clock.ts";
 import { nextTurn, type Timers } from "../../system/timers.ts";
-import type { Service } from "../backend.ts";
+import type { Backend } from "../backend.ts";
 import { EventFeed } from "../events/event-feed.ts";
 import { RulePolls } from "../holds/rule-polls.ts";
 import { ZonePolls } from "../holds/zone-polls.ts";
@@ -27,7 +27,7 @@ export interface HttpServerOptions {
   readonly host: string;
   /** 0: any that is free; `port` tells which. */
   readonly port: number;
-  readonly service: Service;
+  readonly backend: Backend;
   /** Of the configuration in force. None: the API is open. */
   readonly tokens: () => readonly TokenConfig[];
   readonly secrets: Secrets;
@@ -56,25 +56,25 @@ export class HttpServer {
   readonly #app: ReturnType<typeof createApp>;
 
   constructor(options: HttpServerOptions) {
-    const { service, metrics, timers, clock, tokens, secrets, audit, log, limiter } = options;
+    const { backend, metrics, timers, clock, tokens, secrets, audit, log, limiter } = options;
     this.#options = options;
     const slicing = { clock, nextTurn };
-    const hosts = new TablePass(() => service.hosts(), slicing);
+    const hosts = new TablePass(() => backend.hosts(), slicing);
     this.#snapshots = new HostsSnapshots(hosts, timers);
     this.#failures = { metrics: metrics.api, onFailure: (route, cause) => this.#tell(route, cause) };
     this.#app = createApp();
     this.events = new EventFeed({
-      tenancy: () => service.tenancy(),
-      activeAttacks: () => service.attacks().active,
+      tenancy: () => backend.tenancy(),
+      activeAttacks: () => backend.attacks().active,
       metrics: metrics.events,
       clock,
       timers,
     });
     const polling = { clock, timers, nextTurn };
-    this.#rulePolls = new RulePolls({ nodes: service.scrub, metrics: metrics.holds.channel("rules"), ...polling });
-    this.#zonePolls = new ZonePolls({ edge: service.edge, metrics: metrics.holds.channel("zones"), ...polling });
+    this.#rulePolls = new RulePolls({ nodes: backend.scrub, metrics: metrics.holds.channel("rules"), ...polling });
+    this.#zonePolls = new ZonePolls({ edge: backend.edge, metrics: metrics.holds.channel("zones"), ...polling });
     this.routes = routesOf({
-      service,
+      backend,
       pages: new HostsPages(hosts),
       snapshots: this.#snapshots,
       slicing,
@@ -89,8 +89,8 @@ export class HttpServer {
     });
     register(this.#app, this.routes, {
       gate: new TokenGate({ tokens, secrets, metrics: metrics.api, log, limiter }),
-      isReady: () => service.isReady(),
-      isDryRun: () => service.isDryRun(),
+      isReady: () => backend.isReady(),
+      isDryRun: () => backend.isDryRun(),
       audit,
       clock,
       ...this.#failures,
