@@ -164,7 +164,7 @@ export class ServiceBackend implements Backend {
       // Of the moment that the rows are read in, since that is whose groups they name.
       const { hostgroups } = this.#floodwall.config;
       const isOutgoingJudged = hostgroups.some(({ thresholdsOutgoing }) => thresholdsOutgoing !== null);
-      const tables = { attacks: detector.active, baselines: packetPath.baselines, isOutgoingJudged };
+      const tables = { attacks: detector.active, baselines: detector.baselines, isOutgoingJudged };
       const { next, count } = packetPath.engine.readHosts(cursor, rows);
       for (let row = 0; row < count; row++) {
         yield new HostRowView(rows, row, hostgroups[rows.groups[row] as number], tables);

@@ -135,7 +135,6 @@ export class Reporting {
     const { floodwall, timers, clock, metrics, log, limiter } = this.#options;
     const { packetPath, detector } = floodwall;
     if (packetPath === null) return null;
-    const { baselines } = packetPath;
     return new HistoryRecorder({
       intervalSeconds: storage.trafficIntervalSeconds,
       rowsMax: TRAFFIC_ROWS_MAX,
@@ -145,7 +144,7 @@ export class Reporting {
         const group = floodwall.config.hostgroups[rows.groups[row] as number];
         return group === undefined
           ? null
-          : baselines.normalPps({ keys: rows.addresses, at: row * ADDRESS_BYTES, group, direction });
+          : detector.baselines.normalPps({ keys: rows.addresses, at: row * ADDRESS_BYTES, group, direction });
       },
       every: (ms, fn) => timers.every(ms, fn),
       nextTurn,

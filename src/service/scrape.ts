@@ -32,12 +32,13 @@ export function fillMetrics(metrics: Metrics, parts: ScrapedParts): void {
   metrics.scrub.set(scrub.views());
   if (dataPlane !== null) metrics.dataplane.set(dataPlane.view());
   if (packetPath !== null) {
+    const { detection } = packetPath;
     metrics.capture.setSources(packetPath.sources());
     metrics.capture.setHostTable(packetPath.stats());
     metrics.detection.setRefused({
-      attacks: detector.refused + packetPath.carpets.refused,
-      rows: packetPath.judge.overflow,
-      carpetHosts: packetPath.carpetScan.overflow,
+      attacks: detection.refused,
+      rows: detection.judge.overflow,
+      carpetHosts: detection.carpetScan.overflow,
     });
   }
   if (announcer !== null) fillBgpMetrics(metrics, announcer, bans);
