@@ -12,9 +12,8 @@ import { Detection } from "../detection/judge/detection.ts";
 import { type AttackChange, Detector } from "../detection/judge/detector.ts";
 import { detectionPolicy } from "../detection/judge/policy.ts";
 import { ENDED_BANS_KEPT, HOST_IDLE_MS } from "../limits.ts";
-import type { Ban } from "../mitigation/ban.ts";
+import { type Ban, type BanChange, type BanNews, banNews } from "../mitigation/ban.ts";
 import { BanEngine } from "../mitigation/ban-engine.ts";
-import { isSameMeasure } from "../mitigation/measure.ts";
 import { mitigationPolicy } from "../mitigation/policy.ts";
 import { attackRules } from "../mitigation/rules/attack-rules.ts";
 
@@ -31,7 +30,7 @@ export type ReplayEvent =
 
 export interface BanEvent {
   readonly kind: "ban";
-  readonly change: "started" | "changed" | "ended";
+  readonly news: BanNews;
   readonly ban: Ban;
 }
 
@@ -132,7 +131,7 @@ class ReplayRun {
       divertTo: () => null,
       newId,
       endedKept: ENDED_BANS_KEPT,
-      onChange: (ban, previous) => this.#banChanged(ban, previous),
+      onChange: (ban, previous) => this.#banChanged({ ban, previous }),
       onUnsaved: () => {},
       onStoreFault: () => {},
       onFault: (cause) => {
@@ -183,12 +182,15 @@ class ReplayRun {
     this.#detection.sampler.attacksChanged(changes, now);
   }
 
-  #banChanged(ban: Ban, previous: Ban | null): void {
-    const change = changeOf(ban, previous);
-    if (change === null) return;
-    if (previous !== null && change === "ended") this.#banStates.active--;
-    if (change !== "changed") this.#banStates[ban.state]++;
-    const event: BanEvent = { kind: "ban", change, ban };
+  #banChanged(change: BanChange): void {
+    const { ban, previous } = change;
+    const news = banNews(change);
+    if (news === null) return;
+    if (news === ban.state) {
+      if (previous !== null && news !== "active") this.#banStates.active--;
+      this.#banStates[news]++;
+    }
+    const event: BanEvent = { kind: "ban", news, ban };
     if (this.#held === null) this.#tell(event);
     else this.#held.push(event);
   }
@@ -228,11 +230,4 @@ export function packetTotals({ queues }: SourceStatus): PacketTotals {
     foreign: sum("foreignPackets"),
     parseErrors,
   };
-}
-
-/** null: only pushed on, which is no news. */
-function changeOf(ban: Ban, previous: Ban | null): "started" | "changed" | "ended" | null {
-  if (ban.state !== previous?.state) return ban.state === "active" ? "started" : "ended";
-  const isSame = ban.method === previous.method && ban.step === previous.step;
-  return isSame && isSameMeasure(ban.measure, previous.measure) ? null : "changed";
 }

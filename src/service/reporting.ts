@@ -111,11 +111,12 @@ export class Reporting {
     this.#attackHistory?.save(attack, tenancy().ownerOf(attack));
   }
 
-  #banChanged({ ban, previous }: BanChange): void {
+  #banChanged(change: BanChange): void {
+    const { ban } = change;
     const { floodwall, feed, audit, clock } = this.#options;
     feed.publish({ kind: "ban", view: { ban, routeState: floodwall.bans.routeState(ban) } });
-    this.#notifier.banChanged(ban, previous);
-    const event = automaticBanEvent({ ban, previous }, clock.wallMs());
+    this.#notifier.banChanged(change);
+    const event = automaticBanEvent(change, clock.wallMs());
     if (event !== null) void audit.record(event);
   }
 
