@@ -1,6 +1,6 @@
 /** What the routes need of the service, in the words of the domain. The composition root implements it. */
 import type { Tenancy } from "../access/tenancy.ts";
-import type { AuditAnswer, AuditFilters, AuditRange } from "../audit/audit-trail.ts";
+import type { AuditAnswer, AuditQuestion } from "../audit/audit-event.ts";
 import type { BgpConfig, Config } from "../config/config.ts";
 import type { RouteTerms } from "../config/sections/mitigation.ts";
 import type { SourceView } from "../dataplane/capture.ts";
@@ -96,13 +96,6 @@ export class BackendFault extends Error {
 /** The history failed the caller: answered 502. What failed was told and counted where it did. */
 export class HistoryFault extends Error {
   override readonly name = "HistoryFault";
-}
-
-export interface AuditQuestion {
-  readonly range: AuditRange;
-  readonly filters: AuditFilters;
-  /** null: the rows of all callers. */
-  readonly tenant: string | null;
 }
 
 export interface StatusView {

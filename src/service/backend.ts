@@ -1,11 +1,10 @@
 /** Answers what the API asks and carries out what it orders, from the tables of the running service. */
 import { Tenancy } from "../access/tenancy.ts";
-import type { AuditAnswer } from "../audit/audit-trail.ts";
+import type { AuditAnswer, AuditQuestion } from "../audit/audit-event.ts";
 import type { Config } from "../config/config.ts";
 import type { Edge } from "../edge/edge.ts";
 import {
   type AttackView,
-  type AuditQuestion,
   type Backend,
   BackendFault,
   type BanView,

@@ -2,6 +2,7 @@
  * The running service: what it is built of, and in which order its parts start and stop. What can fail for a plain reason
  * fails while it is built, before anything outside is touched.
  */
+import type { AuditTrail } from "../audit/audit-event.ts";
 import { signalReloadEvent } from "../audit/automatic-audit.ts";
 import type { Config } from "../config/config.ts";
 import { AddonError, loadAddon } from "../dataplane/addon.ts";
@@ -21,7 +22,6 @@ import { ClearanceFile, ClearanceFileError } from "../storage/clearance-file.ts"
 import { HistoryStore } from "../storage/history-store.ts";
 import { historyDriver } from "../storage/open-history.ts";
 import { StateDatabase, StateDatabaseError } from "../storage/state-database.ts";
-import { StoredAuditTrail } from "../storage/stored-audit-trail.ts";
 import { systemClock } from "../system/clock.ts";
 import { nextTurn, systemTimers } from "../system/timers.ts";
 import { VERSION } from "../version.ts";
@@ -70,7 +70,6 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   const opened = { state, native, filterOpener, originOf, openReload, environment };
   const floodwall = new Floodwall({ config, configPath, ...opened, ...parts });
   followReloads(floodwall, { environment, edge, machine });
-  const audit = new StoredAuditTrail(history);
   const updates = new UpdateCheck({
     config: config.updateCheck,
     version: VERSION,
@@ -89,12 +88,12 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     backend,
     tokens: () => floodwall.config.api.tokens,
     secrets: environment.secrets,
-    audit,
+    audit: history,
     limiter,
     dashboard: dashboardOf(() => floodwall.config.api.dashboard, log),
     ...parts,
   });
-  const told = { feed: http.events, tenancy: () => backend.tenancy(), history, audit, updates };
+  const told = { feed: http.events, tenancy: () => backend.tenancy(), history, updates };
   const reporting = new Reporting({ floodwall, ...told, environment, limiter, ...parts });
   const start = () => {
     // The port first: a second service on this machine is refused before it announces anything.
@@ -115,17 +114,17 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     await reporting.stop();
   };
   const reload = () => {
-    reloadAudited(floodwall, audit).catch((cause: unknown) => log.error({ cause }, "a reload failed"));
+    reloadAudited(floodwall, history).catch((cause: unknown) => log.error({ cause }, "a reload failed"));
   };
   // Before packets are captured, and before anybody asks.
   await looked;
   return { start, stop, reload };
 }
 
-async function reloadAudited(floodwall: Floodwall, audit: StoredAuditTrail): Promise<void> {
+async function reloadAudited(floodwall: Floodwall, audit: AuditTrail | null): Promise<void> {
   const outcome = await floodwall.reload();
   const problems = outcome.kind === "invalid" ? outcome.problems : [];
-  await audit.record(signalReloadEvent({ problems, dryRun: floodwall.config.dryRun }, systemClock.wallMs()));
+  await audit?.recordAudit(signalReloadEvent({ problems, dryRun: floodwall.config.dryRun }, systemClock.wallMs()));
 }
 
 interface Followers {

@@ -5,7 +5,6 @@
 import { hostname } from "node:os";
 import { randomUUIDv7 } from "bun";
 import type { Tenancy } from "../access/tenancy.ts";
-import type { AuditTrail } from "../audit/audit-trail.ts";
 import { automaticBanEvent } from "../audit/automatic-audit.ts";
 import type { Config } from "../config/config.ts";
 import type { AttackEvent } from "../detection/attack/attack.ts";
@@ -33,7 +32,6 @@ export interface ReportingOptions {
   readonly feed: EventFeed;
   /** null: storage is off. */
   readonly history: HistoryStore | null;
-  readonly audit: AuditTrail;
   readonly updates: UpdateCheck;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -113,11 +111,11 @@ export class Reporting {
 
   #banChanged(change: BanChange): void {
     const { ban } = change;
-    const { floodwall, feed, audit, clock } = this.#options;
+    const { floodwall, feed, history, clock } = this.#options;
     feed.publish({ kind: "ban", view: { ban, routeState: floodwall.bans.routeState(ban) } });
     this.#notifier.banChanged(change);
     const event = automaticBanEvent(change, clock.wallMs());
-    if (event !== null) void audit.record(event);
+    if (event !== null) void history?.recordAudit(event);
   }
 
   #sessionsChanged(): void {

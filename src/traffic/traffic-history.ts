@@ -51,9 +51,6 @@ export interface TrafficPoint {
   readonly baselinePps: number | null;
 }
 
-/** Oldest first. Rejects when the storage fails. */
-export type TrafficReader = (question: TrafficQuestion) => Promise<TrafficPoint[]>;
-
 export function bucketOf(seconds: number, stepSeconds: number): number {
   return Math.floor(seconds / stepSeconds) * stepSeconds;
 }

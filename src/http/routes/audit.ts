@@ -1,7 +1,7 @@
 /** The audit trail, newest first (interface 2.7, 4.1; choices, section 6: audit, time ranges). */
 import { Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
-import type { AuditFilters } from "../../audit/audit-trail.ts";
+import type { AuditFilters } from "../../audit/audit-event.ts";
 import { parseAddress } from "../../net/address.ts";
 import type { Clock } from "../../system/clock.ts";
 import type { Backend } from "../backend.ts";

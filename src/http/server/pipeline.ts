@@ -5,7 +5,7 @@
  */
 import type { Elysia } from "elysia";
 import { isUnscoped, type Principal, roleAllows } from "../../access/principal.ts";
-import type { AuditTrail } from "../../audit/audit-trail.ts";
+import type { AuditTrail } from "../../audit/audit-event.ts";
 import { BODY_BYTES_MAX } from "../../limits.ts";
 import type { Clock } from "../../system/clock.ts";
 import { auditRow, type Ended } from "../audit-row.ts";
@@ -22,7 +22,7 @@ export interface PipelineOptions extends FailureOptions {
   readonly isReady: () => boolean;
   readonly isDryRun: () => boolean;
   /** null: no trail is kept. */
-  readonly audit: Pick<AuditTrail, "record"> | null;
+  readonly audit: AuditTrail | null;
   readonly clock: Clock;
 }
 
@@ -124,7 +124,7 @@ async function command(route: CommandRoute, call: UnjudgedCall, options: Pipelin
   if (route.audit === undefined || audit === null) return response;
   const { fields } = read;
   const row = auditRow({ rule: route.audit, call, fields, ended, wallMs: clock.wallMs(), dryRun: options.isDryRun() });
-  if (row !== null) await audit.record(row);
+  if (row !== null) await audit.recordAudit(row);
   return response;
 }
 

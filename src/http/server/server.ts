@@ -1,6 +1,6 @@
 /** The listener: every route behind the one pipeline, from start to a stop that lets answers in progress finish. */
 import type { Secrets } from "../../access/tokens.ts";
-import type { AuditTrail } from "../../audit/audit-trail.ts";
+import type { AuditTrail } from "../../audit/audit-event.ts";
 import type { TokenConfig } from "../../config/sections/api.ts";
 import { STOP_STEP_MS } from "../../limits.ts";
 import type { Metrics } from "../../observability/metrics.ts";
@@ -32,7 +32,7 @@ export interface HttpServerOptions {
   readonly tokens: () => readonly TokenConfig[];
   readonly secrets: Secrets;
   /** null: no trail is kept. */
-  readonly audit: Pick<AuditTrail, "record"> | null;
+  readonly audit: AuditTrail | null;
   /** The web page; absent: there is none. */
   readonly dashboard?: Dashboard | null;
   readonly metrics: Pick<Metrics, "api" | "events" | "holds" | "text" | "contentType">;

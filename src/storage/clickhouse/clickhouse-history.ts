@@ -7,11 +7,12 @@ import type { Clock } from "../../system/clock.ts";
 import type { Environment } from "../../system/environment.ts";
 import { nextTurn } from "../../system/timers.ts";
 import type { TrafficSnapshot } from "../../traffic/traffic-history.ts";
+import { auditRow } from "../audit-record.ts";
 import type { AnswerTo, HistoryBatch, HistoryDriver, Question, QuestionName } from "../history-driver.ts";
 import { faultText, StorageFault } from "../storage-fault.ts";
 import { ANSWERS } from "./answers.ts";
 import { literal } from "./literal.ts";
-import { attackRow, auditRow, eventRow, type Row, sourceRows, tickLine, trafficLines, windowRow } from "./rows.ts";
+import { attackRow, eventRow, type Row, sourceRows, tickLine, trafficLines, windowRow } from "./rows.ts";
 import { createTable, TABLES, type Table } from "./schema.ts";
 
 export interface ClickhouseHistoryOptions {
