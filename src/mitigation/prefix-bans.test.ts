@@ -13,7 +13,7 @@ import {
 } from "../../test/fixtures/ban-engine.ts";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { hostPrefix } from "../net/prefix.ts";
-import type { MitigationPolicy } from "./mitigation-policy.ts";
+import type { MitigationPolicy } from "./policy.ts";
 
 const NARROW = "10.1.4.0/24";
 const WIDE = "10.1.4.0/22";

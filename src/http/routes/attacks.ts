@@ -1,10 +1,13 @@
 /** The attacks, in progress and over (interface 2.2, 3.2), and one of them by its id. */
 
-import { AttacksReader } from "../attacks-reader.ts";
+import type { Principal } from "../../access/principal.ts";
+import type { Tenancy } from "../../access/tenancy.ts";
+import { isActive } from "../../detection/attack/attack.ts";
 import type { AttackView, Backend } from "../backend.ts";
 import type { ReadRoute } from "../route.ts";
 import { jsonAnswer, jsonBlobAnswer } from "../server/answer.ts";
-import { type Slicing, TablePass } from "../table-pass.ts";
+import { JsonArray } from "../server/json-array.ts";
+import { type Reader, type Slicing, TablePass } from "../table-pass.ts";
 import { AttacksWire, AttackWire, attackToWire } from "../wire/attack.ts";
 
 export function attacksRoute(backend: Backend, slicing: Slicing): ReadRoute {
@@ -53,4 +56,29 @@ function* allOf(backend: Backend): Iterable<AttackView> {
   const { active, recent } = backend.attacks();
   yield* active;
   yield* recent;
+}
+
+/** Answers `{active: [...], recent: [...]}` with the attacks on the addresses of a caller. */
+class AttacksReader implements Reader<AttackView> {
+  readonly #principal: Principal;
+  readonly #tenancy: Tenancy;
+  readonly #active = new JsonArray();
+  readonly #recent = new JsonArray();
+
+  constructor(principal: Principal, tenancy: Tenancy) {
+    this.#principal = principal;
+    this.#tenancy = tenancy;
+  }
+
+  see(view: AttackView): void {
+    const owner = this.#tenancy.ownerOf(view.attack);
+    const { tenant } = this.#principal;
+    if (tenant !== null && tenant !== owner) return;
+    const list = isActive(view.attack) ? this.#active : this.#recent;
+    list.add(attackToWire(view, owner));
+  }
+
+  answer(): Blob {
+    return new Blob(['{"active":', ...this.#active.parts(), ',"recent":', ...this.#recent.parts(), "}"]);
+  }
 }

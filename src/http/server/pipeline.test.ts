@@ -7,10 +7,9 @@ import { BODY_BYTES_MAX } from "../../limits.ts";
 import { BackendFault } from "../backend.ts";
 import type { CommandRoute, Route } from "../route.ts";
 import { textAnswer } from "./answer.ts";
-import { createApp } from "./app.ts";
 import { fieldCheck } from "./fields.ts";
 import type { Gate } from "./gate.ts";
-import { register } from "./pipeline.ts";
+import { createApp, register } from "./pipeline.ts";
 
 const stops: (() => Promise<void>)[] = [];
 afterEach(async () => {

@@ -3,7 +3,7 @@
  * the path → size → JSON → fields → service (choices, section 6). Routes are only declared; all that runs before and after
  * their handlers is here.
  */
-import type { Elysia } from "elysia";
+import { Elysia } from "elysia";
 import { isUnscoped, type Principal, roleAllows } from "../../access/principal.ts";
 import type { AuditTrail } from "../../audit/audit-event.ts";
 import { BODY_BYTES_MAX } from "../../limits.ts";
@@ -37,10 +37,30 @@ export interface RequestMetrics {
   failed(route: string): void;
 }
 
+/** Longer than the longest hold of a parked poll and than a reload may take: they send nothing meanwhile. */
+export const IDLE_SECONDS = 60;
+
 type GuardedRoute = ReadRoute | CommandRoute;
 
 /** Requests to paths and methods that no route has. */
 const UNKNOWN = "unknown";
+
+/** An empty application of the library with all its choices made, since several of its own would hurt us. */
+export function createApp() {
+  return new Elysia({
+    aot: true,
+    strictPath: true,
+    handler: { standardHostname: false },
+    serve: {
+      idleTimeout: IDLE_SECONDS,
+      // A second service on the same port must fail, not share it.
+      reusePort: false,
+      development: false,
+      // The pipeline bounds bodies, with an answer of our own.
+      maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+    },
+  });
+}
 
 /** Declares every route. GET routes answer HEAD too, without the body; any other method is as unknown as the path. */
 export function register(app: Elysia, routes: readonly Route[], options: PipelineOptions): void {

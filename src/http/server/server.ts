@@ -18,10 +18,9 @@ import type { Dashboard } from "../routes/dashboard.ts";
 import { routesOf } from "../routes.ts";
 import { TablePass } from "../table-pass.ts";
 import { ZoneAccess } from "../zone-access.ts";
-import { createApp } from "./app.ts";
 import { TokenGate } from "./gate.ts";
 import { ListenError } from "./listen-error.ts";
-import { type FailureOptions, failed, register } from "./pipeline.ts";
+import { createApp, type FailureOptions, failed, register } from "./pipeline.ts";
 
 export interface HttpServerOptions {
   readonly host: string;

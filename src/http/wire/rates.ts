@@ -1,5 +1,6 @@
-/** The schema of rates (interface 2.3); the conversion is `ratesToWire`, which the traffic owns. */
-import { Type } from "@sinclair/typebox";
+/** Rates (interface 2.3), whose conversion `ratesToWire` the traffic owns, and thresholds. */
+import { type Static, Type } from "@sinclair/typebox";
+import type { Thresholds } from "../../traffic/rates.ts";
 
 const optionalRate = Type.Optional(Type.Number());
 
@@ -21,3 +22,13 @@ export const RatesWire = Type.Object(
   },
   { additionalProperties: false },
 );
+
+/** The base trio of the group `global`'s thresholds, as status and reload show it (interface 2.1, 4.3). */
+export const ThresholdsWire = Type.Object(
+  { pps: Type.Number(), mbps: Type.Number(), flows_per_sec: Type.Number() },
+  { additionalProperties: false },
+);
+
+export function thresholdsToWire([pps = 0, mbps = 0, flows_per_sec = 0]: Thresholds): Static<typeof ThresholdsWire> {
+  return { pps, mbps, flows_per_sec };
+}

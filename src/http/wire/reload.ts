@@ -1,7 +1,7 @@
 /** The answer to a reload (interface 4.3). */
 import { type Static, Type } from "@sinclair/typebox";
 import type { StatusView } from "../backend.ts";
-import { ThresholdsWire, thresholdsToWire } from "./thresholds.ts";
+import { ThresholdsWire, thresholdsToWire } from "./rates.ts";
 
 export const ReloadWire = Type.Object(
   {

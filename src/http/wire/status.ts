@@ -10,7 +10,7 @@ import type { BgpView, CaptureView, StatusView } from "../backend.ts";
 import { Method } from "./ban.ts";
 import { DataplaneWire, dataplaneToWire } from "./dataplane.ts";
 import { omitNulls } from "./omit-nulls.ts";
-import { ThresholdsWire, thresholdsToWire } from "./thresholds.ts";
+import { ThresholdsWire, thresholdsToWire } from "./rates.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
 
 const closed = { additionalProperties: false } as const;
