@@ -1,18 +1,11 @@
 #!/usr/bin/env bun
 /** The command line: which role the process takes. */
 import { parseArgs } from "node:util";
-import { checkHere } from "./cli/check-here.ts";
+import { check } from "./cli/check.ts";
 import { dataplaneStatus } from "./cli/dataplane-status.ts";
 import { replay } from "./cli/replay.ts";
 import { scrub } from "./cli/scrub.ts";
 import { serve } from "./cli/serve.ts";
-import { checkConfig } from "./config/check.ts";
-import { ConfigError, loadConfigOrThrow } from "./config/load/load.ts";
-import { loadAddon } from "./dataplane/addon.ts";
-import { openOrigins, originFindings } from "./geo/origins.ts";
-import { suggest } from "./replay/suggest.ts";
-import { readEnvFile } from "./system/env-file.ts";
-import { processEnvironment } from "./system/environment.ts";
 import { messageOf } from "./system/error-message.ts";
 import { VERSION } from "./version.ts";
 
@@ -77,11 +70,12 @@ async function run(argv: readonly string[]): Promise<number> {
     case "check":
       return check(expectOperands(operands, ["FILE"]), isHere);
     case "replay":
-      return replayCapture({
+      return replay({
         capture: expectOperands(operands, ["CAPTURE"]),
         configPath: config ?? DEFAULT_CONFIG,
         format: json ? "json" : "text",
         isSuggesting,
+        print: console.log,
       });
     case "version":
       expectOperands(operands, []);
@@ -89,37 +83,6 @@ async function run(argv: readonly string[]): Promise<number> {
       return 0;
     default:
       throw new UsageError(role === undefined ? "a command is missing" : `unknown command ${role}`);
-  }
-}
-
-async function check(path: string, isHere: boolean): Promise<number> {
-  const report = checkConfig(path, {
-    read: (name) => processEnvironment.read(name),
-    readFile: readEnvFile,
-    fileFindings: ({ samples }) => originFindings(samples),
-  });
-  const { lines, exitCode } = isHere ? await checkHere(report) : report;
-  for (const line of lines) console.log(line);
-  return exitCode;
-}
-
-interface ReplayOrder {
-  readonly capture: string;
-  readonly configPath: string;
-  readonly format: "text" | "json";
-  readonly isSuggesting: boolean;
-}
-
-async function replayCapture({ capture, configPath, format, isSuggesting }: ReplayOrder): Promise<number> {
-  try {
-    const config = loadConfigOrThrow(configPath);
-    const print = (line: string) => console.log(line);
-    if (isSuggesting) return suggest({ native: loadAddon(), config, configPath, capture, format, print });
-    const originOf = await openOrigins(config.samples);
-    return replay({ native: loadAddon(), config, originOf, capture, format, print });
-  } catch (cause) {
-    console.error(cause instanceof ConfigError ? cause.message : `floodwall: ${messageOf(cause)}`);
-    return 1;
   }
 }
 

@@ -147,6 +147,13 @@ describe("TypeScript", () => {
     expect(faults).toEqual([]);
   });
 
+  test("what runs knows nothing of the commands that start it", () => {
+    const faults = production
+      .filter(({ path }) => ["service", "replay"].includes(folderOf(path) ?? ""))
+      .flatMap((file) => importsOf(file).filter((name) => /^src\/(cli\/|main)/.test(name)));
+    expect(faults).toEqual([]);
+  });
+
   test("each package is known to one folder", () => {
     const faults = production.flatMap((file) =>
       importsOf(file)
@@ -154,6 +161,10 @@ describe("TypeScript", () => {
         .map((name) => `${file.path} imports ${name}`),
     );
     expect(faults).toEqual([]);
+  });
+
+  test("no files of src import each other in a circle, not even types", () => {
+    expect(importCircles(production)).toEqual([]);
   });
 
   test("nothing in src imports from tests or benches", () => {
@@ -198,6 +209,28 @@ describe("TypeScript", () => {
     expect(faults).toEqual([]);
   });
 });
+
+/** The paths of each circle, sorted: files that each reach all others, and themselves, by imports. */
+function importCircles(files: readonly SourceFile[]): string[] {
+  const imports = new Map(files.map((file) => [file.path, importsOf(file)]));
+  const reached = (from: string): Set<string> => {
+    const seen = new Set<string>();
+    const open = [from];
+    for (let path = open.pop(); path !== undefined; path = open.pop()) {
+      for (const next of imports.get(path) ?? []) {
+        if (!imports.has(next) || seen.has(next)) continue;
+        seen.add(next);
+        open.push(next);
+      }
+    }
+    return seen;
+  };
+  const reaches = new Map(files.map(({ path }) => [path, reached(path)]));
+  const circles = files
+    .map(({ path }) => [...(reaches.get(path) ?? [])].filter((other) => reaches.get(other)?.has(path)))
+    .filter((circle) => circle.length > 0);
+  return [...new Set(circles.map((circle) => circle.sort().join(" ")))];
+}
 
 describe("the native side", () => {
   /** The folders that have a file of this name: a quoted include takes the one beside it first. */
@@ -304,5 +337,17 @@ test("the rules see what they forbid", () => {
     "src/net/b.ts",
   ]);
   expect(includesOf(file('#include <napi.h>\n  #include "core/shard.h"'))).toEqual(["napi.h", "shard.h"]);
+  const importing = (path: string, ...of: string[]): SourceFile => ({
+    path: `src/${path}`,
+    text: of.map((name) => `import type { A } from "./${name}";`).join("\n"),
+  });
+  const [a, b, c, d] = [
+    importing("a.ts", "b.ts"),
+    importing("b.ts", "c.ts", "d.ts"),
+    importing("c.ts"),
+    importing("d.ts"),
+  ];
+  expect(importCircles([a, b, c, d])).toEqual([]);
+  expect(importCircles([d, a, b, importing("c.ts", "a.ts")])).toEqual(["src/a.ts src/b.ts src/c.ts"]);
   expect(withoutComments("a(); // Date.now()\n/* setTimeout( */ b();")).toBe("a(); \n b();");
 });

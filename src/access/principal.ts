@@ -28,3 +28,11 @@ export function roleAllows(role: Role, access: Access): boolean {
   if (access === "agent_or_unscoped_operator") return role === "agent" || role === "operator";
   return role === access || (role === "operator" && access === "viewer");
 }
+
+/**
+ * A token that is bound to a node acts as that node alone (docs/interface.md#node-binding). `named` is
+ * the node that the request names; null: none. Whether there is such a node plays no part.
+ */
+export function mayActAs({ node }: Principal, named: string | null): boolean {
+  return node === null || node === named;
+}

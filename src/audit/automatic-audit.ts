@@ -2,16 +2,17 @@
  * What nobody called for over the API, as rows of the audit trail: `source` auto or signal
  * (docs/interface.md#audit-trail).
  */
-import { type BanChange, MANUAL_UNBAN } from "../mitigation/ban.ts";
+import { type BanChange, banNews, MANUAL_UNBAN } from "../mitigation/ban.ts";
 import { isOneAddress } from "../mitigation/ban-subject.ts";
 import type { AuditEvent } from "./audit-event.ts";
 
 const NOBODY = { operator: "", role: "", tenant: "" } as const;
 
 /** null: an operator's order, which has a row of its own, or no news. */
-export function automaticBanEvent({ ban, previous }: BanChange, wallMs: number): AuditEvent | null {
+export function automaticBanEvent(change: BanChange, wallMs: number): AuditEvent | null {
+  const { ban, previous } = change;
   const isOrdered = (ban.manual && previous === null) || ban.reason === MANUAL_UNBAN;
-  if (isOrdered || ban.state === previous?.state) return null;
+  if (isOrdered || banNews(change) !== ban.state) return null;
   return {
     ...NOBODY,
     wallMs,

@@ -1,32 +1,47 @@
 /**
- * `floodwall replay`: what would have happened with a capture, told in lines for people or as JSON Lines. Knows the exit
- * codes; what happens is found out by the run.
+ * `floodwall replay`: what would have happened with a capture, or what thresholds it suggests, in lines for people or as
+ * JSON. Knows the exit codes; what happens is found out by the run, what is suggested by the suggestion.
  */
 import type { Config } from "../config/config.ts";
-import type { Native } from "../dataplane/native.d.ts";
-import type { OriginOf } from "../detection/attack/sample-origins.ts";
+import { ConfigError, loadConfigOrThrow } from "../config/load/load.ts";
+import { loadAddon } from "../dataplane/addon.ts";
+import { openOrigins } from "../geo/origins.ts";
 import { ReplayLines } from "../replay/json.ts";
 import { runReplay } from "../replay/run.ts";
+import { suggest } from "../replay/suggest.ts";
+import { suggestionJson, suggestionLines } from "../replay/suggest-text.ts";
 import { eventLines, totalsLines } from "../replay/text.ts";
+import { messageOf } from "../system/error-message.ts";
 
 export interface ReplayOptions {
-  readonly native: Native;
-  readonly config: Config;
-  /** Where sources are; null: nobody knows. */
-  readonly originOf: OriginOf | null;
+  readonly configPath: string;
   readonly capture: string;
   readonly format: "text" | "json";
+  readonly isSuggesting: boolean;
   readonly print: (line: string) => void;
 }
 
 /** Of a capture that turns out to be damaged: what came before was replayed and told. */
-export const EXIT_DAMAGED = 3;
+const EXIT_DAMAGED = 3;
 
-/** Returns the exit code. Throws when the capture cannot be opened; the message names it and the remedy. */
-export function replay({ native, config, originOf, capture, format, print }: ReplayOptions): 0 | typeof EXIT_DAMAGED {
+/** Returns the exit code. */
+export async function replay(options: ReplayOptions): Promise<number> {
+  try {
+    const config = loadConfigOrThrow(options.configPath);
+    const error = options.isSuggesting ? printSuggestion(config, options) : await printEvents(config, options);
+    return error === null ? 0 : EXIT_DAMAGED;
+  } catch (cause) {
+    console.error(cause instanceof ConfigError ? cause.message : `floodwall: ${messageOf(cause)}`);
+    return 1;
+  }
+}
+
+/** Returns why the capture ends early; null: it does not. Throws when it cannot be opened. */
+async function printEvents(config: Config, { capture, format, print }: ReplayOptions): Promise<string | null> {
+  const originOf = await openOrigins(config.samples);
   const json = new ReplayLines(config);
   const totals = runReplay({
-    native,
+    native: loadAddon(),
     config,
     originOf,
     capture,
@@ -37,5 +52,12 @@ export function replay({ native, config, originOf, capture, format, print }: Rep
   });
   if (format === "text") for (const line of totalsLines(totals)) print(line);
   else for (const line of json.ofTotals(totals, capture)) print(JSON.stringify(line));
-  return totals.error === null ? 0 : EXIT_DAMAGED;
+  return totals.error;
+}
+
+function printSuggestion(config: Config, { configPath, capture, format, print }: ReplayOptions): string | null {
+  const suggestion = suggest({ native: loadAddon(), config, configPath, capture });
+  if (format === "json") print(JSON.stringify(suggestionJson(suggestion)));
+  else for (const line of suggestionLines(suggestion)) print(line);
+  return suggestion.rates.status.error;
 }

@@ -3,6 +3,7 @@ import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { PrefixTable } from "../net/prefix-table.ts";
 import type { NetworkLookup } from "../traffic/network-lookup.ts";
+import type { Thresholds } from "../traffic/rates.ts";
 import type { ApiConfig } from "./sections/api.ts";
 import type { BaselineConfig } from "./sections/baseline.ts";
 import type { CarpetConfig } from "./sections/carpet.ts";
@@ -74,9 +75,6 @@ export interface DetectionConfig {
   readonly tickMs: number;
   readonly sustainMs: number;
 }
-
-/** One value a metric in the order of METRICS; 0 is off. */
-export type Thresholds = readonly number[];
 
 export interface Hostgroup {
   readonly name: string;

@@ -1,7 +1,7 @@
 /** What the routes need of the service, in the words of the domain. The composition root implements it. */
 import type { Tenancy } from "../access/tenancy.ts";
-import type { AuditAnswer, AuditFilters, AuditRange } from "../audit/audit-trail.ts";
-import type { BgpConfig, Config, Thresholds } from "../config/config.ts";
+import type { AuditAnswer, AuditQuestion } from "../audit/audit-event.ts";
+import type { BgpConfig, Config } from "../config/config.ts";
 import type { RouteTerms } from "../config/sections/mitigation.ts";
 import type { SourceView } from "../dataplane/capture.ts";
 import type { DataPlaneView } from "../dataplane/data-plane.ts";
@@ -22,10 +22,10 @@ import type { IpAddress } from "../net/address.ts";
 import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
 import type { BlockOrder, Pair } from "../sourceblock/source-block.ts";
 import type { BlockAnswer, SourceBlockView, UnblockAnswer } from "../sourceblock/source-blocks.ts";
-import type { Rates } from "../traffic/rates.ts";
+import type { Rates, Thresholds } from "../traffic/rates.ts";
 import type { TrafficPoint, TrafficQuestion } from "../traffic/traffic-history.ts";
 
-export interface Service {
+export interface Backend {
   /** False until all components have started: until then only the open routes answer. */
   isReady(): boolean;
   isDryRun(): boolean;
@@ -51,21 +51,21 @@ export interface Service {
   traffic(question: TrafficQuestion): Promise<readonly TrafficPoint[] | null>;
   /** Newest first. Rejects with a HistoryFault. */
   auditEvents(question: AuditQuestion): Promise<AuditAnswer>;
-  /** Returns a rejected ban when policy refuses. Throws ServiceFault when the ban cannot be kept. */
+  /** Returns a rejected ban when policy refuses. Throws BackendFault when the ban cannot be kept. */
   ban(target: IpAddress, operator: string): BanView;
   /** What ban() would come to now. Nothing is done. */
   foreseenBan(target: IpAddress): ForeseenBan;
-  /** The withdrawn ban; null: the address has no active one. Throws ServiceFault when that cannot be kept. */
+  /** The withdrawn ban; null: the address has no active one. Throws BackendFault when that cannot be kept. */
   unban(target: IpAddress, operator: string): BanView | null;
   /** In force, oldest first; may be read while blocks come and go. */
   sourceBlocks(): Iterable<SourceBlockView & Dropping>;
-  /** Throws ServiceFault when it could not be kept or installed. */
+  /** Throws BackendFault when it could not be kept or installed. */
   blockSource(order: BlockOrder): BlockAnswer;
-  /** Throws ServiceFault when that could not be kept or carried out. */
+  /** Throws BackendFault when that could not be kept or carried out. */
   unblockSource(pair: Pair): UnblockAnswer;
   /** The scrub nodes: what they report, and what they are told. */
   readonly scrub: ScrubNodes;
-  /** The edge nodes and their zones. Setting and clearing a lever throws ServiceFault when that could not be kept. */
+  /** The edge nodes and their zones. Setting and clearing a lever throws BackendFault when that could not be kept. */
   readonly edge: Edge;
   /** null: storage is off. */
   readonly edgeHistory: EdgeHistory | null;
@@ -89,20 +89,13 @@ export interface EdgeHistory {
 }
 
 /** The world failed the service, not the caller: answered 503 with this message, which must suit a caller's eyes. */
-export class ServiceFault extends Error {
-  override readonly name = "ServiceFault";
+export class BackendFault extends Error {
+  override readonly name = "BackendFault";
 }
 
 /** The history failed the caller: answered 502. What failed was told and counted where it did. */
 export class HistoryFault extends Error {
   override readonly name = "HistoryFault";
-}
-
-export interface AuditQuestion {
-  readonly range: AuditRange;
-  readonly filters: AuditFilters;
-  /** null: the rows of all callers. */
-  readonly tenant: string | null;
 }
 
 export interface StatusView {

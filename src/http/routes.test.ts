@@ -3,7 +3,7 @@ import type { TSchema } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { attack, ban, host, NOON } from "../../test/fixtures/browser/views.ts";
 import { TestServer } from "../../test/fixtures/http/http.ts";
-import { ServiceFault } from "./backend.ts";
+import { BackendFault } from "./backend.ts";
 import { AttacksWire } from "./wire/attack.ts";
 import { BanWire } from "./wire/ban.ts";
 import { HostsWire } from "./wire/host.ts";
@@ -25,7 +25,7 @@ async function expectError(answer: Response, status: number, error: string): Pro
 /** Nothing of such a request reaches the service. */
 async function expectRefusal(answer: Response, status: number, error: string): Promise<void> {
   await expectError(answer, status, error);
-  expect(server.service.calls).toEqual([]);
+  expect(server.backend.calls).toEqual([]);
 }
 
 async function checked(answer: Response, schema: TSchema): Promise<Record<string, unknown>> {
@@ -43,19 +43,19 @@ describe("reads", () => {
 
   test("attacks are those in progress and those that are over", async () => {
     const over = attack({ id: "a0", endedAt: NOON + 1000 });
-    server.service.attacksView = { active: [{ attack: attack(), ban: ban() }], recent: [{ attack: over, ban: null }] };
+    server.backend.attacksView = { active: [{ attack: attack(), ban: ban() }], recent: [{ attack: over, ban: null }] };
     const value = await checked(await server.get("/api/v1/attacks"), AttacksWire);
     expect(value).toMatchObject({ active: [{ id: "a1", ban_state: "active" }], recent: [{ id: "a0", active: false }] });
   });
 
   test("hosts are those that the service tracks", async () => {
-    server.service.hostViews = [host(), host({ target: "2001:db8::1" })];
+    server.backend.hostViews = [host(), host({ target: "2001:db8::1" })];
     const value = await checked(await server.get("/api/v1/hosts"), HostsWire);
     expect(value).toMatchObject({ hosts: [{ target: "192.0.2.1" }, { target: "2001:db8::1" }] });
   });
 
   test("bans are in order of address", async () => {
-    server.service.banViews = ["192.0.2.9", "192.0.2.10", "10.0.0.1"].map((target) => ({
+    server.backend.banViews = ["192.0.2.9", "192.0.2.10", "10.0.0.1"].map((target) => ({
       ban: ban({ target }),
       routeState: null,
     }));
@@ -88,13 +88,13 @@ describe("ban", () => {
     const answer = await server.post("/api/v1/ban", '{"ip":"2001:DB8:0:0::1"}');
     expect(answer.status).toBe(200);
     expect(await checked(answer, BanWire)).toMatchObject({ target: "2001:db8::1", state: "active", announced: true });
-    expect(server.service.calls).toEqual(['ban 2001:db8::1 by ""']);
+    expect(server.backend.calls).toEqual(['ban 2001:db8::1 by ""']);
   });
 
   test.each(["whitelisted", "outside configured networks", "max_active_bans reached"])(
     "that policy refuses as %s is 409 with the rejected ban",
     async (reason) => {
-      server.service.onBan = (target) => ({ ban: ban({ target, state: "rejected", reason }), routeState: null });
+      server.backend.onBan = (target) => ({ ban: ban({ target, state: "rejected", reason }), routeState: null });
       const answer = await server.post("/api/v1/ban", '{"ip":"192.0.2.1"}');
       expect(answer.status).toBe(409);
       expect(await checked(answer, BanWire)).toMatchObject({ state: "rejected", reason, target: "192.0.2.1" });
@@ -102,33 +102,33 @@ describe("ban", () => {
   );
 
   test("that cannot be kept is 503 and says so", async () => {
-    server.service.fault = new ServiceFault("the ban could not be stored; nothing was changed");
+    server.backend.fault = new BackendFault("the ban could not be stored; nothing was changed");
     const answer = await server.post("/api/v1/ban", '{"ip":"192.0.2.1"}');
     await expectError(answer, 503, "the ban could not be stored; nothing was changed");
-    expect(server.logged).toMatchObject([{ route: "ban", cause: server.service.fault }]);
+    expect(server.logged).toMatchObject([{ route: "ban", cause: server.backend.fault }]);
   });
 
   test("that meets a bug of ours is a bland 500, told once a minute in the log", async () => {
-    server.service.fault = new Error("undefined is not a function");
+    server.backend.fault = new Error("undefined is not a function");
     for (let i = 0; i < 3; i++)
       await expectError(await server.post("/api/v1/ban", '{"ip":"192.0.2.1"}'), 500, "internal error");
     expect(server.logged).toHaveLength(1);
     server.clock.advance(60_000);
     await server.post("/api/v1/ban", '{"ip":"192.0.2.1"}');
-    expect(server.logged).toMatchObject([{ suppressed: 0 }, { suppressed: 2, cause: server.service.fault }]);
+    expect(server.logged).toMatchObject([{ suppressed: 0 }, { suppressed: 2, cause: server.backend.fault }]);
   });
 });
 
 describe("unban", () => {
   test("answers with the withdrawn ban", async () => {
-    server.service.onUnban = (target) => ({
+    server.backend.onUnban = (target) => ({
       ban: ban({ target, state: "withdrawn", withdrawnAt: NOON, reason: "manual unban" }),
       routeState: null,
     });
     const answer = await server.post("/api/v1/unban", '{"ip":"192.0.2.1"}');
     expect(answer.status).toBe(200);
     expect(await checked(answer, BanWire)).toMatchObject({ state: "withdrawn", reason: "manual unban" });
-    expect(server.service.calls).toEqual(['unban 192.0.2.1 by ""']);
+    expect(server.backend.calls).toEqual(['unban 192.0.2.1 by ""']);
   });
 
   test("without an active ban is 404 and names the address", async () => {
@@ -179,7 +179,7 @@ describe.each(["/api/v1/ban", "/api/v1/unban"])("%s refuses", (path) => {
   test("what is not JSON", async () => {
     const answer = await server.post(path, '{"ip":');
     expect(answer.status).toBe(400);
-    expect(server.service.calls).toEqual([]);
+    expect(server.backend.calls).toEqual([]);
     expect(((await answer.json()) as { error: string }).error).toStartWith("invalid JSON body: ");
   });
 
@@ -202,17 +202,17 @@ describe.each(["/api/v1/ban", "/api/v1/unban"])("%s refuses", (path) => {
 
 describe("the open routes", () => {
   test("healthz says starting, then ok, as plain text without a newline", async () => {
-    server.service.ready = false;
+    server.backend.ready = false;
     const starting = await server.get("/healthz");
     expect([starting.status, await starting.text()]).toEqual([503, "starting"]);
-    server.service.ready = true;
+    server.backend.ready = true;
     const ready = await server.get("/healthz");
     expect([ready.status, await ready.text()]).toEqual([200, "ok"]);
     expect(ready.headers.get("content-type")).toBe("text/plain; charset=utf-8");
   });
 
   test("metrics answer in the text exposition format, also while the service starts", async () => {
-    server.service.ready = false;
+    server.backend.ready = false;
     const answer = await server.get("/metrics");
     expect(answer.status).toBe(200);
     expect(answer.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
@@ -230,11 +230,11 @@ describe("the open routes", () => {
   });
 
   test("all else waits for the service to be ready", async () => {
-    server.service.ready = false;
+    server.backend.ready = false;
     for (const path of ["status", "attacks", "hosts", "bans"]) {
       await expectError(await server.get(`/api/v1/${path}`), 503, "the service is starting");
     }
     await expectError(await server.post("/api/v1/ban", '{"ip":"192.0.2.1"}'), 503, "the service is starting");
-    expect(server.service.calls).toEqual([]);
+    expect(server.backend.calls).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 /** All routes, in the order of docs/interface.md#endpoints. */
 import type { TokenConfig } from "../config/sections/api.ts";
 import type { Clock } from "../system/clock.ts";
-import type { Service } from "./backend.ts";
+import type { Backend } from "./backend.ts";
 import type { EventFeed } from "./events/event-feed.ts";
 import type { RulePolls } from "./holds/rule-polls.ts";
 import type { ZonePolls } from "./holds/zone-polls.ts";
@@ -37,7 +37,7 @@ import type { Slicing } from "./table-pass.ts";
 import type { ZoneAccess } from "./zone-access.ts";
 
 export interface RouteSources {
-  readonly service: Service;
+  readonly backend: Backend;
   readonly pages: HostsPages;
   readonly snapshots: HostsSnapshots;
   /** For the other large tables. */
@@ -55,54 +55,54 @@ export interface RouteSources {
 }
 
 export function routesOf(sources: RouteSources): readonly Route[] {
-  const { service, pages, snapshots, slicing, events, rulePolls, zonePolls, zoneAccess, metrics, dashboard, clock } =
+  const { backend, pages, snapshots, slicing, events, rulePolls, zonePolls, zoneAccess, metrics, dashboard, clock } =
     sources;
-  const levers = { edge: service.edge, access: zoneAccess, clock };
+  const levers = { edge: backend.edge, access: zoneAccess, clock };
   const routes: readonly Route[] = [
-    statusRoute(service),
+    statusRoute(backend),
     sessionRoute(),
-    attacksRoute(service, slicing),
-    attackRoute(service),
-    hostsRoute(service, pages, snapshots),
-    hostgroupsRoute(service),
-    configRoute(service),
-    bansRoute(service, slicing),
-    banPreviewRoute(service),
-    trafficRoute(service, clock),
-    auditRoute(service, clock),
+    attacksRoute(backend, slicing),
+    attackRoute(backend),
+    hostsRoute(backend, pages, snapshots),
+    hostgroupsRoute(backend),
+    configRoute(backend),
+    bansRoute(backend, slicing),
+    banPreviewRoute(backend),
+    trafficRoute(backend, clock),
+    auditRoute(backend, clock),
     eventsRoute(events),
-    banRoute(service),
-    unbanRoute(service),
-    reloadRoute(service),
-    sourcesRoute(service, slicing),
-    sourceBlockRoute(service),
-    sourceUnblockRoute(service),
+    banRoute(backend),
+    unbanRoute(backend),
+    reloadRoute(backend),
+    sourcesRoute(backend, slicing),
+    sourceBlockRoute(backend),
+    sourceUnblockRoute(backend),
     rulesRoute(rulePolls),
-    scrubReportRoute(service.scrub),
-    scrubNodesRoute(service.scrub, slicing),
+    scrubReportRoute(backend.scrub),
+    scrubNodesRoute(backend.scrub, slicing),
     zonesRoute(zonePolls),
     ...edgeReportRoutes(sources),
-    acmeSlotRoute(service.edge, clock),
-    acmeChallengeRoute(service.edge, clock),
+    acmeSlotRoute(backend.edge, clock),
+    acmeChallengeRoute(backend.edge, clock),
     setLeverRoute(levers),
     clearLeverRoute(levers),
     metricsRoute(metrics),
-    healthzRoute(service),
+    healthzRoute(backend),
     ...(dashboard === null ? [] : dashboardRoutes(dashboard)),
   ];
   return [...routes, openapiRoute(routes)];
 }
 
 /** What edge nodes report, and what is made of it. */
-function edgeReportRoutes({ service, tokens, slicing, zoneAccess: access, clock }: RouteSources): readonly Route[] {
-  const { nodes, reports } = service.edge;
-  const history = { service, nodes, access, clock };
+function edgeReportRoutes({ backend, tokens, slicing, zoneAccess: access, clock }: RouteSources): readonly Route[] {
+  const { nodes, reports } = backend.edge;
+  const history = { backend, nodes, access, clock };
   return [
     edgeReportRoute(nodes, reports),
-    edgeNodesRoute({ nodes, reports, tokens, scrubNodes: () => service.scrub.size }, slicing),
+    edgeNodesRoute({ nodes, reports, tokens, scrubNodes: () => backend.scrub.size }, slicing),
     edgeStatusRoute(reports, slicing),
     edgeHistoryRoute(history),
     edgeSourcesRoute(history),
-    edgeEventsRoute({ service, nodes, clock }),
+    edgeEventsRoute({ backend, nodes, clock }),
   ];
 }

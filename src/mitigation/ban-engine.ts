@@ -19,9 +19,9 @@ import { BannedAttacks } from "./banned-attacks.ts";
 import { type BanCount, CountedBans, countBans } from "./counted-bans.ts";
 import { covers, EndedBans } from "./ended-bans.ts";
 import { measureAt } from "./measure.ts";
-import { areBanned, type MitigationPolicy, termsFor } from "./mitigation-policy.ts";
 import { begunBy, isRefusedAs, newBan, refusalOf, rejected } from "./new-ban.ts";
 import { type BanTerms, type Circumstances, type Evidence, planOf } from "./plan.ts";
+import { areBanned, type MitigationPolicy, termsFor } from "./policy.ts";
 import { isCoolingDown } from "./repetition.ts";
 import { RouteWatch } from "./route-watch.ts";
 

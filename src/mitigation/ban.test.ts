@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { hostPrefix, type Prefix, parsePrefix } from "../net/prefix.ts";
 import type { UnicastRoute } from "./announcer.ts";
-import { type Ban, type BanEvent, next, type Plan, wantedRoutes } from "./ban.ts";
+import { type Ban, type BanEvent, banNews, next, type Plan, wantedRoutes } from "./ban.ts";
 import { type Measure, measureText, NO_MEASURE, routeKey, routeText } from "./measure.ts";
 import { type Rule, wideRule } from "./rules/rule.ts";
 
@@ -275,6 +275,18 @@ describe("what is done next", () => {
     const climbed = next(same, { kind: "planned", plan: plan(blackhole, { step: 1 }), isOut: true }, 1);
     expect(climbed).toMatchObject({ step: 1, measure: blackhole, retiring: [] });
   });
+});
+
+test("a change is news by its state first, then by whether it is virtual, then by what is done", () => {
+  const news = (changes: Partial<Ban>, previous: Ban | null = ban()) => banNews({ ban: ban(changes), previous });
+  expect(news({}, null)).toBe("active");
+  expect(news({ state: "rejected" }, null)).toBe("rejected");
+  expect(news({ state: "withdrawn", dryRun: true, ...plan(divert) })).toBe("withdrawn");
+  expect(news({ dryRun: true, ...plan(divert) })).toBe("dry_run");
+  expect(news(plan(divert))).toBe("changed");
+  expect(news(plan(blackhole, { step: 1 }))).toBe("changed");
+  expect(news(plan({ kind: "blackhole", route: { ...route } }))).toBeNull();
+  expect(news({ expiresAt: 700_000, heldBy: ["a1", "a2"], manual: true })).toBeNull();
 });
 
 test("a route reads as operators write it", () => {

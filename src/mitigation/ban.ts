@@ -69,6 +69,17 @@ export interface BanChange {
   readonly previous: Ban | null;
 }
 
+/** Its state is new; it became virtual or real; or something else is done about the attack. */
+export type BanNews = Ban["state"] | "dry_run" | "changed";
+
+/** What a change is to all who hear of bans. null: no news, as when it is only pushed on. */
+export function banNews({ ban, previous }: BanChange): BanNews | null {
+  if (ban.state !== previous?.state) return ban.state;
+  if (ban.dryRun !== previous.dryRun) return "dry_run";
+  if (ban.method !== previous.method || ban.step !== previous.step) return "changed";
+  return isSameMeasure(ban.measure, previous.measure) ? null : "changed";
+}
+
 export type BanEvent =
   /** The attack goes on: the expiry is pushed on. */
   | { readonly kind: "attack_lasts"; readonly attackId: string; readonly ttlSeconds: number }

@@ -13,7 +13,7 @@ import {
   victim,
 } from "../../test/fixtures/mitigation/ban-engine.ts";
 import { hostPrefix } from "../net/prefix.ts";
-import type { MitigationPolicy } from "./mitigation-policy.ts";
+import type { MitigationPolicy } from "./policy.ts";
 
 const NARROW = "10.1.4.0/24";
 const WIDE = "10.1.4.0/22";

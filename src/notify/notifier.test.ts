@@ -91,10 +91,13 @@ describe("the webhook", () => {
   test("gets bans and BGP sessions, in order, one a call", async () => {
     const server = receiver();
     const { notifier } = started({ webhook: { ...WEBHOOK, secretEnv: null } }, { WEBHOOK_URL: server.url });
-    notifier.banChanged(ban(), null);
-    notifier.banChanged(ban({ expiresAt: NOON + 1 }), ban());
-    notifier.banChanged(ban({ state: "withdrawn", withdrawnAt: NOON, reason: "attack ended" }), ban());
-    notifier.banChanged(ban({ state: "rejected", reason: "target is whitelisted" }), null);
+    notifier.banChanged({ ban: ban(), previous: null });
+    notifier.banChanged({ ban: ban({ expiresAt: NOON + 1 }), previous: ban() });
+    notifier.banChanged({
+      ban: ban({ state: "withdrawn", withdrawnAt: NOON, reason: "attack ended" }),
+      previous: ban(),
+    });
+    notifier.banChanged({ ban: ban({ state: "rejected", reason: "target is whitelisted" }), previous: null });
     await eventually(() => server.received.length === 3, "three calls did not come");
     const bodies = server.received.map(({ body }) => JSON.parse(body) as { event: string; ban: object });
     expect(bodies.map(({ event }) => event)).toEqual(["ban_active", "ban_withdrawn", "ban_rejected"]);
@@ -184,7 +187,7 @@ describe("people", () => {
   test("get a Slack message in which nothing is a link or a mention", async () => {
     const server = receiver();
     const { notifier } = started({ slack: SLACK }, { SLACK_URL: server.url });
-    notifier.banChanged(ban({ state: "rejected", reason: "<!channel> & <http://x>" }), null);
+    notifier.banChanged({ ban: ban({ state: "rejected", reason: "<!channel> & <http://x>" }), previous: null });
     await eventually(() => server.received.length === 1, "no call came");
     const { text } = JSON.parse(server.received[0]?.body ?? "") as { text: string };
     expect(text).toStartWith("Ban of 192.0.2.1 is refused: &lt;!channel&gt; &amp; &lt;http://x&gt;\n");
@@ -195,7 +198,7 @@ describe("people", () => {
     const server = receiver();
     const api = server.url.replace(/\/$/, "");
     const { notifier } = started({ telegram: TELEGRAM }, { TELEGRAM_TOKEN: "123:abc" }, api);
-    notifier.banChanged(ban(), null);
+    notifier.banChanged({ ban: ban(), previous: null });
     notifier.attackChanged("started", classified(), ban());
     await eventually(() => server.received.length === 1, "no call came");
     expect(server.received[0]?.path).toBe("/bot123:abc/sendMessage");

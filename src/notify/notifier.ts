@@ -5,7 +5,7 @@
 import type { NotifyConfig } from "../config/sections/notify.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import { STOP_STEP_MS } from "../limits.ts";
-import type { Ban } from "../mitigation/ban.ts";
+import { type Ban, type BanChange, banNews } from "../mitigation/ban.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
 import type { Clock } from "../system/clock.ts";
@@ -112,9 +112,11 @@ export class Notifier {
     for (const kind of kinds) this.#tell({ kind, attack, ban, isNewKind: turn === "classified" });
   }
 
-  /** After any change; `previous` is null for a new one. A ban that is pushed on is no news. */
-  banChanged(ban: Ban, previous: Ban | null): void {
-    if (ban.state === previous?.state && ban.dryRun === previous.dryRun) return;
+  /** After any change. What is done about an attack may change often, and is told with the attack. */
+  banChanged(change: BanChange): void {
+    const news = banNews(change);
+    if (news === null || news === "changed") return;
+    const { ban } = change;
     this.#tell({ kind: `ban_${ban.state}`, ban });
   }
 

@@ -2,9 +2,9 @@
  * Thresholds and baselines to choose from, made of the rates that a capture has, in the form that a configuration file
  * has them in. Pure; what each would have cost is measured elsewhere.
  */
-import type { Config, Hostgroup, Thresholds } from "../config/config.ts";
+import type { Config, Hostgroup } from "../config/config.ts";
 import type { Sections } from "../config/load/section-overrides.ts";
-import { BASE_TRIO, type Direction, METRICS, type Metric } from "../traffic/rates.ts";
+import { BASE_TRIO, type Direction, METRICS, type Metric, type Thresholds } from "../traffic/rates.ts";
 import type { SeenRates } from "./rates.ts";
 
 export interface Choice {

@@ -5,20 +5,15 @@
 import type { Config } from "../config/config.ts";
 import type { Engine, Native, Replay, SourceStatus } from "../dataplane/native.d.ts";
 import type { Attack, Now } from "../detection/attack/attack.ts";
-import { AttackSampler, findingsOf, type Reading } from "../detection/attack/attack-sampler.ts";
+import { findingsOf, noticeOf, type Reading } from "../detection/attack/attack-sampler.ts";
 import type { OriginOf } from "../detection/attack/sample-origins.ts";
-import { BaselineLearner } from "../detection/baseline/baseline-learner.ts";
 import { Baselines } from "../detection/baseline/baselines.ts";
-import { CarpetJudge } from "../detection/carpet/carpet-judge.ts";
-import { CarpetScan } from "../detection/carpet/carpet-scan.ts";
+import { Detection } from "../detection/judge/detection.ts";
 import { type AttackChange, Detector } from "../detection/judge/detector.ts";
-import { carpetPolicy, detectionPolicy, samplingPolicy } from "../detection/judge/policy.ts";
-import { screensFor } from "../detection/judge/screens.ts";
-import { TickJudge } from "../detection/judge/tick-judge.ts";
-import { ENDED_BANS_KEPT, HOST_IDLE_MS, SCREENED_ROWS_MAX } from "../limits.ts";
-import type { Ban } from "../mitigation/ban.ts";
+import { detectionPolicy } from "../detection/judge/policy.ts";
+import { ENDED_BANS_KEPT, HOST_IDLE_MS } from "../limits.ts";
+import { type Ban, type BanChange, type BanNews, banNews } from "../mitigation/ban.ts";
 import { BanEngine } from "../mitigation/ban-engine.ts";
-import { isSameMeasure } from "../mitigation/measure.ts";
 import { mitigationPolicy } from "../mitigation/policy.ts";
 import { attackRules } from "../mitigation/rules/attack-rules.ts";
 
@@ -35,7 +30,7 @@ export type ReplayEvent =
 
 export interface BanEvent {
   readonly kind: "ban";
-  readonly change: "started" | "changed" | "ended";
+  readonly news: BanNews;
   readonly ban: Ban;
 }
 
@@ -81,10 +76,8 @@ export interface ReplayRunOptions {
 export function runReplay({ native, config, originOf, capture, onEvent, random }: ReplayRunOptions): ReplayTotals {
   const engine = openReplayEngine(native, config);
   try {
-    engine.setNetworks(config.lookup.table);
-    engine.setScreens(screensFor(config.hostgroups));
-    const source = engine.openReplay(capture);
-    return new ReplayRun(engine, { config, originOf, onEvent, random: random ?? Math.random }).through(source);
+    const run = new ReplayRun(engine, { config, originOf, onEvent, random: random ?? Math.random });
+    return run.through(engine.openReplay(capture));
   } finally {
     engine.close();
   }
@@ -108,11 +101,7 @@ export function replayTable({ capture, hostgroups }: Config): {
 
 class ReplayRun {
   readonly #onEvent: ReplayRunOptions["onEvent"];
-  readonly #detector: Detector;
-  readonly #judge: TickJudge;
-  readonly #learner: BaselineLearner;
-  readonly #carpets: CarpetJudge;
-  readonly #sampler: AttackSampler;
+  readonly #detection: Detection;
   readonly #bans: BanEngine;
   readonly #banStates = { active: 0, withdrawn: 0, rejected: 0 };
   /** Ban events that wait for those of their attacks. */
@@ -130,31 +119,19 @@ class ReplayRun {
     const newId = () => String(++this.#ids);
     const { maxHosts, directions } = replayTable(config);
     const baselines = new Baselines({ capacity: maxHosts, directions, seed: 0 });
-    this.#detector = new Detector(detectionPolicy(config), newId, baselines);
-    const { active } = this.#detector;
-    const scan = new CarpetScan(config);
-    this.#learner = new BaselineLearner({
-      source: engine,
-      baselines,
-      active,
-      carpets: scan,
-      windowMs: config.detection.windowMs,
-      hostgroups: () => config.hostgroups,
-    });
-    this.#carpets = new CarpetJudge(carpetPolicy(config), scan, active, newId);
-    this.#judge = new TickJudge(engine, this.#detector, SCREENED_ROWS_MAX);
-    this.#sampler = new AttackSampler(engine, samplingPolicy(config, originOf), random);
+    const detector = new Detector(detectionPolicy(config), newId, baselines);
+    this.#detection = new Detection({ counter: engine, detector, config, originOf, newId, random });
     this.#bans = new BanEngine({
       policy: { ...mitigationPolicy(config), dryRun: true },
       store: { saveBan: () => {}, removeBan: () => {}, atOnce: (writes) => writes() },
       announcer: null,
-      packetsOf: (attack) => this.#sampler.packetsOf(attack),
+      packetsOf: (attack) => this.#detection.sampler.packetsOf(attack),
       makeRules: attackRules,
       // A capture says nothing of nodes.
       divertTo: () => null,
       newId,
       endedKept: ENDED_BANS_KEPT,
-      onChange: (ban, previous) => this.#banChanged(ban, previous),
+      onChange: (ban, previous) => this.#banChanged({ ban, previous }),
       onUnsaved: () => {},
       onStoreFault: () => {},
       onFault: (cause) => {
@@ -174,20 +151,19 @@ class ReplayRun {
   }
 
   #tick(now: Now): void {
-    this.#attacksChanged(this.#judge.judge(now), now);
+    const { detector, judge, learner, carpets, sampler } = this.#detection;
+    this.#attacksChanged(judge.judge(now), now);
     this.#bans.tick(now.wallMs);
     if (now.wallMs >= this.#learnAtMs) {
       this.#learnAtMs = now.wallMs + 1000;
-      for (const _ of this.#learner.pass(now.wallMs / 1000));
-      this.#attacksChanged(this.#carpets.judgeAtOnce(now), now);
+      for (const _ of learner.pass(now.wallMs / 1000));
+      this.#attacksChanged(carpets.judgeAtOnce(now), now);
     }
-    for (const reading of this.#sampler.readings(now)) {
-      const attack = this.#detector.attach(reading.id, findingsOf(reading));
+    for (const reading of sampler.readings(now)) {
+      const attack = detector.attach(reading.id, findingsOf(reading));
       if (attack === null) continue;
-      const isTold = reading.isNewKind || reading.isFirmer;
-      if (isTold || reading.isSteady) {
-        this.#bans.attackClassified(attack, now.wallMs, isTold ? "told" : "newer");
-      }
+      const notice = noticeOf(reading);
+      if (notice !== null) this.#bans.attackClassified(attack, now.wallMs, notice);
       this.#tell({ kind: "reading", reading, attack, ban: this.#bans.banOf(attack) });
     }
   }
@@ -203,15 +179,18 @@ class ReplayRun {
       if (kind !== "lasts") this.#tell({ kind: "attack", change: kind, attack, ban: this.#bans.banOf(attack) });
     }
     for (const event of held) this.#tell(event);
-    this.#sampler.attacksChanged(changes, now);
+    this.#detection.sampler.attacksChanged(changes, now);
   }
 
-  #banChanged(ban: Ban, previous: Ban | null): void {
-    const change = changeOf(ban, previous);
-    if (change === null) return;
-    if (previous !== null && change === "ended") this.#banStates.active--;
-    if (change !== "changed") this.#banStates[ban.state]++;
-    const event: BanEvent = { kind: "ban", change, ban };
+  #banChanged(change: BanChange): void {
+    const { ban, previous } = change;
+    const news = banNews(change);
+    if (news === null) return;
+    if (news === ban.state) {
+      if (previous !== null && news !== "active") this.#banStates.active--;
+      this.#banStates[news]++;
+    }
+    const event: BanEvent = { kind: "ban", news, ban };
     if (this.#held === null) this.#tell(event);
     else this.#held.push(event);
   }
@@ -221,16 +200,17 @@ class ReplayRun {
   }
 
   #totals(source: Replay, startedMs: number | null): ReplayTotals {
+    const { detector, judge } = this.#detection;
     const status = source.status();
     return {
       startedMs,
       endedMs: startedMs === null ? null : this.#timeMs,
       packets: packetTotals(status),
       attacks: this.#attacks,
-      lasting: [...this.#detector.active.values()].map((attack) => ({ attack, ban: this.#bans.banOf(attack) })),
+      lasting: [...detector.active.values()].map((attack) => ({ attack, ban: this.#bans.banOf(attack) })),
       bans: this.#banStates,
-      unjudgedRows: this.#judge.overflow,
-      refusedAttacks: this.#detector.refused,
+      unjudgedRows: judge.overflow,
+      refusedAttacks: detector.refused,
       error: status.error,
     };
   }
@@ -250,11 +230,4 @@ export function packetTotals({ queues }: SourceStatus): PacketTotals {
     foreign: sum("foreignPackets"),
     parseErrors,
   };
-}
-
-/** null: only pushed on, which is no news. */
-function changeOf(ban: Ban, previous: Ban | null): "started" | "changed" | "ended" | null {
-  if (ban.state !== previous?.state) return ban.state === "active" ? "started" : "ended";
-  const isSame = ban.method === previous.method && ban.step === previous.step;
-  return isSame && isSameMeasure(ban.measure, previous.measure) ? null : "changed";
 }

@@ -3,7 +3,6 @@
  * choice how often it would have raised a false alarm, found by judging that very capture by it.
  */
 import { statSync } from "node:fs";
-import { EXIT_DAMAGED } from "../cli/replay.ts";
 import type { Config } from "../config/config.ts";
 import { configWith, readSections, type Sections } from "../config/load/section-overrides.ts";
 import type { Native } from "../dataplane/native.d.ts";
@@ -11,15 +10,12 @@ import { SUGGEST_HOSTS_MAX, SUGGEST_ROWS_MAX } from "../limits.ts";
 import { type Choice, choicesOf, FACTORS, SUGGESTED_RULE } from "./choices.ts";
 import { type Alarms, measure } from "./measure.ts";
 import { type CaptureRates, ratesIn, type SeenRates } from "./rates.ts";
-import { suggestionJson, suggestionLines } from "./suggest-text.ts";
 
 export interface SuggestOptions {
   readonly native: Native;
   readonly config: Config;
   readonly configPath: string;
   readonly capture: string;
-  readonly format: "text" | "json";
-  readonly print: (line: string) => void;
 }
 
 export interface MeasuredChoice extends Choice {
@@ -47,16 +43,8 @@ const WARMUPS_LEAST = 2;
 /** A host that has so many times more than nearly all others is better off in a hostgroup of its own. */
 const OUTLIER_FACTOR = 10;
 
-/** Returns the exit code. Throws SuggestError, or what says why the capture cannot be read. */
-export function suggest(options: SuggestOptions): 0 | typeof EXIT_DAMAGED {
-  const suggestion = suggestionFor(options);
-  const { format, print } = options;
-  if (format === "json") print(JSON.stringify(suggestionJson(suggestion)));
-  else for (const line of suggestionLines(suggestion)) print(line);
-  return suggestion.rates.status.error === null ? 0 : EXIT_DAMAGED;
-}
-
-function suggestionFor({ native, config, configPath, capture }: SuggestOptions): Suggestion {
+/** Throws SuggestError, or what says why the capture cannot be read. */
+export function suggest({ native, config, configPath, capture }: SuggestOptions): Suggestion {
   if (statSync(capture, { throwIfNoEntry: false })?.isFile() === false) {
     throw new SuggestError(`${capture} is not a file: --suggest reads the capture twice, so save it to a file first`);
   }

@@ -1,13 +1,11 @@
 /** Answers what the API asks and carries out what it orders, from the tables of the running service. */
 import { Tenancy } from "../access/tenancy.ts";
-import type { AuditEvent } from "../audit/audit-event.ts";
-import type { AuditAnswer } from "../audit/audit-trail.ts";
+import type { AuditAnswer, AuditQuestion } from "../audit/audit-event.ts";
 import type { Config } from "../config/config.ts";
-import type { Attack } from "../detection/attack/attack.ts";
 import type { Edge } from "../edge/edge.ts";
 import type {
   AttackView,
-  AuditQuestion,
+  Backend,
   BanView,
   BgpView,
   Configured,
@@ -17,7 +15,6 @@ import type {
   GroupRatesView,
   HostView,
   ReloadOutcome,
-  Service,
   StatusView,
   UpdateView,
 } from "../http/backend.ts";
@@ -29,20 +26,15 @@ import { hostPrefix } from "../net/prefix.ts";
 import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
 import { type BlockOrder, type Pair, pairName } from "../sourceblock/source-block.ts";
 import type { BlockAnswer, SourceBlockView, UnblockAnswer } from "../sourceblock/source-blocks.ts";
+import type { HistoryStore } from "../storage/history-store.ts";
 import { allocateHostRows, type HostRows, rowRates } from "../traffic/host-rows.ts";
 import type { TrafficPoint, TrafficQuestion } from "../traffic/traffic-history.ts";
-import { orFault, orHistoryFault, orHistoryFaults } from "./faults.ts";
+import { edgeHistoryOf, orFault, orHistoryFault } from "./faults.ts";
 import type { Floodwall } from "./floodwall.ts";
 import { HostRowView } from "./host-row-view.ts";
 
-/** What the API asks of the history store. All of it may reject, told and counted by the store. */
-export interface History {
-  trafficPoints(question: TrafficQuestion): Promise<readonly TrafficPoint[]>;
-  auditEvents(question: AuditQuestion): Promise<readonly AuditEvent[]>;
-  /** One that is over; null: not kept. */
-  endedAttack(id: string): Promise<Attack | null>;
-  readonly edge: EdgeHistory;
-}
+/** What it cannot answer rejects, told and counted by the store. */
+type History = Pick<HistoryStore, "ask">;
 
 /** What there is beside the engines. */
 export interface Sources {
@@ -55,7 +47,7 @@ export interface Sources {
   readonly machineProblems?: () => readonly Item[] | null;
 }
 
-export class RunningService implements Service {
+export class ServiceBackend implements Backend {
   readonly #floodwall: Floodwall;
   readonly #version: string;
   readonly #history: History | null;
@@ -77,7 +69,7 @@ export class RunningService implements Service {
     this.edge = edge;
     this.#version = version;
     this.#history = history ?? null;
-    this.edgeHistory = history === undefined || history === null ? null : orHistoryFaults(history.edge);
+    this.edgeHistory = history === undefined || history === null ? null : edgeHistoryOf(history);
     this.#availableUpdate = availableUpdate ?? (() => null);
     this.#machineProblems = machineProblems ?? (() => null);
   }
@@ -142,17 +134,17 @@ export class RunningService implements Service {
     const { active, recent } = this.attacks();
     const known = [...active, ...recent].find(({ attack }) => attack.id === id);
     if (known !== undefined || this.#history === null) return known ?? null;
-    const attack = await orHistoryFault(this.#history.endedAttack(id));
+    const attack = await orHistoryFault(this.#history.ask("endedAttack", { id }));
     return attack === null ? null : { attack, ban: this.#floodwall.bans.banOf(attack) };
   }
 
   async traffic(question: TrafficQuestion): Promise<readonly TrafficPoint[] | null> {
-    return this.#history === null ? null : orHistoryFault(this.#history.trafficPoints(question));
+    return this.#history === null ? null : orHistoryFault(this.#history.ask("trafficPoints", question));
   }
 
   async auditEvents(question: AuditQuestion): Promise<AuditAnswer> {
     if (this.#history === null) return { available: false };
-    return { available: true, events: await orHistoryFault(this.#history.auditEvents(question)) };
+    return { available: true, events: await orHistoryFault(this.#history.ask("auditEvents", question)) };
   }
 
   *hosts(): Iterable<HostView> {
@@ -164,7 +156,7 @@ export class RunningService implements Service {
       // Of the moment that the rows are read in, since that is whose groups they name.
       const { hostgroups } = this.#floodwall.config;
       const isOutgoingJudged = hostgroups.some(({ thresholdsOutgoing }) => thresholdsOutgoing !== null);
-      const tables = { attacks: detector.active, baselines: packetPath.baselines, isOutgoingJudged };
+      const tables = { attacks: detector.active, baselines: detector.baselines, isOutgoingJudged };
       const { next, count } = packetPath.engine.readHosts(cursor, rows);
       for (let row = 0; row < count; row++) {
         yield new HostRowView(rows, row, hostgroups[rows.groups[row] as number], tables);

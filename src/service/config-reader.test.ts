@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
 import { eventually } from "../../test/fixtures/service.ts";
 import { readChecked } from "../config/check.ts";
-import { IDLE_SECONDS } from "../http/server/app.ts";
+import { IDLE_SECONDS } from "../http/server/pipeline.ts";
 import { CONFIG_FINDINGS_TOLD, CONFIG_READ_MS } from "../limits.ts";
 import { readEnvFile } from "../system/env-file.ts";
 import { processEnvironment } from "../system/environment.ts";

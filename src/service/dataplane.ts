@@ -7,6 +7,7 @@ import {
   DataPlane,
   type DataPlaneObserver,
   type DataPlaneOperation,
+  type DataPlaneOptions,
   type FilterOpener,
 } from "../dataplane/data-plane.ts";
 import type { Limiter } from "../observability/limiter.ts";
@@ -14,9 +15,11 @@ import type { Log } from "../observability/log.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Timers } from "../system/timers.ts";
-import type { Floodwall } from "./floodwall.ts";
 
-export interface PacketDroppingOptions {
+type Neighbors = Pick<DataPlaneOptions, "bans" | "pairs" | "putPairs" | "closeSources" | "openSources">;
+
+/** What it asks of other parts is asked once it is started. */
+export interface PacketDroppingOptions extends Neighbors {
   readonly config: Config;
   /** Absent: this process has no way to the kernel. */
   readonly filterOpener?: FilterOpener | null;
@@ -34,15 +37,10 @@ const FAULTS: Readonly<Record<DataPlaneOperation, string>> = {
   close: "the data plane was not closed cleanly: packets may still be dropped on this machine",
 };
 
-/**
- * null: none is configured.
- * @param service whose parts are asked once the data plane is started.
- */
-export function openDataPlane(
-  service: Pick<Floodwall, "bans" | "sourceBlocks" | "packetPath">,
-  options: PacketDroppingOptions,
-): DataPlane | null {
+/** null: none is configured. */
+export function openDataPlane(options: PacketDroppingOptions): DataPlane | null {
   const { filterOpener: kernel = null, config, timers, clock, metrics } = options;
+  const { bans, pairs, putPairs, closeSources, openSources } = options;
   const { dataplane } = config;
   if (kernel === null) return null;
   if (dataplane === null) {
@@ -54,11 +52,7 @@ export function openDataPlane(
     kernel,
     config,
     dataplane,
-    bans: () => service.bans.active.values(),
-    pairs: () => service.sourceBlocks.size,
-    putPairs: () => service.sourceBlocks.kernelCame(),
-    closeSources: (interfaces) => service.packetPath?.closeInline(interfaces),
-    openSources: () => service.packetPath?.openSources(),
+    ...{ bans, pairs, putPairs, closeSources, openSources },
     every: (ms, fn) => timers.every(ms, fn),
     after: (ms, fn) => timers.after(ms, fn),
     monotonicMs: () => clock.monotonicMs(),

@@ -1,7 +1,7 @@
-/** What attacks and bans leave in the log. */
+/** What attacks and bans leave in the log and in the counters. */
 import type { AttackEvent } from "../detection/attack/attack.ts";
-import type { Ban, BanChange } from "../mitigation/ban.ts";
-import { isSameMeasure } from "../mitigation/measure.ts";
+import { type BanChange, banNews } from "../mitigation/ban.ts";
+import type { DetectionMetrics } from "../observability/detection-metrics.ts";
 import type { Log } from "../observability/log.ts";
 
 export function logAttack(log: Log, { kind, attack }: AttackEvent): void {
@@ -11,9 +11,18 @@ export function logAttack(log: Log, { kind, attack }: AttackEvent): void {
   log.info({ id, target, group, direction, metric, threshold, rates: Array.from(rates), ...vector }, `attack ${kind}`);
 }
 
-export function logBan(log: Log, { ban, previous }: BanChange): void {
-  const news = newsOf(ban, previous);
+export function countAttack(metrics: DetectionMetrics, event: AttackEvent): void {
+  const { metric, classification } = event.attack;
+  if (event.kind === "started") metrics.attackStarted(metric);
+  if (event.kind === "classified" && event.isNewKind && classification !== null) {
+    metrics.attackClassified(classification.type);
+  }
+}
+
+export function logBan(log: Log, change: BanChange): void {
+  const news = banNews(change);
   if (news === null) return;
+  const { ban } = change;
   const { id, target, prefix, state, reason, manual, method, dryRun, step, fallback, repeat, measure } = ban;
   const node = measure.kind === "divert" ? { node: measure.node } : {};
   const rules = measure.kind === "flowspec" ? { rules: measure.rules.length, matches_all: measure.matchesAll } : {};
@@ -33,14 +42,6 @@ export function logBan(log: Log, { ban, previous }: BanChange): void {
       ...node,
       ...rules,
     },
-    `ban ${news}`,
+    `ban ${news !== "dry_run" ? news : dryRun ? "became virtual" : "became real"}`,
   );
-}
-
-/** null: being pushed on is no news. */
-function newsOf(ban: Ban, previous: Ban | null): string | null {
-  if (ban.state !== previous?.state) return ban.state;
-  if (ban.dryRun !== previous.dryRun) return ban.dryRun ? "became virtual" : "became real";
-  if (ban.method !== previous.method || ban.step !== previous.step) return "changed";
-  return isSameMeasure(ban.measure, previous.measure) ? null : "changed";
 }

@@ -1,6 +1,7 @@
 /** What parts of the service throw, as the API answers it. */
-import { type EdgeHistory, HistoryFault, ServiceFault } from "../http/backend.ts";
+import { BackendFault, type EdgeHistory, HistoryFault } from "../http/backend.ts";
 import { InstallFault } from "../sourceblock/source-blocks.ts";
+import type { HistoryStore } from "../storage/history-store.ts";
 import { StateDatabaseError } from "../storage/state-database.ts";
 
 /** What the disk refused did not happen; the caller is told so and may ask again. */
@@ -8,17 +9,17 @@ export function orFault<T>(operation: () => T): T {
   try {
     return operation();
   } catch (cause) {
-    if (cause instanceof InstallFault) throw new ServiceFault(cause.message, { cause });
-    if (cause instanceof StateDatabaseError) throw new ServiceFault(`${cause.message}; nothing was changed`);
+    if (cause instanceof InstallFault) throw new BackendFault(cause.message, { cause });
+    if (cause instanceof StateDatabaseError) throw new BackendFault(`${cause.message}; nothing was changed`);
     throw cause;
   }
 }
 
-export function orHistoryFaults(edge: EdgeHistory): EdgeHistory {
+export function edgeHistoryOf(history: Pick<HistoryStore, "ask">): EdgeHistory {
   return {
-    points: (question) => orHistoryFault(edge.points(question)),
-    sources: (question) => orHistoryFault(edge.sources(question)),
-    events: (question) => orHistoryFault(edge.events(question)),
+    points: (question) => orHistoryFault(history.ask("edgePoints", question)),
+    sources: (question) => orHistoryFault(history.ask("edgeSources", question)),
+    events: (question) => orHistoryFault(history.ask("edgeEvents", question)),
   };
 }
 

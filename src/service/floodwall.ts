@@ -43,7 +43,7 @@ import type { WriteBehindOptions } from "../system/unsaved-records.ts";
 import { watchRises } from "./baseline-rises.ts";
 import { ConfigReader } from "./config-reader.ts";
 import { openDataPlane } from "./dataplane.ts";
-import { logAttack, logBan } from "./event-log.ts";
+import { countAttack, logAttack, logBan } from "./event-log.ts";
 import { Listeners } from "./listeners.ts";
 import { PacketPath } from "./packet-path.ts";
 import { Reloader } from "./reloader.ts";
@@ -136,7 +136,15 @@ export class Floodwall {
       onFault: (cause) =>
         this.#limiter.pass("ban", (suppressed) => log.error({ cause, suppressed }, "a ban could not be brought on")),
     });
-    this.dataPlane = openDataPlane(this, { ...options, limiter: this.#limiter });
+    this.dataPlane = openDataPlane({
+      ...options,
+      limiter: this.#limiter,
+      bans: () => this.bans.active.values(),
+      pairs: () => this.sourceBlocks.size,
+      putPairs: () => this.sourceBlocks.kernelCame(),
+      closeSources: (interfaces) => this.packetPath?.closeInline(interfaces),
+      openSources: () => this.packetPath?.openSources(),
+    });
     this.sourceBlocks = openSourceBlocks({
       config,
       store: state,
@@ -163,7 +171,7 @@ export class Floodwall {
     metrics.beforeScrape(() => fillMetrics(metrics, this));
     this.onAttackEvent((event) => this.#keepAttack(event));
     this.onAttackEvent((event) => logAttack(log, event));
-    this.onAttackEvent((event) => countAttack(metrics, event));
+    this.onAttackEvent((event) => countAttack(metrics.detection, event));
     this.onBanChange((change) => logBan(log, change));
     this.onBanChange(({ ban }) => this.scrub.banChanged(ban));
     this.onBanChange((change) => this.dataPlane?.banChanged(change));
@@ -386,12 +394,4 @@ function makeBaselines({ capture }: Config): Baselines {
   const { maxHosts, countOutgoing } = capture ?? { maxHosts: 1, countOutgoing: false };
   const seed = crypto.getRandomValues(new Uint32Array(1))[0] as number;
   return new Baselines({ capacity: maxHosts + BASELINE_GROUPS_MAX, directions: countOutgoing ? 2 : 1, seed });
-}
-
-function countAttack({ detection }: Metrics, event: AttackEvent): void {
-  const { kind, attack } = event;
-  if (kind === "started") detection.attackStarted(attack.metric);
-  if (kind === "classified" && event.isNewKind && attack.classification !== null) {
-    detection.attackClassified(attack.classification.type);
-  }
 }

@@ -6,21 +6,15 @@ import type { CaptureConfig, Config } from "../config/config.ts";
 import { Capture, type SourceView } from "../dataplane/capture.ts";
 import type { Engine, EngineStats, Filter, Native } from "../dataplane/native.d.ts";
 import type { Attack, ClassifiedEvent, Now } from "../detection/attack/attack.ts";
-import { AttackSampler } from "../detection/attack/attack-sampler.ts";
 import type { SampledPacket } from "../detection/attack/sample.ts";
 import type { OriginOf } from "../detection/attack/sample-origins.ts";
 import { SamplingLoop } from "../detection/attack/sampling-loop.ts";
-import { type BannedRows, BaselineLearner } from "../detection/baseline/baseline-learner.ts";
-import type { Baselines } from "../detection/baseline/baselines.ts";
+import type { BannedRows } from "../detection/baseline/baseline-learner.ts";
 import { type BaselineKeeper, LearningLoop, type LearningLoopOptions } from "../detection/baseline/learning-loop.ts";
-import { CarpetJudge } from "../detection/carpet/carpet-judge.ts";
-import { CarpetScan } from "../detection/carpet/carpet-scan.ts";
+import { Detection } from "../detection/judge/detection.ts";
 import { type Beat, DetectionLoop } from "../detection/judge/detection-loop.ts";
 import type { AttackChange, Detector } from "../detection/judge/detector.ts";
-import { carpetPolicy, samplingPolicy } from "../detection/judge/policy.ts";
-import { screensFor } from "../detection/judge/screens.ts";
-import { TickJudge } from "../detection/judge/tick-judge.ts";
-import { HOST_IDLE_MS, SCREENED_ROWS_MAX } from "../limits.ts";
+import { HOST_IDLE_MS } from "../limits.ts";
 import type { Log } from "../observability/log.ts";
 import { nextTurn, type Timers } from "../system/timers.ts";
 
@@ -53,16 +47,11 @@ export interface PacketPathOptions {
 
 export class PacketPath {
   readonly engine: Engine;
-  readonly judge: TickJudge;
-  readonly baselines: Baselines;
+  readonly detection: Detection;
   readonly #capture: Capture;
   readonly #loop: DetectionLoop;
-  readonly #sampler: AttackSampler;
   readonly #sampling: SamplingLoop;
   readonly #learning: LearningLoop;
-  readonly carpets: CarpetJudge;
-  readonly carpetScan: CarpetScan;
-  #hostgroups: Config["hostgroups"];
 
   constructor(options: PacketPathOptions) {
     const { native, config, capture, detector, log, timers, now } = options;
@@ -71,20 +60,24 @@ export class PacketPath {
     const fixed = { countOutgoing, clock: "monotonic", idleMs: HOST_IDLE_MS } as const;
     this.engine = native.openEngine({ maxHosts, windowMs, tickMs, ...fixed });
     this.#capture = new Capture(this.engine, capture, log, (ms, fn) => timers.every(ms, fn), options.filter);
-    this.#hostgroups = config.hostgroups;
-    this.baselines = detector.baselines;
-    this.carpetScan = new CarpetScan(config);
-    this.carpets = new CarpetJudge(carpetPolicy(config), this.carpetScan, detector.active, options.newId);
+    this.detection = new Detection({
+      counter: this.engine,
+      detector,
+      config,
+      originOf: options.originOf,
+      newId: options.newId,
+      banned: options.banned,
+      wallSeconds: () => now().wallMs / 1000,
+    });
     this.#learning = this.#makeLearning(options);
-    this.judge = new TickJudge(this.engine, detector, SCREENED_ROWS_MAX);
     const { onSampled, onClassified, onSeen, onBeat, onFault } = options;
     const after = (ms: number, fn: () => void) => timers.after(ms, fn);
-    this.#sampler = new AttackSampler(this.engine, samplingPolicy(config, options.originOf));
+    const { sampler, judge } = this.detection;
     const told = { onSampled, onClassified, onSeen, onFault };
-    this.#sampling = new SamplingLoop({ sampler: this.#sampler, detector, after, now, ...told });
+    this.#sampling = new SamplingLoop({ sampler, detector, after, now, ...told });
     this.#loop = new DetectionLoop({
       counter: this.engine,
-      judge: this.judge,
+      judge,
       tickMs,
       now,
       after,
@@ -95,11 +88,10 @@ export class PacketPath {
       onBeat,
       onFault,
     });
-    this.reconfigure(config, options.originOf);
   }
 
   start(): void {
-    this.judge.watchAttacked();
+    this.detection.judge.watchAttacked();
     this.#sampling.start();
     this.#loop.start();
     this.#learning.start();
@@ -107,16 +99,12 @@ export class PacketPath {
   }
 
   reconfigure(config: Config, originOf: OriginOf | null): void {
-    this.#hostgroups = config.hostgroups;
     this.#loop.reconfigured();
-    this.engine.setNetworks(config.lookup.table);
-    this.engine.setScreens(screensFor(config.hostgroups));
-    this.carpets.reconfigure(carpetPolicy(config));
-    this.#sampler.reconfigure(samplingPolicy(config, originOf));
+    this.detection.reconfigure(config, originOf);
   }
 
   packetsOf(attack: Attack): readonly SampledPacket[] {
-    return this.#sampler.packetsOf(attack);
+    return this.detection.sampler.packetsOf(attack);
   }
 
   sources(): SourceView[] {
@@ -145,7 +133,7 @@ export class PacketPath {
   }
 
   *#judgeCarpets({ now, onChanges }: PacketPathOptions): Generator<void> {
-    const changes = yield* this.carpets.judge(now());
+    const changes = yield* this.detection.carpets.judge(now());
     if (changes.length === 0) return;
     const at = now();
     onChanges(changes, at);
@@ -153,21 +141,11 @@ export class PacketPath {
   }
 
   #makeLearning(options: PacketPathOptions): LearningLoop {
-    const { config, detector, keeper, timers, now, log } = options;
-    const { baselines } = this;
+    const { detector, keeper, timers, now, log } = options;
     const started = now();
     return new LearningLoop({
-      learner: new BaselineLearner({
-        source: this.engine,
-        baselines,
-        active: detector.active,
-        carpets: this.carpetScan,
-        windowMs: config.detection.windowMs,
-        hostgroups: () => this.#hostgroups,
-        banned: options.banned,
-        wallSeconds: () => now().wallMs / 1000,
-      }),
-      baselines,
+      learner: this.detection.learner,
+      baselines: detector.baselines,
       keeper,
       // Wall time that no step of the clock disturbs.
       nowSeconds: () => (started.wallMs + now().monotonicMs - started.monotonicMs) / 1000,

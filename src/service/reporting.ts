@@ -4,7 +4,7 @@
  */
 import { hostname } from "node:os";
 import { randomUUIDv7 } from "bun";
-import type { AuditTrail } from "../audit/audit-trail.ts";
+import type { Tenancy } from "../access/tenancy.ts";
 import { automaticBanEvent } from "../audit/automatic-audit.ts";
 import type { Config } from "../config/config.ts";
 import type { AttackEvent } from "../detection/attack/attack.ts";
@@ -23,16 +23,15 @@ import type { Clock } from "../system/clock.ts";
 import type { Environment } from "../system/environment.ts";
 import { nextTurn, type Timers } from "../system/timers.ts";
 import { HistoryRecorder } from "../traffic/history-recorder.ts";
-import type { RunningService } from "./backend.ts";
 import type { Floodwall } from "./floodwall.ts";
 
 export interface ReportingOptions {
   readonly floodwall: Floodwall;
-  readonly service: RunningService;
+  /** Of the configuration in force. */
+  readonly tenancy: () => Tenancy;
   readonly feed: EventFeed;
   /** null: storage is off. */
   readonly history: HistoryStore | null;
-  readonly audit: AuditTrail;
   readonly updates: UpdateCheck;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -101,21 +100,22 @@ export class Reporting {
   }
 
   #attackHappened({ kind, attack }: AttackEvent): void {
-    const { floodwall, service, feed } = this.#options;
+    const { floodwall, tenancy, feed } = this.#options;
     const ban = floodwall.bans.banOf(attack);
     if (kind !== "sampled") this.#notifier.attackChanged(kind, attack, ban);
     // The feed looks at what lasts in its own time, and the history keeps begin and end.
     if (kind === "lasts") return;
     feed.publish({ kind: "attack", view: { attack, ban } });
-    this.#attackHistory?.save(attack, service.tenancy().ownerOf(attack));
+    this.#attackHistory?.save(attack, tenancy().ownerOf(attack));
   }
 
-  #banChanged({ ban, previous }: BanChange): void {
-    const { floodwall, feed, audit, clock } = this.#options;
+  #banChanged(change: BanChange): void {
+    const { ban } = change;
+    const { floodwall, feed, history, clock } = this.#options;
     feed.publish({ kind: "ban", view: { ban, routeState: floodwall.bans.routeState(ban) } });
-    this.#notifier.banChanged(ban, previous);
-    const event = automaticBanEvent({ ban, previous }, clock.wallMs());
-    if (event !== null) void audit.record(event);
+    this.#notifier.banChanged(change);
+    const event = automaticBanEvent(change, clock.wallMs());
+    if (event !== null) void history?.recordAudit(event);
   }
 
   #sessionsChanged(): void {
@@ -134,7 +134,6 @@ export class Reporting {
     const { floodwall, timers, clock, metrics, log, limiter } = this.#options;
     const { packetPath, detector } = floodwall;
     if (packetPath === null) return null;
-    const { baselines } = packetPath;
     return new HistoryRecorder({
       intervalSeconds: storage.trafficIntervalSeconds,
       rowsMax: TRAFFIC_ROWS_MAX,
@@ -144,7 +143,7 @@ export class Reporting {
         const group = floodwall.config.hostgroups[rows.groups[row] as number];
         return group === undefined
           ? null
-          : baselines.normalPps({ keys: rows.addresses, at: row * ADDRESS_BYTES, group, direction });
+          : detector.baselines.normalPps({ keys: rows.addresses, at: row * ADDRESS_BYTES, group, direction });
       },
       every: (ms, fn) => timers.every(ms, fn),
       nextTurn,

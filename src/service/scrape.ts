@@ -1,33 +1,50 @@
 /** What the tables of the running service say at the moment of a scrape, put into its metrics. */
-
+import type { GobgpAnnouncer } from "../bgp/gobgp-announcer.ts";
+import type { DataPlane } from "../dataplane/data-plane.ts";
+import type { Detector } from "../detection/judge/detector.ts";
+import type { BanEngine } from "../mitigation/ban-engine.ts";
 import type { Metrics } from "../observability/metrics.ts";
-import type { Floodwall } from "./floodwall.ts";
+import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
+import type { SourceBlocks } from "../sourceblock/source-blocks.ts";
+import type { PacketPath } from "./packet-path.ts";
 
-export function fillMetrics(metrics: Metrics, floodwall: Floodwall): void {
-  const { config, detector, bans, packetPath } = floodwall;
+/** What is read. */
+export interface ScrapedParts {
+  readonly config: { readonly dryRun: boolean };
+  readonly detector: Detector;
+  readonly bans: BanEngine;
+  readonly sourceBlocks: SourceBlocks;
+  readonly scrub: ScrubNodes;
+  readonly dataPlane: DataPlane | null;
+  readonly announcer: GobgpAnnouncer | null;
+  readonly packetPath: PacketPath | null;
+}
+
+export function fillMetrics(metrics: Metrics, parts: ScrapedParts): void {
+  const { config, detector, bans, sourceBlocks, scrub, dataPlane, announcer, packetPath } = parts;
   metrics.setDryRun(config.dryRun);
   metrics.detection.setActive(detector.active.values());
   metrics.baselines.set(detector.baselines.table ?? { count: 0, refused: 0, seasons: null });
   metrics.baselines.setLastingRises([...detector.active.values()].filter(({ lastingRise }) => lastingRise).length);
   metrics.mitigation.setBans(bans.counts());
   metrics.mitigation.setUnsaved(bans.unsaved);
-  metrics.sourceBlocks.set(floodwall.sourceBlocks.counts());
-  metrics.scrub.set(floodwall.scrub.views());
-  if (floodwall.dataPlane !== null) metrics.dataplane.set(floodwall.dataPlane.view());
+  metrics.sourceBlocks.set(sourceBlocks.counts());
+  metrics.scrub.set(scrub.views());
+  if (dataPlane !== null) metrics.dataplane.set(dataPlane.view());
   if (packetPath !== null) {
+    const { detection } = packetPath;
     metrics.capture.setSources(packetPath.sources());
     metrics.capture.setHostTable(packetPath.stats());
     metrics.detection.setRefused({
-      attacks: detector.refused + packetPath.carpets.refused,
-      rows: packetPath.judge.overflow,
-      carpetHosts: packetPath.carpetScan.overflow,
+      attacks: detection.refused,
+      rows: detection.judge.overflow,
+      carpetHosts: detection.carpetScan.overflow,
     });
   }
-  fillBgpMetrics(metrics, floodwall);
+  if (announcer !== null) fillBgpMetrics(metrics, announcer, bans);
 }
 
-function fillBgpMetrics(metrics: Metrics, { announcer, bans }: Floodwall): void {
-  if (announcer === null) return;
+function fillBgpMetrics(metrics: Metrics, announcer: GobgpAnnouncer, bans: BanEngine): void {
   const states = [...bans.active.values()].map((ban) => bans.routeState(ban)).filter((state) => state !== null);
   const routesAnnounced = states.filter(({ kind }) => kind === "announced").length;
   const { connected, neighbors } = announcer.status();

@@ -3,8 +3,7 @@
  * slow and may fail; queues, deadlines and counters are the store's matter.
  */
 
-import type { AuditEvent } from "../audit/audit-event.ts";
-import type { AuditFilters, AuditRange } from "../audit/audit-trail.ts";
+import type { AuditEvent, AuditQuestion } from "../audit/audit-event.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import type {
   EdgeEvent,
@@ -51,13 +50,6 @@ export const RECORD_KINDS = [
 export type HistoryBatch = {
   [K in RecordKind]: { readonly kind: K; readonly records: readonly RecordsByKind[K][] };
 }[RecordKind];
-
-export interface AuditQuestion {
-  readonly range: AuditRange;
-  readonly filters: AuditFilters;
-  /** null: all tenants' and none's. */
-  readonly tenant: string | null;
-}
 
 /** What can be asked: name → the question and its answer. */
 export interface Questions {

@@ -16,7 +16,6 @@ import { nextTurn } from "../system/timers.ts";
 import type { HistoryBatch, HistoryDriver } from "./history-driver.ts";
 import { type HistoryMetrics, HistoryStore } from "./history-store.ts";
 import { StorageFault } from "./storage-fault.ts";
-import { StoredAuditTrail } from "./stored-audit-trail.ts";
 
 const RANGE = { fromMs: NOON - 1000, toMs: NOON + 1000 };
 const NO_FILTERS = { action: null, target: null };
@@ -253,29 +252,18 @@ describe("the audit trail", () => {
   });
 
   test("finds an address whatever its spelling was", async () => {
-    const trail = new StoredAuditTrail(store);
-    await trail.record(auditEvent({ target: "2001:DB8:0:0::1" }));
-    await trail.record(auditEvent({ target: "2001:db8::0:2->2001:0db8::1", targetType: "source" }));
-    await trail.record(auditEvent({ target: "not an address" }));
+    await store.recordAudit(auditEvent({ target: "2001:DB8:0:0::1" }));
+    await store.recordAudit(auditEvent({ target: "2001:db8::0:2->2001:0db8::1", targetType: "source" }));
+    await store.recordAudit(auditEvent({ target: "not an address" }));
     const target = "2001:db8::1" as never;
-    const answer = await trail.query(RANGE, { ...NO_FILTERS, target }, null);
-    expect(answer).toMatchObject({
-      available: true,
-      events: [{ target: "2001:db8::2->2001:db8::1" }, { target: "2001:db8::1" }],
-    });
+    const events = await store.ask("auditEvents", { range: RANGE, filters: { ...NO_FILTERS, target }, tenant: null });
+    expect(events).toMatchObject([{ target: "2001:db8::2->2001:db8::1" }, { target: "2001:db8::1" }]);
   });
 
   test("keeps the order of events of one millisecond", async () => {
-    const trail = new StoredAuditTrail(store);
-    for (const reason of ["first", "second", "third"]) await trail.record(auditEvent({ reason }));
-    const answer = await trail.query(RANGE, NO_FILTERS, null);
-    expect(answer.available && answer.events.map(({ reason }) => reason)).toEqual(["third", "second", "first"]);
-  });
-
-  test("is not available with storage off, and delays nobody", async () => {
-    const trail = new StoredAuditTrail(null);
-    await trail.record(auditEvent());
-    expect(await trail.query(RANGE, NO_FILTERS, null)).toEqual({ available: false });
+    for (const reason of ["first", "second", "third"]) await store.recordAudit(auditEvent({ reason }));
+    const events = await store.ask("auditEvents", { range: RANGE, filters: NO_FILTERS, tenant: null });
+    expect(events.map(({ reason }) => reason)).toEqual(["third", "second", "first"]);
   });
 
   test("does not wait for traffic that is written meanwhile", async () => {

@@ -3,7 +3,7 @@
  * and goes on; a store that is slow, full, broken or away costs history, never an answer or a ban.
  */
 import { randomUUIDv7 } from "bun";
-import type { AuditEvent } from "../audit/audit-event.ts";
+import { type AuditEvent, type AuditTrail, canonicalTarget } from "../audit/audit-event.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import type { EdgeEvent, EdgeWindow } from "../edge/edge-history.ts";
 import {
@@ -65,7 +65,7 @@ const MAINTAIN_MS = 60_000;
 type AuditOutcome = WriteOutcome | "late";
 type Queues = { readonly [K in RecordKind]: WriteQueue<RecordsByKind[K]> };
 
-export class HistoryStore {
+export class HistoryStore implements AuditTrail {
   readonly #options: HistoryStoreOptions;
   readonly #limiter: Limiter;
   readonly #queues: Queues;
@@ -124,7 +124,10 @@ export class HistoryStore {
    */
   async recordAudit(event: AuditEvent): Promise<void> {
     const { timers, metrics, log } = this.#options;
-    const written = this.#queues.audit.push({ id: randomUUIDv7(), record: event });
+    const written = this.#queues.audit.push({
+      id: randomUUIDv7(),
+      record: { ...event, target: canonicalTarget(event.target) },
+    });
     const outcome = await within<AuditOutcome>(this.#orFailure(written), AUDIT_WAIT_MS, timers, () => "late");
     if (outcome === "stored") return;
     if (outcome === "late") metrics.auditLate();

@@ -2,7 +2,6 @@
  * Which configured network and which hostgroup an address lies in: every prefix names both, so that one longest match
  * gives them. The same rows are what the packet counter goes by.
  */
-import type { Config } from "../config/config.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
 import { type PackedPrefixes, PrefixTable } from "../net/prefix-table.ts";
@@ -29,6 +28,12 @@ export interface PackedLookup {
   readonly groupCount: number;
 }
 
+export interface GroupedNetworks {
+  readonly networks: readonly Prefix[];
+  /** Each network of a group lies in one of `networks`. */
+  readonly hostgroups: readonly { readonly name: string; readonly networks: readonly Prefix[] }[];
+}
+
 /** The implicit group `global`, which takes what no hostgroup names. */
 const GLOBAL_GROUP = 0;
 
@@ -41,7 +46,7 @@ export class NetworkLookup {
     this.#prefixes = new PrefixTable(packed.prefixes);
   }
 
-  static of({ networks, hostgroups }: Pick<Config, "networks" | "hostgroups">): NetworkLookup {
+  static of({ networks, hostgroups }: GroupedNetworks): NetworkLookup {
     // By text: a hostgroup may take a network as it is, and that prefix must be in the table once.
     const rows = new Map<string, { prefix: Prefix; network: number; group: number }>();
     networks.forEach((prefix, network) => {

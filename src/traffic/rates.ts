@@ -25,6 +25,9 @@ export type Direction = "incoming" | "outgoing";
 /** One value a metric, in the order of METRICS: packets, megabits (10^6) or new flows per second. */
 export type Rates = ArrayLike<number>;
 
+/** One value a metric in the order of METRICS; 0 is off. */
+export type Thresholds = readonly number[];
+
 export const BASE_TRIO = 3;
 
 export type RatesWire = Partial<Record<Metric, number>> &

@@ -29,7 +29,7 @@ let server: TestServer;
 beforeEach(() => {
   server = TestServer.started();
   admitCallers(server);
-  server.service.onAudit = () => ({ available: true, events: [EVENT] });
+  server.backend.onAudit = () => ({ available: true, events: [EVENT] });
 });
 afterEach(() => server.http.stop());
 
@@ -37,7 +37,7 @@ const audit = (query = "", caller: Caller = "viewer") =>
   fetch(`${server.base}/api/v1/audit${query}`, { headers: as(caller) });
 
 async function eventOnWire(changes: Partial<AuditEvent> = {}): Promise<Record<string, unknown>> {
-  server.service.onAudit = () => ({ available: true, events: [{ ...EVENT, ...changes }] });
+  server.backend.onAudit = () => ({ available: true, events: [{ ...EVENT, ...changes }] });
   const wire = (await (await audit()).json()) as { events: Record<string, unknown>[] };
   expect([...Value.Errors(AuditWire, wire)]).toEqual([]);
   return wire.events[0] ?? {};
@@ -82,7 +82,7 @@ test.each([
 });
 
 describe("GET /api/v1/audit", () => {
-  const questions = () => server.service.auditQuestions;
+  const questions = () => server.backend.auditQuestions;
 
   test("is of the last hour, everyone's and every action's, where nothing is said", async () => {
     await audit();
@@ -121,18 +121,18 @@ describe("GET /api/v1/audit", () => {
 
   test("keeps the order that it is given, newest first", async () => {
     const events = [3, 2, 1].map((second) => ({ ...EVENT, wallMs: NOON + second * 1000 }));
-    server.service.onAudit = () => ({ available: true, events });
+    server.backend.onAudit = () => ({ available: true, events });
     const wire = (await (await audit()).json()) as { events: { event_time: string }[] };
     expect(wire.events.map(({ event_time }) => event_time.slice(-2))).toEqual(["03", "02", "01"]);
   });
 
   test("is an empty array where there is nothing, never null", async () => {
-    server.service.onAudit = () => ({ available: true, events: [] });
+    server.backend.onAudit = () => ({ available: true, events: [] });
     expect(await (await audit()).text()).toBe('{"available":true,"events":[]}');
   });
 
   test("with storage off says so", async () => {
-    server.service.onAudit = () => ({ available: false });
+    server.backend.onAudit = () => ({ available: false });
     const answer = await audit();
     expect([answer.status, await answer.text()]).toEqual([200, '{"available":false,"events":[]}']);
   });
@@ -148,7 +148,7 @@ describe("GET /api/v1/audit", () => {
     ["?to=yesterday", "to must be an RFC 3339 time (a + in it is written %2B): yesterday"],
   ])("%s is 400, also with storage off", async (query, error) => {
     for (const available of [true, false]) {
-      server.service.onAudit = () => (available ? { available, events: [] } : { available });
+      server.backend.onAudit = () => (available ? { available, events: [] } : { available });
       const answer = await audit(query);
       expect([answer.status, await answer.json()]).toEqual([400, { error }]);
     }
@@ -156,7 +156,7 @@ describe("GET /api/v1/audit", () => {
   });
 
   test("that fails is 502 without a word of why", async () => {
-    server.service.onAudit = () => {
+    server.backend.onAudit = () => {
       throw new HistoryFault("no such table: audit");
     };
     const answer = await audit();

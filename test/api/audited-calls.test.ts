@@ -1,6 +1,6 @@
 /** Which calls leave a row of the audit trail, and what it says (docs/interface.md#audit-trail). */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { ServiceFault } from "../../src/http/backend.ts";
+import { BackendFault } from "../../src/http/backend.ts";
 import type { CommandAnswer, CommandRoute } from "../../src/http/route.ts";
 import { textAnswer } from "../../src/http/server/answer.ts";
 import { BODY_BYTES_MAX } from "../../src/limits.ts";
@@ -50,7 +50,7 @@ describe("audited calls:", () => {
   });
 
   test("a ban that policy refuses is rejected, with its reason and state", async () => {
-    server.service.onBan = (ip) => ({
+    server.backend.onBan = (ip) => ({
       ban: ban({ target: ip, state: "rejected", reason: "whitelisted", dryRun: true }),
       routeState: null,
     });
@@ -61,7 +61,7 @@ describe("audited calls:", () => {
   });
 
   test("an unban is withdrawn, for the address in its one spelling", async () => {
-    server.service.onUnban = (ip) => ({
+    server.backend.onUnban = (ip) => ({
       ban: ban({ target: ip, state: "withdrawn", reason: "manual unban" }),
       routeState: null,
     });
@@ -73,7 +73,7 @@ describe("audited calls:", () => {
 
   test("a reload is ok, one of an invalid file is an error", async () => {
     expect((await order("config/reload", "operator", "")).status).toBe(200);
-    server.service.reloadOutcome = { kind: "invalid", problems: ["floodwall.yaml:1: a", "floodwall.yaml:2: b"] };
+    server.backend.reloadOutcome = { kind: "invalid", problems: ["floodwall.yaml:1: a", "floodwall.yaml:2: b"] };
     expect((await order("config/reload", "operator", "{}")).status).toBe(400);
     const row = { action: "config_reload", target: "", targetType: "global", operator: "operator", dryRun: true };
     expect(server.audited).toMatchObject([
@@ -110,9 +110,9 @@ describe("audited calls:", () => {
   });
 
   test("a failure is an error: of the world with its text, of ours with none", async () => {
-    server.service.fault = new ServiceFault("the state database cannot be written; nothing was changed");
+    server.backend.fault = new BackendFault("the state database cannot be written; nothing was changed");
     expect((await order("ban", "operator", target(ACME_HOST))).status).toBe(503);
-    server.service.fault = new Error("undefined is not a function");
+    server.backend.fault = new Error("undefined is not a function");
     expect((await order("ban", "operator", target(ACME_HOST))).status).toBe(500);
     expect(server.audited).toMatchObject([
       { result: "error", target: ACME_HOST, reason: "the state database cannot be written; nothing was changed" },
@@ -121,7 +121,7 @@ describe("audited calls:", () => {
   });
 
   test("while the service starts it is an error", async () => {
-    server.service.ready = false;
+    server.backend.ready = false;
     expect((await order("ban", "operator", target(ACME_HOST))).status).toBe(503);
     expect(server.audited).toMatchObject([{ result: "error", reason: "the service is starting" }]);
   });

@@ -264,7 +264,7 @@ describe("refused credentials:", () => {
     expect((await command("/api/v1/ban", {})).status).toBe(401);
     expect((await command("/api/v1/ban", bearer("unknown"))).status).toBe(401);
     expect((await command("/api/v1/ban", as("viewer"))).status).toBe(403);
-    expect(server.service.calls).toEqual([]);
+    expect(server.backend.calls).toEqual([]);
   });
 });
 
@@ -285,7 +285,7 @@ describe("roles and tenants:", () => {
     expect((await command("/api/v1/config/reload", as("operator"), {})).status).toBe(200);
     const answer = await command("/api/v1/config/reload", as("tenantOperator"), {});
     expect([answer.status, await answer.json()]).toEqual([403, { error: "restricted to unscoped tokens" }]);
-    expect(server.service.calls).toEqual(["reload"]);
+    expect(server.backend.calls).toEqual(["reload"]);
   });
 
   test("an agent cannot carry a tenant", () => {
@@ -296,20 +296,20 @@ describe("roles and tenants:", () => {
 
   test("a target in the caller's tenant is its own", async () => {
     expect((await command("/api/v1/ban", as("tenantOperator"))).status).toBe(200);
-    expect(server.service.calls).toEqual([`ban ${ACME_HOST} by "acme-operator"`]);
+    expect(server.backend.calls).toEqual([`ban ${ACME_HOST} by "acme-operator"`]);
   });
 
   test.each(["/api/v1/ban", "/api/v1/unban"])(
     "%s of any other target is one uniform 403, banned or not",
     async (path) => {
-      server.service.onUnban = (target) => ({ ban: ban({ target, state: "withdrawn" }), routeState: null });
+      server.backend.onUnban = (target) => ({ ban: ban({ target, state: "withdrawn" }), routeState: null });
       const answers = [];
       for (const ip of [OTHER_HOST, UNOWNED_HOST, OUTSIDE_HOST, "2001:db8::1"]) {
         answers.push(await whole(await command(path, as("tenantOperator"), { ip })));
       }
       expect(answers[0]).toMatchObject({ status: 403, body: '{"error":"target is outside your tenant"}' });
       for (const answer of answers) expect(answer).toEqual(answers[0] as object);
-      expect(server.service.calls).toEqual([]);
+      expect(server.backend.calls).toEqual([]);
     },
   );
 
@@ -321,7 +321,7 @@ describe("roles and tenants:", () => {
     }
     expect(answers[0]).toMatchObject({ status: 403, body: '{"error":"target is outside your tenant"}' });
     for (const answer of answers) expect(answer).toEqual(answers[0] as object);
-    expect(server.service.trafficQuestions).toEqual([]);
+    expect(server.backend.trafficQuestions).toEqual([]);
   });
 
   test("the name of the token is the operator of what it ordered", async () => {
@@ -352,7 +352,7 @@ describe("roles and tenants:", () => {
   );
 
   test("no answer, no log line and no row holds a secret", async () => {
-    server.service.fault = new Error("told in the log");
+    server.backend.fault = new Error("told in the log");
     const texts = [];
     for (const caller of ["viewer", "operator", "agent", "tenantOperator"] as const) {
       const answer = await command("/api/v1/ban", as(caller));

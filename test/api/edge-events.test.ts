@@ -196,13 +196,13 @@ describe("edge event rules:", () => {
   });
 
   test("nothing of the answer waits for them", async () => {
-    const { history } = world.server.service.edge;
-    world.server.service.edge.history = {
+    const { history } = world.server.backend.edge;
+    world.server.backend.edge.history = {
       recordEdgeWindow: () => new Promise(() => {}),
       recordEdgeEvent: () => new Promise(() => {}),
     };
     for (const version of ["1", "2", "3"]) expect((await world.report("e1", { version })).status).toBe(204);
-    world.server.service.edge.history = history;
+    world.server.backend.edge.history = history;
   });
 });
 
@@ -257,7 +257,7 @@ describe("GET /api/v1/edge/events", () => {
     ["from=2025-03-01T12:00:00Z", "time range too large (max 31 days)"],
   ])("?%s is 400, also with storage off", async (query, error) => {
     expect(await world.get(`${PATH}?${query}`)).toEqual({ status: 400, body: { error } });
-    world.server.service.edgeHistory = null;
+    world.server.backend.edgeHistory = null;
     expect(await world.get(`${PATH}?${query}`)).toEqual({ status: 400, body: { error } });
   });
 
@@ -270,13 +270,13 @@ describe("GET /api/v1/edge/events", () => {
   });
 
   test("with storage off has none", async () => {
-    world.server.service.edgeHistory = null;
+    world.server.backend.edgeHistory = null;
     expect(await world.get(PATH)).toEqual({ status: 200, body: { available: false, events: [] } });
   });
 
   test("is 502 when the query fails", async () => {
     const fail = () => Promise.reject(new HistoryFault("broken"));
-    world.server.service.edgeHistory = { points: fail, sources: fail, events: fail };
+    world.server.backend.edgeHistory = { points: fail, sources: fail, events: fail };
     expect((await world.get(PATH)).status).toBe(502);
   });
 

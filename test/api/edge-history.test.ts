@@ -188,7 +188,7 @@ describe.each([
     ["zone=shop.example&from=", "from must be an RFC 3339 time (a + in it is written %2B): "],
   ])("?%s is 400, also with storage off", async (query, error) => {
     expect(await ask(query)).toEqual({ status: 400, body: { error } });
-    world.server.service.edgeHistory = null;
+    world.server.backend.edgeHistory = null;
     expect(await ask(query)).toEqual({ status: 400, body: { error } });
   });
 
@@ -230,7 +230,7 @@ describe.each([
   });
 
   test("with storage off answers alike to all tokens and zones, and counts and logs nothing", async () => {
-    world.server.service.edgeHistory = null;
+    world.server.backend.edgeHistory = null;
     for (const token of ["eyes", "acme", "other"]) {
       for (const zone of ["shop.example", "rival.example", "none.example"]) {
         const body = path === HISTORY ? { available: false, points: [] } : { available: false, zone, sources: [] };
@@ -243,7 +243,7 @@ describe.each([
 
   test("is 502 when the query fails", async () => {
     const fail = () => Promise.reject(new HistoryFault("broken"));
-    world.server.service.edgeHistory = { points: fail, sources: fail, events: fail };
+    world.server.backend.edgeHistory = { points: fail, sources: fail, events: fail };
     expect(await ask("zone=shop.example")).toEqual({ status: 502, body: { error: "the history cannot be read" } });
   });
 

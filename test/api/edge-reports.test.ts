@@ -195,7 +195,7 @@ describe("edge inventory", () => {
     await world.report("e1", REPORT);
     await world.poll("e1", "e2");
     expect([...Value.Errors(EdgeInventoryWire, (await world.inventory()).body)]).toEqual([]);
-    world.server.service.edge.reconfigure(null);
+    world.server.backend.edge.reconfigure(null);
     expect((await world.inventory()).body).toEqual({ nodes_total: 0, stale_after_seconds: 15, nodes: [] });
   });
 
@@ -237,9 +237,9 @@ describe("edge inventory", () => {
     expect(await unbound()).toBeUndefined();
     world.admit(...EDGE_TOKENS, { name: "any", tokenEnv: "any", role: "agent", tenant: null, node: null });
     expect(await unbound()).toEqual(["any"]);
-    world.server.service.edge.reconfigure(null);
+    world.server.backend.edge.reconfigure(null);
     expect(await unbound()).toBeUndefined();
-    world.server.service.scrub.reconfigure(scrubbing({ name: "s1" }));
+    world.server.backend.scrub.reconfigure(scrubbing({ name: "s1" }));
     expect(await unbound()).toEqual(["any"]);
   });
 

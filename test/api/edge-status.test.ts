@@ -69,7 +69,7 @@ describe("fleet status", () => {
     const status = await world.status();
     expect([...Value.Errors(FleetStatusWire, status)]).toEqual([]);
     expect(status.zones).toHaveLength(4);
-    world.server.service.edge.reconfigure(null);
+    world.server.backend.edge.reconfigure(null);
     expect(await world.status()).toMatchObject({ nodes_alive: 0, nodes_reporting: 0, zones: [{}, {}] });
   });
 });

@@ -94,7 +94,7 @@ test("GET /api/v1/status is the status object", async () => {
 
 test("GET /api/v1/attacks is {active, recent}", async () => {
   const over = attack({ id: "a0", endedAt: NOON });
-  server.service.attacksView = { active: [{ attack: attack(), ban: null }], recent: [{ attack: over, ban: null }] };
+  server.backend.attacksView = { active: [{ attack: attack(), ban: null }], recent: [{ attack: over, ban: null }] };
   const wire = (await (await get("/api/v1/attacks")).json()) as Record<string, { id: string }[]>;
   expect(Object.keys(wire)).toEqual(["active", "recent"]);
   expect([wire["active"]?.map(({ id }) => id), wire["recent"]?.map(({ id }) => id)]).toEqual([["a1"], ["a0"]]);
@@ -103,8 +103,8 @@ test("GET /api/v1/attacks is {active, recent}", async () => {
 describe("GET /api/v1/attacks/{id}", () => {
   test("finds an attack in progress, one that is over, and one of the history", async () => {
     const view = (id: string) => ({ attack: attack({ id }), ban: null });
-    server.service.attacksView = { active: [view("a1")], recent: [view("a2")] };
-    server.service.storedAttacks.set("a3", view("a3"));
+    server.backend.attacksView = { active: [view("a1")], recent: [view("a2")] };
+    server.backend.storedAttacks.set("a3", view("a3"));
     for (const id of ["a1", "a2", "a3"]) {
       const answer = await get(`/api/v1/attacks/${id}`);
       expect([answer.status, await answer.json()]).toMatchObject([200, { id, target: "192.0.2.1", tenant: "acme" }]);
@@ -112,7 +112,7 @@ describe("GET /api/v1/attacks/{id}", () => {
   });
 
   test("of another tenant is as unknown as one that never was, to the byte", async () => {
-    server.service.attacksView = {
+    server.backend.attacksView = {
       active: [{ attack: attack({ id: "theirs", target: address(OTHER_HOST) }), ban: null }],
       recent: [{ attack: attack({ id: "ours", target: address(ACME_HOST), endedAt: NOON }), ban: null }],
     };
@@ -130,7 +130,7 @@ describe("GET /api/v1/attacks/{id}", () => {
 });
 
 test("GET /api/v1/hosts is {hosts}, all of them without parameters", async () => {
-  server.service.hostViews = Array.from({ length: 1500 }, (_, i) => host({ target: `192.0.${i >> 8}.${i & 255}` }));
+  server.backend.hostViews = Array.from({ length: 1500 }, (_, i) => host({ target: `192.0.${i >> 8}.${i & 255}` }));
   const wire = (await (await get("/api/v1/hosts")).json()) as { hosts: unknown[] };
   expect(Object.keys(wire)).toEqual(["hosts"]);
   expect(wire.hosts).toHaveLength(1500);
@@ -138,7 +138,7 @@ test("GET /api/v1/hosts is {hosts}, all of them without parameters", async () =>
 
 describe("GET /api/v1/hosts with parameters", () => {
   test("is a page in the order asked for, with where to go on", async () => {
-    server.service.hostViews = ["192.0.2.3", "192.0.2.1", "192.0.2.2"].map((target) => host({ target }));
+    server.backend.hostViews = ["192.0.2.3", "192.0.2.1", "192.0.2.2"].map((target) => host({ target }));
     const first = (await (await get("/api/v1/hosts?limit=2")).json()) as { next: string };
     expect(first).toMatchObject({ hosts: [{ target: "192.0.2.1" }, { target: "192.0.2.2" }], total: 3 });
     const rest = await (await get(`/api/v1/hosts?limit=2&after=${first.next}`)).json();
@@ -151,12 +151,12 @@ describe("GET /api/v1/hosts with parameters", () => {
       const answer = await get(`/api/v1/hosts?${name}=`);
       expect([answer.status, await answer.json()]).toEqual([400, { error: expect.stringContaining(name) }]);
     }
-    expect(server.service.calls).toEqual([]);
+    expect(server.backend.calls).toEqual([]);
   });
 });
 
 test("GET /api/v1/bans is {bans}, active and historical", async () => {
-  server.service.banViews = [
+  server.backend.banViews = [
     { ban: ban({ target: "192.0.2.2", state: "withdrawn", withdrawnAt: NOON }), routeState: null },
     { ban: ban({ target: "192.0.2.1" }), routeState: null },
   ];
@@ -169,13 +169,13 @@ test("GET /api/v1/bans is {bans}, active and historical", async () => {
 });
 
 test("GET /api/v1/bans shows a ban that was answered just before, also while the list is being read", async () => {
-  server.service.banViews = Array.from({ length: 5000 }, (_, i) => ({
+  server.backend.banViews = Array.from({ length: 5000 }, (_, i) => ({
     ban: ban({ target: `10.0.${i >> 8}.${i & 255}` }),
     routeState: null,
   }));
   const early = get("/api/v1/bans");
   await get("/api/v1/status");
-  server.service.banViews = [...server.service.banViews, { ban: ban({ target: "192.0.2.7" }), routeState: null }];
+  server.backend.banViews = [...server.backend.banViews, { ban: ban({ target: "192.0.2.7" }), routeState: null }];
   expect(await (await get("/api/v1/bans")).text()).toContain("192.0.2.7");
   expect((await early).status).toBe(200);
 });
@@ -192,10 +192,10 @@ test("GET /metrics needs no token and is text in the exposition format", async (
 });
 
 test("GET /healthz is 503 starting until all components have started, then 200 ok, without a newline", async () => {
-  server.service.ready = false;
+  server.backend.ready = false;
   const starting = await fetch(`${server.base}/healthz`);
   expect([starting.status, await starting.text()]).toEqual([503, "starting"]);
-  server.service.ready = true;
+  server.backend.ready = true;
   const ready = await fetch(`${server.base}/healthz`);
   expect([ready.status, await ready.text()]).toEqual([200, "ok"]);
 });
@@ -217,9 +217,9 @@ describe("tenants see only their own rows:", () => {
 
   beforeEach(() => {
     const groups = ["web", "mail", "global"];
-    server.service.hostViews = targets.map((target, i) => host({ target, group: groups[i] ?? "global" }));
-    server.service.banViews = targets.map((target) => ({ ban: ban({ target, manual: true }), routeState: null }));
-    server.service.attacksView = {
+    server.backend.hostViews = targets.map((target, i) => host({ target, group: groups[i] ?? "global" }));
+    server.backend.banViews = targets.map((target) => ({ ban: ban({ target, manual: true }), routeState: null }));
+    server.backend.attacksView = {
       active: targets.map((target) => ({ attack: attack({ target: address(target) }), ban: null })),
       recent: targets.map((target) => ({ attack: attack({ target: address(target), endedAt: NOON }), ban: null })),
     };
@@ -258,7 +258,7 @@ describe("tenants see only their own rows:", () => {
 
   test("also after a reload that gave the address to another tenant", async () => {
     await get("/api/v1/hosts", "tenantViewer");
-    server.service.ownership = tenancyOf(`networks: [192.0.2.0/24]
+    server.backend.ownership = tenancyOf(`networks: [192.0.2.0/24]
 tenant: other
 thresholds: {pps: 100000, mbps: 1000, flows_per_sec: 20000}
 `);

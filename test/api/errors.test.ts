@@ -1,6 +1,6 @@
 /** Every status that a route can answer with (docs/interface.md#errors), and the form of each, over a real listener. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { HistoryFault, ServiceFault } from "../../src/http/backend.ts";
+import { BackendFault, HistoryFault } from "../../src/http/backend.ts";
 import { BODY_BYTES_MAX } from "../../src/limits.ts";
 import { BLOCK_REFUSALS } from "../../src/sourceblock/admission.ts";
 import { ban } from "../fixtures/browser/views.ts";
@@ -45,7 +45,7 @@ describe("error 400", () => {
   });
 
   test("for an invalid configuration at reload, with the error", async () => {
-    server.service.reloadOutcome = { kind: "invalid", problems: ["floodwall.yaml:3: networks: required"] };
+    server.backend.reloadOutcome = { kind: "invalid", problems: ["floodwall.yaml:3: networks: required"] };
     await expectError(await post("/api/v1/config/reload", ""), 400, "floodwall.yaml:3: networks: required");
   });
 
@@ -118,7 +118,7 @@ describe("error 404", () => {
 test.each(["whitelisted", "outside configured networks", "max_active_bans reached"])(
   "error 409 for a ban that is refused as %s, with a ban as its body",
   async (reason) => {
-    server.service.onBan = (target) => ({ ban: ban({ target, state: "rejected", reason }), routeState: null });
+    server.backend.onBan = (target) => ({ ban: ban({ target, state: "rejected", reason }), routeState: null });
     const answer = await post("/api/v1/ban", `{"ip":"${ACME_HOST}"}`);
     expect([answer.status, await answer.json()]).toMatchObject([409, { target: ACME_HOST, state: "rejected", reason }]);
   },
@@ -137,12 +137,12 @@ describe("errors of source blocks:", () => {
   });
 
   test.each(BLOCK_REFUSALS)("409 is for a refusal: %s", async (refusal) => {
-    server.service.onBlockSource = () => ({ kind: "refused", refusal });
+    server.backend.onBlockSource = () => ({ kind: "refused", refusal });
     await expectError(await order("", { ...pair, ttl_seconds: 60 }), 409);
   });
 
   test("503 is for one that could not be kept or installed", async () => {
-    server.service.fault = new ServiceFault("the kernel did not take the block");
+    server.backend.fault = new BackendFault("the kernel did not take the block");
     await expectError(await order("", { ...pair, ttl_seconds: 60 }), 503, "the kernel did not take the block");
   });
 });
@@ -162,33 +162,33 @@ test.each([`/api/v1/traffic?key=${ACME_HOST}`, "/api/v1/audit"])(
     const fail = () => {
       throw new HistoryFault("SQLITE_CORRUPT: /var/lib/floodwall/history.db");
     };
-    server.service.onTraffic = fail;
-    server.service.onAudit = fail;
+    server.backend.onTraffic = fail;
+    server.backend.onAudit = fail;
     await expectError(await get(path), 502, "the history cannot be read");
   },
 );
 
 describe("error 503", () => {
   test("of the health probe before the start is complete", async () => {
-    server.service.ready = false;
+    server.backend.ready = false;
     const answer = await fetch(`${server.base}/healthz`);
     expect([answer.status, await answer.text()]).toEqual([503, "starting"]);
   });
 
   test("of all that is asked before, once the caller may ask it", async () => {
-    server.service.ready = false;
+    server.backend.ready = false;
     await expectError(await get("/api/v1/status"), 503, "the service is starting");
     await expectError(await get("/api/v1/status", {}), 401);
   });
 
   test("of a command that could not be kept", async () => {
-    server.service.fault = new ServiceFault("the ban could not be stored; nothing was changed");
+    server.backend.fault = new BackendFault("the ban could not be stored; nothing was changed");
     const answer = await post("/api/v1/ban", `{"ip":"${ACME_HOST}"}`);
     await expectError(answer, 503, "the ban could not be stored; nothing was changed");
   });
 });
 
 test("errors tell nothing of the inside of the service", async () => {
-  server.service.fault = new Error("at /srv/floodwall/src/mitigation/ban-engine.ts:12 SELECT secret");
+  server.backend.fault = new Error("at /srv/floodwall/src/mitigation/ban-engine.ts:12 SELECT secret");
   await expectError(await post("/api/v1/ban", `{"ip":"${ACME_HOST}"}`), 500, "internal error");
 });

@@ -1,7 +1,7 @@
 /** The challenge lever, statement by statement (docs/interface.md#lever-command), over a real listener. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { AuditEvent } from "../../src/audit/audit-event.ts";
-import { ServiceFault } from "../../src/http/backend.ts";
+import { BackendFault } from "../../src/http/backend.ts";
 import { EDGE_ORDER_BYTES_MAX, LEVERS_MAX } from "../../src/limits.ts";
 import { NOON } from "../fixtures/browser/views.ts";
 import { EdgeChannelServer } from "../fixtures/edge/edge-channel.ts";
@@ -135,7 +135,7 @@ describe("lever override in force", () => {
   });
 
   test("is not gated by the global dry_run", async () => {
-    channel.server.service.statusView = { ...channel.server.service.statusView, dryRun: true };
+    channel.server.backend.statusView = { ...channel.server.backend.statusView, dryRun: true };
     await lever(WWW, MANUAL);
     expect(await override()).toMatchObject({ mode: "manual" });
     expect(channel.server.audited).toMatchObject([{ result: "set", dryRun: false }]);
@@ -273,7 +273,7 @@ describe("lever refusals:", () => {
   test("what cannot be kept is 503, and nothing has changed", async () => {
     await lever(WWW, MANUAL);
     const etag = await channel.etag();
-    channel.edge.store.fault = new ServiceFault("cannot write state.db: disk full; nothing was changed");
+    channel.edge.store.fault = new BackendFault("cannot write state.db: disk full; nothing was changed");
     for (const answer of [
       await channel.lever(WWW, { ...MANUAL, mode: "auto" }),
       await channel.lever(WWW, { mode: "off" }),

@@ -21,7 +21,7 @@ const statusOf = async (path: string) => (await server.get(path)).status;
 test("limit ended attacks returned: the last 100, newest first", async () => {
   const log = new AttackLog(ENDED_ATTACKS_KEPT);
   for (let i = 1; i <= 101; i++) log.add(attack({ id: `a${i}`, endedAt: NOON + i }));
-  server.service.attacksView = { active: [], recent: log.ended.map((over) => ({ attack: over, ban: null })) };
+  server.backend.attacksView = { active: [], recent: log.ended.map((over) => ({ attack: over, ban: null })) };
   const { recent } = (await (await server.get("/api/v1/attacks")).json()) as { recent: { id: string }[] };
   expect(recent).toHaveLength(100);
   expect([recent[0]?.id, recent.at(-1)?.id]).toEqual(["a101", "a2"]);
@@ -41,14 +41,14 @@ test("limit history range is the last hour by default", async () => {
   await server.get("/api/v1/traffic?key=192.0.2.1");
   await server.get("/api/v1/audit");
   const range = { fromMs: NOON - 3_600_000, toMs: NOON };
-  expect(server.service.trafficQuestions).toMatchObject([range]);
-  expect(server.service.auditQuestions).toMatchObject([{ range }]);
+  expect(server.backend.trafficQuestions).toMatchObject([range]);
+  expect(server.backend.auditQuestions).toMatchObject([{ range }]);
 });
 
 describe("limit history step", () => {
   test("is 60 s by default", async () => {
     await server.get("/api/v1/traffic?key=192.0.2.1");
-    expect(server.service.trafficQuestions).toMatchObject([{ stepSeconds: 60 }]);
+    expect(server.backend.trafficQuestions).toMatchObject([{ stepSeconds: 60 }]);
   });
 
   test.each([
@@ -66,7 +66,7 @@ describe("limit history step", () => {
     [31 * DAY, 536],
   ])("is raised so that %d ms have at most 5000 buckets: %d s", async (ms, stepSeconds) => {
     await server.get(`/api/v1/traffic?key=192.0.2.1&from=${at(NOON - ms)}&to=${at(NOON)}`);
-    expect(server.service.trafficQuestions).toMatchObject([{ stepSeconds }]);
+    expect(server.backend.trafficQuestions).toMatchObject([{ stepSeconds }]);
   });
 });
 

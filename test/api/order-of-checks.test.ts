@@ -209,7 +209,7 @@ describe("order of the checks, a command on a target:", () => {
       body: JSON.stringify(body),
     });
     expect([answer.status, await answer.json()]).toEqual([status, { error }]);
-    expect(server.service.calls.length).toBe(status === 404 ? 1 : 0);
+    expect(server.backend.calls.length).toBe(status === 404 ? 1 : 0);
   });
 
   test("one fault at a time changes nothing: a wrong method is an unknown path, with any token", async () => {

@@ -34,7 +34,7 @@ async function attackOnWire(
 ): Promise<Wire> {
   const view = { attack: attack(changes), ban: itsBan === null ? null : ban(itsBan) };
   const isOver = view.attack.endedAt !== null;
-  server.service.attacksView = isOver ? { active: [], recent: [view] } : { active: [view], recent: [] };
+  server.backend.attacksView = isOver ? { active: [], recent: [view] } : { active: [view], recent: [] };
   const { active = [], recent = [] } = await read("/api/v1/attacks");
   const [wire = {}] = isOver ? recent : active;
   expect([...Value.Errors(AttackWire, wire)]).toEqual([]);
@@ -42,7 +42,7 @@ async function attackOnWire(
 }
 
 async function hostOnWire(changes: Parameters<typeof host>[0] = {}): Promise<Wire> {
-  server.service.hostViews = [host(changes)];
+  server.backend.hostViews = [host(changes)];
   // The hosts are read anew once a second.
   server.clock.advance(1000);
   const [wire = {}] = (await read("/api/v1/hosts"))["hosts"] ?? [];
@@ -51,7 +51,7 @@ async function hostOnWire(changes: Parameters<typeof host>[0] = {}): Promise<Wir
 }
 
 async function banOnWire(changes: Parameters<typeof ban>[0] = {}): Promise<Wire> {
-  server.service.banViews = [{ ban: ban(changes), routeState: null }];
+  server.backend.banViews = [{ ban: ban(changes), routeState: null }];
   const [wire = {}] = (await read("/api/v1/bans"))["bans"] ?? [];
   expect([...Value.Errors(BanWire, wire)]).toEqual([]);
   return wire;

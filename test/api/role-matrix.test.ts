@@ -118,14 +118,14 @@ let server: TestServer;
 beforeAll(() => {
   server = TestServer.started();
   admitCallers(server);
-  server.service.scrub.reconfigure(scrubbing({ name: "scrub1" }));
+  server.backend.scrub.reconfigure(scrubbing({ name: "scrub1" }));
   const zones = [{ name: "own.example.net", tenant: "acme" }, { name: "foreign.example.net" }];
-  server.service.edge.reconfigure(edgeConfig({ nodes: [{ name: "edge1" }], zones }));
-  server.service.attacksView = { active: [{ attack: attack({ target: address(OTHER_HOST) }), ban: null }], recent: [] };
+  server.backend.edge.reconfigure(edgeConfig({ nodes: [{ name: "edge1" }], zones }));
+  server.backend.attacksView = { active: [{ attack: attack({ target: address(OTHER_HOST) }), ban: null }], recent: [] };
 });
 afterAll(() => server.http.stop());
 beforeEach(() => {
-  server.service.calls.length = 0;
+  server.backend.calls.length = 0;
 });
 
 function lineOf({ method, path }: Pick<Route, "method" | "path">): string {
@@ -161,7 +161,7 @@ describe.each(Object.entries(MATRIX))("role matrix %s", (line, { answers, isStre
   ])("%s: 401", async (_, headers) => {
     const answer = await ask(line, headers);
     expect([answer.status, await answer.json()]).toEqual([401, { error: NOBODY }]);
-    expect(server.service.calls).toEqual([]);
+    expect(server.backend.calls).toEqual([]);
   });
 
   test.each(Object.entries(answers) as [Caller, number | string][])("%s: %s", async (caller, expected) => {
@@ -171,7 +171,7 @@ describe.each(Object.entries(MATRIX))("role matrix %s", (line, { answers, isStre
       await (isStream === true ? answer.body?.cancel() : answer.text());
     } else {
       expect([answer.status, await answer.json()]).toEqual([403, { error: expected }]);
-      expect(server.service.calls).toEqual([]);
+      expect(server.backend.calls).toEqual([]);
     }
   });
 

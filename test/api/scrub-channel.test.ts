@@ -250,7 +250,7 @@ describe("POST /api/v1/dataplane/nodes/{name}/report", () => {
   });
 
   test("of a node that a reload removed while the body came is 404, and not kept", () => {
-    const { scrub } = channel.server.service;
+    const { scrub } = channel.server.backend;
     channel.configure("s2");
     const call = { params: { name: "s1" } } as unknown as Call;
     expect(scrubReportRoute(scrub).handle(call, {})).toEqual({ kind: "unknown_scrub_node" });

@@ -79,7 +79,7 @@ describe("scrub report", () => {
 describe("scrub inventory", () => {
   test("has nodes_total, stale_after_seconds and each configured node with its config, in its order", async () => {
     const hops = { nextHop: address("198.51.100.9"), nextHop6: address("2001:db8::9") };
-    channel.server.service.scrub.reconfigure({
+    channel.server.backend.scrub.reconfigure({
       ...scrubbing({ name: "s9", ...hops, capacityMbps: 2500, hostgroups: ["web"] }, { name: "s1", nextHop: null }),
       staleAfterSeconds: 60,
     });
@@ -105,7 +105,7 @@ describe("scrub inventory", () => {
   test("is as its schema says, and empty without nodes", async () => {
     await channel.report(REPORT);
     expect([...Value.Errors(ScrubInventoryWire, await channel.inventory())]).toEqual([]);
-    channel.server.service.scrub.reconfigure(null);
+    channel.server.backend.scrub.reconfigure(null);
     expect(await channel.inventory()).toEqual({ nodes_total: 0, stale_after_seconds: 15, nodes: [] });
   });
 
@@ -150,7 +150,7 @@ describe("scrub inventory", () => {
 
 test("ban node is the scrub node that a divert ban is frozen to, and absent of one that goes elsewhere", async () => {
   const bans = [divertedBan({ node: "s1" }), divertedBan({ target: "192.0.2.2" })];
-  channel.server.service.banViews = bans.map((ban) => ({ ban, routeState: null }));
+  channel.server.backend.banViews = bans.map((ban) => ({ ban, routeState: null }));
   const headers = { authorization: "Bearer eyes" };
   const answer = await fetch(`${channel.server.base}/api/v1/bans`, { headers });
   const wire = (await answer.json()) as { bans: Record<string, unknown>[] };

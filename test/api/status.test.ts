@@ -21,7 +21,7 @@ async function statusFor(caller: Caller = "viewer"): Promise<Record<string, unkn
 }
 
 test.each([true, false])("status dry_run is the global mode: %p", async (dryRun) => {
-  server.service.statusView = status({ dryRun });
+  server.backend.statusView = status({ dryRun });
   expect(await statusFor()).toMatchObject({ dry_run: dryRun });
 });
 
@@ -41,7 +41,7 @@ test("status update_available is false, without the fields of a release, as long
 
 test("status latest_version, latest_is_security and latest_url come with a newer release, for unscoped tokens", async () => {
   const update = { latestVersion: "1.3.0", isSecurity: true, latestUrl: "https://example.net/1.3.0" };
-  server.service.statusView = status({ update });
+  server.backend.statusView = status({ update });
   const told = { latest_version: "1.3.0", latest_is_security: true, latest_url: "https://example.net/1.3.0" };
   expect(await statusFor()).toMatchObject({ update_available: true, ...told });
   const own = await statusFor("tenantViewer");
@@ -77,7 +77,7 @@ test("status networks are CIDR strings, for unscoped tokens only", async () => {
 
 test("status active_attacks and active_bans are counts, those of the caller's tenant where it has one", async () => {
   const asked: (string | null)[] = [];
-  server.service.status = (tenant: string | null = null) => {
+  server.backend.status = (tenant: string | null = null) => {
     asked.push(tenant);
     return status({ activeAttacks: tenant === null ? 5 : 1, activeBans: tenant === null ? 7 : 2 });
   };
@@ -107,7 +107,7 @@ test.each(["bgp", "notify", "capture"])("status %s is for unscoped tokens only",
     communities: ["65535:666"],
     localPref: 0,
   };
-  server.service.statusView = status({
+  server.backend.statusView = status({
     bgp: { config, connected: true, gobgpVersion: 4, fault: null, neighbors: [] } as never,
   });
   expect(await statusFor()).toHaveProperty(field);
@@ -123,7 +123,7 @@ test("status scrubbing is absent where nothing is diverted", async () => {
 });
 
 test("status scrubbing says where diverted traffic goes, to an unscoped token only", async () => {
-  server.service.statusView = status({
+  server.backend.statusView = status({
     scrubbing: { nextHop: "192.0.2.67" as never, nextHop6: null, communities: ["64500:2", "64500:3"], localPref: 0 },
   });
   expect((await statusFor())["scrubbing"]).toEqual({ next_hop: "192.0.2.67", community: "64500:2 64500:3" });

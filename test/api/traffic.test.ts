@@ -31,13 +31,13 @@ let server: TestServer;
 beforeEach(() => {
   server = TestServer.started();
   admitCallers(server);
-  server.service.onTraffic = () => [POINT];
+  server.backend.onTraffic = () => [POINT];
 });
 afterEach(() => server.http.stop());
 
 const traffic = (query: string, caller: Caller = "viewer") =>
   fetch(`${server.base}/api/v1/traffic${query}`, { headers: as(caller) });
-const questions = () => server.service.trafficQuestions;
+const questions = () => server.backend.trafficQuestions;
 
 describe("GET /api/v1/traffic", () => {
   test("is of one host over the last hour by the minute, incoming, where no more is said", async () => {
@@ -56,7 +56,7 @@ describe("GET /api/v1/traffic", () => {
   });
 
   test("has the learned normal where there is one", async () => {
-    server.service.onTraffic = () => [{ ...POINT, baselinePps: 100.00049 }];
+    server.backend.onTraffic = () => [{ ...POINT, baselinePps: 100.00049 }];
     expect(await (await traffic(`?key=${ACME_HOST}`)).json()).toMatchObject({ points: [{ baseline_pps: 100 }] });
   });
 
@@ -68,7 +68,7 @@ describe("GET /api/v1/traffic", () => {
   });
 
   test("with storage disabled is not available and has no points", async () => {
-    server.service.onTraffic = () => null;
+    server.backend.onTraffic = () => null;
     const answer = await traffic(`?key=${ACME_HOST}`);
     expect([answer.status, await answer.text()]).toEqual([200, '{"available":false,"points":[]}']);
   });
@@ -85,7 +85,7 @@ describe("GET /api/v1/traffic", () => {
     [`?key=${ACME_HOST}&from=2026-01-29T11:59:59Z`, "time range too large (max 31 days)"],
   ])("%s is 400, also with storage off", async (query, error) => {
     for (const points of [[], null]) {
-      server.service.onTraffic = () => points;
+      server.backend.onTraffic = () => points;
       const answer = await traffic(query);
       expect([answer.status, await answer.json()]).toEqual([400, { error }]);
     }
@@ -93,7 +93,7 @@ describe("GET /api/v1/traffic", () => {
   });
 
   test("that fails is 502", async () => {
-    server.service.onTraffic = () => {
+    server.backend.onTraffic = () => {
       throw new HistoryFault("database is locked");
     };
     const answer = await traffic(`?key=${ACME_HOST}`);
@@ -109,7 +109,7 @@ describe("tenant traffic", () => {
   test.each([OTHER_HOST, UNOWNED_HOST, OUTSIDE_HOST])(
     "of the foreign key %s is the uniform 403, also with storage off, and nothing is read",
     async (key) => {
-      server.service.onTraffic = () => null;
+      server.backend.onTraffic = () => null;
       const answer = await traffic(`?key=${key}`, "tenantViewer");
       expect([answer.status, await answer.text()]).toEqual([403, '{"error":"target is outside your tenant"}']);
       expect(questions()).toEqual([]);

@@ -10,7 +10,7 @@ import type { BaselineTable } from "../../src/detection/baseline/baseline-table.
 import type { BaselineKeeper } from "../../src/detection/baseline/learning-loop.ts";
 import { openLog } from "../../src/observability/log.ts";
 import { Metrics } from "../../src/observability/metrics.ts";
-import { RunningService } from "../../src/service/backend.ts";
+import { ServiceBackend } from "../../src/service/backend.ts";
 import { Floodwall } from "../../src/service/floodwall.ts";
 import { BaselineFile } from "../../src/storage/baseline-file.ts";
 import { StateDatabase, StateDatabaseError } from "../../src/storage/state-database.ts";
@@ -32,7 +32,7 @@ export interface SimulatedServiceOptions {
 export class SimulatedService {
   readonly clock: ManualClock;
   readonly floodwall: Floodwall;
-  readonly service: RunningService;
+  readonly service: ServiceBackend;
   readonly state: BreakableState;
   readonly #options: SimulatedServiceOptions;
   readonly #keeper: WaitedKeeper;
@@ -62,7 +62,7 @@ export class SimulatedService {
       baselineKeeper: this.#keeper,
     });
     const edge = new TestEdge(clock, new ManualTimers(clock));
-    this.service = new RunningService(this.floodwall, "simulation", { edge });
+    this.service = new ServiceBackend(this.floodwall, "simulation", { edge });
     this.floodwall.start();
   }
 

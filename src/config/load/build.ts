@@ -4,16 +4,8 @@ import { type IpAddress, parseAddress } from "../../net/address.ts";
 import { type Prefix, parsePrefix } from "../../net/prefix.ts";
 import { PrefixTable } from "../../net/prefix-table.ts";
 import { NetworkLookup } from "../../traffic/network-lookup.ts";
-import { METRICS } from "../../traffic/rates.ts";
-import type {
-  BgpConfig,
-  CaptureConfig,
-  CaptureInterface,
-  Config,
-  Hostgroup,
-  SocketAddress,
-  Thresholds,
-} from "../config.ts";
+import { METRICS, type Thresholds } from "../../traffic/rates.ts";
+import type { BgpConfig, CaptureConfig, CaptureInterface, Config, Hostgroup, SocketAddress } from "../config.ts";
 import { buildApi } from "../sections/api.ts";
 import { buildBaseline } from "../sections/baseline.ts";
 import { buildCarpet } from "../sections/carpet.ts";

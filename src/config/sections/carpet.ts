@@ -1,8 +1,7 @@
 /** The section `carpet`: attacks that are spread over so many hosts that none is over a threshold of its own. */
 import { type Static, Type } from "@sinclair/typebox";
 import type { Action } from "../../mitigation/escalation.ts";
-import { METRICS } from "../../traffic/rates.ts";
-import type { Thresholds } from "../config.ts";
+import { METRICS, type Thresholds } from "../../traffic/rates.ts";
 import { closed, described, integer, oneOf } from "../load/schema-forms.ts";
 import { AnyThresholds } from "../load/threshold-forms.ts";
 

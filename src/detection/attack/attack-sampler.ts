@@ -66,6 +66,12 @@ export function findingsOf({ sample, classification }: Reading): AttackFindings 
   return sample === null ? { classification } : { classification, sample };
 }
 
+/** What the reading is to those who act on attacks: a kind that is told anew, newer packets of the same, or nothing. */
+export function noticeOf({ isNewKind, isFirmer, isSteady }: Reading): "told" | "newer" | null {
+  if (isNewKind || isFirmer) return "told";
+  return isSteady ? "newer" : null;
+}
+
 interface Watched {
   readonly packets: PacketReservoir;
   /** Monotonic ms. */

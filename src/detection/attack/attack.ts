@@ -2,9 +2,8 @@
  * One attack on one host, or on a hostgroup as a whole, from the tick that crossed a threshold to the end of its
  * hysteresis (docs/interface.md#attack-states). Knows nothing of bans, storage or the wire.
  */
-import type { Thresholds } from "../../config/config.ts";
 import type { IpAddress } from "../../net/address.ts";
-import { type Direction, METRICS, type Metric, type Rates } from "../../traffic/rates.ts";
+import { type Direction, METRICS, type Metric, type Rates, type Thresholds } from "../../traffic/rates.ts";
 import type { Classification } from "./classifier.ts";
 import type { Reason } from "./reason.ts";
 import type { Sample, SampledPacket } from "./sample.ts";

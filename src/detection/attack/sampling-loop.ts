@@ -5,7 +5,7 @@
 
 import type { AttackChange, Detector } from "../judge/detector.ts";
 import type { Attack, ClassifiedEvent, Now } from "./attack.ts";
-import { type AttackSampler, findingsOf, type Reading } from "./attack-sampler.ts";
+import { type AttackSampler, findingsOf, noticeOf, type Reading } from "./attack-sampler.ts";
 
 /** From a tick to the readings that follow it, ms: by then what the tick ordered has left the process. */
 export const READ_AFTER_MS = 20;
@@ -71,8 +71,9 @@ export class SamplingLoop {
     const attack = detector.attach(reading.id, findingsOf(reading));
     if (attack === null) return;
     if (reading.sample !== null) onSampled(attack);
-    const { isNewKind, isFirmer, packets } = reading;
-    if (isNewKind || isFirmer) onClassified({ kind: "classified", attack, isNewKind, packets });
-    else if (reading.isSteady) onSeen(attack);
+    const { isNewKind, packets } = reading;
+    const notice = noticeOf(reading);
+    if (notice === "told") onClassified({ kind: "classified", attack, isNewKind, packets });
+    if (notice === "newer") onSeen(attack);
   }
 }

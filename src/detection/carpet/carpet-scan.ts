@@ -3,13 +3,13 @@
  * so many hosts that none is over a threshold of its own. Hosts of two hostgroups are never added up together.
  */
 
-import type { Config, Thresholds } from "../../config/config.ts";
+import type { Config } from "../../config/config.ts";
 import type { CarpetConfig } from "../../config/sections/carpet.ts";
 import { CARPET_PREFIXES_MAX } from "../../limits.ts";
 import { ADDRESS_BYTES, addressFromBytes, type IpAddress } from "../../net/address.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import type { HostRows } from "../../traffic/host-rows.ts";
-import { METRICS } from "../../traffic/rates.ts";
+import { METRICS, type Thresholds } from "../../traffic/rates.ts";
 import { firstCrossed } from "../attack/attack.ts";
 
 /** Bits of an IPv6 prefix that tell it from others: all that a number holds exactly. */

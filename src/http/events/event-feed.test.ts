@@ -94,8 +94,8 @@ describe("event stream", () => {
       { attack: attack(), ban: ban() },
       { ban: ban(), routeState: null },
     ];
-    server.service.attacksView = { active: [attackView], recent: [] };
-    server.service.banViews = [banView];
+    server.backend.attacksView = { active: [attackView], recent: [] };
+    server.backend.banViews = [banView];
     const ids: number[] = [];
     server.http.events.publish({ kind: "attack", view: attackView });
     server.http.events.publish({ kind: "ban", view: banView });
@@ -130,7 +130,7 @@ describe("event stream", () => {
     await expectNext(reader, "attack a true");
     const view = (pps: number) => ({ attack: attack({ id: "a", rates: thresholds({ pps }) }), ban: null });
     for (const pps of [2000, 3000]) {
-      server.service.attacksView = { active: [view(pps)], recent: [] };
+      server.backend.attacksView = { active: [view(pps)], recent: [] };
       server.clock.advance(LOOK_MS);
       expect((await reader.next())?.data).toMatchObject({ id: "a", rate: pps, active: true });
     }

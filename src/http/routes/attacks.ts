@@ -1,14 +1,17 @@
 /** The attacks, in progress and over (docs/interface.md#attack-states), and one of them by its id. */
 
-import { AttacksReader } from "../attacks-reader.ts";
-import type { AttackView, Service } from "../backend.ts";
+import type { Principal } from "../../access/principal.ts";
+import type { Tenancy } from "../../access/tenancy.ts";
+import { isActive } from "../../detection/attack/attack.ts";
+import type { AttackView, Backend } from "../backend.ts";
 import type { ReadRoute } from "../route.ts";
 import { jsonAnswer, jsonBlobAnswer } from "../server/answer.ts";
-import { type Slicing, TablePass } from "../table-pass.ts";
+import { JsonArray } from "../server/json-array.ts";
+import { type Reader, type Slicing, TablePass } from "../table-pass.ts";
 import { AttacksWire, AttackWire, attackToWire } from "../wire/attack.ts";
 
-export function attacksRoute(service: Service, slicing: Slicing): ReadRoute {
-  const attacks = new TablePass(() => allOf(service), slicing);
+export function attacksRoute(backend: Backend, slicing: Slicing): ReadRoute {
+  const attacks = new TablePass(() => allOf(backend), slicing);
   return {
     name: "attacks",
     method: "GET",
@@ -19,14 +22,14 @@ export function attacksRoute(service: Service, slicing: Slicing): ReadRoute {
       answers: { 200: { text: "The attacks.", schema: AttacksWire } },
     },
     handle: async ({ principal }) => {
-      const makeReader = () => new AttacksReader(principal, service.tenancy());
+      const makeReader = () => new AttacksReader(principal, backend.tenancy());
       return jsonBlobAnswer(await attacks.read(JSON.stringify(principal.tenant), makeReader));
     },
   };
 }
 
 /** An attack on a foreign address is as unknown as one that never was. */
-export function attackRoute(service: Service): ReadRoute {
+export function attackRoute(backend: Backend): ReadRoute {
   return {
     name: "attack",
     method: "GET",
@@ -41,16 +44,41 @@ export function attackRoute(service: Service): ReadRoute {
       },
     },
     handle: async ({ principal, params }) => {
-      const view = await service.attack(params["id"] ?? "");
-      const owner = view === null ? null : service.tenancy().ownerOf(view.attack);
+      const view = await backend.attack(params["id"] ?? "");
+      const owner = view === null ? null : backend.tenancy().ownerOf(view.attack);
       const isVisible = principal.tenant === null || principal.tenant === owner;
       return view === null || !isVisible ? { kind: "unknown_attack" } : jsonAnswer(200, attackToWire(view, owner));
     },
   };
 }
 
-function* allOf(service: Service): Iterable<AttackView> {
-  const { active, recent } = service.attacks();
+function* allOf(backend: Backend): Iterable<AttackView> {
+  const { active, recent } = backend.attacks();
   yield* active;
   yield* recent;
+}
+
+/** Answers `{active: [...], recent: [...]}` with the attacks on the addresses of a caller. */
+class AttacksReader implements Reader<AttackView> {
+  readonly #principal: Principal;
+  readonly #tenancy: Tenancy;
+  readonly #active = new JsonArray();
+  readonly #recent = new JsonArray();
+
+  constructor(principal: Principal, tenancy: Tenancy) {
+    this.#principal = principal;
+    this.#tenancy = tenancy;
+  }
+
+  see(view: AttackView): void {
+    const owner = this.#tenancy.ownerOf(view.attack);
+    const { tenant } = this.#principal;
+    if (tenant !== null && tenant !== owner) return;
+    const list = isActive(view.attack) ? this.#active : this.#recent;
+    list.add(attackToWire(view, owner));
+  }
+
+  answer(): Blob {
+    return new Blob(['{"active":', ...this.#active.parts(), ',"recent":', ...this.#recent.parts(), "}"]);
+  }
 }

@@ -1,9 +1,9 @@
 /** The audit trail, newest first (docs/interface.md#audit-reading). */
 import { Value } from "@sinclair/typebox/value";
-import type { AuditFilters } from "../../audit/audit-trail.ts";
+import type { AuditFilters } from "../../audit/audit-event.ts";
 import { parseAddress } from "../../net/address.ts";
 import type { Clock } from "../../system/clock.ts";
-import type { Service } from "../backend.ts";
+import type { Backend } from "../backend.ts";
 import type { Refusal } from "../refusal.ts";
 import type { ReadRoute } from "../route.ts";
 import { RANGE_PARAMETERS } from "../route-description.ts";
@@ -13,7 +13,7 @@ import { timeRange } from "../time-range.ts";
 import { AuditActionWire, AuditWire, auditEventToWire } from "../wire/audit.ts";
 import { AddressText } from "../wire/request-texts.ts";
 
-export function auditRoute(service: Pick<Service, "auditEvents">, clock: Pick<Clock, "wallMs">): ReadRoute {
+export function auditRoute(backend: Pick<Backend, "auditEvents">, clock: Pick<Clock, "wallMs">): ReadRoute {
   return {
     name: "audit",
     method: "GET",
@@ -39,7 +39,7 @@ export function auditRoute(service: Pick<Service, "auditEvents">, clock: Pick<Cl
       if (range.kind !== "range") return range;
       const filters = filtersOf(query);
       if (filters.kind !== "filters") return filters;
-      const answer = await service.auditEvents({ range, filters, tenant: principal.tenant });
+      const answer = await backend.auditEvents({ range, filters, tenant: principal.tenant });
       if (!answer.available) return jsonAnswer(200, { available: false, events: [] });
       return jsonAnswer(200, { available: true, events: answer.events.map(auditEventToWire) });
     },

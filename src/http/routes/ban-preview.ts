@@ -1,5 +1,5 @@
 import { parseAddress } from "../../net/address.ts";
-import type { Service } from "../backend.ts";
+import type { Backend } from "../backend.ts";
 import type { ReadRoute } from "../route.ts";
 import { jsonAnswer } from "../server/answer.ts";
 import { parameter } from "../server/query.ts";
@@ -7,7 +7,7 @@ import { BanPreviewWire, banPreviewToWire } from "../wire/ban-preview.ts";
 import { AddressText } from "../wire/request-texts.ts";
 
 /** Judged as the order is, and in the same sequence: the address, the tenant, and what policy says. */
-export function banPreviewRoute(service: Pick<Service, "tenancy" | "foreseenBan">): ReadRoute {
+export function banPreviewRoute(backend: Pick<Backend, "tenancy" | "foreseenBan">): ReadRoute {
   return {
     name: "ban_preview",
     method: "GET",
@@ -22,8 +22,8 @@ export function banPreviewRoute(service: Pick<Service, "tenancy" | "foreseenBan"
       const text = parameter(query, "ip") ?? "";
       const target = parseAddress(text);
       if (target === null) return { kind: "invalid_ip", text };
-      if (!service.tenancy().owns(principal, target)) return { kind: "foreign_target" };
-      return jsonAnswer(200, banPreviewToWire(service.foreseenBan(target)));
+      if (!backend.tenancy().owns(principal, target)) return { kind: "foreign_target" };
+      return jsonAnswer(200, banPreviewToWire(backend.foreseenBan(target)));
     },
   };
 }

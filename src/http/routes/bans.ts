@@ -1,6 +1,6 @@
 /** The bans, and the two commands on them (docs/interface.md#ban-command). */
 import { type IpAddress, parseAddress } from "../../net/address.ts";
-import type { BanView, Service } from "../backend.ts";
+import type { Backend, BanView } from "../backend.ts";
 import { ListReader } from "../list-reader.ts";
 import type { Refusal } from "../refusal.ts";
 import type { AuditRule, Call, CommandRoute, Outcome, ReadRoute } from "../route.ts";
@@ -9,8 +9,8 @@ import { fieldCheck } from "../server/fields.ts";
 import { type Slicing, TablePass } from "../table-pass.ts";
 import { BanFields, BanRequest, BansWire, BanWire, banToWire, sortBans } from "../wire/ban.ts";
 
-export function bansRoute(service: Service, slicing: Slicing): ReadRoute {
-  const bans = new TablePass(() => sortBans(service.bans()), slicing);
+export function bansRoute(backend: Backend, slicing: Slicing): ReadRoute {
+  const bans = new TablePass(() => sortBans(backend.bans()), slicing);
   return {
     name: "bans",
     method: "GET",
@@ -21,14 +21,14 @@ export function bansRoute(service: Service, slicing: Slicing): ReadRoute {
       answers: { 200: { text: "The bans.", schema: BansWire } },
     },
     handle: async ({ principal }) => {
-      const isOwn = ({ ban }: BanView) => service.tenancy().owns(principal, ban.target);
+      const isOwn = ({ ban }: BanView) => backend.tenancy().owns(principal, ban.target);
       const makeReader = () => new ListReader<BanView>("bans", (view) => (isOwn(view) ? banToWire(view) : null));
       return jsonBlobAnswer(await bans.read(JSON.stringify(principal.tenant), makeReader));
     },
   };
 }
 
-export function banRoute(service: Service): CommandRoute<BanFields> {
+export function banRoute(backend: Backend): CommandRoute<BanFields> {
   return {
     name: "ban",
     method: "POST",
@@ -44,11 +44,11 @@ export function banRoute(service: Service): CommandRoute<BanFields> {
     },
     audit: auditOf("ban"),
     handle: (call, fields) =>
-      onOwnTarget(service, call, fields, (target) => outcomeOf(service.ban(target, call.principal.operator))),
+      onOwnTarget(backend, call, fields, (target) => outcomeOf(backend.ban(target, call.principal.operator))),
   };
 }
 
-export function unbanRoute(service: Service): CommandRoute<BanFields> {
+export function unbanRoute(backend: Backend): CommandRoute<BanFields> {
   return {
     name: "unban",
     method: "POST",
@@ -64,8 +64,8 @@ export function unbanRoute(service: Service): CommandRoute<BanFields> {
     },
     audit: auditOf("unban"),
     handle: (call, fields) =>
-      onOwnTarget(service, call, fields, (target) => {
-        const view = service.unban(target, call.principal.operator);
+      onOwnTarget(backend, call, fields, (target) => {
+        const view = backend.unban(target, call.principal.operator);
         return view === null ? { kind: "no_active_ban", target } : outcomeOf(view);
       }),
   };
@@ -73,14 +73,14 @@ export function unbanRoute(service: Service): CommandRoute<BanFields> {
 
 /** The tenant is judged before the table of bans: a foreign target looks the same with a ban and without. */
 function onOwnTarget(
-  service: Service,
+  backend: Backend,
   { principal }: Call,
   { ip }: BanFields,
   act: (target: IpAddress) => Outcome | Refusal,
 ): Outcome | Refusal {
   const target = parseAddress(ip);
   if (target === null) return { kind: "invalid_ip", text: ip };
-  return service.tenancy().owns(principal, target) ? act(target) : { kind: "foreign_target" };
+  return backend.tenancy().owns(principal, target) ? act(target) : { kind: "foreign_target" };
 }
 
 function outcomeOf(view: BanView): Outcome {

@@ -25,7 +25,7 @@ let server: TestServer;
 beforeEach(() => {
   server = TestServer.started();
   admitCallers(server);
-  server.service.config = configOf(CONFIG);
+  server.backend.config = configOf(CONFIG);
 });
 afterEach(() => server.http.stop());
 
@@ -70,7 +70,7 @@ test("GET /api/v1/config of a hostgroup has what is inherited and what is its ow
 });
 
 test("GET /api/v1/config of an unscoped token has the service as a whole, and what waits for a restart", async () => {
-  server.service.needsRestart = ["capture.interfaces"];
+  server.backend.needsRestart = ["capture.interfaces"];
   expect((await ask("viewer")).service).toEqual({
     protected_whitelist: ["192.0.2.53/32"],
     detection: { window_ms: 1000, tick_ms: 100, sustain_ms: 0 },

@@ -1,12 +1,12 @@
 /** What is configured, and the command that reads the file again (docs/interface.md#reload). */
 
-import type { Service } from "../backend.ts";
+import type { Backend } from "../backend.ts";
 import type { CommandRoute, ReadRoute } from "../route.ts";
 import { jsonAnswer } from "../server/answer.ts";
 import { ConfiguredWire, configuredToWire } from "../wire/configured.ts";
 import { ReloadWire, reloadToWire } from "../wire/reload.ts";
 
-export function configRoute(service: Pick<Service, "configured">): ReadRoute {
+export function configRoute(backend: Pick<Backend, "configured">): ReadRoute {
   return {
     name: "config",
     method: "GET",
@@ -18,11 +18,11 @@ export function configRoute(service: Pick<Service, "configured">): ReadRoute {
         200: { text: "Hostgroups, and for an unscoped token the service as a whole.", schema: ConfiguredWire },
       },
     },
-    handle: ({ principal }) => jsonAnswer(200, configuredToWire(service.configured(), principal)),
+    handle: ({ principal }) => jsonAnswer(200, configuredToWire(backend.configured(), principal)),
   };
 }
 
-export function reloadRoute(service: Service): CommandRoute {
+export function reloadRoute(backend: Backend): CommandRoute {
   return {
     name: "config_reload",
     method: "POST",
@@ -36,9 +36,9 @@ export function reloadRoute(service: Service): CommandRoute {
     },
     audit: { action: "config_reload", targetType: "global", target: () => "" },
     handle: async () => {
-      const outcome = await service.reload();
+      const outcome = await backend.reload();
       if (outcome.kind === "invalid") return { kind: "invalid_config", problems: outcome.problems };
-      const response = jsonAnswer(200, reloadToWire(service.status(null), outcome.needsRestart));
+      const response = jsonAnswer(200, reloadToWire(backend.status(null), outcome.needsRestart));
       return { kind: "outcome", response, result: "ok" };
     },
   };

@@ -1,9 +1,9 @@
 import { Type } from "@sinclair/typebox";
-import type { Service } from "../backend.ts";
+import type { Backend } from "../backend.ts";
 import type { OpenRoute } from "../route.ts";
 import { textAnswer } from "../server/answer.ts";
 
-export function healthzRoute(service: Pick<Service, "isReady">): OpenRoute {
+export function healthzRoute(backend: Pick<Backend, "isReady">): OpenRoute {
   return {
     name: "healthz",
     method: "GET",
@@ -16,6 +16,6 @@ export function healthzRoute(service: Pick<Service, "isReady">): OpenRoute {
         503: { text: "starting", schema: Type.Literal("starting"), mediaType: "text/plain" },
       },
     },
-    handle: () => (service.isReady() ? textAnswer(200, "ok") : textAnswer(503, "starting")),
+    handle: () => (backend.isReady() ? textAnswer(200, "ok") : textAnswer(503, "starting")),
   };
 }

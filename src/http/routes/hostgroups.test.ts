@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { thresholds } from "../../../test/fixtures/host-rows.ts";
 import { admitCallers, as, type Caller } from "../../../test/fixtures/http/callers.ts";
 import { TestServer } from "../../../test/fixtures/http/http.ts";
-import type { Thresholds } from "../../config/config.ts";
+import type { Thresholds } from "../../traffic/rates.ts";
 
 let server: TestServer;
 
@@ -26,7 +26,7 @@ const group = (name: string, thresholdsOutgoing: Thresholds | null = null) => ({
 });
 
 test("GET /api/v1/hostgroups: each hostgroup has its sums in both directions, rounded, and its thresholds", async () => {
-  server.service.groupRatesViews = [group("global"), group("web", thresholds({ udp_mbps: 7 }))];
+  server.backend.groupRatesViews = [group("global"), group("web", thresholds({ udp_mbps: 7 }))];
   const rates = { ...TRIO, pps: 5, mbps: 0.123, udp_pps: 5 };
   const limits = { pps: 1000, mbps: 80.5, flows_per_sec: 300, tcp_syn_pps: 50 };
   expect(await ask("viewer")).toEqual({
@@ -39,7 +39,7 @@ test("GET /api/v1/hostgroups: each hostgroup has its sums in both directions, ro
 });
 
 test("GET /api/v1/hostgroups: a tenant sees its own", async () => {
-  server.service.groupRatesViews = [group("global"), group("web"), group("mail")];
+  server.backend.groupRatesViews = [group("global"), group("web"), group("mail")];
   expect(await ask("tenantViewer")).toMatchObject({ available: true, hostgroups: [{ name: "web" }] });
 });
 

@@ -1,9 +1,9 @@
-import type { Service } from "../backend.ts";
+import type { Backend } from "../backend.ts";
 import type { ReadRoute } from "../route.ts";
 import { jsonAnswer } from "../server/answer.ts";
 import { HostgroupsRatesWire, hostgroupRatesToWire } from "../wire/hostgroup-rates.ts";
 
-export function hostgroupsRoute(service: Pick<Service, "tenancy" | "groupRates">): ReadRoute {
+export function hostgroupsRoute(backend: Pick<Backend, "tenancy" | "groupRates">): ReadRoute {
   return {
     name: "hostgroups",
     method: "GET",
@@ -14,9 +14,9 @@ export function hostgroupsRoute(service: Pick<Service, "tenancy" | "groupRates">
       answers: { 200: { text: "The hostgroups, in the configuration's order.", schema: HostgroupsRatesWire } },
     },
     handle: ({ principal }) => {
-      const groups = service.groupRates();
+      const groups = backend.groupRates();
       if (groups === null) return jsonAnswer(200, { available: false, hostgroups: [] });
-      const own = principal.tenant === null ? null : service.tenancy().groupsOf(principal.tenant);
+      const own = principal.tenant === null ? null : backend.tenancy().groupsOf(principal.tenant);
       const seen = groups.filter(({ name }) => own === null || own.has(name));
       return jsonAnswer(200, { available: true, hostgroups: seen.map(hostgroupRatesToWire) });
     },

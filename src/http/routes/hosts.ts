@@ -1,6 +1,6 @@
 /** The hosts: all of them in a snapshot, or a page of those that a query describes. */
 
-import type { Service } from "../backend.ts";
+import type { Backend } from "../backend.ts";
 import type { HostsPages } from "../hosts/hosts-pages.ts";
 import { HOSTS_PARAMETERS, hostsPageQuery } from "../hosts/hosts-query.ts";
 import type { HostsSnapshots, VisibleGroups } from "../hosts/hosts-snapshots.ts";
@@ -8,7 +8,7 @@ import type { ReadRoute } from "../route.ts";
 import { jsonBlobAnswer } from "../server/answer.ts";
 import { HostsWire } from "../wire/host.ts";
 
-export function hostsRoute(service: Pick<Service, "tenancy">, pages: HostsPages, snapshots: HostsSnapshots): ReadRoute {
+export function hostsRoute(backend: Pick<Backend, "tenancy">, pages: HostsPages, snapshots: HostsSnapshots): ReadRoute {
   return {
     name: "hosts",
     method: "GET",
@@ -24,7 +24,7 @@ export function hostsRoute(service: Pick<Service, "tenancy">, pages: HostsPages,
     },
     handle: async ({ principal, query }) => {
       const { tenant } = principal;
-      const groups = (): VisibleGroups => (tenant === null ? null : service.tenancy().groupsOf(tenant));
+      const groups = (): VisibleGroups => (tenant === null ? null : backend.tenancy().groupsOf(tenant));
       const page = hostsPageQuery(query);
       if (page?.kind === "invalid_query") return page;
       if (page === null) return jsonBlobAnswer(await snapshots.read(tenant, groups));

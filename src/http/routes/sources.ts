@@ -4,7 +4,7 @@ import { SOURCE_BLOCK_REASON_MAX, SOURCE_BLOCK_SECONDS_MAX } from "../../limits.
 import { addressFamily, parseAddress } from "../../net/address.ts";
 import { type Pair, pairName } from "../../sourceblock/source-block.ts";
 import type { SourceBlockView } from "../../sourceblock/source-blocks.ts";
-import type { Service } from "../backend.ts";
+import type { Backend } from "../backend.ts";
 import { ListReader } from "../list-reader.ts";
 import type { Refusal } from "../refusal.ts";
 import type { AuditRule, Call, CommandRoute, Outcome, ReadRoute } from "../route.ts";
@@ -24,8 +24,8 @@ import {
 type BlockFields = Static<typeof SourceBlockFields>;
 type UnblockFields = Static<typeof SourceUnblockRequest>;
 
-export function sourcesRoute(service: Service, slicing: Slicing): ReadRoute {
-  const blocks = new TablePass(() => service.sourceBlocks(), slicing);
+export function sourcesRoute(backend: Backend, slicing: Slicing): ReadRoute {
+  const blocks = new TablePass(() => backend.sourceBlocks(), slicing);
   return {
     name: "sources",
     method: "GET",
@@ -36,7 +36,7 @@ export function sourcesRoute(service: Service, slicing: Slicing): ReadRoute {
       answers: { 200: { text: "The blocks.", schema: SourceBlocksWire } },
     },
     handle: async ({ principal }) => {
-      const isOwn = ({ block }: SourceBlockView) => service.tenancy().owns(principal, block.victim);
+      const isOwn = ({ block }: SourceBlockView) => backend.tenancy().owns(principal, block.victim);
       const toWire = (view: SourceBlockView) => (isOwn(view) ? sourceBlockToWire(view) : null);
       const makeReader = () => new ListReader<SourceBlockView>("sources", toWire);
       return jsonBlobAnswer(await blocks.read(JSON.stringify(principal.tenant), makeReader));
@@ -44,7 +44,7 @@ export function sourcesRoute(service: Service, slicing: Slicing): ReadRoute {
   };
 }
 
-export function sourceBlockRoute(service: Service): CommandRoute<BlockFields> {
+export function sourceBlockRoute(backend: Backend): CommandRoute<BlockFields> {
   return {
     name: "source_block",
     method: "POST",
@@ -61,8 +61,8 @@ export function sourceBlockRoute(service: Service): CommandRoute<BlockFields> {
     audit: auditOf("source_block"),
     handle: (call, fields) => {
       const { ttl_seconds: ttlSeconds } = fields;
-      return onOwnVictim(service, call, fields, ttlRefusal(ttlSeconds), (pair) => {
-        const answer = service.blockSource({ ...pair, ttlSeconds, reason: reasonOf(fields) });
+      return onOwnVictim(backend, call, fields, ttlRefusal(ttlSeconds), (pair) => {
+        const answer = backend.blockSource({ ...pair, ttlSeconds, reason: reasonOf(fields) });
         if (answer.kind === "refused") return { kind: "source_block_refused", refusal: answer.refusal };
         return outcomeOf("blocked", answer.view, answer.view.block.reason);
       });
@@ -70,7 +70,7 @@ export function sourceBlockRoute(service: Service): CommandRoute<BlockFields> {
   };
 }
 
-export function sourceUnblockRoute(service: Service): CommandRoute<UnblockFields> {
+export function sourceUnblockRoute(backend: Backend): CommandRoute<UnblockFields> {
   return {
     name: "source_unblock",
     method: "POST",
@@ -87,8 +87,8 @@ export function sourceUnblockRoute(service: Service): CommandRoute<UnblockFields
     },
     audit: auditOf("source_unblock"),
     handle: (call, fields) =>
-      onOwnVictim(service, call, fields, null, (pair) => {
-        const answer = service.unblockSource(pair);
+      onOwnVictim(backend, call, fields, null, (pair) => {
+        const answer = backend.unblockSource(pair);
         if (answer.kind === "done") return outcomeOf("removed", answer.view, reasonOf(fields));
         if (answer.refusal === "not_blocked") return { kind: "no_source_block" };
         return { kind: "source_block_refused", refusal: answer.refusal };
@@ -101,7 +101,7 @@ export function sourceUnblockRoute(service: Service): CommandRoute<UnblockFields
  * (docs/interface.md#order-of-checks).
  */
 function onOwnVictim(
-  service: Service,
+  backend: Backend,
   { principal }: Call,
   fields: UnblockFields,
   refusal: Refusal | null,
@@ -111,7 +111,7 @@ function onOwnVictim(
   if ("kind" in pair) return pair;
   const badInput = refusal ?? reasonRefusal(reasonOf(fields));
   if (badInput !== null) return badInput;
-  return service.tenancy().owns(principal, pair.victim) ? act(pair) : { kind: "foreign_target" };
+  return backend.tenancy().owns(principal, pair.victim) ? act(pair) : { kind: "foreign_target" };
 }
 
 function readPair(fields: UnblockFields): Pair | Refusal {

@@ -1,10 +1,10 @@
 import { Type } from "@sinclair/typebox";
-import type { Service } from "../backend.ts";
+import type { Backend } from "../backend.ts";
 import type { ReadRoute } from "../route.ts";
 import { jsonAnswer } from "../server/answer.ts";
 import { StatusWire, statusToWire, TenantStatusWire } from "../wire/status.ts";
 
-export function statusRoute(service: Service): ReadRoute {
+export function statusRoute(backend: Backend): ReadRoute {
   return {
     name: "status",
     method: "GET",
@@ -14,6 +14,6 @@ export function statusRoute(service: Service): ReadRoute {
       summary: "What the service is and does; a token with a tenant is told less",
       answers: { 200: { text: "The status.", schema: Type.Union([StatusWire, TenantStatusWire]) } },
     },
-    handle: ({ principal }) => jsonAnswer(200, statusToWire(service.status(principal.tenant), principal)),
+    handle: ({ principal }) => jsonAnswer(200, statusToWire(backend.status(principal.tenant), principal)),
   };
 }

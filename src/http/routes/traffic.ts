@@ -4,7 +4,7 @@ import { BUCKETS_MAX, STEP_SECONDS_MAX } from "../../limits.ts";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
 import type { Clock } from "../../system/clock.ts";
 import type { Direction } from "../../traffic/rates.ts";
-import type { Service } from "../backend.ts";
+import type { Backend } from "../backend.ts";
 import type { Refusal } from "../refusal.ts";
 import type { ReadRoute } from "../route.ts";
 import { RANGE_PARAMETERS } from "../route-description.ts";
@@ -15,7 +15,7 @@ import { oneOf } from "../wire/one-of.ts";
 import { AddressText } from "../wire/request-texts.ts";
 import { TrafficWire, trafficToWire } from "../wire/traffic.ts";
 
-export function trafficRoute(service: Pick<Service, "tenancy" | "traffic">, clock: Pick<Clock, "wallMs">): ReadRoute {
+export function trafficRoute(backend: Pick<Backend, "tenancy" | "traffic">, clock: Pick<Clock, "wallMs">): ReadRoute {
   return {
     name: "traffic",
     method: "GET",
@@ -45,10 +45,10 @@ export function trafficRoute(service: Pick<Service, "tenancy" | "traffic">, cloc
       const stepped = step(query, range);
       if (stepped.kind !== "step") return stepped;
       const { key, direction } = series;
-      if (!service.tenancy().owns(principal, key)) return { kind: "foreign_target" };
+      if (!backend.tenancy().owns(principal, key)) return { kind: "foreign_target" };
       const { fromMs, toMs } = range;
       const { stepSeconds } = stepped;
-      const points = await service.traffic({ key, direction, fromMs, toMs, stepSeconds });
+      const points = await backend.traffic({ key, direction, fromMs, toMs, stepSeconds });
       if (points === null) return jsonAnswer(200, { available: false, points: [] });
       return jsonAnswer(200, trafficToWire({ key, direction, stepSeconds, points }));
     },

@@ -1,6 +1,5 @@
 /** Finds out who calls, and whether a bound token acts as its own node; tells of what looks like a fault of the setup. */
-import { mayActAs } from "../../access/node-binding.ts";
-import { ANYONE, type Principal } from "../../access/principal.ts";
+import { ANYONE, mayActAs, type Principal } from "../../access/principal.ts";
 import { type Secrets, Tokens } from "../../access/tokens.ts";
 import type { TokenConfig } from "../../config/sections/api.ts";
 import type { Refusal } from "../refusal.ts";

@@ -4,13 +4,12 @@ import { TestServer } from "../../../test/fixtures/http/http.ts";
 import { ManualClock } from "../../../test/fixtures/manual-clock.ts";
 import { ANYONE, type Role } from "../../access/principal.ts";
 import { BODY_BYTES_MAX } from "../../limits.ts";
-import { ServiceFault } from "../backend.ts";
+import { BackendFault } from "../backend.ts";
 import type { CommandRoute, Route } from "../route.ts";
 import { textAnswer } from "./answer.ts";
-import { createApp } from "./app.ts";
 import { fieldCheck } from "./fields.ts";
 import type { Gate } from "./gate.ts";
-import { register } from "./pipeline.ts";
+import { createApp, register } from "./pipeline.ts";
 
 const stops: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -160,7 +159,7 @@ describe("roles", () => {
 });
 
 test("every route but the open ones passes the gate, whatever the method, the body or the moment", async () => {
-  const { service, http } = new TestServer();
+  const { backend, http } = new TestServer();
   const { routes } = http;
   const { base } = listen(routes, { gate: refusingGate });
   const open: string[] = [];
@@ -172,7 +171,7 @@ test("every route but the open ones passes the gate, whatever the method, the bo
     } else expect(`${path} ${answer.status}`).toBe(`${path} 403`);
   }
   expect(open).toEqual(["/metrics", "/healthz", "/", "/assets/:name"]);
-  expect(service.calls).toEqual([]);
+  expect(backend.calls).toEqual([]);
 });
 
 describe("a handler that throws", () => {
@@ -203,7 +202,7 @@ describe("a handler that throws", () => {
 
   test("a fault of the world is 503 with what failed", async () => {
     const thrower = read(() => {
-      throw new ServiceFault("the state database cannot be written");
+      throw new BackendFault("the state database cannot be written");
     });
     const { base, failures } = listen([thrower]);
     const answer = await fetch(`${base}/api/v1/read`);

@@ -3,13 +3,13 @@
  * the path → size → JSON → fields → service (docs/interface.md#order-of-checks). Routes are only declared; all that
  * runs before and after their handlers is here.
  */
-import type { Elysia } from "elysia";
+import { Elysia } from "elysia";
 import { isUnscoped, type Principal, roleAllows } from "../../access/principal.ts";
-import type { AuditTrail } from "../../audit/audit-trail.ts";
+import type { AuditTrail } from "../../audit/audit-event.ts";
 import { BODY_BYTES_MAX } from "../../limits.ts";
 import type { Clock } from "../../system/clock.ts";
 import { auditRow, type Ended } from "../audit-row.ts";
-import { HistoryFault, ServiceFault } from "../backend.ts";
+import { BackendFault, HistoryFault } from "../backend.ts";
 import { type Refusal, refuse } from "../refusal.ts";
 import type { Call, CommandRoute, ReadRoute, Route } from "../route.ts";
 import { isJson, parseJson, readBody } from "./body.ts";
@@ -22,7 +22,7 @@ export interface PipelineOptions extends FailureOptions {
   readonly isReady: () => boolean;
   readonly isDryRun: () => boolean;
   /** null: no trail is kept. */
-  readonly audit: Pick<AuditTrail, "record"> | null;
+  readonly audit: AuditTrail | null;
   readonly clock: Clock;
 }
 
@@ -37,10 +37,30 @@ export interface RequestMetrics {
   failed(route: string): void;
 }
 
+/** Longer than the longest hold of a parked poll and than a reload may take: they send nothing meanwhile. */
+export const IDLE_SECONDS = 60;
+
 type GuardedRoute = ReadRoute | CommandRoute;
 
 /** Requests to paths and methods that no route has. */
 const UNKNOWN = "unknown";
+
+/** An empty application of the library with all its choices made, since several of its own would hurt us. */
+export function createApp() {
+  return new Elysia({
+    aot: true,
+    strictPath: true,
+    handler: { standardHostname: false },
+    serve: {
+      idleTimeout: IDLE_SECONDS,
+      // A second service on the same port must fail, not share it.
+      reusePort: false,
+      development: false,
+      // The pipeline bounds bodies, with an answer of our own.
+      maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+    },
+  });
+}
 
 /** Declares every route. GET routes answer HEAD too, without the body; any other method is as unknown as the path. */
 export function register(app: Elysia, routes: readonly Route[], options: PipelineOptions): void {
@@ -124,7 +144,7 @@ async function command(route: CommandRoute, call: UnjudgedCall, options: Pipelin
   if (route.audit === undefined || audit === null) return response;
   const { fields } = read;
   const row = auditRow({ rule: route.audit, call, fields, ended, wallMs: clock.wallMs(), dryRun: options.isDryRun() });
-  if (row !== null) await audit.record(row);
+  if (row !== null) await audit.recordAudit(row);
   return response;
 }
 
@@ -185,5 +205,5 @@ export function failed(name: string, cause: unknown, { metrics, onFailure }: Fai
   metrics.failed(name);
   if (cause instanceof HistoryFault) return { kind: "history_fault" };
   onFailure(name, cause);
-  return cause instanceof ServiceFault ? { kind: "fault", message: cause.message } : { kind: "bug" };
+  return cause instanceof BackendFault ? { kind: "fault", message: cause.message } : { kind: "bug" };
 }

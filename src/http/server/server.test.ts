@@ -45,7 +45,7 @@ describe("the size of a body", () => {
     const text = padded(BODY_BYTES_MAX + more);
     await expectError(await server.post("/api/v1/ban", text), 413, "request body exceeds 64 KiB");
     await expectError(await server.post("/api/v1/ban", chunked(text)), 413, "request body exceeds 64 KiB");
-    expect(server.service.calls).toEqual([]);
+    expect(server.backend.calls).toEqual([]);
   });
 
   test("is judged by the declared length before a byte of it came", async () => {
@@ -104,7 +104,7 @@ describe("paths and methods", () => {
 
   test("HEAD of a command is not found", async () => {
     expect((await fetch(`${server.base}/api/v1/ban`, { method: "HEAD" })).status).toBe(404);
-    expect(server.service.calls).toEqual([]);
+    expect(server.backend.calls).toEqual([]);
   });
 });
 
@@ -134,11 +134,11 @@ describe("many at once", () => {
     await slow.write(`${COMMAND_HEAD}Content-Length: ${body.length}\r\n\r\n`);
     for (const byte of body) {
       expect((await server.get("/healthz")).status).toBe(200);
-      expect(server.service.calls).toEqual([]);
+      expect(server.backend.calls).toEqual([]);
       await slow.write(byte);
     }
     expect((await slow.answer()).status).toBe(200);
-    expect(server.service.calls).toEqual(['ban 192.0.2.1 by ""']);
+    expect(server.backend.calls).toEqual(['ban 192.0.2.1 by ""']);
     slow.close();
   });
 
@@ -151,7 +151,7 @@ describe("many at once", () => {
     expect((await server.get("/healthz")).status).toBe(200);
     client.close();
     await eventually(async () => (await count()) === before + 1, "the request never ended");
-    expect(server.service.calls).toEqual([]);
+    expect(server.backend.calls).toEqual([]);
     expect(server.logged).toEqual([]);
   });
 });

@@ -1,12 +1,12 @@
 /** The listener: every route behind the one pipeline, from start to a stop that lets answers in progress finish. */
 import type { Secrets } from "../../access/tokens.ts";
-import type { AuditTrail } from "../../audit/audit-trail.ts";
+import type { AuditTrail } from "../../audit/audit-event.ts";
 import type { TokenConfig } from "../../config/sections/api.ts";
 import { STOP_STEP_MS } from "../../limits.ts";
 import type { Metrics } from "../../observability/metrics.ts";
 import type { Clock } from "../../system/clock.ts";
 import { nextTurn, type Timers } from "../../system/timers.ts";
-import type { Service } from "../backend.ts";
+import type { Backend } from "../backend.ts";
 import { EventFeed } from "../events/event-feed.ts";
 import { RulePolls } from "../holds/rule-polls.ts";
 import { ZonePolls } from "../holds/zone-polls.ts";
@@ -18,21 +18,20 @@ import type { Dashboard } from "../routes/dashboard.ts";
 import { routesOf } from "../routes.ts";
 import { TablePass } from "../table-pass.ts";
 import { ZoneAccess } from "../zone-access.ts";
-import { createApp } from "./app.ts";
 import { TokenGate } from "./gate.ts";
 import { ListenError } from "./listen-error.ts";
-import { type FailureOptions, failed, register } from "./pipeline.ts";
+import { createApp, type FailureOptions, failed, register } from "./pipeline.ts";
 
 export interface HttpServerOptions {
   readonly host: string;
   /** 0: any that is free; `port` tells which. */
   readonly port: number;
-  readonly service: Service;
+  readonly backend: Backend;
   /** Of the configuration in force. None: the API is open. */
   readonly tokens: () => readonly TokenConfig[];
   readonly secrets: Secrets;
   /** null: no trail is kept. */
-  readonly audit: Pick<AuditTrail, "record"> | null;
+  readonly audit: AuditTrail | null;
   /** The web page; absent: there is none. */
   readonly dashboard?: Dashboard | null;
   readonly metrics: Pick<Metrics, "api" | "events" | "holds" | "text" | "contentType">;
@@ -56,25 +55,25 @@ export class HttpServer {
   readonly #app: ReturnType<typeof createApp>;
 
   constructor(options: HttpServerOptions) {
-    const { service, metrics, timers, clock, tokens, secrets, audit, log, limiter } = options;
+    const { backend, metrics, timers, clock, tokens, secrets, audit, log, limiter } = options;
     this.#options = options;
     const slicing = { clock, nextTurn };
-    const hosts = new TablePass(() => service.hosts(), slicing);
+    const hosts = new TablePass(() => backend.hosts(), slicing);
     this.#snapshots = new HostsSnapshots(hosts, timers);
     this.#failures = { metrics: metrics.api, onFailure: (route, cause) => this.#tell(route, cause) };
     this.#app = createApp();
     this.events = new EventFeed({
-      tenancy: () => service.tenancy(),
-      activeAttacks: () => service.attacks().active,
+      tenancy: () => backend.tenancy(),
+      activeAttacks: () => backend.attacks().active,
       metrics: metrics.events,
       clock,
       timers,
     });
     const polling = { clock, timers, nextTurn };
-    this.#rulePolls = new RulePolls({ nodes: service.scrub, metrics: metrics.holds.channel("rules"), ...polling });
-    this.#zonePolls = new ZonePolls({ edge: service.edge, metrics: metrics.holds.channel("zones"), ...polling });
+    this.#rulePolls = new RulePolls({ nodes: backend.scrub, metrics: metrics.holds.channel("rules"), ...polling });
+    this.#zonePolls = new ZonePolls({ edge: backend.edge, metrics: metrics.holds.channel("zones"), ...polling });
     this.routes = routesOf({
-      service,
+      backend,
       pages: new HostsPages(hosts),
       snapshots: this.#snapshots,
       slicing,
@@ -89,8 +88,8 @@ export class HttpServer {
     });
     register(this.#app, this.routes, {
       gate: new TokenGate({ tokens, secrets, metrics: metrics.api, log, limiter }),
-      isReady: () => service.isReady(),
-      isDryRun: () => service.isDryRun(),
+      isReady: () => backend.isReady(),
+      isDryRun: () => backend.isDryRun(),
       audit,
       clock,
       ...this.#failures,

@@ -3,32 +3,31 @@
  * boolean.
  */
 import { type Static, Type } from "@sinclair/typebox";
-import type { AuditEvent } from "../../audit/audit-event.ts";
+import {
+  AUDIT_ACTIONS,
+  AUDIT_RESULTS,
+  AUDIT_SOURCES,
+  AUDIT_TARGET_TYPES,
+  type AuditEvent,
+} from "../../audit/audit-event.ts";
 import { closed } from "./closed.ts";
 import { oneOf } from "./one-of.ts";
 
-export const AuditActionWire = oneOf(
-  "ban",
-  "unban",
-  "config_reload",
-  "source_block",
-  "source_unblock",
-  "edge_challenge",
-);
+export const AuditActionWire = oneOf(...AUDIT_ACTIONS);
 
 export const AuditEventWire = Type.Object(
   {
     /** UTC. */
     event_time: Type.String({ pattern: "^\\d{4}-\\d{2}-\\d{2} \\d{2}:\\d{2}:\\d{2}$" }),
     action: AuditActionWire,
-    result: oneOf("active", "rejected", "withdrawn", "ok", "error", "blocked", "removed", "set", "cleared"),
+    result: oneOf(...AUDIT_RESULTS),
     operator: Type.String(),
     role: Type.String(),
     tenant: Type.String(),
     target: Type.String(),
-    target_type: oneOf("host", "prefix", "source", "zone", "global"),
+    target_type: oneOf(...AUDIT_TARGET_TYPES),
     reason: Type.String(),
-    source: oneOf("api", "auto", "signal"),
+    source: oneOf(...AUDIT_SOURCES),
     ban_state: Type.String(),
     dry_run: Type.Union([Type.Literal(0), Type.Literal(1)]),
   },

@@ -1,11 +1,11 @@
 /** What the configuration in force says of detection and mitigation, for those who look at it. */
 import { type Static, Type } from "@sinclair/typebox";
 import { isUnscoped, type Principal } from "../../access/principal.ts";
-import type { Hostgroup, Thresholds } from "../../config/config.ts";
+import type { Hostgroup } from "../../config/config.ts";
 import type { BaselineConfig } from "../../config/sections/baseline.ts";
 import type { CarpetConfig } from "../../config/sections/carpet.ts";
 import type { GroupMitigation } from "../../config/sections/mitigation.ts";
-import { METRICS, type Metric, ratesToWire } from "../../traffic/rates.ts";
+import { METRICS, type Metric, ratesToWire, type Thresholds } from "../../traffic/rates.ts";
 import type { Configured } from "../backend.ts";
 import { LadderWire, ladderToWire, Method } from "./ban.ts";
 import { closed } from "./closed.ts";

@@ -1,5 +1,6 @@
-/** The schema of rates (docs/interface.md#rates); the conversion is `ratesToWire`, which the traffic owns. */
-import { Type } from "@sinclair/typebox";
+/** Rates (docs/interface.md#rates), whose conversion `ratesToWire` the traffic owns, and thresholds. */
+import { type Static, Type } from "@sinclair/typebox";
+import type { Thresholds } from "../../traffic/rates.ts";
 import { closed } from "./closed.ts";
 
 const optionalRate = Type.Optional(Type.Number());
@@ -22,3 +23,13 @@ export const RatesWire = Type.Object(
   },
   closed,
 );
+
+/** The base trio of the group `global`'s thresholds, as status and reload show it (docs/interface.md#status). */
+export const ThresholdsWire = Type.Object(
+  { pps: Type.Number(), mbps: Type.Number(), flows_per_sec: Type.Number() },
+  closed,
+);
+
+export function thresholdsToWire([pps = 0, mbps = 0, flows_per_sec = 0]: Thresholds): Static<typeof ThresholdsWire> {
+  return { pps, mbps, flows_per_sec };
+}

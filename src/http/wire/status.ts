@@ -11,7 +11,7 @@ import { Method } from "./ban.ts";
 import { closed } from "./closed.ts";
 import { DataplaneWire, dataplaneToWire } from "./dataplane.ts";
 import { omitNulls } from "./omit-nulls.ts";
-import { ThresholdsWire, thresholdsToWire } from "./thresholds.ts";
+import { ThresholdsWire, thresholdsToWire } from "./rates.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
 
 const count = Type.Integer({ minimum: 0 });

@@ -39,7 +39,7 @@ export interface PollerOptions {
 const DOCUMENT_MS = 100;
 const QUICK_MS = 1000;
 
-/** Interface, section 8; with a tenth more or less, so that a fleet spreads after its controller was away. */
+/** docs/interface.md#limits; with a tenth more or less, so that a fleet spreads after its controller was away. */
 export function pollBackoff(random: () => number): Backoff {
   return new Backoff({ retryMinMs: 1000, retryMaxMs: 30_000 }, () => 0.9 + 0.2 * random());
 }

@@ -1,5 +1,4 @@
 /** The questions in ClickHouse's words. Each counts a record once, however often and on how many shards it lies. */
-import type { AuditEvent } from "../../audit/audit-event.ts";
 import {
   EDGE_COUNTERS,
   type EdgeCounts,
@@ -11,6 +10,7 @@ import {
 import { HISTORY_ROWS_MAX } from "../../limits.ts";
 import type { TrafficPoint } from "../../traffic/traffic-history.ts";
 import { attackOfRecord } from "../attack-record.ts";
+import { type AuditRow, auditEventOf } from "../audit-record.ts";
 import type { AnswerTo, Question, QuestionName } from "../history-driver.ts";
 import { literal, sql } from "./literal.ts";
 
@@ -19,13 +19,6 @@ export type Select = (query: string) => Promise<unknown[]>;
 
 export type Answers = {
   readonly [N in QuestionName]: (question: Question<N>, select: Select, database: string) => Promise<AnswerTo<N>>;
-};
-
-type AuditRow = Omit<AuditEvent, "wallMs" | "targetType" | "banState" | "dryRun"> & {
-  readonly at: number;
-  readonly target_type: AuditEvent["targetType"];
-  readonly ban_state: string;
-  readonly dry_run: number;
 };
 
 export const ANSWERS: Answers = {
@@ -40,15 +33,7 @@ export const ANSWERS: Answers = {
       SELECT at, action, result, operator, role, tenant, target, target_type, reason, source, ban_state, dry_run
       FROM ${database}.audit WHERE ${conditions.join(" AND ")}
       ORDER BY at DESC, id DESC LIMIT 1 BY id LIMIT ${HISTORY_ROWS_MAX}`);
-    return (rows as AuditRow[]).map(
-      ({ at, target_type: targetType, ban_state: banState, dry_run: dryRun, ...rest }) => ({
-        wallMs: at,
-        ...rest,
-        targetType,
-        banState,
-        dryRun: dryRun !== 0,
-      }),
-    );
+    return (rows as AuditRow[]).map(auditEventOf);
   },
 
   async endedAttacks({ limit }, select, database) {

@@ -8,11 +8,12 @@ import type { Environment } from "../../system/environment.ts";
 import { messageOf } from "../../system/error-message.ts";
 import { nextTurn } from "../../system/timers.ts";
 import type { TrafficSnapshot } from "../../traffic/traffic-history.ts";
+import { auditRow } from "../audit-record.ts";
 import type { AnswerTo, HistoryBatch, HistoryDriver, Question, QuestionName } from "../history-driver.ts";
 import { StorageFault } from "../storage-fault.ts";
 import { ANSWERS } from "./answers.ts";
 import { literal } from "./literal.ts";
-import { attackRow, auditRow, eventRow, type Row, sourceRows, tickLine, trafficLines, windowRow } from "./rows.ts";
+import { attackRow, eventRow, type Row, sourceRows, tickLine, trafficLines, windowRow } from "./rows.ts";
 import { createTable, TABLES, type Table } from "./schema.ts";
 
 export interface ClickhouseHistoryOptions {

@@ -1,19 +1,10 @@
-/** Records as rows of the tables. */
-import type { AuditEvent } from "../../audit/audit-event.ts";
+/** Records as rows of the tables; those of the audit trail are in audit-record.ts. */
 import { type EdgeEvent, type EdgeWindow, TELLING_STATES } from "../../edge/edge-history.ts";
 import { addressFromBytes } from "../../net/address.ts";
 import { TRAFFIC_VALUES, type TrafficSnapshot } from "../../traffic/traffic-history.ts";
 import type { AttackRecord, Identified } from "../history-driver.ts";
 
 export type Row = Readonly<Record<string, string | number>>;
-
-export function auditRow({ id, record }: Identified<AuditEvent>): Row {
-  const { wallMs, action, result, operator, role, tenant, target, targetType, reason, source, banState, dryRun } =
-    record;
-  const who = { operator, role, tenant };
-  const what = { target, target_type: targetType, reason, source, ban_state: banState, dry_run: dryRun ? 1 : 0 };
-  return { id, at: Math.trunc(wallMs), action, result, ...who, ...what };
-}
 
 export function attackRow({ attack, tenant }: AttackRecord, version: number): Row {
   const { id, group, target, startedAt, endedAt } = attack;

@@ -1,8 +1,9 @@
 /** The audit trail in SQLite. */
 import type { Database } from "bun:sqlite";
-import type { AuditEvent } from "../../audit/audit-event.ts";
+import type { AuditEvent, AuditQuestion } from "../../audit/audit-event.ts";
 import { HISTORY_ROWS_MAX } from "../../limits.ts";
-import type { AuditQuestion, Identified } from "../history-driver.ts";
+import { type AuditRow, auditEventOf, auditRow } from "../audit-record.ts";
+import type { Identified } from "../history-driver.ts";
 
 /** Rows that any caller can bring about, whatever his token allows. */
 const REFUSED = "result IN ('rejected', 'error')";
@@ -20,21 +21,6 @@ export const AUDIT_SCHEMA = `
 /** Rows removed in one go: about 10 ms. */
 const SLICE_ROWS = 2000;
 
-interface Row {
-  readonly at: number;
-  readonly action: AuditEvent["action"];
-  readonly result: AuditEvent["result"];
-  readonly operator: string;
-  readonly role: string;
-  readonly tenant: string;
-  readonly target: string;
-  readonly target_type: AuditEvent["targetType"];
-  readonly reason: string;
-  readonly source: AuditEvent["source"];
-  readonly ban_state: string;
-  readonly dry_run: number;
-}
-
 export class AuditTable {
   readonly #db: Database;
 
@@ -43,13 +29,10 @@ export class AuditTable {
   }
 
   insert(records: readonly Identified<AuditEvent>[]): void {
-    const statement = this.#db.query("INSERT OR REPLACE INTO audit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-    for (const { id, record: event } of records) {
-      const { wallMs, action, result, operator, role, tenant, target, targetType, reason, source, banState } = event;
-      const who = [operator, role, tenant] as const;
-      const what = [target, targetType, reason, source, banState, event.dryRun ? 1 : 0] as const;
-      statement.run(id, Math.trunc(wallMs), action, result, ...who, ...what);
-    }
+    const statement = this.#db.query(`
+      INSERT OR REPLACE INTO audit VALUES ($id, $at, $action, $result, $operator, $role, $tenant, $target, $target_type,
+        $reason, $source, $ban_state, $dry_run)`);
+    for (const record of records) statement.run(auditRow(record));
   }
 
   select({ range, filters, tenant }: AuditQuestion): AuditEvent[] {
@@ -69,7 +52,7 @@ export class AuditTable {
       values["target"] = filters.target;
     }
     const sql = `SELECT * FROM audit WHERE ${conditions.join(" AND ")} ORDER BY at DESC, id DESC LIMIT ${HISTORY_ROWS_MAX}`;
-    return (this.#db.query(sql).all(values) as Row[]).map(eventOf);
+    return (this.#db.query(sql).all(values) as AuditRow[]).map(auditEventOf);
   }
 
   removeBefore(ms: number): void {
@@ -85,10 +68,4 @@ export class AuditTable {
     const remove = this.#db.query(`DELETE FROM audit WHERE id IN (${oldest})`);
     while (remove.run(newest.at).changes > 0) yield;
   }
-}
-
-function eventOf({ at, target_type: targetType, ban_state: banState, dry_run: dryRun, ...row }: Row): AuditEvent {
-  const { action, result, operator, role, tenant, target, reason, source } = row;
-  const who = { operator, role, tenant };
-  return { wallMs: at, action, result, ...who, target, targetType, reason, source, banState, dryRun: dryRun !== 0 };
 }

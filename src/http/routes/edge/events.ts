@@ -3,7 +3,7 @@ import { Value } from "@sinclair/typebox/value";
 import type { EdgeNodes } from "../../../edge/edge-nodes.ts";
 import { HISTORY_ROWS_MAX } from "../../../limits.ts";
 import type { Clock } from "../../../system/clock.ts";
-import type { Service } from "../../backend.ts";
+import type { Backend } from "../../backend.ts";
 import type { ReadRoute } from "../../route.ts";
 import { RANGE_PARAMETERS } from "../../route-description.ts";
 import { jsonAnswer } from "../../server/answer.ts";
@@ -13,12 +13,12 @@ import { EdgeEventKindWire, EdgeEventsWire, edgeEventToWire } from "../../wire/e
 import { NameText } from "../../wire/request-texts.ts";
 
 export interface EdgeEventsSources {
-  readonly service: Pick<Service, "edgeHistory">;
+  readonly backend: Pick<Backend, "edgeHistory">;
   readonly nodes: Pick<EdgeNodes, "has">;
   readonly clock: Pick<Clock, "wallMs">;
 }
 
-export function edgeEventsRoute({ service, nodes, clock }: EdgeEventsSources): ReadRoute {
+export function edgeEventsRoute({ backend, nodes, clock }: EdgeEventsSources): ReadRoute {
   return {
     name: "edge_events",
     method: "GET",
@@ -47,7 +47,7 @@ export function edgeEventsRoute({ service, nodes, clock }: EdgeEventsSources): R
       if (range.kind !== "range") return range;
       const kind = parameter(query, "kind");
       if (kind !== null && !Value.Check(EdgeEventKindWire, kind)) return invalidQuery(`unknown kind: ${kind}`);
-      const { edgeHistory } = service;
+      const { edgeHistory } = backend;
       if (edgeHistory === null) return jsonAnswer(200, { available: false, events: [] });
       const node = parameter(query, "node");
       if (node !== null && !nodes.has(node)) return { kind: "unknown_edge_node" };

@@ -5,7 +5,7 @@ import { TELLING_STATES, type TellingState } from "../../../edge/edge-history.ts
 import type { EdgeNodes } from "../../../edge/edge-nodes.ts";
 import { BUCKETS_MAX, HISTORY_ROWS_MAX, STEP_SECONDS_MAX } from "../../../limits.ts";
 import type { Clock } from "../../../system/clock.ts";
-import type { EdgeHistory, Service } from "../../backend.ts";
+import type { Backend, EdgeHistory } from "../../backend.ts";
 import type { Refusal } from "../../refusal.ts";
 import type { Call, ReadRoute } from "../../route.ts";
 import { RANGE_PARAMETERS } from "../../route-description.ts";
@@ -23,7 +23,7 @@ import { NameText } from "../../wire/request-texts.ts";
 import type { ZoneAccess } from "../../zone-access.ts";
 
 export interface EdgeHistorySources {
-  readonly service: Pick<Service, "edgeHistory">;
+  readonly backend: Pick<Backend, "edgeHistory">;
   readonly nodes: Pick<EdgeNodes, "has" | "zone">;
   readonly access: ZoneAccess;
   readonly clock: Pick<Clock, "wallMs">;
@@ -68,7 +68,7 @@ export function edgeHistoryRoute(sources: EdgeHistorySources): ReadRoute {
       const { zone, node, range } = subject;
       const stepped = step(call.query, range);
       if (stepped.kind !== "step") return stepped;
-      const { edgeHistory } = sources.service;
+      const { edgeHistory } = sources.backend;
       if (edgeHistory === null) return jsonAnswer(200, { available: false, points: [] });
       const refusal = refusalOf(call, subject, sources);
       if (refusal !== null) return refusal;
@@ -101,7 +101,7 @@ export function edgeSourcesRoute(sources: EdgeHistorySources): ReadRoute {
       if (subject.kind !== "subject") return subject;
       const filter = stateFilter(call.query);
       if (filter.kind !== "filter") return filter;
-      const { edgeHistory } = sources.service;
+      const { edgeHistory } = sources.backend;
       if (edgeHistory === null) return jsonAnswer(200, { available: false, zone: subject.zone, sources: [] });
       const refusal = refusalOf(call, subject, sources);
       return refusal ?? sourcesAnswer(edgeHistory, subject, filter.state);

@@ -1,0 +1,33 @@
+/** `floodwall check`: a configuration's errors and warnings; with `--here` what this machine has and lacks for it. */
+import { type CheckReport, checkConfig } from "../config/check.ts";
+import { loadAddon } from "../dataplane/addon.ts";
+import { originFindings } from "../geo/origins.ts";
+import { itemLine, summaryLine } from "../machine/item.ts";
+import { needsOf, needsOfNode } from "../machine/needs.ts";
+import { lookAtMachine } from "../service/machine-watch.ts";
+import { readEnvFile } from "../system/env-file.ts";
+import { processEnvironment } from "../system/environment.ts";
+
+/** Prints, changes nothing, and returns the exit code. */
+export async function check(path: string, isHere: boolean): Promise<number> {
+  const report = checkConfig(path, {
+    read: (name) => processEnvironment.read(name),
+    readFile: readEnvFile,
+    fileFindings: ({ samples }) => originFindings(samples),
+  });
+  const { lines, exitCode } = isHere ? await withMachine(report) : report;
+  for (const line of lines) console.log(line);
+  return exitCode;
+}
+
+/** The report with a line for each item; 1 where something that is configured does not work here. */
+async function withMachine(report: CheckReport): Promise<Omit<CheckReport, "checked">> {
+  const { lines, exitCode, checked } = report;
+  if (checked === null) return { lines, exitCode };
+  const needs = checked.role === "service" ? needsOf(checked.config) : needsOfNode(checked.config);
+  const items = await lookAtMachine({ loadAddon }, needs, () => "check");
+  return {
+    lines: [...lines, ...items.map(itemLine), summaryLine(items)],
+    exitCode: items.some(({ level }) => level === "error") ? 1 : exitCode,
+  };
+}

@@ -1,0 +1,84 @@
+/**
+ * All that judges the traffic of one packet counter, put together once for the live service and for replays: the screened
+ * rows of each tick, the passes over all hosts, and the packets of each attack. Whoever builds it says when each has its turn.
+ */
+import type { Config } from "../../config/config.ts";
+import { SCREENED_ROWS_MAX } from "../../limits.ts";
+import type { HeaderSamples } from "../../traffic/header-record.ts";
+import type { NetworksTable } from "../../traffic/network-lookup.ts";
+import { AttackSampler } from "../attack/attack-sampler.ts";
+import type { OriginOf } from "../attack/sample-origins.ts";
+import { type AllRates, BaselineLearner, type BaselineLearnerOptions } from "../baseline/baseline-learner.ts";
+import { CarpetJudge } from "../carpet/carpet-judge.ts";
+import { CarpetScan } from "../carpet/carpet-scan.ts";
+import type { Detector } from "./detector.ts";
+import { carpetPolicy, samplingPolicy } from "./policy.ts";
+import { screensFor } from "./screens.ts";
+import { type ScreenedRates, TickJudge } from "./tick-judge.ts";
+
+/** What is needed of the packet counter. */
+export interface JudgedCounter extends ScreenedRates, AllRates, HeaderSamples {
+  setNetworks(table: NetworksTable): void;
+  setScreens(screens: Float64Array): void;
+}
+
+export interface DetectionOptions extends Pick<BaselineLearnerOptions, "banned" | "wallSeconds"> {
+  readonly counter: JudgedCounter;
+  readonly detector: Detector;
+  readonly config: Config;
+  /** Where sources are; null: nobody knows. */
+  readonly originOf: OriginOf | null;
+  readonly newId: () => string;
+  /** Which packets are looked at, where there are many. Default: Math.random. */
+  readonly random?: () => number;
+}
+
+export class Detection {
+  readonly detector: Detector;
+  readonly judge: TickJudge;
+  readonly learner: BaselineLearner;
+  readonly carpets: CarpetJudge;
+  readonly carpetScan: CarpetScan;
+  readonly sampler: AttackSampler;
+  readonly #counter: JudgedCounter;
+  #hostgroups: Config["hostgroups"];
+
+  constructor({ counter, detector, config, originOf, newId, random, ...learning }: DetectionOptions) {
+    const { active, baselines } = detector;
+    this.detector = detector;
+    this.#counter = counter;
+    this.#hostgroups = config.hostgroups;
+    this.judge = new TickJudge(counter, detector, SCREENED_ROWS_MAX);
+    this.carpetScan = new CarpetScan(config);
+    this.carpets = new CarpetJudge(carpetPolicy(config), this.carpetScan, active, newId);
+    this.learner = new BaselineLearner({
+      source: counter,
+      baselines,
+      active,
+      carpets: this.carpetScan,
+      windowMs: config.detection.windowMs,
+      hostgroups: () => this.#hostgroups,
+      ...learning,
+    });
+    this.sampler = new AttackSampler(counter, samplingPolicy(config, originOf), random);
+    this.#setCounter(config);
+  }
+
+  /** The detector is reconfigured by its owner. */
+  reconfigure(config: Config, originOf: OriginOf | null): void {
+    this.#hostgroups = config.hostgroups;
+    this.#setCounter(config);
+    this.carpets.reconfigure(carpetPolicy(config));
+    this.sampler.reconfigure(samplingPolicy(config, originOf));
+  }
+
+  /** Detections that found the table of attacks full. */
+  get refused(): number {
+    return this.detector.refused + this.carpets.refused;
+  }
+
+  #setCounter({ lookup, hostgroups }: Config): void {
+    this.#counter.setNetworks(lookup.table);
+    this.#counter.setScreens(screensFor(hostgroups));
+  }
+}

@@ -1,0 +1,169 @@
+/**
+ * The running service: what it is built of, and in which order its parts start and stop. What can fail for a plain reason
+ * fails while it is built, before anything outside is touched.
+ */
+import type { AuditTrail } from "../audit/audit-event.ts";
+import { signalReloadEvent } from "../audit/automatic-audit.ts";
+import type { Config } from "../config/config.ts";
+import { AddonError, loadAddon } from "../dataplane/addon.ts";
+import { openKernelFilter, readPinnedStatus } from "../dataplane/kernel-filter.ts";
+import { OriginFileError } from "../geo/origin-file.ts";
+import { openOrigins } from "../geo/origins.ts";
+import type { Dashboard } from "../http/routes/dashboard.ts";
+import { readDashboard } from "../http/server/dashboard-files.ts";
+import { hostPort, ListenError } from "../http/server/listen-error.ts";
+import { HttpServer } from "../http/server/server.ts";
+import { needsOf } from "../machine/needs.ts";
+import type { Limiter } from "../observability/limiter.ts";
+import type { Log } from "../observability/log.ts";
+import { Metrics } from "../observability/metrics.ts";
+import { UpdateCheck } from "../release/update-check.ts";
+import { ClearanceFile, ClearanceFileError } from "../storage/clearance-file.ts";
+import { HistoryStore } from "../storage/history-store.ts";
+import { historyDriver } from "../storage/open-history.ts";
+import { StateDatabase, StateDatabaseError } from "../storage/state-database.ts";
+import { systemClock } from "../system/clock.ts";
+import { nextTurn, systemTimers } from "../system/timers.ts";
+import { VERSION } from "../version.ts";
+import { ServiceBackend } from "./backend.ts";
+import { EdgeChannel, type EdgeChannelOptions } from "./edge.ts";
+import type { ServiceEnvironment } from "./environment.ts";
+import { Floodwall } from "./floodwall.ts";
+import { MachineWatch } from "./machine-watch.ts";
+import { Reporting } from "./reporting.ts";
+
+export interface ComposedService {
+  /** Throws what isStartFault() knows, a port that is taken above all. */
+  start(): void;
+  stop(): Promise<void>;
+  /** As a signal orders it: it is audited, and what goes wrong is logged. */
+  reload(): void;
+}
+
+export interface ServiceOptions {
+  readonly config: Config;
+  readonly configPath: string;
+  readonly log: Log;
+  readonly limiter: Limiter;
+  readonly environment: ServiceEnvironment;
+  /** The priority that the process got. */
+  readonly nice: number;
+}
+
+/** Of this machine's kernel. */
+const filterOpener = { open: openKernelFilter, readPinned: readPinnedStatus };
+
+/** Resolves when all is built and the machine was looked at. Rejects with what isStartFault() knows, or a bug. */
+export async function composeService(options: ServiceOptions): Promise<ComposedService> {
+  const { config, configPath, log, limiter, environment, nice } = options;
+  const machine = new MachineWatch({ loadAddon, log, timers: systemTimers });
+  const looked = machine.look(needsOf(config), "start");
+  const originOf = await openOrigins(config.samples);
+  const metrics = new Metrics(VERSION);
+  const native = config.capture === null ? null : loadAddon();
+  const state = new StateDatabase(config.stateDir);
+  const parts = { clock: systemClock, timers: systemTimers, log, metrics };
+  const driver = historyDriver(config.storage, { environment, clock: systemClock });
+  const history = driver === null ? null : new HistoryStore({ driver, ...parts, metrics: metrics.storage });
+  const edge = openEdge(config, { ...parts, state, history, limiter });
+  const openReload = (next: Config) => edge.prepare(next).then(() => openOrigins(next.samples));
+  const opened = { state, native, filterOpener, originOf, openReload, environment };
+  const floodwall = new Floodwall({ config, configPath, ...opened, ...parts });
+  followReloads(floodwall, { environment, edge, machine });
+  const updates = new UpdateCheck({
+    config: config.updateCheck,
+    version: VERSION,
+    random: Math.random,
+    limiter,
+    ...parts,
+  });
+  const backend = new ServiceBackend(floodwall, VERSION, {
+    edge,
+    history,
+    availableUpdate: () => updates.available,
+    machineProblems: () => machine.problems,
+  });
+  const http = new HttpServer({
+    ...config.api,
+    backend,
+    tokens: () => floodwall.config.api.tokens,
+    secrets: environment.secrets,
+    audit: history,
+    limiter,
+    dashboard: dashboardOf(() => floodwall.config.api.dashboard, log),
+    ...parts,
+  });
+  const told = { feed: http.events, tenancy: () => backend.tenancy(), history, updates };
+  const reporting = new Reporting({ floodwall, ...told, environment, limiter, ...parts });
+  const start = () => {
+    // The port first: a second service on this machine is refused before it announces anything.
+    http.start();
+    reporting.start();
+    floodwall.start();
+    edge.start();
+    backend.ready = true;
+    const listen = hostPort(config.api.host, http.port);
+    log.info({ version: VERSION, listen, dry_run: config.dryRun, nice }, "floodwall is up");
+  };
+  const stop = async () => {
+    floodwall.reloader.stop();
+    await http.stop();
+    edge.stop();
+    await reporting.stopReading();
+    await floodwall.stop();
+    await reporting.stop();
+  };
+  const reload = () => {
+    reloadAudited(floodwall, history).catch((cause: unknown) => log.error({ cause }, "a reload failed"));
+  };
+  // Before packets are captured, and before anybody asks.
+  await looked;
+  return { start, stop, reload };
+}
+
+async function reloadAudited(floodwall: Floodwall, audit: AuditTrail | null): Promise<void> {
+  const outcome = await floodwall.reload();
+  const problems = outcome.kind === "invalid" ? outcome.problems : [];
+  await audit?.recordAudit(signalReloadEvent({ problems, dryRun: floodwall.config.dryRun }, systemClock.wallMs()));
+}
+
+interface Followers {
+  readonly environment: ServiceEnvironment;
+  readonly machine: MachineWatch;
+  readonly edge: EdgeChannel;
+}
+
+function followReloads(floodwall: Floodwall, { environment, edge, machine }: Followers): void {
+  floodwall.onReloaded(({ api }) => environment.follow(api.envFile));
+  floodwall.onReloaded((next) => edge.reconfigure(next.edge));
+  floodwall.onReloaded((next) => void machine.look(needsOf(next), "running"));
+}
+
+type EdgeParts = Pick<EdgeChannelOptions, "state" | "history" | "limiter" | "clock" | "timers" | "log"> & {
+  readonly metrics: Metrics;
+};
+
+function openEdge(config: Config, { metrics, ...parts }: EdgeParts): EdgeChannel {
+  const masters = new ClearanceFile(config.stateDir);
+  const edge = new EdgeChannel({ ...parts, config, masters, nextTurn, metrics: metrics.edge });
+  metrics.beforeScrape(() => edge.fillMetrics());
+  return edge;
+}
+
+/** Without the page the service does all else. */
+function dashboardOf(isShown: () => boolean, log: Log): Dashboard | null {
+  const files = readDashboard();
+  if (files === null && isShown()) log.warn({}, "the dashboard is not built, and not served: run `make dashboard`");
+  return files === null ? null : { files, isShown };
+}
+
+/** What an operator can put right by its message: no bug. */
+export function isStartFault(cause: unknown): cause is Error {
+  return (
+    cause instanceof ListenError ||
+    cause instanceof StateDatabaseError ||
+    cause instanceof ClearanceFileError ||
+    cause instanceof AddonError ||
+    cause instanceof OriginFileError
+  );
+}
