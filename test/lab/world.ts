@@ -39,7 +39,7 @@ export interface WorldOptions {
 }
 
 export interface TrafficOptions {
-  readonly profile: "udp" | "syn" | "dns" | "icmp" | "fragments" | "mixed";
+  readonly profile: "udp" | "syn" | "dns" | "mixed";
   readonly target: string;
   readonly pps: number;
   readonly seconds: number;
