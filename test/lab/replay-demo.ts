@@ -9,6 +9,7 @@ import { type CapturedFrame, pcapBytes } from "../fixtures/captures/pcap-writer.
 import { ethernet, ip, udp } from "../fixtures/packets/frames.ts";
 import { eventually, ServiceProcess } from "../fixtures/service.ts";
 import type { Narrator } from "./narrator.ts";
+import type { Stage } from "./stage.ts";
 
 const VICTIM = "203.0.113.7";
 const THRESHOLD_PPS = 1000;
@@ -26,8 +27,15 @@ interface Attacks {
   readonly recent: readonly Attack[];
 }
 
-export async function showReplay(say: Narrator, { port, once }: { port: number; once: boolean }): Promise<void> {
+interface ReplayOptions {
+  readonly say: Narrator;
+  readonly port: number;
+  readonly once: boolean;
+}
+
+export async function showReplay(stage: Stage, { say, port, once }: ReplayOptions): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), `floodwall-replay-${process.pid}-`));
+  stage.undo.push(() => rmSync(directory, { recursive: true, force: true }));
   const capture = join(directory, "flood.pcap");
   writeFileSync(capture, pcapBytes(floodCapture()));
   say.step("capture", `written: 2 s of background, 3 s of flood to ${VICTIM}, 6 s of calm`);
@@ -38,24 +46,12 @@ thresholds: { pps: ${THRESHOLD_PPS}, mbps: 1000, flows_per_sec: 50000 }
 ban: { ttl_seconds: 60, unban_hysteresis_seconds: 2 }
 `;
   const service = await ServiceProcess.start({ config, port, directory });
-  const close = async () => {
-    await service.remove();
-    rmSync(directory, { recursive: true, force: true });
-  };
-  for (const signal of ["SIGINT", "SIGTERM"] as const)
-    process.on(signal, () => void close().then(() => process.exit(0)));
-  try {
-    await narrate(say, service, port);
-    if (!once) {
-      say.step("pause", "the API goes on answering; Ctrl-C ends");
-      await new Promise(() => {});
-    }
-  } catch (cause) {
-    say.fail(`${String(cause)}\n${service.output.slice(-4000)}`);
-    process.exitCode = 1;
-  } finally {
-    await close();
-  }
+  stage.undo.push(() => service.remove());
+  stage.lastWords = () => service.output.slice(-4000);
+  await narrate(say, service, port);
+  if (once) return;
+  say.step("pause", "the API goes on answering; Ctrl-C ends");
+  await new Promise(() => {});
 }
 
 async function narrate(say: Narrator, service: ServiceProcess, port: number): Promise<void> {
