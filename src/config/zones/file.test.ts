@@ -6,7 +6,6 @@ import { ZONE_FAULTS } from "../../../test/fixtures/config/zone-faults.ts";
 import { isFrozen } from "../../../test/fixtures/frozen.ts";
 import { CONFIG_BYTES_MAX, EXEMPT_PATHS_MAX, ORIGINS_MAX, ZONES_MAX } from "../../limits.ts";
 import { ConfigReader } from "../../service/config-reader.ts";
-import { Reloader } from "../../service/reloader.ts";
 import { readEnvFile } from "../../system/env-file.ts";
 import { systemTimers } from "../../system/timers.ts";
 import { checkConfig } from "../check.ts";
@@ -230,31 +229,6 @@ describe("a reload", () => {
       kind: "invalid",
       problems: [`${zonesPath}:2: zones[0].name: must be a hostname such as www.example.net`],
     });
-  });
-
-  test("keeps the zones that are in force when the new ones are broken, and takes them once they are not", async () => {
-    write(`zones:\n${zone("a.example.net")}`);
-    let running = loadConfigOrThrow(configPath);
-    const reloader = new Reloader({
-      configPath,
-      reader: new ConfigReader(systemTimers),
-      log: { info: () => {}, warn: () => {}, error: () => {} },
-      running: () => running,
-      open: async () => null,
-      apply: (next) => {
-        running = next;
-      },
-    });
-    const names = () => running.edge?.zones.map(({ name }) => name);
-    writeFileSync(zonesPath, "zones: [\n");
-    expect((await reloader.reload()).kind).toBe("invalid");
-    expect(names()).toEqual(["a.example.net"]);
-    rmSync(zonesPath);
-    expect((await reloader.reload()).kind).toBe("invalid");
-    expect(names()).toEqual(["a.example.net"]);
-    writeFileSync(zonesPath, `zones:\n${zone("b.example.net")}`);
-    expect(await reloader.reload()).toEqual({ kind: "reloaded", needsRestart: [] });
-    expect(names()).toEqual(["b.example.net"]);
   });
 
   test("gives others their turn while it takes over many zones", async () => {
