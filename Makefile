@@ -7,6 +7,7 @@
 #   simulate  the whole service through a month of anything, on a clock moved by hand (SEED=…, HOURS=…)
 #   kernels  stock kernels of Debian under QEMU, and on each the programs, the labs, an inline box, a real driver (ARGS=…)
 #   edge-sim  a fleet of edge nodes, played by the book for a minute beside a service (ARGS='--nodes 100 --zones 200 --seconds 300')
+#   mutants  how many small mistakes in the code the tests notice (SEED=… COUNT=… ONLY=folder JOBS=… ALL=1 BEFORE=file)
 #   dashboard  the web page alone    screenshots  pictures of it, in build/screenshots
 #   fresh  all of this on bare Debian systems of each supported release (SUITES=…; FRESH_TEST=0 leaves the tests out)
 #   docs    docs/configuration.md, from the schema of the configuration
@@ -38,7 +39,7 @@ DEB_PACKAGES := dpkg-dev binutils adduser
 BENCH_PACKAGES := fastnetmon wrk
 FRESH_PACKAGES := debootstrap $(MACHINE_PACKAGES)
 
-.PHONY: help setup start lab lab-scrub test conformance accuracy captures check format bench kernels edge-sim soak simulate fuzz addon dashboard screenshots docs dist deb fresh clean
+.PHONY: help setup start lab lab-scrub test conformance accuracy captures check format bench kernels edge-sim soak simulate mutants fuzz addon dashboard screenshots docs dist deb fresh clean
 help:
 	@sed -n '/^#/!q;s/^# //p' Makefile
 
@@ -72,6 +73,11 @@ simulate: setup
 	SEED=$${SEED:-} HOURS=$${HOURS:-720} STEPS=$${STEPS:-100000} \
 	  $(BUN) test test/simulation src/mitigation/ban-simulation.test.ts --isolate --timeout 36000000
 
+# One at once, unless the command line says otherwise: JOBS is the number of cores for the compilers.
+mutants: setup
+	@$(BUN) test/mutants/main.ts --seed "$${SEED:-1}" --count "$${COUNT:-300}" --only "$${ONLY:-}" --before "$${BEFORE:-}" \
+	  --jobs $(if $(filter command%,$(origin JOBS)),$(JOBS),1) $(if $(filter-out 0,$(ALL)),--all)
+
 fuzz: setup $(STAMPS)/test-packages
 	@$(MAKE) -C addon -j$(JOBS) fuzz
 	build/addon/fuzz_packet_parser -max_total_time=$${SECONDS_TO_FUZZ:-1800} -max_len=512 -print_final_stats=1
@@ -103,7 +109,7 @@ check: setup $(STAMPS)/check-packages
 	$(TOOL) tsc --noEmit -p dashboard
 	clang-format --dry-run --Werror $(NATIVE_SOURCES)
 	@$(MAKE) -C addon --no-print-directory -j$(JOBS) tidy
-	$(BUN) test test/architecture.test.ts
+	$(BUN) test test/architecture.test.ts test/citations.test.ts
 
 screenshots: setup $(STAMPS)/test-packages
 	@$(BUN) test/browser/screenshots.ts

@@ -21,7 +21,7 @@ const RUNS = 7;
 const DELIVERY_TARGET_MS = 2000;
 const LOOP_TARGET_MS = 50;
 const REPORT_TARGET_MS = 20;
-/** Of the contract: each node reports every ten seconds. */
+/** Each node reports every ten seconds (docs/interface.md#edge-report). */
 const WINDOW_SECONDS = 10;
 /** Where reports would only disturb. */
 const NO_REPORTS_SECONDS = 3600;

@@ -12,6 +12,9 @@ const DEBIAN = join(ROOT, "deploy/debian");
 const SCRIPTS = ["postinst", "prerm", "postrm"];
 const DOC = "usr/share/doc/floodwall";
 
+/** Headers that are compiled into the packet counter, which no bundler sees. */
+const NATIVE_PACKAGES = ["node-addon-api", "node-api-headers"];
+
 /** What is taken as it is: from, to, in the package. */
 const FILES: readonly (readonly [string, string])[] = [
   ["deploy/floodwall.service", "lib/systemd/system/floodwall.service"],
@@ -50,7 +53,7 @@ async function buildPackage({ directory, isQuick }: Order): Promise<string> {
   mkdirSync(join(stage, "usr/bin"), { recursive: true });
   const release = await releaseOf();
   const addon = await strippedAddon();
-  const packages = new Set<string>();
+  const packages = new Set(NATIVE_PACKAGES);
   for (const executable of EXECUTABLES) {
     for (const name of (await compile(executable, addon, join(stage, "usr/bin"))).packages) packages.add(name);
   }
@@ -100,6 +103,9 @@ function putDocuments(stage: string, { version, time }: Release, packages: reado
   put(stage, `${DOC}/third-party.txt`, packages.map(licenceOf).join("\n"));
   for (const path of globSync(join(DEBIAN, "*.1"))) {
     put(stage, `usr/share/man/man1/${basename(path)}.gz`, zipped(filled(path, { VERSION: version })));
+  }
+  for (const path of globSync("docs/**/*.md", { cwd: ROOT })) {
+    put(stage, join(DOC, path), readFileSync(join(ROOT, path), "utf8"));
   }
 }
 

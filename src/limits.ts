@@ -1,4 +1,4 @@
-/** Every bound of the service, with its unit. Interface section 8, choices section 4. */
+/** Every bound of the service, with its unit. What callers meet of them: docs/interface.md#limits. */
 
 /** Ended attacks that `GET /api/v1/attacks` returns. */
 export const ENDED_ATTACKS_KEPT = 100;

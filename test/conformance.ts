@@ -1,11 +1,11 @@
 /**
- * Runs the tests of the interface and prints how much of it they hold, section by section. Exits 1 when a test fails, or
- * when a statement of the interface has no test.
+ * Runs the tests of the interface and prints how much of docs/interface.md they hold, topic by topic. Exits 1 when a test
+ * fails, or when no passing test holds a statement of it.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { STATEMENTS } from "./api/statements.ts";
+import { heldStatement, topicsOf } from "./api/statements.ts";
 
 interface Case {
   /** The names of its groups and its own, one after the other. */
@@ -13,32 +13,40 @@ interface Case {
   readonly outcome: "passed" | "failed" | "skipped";
 }
 
-const all = [...STATEMENTS.values()].flat();
+interface Row {
+  readonly topic: string;
+  readonly statements: number;
+  readonly tests: number;
+  readonly passed: number;
+}
+
+const PAGE = "docs/interface.md";
+/** Where what the interface says is tested: as a whole, and beside the code. */
+const FOLDERS = ["test/api", "src/http"];
+
+const topics = topicsOf(readFileSync(join(import.meta.dir, "..", PAGE), "utf8"));
+const all = new Set(topics.flatMap(({ statements }) => statements));
 const cases = await runTests();
-const untested = all.filter(
-  (statement) => !cases.some(({ name, outcome }) => outcome === "passed" && isAbout(name, statement)),
-);
-const others = cases.filter(({ name }) => !all.some((statement) => isAbout(name, statement)));
+const byStatement = Map.groupBy(cases, ({ name }) => heldStatement(name, all));
+const rows = topics.map(({ name, statements }): Row => {
+  const own = statements.flatMap((statement) => byStatement.get(statement) ?? []);
+  return { topic: name, statements: statements.length, tests: own.length, passed: passedOf(own) };
+});
+const untested = [...all].filter((statement) => passedOf(byStatement.get(statement) ?? []) === 0);
+const others = byStatement.get(null) ?? [];
 const failed = cases.filter(({ outcome }) => outcome === "failed");
 
-print(["section", "statements", "tests", "passed"]);
-for (const [section, statements] of STATEMENTS) {
-  const own = cases.filter(({ name }) => statements.some((statement) => isAbout(name, statement)));
-  print([section, statements.length, own.length, passed(own)]);
-}
-print(["other", "", others.length, passed(others)]);
-print(["all", all.length, cases.length, passed(cases)]);
-for (const { name, outcome } of cases) if (outcome !== "passed") console.log(`${outcome}: ${name}`);
-for (const statement of untested) console.log(`no passing test: ${statement}`);
+print(["topic", "statements", "tests", "passed"]);
+for (const { topic, statements, tests, passed } of rows) print([topic, statements, tests, passed]);
+print(["other", "", others.length, passedOf(others)]);
+print(["all", all.size, cases.length, passedOf(cases)]);
+for (const { name } of failed) console.log(`failed: ${name}`);
+for (const { name, outcome } of cases) if (outcome === "skipped") console.log(`skipped: ${name}`);
+for (const statement of untested) console.log(`no passing test: ${PAGE}#${statement}`);
 process.exit(failed.length + untested.length === 0 && cases.length > 0 ? 0 : 1);
 
-function passed(tests: readonly Case[]): number {
-  return tests.filter(({ outcome }) => outcome === "passed").length;
-}
-
-/** `2.2 rate` is the beginning of "2.2 rate is re-read", not of "2.2 rates are". */
-function isAbout(name: string, statement: string): boolean {
-  return name.startsWith(statement) && !/^[\w.]/.test(name.slice(statement.length));
+function passedOf(some: readonly Case[]): number {
+  return some.filter(({ outcome }) => outcome === "passed").length;
 }
 
 async function runTests(): Promise<Case[]> {
@@ -46,7 +54,7 @@ async function runTests(): Promise<Case[]> {
   const report = join(directory, "report.xml");
   try {
     const options = ["--isolate", "--timeout", "60000", "--reporter=junit", `--reporter-outfile=${report}`];
-    const child = Bun.spawn([process.execPath, "test", "test/api", ...options], {
+    const child = Bun.spawn([process.execPath, "test", ...FOLDERS, ...options], {
       cwd: join(import.meta.dir, ".."),
       stdin: "ignore",
       stdout: "ignore",
@@ -68,7 +76,8 @@ async function runTests(): Promise<Case[]> {
 
 function casesOf(xml: string): Case[] {
   return [...xml.matchAll(/<testcase\b([^>]*?)(?:\/>|>([\s\S]*?)<\/testcase>)/g)].map(([, head = "", body = ""]) => {
-    const group = attribute(head, "classname").replaceAll(" > ", " ");
+    // The innermost group comes first.
+    const group = attribute(head, "classname").split(" > ").reverse().join(" ");
     const outcome = body.includes("<failure") ? "failed" : body.includes("<skipped") ? "skipped" : "passed";
     return { name: `${group} ${attribute(head, "name")}`.trim(), outcome };
   });
@@ -86,5 +95,5 @@ function attribute(head: string, name: string): string {
 
 function print(columns: readonly (string | number)[]): void {
   const [first = "", ...numbers] = columns;
-  console.log(String(first).padEnd(9) + numbers.map((each) => String(each).padStart(12)).join(""));
+  console.log(String(first).padEnd(32) + numbers.map((each) => String(each).padStart(12)).join(""));
 }

@@ -1,7 +1,7 @@
 /**
- * How a node gets a certificate by HTTP-01 where any node of the zone may be asked (interface 4.6): it takes the zone's
- * slot, orders, has its challenge told to all, and gives the slot back. Without the slot it waits a quarter of an hour and
- * then orders anyway, for itself.
+ * How a node gets a certificate by HTTP-01 where any node of the zone may be asked (docs/interface.md#acme-command): it
+ * takes the zone's slot, orders, has its challenge told to all, and gives the slot back. Without the slot it waits a
+ * quarter of an hour and then orders anyway, for itself.
  */
 import type { Clock } from "../../src/system/clock.ts";
 import type { EdgeChannel, Failure } from "./edge-channel.ts";

@@ -1,4 +1,7 @@
-/** The service as an edge node sees it (interface 4.6): the poll for zones, the report, and the two ACME calls. Decides nothing. */
+/**
+ * The service as an edge node sees it (docs/interface.md#edge-channel): the poll for zones, the report, and the two
+ * ACME calls. Decides nothing.
+ */
 import type { Timers } from "../../src/system/timers.ts";
 import { type HttpAnswer, HttpConnection, Unreachable } from "./http-connection.ts";
 

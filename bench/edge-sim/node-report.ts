@@ -1,6 +1,6 @@
 /**
- * A node's report (interface 2.12): what it says, and how it comes to fit into 64 KiB: detail is shed in the contract's
- * order, and each cut is counted. Pure.
+ * A node's report: what it says, and how it comes to fit into 64 KiB: detail is shed in the order of
+ * docs/interface.md#edge-report, and each cut is counted. Pure.
  */
 import { BODY_BYTES_MAX } from "../../src/limits.ts";
 import type { CountName, SourceWire, Traffic } from "./traffic.ts";

@@ -1,4 +1,7 @@
-/** Polls for the zone document for ever (interface 4.6): parks, takes what changed, and waits longer after each failure. */
+/**
+ * Polls for the zone document for ever (docs/interface.md#edge-zones-poll): parks, takes what changed, and waits longer
+ * after each failure.
+ */
 import { Backoff } from "../../src/scrub/agent/backoff.ts";
 import type { Clock } from "../../src/system/clock.ts";
 import type { Cancel, Timers } from "../../src/system/timers.ts";

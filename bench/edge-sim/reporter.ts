@@ -1,4 +1,7 @@
-/** Tells the service every ten seconds how this node is (interface 2.12): the windows that closed, once each. */
+/**
+ * Tells the service every ten seconds how this node is (docs/interface.md#edge-report): the windows that closed, once
+ * each.
+ */
 import type { Clock } from "../../src/system/clock.ts";
 import type { Cancel, Timers } from "../../src/system/timers.ts";
 import type { Certificate } from "./acme-dance.ts";

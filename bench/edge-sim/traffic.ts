@@ -57,7 +57,10 @@ const SOURCES_MAX = 32;
 const PRESSED_SHARE = 50;
 const QUIET = 0.1;
 const LOUDEST_RPS = 200;
-/** Would-be ones first, then refused and challenged, then the rest; the busiest first in each (interface 2.12). */
+/**
+ * Would-be ones first, then refused and challenged, then the rest; the busiest first in each
+ * (docs/interface.md#edge-report).
+ */
 const RANK: Readonly<Record<SourceState, number>> = {
   "would-deny": 0,
   "would-challenge": 0,

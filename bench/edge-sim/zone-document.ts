@@ -1,6 +1,6 @@
 /**
- * The zone document as a node takes it (interface 2.11): whole or not at all. Keys that it does not know are left alone, a
- * version that it does not know is refused. Pure.
+ * The zone document as a node takes it (docs/interface.md#zone-document): whole or not at all. Keys that it does not
+ * know are left alone, a version that it does not know is refused. Pure.
  */
 import { parseTimestamp } from "../../src/http/wire/timestamp.ts";
 

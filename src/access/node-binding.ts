@@ -1,4 +1,4 @@
-/** A token that is bound to a node acts as that node alone (interface, section 5; choices, section 6, node polls). */
+/** A token that is bound to a node acts as that node alone (docs/interface.md#node-binding). */
 import type { Principal } from "./principal.ts";
 
 /** `named` is the node that the request names; null: none. Whether there is such a node plays no part. */

@@ -1,4 +1,4 @@
-/** Who calls, and what a caller's role may do (interface, section 5). */
+/** Who calls, and what a caller's role may do (docs/interface.md#roles). */
 
 export type Role = "viewer" | "operator" | "agent";
 

@@ -1,4 +1,4 @@
-/** Which tenant owns an address or a hostgroup, by the configuration in force (choices, section 2: `tenant`). */
+/** Which tenant owns an address or a hostgroup, by the configuration in force (docs/interface.md#roles). */
 import type { Config } from "../config/config.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Principal } from "./principal.ts";

@@ -1,6 +1,6 @@
 /**
- * Which principal a presented secret means (interface 5.5 to 5.8). Knows neither requests nor the environment: whether
- * that has changed is asked at every question, so that a rotated secret holds at once.
+ * Which principal a presented secret means (docs/interface.md#authentication). Knows neither requests nor the
+ * environment: whether that has changed is asked at every question, so that a rotated secret holds at once.
  */
 import type { TokenConfig } from "../config/sections/api.ts";
 import type { Principal } from "./principal.ts";
@@ -48,9 +48,9 @@ export class Tokens {
   }
 
   /**
-   * Compares with every token before anything is decided, digest with digest, so that the time tells neither how much of
-   * a secret was right nor whose it was. Equal secrets of equal rights are one; that they agree makes any of them the
-   * highest (5.6).
+   * Compares with every token before anything is decided, digest with digest, so that the time tells neither how much
+   * of a secret was right nor whose it was. Equal secrets of equal rights are one; that they agree makes any of them
+   * the highest (docs/interface.md#ambiguous-secret).
    *
    * @param tokens another list is another object.
    */

@@ -1,4 +1,4 @@
-/** One record of the audit trail (interface 2.7 and section 6): who ordered what, and what became of it. */
+/** One record of the audit trail (docs/interface.md#audit-event): who ordered what, and what became of it. */
 
 export type AuditAction = "ban" | "unban" | "config_reload" | "source_block" | "source_unblock" | "edge_challenge";
 

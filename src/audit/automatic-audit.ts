@@ -1,4 +1,7 @@
-/** What nobody called for over the API, as rows of the audit trail: `source` auto or signal (choices, section 6). */
+/**
+ * What nobody called for over the API, as rows of the audit trail: `source` auto or signal
+ * (docs/interface.md#audit-trail).
+ */
 import { type BanChange, MANUAL_UNBAN } from "../mitigation/ban.ts";
 import { isOneAddress } from "../mitigation/ban-subject.ts";
 import type { AuditEvent } from "./audit-event.ts";

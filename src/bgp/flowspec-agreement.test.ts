@@ -13,7 +13,7 @@ const PREFIXES = ["203.0.113.9/32", "203.0.113.0/24", "198.51.100.0/24", "0.0.0.
 const PORTS = [0, 53, 54, 443, 1024, 65535];
 const LENGTHS = [40, 60, 1500];
 
-/** Section 4.2.1.1: a run of items joined by "and" is one term, terms are joined by "or". */
+/** RFC 8955, section 4.2.1.1: a run of items joined by "and" is one term, terms are joined by "or". */
 function matchesItems(
   items: readonly (readonly [number, number])[],
   holds: (op: number, value: number) => boolean,
@@ -30,7 +30,7 @@ function matchesItems(
 const number = (actual: number) => (op: number, value: number) =>
   ((op & 4) !== 0 && actual < value) || ((op & 2) !== 0 && actual > value) || ((op & 1) !== 0 && actual === value);
 
-/** Section 4.2.1.2. */
+/** RFC 8955, section 4.2.1.2. */
 const bits = (actual: number) => (op: number, value: number) => {
   const isMatch = (op & 1) !== 0 ? (actual & value) === value : (actual & value) !== 0;
   return (op & 2) !== 0 ? !isMatch : isMatch;

@@ -1,6 +1,7 @@
 /**
- * Who may order a certificate for a zone, and which HTTP-01 challenges (RFC 8555, 8.3) all nodes of a zone are to answer
- * (interface 4.6). Of this process alone: after a restart nodes ask anew. Times are wall clock, ms.
+ * Who may order a certificate for a zone, and which HTTP-01 challenges (RFC 8555, 8.3) all nodes of a zone are to
+ * answer (docs/interface.md#acme-command). Of this process alone: after a restart nodes ask anew. Times are wall clock,
+ * ms.
  */
 import { CHALLENGE_LIFE_MS, LIVE_CHALLENGES_MAX, SLOT_LEASE_MS, SLOT_RETRY_SECONDS_MAX } from "../limits.ts";
 import { endOf } from "./lapse.ts";

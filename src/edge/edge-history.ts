@@ -1,6 +1,6 @@
 /**
- * What is kept of the reports of edge nodes, and what is told of it (interface 2.15 and section 6): windows with their
- * telling sources, and events. Where they are kept is the storage's matter.
+ * What is kept of the reports of edge nodes, and what is told of it (docs/interface.md#edge-history): windows with
+ * their telling sources, and events. Where they are kept is the storage's matter.
  */
 import type { IpAddress } from "../net/address.ts";
 

@@ -1,6 +1,7 @@
 /**
  * The edge nodes and their zones as the configuration has them: which node serves which zone, and which nodes are there
- * (interface 2.11, 3.4). Knows nothing of HTTP: polls come in as calls. What nodes report is another's matter.
+ * (docs/interface.md#node-liveness). Knows nothing of HTTP: polls come in as calls. What nodes report is another's
+ * matter.
  */
 import type { EdgeConfig, EdgeNodeConfig } from "../config/sections/edge.ts";
 import { STALE_AFTER_SECONDS } from "../config/sections/nodes.ts";

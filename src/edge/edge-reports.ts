@@ -1,6 +1,6 @@
 /**
- * The last report of each edge node, and the fleet as these tell of it (interface 2.12 to 2.14). Presence is the nodes'
- * matter, and what goes to the history the recorder's; reports come in read and checked.
+ * The last report of each edge node, and the fleet as these tell of it (docs/interface.md#edge-report). Presence is the
+ * nodes' matter, and what goes to the history the recorder's; reports come in read and checked.
  */
 import type { EdgeNodes } from "./edge-nodes.ts";
 import { FleetIndex } from "./fleet-index.ts";

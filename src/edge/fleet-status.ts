@@ -1,5 +1,5 @@
 /**
- * What the alive edge nodes say of a zone, in one row (interface 2.14; choices, section 6, fleet status): sums, unions and
+ * What the alive edge nodes say of a zone, in one row (docs/interface.md#zone-status): sums, unions and
  * names of nodes. A pure function of the reports; windows of different nodes are not aligned.
  */
 import type { IpAddress } from "../net/address.ts";

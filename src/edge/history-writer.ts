@@ -1,7 +1,7 @@
 /**
- * Brings what nodes report to the history: windows with their telling sources, and changes as events (interface 4.6,
- * section 6). After the answer and in slices, no faster than the history takes it; what is too much is counted and left
- * out of the history, not of the status.
+ * Brings what nodes report to the history: windows with their telling sources, and changes as events
+ * (docs/interface.md#edge-report-command). After the answer and in slices, no faster than the history takes it; what is
+ * too much is counted and left out of the history, not of the status.
  */
 import {
   EDGE_REPORT_RECORDED_MS,

@@ -1,6 +1,7 @@
 /**
- * The levers: an operator's word on how a zone challenges, instead of its file's, for a time (interface 3.5). Where they
- * survive the process is the store's matter; times are wall clock, ms, since nodes let a lever lapse by the same.
+ * The levers: an operator's word on how a zone challenges, instead of its file's, for a time
+ * (docs/interface.md#lever-states). Where they survive the process is the store's matter; times are wall clock, ms,
+ * since nodes let a lever lapse by the same.
  */
 import { LEVERS_MAX } from "../limits.ts";
 import { endOf } from "./lapse.ts";

@@ -1,4 +1,7 @@
-/** Which zones a node serves (interface 2.11): those without a hostgroup, and those of the hostgroups that it lists. */
+/**
+ * Which zones a node serves (docs/interface.md#zone-document-scope): those without a hostgroup, and those of the
+ * hostgroups that it lists.
+ */
 import type { Zone } from "./zone.ts";
 
 /** Of a node that lists none. */

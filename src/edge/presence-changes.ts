@@ -1,6 +1,6 @@
 /**
- * When edge nodes come and go, as events (interface 3.4, section 6): one that is first seen in time, or never, is none. A
- * node that was lost before it was ever seen comes back as one that was.
+ * When edge nodes come and go, as events (docs/interface.md#edge-events): one that is first seen in time, or never, is
+ * none. A node that was lost before it was ever seen comes back as one that was.
  */
 import type { Liveness } from "../nodes/node-presence.ts";
 

@@ -1,6 +1,6 @@
 /**
- * What has changed since a node's last report, as events (interface, section 6): each is a transition, and the first report
- * of a node changes nothing. Pure. What a report leaves out, or had to cut, is as it was.
+ * What has changed since a node's last report, as events (docs/interface.md#edge-events): each is a transition, and the
+ * first report of a node changes nothing. Pure. What a report leaves out, or had to cut, is as it was.
  */
 import { EDGE_EVENT_DETAIL_MAX } from "../limits.ts";
 import type { EdgeEvent, EdgeEventKind } from "./edge-history.ts";

@@ -1,6 +1,6 @@
 /**
- * The windows of a report as the history keeps them (interface 2.15): of the zones that the node serves, at times that the
- * service holds for possible.
+ * The windows of a report as the history keeps them (docs/interface.md#edge-history): of the zones that the node
+ * serves, at times that the service holds for possible.
  */
 import { EDGE_CLOCK_AHEAD_MS, EDGE_CLOCK_BEHIND_MS } from "../limits.ts";
 import type { EdgeWindow } from "./edge-history.ts";

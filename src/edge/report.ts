@@ -1,6 +1,6 @@
 /**
- * What an edge node reports of itself (interface 2.12), as far as the service reads it. Claims about zones that the node
- * does not serve are among it: whoever uses it asks for the placement of the moment.
+ * What an edge node reports of itself (docs/interface.md#edge-report), as far as the service reads it. Claims about
+ * zones that the node does not serve are among it: whoever uses it asks for the placement of the moment.
  */
 import type { IpAddress } from "../net/address.ts";
 import type { EdgeCounts, TellingState } from "./edge-history.ts";

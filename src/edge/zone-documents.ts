@@ -1,6 +1,6 @@
 /**
- * The zone document (interface 2.11): what an edge node is told of its zones. Its bytes are a function of what is told and
- * nothing else, and are made once for all nodes that are told the same.
+ * The zone document (docs/interface.md#zone-document): what an edge node is told of its zones. Its bytes are a function
+ * of what is told and nothing else, and are made once for all nodes that are told the same.
  */
 import { ZONE_DOCUMENT_BYTES_KEPT } from "../limits.ts";
 import { type ClearanceKey, type KeysOf, nextTurnMs } from "./clearance-keys.ts";

@@ -1,6 +1,7 @@
 /**
  * What edge nodes are told, as of now: brings zones, keys, levers and ACME together into documents, and tells whoever
- * answers polls when these are others, by an order, a reload, or by the wall clock alone (interface 2.11, 4.6).
+ * answers polls when these are others, by an order, a reload, or by the wall clock alone
+ * (docs/interface.md#edge-zones-poll).
  */
 import type { AcmeIssuance } from "./acme-issuance.ts";
 import { type KeysOf, nextTurnMs } from "./clearance-keys.ts";

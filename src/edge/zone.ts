@@ -52,5 +52,5 @@ export interface ChallengeOptions {
   readonly auto: { readonly zoneRps: number; readonly holdSeconds: number };
 }
 
-/** What stands for nothing in the zone document: the interface's 2.11. */
+/** What stands for nothing in the zone document (docs/interface.md#zone-document-tls). */
 export const ALT_SVC_MAX_AGE_SECONDS = 86_400;

@@ -1,4 +1,7 @@
-/** Answers `{active: [...], recent: [...]}` with the attacks on the addresses of a caller (interface 3.2). */
+/**
+ * Answers `{active: [...], recent: [...]}` with the attacks on the addresses of a caller
+ * (docs/interface.md#attack-states).
+ */
 import type { Principal } from "../access/principal.ts";
 import type { Tenancy } from "../access/tenancy.ts";
 import { isActive } from "../detection/attack/attack.ts";

@@ -1,4 +1,4 @@
-/** The row of the audit trail that a command leaves, made from how it ended (choices, section 6, audit). */
+/** The row of the audit trail that a command leaves, made from how it ended (docs/interface.md#audit-trail). */
 import type { AuditEvent, AuditResult } from "../audit/audit-event.ts";
 import { describeRefusal, type Refusal } from "./refusal.ts";
 import type { AuditRule, Call, Outcome } from "./route.ts";

@@ -1,4 +1,4 @@
-/** Every expected no of the interface, its status and its text, in one table (interface, section 7; choices, 3). */
+/** Every expected no of the interface, its status and its text, in one table (docs/interface.md#errors). */
 import type { ChallengeRefusal } from "../edge/acme-issuance.ts";
 import type { LeverRefusal } from "../edge/levers.ts";
 import { LEVERS_MAX, LIVE_CHALLENGES_MAX, VICTIMS_PER_SOURCE } from "../limits.ts";

@@ -36,7 +36,7 @@ export interface Outcome {
 
 export type CommandAnswer = Answer | Outcome | Promise<Response | Refusal | Outcome>;
 
-/** Every call by a valid token is a row of the audit trail, whatever its end (choices, section 6, audit). */
+/** Every call by a valid token is a row of the audit trail, whatever its end (docs/interface.md#audit-trail). */
 export interface AuditRule<Fields> {
   readonly action: AuditAction;
   readonly targetType: AuditTargetType;

@@ -1,4 +1,4 @@
-/** All routes, in the order of the interface's section 4. */
+/** All routes, in the order of docs/interface.md#endpoints. */
 import type { TokenConfig } from "../config/sections/api.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Service } from "./backend.ts";

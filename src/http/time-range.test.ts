@@ -13,7 +13,7 @@ const range = (fromMs: number, toMs: number): TimeRange => ({ kind: "range", fro
 const stepOf = (text: string | null, over: TimeRange) =>
   step(new URLSearchParams(text === null ? {} : { step: text }), over);
 
-describe("an RFC 3339 time", () => {
+describe("RFC 3339 time", () => {
   test.each([
     ["2026-03-01T12:00:00Z", NOW],
     ["2026-03-01t12:00:00z", NOW],
@@ -74,7 +74,7 @@ describe("an RFC 3339 time", () => {
   });
 });
 
-describe("a time range", () => {
+describe("time range", () => {
   test("is the last hour where nothing is said", () => {
     expect(rangeOf({})).toEqual(range(NOW - HOUR, NOW));
   });
@@ -120,7 +120,7 @@ describe("a time range", () => {
   });
 });
 
-describe("a step", () => {
+describe("time step", () => {
   test("is a minute where nothing is said", () => {
     expect(stepOf(null, range(NOW - HOUR, NOW))).toMatchObject({ stepSeconds: 60 });
   });

@@ -1,5 +1,5 @@
 /**
- * The time range and the step of every history (interface 4.6, 8; choices, section 6), judged before any storage is asked.
+ * The time range and the step of every history (docs/interface.md#time-ranges), judged before any storage is asked.
  */
 import { BUCKETS_MAX, RANGE_MS_MAX, STEP_SECONDS_MAX } from "../limits.ts";
 import { type InvalidQuery, invalidQuery, parameter } from "./server/query.ts";

@@ -1,6 +1,6 @@
 /**
  * Keeps tenants from zones that are not theirs, whether there are such zones or not: counted, and told once a minute a
- * token (interface 4.6). What such a caller is answered is the route's matter.
+ * token (docs/interface.md#edge-history-reading). What such a caller is answered is the route's matter.
  */
 import type { Principal } from "../access/principal.ts";
 import type { Zone } from "../edge/zone.ts";

@@ -1,4 +1,4 @@
-/** Whether an address or a prefix may be banned now. The checks and their order: choices, section 3, ban reasons. */
+/** Whether an address or a prefix may be banned now. The checks and their order: docs/interface.md#ban-refusals. */
 import type { PrefixRefusal } from "../detection/carpet/carpet-bounds.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
@@ -67,7 +67,7 @@ export function unbannableFor(prefix: Prefix, policy: AdmissionPolicy): Unbannab
   return policy.isInNetworks(prefix.address) ? null : "outside configured networks";
 }
 
-/** Of a ban that was admitted before a reload (choices, section 3, ban reasons). */
+/** Of a ban that was admitted before a reload (docs/interface.md#ban-withdrawals). */
 export function withdrawnAs(unbannable: Unbannable): string {
   switch (unbannable) {
     case "whitelisted":

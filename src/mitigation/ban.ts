@@ -1,6 +1,7 @@
 /**
  * A ban: one prefix, mostly a single address, whose traffic is dropped, filtered or diverted for a bounded time
- * (interface 2.6, 3.1). Pure: what an event makes of a ban. Knows nothing of tables, databases, configuration or BGP.
+ * (docs/interface.md#ban-states). Pure: what an event makes of a ban. Knows nothing of tables, databases, configuration
+ * or BGP.
  */
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";

@@ -1,6 +1,6 @@
 /**
- * Which nodes are there, by their polls alone (interface 3.4, 4.5, 4.6): a node is alive while a poll of it is parked and
- * for a while after. Monotonic time is an argument, ms.
+ * Which nodes are there, by their polls alone (docs/interface.md#node-liveness): a node is alive while a poll of it is
+ * parked and for a while after. Monotonic time is an argument, ms.
  */
 
 /** `unheard`: not since the start, which is too short ago to tell. */

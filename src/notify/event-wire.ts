@@ -1,4 +1,4 @@
-/** An event as JSON, for programs: attacks and bans are the rows of the API (interface 2.2 and 2.6). */
+/** An event as JSON, for programs: attacks and bans are the rows of the API (docs/interface.md#attack). */
 import { type AttackWire, attackToWire } from "../http/wire/attack.ts";
 import { type BanWire, banToWire } from "../http/wire/ban.ts";
 import { timestamp } from "../http/wire/timestamp.ts";

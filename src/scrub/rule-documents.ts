@@ -1,6 +1,7 @@
 /**
- * The rule document (interface 2.9): every active diverted victim, what is to be dropped of its traffic, and until when. The
- * same for all nodes, so that a victim can move to another node without a gap, but for rules that not all understand.
+ * The rule document (docs/interface.md#rule-document): every active diverted victim, what is to be dropped of its
+ * traffic, and until when. The same for all nodes, so that a victim can move to another node without a gap, but for
+ * rules that not all understand.
  */
 import type { Ban } from "../mitigation/ban.ts";
 import { type DivertMeasure, scrubRules } from "../mitigation/measure.ts";

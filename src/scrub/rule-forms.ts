@@ -55,7 +55,7 @@ function formsOfRule(rule: Rule, understood: Understanding): readonly Rule[] {
   );
 }
 
-/** Absent or zero matches anything (choices, section 5): a zero that is meant cannot be said. */
+/** Absent or zero matches anything (docs/interface.md#rule): a zero that is meant cannot be said. */
 function canBeSaid({ protocol, tcpFlags, fragment, packetLength }: Rule, understood: Understanding): boolean {
   if (protocol === 0 || fragment === false) return false;
   if (packetLength !== null && !understood.has("packet_length")) return false;

@@ -1,7 +1,7 @@
 /**
  * The scrub nodes as the service knows them: which are alive, what they reported last, and what they are told to drop
- * (interface 2.9, 2.10, 4.5), and where diverted traffic goes. Knows nothing of HTTP: polls and reports come in as calls, and whoever watches is told when
- * the document of a node is another.
+ * (docs/interface.md#scrub-channel), and where diverted traffic goes. Knows nothing of HTTP: polls and reports come in
+ * as calls, and whoever watches is told when the document of a node is another.
  */
 import {
   nextHopFor,

@@ -253,7 +253,10 @@ export class RunningService implements Service {
     };
   }
 
-  /** The implicit group is the operator's view of all that has no group: no tenant's (choices, section 6, tenants). */
+  /**
+   * The implicit group is the operator's view of all that has no group: no tenant's
+   * (docs/interface.md#status-hostgroups).
+   */
   #hostgroupsOf(tenant: string | null): StatusView["hostgroups"] {
     const { hostgroups, mitigations } = this.#floodwall.config;
     const methods = new Map(hostgroups.map(({ name }, i) => [name, mitigations[i]?.method]));

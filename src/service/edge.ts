@@ -190,7 +190,10 @@ function leverObserver({ log, limiter, metrics }: EdgeChannelOptions): LeverObse
   };
 }
 
-/** Every call is told (interface 4.6): a node's own, of a zone and a challenge at a time, so there are few. */
+/**
+ * Every call is told (docs/interface.md#acme-command): a node's own, of a zone and a challenge at a time, so there are
+ * few.
+ */
 function acmeObserver({ log, metrics }: EdgeChannelOptions): AcmeObserver {
   const orderOf = ({ zone, token }: ChallengeOrder) => ({
     zone: zone.slice(0, NAME_PREFIX),

@@ -15,7 +15,10 @@ import { type Direction, METRICS, type Rates } from "../traffic/rates.ts";
 export interface HostTables {
   readonly attacks: ActiveAttacks;
   readonly baselines: Baselines;
-  /** By any hostgroup; after a reload that ended it, what hosts send is still counted, and not shown (interface 2.5). */
+  /**
+   * By any hostgroup; after a reload that ended it, what hosts send is still counted, and not shown
+   * (docs/interface.md#host-rates-out).
+   */
   readonly isOutgoingJudged: boolean;
 }
 

@@ -1,4 +1,7 @@
-/** Whether a source may be blocked for a victim now. The checks and their order: interface 4.4; choices, section 6. */
+/**
+ * Whether a source may be blocked for a victim now. The checks and their order:
+ * docs/interface.md#source-block-refusals.
+ */
 import { SLOTS_PER_BAN, VICTIMS_PER_SOURCE } from "../limits.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Pair } from "./source-block.ts";

@@ -1,4 +1,7 @@
-/** A source block: packets from one source to one victim are dropped until a given time (interface 2.8, 3.3). */
+/**
+ * A source block: packets from one source to one victim are dropped until a given time
+ * (docs/interface.md#source-block).
+ */
 import type { IpAddress } from "../net/address.ts";
 
 export interface Pair {
@@ -22,7 +25,7 @@ export interface BlockOrder extends Pair {
   readonly reason: string;
 }
 
-/** Unique to the pair, and its name in the audit trail (choices, section 3). */
+/** Unique to the pair, and its name in the audit trail (docs/interface.md#audit-target). */
 export function pairName({ source, victim }: Pair): string {
   return `${source}->${victim}`;
 }

@@ -1,7 +1,7 @@
 /**
- * Owns the table of source blocks: operators order and end them, time and policy end them too (interface 3.3, 4.4). An
- * order is in the store before it is in the kernel, and in both before it is answered; one that the kernel refuses is
- * taken back. Dry run is decided here: then nothing is put into the kernel.
+ * Owns the table of source blocks: operators order and end them, time and policy end them too
+ * (docs/interface.md#source-block-states). An order is in the store before it is in the kernel, and in both before it
+ * is answered; one that the kernel refuses is taken back. Dry run is decided here: then nothing is put into the kernel.
  */
 import { SOURCE_BLOCK_SECONDS_MAX, SOURCE_BLOCKS_PER_PIECE } from "../limits.ts";
 import {
@@ -199,7 +199,10 @@ export class SourceBlocks {
     return { kind: "refused", refusal };
   }
 
-  /** Interface 3.3: when one pair of a source cannot be installed, none of that source stays. */
+  /**
+   * docs/interface.md#source-block-install-failure: when one pair of a source cannot be installed, none of that source
+   * stays.
+   */
   #install(block: SourceBlock): void {
     try {
       this.#kernel.put(block);

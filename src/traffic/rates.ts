@@ -1,4 +1,6 @@
-/** The thirteen metrics of one host in one direction, their order, and their form on the wire (interface 2.3). */
+/**
+ * The thirteen metrics of one host in one direction, their order, and their form on the wire (docs/interface.md#rates).
+ */
 
 /** In the order in which thresholds are judged; the addon's `Metric` has the same order. */
 export const METRICS = [

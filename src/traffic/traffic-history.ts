@@ -1,6 +1,6 @@
 /**
- * The rates of hosts over time: what is kept of them at each interval, and what is told of one host (choices, section 3).
- * Where they are kept is the storage's matter.
+ * The rates of hosts over time: what is kept of them at each interval, and what is told of one host
+ * (docs/interface.md#traffic). Where they are kept is the storage's matter.
  */
 import type { IpAddress } from "../net/address.ts";
 import type { Direction } from "./rates.ts";

@@ -1,4 +1,4 @@
-/** Which calls leave a row of the audit trail, and what it says (interface, section 6.1; choices, section 6, audit). */
+/** Which calls leave a row of the audit trail, and what it says (docs/interface.md#audit-trail). */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { ServiceFault } from "../../src/http/backend.ts";
 import type { CommandAnswer, CommandRoute } from "../../src/http/route.ts";
@@ -9,7 +9,7 @@ import { ban, NOON } from "../fixtures/browser/views.ts";
 import { ACME_HOST, admitCallers, as, bearer, type Caller, OTHER_HOST } from "../fixtures/http/callers.ts";
 import { TestServer } from "../fixtures/http/http.ts";
 
-describe("ban, unban and reload", () => {
+describe("audited calls:", () => {
   let server: TestServer;
 
   beforeEach(() => {
@@ -144,7 +144,7 @@ describe("ban, unban and reload", () => {
   });
 });
 
-describe("the row and the answer", () => {
+describe("audited calls, the row and the answer:", () => {
   let server: RouteServer;
   let answer: () => CommandAnswer;
   const route: CommandRoute = {

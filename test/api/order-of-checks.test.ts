@@ -1,6 +1,6 @@
 /**
- * The order of the checks (choices, section 6): each request has the fault of its line and every fault below it that it
- * can have at the same time, so the answer proves that the line's check comes before all of those.
+ * The order of the checks (docs/interface.md#order-of-checks): each request has the fault of its line and every fault
+ * below it that it can have at the same time, so the answer proves that the line's check comes before all of those.
  */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Type } from "@sinclair/typebox";
@@ -31,7 +31,7 @@ function report(reached: string[]): CommandRoute<{ version: string }> {
   };
 }
 
-describe("a node's command:", () => {
+describe("order of the checks, a node's command:", () => {
   let server: RouteServer;
   const reached: string[] = [];
 
@@ -188,7 +188,7 @@ describe("a node's command:", () => {
   });
 });
 
-describe("a command on a target:", () => {
+describe("order of the checks, a command on a target:", () => {
   let server: TestServer;
 
   beforeEach(() => {

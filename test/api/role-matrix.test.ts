@@ -110,7 +110,7 @@ const MATRIX: Readonly<Record<string, Row>> = {
   "POST /api/v1/config/reload": { answers: { ...COMMAND, tenantOperator: UNSCOPED } },
 };
 
-/** Without a token (interface, section 5). */
+/** Without a token (docs/interface.md#open-without-a-token). */
 const OPEN = ["GET /metrics", "GET /healthz", "GET /", "GET /assets/:name"];
 
 let server: TestServer;
@@ -142,19 +142,19 @@ function ask(line: string, headers: Readonly<Record<string, string>>): Promise<R
   });
 }
 
-test("the matrix has every route, and no other", () => {
+test("role matrix has every route, and no other", () => {
   const routes = server.http.routes.map(lineOf);
   expect(routes.toSorted()).toEqual([...Object.keys(MATRIX), ...OPEN].toSorted());
   expect(server.http.routes.filter(({ access }) => access === "open").map(lineOf)).toEqual(OPEN);
 });
 
-describe.each(OPEN)("%s", (line) => {
+describe.each(OPEN)("role matrix %s", (line) => {
   test.each([{}, bearer("wrong"), as("agent")])("answers anyone, as %j", async (headers) => {
     expect((await ask(line, headers)).status).toBe(200);
   });
 });
 
-describe.each(Object.entries(MATRIX))("%s", (line, { answers, isStream }) => {
+describe.each(Object.entries(MATRIX))("role matrix %s", (line, { answers, isStream }) => {
   test.each([
     ["no token", {}],
     ["a wrong token", bearer("wrong")],

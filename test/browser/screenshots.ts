@@ -11,7 +11,8 @@ const CONFIG = `
 escalation: [{ after_seconds: 0, action: flowspec }, { after_seconds: 300, action: blackhole }]
 storage: { driver: sqlite, traffic_interval_seconds: 1 }
 `;
-const README = ["overview-light", "attack-dark"];
+/** Pictures of the documents, kept in dashboard/pictures. */
+const DOCUMENTS = ["overview-light", "attack-dark"];
 /** For charts to have something to show. */
 const HISTORY_MS = 25_000;
 const SECONDS = 240;
@@ -48,8 +49,8 @@ try {
         .first()
         .waitFor({ state: "detached" });
       await page.screenshot({ path: join(OUT, `${name}-${look}.png`), fullPage: true });
-      // What is seen without scrolling: for the README.
-      if (README.includes(`${name}-${look}`)) await page.screenshot({ path: join(OUT, `readme-${name}.png`) });
+      // What is seen without scrolling.
+      if (DOCUMENTS.includes(`${name}-${look}`)) await page.screenshot({ path: join(OUT, `documents-${name}.png`) });
     }
   }
   const signIn = await browser.open({ base: world.base });

@@ -1,6 +1,6 @@
 /** The Debian package: what is in it works, installs, and is gone when it is purged. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { EXECUTABLES } from "../../deploy/compile.ts";
@@ -114,6 +114,13 @@ test("it has all that a machine needs, and nothing that only we do", () => {
   expect(listed).toContain("/usr/share/doc/floodwall/examples/control-plane.yaml");
   expect(listed.filter((path) => /\.(map|ts|node)$|node_modules/.test(path))).toEqual([]);
   expect(run("dpkg-deb", "-f", deb, "Depends")).toContain("libxdp1");
+  expect(listed).toContain("/usr/share/doc/floodwall/docs/operations/attack-at-night.md");
+});
+
+test("it carries the licences of the native code's headers and of the GoBGP definitions", () => {
+  const doc = join(files, "usr/share/doc/floodwall");
+  expect(readFileSync(join(doc, "third-party.txt"), "utf8")).toContain("==== node-addon-api ");
+  expect(readFileSync(join(doc, "copyright"), "utf8")).toContain("Nippon Telegraph and Telephone Corporation");
 });
 
 test("the same sources give the same bytes", async () => {

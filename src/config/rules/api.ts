@@ -1,4 +1,4 @@
-/** Rules between the keys of `api`, and between tokens and nodes (interface, section 5). */
+/** Rules between the keys of `api`, and between tokens and nodes (docs/interface.md#authentication). */
 import { type ConfigPath, pathText } from "../load/problem.ts";
 import type { Finding, Pruned } from "../load/shape.ts";
 import { isLoopback, parseListen } from "../load/text-forms.ts";
@@ -6,7 +6,7 @@ import type { ConfigFile } from "../sections/schema.ts";
 
 type File = Pruned<ConfigFile>;
 
-/** Interface section 5.1: an API without a token is open to all who reach it. */
+/** docs/interface.md#open-api: an API without a token is open to all who reach it. */
 export function* routableListenNeedsAToken({ api }: File): Generator<Finding> {
   const listen = api?.listen === undefined ? null : parseListen(api.listen);
   if (listen === null || isLoopback(listen.host)) return;

@@ -18,7 +18,7 @@ export function* dataplaneInterfacesAreUnique({ dataplane }: Pick<File, "datapla
   }
 }
 
-/** Choices, section 6: so many slots are kept free for bans, whatever sources are blocked. */
+/** docs/interface.md#limit-dynamic-rules: so many slots are kept free for bans, whatever sources are blocked. */
 export function* slotsHoldTheBans({ dataplane, ban }: File): Generator<Finding> {
   const { max_dynamic_rules: slots } = dataplane?.limits ?? {};
   const { max_active_bans: bans } = ban ?? {};

@@ -21,7 +21,7 @@ export function* levels(file: File): Generator<PlacedLevel> {
   }
 }
 
-/** Choices, section 2: first rung at 0, strictly increasing, severity never falls. */
+/** docs/configuration.md: first rung at 0, strictly increasing, severity never falls. */
 export function* laddersClimb(file: File): Generator<Finding> {
   for (const { level, path } of levels(file)) {
     const { escalation = [] } = level;

@@ -1,4 +1,4 @@
-/** The section `api`: where the interface listens and who may call it (interface, section 5). */
+/** The section `api`: where the interface listens and who may call it (docs/interface.md#authentication). */
 import { type Static, Type } from "@sinclair/typebox";
 import { TOKENS_MAX } from "../../limits.ts";
 import type { IpAddress } from "../../net/address.ts";

@@ -1,4 +1,4 @@
-/** The section `dataplane`: where XDP drops packets itself, and how much it may hold (interface 4.4; choices, section 2). */
+/** The section `dataplane`: where XDP drops packets itself, and how much it may hold (docs/interface.md#source-block-refusals). */
 import { type Static, Type } from "@sinclair/typebox";
 import { ALLOWLIST_MAX, CAPTURE_INTERFACES_MAX, DYNAMIC_RULES_MAX } from "../../limits.ts";
 import type { Prefix } from "../../net/prefix.ts";

@@ -1,4 +1,4 @@
-/** The section `edge`: the nodes that poll for their zones, and the file with these (interface 4.6). */
+/** The section `edge`: the nodes that poll for their zones, and the file with these (docs/interface.md#edge-channel). */
 import { type Static, Type } from "@sinclair/typebox";
 import type { Zone } from "../../edge/zone.ts";
 import { HOSTGROUPS_MAX, NODES_MAX, STALE_SECONDS_MAX } from "../../limits.ts";

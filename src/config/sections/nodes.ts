@@ -1,4 +1,4 @@
-/** The section `scrubbing`: the nodes that poll for rules, and which hostgroups they serve (interface, 4.5). */
+/** The section `scrubbing`: the nodes that poll for rules, and which hostgroups they serve (docs/interface.md#scrub-channel). */
 import { type Static, Type } from "@sinclair/typebox";
 import { HOSTGROUPS_MAX, NODES_MAX, STALE_SECONDS_MAX } from "../../limits.ts";
 import { type IpAddress, parseAddress } from "../../net/address.ts";

@@ -18,7 +18,7 @@ function* nodeWarnings({ scrubbing, api }: Config): Generator<Finding> {
     if (nextHop === null && nextHop6 === null) {
       yield { path, rule: "has no next hop, nor has scrubbing: nothing is diverted to it" };
     }
-    // Only the polls of agents tell that a node is there (interface 4.5).
+    // Only the polls of agents tell that a node is there (docs/interface.md#scrub-node-presence).
     if (!agents.some(({ node }) => node === null || node === name)) {
       yield { path, rule: `no token in api.tokens is an agent's that may act as ${name}: it never counts as alive` };
     }

@@ -1,4 +1,7 @@
-/** Tokens that are valid, but perhaps not meant: for the check, and for the log at start and reload (interface, section 5). */
+/**
+ * Tokens that are valid, but perhaps not meant: for the check, and for the log at start and reload
+ * (docs/interface.md#node-binding).
+ */
 import { canBePresented } from "../../access/tokens.ts";
 import type { Config } from "../config.ts";
 import type { ConfigPath } from "../load/problem.ts";

@@ -1,6 +1,6 @@
 /**
  * One attack on one host, or on a hostgroup as a whole, from the tick that crossed a threshold to the end of its
- * hysteresis (interface 2.2, 3.2). Knows nothing of bans, storage or the wire.
+ * hysteresis (docs/interface.md#attack-states). Knows nothing of bans, storage or the wire.
  */
 import type { Thresholds } from "../../config/config.ts";
 import type { IpAddress } from "../../net/address.ts";

@@ -1,6 +1,6 @@
 /**
- * What kind of attack the packets are (interface 2.4, choices section 3), told from their headers. Each packet shows one
- * vector; one that enough of the traffic shows names the attack. Pure.
+ * What kind of attack the packets are (docs/interface.md#classification), told from their headers. Each packet shows
+ * one vector; one that enough of the traffic shows names the attack. Pure.
  */
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";

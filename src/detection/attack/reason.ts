@@ -1,4 +1,4 @@
-/** Why detection fired (interface 2.4): where the threshold came from, and what the traffic was made of. */
+/** Why detection fired (docs/interface.md#reason): where the threshold came from, and what the traffic was made of. */
 
 import { METRICS, type Metric, type Rates } from "../../traffic/rates.ts";
 import type { LimitOrigin } from "../baseline/baselines.ts";

@@ -1,6 +1,6 @@
 /**
- * The flow sample of an attack (interface 2.4): who sends what to which ports, told from the headers of some of its
- * packets. Pure; where the headers come from is the sampler's matter.
+ * The flow sample of an attack (docs/interface.md#sample): who sends what to which ports, told from the headers of some
+ * of its packets. Pure; where the headers come from is the sampler's matter.
  */
 import type { IpAddress } from "../../net/address.ts";
 import { protocolName } from "../../traffic/ip-protocol.ts";

@@ -1,4 +1,7 @@
-/** The kinds of attack that are told apart, by the names of the interface (2.4), and the services that amplify. */
+/**
+ * The kinds of attack that are told apart, by the names of the interface (docs/interface.md#classification-type), and
+ * the services that amplify.
+ */
 
 /** UDP services that answer a small question at length, by the port that they answer from. */
 export const AMPLIFIERS = {

@@ -1,5 +1,5 @@
 /**
- * Limits learned from each subject's own traffic (choices, section 2: `baseline`): what is normal is an exponentially
+ * Limits learned from each subject's own traffic (docs/configuration.md, `baseline`): what is normal is an exponentially
  * weighted mean of the base trio over the seconds in which the subject was heard, so that silence neither teaches nor
  * forgets. With `seasonal`, an hour of the week that was learned in an earlier week has a normal of its own. A limit is
  * min(ceiling, max(floor, normal × factor)); the ceiling is the static threshold.
@@ -35,7 +35,7 @@ const NOBODY: Hostgroup = Object.freeze({
   baseline: null,
 });
 
-/** How a limit came about (interface 2.4). */
+/** How a limit came about (docs/interface.md#reason-baseline). */
 export interface LimitOrigin {
   /** null: the static threshold held. */
   readonly baseline: {

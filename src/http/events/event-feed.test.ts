@@ -70,7 +70,7 @@ async function metric(line: string): Promise<number> {
 const streamsAre = (count: number) =>
   eventually(async () => (await metric("svc_api_event_streams")) === count, `there are not ${count} streams`);
 
-describe("a stream", () => {
+describe("event stream", () => {
   test("is of events, for no cache and no collecting proxy", async () => {
     const leave = new AbortController();
     const answer = await fetch(`${server.base}/api/v1/events`, { signal: leave.signal });
@@ -161,7 +161,7 @@ describe("a stream", () => {
   });
 });
 
-describe("a reader that comes back", () => {
+describe("event stream reader that comes back", () => {
   test("is told what he missed, and only that", async () => {
     const reader = await open();
     tellAttack("a");
@@ -215,7 +215,7 @@ describe("a reader that comes back", () => {
   );
 });
 
-describe("a tenant", () => {
+describe("event stream of a tenant", () => {
   beforeEach(() => admitCallers(server));
 
   test("is told of its own addresses alone, live and of what it missed; an unscoped caller of all", async () => {
@@ -245,7 +245,7 @@ describe("a tenant", () => {
   });
 });
 
-describe("callers", () => {
+describe("event stream callers", () => {
   test("without a viewer's rights are refused", async () => {
     admitCallers(server);
     expect((await server.get("/api/v1/events")).status).toBe(401);
@@ -293,7 +293,7 @@ test("a reader that does not keep up is cut off and counted; others are not kept
   slow.close();
 });
 
-describe("a reload", () => {
+describe("event stream at a reload", () => {
   beforeEach(() => admitCallers(server));
 
   test("tells those who may listen on, and ends the streams of tokens that are gone or others now", async () => {

@@ -1,7 +1,7 @@
 /**
- * Long polls, one mechanism for every channel (interface 4.5, 4.6): a poll whose document is still the one that its
- * caller has is parked until the document changes, the hold is over, the caller leaves, or a reload has another answer
- * for it. Each channel has its own. Knows nothing of what is polled for.
+ * Long polls, one mechanism for every channel (docs/interface.md#long-polls): a poll whose document is still the one
+ * that its caller has is parked until the document changes, the hold is over, the caller leaves, or a reload has
+ * another answer for it. Each channel has its own. Knows nothing of what is polled for.
  */
 import { HOLDS_LEAST, HOLDS_PER_NODE, HOLDS_PER_TOKEN } from "../../limits.ts";
 import type { Clock } from "../../system/clock.ts";
@@ -64,7 +64,7 @@ export const SLICE_POLLS = 16;
 /** Fewer where these take longer, since each may have a document of its own to be written. */
 const SLICE_MS = 4;
 
-/** The bounds of a channel with this many nodes (interface, section 8). */
+/** The bounds of a channel with this many nodes (docs/interface.md#long-poll-caps). */
 export function holdCaps(nodes: number): HoldCaps {
   return { perToken: HOLDS_PER_TOKEN, total: Math.max(HOLDS_LEAST, HOLDS_PER_NODE * nodes) };
 }

@@ -1,4 +1,7 @@
-/** The long polls of scrub nodes (interface 4.5): each node's document as bytes, and who is told when it is another. */
+/**
+ * The long polls of scrub nodes (docs/interface.md#rules-poll): each node's document as bytes, and who is told when it
+ * is another.
+ */
 import { RULES_HOLD_MS } from "../../limits.ts";
 import type { RuleDocument } from "../../scrub/rule-documents.ts";
 import type { ScrubNodes } from "../../scrub/scrub-nodes.ts";

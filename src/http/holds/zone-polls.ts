@@ -1,4 +1,7 @@
-/** The long polls of edge nodes (interface 4.6): who gets which zone document, and who is told when it is another. */
+/**
+ * The long polls of edge nodes (docs/interface.md#edge-zones-poll): who gets which zone document, and who is told when
+ * it is another.
+ */
 import type { EdgeNodes } from "../../edge/edge-nodes.ts";
 import { scopeOf } from "../../edge/placement.ts";
 import type { ZoneFeed } from "../../edge/zone-feed.ts";

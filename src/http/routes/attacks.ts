@@ -1,4 +1,4 @@
-/** The attacks, in progress and over (interface 2.2, 3.2), and one of them by its id. */
+/** The attacks, in progress and over (docs/interface.md#attack-states), and one of them by its id. */
 
 import { AttacksReader } from "../attacks-reader.ts";
 import type { AttackView, Service } from "../backend.ts";

@@ -1,4 +1,4 @@
-/** The audit trail, newest first (interface 2.7, 4.1; choices, section 6: audit, time ranges). */
+/** The audit trail, newest first (docs/interface.md#audit-reading). */
 import { Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import type { AuditFilters } from "../../audit/audit-trail.ts";

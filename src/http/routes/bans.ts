@@ -1,4 +1,4 @@
-/** The bans, and the two commands on them (interface 4.2). */
+/** The bans, and the two commands on them (docs/interface.md#ban-command). */
 import type { Static } from "@sinclair/typebox";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
 import type { BanView, Service } from "../backend.ts";

@@ -1,4 +1,4 @@
-/** What is configured, and the command that reads the file again (interface 4.3). */
+/** What is configured, and the command that reads the file again (docs/interface.md#reload). */
 
 import type { Service } from "../backend.ts";
 import type { CommandRoute, ReadRoute } from "../route.ts";

@@ -1,6 +1,6 @@
 /**
- * The web page: a shell without any data, open to all (interface, section 5); what it shows it reads from the guarded
- * routes. Nothing in it may come from, or be sent to, anywhere but this listener.
+ * The web page: a shell without any data, open to all (docs/interface.md#open-without-a-token); what it shows it reads
+ * from the guarded routes. Nothing in it may come from, or be sent to, anywhere but this listener.
  */
 import { Type } from "@sinclair/typebox";
 import type { Refusal } from "../refusal.ts";

@@ -1,4 +1,4 @@
-/** Attacks and bans as they happen: beyond the interface. */
+/** Attacks and bans as they happen (docs/interface.md#event-stream). */
 import { Type } from "@sinclair/typebox";
 import type { EventFeed } from "../events/event-feed.ts";
 import type { ReadRoute } from "../route.ts";

@@ -1,4 +1,4 @@
-/** The scrub-node channel (interface 4.5): the poll for rules, the report, and the inventory. */
+/** The scrub-node channel (docs/interface.md#scrub-channel): the poll for rules, the report, and the inventory. */
 import { Type } from "@sinclair/typebox";
 import type { ScrubNodes, ScrubNodeView } from "../../scrub/scrub-nodes.ts";
 import type { RulePolls } from "../holds/rule-polls.ts";

@@ -1,4 +1,4 @@
-/** The source blocks, and the two commands on them (interface 4.4). */
+/** The source blocks, and the two commands on them (docs/interface.md#source-block-command). */
 import type { Static } from "@sinclair/typebox";
 import { SOURCE_BLOCK_REASON_MAX, SOURCE_BLOCK_SECONDS_MAX } from "../../limits.ts";
 import { addressFamily, parseAddress } from "../../net/address.ts";
@@ -95,7 +95,10 @@ export function sourceUnblockRoute(service: Service): CommandRoute<UnblockFields
   };
 }
 
-/** Bad input comes first, then the tenant of the victim, and the state of things last (choices, section 6). */
+/**
+ * Bad input comes first, then the tenant of the victim, and the state of things last
+ * (docs/interface.md#order-of-checks).
+ */
 function onOwnVictim(
   service: Service,
   { principal }: Call,

@@ -1,4 +1,4 @@
-/** The rates of one host over time (interface 4; choices, sections 3 and 6). */
+/** The rates of one host over time (docs/interface.md#traffic). */
 import { Type } from "@sinclair/typebox";
 import { BUCKETS_MAX, STEP_SECONDS_MAX } from "../../limits.ts";
 import { type IpAddress, parseAddress } from "../../net/address.ts";

@@ -66,7 +66,7 @@ async function whole(answer: Response): Promise<object> {
   };
 }
 
-describe("a token that is bound to a node", () => {
+describe("node binding", () => {
   test.each(["/zones?node=fra1", "/zones?x=1&node=fra1", "/zones?node=ams1&node=fra1", "/zones?node=%66ra1"])(
     "may GET %s",
     async (path) => {

@@ -63,7 +63,7 @@ function read(handle: () => Response, access: Role = "viewer"): Route {
 const JSON_TYPE = { "content-type": "application/json" };
 const tooLarge = "x".repeat(BODY_BYTES_MAX + 1);
 
-describe("the order of the checks", () => {
+describe("order of the checks", () => {
   // Each request has the fault of its line and all faults below it: the first in the order must be the one that is told.
   const lines = [
     { fault: "path", path: "/api/v1/none", role: "viewer", ready: false, type: {}, body: tooLarge, status: 404 },

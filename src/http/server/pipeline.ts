@@ -1,7 +1,7 @@
 /**
  * The way of every request, in one order: route → token → role and scope → node binding → ready → media type → names in
- * the path → size → JSON → fields → service (choices, section 6). Routes are only declared; all that runs before and after
- * their handlers is here.
+ * the path → size → JSON → fields → service (docs/interface.md#order-of-checks). Routes are only declared; all that
+ * runs before and after their handlers is here.
  */
 import type { Elysia } from "elysia";
 import { isUnscoped, type Principal, roleAllows } from "../../access/principal.ts";

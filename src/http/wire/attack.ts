@@ -1,4 +1,4 @@
-/** The attack (interface 2.2, 2.4). */
+/** The attack (docs/interface.md#attack). */
 import { type Static, Type } from "@sinclair/typebox";
 import { attackRate, isActive } from "../../detection/attack/attack.ts";
 import type { Reason } from "../../detection/attack/reason.ts";
@@ -22,7 +22,7 @@ const ReasonWire = Type.Object(
         { additionalProperties: false },
       ),
     ),
-    /** Beyond the interface: what that normal is of, with `baseline.seasonal`; absent: of the recent traffic. */
+    /** What that normal is of, with `baseline.seasonal`; absent: of the recent traffic. */
     normal_of: Type.Optional(Type.Literal("hour_of_week")),
     /** Absent where it would be false, as is the next. */
     baseline_configured: Type.Optional(Type.Literal(true)),
@@ -36,13 +36,13 @@ const ReasonWire = Type.Object(
 
 export const AttackWire = Type.Object(
   {
-    /** Beyond the interface: stable over a restart. */
+    /** Stable over a restart. */
     id: Type.String(),
     scope: Type.Union([Type.Literal("host"), Type.Literal("group")]),
     /** Absent where a hostgroup as a whole is attacked. */
     target: Type.Optional(Type.String()),
     group: Type.String(),
-    /** Beyond the interface: the part of the hostgroup that is attacked, and over how many of its hosts that is spread. */
+    /** The part of the hostgroup that is attacked, and over how many of its hosts that is spread. */
     prefix: Type.Optional(Type.String()),
     hosts: Type.Optional(Type.Integer({ minimum: 0 })),
     /** Absent where nobody owns the target. */
@@ -54,7 +54,7 @@ export const AttackWire = Type.Object(
     rates: RatesWire,
     active: Type.Boolean(),
     /**
-     * Beyond the interface: above the baseline for three hours, and all the time within the thresholds; perhaps legitimate
+     * Above the baseline for three hours, and all the time within the thresholds; perhaps legitimate
      * traffic that has grown. Absent where it would be false.
      */
     lasting_rise: Type.Optional(Type.Literal(true)),

@@ -1,4 +1,7 @@
-/** The audit trail on the wire (interface 2.7), which has a time form of its own and a number for a boolean. */
+/**
+ * The audit trail on the wire (docs/interface.md#audit-event), which has a time form of its own and a number for a
+ * boolean.
+ */
 import { type Static, Type } from "@sinclair/typebox";
 import type { AuditEvent } from "../../audit/audit-event.ts";
 import { oneOf } from "./one-of.ts";

@@ -1,4 +1,4 @@
-/** Beyond the interface: what an order to ban an address would come to, for who is about to give it. */
+/** What an order to ban an address would come to, for who is about to give it. */
 import { type Static, Type } from "@sinclair/typebox";
 import type { ForeseenBan } from "../backend.ts";
 import { BanWire, banToWire } from "./ban.ts";

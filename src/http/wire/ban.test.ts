@@ -8,7 +8,7 @@ import { BanWire, banToWire, sortBans } from "./ban.ts";
 
 const announced = { kind: "announced" } as const;
 
-describe("a ban on the wire", () => {
+describe("ban", () => {
   test("of an attack has its metric, rate, threshold and route", () => {
     const wire = banToWire({ ban: ban(), routeState: announced });
     expect(wire).toEqual({
@@ -60,13 +60,13 @@ describe("a ban on the wire", () => {
     [{ kind: "pending" }, false],
     [{ kind: "no_session" }, false],
     [{ kind: "announced" }, true],
-  ] as const)("whose route is %j is announced: %p", (routeState, expected) => {
+  ] as const)("announced, of a route that is %j: %p", (routeState, expected) => {
     const wire = banToWire({ ban: ban(), routeState });
     expect(wire).toMatchObject({ announced: expected });
     expect(wire).not.toHaveProperty("announce_error");
   });
 
-  test("that the speaker refused says why", () => {
+  test("announce_error says why the speaker refused it", () => {
     const routeState = { kind: "failed", cause: "bad next hop" } as const;
     expect(banToWire({ ban: ban(), routeState })).toMatchObject({
       announced: false,
@@ -85,7 +85,7 @@ describe("a ban on the wire", () => {
     expect(banToWire({ ban: ban({ dryRun: true }), routeState: null })).not.toHaveProperty("announced");
   });
 
-  test("says what was dropped for it on this machine, where that is known", () => {
+  test("dropped_packets and dropped_bytes are what was dropped for it on this machine, where that is known", () => {
     const dropped = { packets: 3, bytes: 180 };
     const wire = banToWire({ ban: ban(), routeState: null, dropped });
     expect(wire).toMatchObject({ dropped_packets: 3, dropped_bytes: 180 });
@@ -121,11 +121,15 @@ describe("a ban on the wire", () => {
       flowspec: [{ dst: "192.0.2.1/32", proto: 17, action: "discard" }],
     });
     for (const field of ["next_hop", "community", "matches_all"]) expect(wire).not.toHaveProperty(field);
-    expect(banToWire({ ban: ban({ measure: { ...measure, matchesAll: true } }), routeState: announced })).toMatchObject(
-      {
-        matches_all: true,
-      },
-    );
+    expect(Value.Check(BanWire, wire)).toBe(true);
+  });
+
+  test("matches_all is there where nothing narrower than all traffic was found", () => {
+    const { prefix } = ban();
+    const rules = [wideRule(prefix, { kind: "discard" })];
+    const measure = { kind: "flowspec", rules, matchesAll: true, localPref: 0, basis: "" } as const;
+    const wire = banToWire({ ban: ban({ method: "flowspec", measure }), routeState: announced });
+    expect(wire).toMatchObject({ matches_all: true });
     expect(Value.Check(BanWire, wire)).toBe(true);
   });
 
@@ -135,9 +139,15 @@ describe("a ban on the wire", () => {
     for (const field of ["route", "next_hop", "community"]) expect(wire).not.toHaveProperty(field);
   });
 
-  test("that stands in for another, or holds, says so", () => {
-    const wire = banToWire({ ban: ban({ fallback: "refused", repeat: 2, holdUntil: NOON }), routeState: announced });
-    expect(wire).toMatchObject({ fallback: "refused", repeat: 2, hold_until: "2026-03-01T12:00:00.000Z" });
+  test("fallback says why it stands in for another", () => {
+    const wire = banToWire({ ban: ban({ fallback: "refused" }), routeState: announced });
+    expect(wire).toMatchObject({ fallback: "refused" });
+    expect(Value.Check(BanWire, wire)).toBe(true);
+  });
+
+  test("repeat and hold_until say that it holds", () => {
+    const wire = banToWire({ ban: ban({ repeat: 2, holdUntil: NOON }), routeState: announced });
+    expect(wire).toMatchObject({ repeat: 2, hold_until: "2026-03-01T12:00:00.000Z" });
     expect(Value.Check(BanWire, wire)).toBe(true);
   });
 

@@ -1,4 +1,4 @@
-/** The ban (interface 2.6), and what a caller sends for one (4.2). */
+/** The ban (docs/interface.md#ban), and what a caller sends for one (docs/interface.md#ban-command). */
 import { type Static, Type } from "@sinclair/typebox";
 import type { RouteState } from "../../mitigation/announcer.ts";
 import type { Ladder } from "../../mitigation/escalation.ts";
@@ -32,7 +32,7 @@ export const BanWire = Type.Object(
   {
     /** Of a prefix its first address. */
     target: Type.String(),
-    /** Beyond the interface: shorter than /32 or /128 for an attack that is spread over a prefix. */
+    /** Shorter than /32 or /128 for an attack that is spread over a prefix. */
     prefix: Type.String(),
     metric: Type.Optional(Type.String()),
     rate: Type.Optional(Type.Number()),
@@ -53,16 +53,16 @@ export const BanWire = Type.Object(
     flowspec: Type.Optional(FlowspecWire),
     escalation: Type.Optional(LadderWire),
     escalation_step: Type.Optional(Type.Integer({ minimum: 0 })),
-    /** Beyond the interface: true where nothing narrower than all traffic of the prefix was found. */
+    /** True where nothing narrower than all traffic of the prefix was found. */
     matches_all: Type.Optional(Type.Boolean()),
-    /** Beyond the interface: why the method is not that of the rung. */
+    /** Why the method is not that of the rung. */
     fallback: Type.Optional(Type.String()),
-    /** Beyond the interface: how many bans of the prefix it followed shortly, and until when it holds for that reason. */
+    /** How many bans of the prefix it followed shortly, and until when it holds for that reason. */
     repeat: Type.Optional(Type.Integer({ minimum: 1 })),
     hold_until: Type.Optional(Timestamp),
-    /** Beyond the interface: whether a neighbor has the route. Of bans in force that are not virtual. */
+    /** Whether a neighbor has the route. Of bans in force that are not virtual. */
     announced: Type.Optional(Type.Boolean()),
-    /** Beyond the interface: why the speaker would not take it. Not the reason of the ban, which is in force and is tried again. */
+    /** Why the speaker would not take it. Not the reason of the ban, which is in force and is tried again. */
     announce_error: Type.Optional(Type.String()),
     ...DROPPED_FIELDS,
   },
@@ -80,7 +80,7 @@ export function banToWire({ ban, routeState, dropped }: BanView): BanWire {
   return omitNulls({
     target: ban.target,
     prefix: ban.prefix.text,
-    // A manual ban has none (interface 2.6), also one that an attack began and an operator took over.
+    // A manual ban has none (docs/interface.md#ban-metric), also one that an attack began and an operator took over.
     metric: ban.manual ? null : ban.metric,
     rate: round(ban.rate) || null,
     threshold: ban.threshold || null,

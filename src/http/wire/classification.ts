@@ -1,4 +1,4 @@
-/** What kind of attack it is (interface 2.4). */
+/** What kind of attack it is (docs/interface.md#classification). */
 import { type Static, Type } from "@sinclair/typebox";
 import type { Classification } from "../../detection/attack/classifier.ts";
 import { VECTORS, type Vector } from "../../detection/attack/vector.ts";
@@ -16,7 +16,7 @@ export const ClassificationWire = Type.Object(
     confidence: Share,
     /** Of amplification vectors alone. */
     src_port: SourcePort,
-    /** Beyond the interface: the vectors of an attack that has several, most traffic first. */
+    /** The vectors of an attack that has several, most traffic first. */
     parts: Type.Optional(Type.Array(Type.Object({ type: VectorWire, share: Share, src_port: SourcePort }, closed))),
   },
   closed,

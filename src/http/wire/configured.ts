@@ -1,4 +1,4 @@
-/** Beyond the interface: what the configuration in force says of detection and mitigation, for those who look at it. */
+/** What the configuration in force says of detection and mitigation, for those who look at it. */
 import { type Static, Type } from "@sinclair/typebox";
 import { isUnscoped, type Principal } from "../../access/principal.ts";
 import type { Hostgroup, Thresholds } from "../../config/config.ts";
@@ -88,7 +88,7 @@ export const ConfiguredWire = Type.Object(
 export type ConfiguredWire = Static<typeof ConfiguredWire>;
 export type ServiceConfigWire = NonNullable<ConfiguredWire["service"]>;
 
-/** Of a tenant its own hostgroups, never the implicit one (choices, section 6, tenants). */
+/** Of a tenant its own hostgroups, never the implicit one (docs/interface.md#tenant-reads). */
 export function configuredToWire(configured: Configured, principal: Principal): ConfiguredWire {
   const all = configured.hostgroups.map((group, i) => ({ group, mitigation: configured.mitigations[i] }));
   const seen = isUnscoped(principal) ? all : all.slice(1).filter(({ group }) => group.tenant === principal.tenant);

@@ -1,4 +1,7 @@
-/** What is dropped on this machine, in the status (choices, section 3): where, how much, and what is in the kernel. */
+/**
+ * What is dropped on this machine, in the status (docs/interface.md#status-dataplane): where, how much, and what is in
+ * the kernel.
+ */
 import { type Static, Type } from "@sinclair/typebox";
 import type { DataPlaneView } from "../../dataplane/data-plane.ts";
 import type { Item } from "../../machine/item.ts";

@@ -1,4 +1,4 @@
-/** Beyond the interface: what the data plane of this machine dropped for a ban or a source block, where it is known. */
+/** What the data plane of this machine dropped for a ban or a source block, where it is known. */
 import { Type } from "@sinclair/typebox";
 import type { Dropping } from "../backend.ts";
 

@@ -1,4 +1,4 @@
-/** One host's rates of now (interface 2.5). Called for every host of a snapshot, hence without detours. */
+/** One host's rates of now (docs/interface.md#host). Called for every host of a snapshot, hence without detours. */
 import { type Static, Type } from "@sinclair/typebox";
 import { ratesToWire } from "../../traffic/rates.ts";
 import type { HostView } from "../backend.ts";

@@ -1,4 +1,4 @@
-/** Beyond the interface: the rates of now of whole hostgroups, which together are all counted traffic, and their thresholds. */
+/** The rates of now of whole hostgroups, which together are all counted traffic, and their thresholds. */
 import { type Static, Type } from "@sinclair/typebox";
 import { ratesToWire } from "../../traffic/rates.ts";
 import type { GroupRatesView } from "../backend.ts";

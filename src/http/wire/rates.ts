@@ -1,4 +1,4 @@
-/** The schema of rates (interface 2.3); the conversion is `ratesToWire`, which the traffic owns. */
+/** The schema of rates (docs/interface.md#rates); the conversion is `ratesToWire`, which the traffic owns. */
 import { Type } from "@sinclair/typebox";
 
 const optionalRate = Type.Optional(Type.Number());

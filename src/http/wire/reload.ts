@@ -1,4 +1,4 @@
-/** The answer to a reload (interface 4.3). */
+/** The answer to a reload (docs/interface.md#reload). */
 import { type Static, Type } from "@sinclair/typebox";
 import type { StatusView } from "../backend.ts";
 import { ThresholdsWire, thresholdsToWire } from "./thresholds.ts";
@@ -8,7 +8,7 @@ export const ReloadWire = Type.Object(
     reloaded: Type.Boolean(),
     dry_run: Type.Boolean(),
     thresholds: ThresholdsWire,
-    /** Beyond the interface: keys that changed in the file and keep their running values until a restart. */
+    /** Keys that changed in the file and keep their running values until a restart. */
     needs_restart: Type.Array(Type.String()),
   },
   { additionalProperties: false },

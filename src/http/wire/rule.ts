@@ -1,4 +1,4 @@
-/** The rules of a ban (choices, sections 3 and 5). */
+/** The rules of a ban (docs/interface.md#rule). */
 import { Type } from "@sinclair/typebox";
 import type { Measure } from "../../mitigation/measure.ts";
 import { type RuleWire, ruleToWire } from "../../mitigation/rules/rule.ts";

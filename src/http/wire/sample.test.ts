@@ -15,7 +15,7 @@ function sample(flows = 20): Sample {
   return sampleOf(packets, { top: 10, flows });
 }
 
-describe("a sample on the wire", () => {
+describe("sample", () => {
   test("has its lists and single packets; what a packet does not show is left out", () => {
     const wire = sampleToWire(sample());
     expect(wire).toEqual({
@@ -41,7 +41,7 @@ describe("a sample on the wire", () => {
     expect(Value.Check(SampleWire, wire)).toBe(true);
   });
 
-  test("has what is known of where its sources are, and no list of what nobody knows", () => {
+  test("origins are what is known of where its sources are, and no list of what nobody knows", () => {
     const packets = [1, 2].map((last) =>
       sampledPacket(ip({ ...fields, src: `198.51.100.${last}` }, icmp()), { wireBytes: 60 }),
     );

@@ -1,4 +1,4 @@
-/** The flow sample of an attack (interface 2.4). */
+/** The flow sample of an attack (docs/interface.md#sample). */
 import { type Static, Type } from "@sinclair/typebox";
 import type { Sample, SampledFlow, Share } from "../../detection/attack/sample.ts";
 import type { Origin } from "../../detection/attack/sample-origins.ts";
@@ -13,7 +13,7 @@ const SourceWire = Type.Object(
     key: Type.String(),
     packets: Type.Integer(),
     bytes: Type.Integer(),
-    /** Beyond the interface: where the source is, as far as samples.asn_file and samples.country_file know. */
+    /** Where the source is, as far as samples.asn_file and samples.country_file know. */
     asn: Type.Optional(Type.Integer()),
     as_name: Type.Optional(Type.String()),
     country: Type.Optional(Type.String()),
@@ -42,7 +42,7 @@ export const SampleWire = Type.Object(
     top_src_ports: Type.Array(ShareWire),
     top_dst_ports: Type.Array(ShareWire),
     protocols: Type.Array(ShareWire),
-    /** Beyond the interface: of all sampled packets; keys are `AS64500 Name` and `DE`. Absent where nothing is known. */
+    /** Of all sampled packets; keys are `AS64500 Name` and `DE`. Absent where nothing is known. */
     top_asns: Type.Optional(Type.Array(ShareWire)),
     top_countries: Type.Optional(Type.Array(ShareWire)),
     flows: Type.Optional(Type.Array(FlowWire)),

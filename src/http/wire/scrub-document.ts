@@ -1,4 +1,4 @@
-/** The scrub rule document (interface 2.9; choices, section 5), as canonical text: the same content, the same bytes. */
+/** The scrub rule document (docs/interface.md#rule-document), as canonical text: the same content, the same bytes. */
 import { type Static, Type } from "@sinclair/typebox";
 import { ruleToWire } from "../../mitigation/rules/rule.ts";
 import type { DocumentBan, RuleDocument } from "../../scrub/rule-documents.ts";

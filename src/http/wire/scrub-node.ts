@@ -1,4 +1,4 @@
-/** What a scrub node reports of itself, and the inventory of them all (interface 2.10; choices, section 3). */
+/** What a scrub node reports of itself, and the inventory of them all (docs/interface.md#scrub-inventory). */
 import { type Static, Type } from "@sinclair/typebox";
 import type { ScrubNodeView, ScrubReport } from "../../scrub/scrub-nodes.ts";
 import { fieldCheck } from "../server/fields.ts";
@@ -44,7 +44,7 @@ const ScrubNodeWire = Type.Object(
     last_seen: Type.Optional(Timestamp),
     /** Diverted to it. */
     active_bans: Type.Integer({ minimum: 0 }),
-    /** Beyond the interface: rules that it gets in several simpler ones, and rules that it does not get, since its last report does not say that it would understand them. Absent: none. */
+    /** Rules that it gets in several simpler ones, and rules that it does not get, since its last report does not say that it would understand them. Absent: none. */
     split_rules: Type.Optional(Type.Integer({ minimum: 1 })),
     left_out_rules: Type.Optional(Type.Integer({ minimum: 1 })),
     /** The last one, as it came. */

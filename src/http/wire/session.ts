@@ -1,4 +1,4 @@
-/** Beyond the interface: who a caller is to the service. */
+/** Who a caller is to the service. */
 import { type Static, Type } from "@sinclair/typebox";
 import { isUnscoped, type Principal } from "../../access/principal.ts";
 import { omitNulls } from "./omit-nulls.ts";

@@ -1,4 +1,7 @@
-/** The source block (interface 2.8), and what a caller sends for one (4.4). */
+/**
+ * The source block (docs/interface.md#source-block), and what a caller sends for one
+ * (docs/interface.md#source-block-command).
+ */
 import { type Static, Type } from "@sinclair/typebox";
 import { SOURCE_BLOCK_REASON_MAX, SOURCE_BLOCK_SECONDS_MAX } from "../../limits.ts";
 import type { SourceBlockView } from "../../sourceblock/source-blocks.ts";
@@ -36,7 +39,7 @@ export const SourceBlockWire = Type.Object(
     expires_at: Timestamp,
     dry_run: Type.Boolean(),
     reason: Type.String(),
-    /** Beyond the interface: false while the kernel has not taken it, which is tried again. Absent else. */
+    /** False while the kernel has not taken it, which is tried again. Absent else. */
     installed: Type.Optional(Type.Literal(false)),
     ...DROPPED_FIELDS,
   },

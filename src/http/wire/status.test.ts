@@ -20,7 +20,7 @@ const config = {
   neighbors: [],
 } as const;
 
-describe("status on the wire", () => {
+describe("status", () => {
   test("has every field of a service without an announcer, and no others", () => {
     const wire = wholeStatus(status(), operator);
     const { capture: _, ...others } = wire;
@@ -84,7 +84,7 @@ describe("status on the wire", () => {
     });
   });
 
-  test("shows where packets are dropped, how many and by what verdict", () => {
+  test("dataplane shows where packets are dropped, how many and by what verdict", () => {
     const filter: FilterStatus = {
       schema: 1,
       origin: "adopted",
@@ -134,7 +134,7 @@ describe("status on the wire", () => {
     expect(wholeStatus(status(), operator)).not.toHaveProperty("dataplane");
   });
 
-  test("shows captured, lost and failed by interface and queue", () => {
+  test("capture shows captured, lost and failed by interface and queue", () => {
     const first = queue({
       receivedPackets: 10,
       receivedBytes: 640,

@@ -1,5 +1,5 @@
 /**
- * The status object (interface 2.1; choices, sections 3 and 6), built anew for a token with a tenant. What is not
+ * The status object (docs/interface.md#status), built anew for a token with a tenant. What is not
  * configured is absent: `bgp` without an announcer. `notify` always names every channel.
  */
 import { type Static, Type } from "@sinclair/typebox";
@@ -26,9 +26,9 @@ const BgpWire = Type.Object(
     local_pref: count,
     speaker: Type.Union([Type.Literal("managed"), Type.Literal("external")]),
     connected: Type.Boolean(),
-    /** Beyond the interface, while the speaker answers: its major version. */
+    /** While the speaker answers: its major version. */
     gobgp_version: Type.Optional(count),
-    /** Beyond the interface: why the speaker does not answer. */
+    /** Why the speaker does not answer. */
     error: Type.Optional(Type.String()),
     neighbors: Type.Array(
       Type.Object(
@@ -38,7 +38,7 @@ const BgpWire = Type.Object(
           state: Type.String(),
           since: Type.Optional(Timestamp),
           advertised: count,
-          /** Beyond the interface, where there are some: rules over which this neighbor resets its session. */
+          /** Where there are some: rules over which this neighbor resets its session. */
           kept_back: Type.Optional(count),
         },
         closed,
@@ -138,7 +138,7 @@ export const StatusWire = Type.Object(
     scrubbing: Type.Optional(ScrubbingWire),
     notify: NotifyWire,
     capture: CaptureWire,
-    /** Beyond the interface: absent where none is configured. */
+    /** Absent where none is configured. */
     dataplane: Type.Optional(DataplaneWire),
   },
   closed,

@@ -1,4 +1,6 @@
-/** The base trio of the group `global`'s thresholds, as status and reload show it (interface 2.1, 4.3). */
+/**
+ * The base trio of the group `global`'s thresholds, as status and reload show it (docs/interface.md#status-thresholds).
+ */
 import { type Static, Type } from "@sinclair/typebox";
 import type { Thresholds } from "../../config/config.ts";
 

@@ -1,4 +1,4 @@
-/** The traffic history of one host on the wire (choices, section 3). */
+/** The traffic history of one host on the wire (docs/interface.md#other-resources). */
 import { type Static, Type } from "@sinclair/typebox";
 import type { IpAddress } from "../../net/address.ts";
 import { type Direction, round } from "../../traffic/rates.ts";
@@ -27,7 +27,7 @@ export type TrafficPointWire = Static<typeof TrafficPointWire>;
 export const TrafficWire = Type.Object(
   {
     available: Type.Boolean(),
-    /** Beyond the interface, these three: what was asked for, with the step that it came to. */
+    /** These three: what was asked for, with the step that it came to. */
     key: Type.Optional(Type.String()),
     direction: Type.Optional(oneOf("incoming", "outgoing")),
     step_seconds: Type.Optional(Type.Integer()),

@@ -1,6 +1,6 @@
 /**
- * Reads a rule from its wire form (RuleWire), strictly: what does not say clearly what is to be dropped is no rule. Keys that
- * it does not know are left alone; absent or zero matches anything (choices, section 5).
+ * Reads a rule from its wire form (RuleWire), strictly: what does not say clearly what is to be dropped is no rule.
+ * Keys that it does not know are left alone; absent or zero matches anything (docs/interface.md#rule).
  */
 import { type Prefix, parsePrefix, prefixContains } from "../../net/prefix.ts";
 import { PORT_RANGES_MAX, type PortRange, type Rule, type RuleAction } from "./rule.ts";

@@ -1,4 +1,7 @@
-/** How long to wait before the next try: 1 s, then twice as long each time, up to 30 s (interface, section 8). */
+/**
+ * How long to wait before the next try: 1 s, then twice as long each time, up to 30 s
+ * (docs/interface.md#long-poll-caps).
+ */
 
 const FIRST_MS = 1000;
 const LONGEST_MS = 30_000;

@@ -1,6 +1,7 @@
 /**
- * The service as a scrub node sees it (interface 4.5): the poll for rules and the report, over HTTP. Certificates are always
- * verified, redirects never followed, and every answer has a bound in time and size. Decides nothing.
+ * The service as a scrub node sees it (docs/interface.md#scrub-channel): the poll for rules and the report, over HTTP.
+ * Certificates are always verified, redirects never followed, and every answer has a bound in time and size. Decides
+ * nothing.
  */
 import { isUtf8 } from "node:buffer";
 import { RULE_DOCUMENT_BYTES_MAX } from "../../limits.ts";

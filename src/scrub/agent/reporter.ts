@@ -1,4 +1,7 @@
-/** Tells the controller how this node is, every so often (interface 2.10, 4.5): advisory, so that a report lost is no loss. */
+/**
+ * Tells the controller how this node is, every so often (docs/interface.md#scrub-report): advisory, so that a report
+ * lost is no loss.
+ */
 import type { ScrubAgentConfig } from "../../config/scrub-agent-config.ts";
 import type { KernelFilter } from "../../dataplane/kernel-filter.ts";
 import type { Limiter } from "../../observability/limiter.ts";

@@ -1,6 +1,6 @@
 /**
- * The rule document as a node takes it (interface 2.9; choices, section 5): whole or not at all. Keys that it does not know
- * are left alone, a version that it does not know is refused. Pure.
+ * The rule document as a node takes it (docs/interface.md#rule-document): whole or not at all. Keys that it does not
+ * know are left alone, a version that it does not know is refused. Pure.
  */
 import { parseTimestamp } from "../../http/wire/timestamp.ts";
 import { ACTIVE_BANS_MAX, DYNAMIC_RULES_MAX } from "../../limits.ts";

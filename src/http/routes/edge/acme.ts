@@ -1,4 +1,4 @@
-/** How edge nodes take turns at ordering certificates, and answer for each other (interface 4.6, ACME). */
+/** How edge nodes take turns at ordering certificates, and answer for each other (docs/interface.md#acme-command). */
 import type { ChallengeOrder } from "../../../edge/acme-issuance.ts";
 import type { Edge } from "../../../edge/edge.ts";
 import { EDGE_ORDER_BYTES_MAX, LIVE_CHALLENGES_MAX } from "../../../limits.ts";

@@ -1,4 +1,4 @@
-/** What has changed in the fleet of edge nodes, newest first (interface 2.15, 4.6, 6). */
+/** What has changed in the fleet of edge nodes, newest first (docs/interface.md#edge-events). */
 import { Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import type { EdgeNodes } from "../../../edge/edge-nodes.ts";

@@ -1,4 +1,4 @@
-/** What zones had to serve over time, and which sources were told of them (interface 2.15, 4.6). */
+/** What zones had to serve over time, and which sources were told of them (docs/interface.md#edge-history-reading). */
 import { Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { TELLING_STATES, type TellingState } from "../../../edge/edge-history.ts";

@@ -1,4 +1,4 @@
-/** The challenge lever of a zone: set, and cleared (interface 3.5, 4.6). */
+/** The challenge lever of a zone: set, and cleared (docs/interface.md#lever-command). */
 import type { Principal } from "../../../access/principal.ts";
 import type { Edge } from "../../../edge/edge.ts";
 import type { Lever } from "../../../edge/levers.ts";
@@ -112,7 +112,7 @@ function outcomeOf({ edge, clock }: LeverSources, call: Call, result: "set" | "c
     dryRun: edge.reportedDryRun(node),
   }));
   const response = jsonAnswer(200, leverToWire({ name, zone: edge.nodes.zone(name), lever, nodes }));
-  // The global dry run does not gate it (interface 3.5).
+  // The global dry run does not gate it (docs/interface.md#lever-override-in-force).
   return { kind: "outcome", response, result, reason, dryRun: false };
 }
 

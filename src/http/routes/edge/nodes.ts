@@ -1,4 +1,4 @@
-/** The inventory of edge nodes (interface 2.13, 4.6). */
+/** The inventory of edge nodes (docs/interface.md#edge-inventory). */
 import type { TokenConfig } from "../../../config/sections/api.ts";
 import type { EdgeNodes } from "../../../edge/edge-nodes.ts";
 import type { EdgeReports } from "../../../edge/edge-reports.ts";

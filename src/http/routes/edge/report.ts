@@ -1,4 +1,4 @@
-/** The report of an edge node (interface 2.12, 4.6). */
+/** The report of an edge node (docs/interface.md#edge-report-command). */
 import type { EdgeNodes } from "../../../edge/edge-nodes.ts";
 import type { EdgeReports } from "../../../edge/edge-reports.ts";
 import type { EdgeReport } from "../../../edge/report.ts";

@@ -1,4 +1,4 @@
-/** The zones as the alive edge nodes serve them (interface 2.14, 4.6). */
+/** The zones as the alive edge nodes serve them (docs/interface.md#zone-status). */
 import type { EdgeReports, FleetItem } from "../../../edge/edge-reports.ts";
 import { type Fleet, fleetTotals } from "../../../edge/fleet-status.ts";
 import type { ReadRoute } from "../../route.ts";

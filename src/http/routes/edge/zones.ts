@@ -1,4 +1,4 @@
-/** What edge nodes are told of their zones, as a long poll (interface 4.6). */
+/** What edge nodes are told of their zones, as a long poll (docs/interface.md#edge-zones-poll). */
 import { Type } from "@sinclair/typebox";
 import type { ZonePolls } from "../../holds/zone-polls.ts";
 import type { ReadRoute } from "../../route.ts";

@@ -1,4 +1,4 @@
-/** What edge nodes order of certificates: slots and challenges (interface 2.16). */
+/** What edge nodes order of certificates: slots and challenges (docs/interface.md#acme). */
 import { type Static, Type } from "@sinclair/typebox";
 import type { ChallengeOrder, SlotAnswer } from "../../../edge/acme-issuance.ts";
 import {

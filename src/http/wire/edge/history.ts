@@ -1,4 +1,7 @@
-/** The history of zones, their telling sources and the events of edge nodes on the wire (interface 2.15). */
+/**
+ * The history of zones, their telling sources and the events of edge nodes on the wire
+ * (docs/interface.md#edge-history).
+ */
 import { type Static, Type } from "@sinclair/typebox";
 import {
   EDGE_COUNTERS,

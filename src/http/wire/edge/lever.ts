@@ -1,4 +1,4 @@
-/** The challenge lever of a zone: what an operator orders, and what holds after (interface 2.16). */
+/** The challenge lever of a zone: what an operator orders, and what holds after (docs/interface.md#lever). */
 import { type Static, Type } from "@sinclair/typebox";
 import type { Lever, LeverOrder } from "../../../edge/levers.ts";
 import type { Zone } from "../../../edge/zone.ts";

@@ -1,4 +1,4 @@
-/** The inventory of edge nodes on the wire (interface 2.13; choices, section 6, edge inventory). */
+/** The inventory of edge nodes on the wire (docs/interface.md#edge-inventory). */
 import { type Static, Type } from "@sinclair/typebox";
 import type { EdgeNodeView } from "../../../edge/edge-nodes.ts";
 import { omitNulls } from "../omit-nulls.ts";

@@ -76,7 +76,7 @@ test("a report is read", () => {
   ]);
 });
 
-describe("a zone's window", () => {
+describe("edge report window", () => {
   test("is read", () => {
     const claim = claimOf({
       denied: 3,
@@ -131,7 +131,7 @@ describe("a zone's window", () => {
   });
 });
 
-describe("a window's sources", () => {
+describe("edge report sources", () => {
   const sourcesOf = (top_sources: object[]) => claimOf({ top_sources });
 
   test("are those with a telling state", () => {

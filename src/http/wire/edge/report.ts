@@ -1,4 +1,6 @@
-/** What an edge node reports of itself (interface 2.12; choices, section 5): read into the service's words, kept as it came. */
+/**
+ * What an edge node reports of itself (docs/interface.md#edge-report): read into the service's words, kept as it came.
+ */
 import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
 import { EDGE_COUNTERS, type EdgeCounts, TELLING_STATES, type TellingState } from "../../../edge/edge-history.ts";
 import type {
@@ -180,7 +182,7 @@ function edgeCounts(wire: Partial<EdgeCounts>): EdgeCounts {
   };
 }
 
-/** Of a window that does not say how long it is (interface 2.12). */
+/** Of a window that does not say how long it is (docs/interface.md#edge-report-window). */
 const DEFAULT_WINDOW_SECONDS = 10;
 
 function activeChallenge(wire: Static<typeof ZoneClaimWire>["challenge_active"]): ActiveChallenge | null {

@@ -1,4 +1,4 @@
-/** The zones as the alive edge nodes serve them, on the wire (interface 2.14; choices, section 6, fleet status). */
+/** The zones as the alive edge nodes serve them, on the wire (docs/interface.md#zone-status). */
 import { type Static, Type } from "@sinclair/typebox";
 import {
   FLEET_COUNTERS,

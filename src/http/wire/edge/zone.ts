@@ -1,4 +1,4 @@
-/** The zone document, as it is described (interface 2.11); its bytes are written in src/edge. */
+/** The zone document, as it is described (docs/interface.md#zone-document); its bytes are written in src/edge. */
 import { Type } from "@sinclair/typebox";
 import { oneOf } from "../one-of.ts";
 import { Timestamp } from "../timestamp.ts";

@@ -1,0 +1,323 @@
+/** The fleet's zones, statement by statement (docs/interface.md#zone-status), over a real listener. */
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { Value } from "@sinclair/typebox/value";
+import { FleetStatusWire } from "../../src/http/wire/edge/status.ts";
+import { type ZoneWire, zoneWire } from "../fixtures/edge/edge-reports.ts";
+import { EDGE_WORLD, EdgeWorld } from "../fixtures/edge/edge-world.ts";
+
+const PATH = "/api/v1/edge/zones/status";
+const shop = (changes: Partial<ZoneWire> = {}) => zoneWire("shop.example", changes);
+
+let world: EdgeWorld;
+
+beforeEach(async () => {
+  world = new EdgeWorld();
+  await world.poll("e1", "e2", "e3");
+});
+afterEach(() => world.stop());
+
+/** A reload to these zones beside acme's own. */
+function withZones(...zones: readonly object[]): void {
+  world.configure({ ...EDGE_WORLD, zones: [...EDGE_WORLD.zones, ...zones] });
+}
+
+async function lever(zone: string, method: "POST" | "DELETE" = "POST"): Promise<void> {
+  const body = JSON.stringify({ mode: "manual", ttl_seconds: 60, reason: "drill" });
+  const headers = { authorization: "Bearer admin", "content-type": "application/json" };
+  const path = `${world.server.base}/api/v1/edge/zones/${zone}/challenge`;
+  const answer = await fetch(path, { method, headers, ...(method === "POST" && { body }) });
+  expect(answer.status).toBe(200);
+}
+
+describe("fleet status", () => {
+  test("has nodes_alive, nodes_reporting and the rows of all file zones, by name", async () => {
+    await world.report("e1", {});
+    world.server.clock.advance(10_000);
+    await world.poll("e1", "e2");
+    world.server.clock.advance(10_000);
+    await world.report("e3", {});
+    const { zones, ...head } = await world.status();
+    expect(head).toEqual({ nodes_alive: 2, nodes_reporting: 1, zones_truncated: 0, certs_truncated: 0 });
+    expect(zones.map(({ zone }) => zone)).toEqual(["plain.example", "rival.example", "shop.example", "web.example"]);
+  });
+
+  test("has zones_truncated and certs_truncated of all alive nodes, whoever asks", async () => {
+    await world.report("e1", { zones_truncated: 3, certs_truncated: 1 });
+    await world.report("e2", { zones_truncated: 4 });
+    const cut = { zones_truncated: 7, certs_truncated: 1, nodes_alive: 3, nodes_reporting: 2 };
+    expect([await world.status(), await world.status("other")]).toMatchObject([cut, cut]);
+  });
+
+  test("is as its schema says, with everything in it", async () => {
+    await world.report("e1", {
+      terminator: { h3: { serving: ["shop.example"] } },
+      certs: [{ zone: "shop.example", not_after: "2026-06-01T00:00:00Z" }],
+      zones: [
+        shop({
+          dry_run: true,
+          rung_dry_run: true,
+          would_deny: 2,
+          challenge_active: { reason: "auto", until: world.time(60), dry_run: false },
+          top_sources: [{ source: "192.0.2.1", state: "would-deny", requests: 2 }],
+          sources_truncated: 1,
+        }),
+      ],
+    });
+    await lever("shop.example");
+    await lever("plain.example");
+    world.configure({ ...EDGE_WORLD, zones: EDGE_WORLD.zones.slice(0, 3) });
+    const status = await world.status();
+    expect([...Value.Errors(FleetStatusWire, status)]).toEqual([]);
+    expect(status.zones).toHaveLength(4);
+    world.server.service.edge.reconfigure(null);
+    expect(await world.status()).toMatchObject({ nodes_alive: 0, nodes_reporting: 0, zones: [{}, {}] });
+  });
+});
+
+describe("zone status", () => {
+  test("of a zone without a reporting node has nodes 0 and rps 0, and nothing of what nodes tell", async () => {
+    expect(await world.zone()).toEqual({
+      zone: "shop.example",
+      tenant: "acme",
+      mode: "decide",
+      file_challenge: "off",
+      nodes: 0,
+      rps: 0,
+      placement: { nodes: 3, alive: 3 },
+    });
+  });
+
+  test("has mode and file_challenge of the file's policy", async () => {
+    withZones({ name: "x.example", policy: { mode: "none" } }, { name: "y.example", policy: { challenge: "manual" } });
+    expect(await world.zone("x.example")).toMatchObject({ mode: "none", file_challenge: "off" });
+    expect(await world.zone("y.example")).toMatchObject({ mode: "decide", file_challenge: "manual" });
+  });
+
+  test("has challenge as the nodes apply it, and mixed where they differ", async () => {
+    await world.report("e1", { zones: [shop({ challenge: "auto" })] });
+    expect(await world.zone()).toMatchObject({ challenge: "auto", nodes: 1 });
+    await world.report("e2", { zones: [shop({ challenge: "auto" })] });
+    expect(await world.zone()).toMatchObject({ challenge: "auto", nodes: 2 });
+    await world.report("e2", { zones: [shop({ challenge: "manual" })] });
+    expect(await world.zone()).toMatchObject({ challenge: "mixed", nodes: 2 });
+  });
+
+  test("has rps and counters summed over alive nodes, counters only where they are not zero", async () => {
+    await world.report("e1", { zones: [shop({ rps: 1.2346, requests: 12, decided: 10, denied: 3, challenged: 2 })] });
+    await world.report("e2", { zones: [shop({ rps: 2, requests: 20, denied: 1, cleared: 5, would_challenge: 6 })] });
+    expect(await world.zone()).toEqual({
+      zone: "shop.example",
+      tenant: "acme",
+      mode: "decide",
+      file_challenge: "off",
+      challenge: "off",
+      nodes: 2,
+      rps: 3.235,
+      requests: 32,
+      decided: 10,
+      denied: 4,
+      challenged: 2,
+      cleared: 5,
+      would_challenge: 6,
+      placement: { nodes: 3, alive: 3 },
+    });
+  });
+
+  test("counts a node as long as it is alive, by its last report", async () => {
+    await world.report("e1", { zones: [shop()] });
+    world.server.clock.advance(15_000);
+    expect(await world.zone()).toMatchObject({ nodes: 1, requests: 100 });
+    world.server.clock.advance(1);
+    expect(await world.zone()).toMatchObject({ nodes: 0, rps: 0 });
+    await world.poll("e1");
+    expect(await world.zone()).toMatchObject({ nodes: 1, requests: 100 });
+    await world.report("e1", { zones: [] });
+    expect(await world.zone()).toMatchObject({ nodes: 0 });
+  });
+
+  test("leaves out claims about zones outside of the node's scope, until the scope has them", async () => {
+    const claim = {
+      zones: [zoneWire("WEB.example")],
+      certs: [{ zone: "web.example", not_after: "2026-06-01T00:00:00Z" }],
+    };
+    await world.report("e1", claim);
+    expect((await world.node())["report"]).toEqual(claim);
+    expect(await world.zone("web.example")).toMatchObject({ nodes: 0, placement: { hostgroup: "web", nodes: 1 } });
+    expect(await world.zone("web.example")).not.toHaveProperty("certs");
+    world.configure({ ...EDGE_WORLD, nodes: [{ name: "e1", hostgroups: ["web"] }] });
+    expect(await world.zone("web.example")).toMatchObject({ nodes: 1, certs: [{ node: "e1" }] });
+  });
+
+  test("counts a zone once that a node reports twice", async () => {
+    await world.report("e1", {
+      zones: [shop({ requests: 1, rps: 1 }), zoneWire("Shop.Example", { requests: 2, rps: 2 })],
+    });
+    expect(await world.zone()).toMatchObject({ nodes: 1, requests: 2, rps: 2 });
+  });
+
+  test("stays a row of numbers whatever nodes claim at the most", async () => {
+    const most = { requests: 10_000_000_000, rps: 10_000_000_000 };
+    for (const node of ["e1", "e2", "e3"]) await world.report(node, { zones: [shop(most)] });
+    expect(await world.zone()).toMatchObject({ requests: 30_000_000_000, rps: 30_000_000_000 });
+  });
+
+  test("has watch_only and rung_watch_only with the names of nodes", async () => {
+    await world.report("e2", { zones: [shop({ dry_run: true })] });
+    await world.report("e1", { zones: [shop({ dry_run: true, rung_dry_run: true })] });
+    expect(await world.zone()).toMatchObject({ watch_only: ["e1", "e2"], rung_watch_only: ["e1"] });
+  });
+
+  test("has challenge_active of each node", async () => {
+    const until = "2026-03-01T12:01:00Z";
+    await world.report("e1", { zones: [shop({ challenge_active: { reason: "rps", until, dry_run: true } })] });
+    await world.report("e2", { zones: [shop({ challenge_active: {} })] });
+    expect((await world.zone())["challenge_active"]).toEqual([
+      { node: "e1", reason: "rps", until: "2026-03-01T12:01:00.000Z", dry_run: true },
+      { node: "e2", dry_run: false },
+    ]);
+  });
+
+  test("has override while a lever is in force", async () => {
+    await lever("shop.example");
+    const override = { mode: "manual", until: "2026-03-01T12:01:00.000Z", reason: "drill" };
+    expect((await world.zone())["override"]).toEqual(override);
+    expect((await world.zone("shop.example", "acme"))["override"]).toEqual(override);
+    world.server.clock.advance(60_000);
+    expect(await world.zone()).not.toHaveProperty("override");
+  });
+
+  test("has would_be with the union of sources over nodes, stronger state kept, busiest first", async () => {
+    const source = (text: string, state: string, requests: number) => ({ source: text, state, requests });
+    await world.report("e1", {
+      zones: [shop({ top_sources: [source("2001:DB8::1", "would-challenge", 5), source("192.0.2.9", "denied", 50)] })],
+    });
+    await world.report("e2", {
+      zones: [
+        shop({ top_sources: [source("2001:db8:0::1", "would-deny", 6), source("192.0.2.1", "would-challenge", 7)] }),
+      ],
+    });
+    expect((await world.zone())["would_be"]).toEqual([
+      { source: "2001:db8::1", state: "would-deny", requests: 11, nodes: ["e1", "e2"] },
+      { source: "192.0.2.1", state: "would-challenge", requests: 7, nodes: ["e2"] },
+    ]);
+    expect(await world.zone()).not.toHaveProperty("partial");
+  });
+
+  test("is partial where a node had to cut zones, and this one may be among them", async () => {
+    await world.report("e1", { zones: [zoneWire("plain.example")], zones_truncated: 1 });
+    expect(await world.zone()).toMatchObject({ partial: true, nodes: 0 });
+    expect(await world.zone("plain.example")).not.toHaveProperty("partial");
+  });
+
+  test("has certs of each node, with the issuer only where one is reported", async () => {
+    const not_after = "2026-06-01T00:00:00Z";
+    await world.report("e1", { certs: [{ zone: "Shop.example", not_after, issuer: "CA" }] });
+    await world.report("e2", { certs: [{ zone: "shop.example", not_after }] });
+    expect((await world.zone())["certs"]).toEqual([
+      { node: "e1", not_after: "2026-06-01T00:00:00.000Z", issuer: "CA" },
+      { node: "e2", not_after: "2026-06-01T00:00:00.000Z" },
+    ]);
+  });
+
+  test("has placement, and unserved where there are nodes and none of them is alive", async () => {
+    expect((await world.zone("web.example"))["placement"]).toEqual({ hostgroup: "web", nodes: 1, alive: 1 });
+    expect(await world.zone("web.example")).not.toHaveProperty("unserved");
+    world.server.clock.advance(15_001);
+    await world.poll("e1");
+    expect(await world.zone("web.example")).toMatchObject({ placement: { nodes: 1, alive: 0 }, unserved: true });
+    expect(await world.zone()).toMatchObject({ placement: { nodes: 3, alive: 1 } });
+    expect(await world.zone()).not.toHaveProperty("unserved");
+    world.configure({ ...EDGE_WORLD, nodes: [{ name: "e1" }] });
+    expect((await world.zone("web.example"))["placement"]).toEqual({ hostgroup: "web", nodes: 0, alive: 0 });
+    expect(await world.zone("web.example")).not.toHaveProperty("unserved");
+  });
+
+  test("has h3 where the file turns it on, also with mode none, or where nodes speak it", async () => {
+    withZones({ name: "x.example", tls: { h3: true }, policy: { mode: "none" } });
+    expect((await world.zone("x.example"))["h3"]).toEqual({ enabled: true, serving: 0, unsupported: 0, requests: 0 });
+    expect(await world.zone()).not.toHaveProperty("h3");
+    await world.report("e1", {
+      terminator: { h3: { serving: ["x.example"] } },
+      zones: [zoneWire("plain.example", { h3_requests: 3 })],
+    });
+    await world.report("e2", { terminator: { h3: { unsupported: ["X.example"] } } });
+    expect((await world.zone("x.example"))["h3"]).toEqual({ enabled: true, serving: 1, unsupported: 1, requests: 0 });
+    expect((await world.zone("plain.example"))["h3"]).toEqual({
+      enabled: false,
+      serving: 0,
+      unsupported: 0,
+      requests: 3,
+    });
+  });
+
+  test("of a lever on a zone that the file has no more has no mode, and is for tokens without a tenant alone", async () => {
+    await lever("shop.example");
+    await world.report("e1", { zones: [shop()] });
+    world.configure({ ...EDGE_WORLD, zones: EDGE_WORLD.zones.slice(1) });
+    expect(await world.zone()).toEqual({
+      zone: "shop.example",
+      nodes: 0,
+      rps: 0,
+      override: { mode: "manual", until: "2026-03-01T12:01:00.000Z", reason: "drill" },
+    });
+    expect((await world.status("acme")).zones.map(({ zone }) => zone)).toEqual(["web.example"]);
+    await lever("shop.example", "DELETE");
+    expect(await world.zone()).toEqual({});
+  });
+});
+
+describe("GET /api/v1/edge/zones/status", () => {
+  test("shows a tenant exactly its own zones, with no other's hostname and no tenant field", async () => {
+    const zones = EDGE_WORLD.zones.map(({ name }) => zoneWire(name));
+    const certs = EDGE_WORLD.zones.map(({ name }) => ({ zone: name, not_after: "2026-06-01T00:00:00Z" }));
+    const serving = EDGE_WORLD.zones.map(({ name }) => name);
+    for (const node of ["e1", "e2", "e3"]) {
+      await world.report(node, { zones, certs, terminator: { h3: { serving, unsupported: serving } } });
+    }
+    const status = await world.status("acme");
+    expect(status.zones.map(({ zone }) => zone)).toEqual(["shop.example", "web.example"]);
+    const text = JSON.stringify(status);
+    for (const told of ["rival", "plain", "tenant", "hostgroup"]) expect(text).not.toContain(told);
+    expect((await world.status("other")).zones.map(({ zone }) => zone)).toEqual(["rival.example"]);
+  });
+
+  test("shows names of nodes to tenants", async () => {
+    await world.report("e1", { zones: [shop({ dry_run: true })] });
+    expect(await world.zone("shop.example", "acme")).toMatchObject({
+      watch_only: ["e1"],
+      placement: { nodes: 3, alive: 3 },
+    });
+  });
+
+  test("shows the tenant of labelled zones alone to tokens without one", async () => {
+    expect((await world.status()).zones.map(({ tenant }) => tenant)).toEqual([undefined, "other", "acme", "acme"]);
+  });
+
+  test.each([
+    ["eyes", 200],
+    ["admin", 200],
+    ["acme", 200],
+    ["n1", 403],
+    ["nobody", 401],
+  ])("is answered to %s with %d", async (token, status) => {
+    expect((await world.get(PATH, token)).status).toBe(status);
+  });
+
+  test("is one moment's for all who ask at once", async () => {
+    await world.report("e1", { zones: [shop()] });
+    const [all, own] = await Promise.all([world.status(), world.status("acme")]);
+    expect(own.zones.map(({ requests }) => requests)).toEqual([100, undefined]);
+    expect(all.zones.find(({ zone }) => zone === "shop.example")).toMatchObject({ requests: 100, nodes: 1 });
+  });
+});
+
+test("limit would-be sources per node window are at most 20: the rest is counted in would_be_truncated, and the set is partial", async () => {
+  const top_sources = Array.from({ length: 25 }, (_, i) => ({
+    source: `192.0.2.${i}`,
+    state: "would-deny",
+    requests: i,
+  }));
+  await world.report("e1", { zones: [shop({ top_sources, sources_truncated: 2 })] });
+  expect((await world.zone())["would_be"]).toHaveLength(20);
+  expect(await world.zone()).toMatchObject({ would_be_truncated: 7, partial: true });
+});

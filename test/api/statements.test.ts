@@ -1,0 +1,43 @@
+import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { heldStatement, topicsOf } from "./statements.ts";
+
+const PAGE = `<a id="ban"></a>
+### Ban
+
+| <a id="ban-state"></a>\`state\` | <a id="ban-rate"></a>\`rate\` |
+
+<a id="empty"></a>
+## Nothing is said here
+
+<a id="states"></a>
+## States
+
+- <a id="ban-state-ends"></a>It ends.
+`;
+
+test("statements are the anchors within the text, by the heading that they stand under", () => {
+  expect(topicsOf(PAGE)).toEqual([
+    { name: "Ban", statements: ["ban-state", "ban-rate"] },
+    { name: "States", statements: ["ban-state-ends"] },
+  ]);
+});
+
+test.each([
+  ["ban state may be active", "ban-state"],
+  ["ban state", "ban-state"],
+  ["ban state ends by an unban", "ban-state-ends"],
+  ["ban rates are those of the attack", null],
+  ["Ban's rate is absent", null],
+  ["an unban", null],
+  ["", null],
+])("%j holds %j", (name, held) => {
+  expect(heldStatement(name, new Set(["ban-state", "ban-rate", "ban-state-ends"]))).toBe(held);
+});
+
+test("the page has hundreds of statements, each in the form that a test's name can begin with", () => {
+  const page = readFileSync(new URL("../../docs/interface.md", import.meta.url), "utf8");
+  const statements = topicsOf(page).flatMap((topic) => topic.statements);
+  expect(statements.length).toBeGreaterThan(300);
+  expect(statements.filter((anchor) => !/^[a-z0-9]+(-[a-z0-9]+)*$/.test(anchor))).toEqual([]);
+});

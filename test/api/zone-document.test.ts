@@ -1,0 +1,153 @@
+/** The zone document, field by field (docs/interface.md#zone-document), as a node of the channel gets it. */
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { Value } from "@sinclair/typebox/value";
+import { ZoneDocumentWire } from "../../src/http/wire/edge/zone.ts";
+import { EdgeChannelServer } from "../fixtures/edge/edge-channel.ts";
+
+const NAME = "www.example.net";
+const DAY_MS = 86_400_000;
+
+let channel: EdgeChannelServer;
+
+beforeEach(() => {
+  channel = new EdgeChannelServer();
+});
+afterEach(() => channel.stop());
+
+/** The one zone, as its file says. */
+async function zone(entry: object = {}): Promise<Record<string, unknown>> {
+  channel.configure({ zones: [{ name: NAME, ...entry }] });
+  const document = await channel.document();
+  expect([...Value.Errors(ZoneDocumentWire, document)]).toEqual([]);
+  return document.zones[0] ?? {};
+}
+
+const policy = async (entry: object = {}) => (await zone({ policy: entry }))["policy"] as Record<string, unknown>;
+const clock = () => channel.server.clock;
+
+test("zone document name is the zone's hostname, in lower case", async () => {
+  expect(await zone({ name: "WWW.Example.NET" })).toMatchObject({ name: NAME });
+});
+
+test("zone document origins are host:port strings, in the file's order", async () => {
+  const origins = ["b.example.net:8443", "192.0.2.1:443", "[2001:db8::1]:443"];
+  expect(await zone({ origins })).toMatchObject({ origins });
+});
+
+describe("zone document tls", () => {
+  test.each([
+    [{}, { min_version: "1.2" }],
+    [{ min_version: "1.3" }, { min_version: "1.3" }],
+    [{ h3: true }, { min_version: "1.2", h3: true }],
+    [
+      { h3: true, h3_options: { advertise: true, alt_svc_max_age_seconds: 86_400 } },
+      { min_version: "1.2", h3: true },
+    ],
+    [
+      { h3: true, h3_options: { advertise: false } },
+      { min_version: "1.2", h3: true, h3_options: { advertise: false, alt_svc_max_age_seconds: 86_400 } },
+    ],
+    [
+      { h3: true, h3_options: { alt_svc_max_age_seconds: 60 } },
+      { min_version: "1.2", h3: true, h3_options: { advertise: true, alt_svc_max_age_seconds: 60 } },
+    ],
+  ])("of a file that says %j is %j: h3_options only on departure from the defaults", async (tls, expected) => {
+    expect((await zone({ tls }))["tls"]).toEqual(expected);
+  });
+});
+
+describe("zone document policy", () => {
+  test("is there with every default", async () => {
+    expect(await policy()).toEqual({
+      mode: "decide",
+      failure_mode: "open",
+      challenge: "off",
+      rate: {},
+      dry_run: true,
+      challenge_options: {
+        dry_run: true,
+        exempt_paths: [],
+        difficulty: 18,
+        cookie_ttl_seconds: 1800,
+        auto: { zone_rps: 0, hold_seconds: 300 },
+      },
+    });
+  });
+
+  test("has what the file says", async () => {
+    const said = { mode: "none", failure_mode: "closed", challenge: "manual", dry_run: false, rate: { rps: 5 } };
+    expect(await policy(said)).toMatchObject(said);
+    expect(await policy({ rate: { rps: 0, concurrency: 7 } })).toMatchObject({ rate: { concurrency: 7 } });
+  });
+});
+
+test("zone document acme_directory, acme_fallback, extra_directives_file and tls.h3 are omitted when unset", async () => {
+  expect(Object.keys(await zone())).toEqual(["name", "origins", "tls", "policy", "clearance_keys"]);
+  const acme = { directory: "https://ca.example.net/d", fallback: "https://ca.example.org/d" };
+  expect(await zone({ acme, extra_directives_file: "/etc/extra.conf" })).toMatchObject({
+    acme_directory: "https://ca.example.net/d",
+    acme_fallback: "https://ca.example.org/d",
+    extra_directives_file: "/etc/extra.conf",
+  });
+});
+
+describe("zone document challenge_override", () => {
+  const set = () => channel.lever(NAME, { mode: "auto", ttl_seconds: 60, reason: "ticket 7" });
+
+  test("is {mode, until, reason} while a lever is set, and absent otherwise", async () => {
+    expect(await zone()).not.toHaveProperty("challenge_override");
+    await set();
+    expect((await zone())["challenge_override"]).toEqual({
+      mode: "auto",
+      until: "2026-03-01T12:01:00.000Z",
+      reason: "ticket 7",
+    });
+  });
+
+  test("bytes and ETag change when the operator acts, once more when it lapses, and never between", async () => {
+    const tags = [await channel.etag()];
+    await set();
+    for (let i = 0; i < 60; i++) {
+      tags.push(await channel.etag());
+      clock().advance(1000);
+    }
+    tags.push(await channel.etag());
+    const changes = tags.filter((tag, i) => tag !== tags[i - 1]);
+    expect(changes).toHaveLength(3);
+    expect(changes[2]).toBe(changes[0] ?? "");
+  });
+});
+
+describe("zone document clearance_keys", () => {
+  interface Key {
+    readonly id: string;
+    readonly secret: string;
+    readonly not_before: string;
+    readonly not_after: string;
+  }
+  const keysOf = async (entry?: object) => (await zone(entry))["clearance_keys"] as Key[];
+
+  test("are of the current and the previous UTC day, each honoured 48 h, sorted by not_before", async () => {
+    const keys = await keysOf();
+    expect(keys.map(({ id }) => id)).toEqual(["c20260228", "c20260301"]);
+    expect(keys.map((key) => key.not_before)).toEqual(["2026-02-28T00:00:00.000Z", "2026-03-01T00:00:00.000Z"]);
+    for (const key of keys) {
+      expect(Date.parse(key.not_after) - Date.parse(key.not_before)).toBe(2 * DAY_MS);
+      expect(Buffer.from(key.secret, "base64url")).toHaveLength(32);
+    }
+  });
+
+  test("are a zone's own, and a day's key stays the same the day after", async () => {
+    const [, today] = await keysOf();
+    expect((await keysOf({ name: "other.example.net" }))[1]?.secret).not.toBe(today?.secret);
+    clock().advance(DAY_MS);
+    expect((await keysOf())[0]).toEqual(today as Key);
+  });
+});
+
+test("zone document has no other fields, and nothing of tenants or hostgroups", async () => {
+  await zone({ tenant: "acme", hostgroup: "web" });
+  const text = await (await channel.poll()).text();
+  expect(text).not.toContain('acme"');
+  expect(text).not.toMatch(/"tenant"|"hostgroup"/);
+});

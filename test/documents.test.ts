@@ -1,0 +1,89 @@
+/** The documents say what the tree has: configurations that are valid, metrics that exist, licences on what needs them. */
+import { describe, expect, test } from "bun:test";
+import { parse } from "yaml";
+import { parseConfig } from "../src/config/load/load.ts";
+import { loadScrubAgent } from "../src/config/scrub-agent-config.ts";
+import { ScrubAgentMetrics } from "../src/observability/scrub-agent-metrics.ts";
+import { filledMetrics } from "./fixtures/metrics.ts";
+import { sourceFiles } from "./source-tree.ts";
+
+const PAGES = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"];
+
+const files = sourceFiles();
+const documents = files.filter(({ path }) => PAGES.includes(path) || /^docs\/.*\.md$/.test(path));
+test("the documents are found", () => {
+  expect(documents.map(({ path }) => path)).toContain("README.md");
+  expect(documents.length).toBeGreaterThan(10);
+});
+
+/** What a part of the service's configuration leaves to the reader. */
+const SERVICE = {
+  networks: ["203.0.113.0/24", "2001:db8::/32"],
+  thresholds: { pps: 1000, mbps: 10, flows_per_sec: 100 },
+};
+const NODE = { node: "scrub1", dataplane: { interfaces: ["eth1"] } };
+
+type Keys = Readonly<Record<string, unknown>>;
+
+interface Example {
+  readonly page: string;
+  /** As its first line says: `# /etc/floodwall/floodwall.yaml`; one without is a whole configuration of the service. */
+  readonly file: string;
+  readonly keys: Keys;
+}
+
+const examples: readonly Example[] = documents.flatMap(({ path, text }) =>
+  [...text.matchAll(/^```yaml\n(?:# \/etc\/floodwall\/(\S+)\n)?(.*?)^```/gms)]
+    .map(([, file, body = ""]) => ({ page: path, file: file ?? "", keys: parse(body) as Keys }))
+    .filter(({ file, keys }) => file !== "" || ("networks" in keys && "thresholds" in keys)),
+);
+
+const bytes = (keys: Keys) => ({ kind: "bytes", bytes: new TextEncoder().encode(JSON.stringify(keys)) }) as const;
+
+function problemsOf({ page, file, keys }: Example): readonly object[] {
+  if (file === "scrub.yaml") {
+    const loaded = loadScrubAgent(bytes({ ...NODE, ...keys }));
+    return loaded.kind === "valid" ? [] : loaded.problems;
+  }
+  const zones = examples.find((other) => other.page === page && other.file === "zones.yaml")?.keys ?? { zones: [] };
+  const service = file === "zones.yaml" ? { edge: { zones_file: "/zones.yaml", nodes: [{ name: "fra1" }] } } : keys;
+  const loaded = parseConfig(bytes({ ...SERVICE, ...service }).bytes, () => bytes(zones));
+  return loaded.kind === "valid" ? [] : loaded.problems;
+}
+
+describe("configurations in the documents", () => {
+  test("there are some of each file", () => {
+    const files = new Set(examples.map(({ file }) => file));
+    expect(files).toEqual(new Set(["", "floodwall.yaml", "scrub.yaml", "zones.yaml"]));
+  });
+
+  test.each(examples.map((example, i) => [`${example.page}, example ${i} ${example.file}`, example] as const))(
+    "are valid: %s",
+    (_, example) => {
+      expect(problemsOf(example)).toEqual([]);
+    },
+  );
+});
+
+test("every metric in the documents exists", async () => {
+  const exposed = `${await filledMetrics().text()}${await new ScrubAgentMetrics("1").text()}`;
+  const known = new Set([...exposed.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name));
+  const named = documents.flatMap(({ text }) => [...text.matchAll(/\bsvc_[a-z_]*[a-z]\b(?!_)/g)].map(([name]) => name));
+  expect(named.length).toBeGreaterThan(40);
+  expect(named.filter((name) => !known.has(name))).toEqual([]);
+});
+
+describe("licences", () => {
+  const SPDX = "SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause";
+  const programs = files.filter(({ path }) => path.endsWith(".bpf.c") || /^addon\/(bpf|abi)\//.test(path));
+
+  test("BPF programs and the headers that they share name theirs in the first line", () => {
+    expect(programs.length).toBeGreaterThan(10);
+    expect(programs.filter(({ text }) => !text.split("\n")[0]?.includes(SPDX)).map(({ path }) => path)).toEqual([]);
+  });
+
+  test("the texts of all are there", () => {
+    const texts = sourceFiles("LICENSES").map(({ path }) => path);
+    expect(texts.toSorted()).toEqual(["LICENSES/BSD-2-Clause.txt", "LICENSES/GPL-2.0-only.txt"]);
+  });
+});
