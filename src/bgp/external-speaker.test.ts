@@ -38,21 +38,6 @@ test(
 );
 
 test(
-  "leaves the operator's own route of a prefix that we announce too",
-  async () => {
-    const operator = await OperatorGobgpd.start(lab);
-    operator.addRoute("203.0.113.1/32");
-    const { announcer } = lab.announcer(bgpConfig({ speaker: "external", grpc: operator.socket }));
-    announcer.want([blackhole("203.0.113.1/32")]);
-    await until("ours is there", async () => (await operator.routes()).length === 2);
-    announcer.want([]);
-    await until("ours is gone", async () => (await operator.routes()).length === 1);
-    expect(await operator.routes()).toEqual(["203.0.113.1/32"]);
-  },
-  DEADLINE_MS,
-);
-
-test(
   "a service killed at any moment finds its routes in the speaker",
   async () => {
     const operator = await OperatorGobgpd.start(lab);

@@ -8,7 +8,6 @@ import {
   loopback,
   neighbor,
   PEER_ASN,
-  prefix,
   SPEAKER_ASN,
   until,
 } from "../../test/fixtures/bgp/bgp.ts";
@@ -27,60 +26,6 @@ beforeEach(() => {
 afterEach(() => lab.end());
 
 const port = (from: number, to = from): PortRange => ({ from, to });
-
-test(
-  "every field of a rule arrives as it was meant, in both families, and each rule is withdrawn alone",
-  async () => {
-    const bird = await lab.bird();
-    const { announcer, latenciesMs } = lab.announcer(bgpConfig());
-    await established(announcer);
-    const routes = new Map([
-      [`dst ${V4}; proto 17; sport 53`, flow(V4, { protocol: 17, sourcePorts: [port(53)] })],
-      [
-        `dst ${V4}; src 198.51.100.0/24; proto 6; dport 80,443,8000..8010; tcp flags 0x2/0x2 && 0x0/0x10; length 40..60`,
-        flow(V4, {
-          source: prefix("198.51.100.0/24"),
-          protocol: 6,
-          destinationPorts: [port(80), port(443), port(8000, 8010)],
-          tcpFlags: { set: 0x02, unset: 0x10 },
-          packetLength: { min: 40, max: 60 },
-        }),
-      ],
-      [`dst ${V4}; fragment !0x0/0x6`, flow(V4, { fragment: true })],
-      [
-        `dst ${V4}; proto 1; length 1500; fragment 0x0/0x6`,
-        flow(V4, { protocol: 1, packetLength: { min: 1500, max: 1500 }, fragment: false }),
-      ],
-      ["dst 203.0.113.0/24", flow("203.0.113.0/24")],
-      [
-        `dst ${V6}; src 2001:db8:1::/48; next header 17; sport 123; length 400..500`,
-        flow(V6, {
-          source: prefix("2001:db8:1::/48"),
-          protocol: 17,
-          sourcePorts: [port(123)],
-          packetLength: { min: 400, max: 500 },
-        }),
-      ],
-      [`dst ${V6}; next header 6; tcp flags 0x0/0x12`, flow(V6, { protocol: 6, tcpFlags: { set: 0, unset: 0x12 } })],
-      [`dst ${V6}; fragment !0x0/0x6`, flow(V6, { fragment: true })],
-    ]);
-
-    announcer.want([...routes.values()]);
-    await until("announced", () => [...routes.values()].every((r) => announcer.routeState(r).kind === "announced"));
-    await until("in BIRD", async () => (await bird.flowCount()) === routes.size);
-    expect(await bird.flowMatches()).toEqual([...routes.keys()].sort());
-    expect(latenciesMs.length).toBe(routes.size);
-    expect(announcer.status().neighbors[0]?.advertised).toBe(routes.size);
-
-    for (const text of [...routes.keys()]) {
-      routes.delete(text);
-      announcer.want([...routes.values()]);
-      await until("withdrawn", async () => (await bird.flowCount()) === routes.size);
-      expect(await bird.flowMatches()).toEqual([...routes.keys()].sort());
-    }
-  },
-  DEADLINE_MS,
-);
 
 test.each([V4, V6])(
   "a rule for %s carries its action, communities and local preference, is replaced by another action, and goes alone",
@@ -133,24 +78,6 @@ test(
     expect(await bird.prefixes()).toEqual([V4]);
     announcer.want([]);
     await until("the blackhole gone", async () => (await bird.prefixes()).length === 0);
-  },
-  DEADLINE_MS,
-);
-
-test(
-  "1,000 rules are all announced and all withdrawn",
-  async () => {
-    const bird = await lab.bird();
-    const { announcer } = lab.announcer(bgpConfig());
-    await established(announcer);
-    const routes = Array.from({ length: 1_000 }, (_, i) =>
-      flow(`198.18.${i >> 5}.${i & 31}/32`, { protocol: 17, sourcePorts: [port(53), port(1_000 + i, 2_000 + i)] }),
-    );
-    announcer.want(routes);
-    await until("all announced", () => routes.every((route) => announcer.routeState(route).kind === "announced"));
-    await until("all in BIRD", async () => (await bird.flowCount()) === 1_000);
-    announcer.want([]);
-    await until("none in BIRD", async () => (await bird.flowCount()) === 0);
   },
   DEADLINE_MS,
 );
@@ -278,25 +205,6 @@ test(
 
     announcer.reload(bgpConfig());
     await until("in BIRD, once the neighbor is gone", async () => (await bird.flowCount()) === 3);
-  },
-  DEADLINE_MS,
-);
-
-test(
-  "passes no rule of one neighbor on to another",
-  async () => {
-    const source = await lab.bird({ announcesFlows: ["flow4 { dst 198.51.100.1/32; }"] });
-    const other = await lab.bird({ host: 3, asn: PEER_ASN + 1 });
-    const neighbors = [neighbor(), neighbor({ address: loopback(3), remoteAsn: PEER_ASN + 1 })];
-    const { announcer } = lab.announcer(bgpConfig({ neighbors }));
-    await established(announcer, 2);
-    await established(announcer, 3);
-    await until("the neighbor's rule is there to be passed on", () => lab.received(loopback(2), "ipv4-flowspec") === 1);
-    announcer.want([flow(V4)]);
-    for (const bird of [source, other]) {
-      await until("the own rule in BIRD", async () => (await bird.flowCount()) > 0);
-      expect(await bird.flowMatches()).toEqual([`dst ${V4}`]);
-    }
   },
   DEADLINE_MS,
 );

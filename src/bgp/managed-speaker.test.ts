@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { spawn } from "node:child_process";
 import { appendFileSync, chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { createServer, type Server } from "node:net";
 import { getPriority } from "node:os";
 import { join } from "node:path";
 import type { AnnouncingProcessArgument } from "../../test/fixtures/bgp/announcing-process.ts";
@@ -12,7 +11,6 @@ import {
   blackhole,
   established,
   flow,
-  loopback,
   SPEAKER_ASN,
   SPEAKER_LISTENS,
   until,
@@ -29,30 +27,6 @@ beforeEach(() => {
   lab = new BgpLab();
 });
 afterEach(() => lab.end());
-
-test(
-  "a service that starts again adopts gobgpd with its session and withdraws what is no longer wanted",
-  async () => {
-    const bird = await lab.bird();
-    const first = lab.announcer(bgpConfig()).announcer;
-    await established(first);
-    first.want([blackhole("203.0.113.1/32"), blackhole("203.0.113.2/32")]);
-    await until("both in BIRD", async () => (await bird.prefixes()).length === 2);
-    const pid = lab.gobgpdPid();
-    const before = await bird.establishedSince("speaker");
-
-    await first.stop({ withdraw: false });
-    expect(await bird.prefixes()).toEqual(["203.0.113.1/32", "203.0.113.2/32"]);
-
-    const second = lab.announcer(bgpConfig()).announcer;
-    second.want([blackhole("203.0.113.2/32"), blackhole("203.0.113.3/32")]);
-    await until("settled", async () => String(await bird.prefixes()) === "203.0.113.2/32,203.0.113.3/32");
-    expect(lab.gobgpdPid()).toBe(pid);
-    expect(await bird.establishedSince("speaker")).toBeCloseTo(before, 1);
-    await until("announced", () => second.routeState(blackhole("203.0.113.3/32")).kind === "announced");
-  },
-  DEADLINE_MS,
-);
 
 test(
   "gobgpd and its routes outlive a service that is killed, and the next one finds them",
@@ -275,32 +249,6 @@ test(
   },
   DEADLINE_MS,
 );
-
-test(
-  "a port in use is named, and taken when it becomes free",
-  async () => {
-    const server = await listenOn(loopback(1), SPEAKER_LISTENS.port);
-    lab.onEnd(async () => {
-      server.close();
-    });
-    const { announcer, warnings } = lab.announcer(bgpConfig());
-    await until("a fault", () => announcer.status().fault !== null);
-    expect(announcer.status().fault).toContain("address already in use");
-    await until("tried again", () => warnings.length >= 1);
-    await new Promise((resolve) => server.close(resolve));
-    await until("connected", () => announcer.status().connected);
-    expect(announcer.status().fault).toBeNull();
-  },
-  DEADLINE_MS,
-);
-
-function listenOn(host: string, port: number): Promise<Server> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(port, host, () => resolve(server));
-  });
-}
 
 test(
   "why gobgpd does not start is told in its own words",

@@ -3,6 +3,8 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { SERVICE_FAULTS } from "../../test/fixtures/config/service-faults.ts";
+import { TEXT_FAULTS } from "../../test/fixtures/config/text-faults.ts";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
 import { eventually } from "../../test/fixtures/service.ts";
 import { readChecked } from "../config/check.ts";
@@ -47,8 +49,8 @@ describe("a file read off the event loop", () => {
 
   test("gives the problems that the check gives", async () => {
     // Some of them: it is the same code, and what is to be shown is that nothing is lost on the way.
-    const names = readdirSync(FIXTURES).filter((each, i) => each.startsWith("bad-") && i % 8 === 0);
-    for (const path of [join(dir, "missing.yaml"), ...names.map((name) => join(FIXTURES, name))]) {
+    const faulty = [...TEXT_FAULTS, ...SERVICE_FAULTS].filter((_, i) => i % 4 === 0);
+    for (const path of [join(dir, "missing.yaml"), ...faulty.map(({ text }, i) => file(`${i}.yaml`, text))]) {
       const here = checked(path);
       expect(here.kind).toBe("invalid");
       expect(await reader().read(path)).toEqual(here);

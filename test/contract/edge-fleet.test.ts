@@ -5,8 +5,8 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { EdgeWorld, type Json } from "../fixtures/edge/edge-world.ts";
 import { NaiveEdge, type NaiveNode, type NaiveZone } from "../fixtures/edge/naive-edge.ts";
-import { seededRandom } from "../fixtures/seeded-random.ts";
 import { historyDrivers } from "../fixtures/storage/history-drivers.ts";
+import { Chance } from "../simulation/chance.ts";
 
 const FIRST_SEED = Number(process.env["SEED"] ?? Math.floor(Math.random() * 1_000_000));
 const SEEDS = Array.from({ length: Number(process.env["SEEDS"] ?? 5) }, (_, i) => FIRST_SEED + i);
@@ -30,23 +30,13 @@ const STATES = ["denied", "challenged", "would-deny", "would-challenge", "cleare
 let world: EdgeWorld | null = null;
 afterEach(() => world?.stop());
 
-class Chance {
-  readonly #random: () => number;
-
-  constructor(seed: number) {
-    this.#random = seededRandom(seed);
-  }
-
+class FleetChance extends Chance {
   upTo(max: number): number {
-    return Math.floor(this.#random() * (max + 1));
+    return this.below(max + 1);
   }
 
   happens(share: number): boolean {
-    return this.#random() < share;
-  }
-
-  of<T>(things: readonly T[]): T {
-    return things[this.upTo(things.length - 1)] as T;
+    return this.random() < share;
   }
 
   some<T>(things: readonly T[]): T[] {
@@ -59,20 +49,20 @@ class Chance {
   }
 }
 
-function randomSource(chance: Chance): Json {
+function randomSource(chance: FleetChance): Json {
   const rare = `198.51.100.${chance.upTo(24)}`;
-  const source = chance.happens(0.5) ? rare : chance.of(ADDRESSES);
-  const state = chance.of(chance.happens(0.6) ? WOULD_BE : STATES);
+  const source = chance.happens(0.5) ? rare : chance.oneOf(ADDRESSES);
+  const state = chance.oneOf(chance.happens(0.6) ? WOULD_BE : STATES);
   return { source, state, requests: chance.upTo(50) };
 }
 
-function randomClaim(chance: Chance, nowMs: number): Json {
-  const name = chance.of([...ZONES.map((zone) => zone.name), "A.Example", "gone.example"]);
-  const lateSeconds = chance.of([0, 1, 10, 20, 59, 60, 300, 599, 600, 601, 5000, -1, -59, -60, -61, -3600]);
-  const count = chance.of([0, 1, 5, 60]);
+function randomClaim(chance: FleetChance, nowMs: number): Json {
+  const name = chance.oneOf([...ZONES.map((zone) => zone.name), "A.Example", "gone.example"]);
+  const lateSeconds = chance.oneOf([0, 1, 10, 20, 59, 60, 300, 599, 600, 601, 5000, -1, -59, -60, -61, -3600]);
+  const count = chance.oneOf([0, 1, 5, 60]);
   return {
     zone: name,
-    ...chance.fields({ window_seconds: chance.of([10, 10, 10.5, 0]), rps: chance.upTo(40) / 4 }),
+    ...chance.fields({ window_seconds: chance.oneOf([10, 10, 10.5, 0]), rps: chance.upTo(40) / 4 }),
     ...(chance.happens(0.9) ? { at: new Date(nowMs - lateSeconds * 1000).toISOString() } : {}),
     ...chance.fields({
       requests: chance.upTo(1000) * 10,
@@ -85,7 +75,7 @@ function randomClaim(chance: Chance, nowMs: number): Json {
       status_2xx: chance.upTo(9),
       status_5xx: chance.upTo(9),
       h3_requests: chance.upTo(2),
-      challenge: chance.of(["off", "auto"]),
+      challenge: chance.oneOf(["off", "auto"]),
       dry_run: chance.happens(0.5),
       rung_dry_run: chance.happens(0.5),
       challenge_active: chance.fields({ reason: "rps", until: new Date(nowMs).toISOString(), dry_run: true }),
@@ -95,7 +85,7 @@ function randomClaim(chance: Chance, nowMs: number): Json {
   };
 }
 
-function randomReport(chance: Chance, nowMs: number): Json {
+function randomReport(chance: FleetChance, nowMs: number): Json {
   const names = [...ZONES.map(({ name }) => name), "C.Example", "gone.example"];
   const not_after = new Date(nowMs + 86_400_000).toISOString();
   const told = chance.fields({
@@ -110,9 +100,9 @@ function randomReport(chance: Chance, nowMs: number): Json {
   return chance.happens(0.1) ? told : { ...told, zones };
 }
 
-async function step(chance: Chance, naive: NaiveEdge, edge: EdgeWorld): Promise<void> {
+async function step(chance: FleetChance, naive: NaiveEdge, edge: EdgeWorld): Promise<void> {
   edge.server.clock.advance(1 + chance.upTo(3000));
-  const { name } = chance.of(naive.nodes);
+  const { name } = chance.oneOf(naive.nodes);
   if (chance.happens(0.04)) {
     await edge.recorded();
     const nodes = chance.some(NODES);
@@ -148,7 +138,7 @@ describe.each(historyDrivers())("$title", ({ skipped, place }) => {
     "seed %d: status and history are what the raw reports say",
     async (seed) => {
       world = await EdgeWorld.withHistory(place());
-      const chance = new Chance(seed);
+      const chance = new FleetChance(seed);
       const naive = new NaiveEdge();
       world.configure({ nodes: NODES, zones: ZONES });
       naive.configure(NODES, ZONES);

@@ -12,6 +12,7 @@ import { BpfDirectory, bpfUnavailable } from "../fixtures/dataplane/bpf-director
 import { eventually, freePort, ServiceProcess } from "../fixtures/service.ts";
 import { Namespaces, namespacesUnavailable } from "../lab/namespaces.ts";
 import { Relay } from "../lab/relay.ts";
+import { type Undo, undoAll } from "../lab/stage.ts";
 import { ROOT } from "../source-tree.ts";
 
 const unavailable = namespacesUnavailable() ?? bpfUnavailable;
@@ -22,10 +23,8 @@ const TOKENS = ["NOC", "MONITORING", "SCRUB1", "SCRUB2", "EDGE1"].map((name) => 
 const SECRETS = Object.fromEntries(TOKENS.map((name) => [name, name]));
 const ASN = 64500;
 
-const undo: (() => void | Promise<void>)[] = [];
-afterEach(async () => {
-  for (const step of undo.splice(0).reverse()) await step();
-});
+const undo: Undo = [];
+afterEach(() => undoAll(undo));
 
 interface Running {
   readonly service: ServiceProcess;

@@ -1,4 +1,5 @@
 /** What the acts of the demonstration ask of the service: its attacks as the API shows them, and what was counted. */
+import type { ServiceProcess } from "../fixtures/service.ts";
 import type { World } from "./world.ts";
 
 export interface AttackWire {
@@ -9,21 +10,22 @@ export interface AttackWire {
   readonly route?: string;
   readonly method?: string;
   readonly ban_state?: string;
+  readonly dry_run?: boolean;
   readonly reason: { readonly shares: Record<string, number> };
   readonly classification?: { readonly type: string; readonly confidence: number };
 }
 
-interface Attacks {
+export interface Attacks {
   readonly active: readonly AttackWire[];
   /** Newest first. */
   readonly recent: readonly AttackWire[];
 }
 
 /** Throws when the API shows none. */
-export async function activeAttack(world: World, victim: string): Promise<AttackWire> {
-  const { active } = (await world.service.get<Attacks>("/api/v1/attacks")).body;
+export async function activeAttack(service: ServiceProcess, victim: string): Promise<AttackWire> {
+  const { active } = (await service.get<Attacks>("/api/v1/attacks")).body;
   const attack = active.find(({ target }) => target === victim);
-  if (attack === undefined) throw new Error(`something is announced for ${victim}, but the API shows no attack`);
+  if (attack === undefined) throw new Error(`the API shows no attack on ${victim}`);
   return attack;
 }
 

@@ -28,7 +28,7 @@ export async function showBlackhole(world: World, say: Narrator): Promise<void> 
   const flood = world.send({ profile: "udp", target: VICTIM, sources: 1000, pps: FLOOD_PPS, seconds: FLOOD_SECONDS });
   const seenAtMs = await Promise.race([routeSeen(world), flood.then(() => routeSeen(world))]);
   say.step("BIRD", `${PREFIX} is in the peer's table, next hop ${NEXT_HOP}: discard`);
-  const attack = await activeAttack(world, VICTIM);
+  const attack = await activeAttack(world.service, VICTIM);
   const share = Math.round((attack.reason.shares["udp"] ?? 0) * 100);
   say.step("attack", `${attack.metric} over ${grouped(attack.threshold)}, now ${grouped(attack.rate)}; ${share} % UDP`);
   say.step("ban", `${attack.ban_state}: ${attack.route}`);

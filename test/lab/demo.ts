@@ -9,6 +9,7 @@ import { showDivert, showFlowspec, showLadder } from "./mitigation-acts.ts";
 import { namespacesUnavailable } from "./namespaces.ts";
 import { Narrator } from "./narrator.ts";
 import { showReplay } from "./replay-demo.ts";
+import { perform, type Stage } from "./stage.ts";
 import { NETWORK, NETWORK6, World } from "./world.ts";
 
 const ACTS = [showBlackhole, showFlowspec, showDivert, showLadder];
@@ -20,45 +21,22 @@ const say = new Narrator();
 const unavailable = namespacesUnavailable();
 if (unavailable !== null) {
   console.log(`skipped: the lab on real packets, XDP and BGP: ${unavailable}`);
-  await showReplay(say, { port, once: values.once });
+  await perform({ say, show: (stage) => showReplay(stage, { say, port, once: values.once }), codeAtInterrupt: 0 });
 } else {
-  await showWorld();
+  await perform({ say, show: showWorld, codeAtInterrupt: 0 });
 }
 
-async function showWorld(): Promise<void> {
+async function showWorld(stage: Stage): Promise<void> {
   say.step("world", "attacker ── box with Floodwall ── BGP peer with BIRD, in network namespaces of their own");
-  const world = await World.create({ apiPort: port, hysteresisSeconds: 3, mode: "mirror" }).catch(told);
-  if (world === null) return;
-  let isClosing = false;
-  const close = async () => {
-    if (isClosing) return;
-    isClosing = true;
-    await world.close();
-  };
-  for (const signal of ["SIGINT", "SIGTERM"] as const)
-    process.on(signal, () => void close().then(() => process.exit(0)));
-  try {
-    say.step("ready", `protecting ${NETWORK}, ${NETWORK6}; BGP session up`);
-    say.step("page", `http://127.0.0.1:${port}/ is the dashboard, and /api/v1/status the state as JSON`);
-    do {
-      for (const show of ACTS) await show(world, say);
-      if (!values.once) say.step("pause", `${PAUSE_SECONDS} s to the next flood; Ctrl-C ends`);
-      if (!values.once) await Bun.sleep(PAUSE_SECONDS * 1000);
-    } while (!values.once);
-    say.step("done", "every step was seen");
-  } catch (cause) {
-    // Closing pulls the world from under the step in progress.
-    if (isClosing) return;
-    told(cause);
-    console.error(`\nthe service's last words:\n${world.service.output.slice(-4000)}`);
-  } finally {
-    await close();
-  }
-}
-
-/** A person reads why: the port is taken, BIRD does not start, … */
-function told(cause: unknown): null {
-  say.fail(cause instanceof Error ? cause.message : String(cause));
-  process.exitCode = 1;
-  return null;
+  const world = await World.create({ apiPort: port, hysteresisSeconds: 3, mode: "mirror" });
+  stage.undo.push(() => world.close());
+  stage.lastWords = () => `\nthe service's last words:\n${world.service.output.slice(-4000)}`;
+  say.step("ready", `protecting ${NETWORK}, ${NETWORK6}; BGP session up`);
+  say.step("page", `http://127.0.0.1:${port}/ is the dashboard, and /api/v1/status the state as JSON`);
+  do {
+    for (const show of ACTS) await show(world, say);
+    if (!values.once) say.step("pause", `${PAUSE_SECONDS} s to the next flood; Ctrl-C ends`);
+    if (!values.once) await Bun.sleep(PAUSE_SECONDS * 1000);
+  } while (!values.once);
+  say.step("done", "every step was seen");
 }

@@ -41,7 +41,7 @@ export async function showFlowspec(world: World, say: Narrator): Promise<void> {
   );
   say.step("BIRD", `flow4 { ${matches.join()} }`);
   await expectRoutes(world, "");
-  const { classification, method } = await activeAttack(world, FILTERED);
+  const { classification, method } = await activeAttack(world.service, FILTERED);
   if (method !== "flowspec") throw new Error(`the attack's method is ${method}`);
   say.step("attack", `${classification?.type}; all other traffic of the victim goes on, no route is announced`);
   await flood;

@@ -5,29 +5,27 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type CapturedFrame, pcapBytes } from "../fixtures/captures/pcap-writer.ts";
-import { ethernet, ip, udp } from "../fixtures/packets/frames.ts";
+import { type CapturedFrame, evenly, pcapBytes } from "../fixtures/captures/pcap-writer.ts";
+import { datagram } from "../fixtures/replay-command.ts";
 import { eventually, ServiceProcess } from "../fixtures/service.ts";
+import { type Attacks, activeAttack } from "./attack-answers.ts";
 import type { Narrator } from "./narrator.ts";
+import type { Stage } from "./stage.ts";
 
 const VICTIM = "203.0.113.7";
 const THRESHOLD_PPS = 1000;
 const FLOOD_PPS = 10 * THRESHOLD_PPS;
+const START_MS = 1_700_000_000_000;
 
-interface Attack {
-  readonly metric: string;
-  readonly rate: number;
-  readonly threshold: number;
-  readonly ban_state?: string;
-  readonly dry_run?: boolean;
-}
-interface Attacks {
-  readonly active: readonly Attack[];
-  readonly recent: readonly Attack[];
+interface ReplayOptions {
+  readonly say: Narrator;
+  readonly port: number;
+  readonly once: boolean;
 }
 
-export async function showReplay(say: Narrator, { port, once }: { port: number; once: boolean }): Promise<void> {
+export async function showReplay(stage: Stage, { say, port, once }: ReplayOptions): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), `floodwall-replay-${process.pid}-`));
+  stage.undo.push(() => rmSync(directory, { recursive: true, force: true }));
   const capture = join(directory, "flood.pcap");
   writeFileSync(capture, pcapBytes(floodCapture()));
   say.step("capture", `written: 2 s of background, 3 s of flood to ${VICTIM}, 6 s of calm`);
@@ -38,46 +36,29 @@ thresholds: { pps: ${THRESHOLD_PPS}, mbps: 1000, flows_per_sec: 50000 }
 ban: { ttl_seconds: 60, unban_hysteresis_seconds: 2 }
 `;
   const service = await ServiceProcess.start({ config, port, directory });
-  const close = async () => {
-    await service.remove();
-    rmSync(directory, { recursive: true, force: true });
-  };
-  for (const signal of ["SIGINT", "SIGTERM"] as const)
-    process.on(signal, () => void close().then(() => process.exit(0)));
-  try {
-    await narrate(say, service, port);
-    if (!once) {
-      say.step("pause", "the API goes on answering; Ctrl-C ends");
-      await new Promise(() => {});
-    }
-  } catch (cause) {
-    say.fail(`${String(cause)}\n${service.output.slice(-4000)}`);
-    process.exitCode = 1;
-  } finally {
-    await close();
-  }
+  stage.undo.push(() => service.remove());
+  stage.lastWords = () => service.output.slice(-4000);
+  await narrate(say, service, port);
+  if (once) return;
+  say.step("pause", "the API goes on answering; Ctrl-C ends");
+  await new Promise(() => {});
 }
 
 async function narrate(say: Narrator, service: ServiceProcess, port: number): Promise<void> {
   say.step("ready", `replaying in dry run; API on http://127.0.0.1:${port}/api/v1/status`);
   const attacks = async () => (await service.get<Attacks>("/api/v1/attacks")).body;
   await eventually(async () => (await attacks()).active.length > 0, "no attack was detected");
-  const attack = (await attacks()).active[0] as Attack;
+  const attack = await activeAttack(service, VICTIM);
   say.step("attack", `${VICTIM}: ${attack.metric} ${Math.round(attack.rate)} over ${attack.threshold}`);
   say.step("ban", `${attack.ban_state}, dry run: ${attack.dry_run}; nothing is announced`);
   await eventually(async () => (await attacks()).recent.length > 0, "the attack did not end", 20_000);
   say.step("end", `the attack is over, its ban ${(await attacks()).recent[0]?.ban_state}`);
 }
 
+/** Background to 50 hosts all the time, the flood from the third second to the fifth. */
 function floodCapture(): CapturedFrame[] {
-  const frames: CapturedFrame[] = [];
-  const startNs = 1_700_000_000_000_000_000n;
-  const add = (atMs: number, src: string, dst: string) => {
-    const frame = ethernet(ip({ src, dst }, udp({ sourcePort: 53, payload: new Uint8Array(400) })));
-    frames.push({ frame, atNs: startNs + BigInt(Math.round(atMs * 1e6)) });
-  };
-  for (let ms = 0; ms < 11_000; ms += 20) add(ms, "198.51.100.9", `203.0.113.${1 + ((ms / 20) % 50)}`);
-  const stepMs = 1000 / FLOOD_PPS;
-  for (let i = 0; i * stepMs < 3000; i++) add(2000 + i * stepMs, `198.18.${(i >> 8) & 3}.${i & 255}`, VICTIM);
-  return frames.sort((a, b) => (a.atNs < b.atNs ? -1 : 1));
+  const hosts = Array.from({ length: 550 }, (_, i) => datagram(`203.0.113.${1 + (i % 50)}`));
+  const sources = Array.from({ length: 3 * FLOOD_PPS }, (_, i) => datagram(VICTIM, `198.18.0.${i & 255}`));
+  const flood = evenly(sources, { startMs: START_MS + 2000, stepMs: 1000 / FLOOD_PPS });
+  return [...evenly(hosts, { startMs: START_MS, stepMs: 20 }), ...flood].sort((a, b) => (a.atNs < b.atNs ? -1 : 1));
 }

@@ -7,7 +7,7 @@ import { parseArgs } from "node:util";
 import { eventually } from "../fixtures/service.ts";
 import { namespacesUnavailable } from "./namespaces.ts";
 import { grouped, Narrator } from "./narrator.ts";
-import { NODE, ScrubLab, THRESHOLD_PPS, type Undo, undoAll } from "./scrub-lab.ts";
+import { NODE, ScrubLab, THRESHOLD_PPS } from "./scrub-lab.ts";
 import { NODE_HOP, PREFIX, VICTIM } from "./scrub-network.ts";
 import type { Requests } from "./scrub-requests.ts";
 import {
@@ -18,6 +18,7 @@ import {
   type Measured,
   percent,
 } from "./scrub-verdict.ts";
+import { perform, type Stage } from "./stage.ts";
 import type { Sent } from "./world.ts";
 
 const FLOOD_PPS = 10 * THRESHOLD_PPS;
@@ -36,35 +37,17 @@ const seconds = Number(values.seconds);
 if (!(seconds >= 5 && seconds <= 600)) throw new Error(`--seconds: not from 5 to 600: ${values.seconds}`);
 const say = new Narrator();
 const unavailable = namespacesUnavailable();
-if (unavailable === null) await showLab();
+if (unavailable === null) await perform({ say, show: showLab, codeAtInterrupt: 1 });
 else console.log(`skipped: the scrubbing lab: ${unavailable}`);
 
-async function showLab(): Promise<void> {
-  const undo: Undo = [];
-  let isInterrupted = false;
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    process.on(signal, () => {
-      isInterrupted = true;
-      void undoAll(undo).then(() => process.exit(1));
-    });
-  }
-  let lab: ScrubLab | null = null;
-  try {
-    say.step("world", "attacker, client, router, brain, scrub node and victim, in network namespaces of their own");
-    const apiPort = Number(process.env["PORT"] ?? 8080);
-    lab = await ScrubLab.create({ apiPort, hysteresisSeconds: HYSTERESIS_SECONDS }, undo);
-    say.step("API", `http://127.0.0.1:${apiPort}/api/v1/status, with the token OPERATOR`);
-    await show(lab);
-    say.step("done", "every step was seen");
-  } catch (cause) {
-    // Undoing pulls the world from under the step in progress.
-    if (isInterrupted) return;
-    say.fail(cause instanceof Error ? cause.message : String(cause));
-    if (lab !== null) console.error(lab.lastWords);
-    process.exitCode = 1;
-  } finally {
-    await undoAll(undo);
-  }
+async function showLab(stage: Stage): Promise<void> {
+  say.step("world", "attacker, client, router, brain, scrub node and victim, in network namespaces of their own");
+  const apiPort = Number(process.env["PORT"] ?? 8080);
+  const lab = await ScrubLab.create({ apiPort, hysteresisSeconds: HYSTERESIS_SECONDS }, stage.undo);
+  stage.lastWords = () => lab.lastWords;
+  say.step("API", `http://127.0.0.1:${apiPort}/api/v1/status, with the token OPERATOR`);
+  await show(lab);
+  say.step("done", "every step was seen");
 }
 
 async function show(lab: ScrubLab): Promise<void> {

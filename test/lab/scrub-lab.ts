@@ -15,6 +15,7 @@ import { Namespaces } from "./namespaces.ts";
 import { Relay } from "./relay.ts";
 import { connectPlaces, NODE_HOP, ORIGIN, type Places, serve, VICTIM } from "./scrub-network.ts";
 import { Requests } from "./scrub-requests.ts";
+import type { Undo } from "./stage.ts";
 import { type Sent, sendFrom, type TrafficOptions } from "./world.ts";
 
 const MAIN = join(import.meta.dir, "../../src/main.ts");
@@ -34,9 +35,6 @@ interface Parts {
   readonly service: ServiceProcess;
   readonly agent: ScrubAgentProcess;
 }
-
-/** What is to be done at the end, last first. */
-export type Undo = (() => void | Promise<void>)[];
 
 export class ScrubLab {
   readonly bird: Bird;
@@ -113,11 +111,6 @@ export interface LabOptions {
   readonly apiPort: number;
   /** How long an attack must be calm before it is over. */
   readonly hysteresisSeconds: number;
-}
-
-/** Also what is made meanwhile. */
-export async function undoAll(undo: Undo): Promise<void> {
-  for (let step = undo.pop(); step !== undefined; step = undo.pop()) await step();
 }
 
 async function build({ apiPort: port, hysteresisSeconds }: LabOptions, undo: Undo): Promise<Parts> {

@@ -9,6 +9,7 @@ import { eventually } from "../fixtures/service.ts";
 import { StolenTime } from "../fixtures/stolen-time.ts";
 import { namespacesUnavailable } from "./namespaces.ts";
 import { Narrator } from "./narrator.ts";
+import { perform, type Stage } from "./stage.ts";
 import { DIVERTED, FILTERED, THRESHOLD_PPS, type TrafficOptions, World } from "./world.ts";
 
 const MINUTES_FOR_MEMORY = 5;
@@ -26,7 +27,8 @@ const { values } = parseArgs({ options: { minutes: { type: "string", default: "1
 const minutes = Number(values.minutes);
 if (!(minutes > 0 && minutes <= 24 * 60)) throw new Error(`--minutes: not a number of minutes: ${values.minutes}`);
 const unavailable = namespacesUnavailable();
-if (unavailable === null) process.exitCode = await soak();
+const say = new Narrator();
+if (unavailable === null) await perform({ say, show: soak, codeAtInterrupt: 1 });
 else console.log(`skipped: soak: ${unavailable}`);
 
 interface Tally {
@@ -38,32 +40,25 @@ interface Tally {
   readonly rssMb: number[];
 }
 
-async function soak(): Promise<number> {
-  const say = new Narrator();
+async function soak(stage: Stage): Promise<void> {
   const world = await World.create({ apiPort: API_PORT, hysteresisSeconds: 1, mode: "mirror" });
   const tally: Tally = { cycles: 0, manualBans: 0, reloads: 0, unsent: 0, rssMb: [] };
-  try {
-    const end = performance.now() + minutes * 60_000;
-    let shown = 0;
-    while (performance.now() < end) {
-      await cycle(world, tally);
-      if (performance.now() - shown < SHOW_EVERY_MS) continue;
-      shown = performance.now();
-      say.step("soak", `${tally.cycles} floods, each banned and lifted; service ${tally.rssMb.at(-1)?.toFixed(0)} MB`);
-    }
-    await expectNothingLeft(world, tally);
-    say.step(
-      "soak",
-      `${tally.cycles} floods, ${tally.manualBans} manual bans, ${tally.reloads} reloads, ${tally.unsent} floods not sent or not seen; no route is left`,
-    );
-    return judgeMemory(say, tally.rssMb) ? 0 : 1;
-  } catch (cause) {
-    say.fail(`after ${tally.cycles} cycles: ${String(cause)}`);
-    console.error(world.service.output.slice(-4000));
-    return 1;
-  } finally {
-    await world.close();
+  stage.undo.push(() => world.close());
+  stage.lastWords = () => `after ${tally.cycles} cycles\n${world.service.output.slice(-4000)}`;
+  const end = performance.now() + minutes * 60_000;
+  let shown = 0;
+  while (performance.now() < end) {
+    await cycle(world, tally);
+    if (performance.now() - shown < SHOW_EVERY_MS) continue;
+    shown = performance.now();
+    say.step("soak", `${tally.cycles} floods, each banned and lifted; service ${tally.rssMb.at(-1)?.toFixed(0)} MB`);
   }
+  await expectNothingLeft(world, tally);
+  say.step(
+    "soak",
+    `${tally.cycles} floods, ${tally.manualBans} manual bans, ${tally.reloads} reloads, ${tally.unsent} floods not sent or not seen; no route is left`,
+  );
+  judgeMemory(tally.rssMb);
 }
 
 /** One flood, and where its mitigation shows. */
@@ -159,18 +154,16 @@ async function expectNothingLeft(world: World, tally: Tally): Promise<void> {
   }
 }
 
-function judgeMemory(say: Narrator, rss: readonly number[]): boolean {
+/** Throws when it grows. */
+function judgeMemory(rss: readonly number[]): void {
   const quarter = Math.floor(rss.length / 4);
   const [early, late] = [median(rss.slice(quarter, 2 * quarter)), median(rss.slice(-quarter))];
   const verdict = `memory: ${early.toFixed(0)} MB in the second quarter, ${late.toFixed(0)} MB in the last`;
   if (minutes < MINUTES_FOR_MEMORY) {
     say.step("soak", `${verdict} (not judged in less than ${MINUTES_FOR_MEMORY} minutes)`);
-    return true;
-  }
-  const isFlat = late <= early * GROWTH_MAX;
-  if (isFlat) say.step("soak", verdict);
-  else say.fail(`${verdict}: it grows`);
-  return isFlat;
+  } else if (late <= early * GROWTH_MAX) {
+    say.step("soak", verdict);
+  } else throw new Error(`${verdict}: it grows`);
 }
 
 function median(numbers: readonly number[]): number {

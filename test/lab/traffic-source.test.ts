@@ -62,7 +62,7 @@ describe.skipIf(unavailable !== null)(`traffic source${unavailable === null ? ""
     ["--pps", "many", "--pps: not a number"],
     ["--profile", "teardrop", "unknown profile teardrop"],
     ["--dst", "10.0.0.256", "not an address"],
-    ["--size", "59", "--size: not a number from 60 to 1514"],
+    ["--ports", "0", "--ports: not a number from 1 to 45536"],
     ["--speed", "1", "unknown option --speed"],
   ])("refuses %s %s and says why", (option, value, message) => {
     const { near } = pair();

@@ -12,13 +12,10 @@ const char* const kUsage = R"(usage: traffic_source --dev DEVICE --dst ADDRESS [
 Sends test traffic through one end of a veth pair, from inside a named network namespace (ip netns), and prints one
 line of JSON with what it sent. It refuses to run in the namespace of the host.
 
-  --profile NAME   udp, syn, dns, icmp, fragments or mixed (default udp)
+  --profile NAME   udp, syn, dns or mixed (default udp)
   --dst ADDRESS    first destination; --hosts M sends to M addresses from there on, in turn
   --src ADDRESS    first source (default 198.18.0.1 or 2001:db8:ffff::1); --sources N as --hosts
-  --ports P        client ports in turn, from --first-port on (default 1 port, 20000)
-  --service PORT   the port at the other side, where the profile leaves it open (default 80)
-  --size BYTES     of the frame without its check sum, 60 (IPv6: 80) to 1514; default by profile
-  --dst-mac MAC    default 02:00:00:00:00:02
+  --ports P        client ports in turn, from 20000 on (default 1)
   --pps N          packets per second, default 1000; 0 is as fast as it goes
   --seconds S      default 1, at most 3600
   --count N        stop after so many packets, if that is sooner
@@ -47,7 +44,7 @@ Number number(std::string_view name, std::string_view text, Number least, Number
 }
 
 constexpr std::uint32_t kAddressesMax = 1U << 24;
-constexpr std::uint16_t kPortMax = 65535;
+constexpr std::uint16_t kPortsMax = 65536 - kFirstPort;
 
 using Setter = void (*)(TrafficOptions& options, std::string_view name, std::string_view value);
 
@@ -68,14 +65,10 @@ const std::map<std::string_view, Setter> kSetters = {
     {"--profile", text<&O::profile>},
     {"--dst", text<&O::destination>},
     {"--src", text<&O::source>},
-    {"--dst-mac", text<&O::destinationMac>},
     {"--path", text<&O::path>},
     {"--hosts", between<&O::hosts, 1, kAddressesMax>},
     {"--sources", between<&O::sources, 1, kAddressesMax>},
-    {"--ports", between<&O::ports, 1, kPortMax>},
-    {"--first-port", between<&O::firstPort, 1, kPortMax>},
-    {"--service", between<&O::service, 1, kPortMax>},
-    {"--size", between<&O::size, 60, 1514>},
+    {"--ports", between<&O::ports, 1, kPortsMax>},
     {"--pps", between<&O::packetsPerSecond, 0, 100'000'000>},
     {"--seconds", between<&O::seconds, 0, 3600>},
     {"--count", between<&O::packets, 1, std::uint64_t{1} << 40>},
@@ -95,7 +88,6 @@ TrafficOptions parseOptions(std::span<char* const> arguments) {
     setter->second(options, name, value);
   }
   if (options.device.empty() || options.destination.empty()) throw UsageError("--dev and --dst are required");
-  if (options.firstPort + options.ports - 1 > 65535) throw UsageError("--first-port and --ports go beyond 65535");
   if (options.path.empty()) {
     bool isFast = options.packetsPerSecond == 0 || options.packetsPerSecond > 20000;
     options.path = isFast ? "live" : "socket";

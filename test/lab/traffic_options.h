@@ -8,6 +8,9 @@
 
 namespace floodwall::lab {
 
+/// Of a client; the others follow upwards.
+constexpr std::uint16_t kFirstPort = 20000;
+
 struct TrafficOptions {
   std::string device;
   std::string profile = "udp";
@@ -17,11 +20,6 @@ struct TrafficOptions {
   std::uint32_t hosts = 1;
   std::uint32_t sources = 1;
   std::uint32_t ports = 1;
-  std::uint16_t firstPort = 20000;
-  std::uint16_t service = 80;
-  /// Bytes of the frame without its check sum; 0: as the profile has it.
-  std::uint16_t size = 0;
-  std::string destinationMac = "02:00:00:00:00:02";
   /// 0: as fast as it goes.
   double packetsPerSecond = 1000;
   double seconds = 1;

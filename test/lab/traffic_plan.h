@@ -6,7 +6,7 @@
 
 #include <linux/types.h>
 
-/* Ethernet, IPv6, a fragment header and 18 bytes more: all that the profiles fill in. What follows is zeros. */
+/* Ethernet, IPv6 and 26 bytes more: all that the profiles fill in. What follows is zeros. */
 #define TRAFFIC_HEADER_BYTES 80
 #define TRAFFIC_TEMPLATES_MAX 16
 

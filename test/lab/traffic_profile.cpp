@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <cstring>
 #include <vector>
 
@@ -16,13 +15,13 @@ namespace {
 constexpr std::uint8_t kEthernet = 14;
 constexpr std::uint8_t kSyn = 0x02;
 constexpr std::uint8_t kAck = 0x10;
+constexpr std::uint16_t kHttp = 80;
 
 /// Both ends of the traffic; IPv4 addresses are the first four bytes.
 struct Ends {
   bool isIpv6 = false;
   std::array<std::uint8_t, 16> source{};
   std::array<std::uint8_t, 16> destination{};
-  std::array<std::uint8_t, 6> destinationMac{};
 };
 
 /// One kind of frame of a profile. Offsets are counted from the start of the frame.
@@ -30,24 +29,10 @@ class FrameTemplate {
  public:
   FrameTemplate(const Ends& ends, std::uint8_t protocol, std::uint16_t length) : protocol_(protocol) {
     frame_.length = ends.isIpv6 ? std::max<std::uint16_t>(length, TRAFFIC_HEADER_BYTES) : length;
-    std::copy(ends.destinationMac.begin(), ends.destinationMac.end(), frame_.header);
-    constexpr std::array<std::uint8_t, 6> kSourceMac{0x02, 0, 0, 0, 0, 0x01};
-    std::copy(kSourceMac.begin(), kSourceMac.end(), frame_.header + 6);
+    // The far end of the first pair of a test's namespaces, and the near one.
+    constexpr std::array<std::uint8_t, 12> kMacs{0x02, 0, 0, 0, 0, 0x02, 0x02, 0, 0, 0, 0, 0x01};
+    std::copy(kMacs.begin(), kMacs.end(), frame_.header);
     ends.isIpv6 ? writeIpv6(ends) : writeIpv4(ends);
-  }
-
-  void fragment(std::uint16_t byteOffset, bool hasMore) {
-    std::uint16_t units = static_cast<std::uint16_t>(byteOffset / 8);
-    if (isIpv6()) {
-      put8(20, 44);
-      put8(payload_, protocol_);
-      put16(payload_ + 2, static_cast<std::uint16_t>(units << 3 | (hasMore ? 1 : 0)));
-      put16(payload_ + 6, 1);
-      payload_ = static_cast<std::uint8_t>(payload_ + 8);
-    } else {
-      put16(kEthernet + 6, static_cast<std::uint16_t>(units | (hasMore ? 0x2000 : 0)));
-    }
-    isFragment_ = true;
   }
 
   void udp(std::uint16_t sourcePort, std::uint16_t destinationPort) {
@@ -123,9 +108,8 @@ class FrameTemplate {
     }
     return total;
   }
-  /// A first fragment's sum would cover bytes of the others, so fragments carry none.
   void setCheck(std::uint8_t offsetInHeader) {
-    if (!isFragment_) frame_.l4_check_offset = static_cast<std::uint8_t>(payload_ + offsetInHeader);
+    frame_.l4_check_offset = static_cast<std::uint8_t>(payload_ + offsetInHeader);
   }
 
   void writeIpv4(const Ends& ends) {
@@ -158,21 +142,20 @@ class FrameTemplate {
   traffic_template frame_{};
   std::uint8_t protocol_;
   std::uint8_t payload_ = 0;
-  bool isFragment_ = false;
 };
 
 using Templates = std::vector<traffic_template>;
 
-traffic_template udpFrame(const Ends& ends, std::uint16_t length, std::uint16_t service) {
+traffic_template udpFrame(const Ends& ends, std::uint16_t length, std::uint16_t service = kHttp) {
   FrameTemplate frame(ends, IPPROTO_UDP, length);
   frame.udp(0, service);
   frame.varyPort(0);
   return frame.finish();
 }
 
-traffic_template tcpFrame(const Ends& ends, std::uint16_t length, std::uint16_t service, std::uint8_t flags) {
+traffic_template tcpFrame(const Ends& ends, std::uint16_t length, std::uint8_t flags) {
   FrameTemplate frame(ends, IPPROTO_TCP, length);
-  frame.tcp(service, flags);
+  frame.tcp(kHttp, flags);
   frame.varyPort(0);
   return frame.finish();
 }
@@ -191,38 +174,18 @@ traffic_template icmpFrame(const Ends& ends, std::uint16_t length) {
   return frame.finish();
 }
 
-/// A datagram in two pieces: only the first has ports.
-Templates fragmentFrames(const Ends& ends, std::uint16_t length, std::uint16_t service) {
-  FrameTemplate first(ends, IPPROTO_UDP, length);
-  first.fragment(0, true);
-  first.udp(0, service);
-  first.varyPort(0);
-  FrameTemplate last(ends, IPPROTO_UDP, length);
-  last.fragment(1440, false);
-  return {first.finish(), last.finish()};
-}
-
 /// Harmless traffic: mostly established TCP, some UDP and DNS answers, a little of the rest.
-Templates mixedFrames(const Ends& ends, std::uint16_t service) {
-  return {tcpFrame(ends, 60, service, kAck),
-          tcpFrame(ends, 1514, service, kAck),
-          udpFrame(ends, 200, service),
-          tcpFrame(ends, 900, service, kAck),
-          tcpFrame(ends, 60, service, kSyn),
-          udpFrame(ends, 1200, 443),
-          dnsFrame(ends, 180),
-          icmpFrame(ends, 98)};
+Templates mixedFrames(const Ends& ends) {
+  return {tcpFrame(ends, 60, kAck), tcpFrame(ends, 1514, kAck), udpFrame(ends, 200), tcpFrame(ends, 900, kAck),
+          tcpFrame(ends, 60, kSyn), udpFrame(ends, 1200, 443),  dnsFrame(ends, 180), icmpFrame(ends, 98)};
 }
 
-Templates profileFrames(const TrafficOptions& options, const Ends& ends) {
-  auto size = [&](std::uint16_t otherwise) { return options.size == 0 ? otherwise : options.size; };
-  if (options.profile == "udp") return {udpFrame(ends, size(60), options.service)};
-  if (options.profile == "syn") return {tcpFrame(ends, size(60), options.service, kSyn)};
-  if (options.profile == "dns") return {dnsFrame(ends, size(1400))};
-  if (options.profile == "icmp") return {icmpFrame(ends, size(98))};
-  if (options.profile == "fragments") return fragmentFrames(ends, size(1474), options.service);
-  if (options.profile == "mixed") return mixedFrames(ends, options.service);
-  throw UsageError("--profile: unknown profile " + options.profile);
+Templates profileFrames(const std::string& profile, const Ends& ends) {
+  if (profile == "udp") return {udpFrame(ends, 60)};
+  if (profile == "syn") return {tcpFrame(ends, 60, kSyn)};
+  if (profile == "dns") return {dnsFrame(ends, 1400)};
+  if (profile == "mixed") return mixedFrames(ends);
+  throw UsageError("--profile: unknown profile " + profile);
 }
 
 std::array<std::uint8_t, 16> parseAddress(const std::string& text, bool isIpv6) {
@@ -231,15 +194,6 @@ std::array<std::uint8_t, 16> parseAddress(const std::string& text, bool isIpv6) 
     throw UsageError("not an address of the destination's family: " + text);
   }
   return bytes;
-}
-
-std::array<std::uint8_t, 6> parseMac(const std::string& text) {
-  std::array<std::uint8_t, 6> mac{};
-  int end = 0;
-  int fields = std::sscanf(text.c_str(), "%2hhx:%2hhx:%2hhx:%2hhx:%2hhx:%2hhx%n", &mac[0], &mac[1], &mac[2], &mac[3],
-                           &mac[4], &mac[5], &end);
-  if (fields != 6 || text.size() != static_cast<std::size_t>(end)) throw UsageError("--dst-mac: not a MAC: " + text);
-  return mac;
 }
 
 std::uint32_t lastFourBytes(const std::array<std::uint8_t, 16>& address, bool isIpv6) {
@@ -261,9 +215,8 @@ traffic_plan makePlan(const TrafficOptions& options) {
   const char* defaultSource = ends.isIpv6 ? "2001:db8:ffff::1" : "198.18.0.1";
   ends.destination = parseAddress(options.destination, ends.isIpv6);
   ends.source = parseAddress(options.source.empty() ? defaultSource : options.source, ends.isIpv6);
-  ends.destinationMac = parseMac(options.destinationMac);
 
-  Templates frames = profileFrames(options, ends);
+  Templates frames = profileFrames(options.profile, ends);
   traffic_plan plan{};
   std::copy(frames.begin(), frames.end(), plan.templates);
   plan.template_count = static_cast<std::uint32_t>(frames.size());
@@ -271,7 +224,7 @@ traffic_plan makePlan(const TrafficOptions& options) {
   plan.source_count = options.sources;
   plan.destination_base = firstOf(lastFourBytes(ends.destination, ends.isIpv6), options.hosts, "--hosts");
   plan.destination_count = options.hosts;
-  plan.port_base = options.firstPort;
+  plan.port_base = kFirstPort;
   plan.port_count = options.ports;
   for (const traffic_template& frame : frames)
     plan.frame_bytes = std::max<std::uint32_t>(plan.frame_bytes, frame.length);

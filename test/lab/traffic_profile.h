@@ -6,7 +6,7 @@
 
 namespace floodwall::lab {
 
-/// Throws UsageError on an address, a profile or a size that it cannot use.
+/// Throws UsageError on an address or a profile that it cannot use.
 [[nodiscard]] traffic_plan makePlan(const TrafficOptions& options);
 
 }  // namespace floodwall::lab

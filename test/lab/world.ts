@@ -9,6 +9,7 @@ import { type Bird, startBird } from "../fixtures/bgp/bird.ts";
 import { eventually, ServiceProcess } from "../fixtures/service.ts";
 import { type Namespace, Namespaces } from "./namespaces.ts";
 import { Relay } from "./relay.ts";
+import { type Undo, undoAll } from "./stage.ts";
 
 const TRAFFIC_SOURCE = join(import.meta.dir, "../../build/lab/traffic_source");
 const ASN = 64500;
@@ -19,7 +20,7 @@ export const NETWORK6 = "2001:db8:113::/48";
 export const NEXT_HOP = "192.0.2.1";
 export const NEXT_HOP6 = "100::1";
 export const SCRUBBER = "192.0.2.2";
-export const SCRUBBER6 = "2001:db8::2";
+const SCRUBBER6 = "2001:db8::2";
 export const DIVERT_COMMUNITY = "64500:2";
 export const THRESHOLD_PPS = 20_000;
 /** The first rung of an IPv6 ladder filters, the second blackholes, s after the ban's start. */
@@ -39,7 +40,7 @@ export interface WorldOptions {
 }
 
 export interface TrafficOptions {
-  readonly profile: "udp" | "syn" | "dns" | "icmp" | "fragments" | "mixed";
+  readonly profile: "udp" | "syn" | "dns" | "mixed";
   readonly target: string;
   readonly pps: number;
   readonly seconds: number;
@@ -64,36 +65,29 @@ export interface Sent {
 interface Parts {
   readonly bird: Bird;
   readonly service: ServiceProcess;
-  readonly namespaces: Namespaces;
   readonly attacker: Namespace;
-  readonly relay: Relay;
-  readonly directory: string;
 }
 
 export class World {
   readonly bird: Bird;
   readonly service: ServiceProcess;
-  readonly #namespaces: Namespaces;
   readonly #attacker: Namespace;
-  readonly #relay: Relay;
-  readonly #directory: string;
+  readonly #undo: Undo;
 
-  private constructor(parts: Parts) {
-    this.bird = parts.bird;
-    this.service = parts.service;
-    this.#namespaces = parts.namespaces;
-    this.#attacker = parts.attacker;
-    this.#relay = parts.relay;
-    this.#directory = parts.directory;
+  private constructor({ bird, service, attacker }: Parts, undo: Undo) {
+    this.bird = bird;
+    this.service = service;
+    this.#attacker = attacker;
+    this.#undo = undo;
   }
 
   /** Resolves when the service is ready and its BGP session is up. What was made is gone again when it rejects. */
   static async create(options: WorldOptions): Promise<World> {
-    const undo: (() => void | Promise<void>)[] = [];
+    const undo: Undo = [];
     try {
-      return new World(await build(options, undo));
+      return new World(await build(options, undo), undo);
     } catch (cause) {
-      for (const step of undo.reverse()) await step();
+      await undoAll(undo);
       throw cause;
     }
   }
@@ -103,12 +97,8 @@ export class World {
     return sendFrom(this.#attacker, traffic);
   }
 
-  async close(): Promise<void> {
-    await this.service.remove();
-    this.#relay.close();
-    await this.bird.stop();
-    this.#namespaces.close();
-    rmSync(this.#directory, { recursive: true, force: true });
+  close(): Promise<void> {
+    return undoAll(this.#undo);
   }
 }
 
@@ -123,8 +113,7 @@ export async function sendFrom(attacker: Namespace, traffic: TrafficOptions): Pr
   return JSON.parse(output) as Sent;
 }
 
-/** Each thing made puts its undoing on the list. */
-async function build(options: WorldOptions, undo: (() => void | Promise<void>)[]): Promise<Parts> {
+async function build(options: WorldOptions, undo: Undo): Promise<Parts> {
   const directory = mkdtempSync(join(tmpdir(), `floodwall-lab-${process.pid}-`));
   undo.push(() => rmSync(directory, { recursive: true, force: true }));
   const namespaces = new Namespaces();
@@ -155,7 +144,7 @@ async function build(options: WorldOptions, undo: (() => void | Promise<void>)[]
     () => `the BGP session did not come up; the service says:\n${service.output}`,
     20_000,
   );
-  return { bird, service, namespaces, attacker, relay, directory };
+  return { bird, service, attacker };
 }
 
 function boxConfig({ hysteresisSeconds, mode }: WorldOptions): string {

@@ -2,9 +2,9 @@
  * Debian systems with nothing on them but what the README asks for, and such systems with the package installed. Made by
  * debootstrap from this machine's own mirror; the bare one is kept as an archive for a day.
  */
-import { copyFileSync, existsSync, globSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, globSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { mirrorOf } from "./debian-archive.ts";
+import { isFresh, mirrorOf } from "./debian-archive.ts";
 import { runLogged } from "./logged-command.ts";
 import { MACHINES, RootFolder } from "./root-folder.ts";
 
@@ -14,7 +14,6 @@ export type Suite = (typeof SUITES)[number];
 
 /** As the README has it: what a machine needs before `make start`. */
 const PREREQUISITES = ["git", "make", "ca-certificates"];
-const STALE_MS = 24 * 3600 * 1000;
 const MINUTE_MS = 60_000;
 /** Certificate authorities that this machine's operator has added, and the tool of Debian that adds them. */
 const OWN_AUTHORITIES = "usr/local/share/ca-certificates";
@@ -57,11 +56,6 @@ export async function install(root: RootFolder, deb: string, log: string): Promi
   const script = `apt-get update && apt-get install -y /tmp/${basename(deb)} && rm /tmp/${basename(deb)}`;
   const environment = { DEBIAN_FRONTEND: "noninteractive" };
   return root.run(["sh", "-c", script], { log, environment, deadlineMs: 15 * MINUTE_MS });
-}
-
-function isFresh(archive: string): boolean {
-  const time = statSync(archive, { throwIfNoEntry: false })?.mtimeMs;
-  return time !== undefined && Date.now() - time < STALE_MS;
 }
 
 async function makeArchive({ suite, log, archive }: SystemOptions & { readonly archive: string }): Promise<void> {

@@ -5,10 +5,9 @@
 import { copyFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { evenly, pcapBytes } from "../fixtures/captures/pcap-writer.ts";
-import { ethernet, FRAME_BYTES_MIN, ip, TCP_FLAGS, tcp } from "../fixtures/packets/frames.ts";
 import { ROOT } from "../source-tree.ts";
 import { installedSystem, type Suite } from "./bare-system.ts";
-import { GUEST_MACS, GuestWire } from "./guest-wire.ts";
+import { frameToFar, GuestWire } from "./guest-wire.ts";
 import { kernelImage } from "./kernel-image.ts";
 import { runInGuest } from "./virtual-machine.ts";
 
@@ -35,14 +34,16 @@ export async function bootPackage({ suite, deb, log }: BootOrder): Promise<numbe
     const environment = { DEBIAN_FRONTEND: "noninteractive" };
     await root.run(["sh", "-c", script], { log, environment, deadlineMs: 15 * MINUTE_MS });
     copyFileSync(join(ROOT, "build/addon/send_frames"), join(root.path, "usr/local/bin/send_frames"));
-    writeFileSync(join(root.path, "srv/flood.pcap"), pcapBytes(evenly(floodFrames())));
+    const flood = Array.from({ length: FRAMES }, (_, i) =>
+      frameToFar(`198.51.100.${1 + (i % SOURCES)}`, { sourcePort: 1024 + i }),
+    );
+    writeFileSync(join(root.path, "srv/flood.pcap"), pcapBytes(evenly(flood)));
     writeFileSync(join(root.path, "srv/scenario.js"), await bundledScenario());
     const { exitCode } = await runInGuest({
       kernel,
       system: root.path,
       wire,
       command: "modprobe virtio_net && BUN_BE_BUN=1 /usr/bin/floodwall /srv/scenario.js",
-      environment: { NEAR_MAC: GUEST_MACS.near, FAR_MAC: GUEST_MACS.far },
       timeoutSeconds: TIMEOUT_SECONDS,
       onLine: (line) => {
         console.log(`${kernel.release} | ${line}`);
@@ -54,19 +55,6 @@ export async function bootPackage({ suite, deb, log }: BootOrder): Promise<numbe
     wire.close();
     root.remove();
   }
-}
-
-function floodFrames(): Uint8Array[] {
-  const destination = GUEST_MACS.far.split(":").map((byte) => Number.parseInt(byte, 16));
-  return Array.from({ length: FRAMES }, (_, i) =>
-    ethernet(
-      ip(
-        { src: `198.51.100.${1 + (i % SOURCES)}`, dst: "203.0.113.7" },
-        tcp({ flags: TCP_FLAGS.syn, sourcePort: 1024 + i }),
-      ),
-      { padTo: FRAME_BYTES_MIN, destination },
-    ),
-  );
 }
 
 async function bundledScenario(): Promise<string> {

@@ -110,7 +110,8 @@ async function sourcesOf(suite: string): Promise<string[]> {
   return [line(main, suite), ...(hasSecurity ? [line(security, `${suite}-security`)] : [])];
 }
 
-function isFresh(path: string): boolean {
+/** Written in the last day. */
+export function isFresh(path: string): boolean {
   const age = statSync(path, { throwIfNoEntry: false })?.ctimeMs;
   return age !== undefined && Date.now() - age < STALE_MS;
 }

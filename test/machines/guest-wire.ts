@@ -3,10 +3,29 @@
  * machine. Two have two queue pairs and the offloads of a usual host; of the third the guest cannot switch the offloads
  * off, which forbids native XDP.
  */
+import { readdirSync, readFileSync } from "node:fs";
+import { ethernet, FRAME_BYTES_MIN, ip, TCP_FLAGS, tcp } from "../fixtures/packets/frames.ts";
 import { type Namespace, Namespaces } from "../lab/namespaces.ts";
 
 /** By which the guest finds them. */
 export const GUEST_MACS = { near: "02:00:00:00:99:01", far: "02:00:00:00:99:02", fixed: "02:00:00:00:99:03" } as const;
+
+/** Inside the guest. Throws when no network device has the address. */
+export function deviceOf(mac: string): string {
+  const name = readdirSync("/sys/class/net").find(
+    (entry) => readFileSync(`/sys/class/net/${entry}/address`, "utf8").trim() === mac,
+  );
+  if (name === undefined) throw new Error(`no network device has the address ${mac}: run this with \`make kernels\``);
+  return name;
+}
+
+/** A SYN to the far end, as a router sends it, or to another station, as a mirror port gets it. */
+export function frameToFar(src: string, { toStation = true, payload = 0, sourcePort = 40_000 } = {}): Uint8Array {
+  const segment = tcp({ flags: TCP_FLAGS.syn, sourcePort, payload: new Uint8Array(payload) });
+  const destination = GUEST_MACS.far.split(":").map((byte) => Number.parseInt(byte, 16));
+  const fields = { padTo: FRAME_BYTES_MIN, ...(toStation ? { destination } : {}) };
+  return ethernet(ip({ src, dst: "203.0.113.7" }, segment), fields);
+}
 
 const PORTS = [
   { tap: "near", mac: GUEST_MACS.near, queues: 2, properties: "" },

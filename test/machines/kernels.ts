@@ -3,6 +3,7 @@
  * driver. `--short` is the form of the test run: every program in every variant, and packets of every kind through them.
  */
 import { parseArgs } from "node:util";
+import { bunTest, doctest } from "../run-report.ts";
 import { GuestWire } from "./guest-wire.ts";
 import {
   KERNEL_SUITES,
@@ -11,6 +12,7 @@ import {
   kernelImage,
   virtualMachineUnavailable,
 } from "./kernel-image.ts";
+import { type Row, tableOf } from "./step-table.ts";
 import { type GuestResult, runInGuest } from "./virtual-machine.ts";
 
 interface Step {
@@ -19,12 +21,6 @@ interface Step {
   readonly timeoutSeconds: number;
   /** With three virtio-net devices. */
   readonly hasWire?: boolean;
-}
-
-interface Row {
-  readonly step: string;
-  readonly kernel: KernelImage;
-  readonly result: GuestResult;
 }
 
 /** What the test run's time allows; the newest kernel is for the long form. */
@@ -77,13 +73,13 @@ async function main(): Promise<number> {
   } else {
     for (const kernel of kernels) rows.push(...(await inTurn(kernel, steps)));
   }
-  console.log(`\n${table(rows)}`);
-  return rows.every(({ result }) => result.exitCode === 0) ? 0 : 1;
+  console.log(`\n${tableOf(rows).join("\n")}`);
+  return rows.every(({ ok }) => ok) ? 0 : 1;
 }
 
 async function inTurn(kernel: KernelImage, steps: readonly Step[]): Promise<Row[]> {
   const rows: Row[] = [];
-  for (const step of steps) rows.push({ step: step.name, kernel, result: await run(kernel, step) });
+  for (const step of steps) rows.push(rowOf(kernel, step.name, await run(kernel, step)));
   return rows;
 }
 
@@ -106,18 +102,12 @@ async function run(kernel: KernelImage, { name, command, timeoutSeconds, hasWire
   }
 }
 
-function table(rows: readonly Row[]): string {
-  const lines = rows.map(({ step, kernel, result: { exitCode, seconds, output } }) => {
-    const outcome = exitCode === 0 ? "passed" : exitCode === null ? "did not end" : `FAILED, exit code ${exitCode}`;
-    return `| ${kernel.release} | ${step} | ${outcome} | ${counts(output)} | ${seconds.toFixed(0)} |`;
-  });
-  return ["| Kernel | Step | Result | Tests | Seconds |", "|---|---|---|---|---|", ...lines].join("\n");
-}
-
-/** As doctest or Bun's runner counts them; empty where the step is one test. */
-function counts(output: string): string {
-  const doctest = /test cases:\s*\d+ \|\s*(\d+) passed \|\s*(\d+) failed/.exec(output);
-  const passed = doctest?.[1] ?? /^\s*(\d+) pass$/m.exec(output)?.[1];
-  const failed = doctest?.[2] ?? /^\s*(\d+) fail$/m.exec(output)?.[1];
-  return passed === undefined ? "" : `${passed} passed, ${failed ?? 0} failed`;
+function rowOf({ release }: KernelImage, step: string, { exitCode, seconds, output }: GuestResult): Row {
+  // As doctest or Bun's runner counts them; none where the step is one test.
+  const counts = doctest(output) ?? bunTest(output);
+  const remarks = [
+    ...(exitCode === null ? ["did not end"] : []),
+    ...(counts === null ? [] : [`${counts.passed} passed, ${counts.failed} failed`]),
+  ];
+  return { suite: release, part: "kernel", step, ok: exitCode === 0, seconds, remark: remarks.join(", ") };
 }

@@ -1,8 +1,9 @@
-/** Results of steps on fresh systems as a table, and what of a step's output is worth a line in it. */
+/** Results of steps on fresh systems and other kernels as a table, and what of a step's output is worth a line in it. */
 
 export interface StepResult {
+  /** Of Debian, or the release of a kernel. */
   readonly suite: string;
-  /** Of the system: the tree that is built there, or the package that is installed. */
+  /** Of the system: its kernel, the tree that is built there, or the package that is installed. */
   readonly part: string;
   readonly step: string;
   readonly ok: boolean;
@@ -21,7 +22,7 @@ export function remarkOf(output: string): string {
   return [counts, versions, program, ...lacking].filter((text) => text !== undefined).join("; ");
 }
 
-export interface Row extends StepResult {
+export interface Row extends Omit<StepResult, "log"> {
   readonly remark: string;
 }
 

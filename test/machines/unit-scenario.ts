@@ -3,13 +3,14 @@
  * purge. Runs inside a booted system, as root, with the package's own Bun; ends with 1 at the first thing that is not as it
  * should be. BIRD is the judge of what was announced.
  */
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
+import { eventually as seenWithin } from "../fixtures/service.ts";
+import { deviceOf, GUEST_MACS } from "./guest-wire.ts";
 
 const API = "http://127.0.0.1:8080";
 const CONFIG = "/etc/floodwall/floodwall.yaml";
 const VICTIM = "203.0.113.7";
 const SOURCE = "198.51.100.77";
-const MACS = { near: process.env["NEAR_MAC"] ?? "", far: process.env["FAR_MAC"] ?? "" };
 const BIRD_CONTROL = "/run/bird-peer.ctl";
 const CAPTURE = "/srv/flood.pcap";
 const SENDER = "/usr/local/bin/send_frames";
@@ -46,25 +47,8 @@ function expectTrue(isTrue: boolean, what: string): void {
   if (!isTrue) throw new Error(what);
 }
 
-async function eventually(check: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const end = performance.now() + DEADLINE_MS;
-  for (;;) {
-    try {
-      if (await check()) return;
-    } catch (cause) {
-      if (performance.now() > end) throw cause;
-    }
-    if (performance.now() > end) throw new Error(what);
-    await Bun.sleep(100);
-  }
-}
-
-function deviceOf(mac: string): string {
-  const name = readdirSync("/sys/class/net").find(
-    (entry) => readFileSync(`/sys/class/net/${entry}/address`, "utf8").trim() === mac,
-  );
-  if (name === undefined) throw new Error(`no network device has the address ${mac}`);
-  return name;
+function eventually(check: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  return seenWithin(check, what, DEADLINE_MS, 100);
 }
 
 function config(device: string, pps: number): string {
@@ -101,19 +85,8 @@ async function startPeer(): Promise<void> {
   run("ip", "-n", "peer", "address", "add", "192.0.2.20/24", "dev", "bgp0");
   run("ip", "-n", "peer", "link", "set", "bgp0", "up");
   writeFileSync("/run/bird-peer.conf", BIRD);
-  run(
-    "ip",
-    "netns",
-    "exec",
-    "peer",
-    "bird",
-    "-c",
-    "/run/bird-peer.conf",
-    "-s",
-    BIRD_CONTROL,
-    "-P",
-    "/run/bird-peer.pid",
-  );
+  const bird = ["bird", "-c", "/run/bird-peer.conf", "-s", BIRD_CONTROL, "-P", "/run/bird-peer.pid"];
+  run("ip", "netns", "exec", "peer", ...bird);
   await eventually(
     () => run("birdc", "-s", BIRD_CONTROL, "show", "status").includes("up and running"),
     "BIRD is not up",
@@ -193,10 +166,10 @@ const STEPS: readonly (readonly [string, () => unknown])[] = [
   [
     "a peer and a sender",
     async () => {
-      device = deviceOf(MACS.far);
+      device = deviceOf(GUEST_MACS.far);
       run("ip", "link", "set", device, "up");
       run("ip", "netns", "add", "sender");
-      run("ip", "link", "set", deviceOf(MACS.near), "netns", "sender", "name", "near0");
+      run("ip", "link", "set", deviceOf(GUEST_MACS.near), "netns", "sender", "name", "near0");
       run("ip", "-n", "sender", "link", "set", "near0", "up");
       await startPeer();
       writeFileSync(CONFIG, config(device, 1000));

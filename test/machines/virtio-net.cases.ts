@@ -3,16 +3,16 @@
  * three such devices on one wire. After each intervention capture goes on by itself and accounts for every frame.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { release, tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import type { SourceOptions, SourceStatus } from "../../src/dataplane/native.d.ts";
 import { accountedFor, CaptureProcess } from "../fixtures/captures/captured.ts";
 import { evenly, pcapBytes } from "../fixtures/captures/pcap-writer.ts";
-import { ethernet, FRAME_BYTES_MIN, ip, TCP_FLAGS, tcp } from "../fixtures/packets/frames.ts";
+import { eventually } from "../fixtures/service.ts";
 import { type Namespace, Namespaces } from "../lab/namespaces.ts";
 import { ROOT } from "../source-tree.ts";
-import { GUEST_MACS } from "./guest-wire.ts";
+import { deviceOf, frameToFar, GUEST_MACS } from "./guest-wire.ts";
 
 const SENDER = join(ROOT, "build/addon/send_frames");
 const DRIVER = "/sys/bus/virtio/drivers/virtio_net";
@@ -24,16 +24,10 @@ const KINDS: readonly (readonly [Kind, (device: string) => SourceOptions])[] = [
   ["inline", (device) => ({ kind: "xdp_inline", interface: device, sampleEvery: 64, ...xdp })],
 ];
 
-/** To the far end, as a router sends it, or to another station, as a mirror port gets it. */
-function frame({ payload = 0, toStation = false } = {}): Uint8Array {
-  const segment = tcp({ flags: TCP_FLAGS.syn, payload: new Uint8Array(payload) });
-  const far = GUEST_MACS.far.split(":").map((byte) => Number.parseInt(byte, 16));
-  const destination = toStation ? { destination: far } : {};
-  return ethernet(ip({ src: "198.51.100.7", dst: "203.0.113.9" }, segment), { padTo: FRAME_BYTES_MIN, ...destination });
-}
+const SOURCE = "198.51.100.7";
 const FRAMES = {
-  mirror: Array.from({ length: 100 }, () => frame()),
-  inline: Array.from({ length: 100 }, () => frame({ toStation: true })),
+  mirror: Array.from({ length: 100 }, () => frameToFar(SOURCE, { toStation: false })),
+  inline: Array.from({ length: 100 }, () => frameToFar(SOURCE)),
 };
 const BATCHES = 20;
 const [major = 0, minor = 0] = release().split(".").map(Number);
@@ -70,11 +64,7 @@ afterEach(async () => {
 
 /** Puts a device of the wire into a namespace of its own, as `<name>0`. */
 function place(name: keyof typeof GUEST_MACS): Namespace {
-  const mac = GUEST_MACS[name];
-  const found = readdirSync("/sys/class/net").find(
-    (entry) => readFileSync(`/sys/class/net/${entry}/address`, "utf8").trim() === mac,
-  );
-  if (found === undefined) throw new Error(`no network device has the address ${mac}: run this with \`make kernels\``);
+  const found = deviceOf(GUEST_MACS[name]);
   const namespace = namespaces.add(name);
   for (const argv of [
     ["ip", "link", "set", found, "down"],
@@ -194,16 +184,8 @@ async function rebind(): Promise<void> {
   const status = await capture.until(({ state }) => state === "failed");
   expect(status.error).toContain(`interface ${device} `);
   writeFileSync(join(DRIVER, "bind"), bus);
-  for (;;) {
-    const name = readdirSync("/sys/class/net").find(
-      (entry) => readFileSync(`/sys/class/net/${entry}/address`, "utf8").trim() === GUEST_MACS.far,
-    );
-    if (name !== undefined) {
-      Bun.spawnSync(["ip", "link", "set", name, "netns", far.name, "name", device]);
-      break;
-    }
-    await Bun.sleep(20);
-  }
+  await eventually(() => deviceOf(GUEST_MACS.far) !== "", "the device did not come back", CASE_MS);
+  Bun.spawnSync(["ip", "link", "set", deviceOf(GUEST_MACS.far), "netns", far.name, "name", device]);
   up();
 }
 
@@ -250,7 +232,7 @@ test(
     const source = await capture.open({ ...(optionsOf?.(device) as SourceOptions), xdpMode: "auto" } as SourceOptions);
     const status = await capture.until(isRunning, source);
     console.log(`  mode: ${status.mode}`);
-    const jumbo = frame({ payload: 8000 });
+    const jumbo = frameToFar(SOURCE, { toStation: false, payload: 8000 });
     await send([jumbo], 50);
     const { queues } = await capture.until((now) => accountedFor(now) >= 50, source);
     const received = queues.reduce((sum, queue) => sum + queue.receivedPackets, 0);

@@ -1,20 +1,18 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { ZONE_FAULTS } from "../../../test/fixtures/config/zone-faults.ts";
 import { isFrozen } from "../../../test/fixtures/frozen.ts";
 import { CONFIG_BYTES_MAX, EXEMPT_PATHS_MAX, ORIGINS_MAX, ZONES_MAX } from "../../limits.ts";
 import { ConfigReader } from "../../service/config-reader.ts";
-import { Reloader } from "../../service/reloader.ts";
 import { readEnvFile } from "../../system/env-file.ts";
 import { systemTimers } from "../../system/timers.ts";
 import { checkConfig } from "../check.ts";
-import { loadConfig, loadConfigOrThrow } from "../load/load.ts";
-import { describeProblem } from "../load/problem.ts";
+import { loadConfigOrThrow } from "../load/load.ts";
 import { packConfig, unpackConfig } from "../packed-config.ts";
 import type { EdgeConfig } from "../sections/edge.ts";
 
-const FIXTURES = join(import.meta.dir, "../../../test/fixtures/config/zones");
 const BASE = "dry_run: false\nnetworks: [192.0.2.0/24]\nthresholds: {pps: 100000, mbps: 1000, flows_per_sec: 20000}\n";
 const WEB = "hostgroups: [{name: web, networks: [192.0.2.0/25]}]\n";
 const directory = mkdtempSync(join(tmpdir(), `floodwall-zones-${process.pid}-`));
@@ -41,22 +39,13 @@ function zonesIn(zones: string): EdgeConfig["zones"] {
 const zone = (name: string, more = "") => `  - {name: ${name}, origins: ["192.0.2.1:443"]${more}}\n`;
 
 describe("a zones file with a fault", () => {
-  const files = readdirSync(FIXTURES).filter((name) => name.startsWith("bad-"));
-
-  test("has a fixture for each rule", () => expect(files.length).toBeGreaterThan(20));
-
-  // The expected lines stand in the file itself, after `#=`.
-  test.each(files)("%s is refused, each fault with its line and the rule", (name) => {
-    const path = join(FIXTURES, name);
-    const lines = readFileSync(path, "utf8").split("\n");
-    const expected = lines.filter((line) => line.startsWith("#= ")).map((line) => line.slice(3));
-    expect(expected).not.toEqual([]);
-    write(null, { path });
-    const loaded = loadConfig(configPath);
-    const problems = loaded.kind === "valid" ? [] : loaded.problems;
-    expect(problems.map((problem) => describeProblem(configPath, problem))).toEqual(
-      expected.map((line) => `${path}:${line}`),
-    );
+  test.each(ZONE_FAULTS)("is refused, each fault with its line and the rule: $name", ({ text, problems }) => {
+    write(text);
+    const { length } = problems;
+    expect(check()).toEqual([
+      ...problems.map((line) => `zones.yaml:${line}`),
+      `floodwall.yaml: ${length} error${length === 1 ? "" : "s"}`,
+    ]);
   });
 
   test("is told of together with the faults of the file that names it", () => {
@@ -98,7 +87,7 @@ test("names are folded to lower case, and zones go by them", () => {
 });
 
 test("every key is taken, and what a zone does not say is safe: it decides, and watches only", () => {
-  write(null, { path: join(FIXTURES, "good-zones.yaml") });
+  write(null, { path: join(import.meta.dir, "../../../test/fixtures/config/zones/good-zones.yaml") });
   const [api, www] = loadConfigOrThrow(configPath).edge?.zones ?? [];
   expect<unknown>(api).toEqual({
     name: "api.example.net",
@@ -240,31 +229,6 @@ describe("a reload", () => {
       kind: "invalid",
       problems: [`${zonesPath}:2: zones[0].name: must be a hostname such as www.example.net`],
     });
-  });
-
-  test("keeps the zones that are in force when the new ones are broken, and takes them once they are not", async () => {
-    write(`zones:\n${zone("a.example.net")}`);
-    let running = loadConfigOrThrow(configPath);
-    const reloader = new Reloader({
-      configPath,
-      reader: new ConfigReader(systemTimers),
-      log: { info: () => {}, warn: () => {}, error: () => {} },
-      running: () => running,
-      open: async () => null,
-      apply: (next) => {
-        running = next;
-      },
-    });
-    const names = () => running.edge?.zones.map(({ name }) => name);
-    writeFileSync(zonesPath, "zones: [\n");
-    expect((await reloader.reload()).kind).toBe("invalid");
-    expect(names()).toEqual(["a.example.net"]);
-    rmSync(zonesPath);
-    expect((await reloader.reload()).kind).toBe("invalid");
-    expect(names()).toEqual(["a.example.net"]);
-    writeFileSync(zonesPath, `zones:\n${zone("b.example.net")}`);
-    expect(await reloader.reload()).toEqual({ kind: "reloaded", needsRestart: [] });
-    expect(names()).toEqual(["b.example.net"]);
   });
 
   test("gives others their turn while it takes over many zones", async () => {
