@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "arguments.h"
-#include "findings/interface_findings.h"
 #include "device/netdev_family.h"
 #include "errors.h"
+#include "findings/interface_findings.h"
 #include "findings/kernel_findings.h"
 #include "findings/program_probe.h"
 #include "promise_worker.h"
