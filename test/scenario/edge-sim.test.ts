@@ -129,10 +129,8 @@ test("every node gets its certificate, with another node's answer to the challen
     40_000,
   );
   expect(fleet.summary().certificates.failed).toBe(0);
-  await eventually(
-    () => fleet.nodes.every(({ document }) => document.grants.length === 0),
-    "a slot was not given back",
-  );
+  const areGivenBack = () => fleet.nodes.every(({ document }) => document.grants.length === 0);
+  await eventually(areGivenBack, "a slot was not given back");
 }, 60_000);
 
 test("no report is lost: fleet status and history add up to what was sent", async () => {
