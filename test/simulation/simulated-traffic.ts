@@ -4,7 +4,7 @@ import { addressToBytes, type IpAddress } from "../../src/net/address.ts";
 import type { Direction } from "../../src/traffic/rates.ts";
 import { METRICS } from "../../src/traffic/rates.ts";
 import { address, thresholds } from "../fixtures/host-rows.ts";
-import type { Chance } from "./chance.ts";
+import type { Chance } from "../fixtures/seeded-random.ts";
 
 /** Background stays under the floor of all baselines, so that below it nothing may be an attack. */
 export const FLOOR = { pps: 100, mbps: 10, flows_per_sec: 100 } as const;

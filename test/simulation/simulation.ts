@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { SpeakerFault } from "../../src/bgp/speaker-fault.ts";
 import type { IpAddress } from "../../src/net/address.ts";
 import { address } from "../fixtures/host-rows.ts";
-import { Chance } from "./chance.ts";
+import { Chance, seededRandom } from "../fixtures/seeded-random.ts";
 import { Promises } from "./promises.ts";
 import { simulatedNative } from "./simulated-counter.ts";
 import { drawPolicy, type SimulatedPolicy } from "./simulated-policy.ts";
@@ -56,7 +56,7 @@ export class Simulation {
 
   constructor(seed: number) {
     this.seed = seed;
-    this.chance = new Chance(seed);
+    this.chance = new Chance(seededRandom(seed));
     this.traffic = new SimulatedTraffic(this.chance);
     this.policy = drawPolicy(this.chance, this.directory);
     this.promises = new Promises(this);

@@ -1,10 +1,10 @@
 /** An attack above the baseline that never ends: three hours of the service's own clocks, and who is told. */
 import { expect, test } from "bun:test";
-import { explain } from "../../src/detection/attack/reason.ts";
-import { attack } from "../fixtures/browser/views.ts";
-import { thresholds } from "../fixtures/host-rows.ts";
-import { Scenario } from "../fixtures/scenario.ts";
-import { ServiceInProcess } from "../fixtures/service-in-process.ts";
+import { attack } from "../../test/fixtures/browser/views.ts";
+import { thresholds } from "../../test/fixtures/host-rows.ts";
+import { Scenario } from "../../test/fixtures/scenario.ts";
+import { ServiceInProcess } from "../../test/fixtures/service-in-process.ts";
+import { explain } from "../detection/attack/reason.ts";
 
 const HOUR_MS = 3_600_000;
 const CONFIG = `
