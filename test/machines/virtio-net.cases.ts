@@ -7,8 +7,8 @@ import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFile
 import { release, tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import type { SourceOptions, SourceStatus } from "../../src/dataplane/native.d.ts";
-import { accountedFor, CaptureProcess } from "../fixtures/dataplane/asked-process.ts";
 import { evenly, pcapBytes } from "../fixtures/captures/pcap-writer.ts";
+import { accountedFor, CaptureProcess } from "../fixtures/dataplane/asked-process.ts";
 import { ethernet, FRAME_BYTES_MIN, ip, TCP_FLAGS, tcp } from "../fixtures/packets/frames.ts";
 import { type Namespace, Namespaces } from "../lab/namespaces.ts";
 import { ROOT } from "../source-tree.ts";

@@ -107,6 +107,10 @@ describe.skipIf(unavailable !== null)(`on a veth${because(unavailable)}`, () => 
     expect(problemsIn(down.lines)).toEqual(["error    interface veth: is down: `ip link set veth up`"]);
     const programs = down.lines.filter((line) => line.includes("program "));
     expect(programs).toEqual([expect.stringMatching(/^ok {7}program xdp_filter: loads: /)]);
+    // A file with errors is not held against the machine.
+    const invalid = checkHere(`${SERVICE()}nonsense: 1\n`);
+    expect(invalid.exitCode).toBe(1);
+    expect(invalid.lines.filter((line) => line.startsWith("ok "))).toEqual([]);
   });
 
   test("the agent of a scrub node tells the same when it starts, before its filter is in force", async () => {

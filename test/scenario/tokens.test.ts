@@ -44,6 +44,10 @@ test("secrets rotate with the env file, and entries come and go with a reload, w
   expect(await statuses(service, "acme's", "third")).toEqual([401, 200]);
   scene.file("other.env", "# no secrets\n");
   expect(await statuses(service, "third", undefined)).toEqual([401, 401]);
+  unlinkSync(service.configPath);
+  service.signal("SIGHUP");
+  await service.says("cannot be read");
+  expect((await fetch(`http://127.0.0.1:${service.port}/healthz`)).status).toBe(200);
 });
 
 test("a tenant's status has its own groups and counts, and nothing of the house", async () => {
