@@ -9,8 +9,8 @@ import { join } from "node:path";
 import type { SourceBlockWire } from "../../src/http/wire/source-block.ts";
 import { NOON } from "../fixtures/browser/views.ts";
 import { ManualClock } from "../fixtures/manual-clock.ts";
-import { BlockingService } from "../fixtures/mitigation/blocking-service.ts";
 import { TableKernel } from "../fixtures/mitigation/source-blocks.ts";
+import { ServiceInProcess } from "../fixtures/service-in-process.ts";
 
 const BLOCK = "/api/v1/dataplane/sources";
 const REST = `
@@ -25,10 +25,10 @@ const NAME = `${SOURCE}->${VICTIM}`;
 let directory: string;
 let clock: ManualClock;
 let kernel: TableKernel;
-let service: BlockingService;
+let service: ServiceInProcess;
 
 function start(config = LIVE): void {
-  service = new BlockingService({ directory, config, kernel, clock });
+  service = new ServiceInProcess({ directory, config, kernel, clock });
 }
 
 beforeEach(() => {
