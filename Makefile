@@ -111,7 +111,8 @@ check: setup $(STAMPS)/check-packages $(STAMPS)/judges
 	$(TOOL) oxlint --type-aware --deny-warnings .
 	$(TOOL) tsc --noEmit
 	$(TOOL) tsc --noEmit -p dashboard
-	clang-format --dry-run --Werror $(NATIVE_SOURCES)
+	@echo clang-format
+	@clang-format --dry-run --Werror $(NATIVE_SOURCES)
 	@$(MAKE) -C addon --no-print-directory -j$(JOBS) tidy
 	$(BUN) test test/architecture.test.ts test/citations.test.ts
 

@@ -135,7 +135,7 @@ test("of a damaged capture tells what came before, and exits with 3", async () =
 
 test("proposes nothing without traffic of the networks, and says what to do", async () => {
   const foreign = suggested(capture(steady(datagram("192.0.2.7"), 10, 1)), CONFIG);
-  await expect(foreign).rejects.toThrow("has no packet to the configured networks: check networks");
+  expect(foreign).rejects.toThrow("has no packet to the configured networks: check networks");
 });
 
 test("refuses a pipe, which cannot be read twice, as capture and as configuration", () => {

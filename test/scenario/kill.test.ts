@@ -12,7 +12,7 @@ const KILL_MS = 250;
 const KILL_SHARE = 0.25;
 const BLOCKS = "/api/v1/dataplane/sources";
 
-type Row = Readonly<Record<string, unknown>>;
+type Row = Readonly<Record<string, string | number>>;
 /** What the service said last of a subject; null: killed before it answered, so that either is true. */
 type Known = Row | "not in force" | null;
 
