@@ -59,7 +59,7 @@ TEST_CASE("counts of two workers add up exactly while folds, readers and changes
   }
   threads.emplace_back([&] {
     Columns columns(500);
-    std::vector<std::uint8_t> records(100 * kSampleRecord);
+    std::vector<std::uint8_t> records(100 * sizeof(sample_record));
     while (!isOver.load(std::memory_order_relaxed)) {
       for (std::int64_t cursor = 0; cursor >= 0;) cursor = engine.readHosts(cursor, columns.spans()).next;
       engine.readScreened(columns.spans());

@@ -1,11 +1,10 @@
 /** Whether the kernel, and this process in it, can do what a configuration asks of them. */
+import { LEAST_KERNEL } from "../dataplane/native-constants.ts";
 import { LOCKED_BYTES_PER_QUEUE } from "../limits.ts";
 import { error, type Item, ok, warning } from "./item.ts";
 import type { KernelFindings, MachineFindings } from "./machine.ts";
 import { type InterfaceUse, type MachineNeeds, usesXdp } from "./needs.ts";
 
-/** XDP programs that take frames in pieces. */
-const LEAST_RELEASE = { major: 5, minor: 18 };
 const BPF_MOUNT = "/sys/fs/bpf";
 const MIB = 1024 * 1024;
 
@@ -33,7 +32,7 @@ function* xdpItems(kernel: KernelFindings, { programs }: MachineFindings): Gener
   const { release, possibleCpus, hasBtf, lockdown } = kernel;
   const about = "kernel";
   if (isTooOld(release)) {
-    const { major, minor } = LEAST_RELEASE;
+    const { major, minor } = LEAST_KERNEL;
     const found = `Linux ${release} is too old for the XDP programs, which need ${major}.${minor}`;
     yield error(about, found, "boot a newer kernel, or capture mirror ports with backend pcap");
   } else {
@@ -108,8 +107,7 @@ function isTooOld(release: string): boolean {
   const [, major, minor] = /^(\d+)\.(\d+)/.exec(release) ?? [];
   if (major === undefined || minor === undefined) return false;
   return (
-    Number(major) < LEAST_RELEASE.major ||
-    (Number(major) === LEAST_RELEASE.major && Number(minor) < LEAST_RELEASE.minor)
+    Number(major) < LEAST_KERNEL.major || (Number(major) === LEAST_KERNEL.major && Number(minor) < LEAST_KERNEL.minor)
   );
 }
 

@@ -15,7 +15,7 @@ constexpr std::size_t kJournalBytesMin = std::size_t{4} << 20;
 /// Numbers for untracked packets by place: those that hold, and those of the networks before while they leave.
 constexpr std::uint32_t kPlaceNumbers = 2 * static_cast<std::uint32_t>(kPrefixesMax);
 
-static_assert(kMaxHostsLimit + kPlaceNumbers < kIndexRowsMax);
+static_assert(kHostsMax + kPlaceNumbers < kIndexRowsMax);
 
 void checkRange(const char* name, std::uint32_t value, std::uint32_t least, std::uint32_t most) {
   if (value >= least && value <= most) return;
@@ -24,11 +24,11 @@ void checkRange(const char* name, std::uint32_t value, std::uint32_t least, std:
 }
 
 const EngineOptions& checked(const EngineOptions& options) {
-  checkRange("maxHosts", options.maxHosts, 1, kMaxHostsLimit);
-  checkRange("windowMs", options.windowMs, 200, 60'000);
-  checkRange("tickMs", options.tickMs, 20, 1'000);
+  checkRange("maxHosts", options.maxHosts, 1, kHostsMax);
+  checkRange("windowMs", options.windowMs, kWindowMsMin, kWindowMsMax);
+  checkRange("tickMs", options.tickMs, kTickMsMin, kTickMsMax);
   if (options.windowMs % options.tickMs != 0) throw std::out_of_range("tickMs must divide windowMs");
-  checkRange("idleMs", options.idleMs, options.windowMs, 3'600'000);
+  checkRange("idleMs", options.idleMs, options.windowMs, kIdleMsMax);
   return options;
 }
 
@@ -93,7 +93,7 @@ void EngineState::setScreens(std::span<const double> screens) {
 
 void EngineState::setWatched(std::span<const std::uint8_t> addresses) {
   if (addresses.size() % 16 != 0 || addresses.size() / 16 > kWatchedMax) {
-    throw std::invalid_argument("watched: not 16 bytes a host, or more than 1024 hosts");
+    throw std::invalid_argument("watched: not 16 bytes a host, or more than " + std::to_string(kWatchedMax) + " hosts");
   }
   const std::scoped_lock settings(settingsLock_);
   newWatched_ = std::make_shared<const WatchedHosts>(addresses, *newWatched_);

@@ -12,21 +12,25 @@
 #include "count/networks.h"
 #include "count/shard.h"
 #include "count/watched_hosts.h"
+#include "record_abi.h"
 
 namespace floodwall {
 
 struct EngineOptions {
-  /// Hosts tracked at most, and rows that each shard has at most: 1 to kMaxHostsLimit.
+  /// Hosts tracked at most, and rows that each shard has at most: 1 to kHostsMax.
   std::uint32_t maxHosts = 1U << 20;
-  /// 200 to 60,000.
+  /// kWindowMsMin to kWindowMsMax.
   std::uint32_t windowMs = 1000;
-  /// 20 to 1,000; divides windowMs.
+  /// kTickMsMin to kTickMsMax; divides windowMs.
   std::uint32_t tickMs = 100;
   bool countOutgoing = false;
-  /// A host without packets for this long leaves; at least the window, at most an hour.
+  /// A host without packets for this long leaves; at least the window, at most kIdleMsMax.
   std::uint32_t idleMs = 60'000;
 };
-inline constexpr std::uint32_t kMaxHostsLimit = 16'000'000;
+inline constexpr std::uint32_t kHostsMax = 16'000'000;
+inline constexpr std::uint32_t kWindowMsMin = 200, kWindowMsMax = 60'000;
+inline constexpr std::uint32_t kTickMsMin = 20, kTickMsMax = 1'000;
+inline constexpr std::uint32_t kIdleMsMax = 3'600'000;
 /// Rows that readScreened has at most.
 inline constexpr std::uint32_t kScreenedMax = 8192;
 
@@ -57,9 +61,6 @@ struct EngineStats {
   std::uint64_t deferredRows = 0;
   std::uint64_t memoryBytes = 0;
 };
-
-/// Bytes of a record of readSamples.
-inline constexpr std::size_t kSampleRecord = 160;
 
 struct HostChunk {
   /// Where to go on; -1 at the end.
@@ -102,8 +103,8 @@ class Engine {
   bool readHost(const Address& address, const HostColumns& out) const;
   /// Sums by group; row i is group i. Returns how many groups there are.
   std::uint32_t readGroups(const HostColumns& out) const;
-  /// Records of kSampleRecord bytes as in native.d.ts, newest last. Returns how many were written.
-  /// Of all hosts that agree with the address in its first `length` bits.
+  /// Fills `out` with sample_records of all hosts that agree with the address in its first `length` bits, newest last.
+  /// Returns how many were written.
   std::uint32_t readSamples(const Address& address, std::span<std::uint8_t> out, std::uint32_t length = 128) const;
   [[nodiscard]] EngineStats stats() const;
 

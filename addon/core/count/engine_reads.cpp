@@ -92,16 +92,16 @@ void keepNewest(std::vector<Found>& found, std::size_t most) {
   found.erase(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(surplus));
 }
 
-void writeSample(const Sample& sample, bool isOutgoing, double ageMs, std::uint8_t* record) noexcept {
-  std::memset(record, 0, kSampleRecord);
-  std::memcpy(record, &sample.wire, 4);
-  std::memcpy(record + 4, &sample.captured, 4);
-  std::memcpy(record + 8, &ageMs, 8);
-  record[16] = isOutgoing ? 1 : 0;
-  std::memcpy(record + 20, &sample.standsFor, 4);
-  std::memcpy(record + 24, sample.data.data(), kHeaderBytes);
+sample_record recordOf(const Sample& sample, bool isOutgoing, double ageMs) noexcept {
+  sample_record record{};
+  record.wire_bytes = sample.wire;
+  record.captured_bytes = sample.captured;
+  record.age_ms = ageMs;
+  record.direction = isOutgoing ? 1 : 0;
+  record.stands_for = sample.standsFor;
+  std::memcpy(record.frame, sample.data.data(), sizeof record.frame);
+  return record;
 }
-static_assert(24 + kHeaderBytes <= kSampleRecord);
 
 }  // namespace
 
@@ -173,11 +173,12 @@ std::uint32_t EngineState::readSamples(const Address& address, std::span<std::ui
   // After the samples: none of them is from a later epoch.
   const std::uint32_t epoch = control_->epoch.load(std::memory_order_relaxed);
   std::vector<Found> found = find(samples, ends, {address, length}, epoch);
-  keepNewest(found, out.size() / kSampleRecord);
+  keepNewest(found, out.size() / sizeof(sample_record));
   for (std::size_t i = 0; i < found.size(); i++) {
     // A packet of the present epoch came after the last fold, one of the epoch before came before it.
     const double ageMs = static_cast<double>(found[i].age) * options_.tickMs;
-    writeSample(samples[found[i].sample], found[i].isOutgoing, ageMs, &out[i * kSampleRecord]);
+    const sample_record record = recordOf(samples[found[i].sample], found[i].isOutgoing, ageMs);
+    std::memcpy(&out[i * sizeof record], &record, sizeof record);
   }
   return static_cast<std::uint32_t>(found.size());
 }

@@ -24,9 +24,6 @@ constexpr std::size_t kShortLogBytes = std::size_t{1} << 20;
 /// The verifier's statistics and errors, and not each instruction (BPF_LOG_STATS of the kernel).
 constexpr std::uint32_t kLogStatistics = 4;
 
-/// What takes XDP frames in pieces, and bpf_xdp_load_bytes().
-constexpr unsigned kLeastMajor = 5, kLeastMinor = 18;
-
 /// Refusals of the verifier, by what was to be loaded.
 class Refusals {
  public:

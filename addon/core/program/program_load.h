@@ -13,6 +13,9 @@ struct bpf_object_skeleton;
 
 namespace floodwall {
 
+/// The oldest Linux that takes XDP frames in pieces and has bpf_xdp_load_bytes().
+inline constexpr unsigned kLeastMajor = 5, kLeastMinor = 18;
+
 /// What a loaded program came to.
 struct ProgramSize {
   /// Of the program as the kernel keeps it.

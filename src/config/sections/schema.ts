@@ -1,6 +1,14 @@
 /** The shape of the configuration file: its keys, their types, ranges and defaults. What the keys mean: README. */
 import { type Static, Type } from "@sinclair/typebox";
 import {
+  CPU_NUMBER_MAX,
+  QUEUE_NUMBER_MAX,
+  TICK_MS_MAX,
+  TICK_MS_MIN,
+  WINDOW_MS_MAX,
+  WINDOW_MS_MIN,
+} from "../../dataplane/native-constants.ts";
+import {
   BGP_NEIGHBORS_MAX,
   CAPTURE_INTERFACES_MAX,
   COMMUNITIES_MAX,
@@ -28,9 +36,14 @@ const Interface = Type.Object(
     mode: oneOf("mirror", "inline"),
     backend: Type.Optional(oneOf("af_xdp", "pcap")),
     xdp_mode: Type.Optional(oneOf("auto", "native", "generic")),
-    queues: Type.Optional(Type.Union([Type.Literal("auto"), list(integer(0, 4095), 4096, { atLeastOne: true })])),
+    queues: Type.Optional(
+      Type.Union([
+        Type.Literal("auto"),
+        list(integer(0, QUEUE_NUMBER_MAX), QUEUE_NUMBER_MAX + 1, { atLeastOne: true }),
+      ]),
+    ),
     zero_copy: Type.Optional(oneOf("auto", true, false)),
-    cpus: list(integer(0, 4095), 4096),
+    cpus: list(integer(0, CPU_NUMBER_MAX), CPU_NUMBER_MAX + 1),
   },
   closed,
 );
@@ -47,8 +60,8 @@ const Capture = Type.Object(
 
 const Detection = Type.Object(
   {
-    window_ms: integer(200, 60_000, 1000),
-    tick_ms: integer(20, 1000, 100),
+    window_ms: integer(WINDOW_MS_MIN, WINDOW_MS_MAX, 1000),
+    tick_ms: integer(TICK_MS_MIN, TICK_MS_MAX, 100),
     sustain_ms: integer(0, 600_000, 0),
   },
   withDefaults,
