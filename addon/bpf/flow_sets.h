@@ -5,7 +5,7 @@
 #pragma once
 
 #include "inline_abi.h"
-#include "packet.h"
+#include "parse_packet.h"
 
 #define FLOW_IN_USE 1u
 #define FLOW_STAMP_BITS 12
