@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "count/engine_state.h"
+#include "count/engine.h"
 
 namespace floodwall {
 namespace {
@@ -105,18 +105,18 @@ sample_record recordOf(const Sample& sample, bool isOutgoing, double ageMs) noex
 
 }  // namespace
 
-void EngineState::writeHost(std::uint32_t host, const HostColumns& out, std::size_t row) const noexcept {
+void Engine::writeHost(std::uint32_t host, const HostColumns& out, std::size_t row) const noexcept {
   writeRow(screenedHost(host), out, row);
 }
 
-std::uint32_t EngineState::readScreened(const HostColumns& out) const {
+std::uint32_t Engine::readScreened(const HostColumns& out) const {
   const std::scoped_lock held(screenedLock_);
   const std::size_t count = std::min(out.groups.size(), screened_.size());
   for (std::size_t row = 0; row < count; row++) writeRow(screened_[row], out, row);
   return screenedCount_;
 }
 
-HostChunk EngineState::readHosts(std::int64_t cursor, const HostColumns& out) const {
+HostChunk Engine::readHosts(std::int64_t cursor, const HostColumns& out) const {
   HostChunk chunk;
   const std::scoped_lock held(lock_);
   for (std::int64_t host = std::max<std::int64_t>(cursor, 0); host < hosts_.end(); host++) {
@@ -131,7 +131,7 @@ HostChunk EngineState::readHosts(std::int64_t cursor, const HostColumns& out) co
   return chunk;
 }
 
-bool EngineState::readHost(const Address& address, const HostColumns& out) const {
+bool Engine::readHost(const Address& address, const HostColumns& out) const {
   const std::scoped_lock held(lock_);
   const std::uint32_t host = hosts_.find(address);
   if (host == HostTable::kNone) return false;
@@ -139,7 +139,7 @@ bool EngineState::readHost(const Address& address, const HostColumns& out) const
   return true;
 }
 
-std::uint32_t EngineState::readGroups(const HostColumns& out) const {
+std::uint32_t Engine::readGroups(const HostColumns& out) const {
   const std::scoped_lock held(lock_);
   const std::size_t count = std::min<std::size_t>(out.groups.size(), groupSums_[0].size());
   for (std::size_t group = 0; group < count; group++) {
@@ -153,8 +153,7 @@ std::uint32_t EngineState::readGroups(const HostColumns& out) const {
   return static_cast<std::uint32_t>(groupSums_[0].size());
 }
 
-std::uint32_t EngineState::readSamples(const Address& address, std::span<std::uint8_t> out,
-                                       std::uint32_t length) const {
+std::uint32_t Engine::readSamples(const Address& address, std::span<std::uint8_t> out, std::uint32_t length) const {
   std::uint32_t slot = kNoSlot;
   if (length == kAddressBits) {
     const std::scoped_lock settings(settingsLock_);
@@ -165,8 +164,8 @@ std::uint32_t EngineState::readSamples(const Address& address, std::span<std::ui
   {
     const std::scoped_lock held(lock_);
     for (const auto& ledger : ledgers_) {
-      ledger->state().recentSamples().read(0, samples);
-      if (slot != kNoSlot) ledger->state().watchedSamples().read(slot, samples);
+      ledger->shard->recentSamples().read(0, samples);
+      if (slot != kNoSlot) ledger->shard->watchedSamples().read(slot, samples);
       ends.push_back(samples.size());
     }
   }
