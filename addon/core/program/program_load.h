@@ -1,5 +1,5 @@
 // Loads an opened BPF object into the kernel: the only place that does. A refusal comes with all that the operator
-// needs to know: kernel, program, error, the verifier's last words, and what to do.
+// needs to know: kernel, program, error, the verifier's last message, and what to do.
 #pragma once
 
 #include <cstdint>
