@@ -1,9 +1,23 @@
 /** Every bound of the service, with its unit. What callers meet of them: docs/interface.md#limits. */
 
+import {
+  FILTER_RULES_PER_DESTINATION_MAX,
+  HOSTS_MAX,
+  LOCKED_BYTES_PER_QUEUE,
+  SCREENED_ROWS_MAX,
+  WATCHED_HOSTS_MAX,
+} from "./dataplane/native-constants.ts";
+
+/**
+ * Rows of the host table, the most that `capture.max_hosts` may say; hosts that the addon hands over in one tick; memory
+ * that AF_XDP locks for a queue, bytes, at the usual MTU: twice as much for longer packets.
+ */
+export { HOSTS_MAX, LOCKED_BYTES_PER_QUEUE, SCREENED_ROWS_MAX };
+
 /** Ended attacks that `GET /api/v1/attacks` returns. */
 export const ENDED_ATTACKS_KEPT = 100;
-/** Attacks in progress at once; more are counted and not opened. */
-export const ACTIVE_ATTACKS_MAX = 1024;
+/** Attacks in progress at once; more are counted and not opened. The addon watches each attacked host. */
+export const ACTIVE_ATTACKS_MAX = WATCHED_HOSTS_MAX;
 /** Sampled packets kept of all attacks together, a few more when there are very many. */
 export const SAMPLED_PACKETS_MAX = 65_536;
 /** Bytes of a file that tells where addresses are; it is kept in memory. */
@@ -12,8 +26,6 @@ export const ORIGIN_FILE_BYTES_MAX = 512 * 1024 * 1024;
 export const ENDED_BANS_KEPT = 1000;
 /** Request bodies, bytes. */
 export const BODY_BYTES_MAX = 64 * 1024;
-/** Hosts that the addon hands over in one tick. */
-export const SCREENED_ROWS_MAX = 8192;
 /** Rows read from the addon in one crossing when all hosts are read. */
 export const HOST_CHUNK_ROWS = 65_536;
 /** Prefixes that the traffic of all hosts is added up by, and attacks on such at once. */
@@ -48,7 +60,7 @@ export const DYNAMIC_RULES_MAX = 262_144;
 /** Of these, kept free for each ban that `ban.max_active_bans` allows. */
 export const SLOTS_PER_BAN = 8;
 /** Rules of bans in the kernel for one destination prefix, or for any destination: the most that are held against a packet. */
-export const DYNAMIC_RULES_PER_DESTINATION = 256;
+export const DYNAMIC_RULES_PER_DESTINATION = FILTER_RULES_PER_DESTINATION_MAX;
 /** How often at most the rules of bans are put into the kernel as a whole, ms; where that takes long, less often. */
 export const KERNEL_RULES_INTERVAL_MS = 100;
 /** Source blocks of which it is shown how much each dropped: with more, reading that would hold up the event loop. */
@@ -67,8 +79,6 @@ export const SOURCE_BLOCK_REASON_MAX = 1000;
 export const SOURCE_BLOCKS_PER_PIECE = 2048;
 /** Rungs of an escalation ladder. */
 export const ESCALATION_RUNGS_MAX = 5;
-/** Rows of the host table: the most that `capture.max_hosts` may say. */
-export const HOSTS_MAX = 16_777_216;
 /** Kinds of a repeated warning that are told apart in the log; the rest share one place. */
 export const LIMITER_KEYS_MAX = 1024;
 /** A host without packets for this long leaves the host table, ms. */
@@ -219,8 +229,6 @@ export const CONFIG_FINDINGS_TOLD = 1000;
 export const SUGGEST_ROWS_MAX = 65_536;
 export const SUGGEST_HOSTS_MAX = 65_536;
 export const SUGGEST_BUSIEST_HOSTS = 5;
-/** Memory that AF_XDP locks for a queue, bytes, at the usual MTU; twice as much for longer packets. */
-export const LOCKED_BYTES_PER_QUEUE = 16 * 1024 * 1024;
 /** How long a start waits to learn what the machine lacks, ms; what comes later is told later. */
 export const MACHINE_LOOK_MS = 500;
 /** How long gobgpd may take to print its version, or its options, ms. */

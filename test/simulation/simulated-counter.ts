@@ -28,8 +28,6 @@ export function simulatedNative(traffic: SimulatedTraffic): Native {
     throw new Error("the simulation has no data plane");
   };
   return {
-    PARSE_ERRORS: [],
-    METRIC_COUNT: WIDTH,
     openEngine: () => new SimulatedEngine(traffic),
     openFilter: absent,
     readPinnedFilter: absent,

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "inline_abi.h"
-#include "packet.h"
+#include "parse_packet.h"
 
 #define FLOW_IN_USE 1u
 #define FLOW_STAMP_BITS 12
@@ -36,7 +36,7 @@ static __always_inline __u32 flow_way(__u64 hash, __u32 epoch) {
   return (__u32)hash << FLOW_STAMP_BITS | (epoch << 1 & FLOW_STAMP_MASK) | FLOW_IN_USE;
 }
 
-/* Whether a row's last flow is this one, and was looked up in the sets so lately that they need not be told again. */
+/* Whether a row's last flow is this one, and was looked up in the sets so recently that they need no update. */
 static __always_inline int is_last_flow(__u32 last, __u32 now) {
   const __u32 lately = 16 << 1;
   return ((last ^ now) & ~FLOW_STAMP_MASK) == 0 && ((now - last) & FLOW_STAMP_MASK) <= lately;

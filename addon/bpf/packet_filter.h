@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Judges one packet: allowlist, protected whitelist, source blocks, dynamic rules, in this order; each verdict is
- * counted with its reason. What a rule matches is defined by ruleMatches() of src/mitigation/rules/rule.ts.
+/* The filter that xdp_filter and xdp_inline share. Judges one packet: allowlist, protected whitelist, source blocks,
+ * dynamic rules, in this order; each verdict is counted with its reason. What a rule matches is defined by
+ * ruleMatches() of src/mitigation/rules/rule.ts.
  */
 #pragma once
 
@@ -85,7 +86,7 @@ static __always_inline void count_hit(const struct filter_head* head, __u32 numb
 
 /* The verdict of the rules from `index` on that share a prefix, `most` of them; FILTER_VERDICTS: none matches.
  * Not static for the reason of parse_packet; and an argument is a number that the verifier does not know, so that it
- * goes through the loop as it says in bounds.h. */
+ * goes through the loop as verifier_bounds.h says. */
 __noinline __u32 apply_rules(struct packet* packet, struct filter_stats* stats, __u32 index, __u32 most, __u32 wire) {
   struct filter_head* head = filter_head_of();
   if (!packet || !stats || !head) return FILTER_VERDICTS;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Finds the row of an address in a lane, and adds one. Knows nothing of packets and networks. */
+/* Finds the row of an address in a lane, and adds one. Knows nothing of packets and networks. Why hosts are not in a
+ * hash map of the kernel is said at struct inline_row (inline_abi.h).
+ */
 #pragma once
 
 #include <linux/bpf.h>
@@ -8,6 +10,8 @@
 
 #include "inline_abi.h"
 
+/* The state of each lane. An array that the reader maps, since both sides write it; a per-CPU array has one value a
+ * CPU, and a CPU has two lanes where outgoing traffic is counted. */
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(map_flags, BPF_F_MMAPABLE);
@@ -16,6 +20,7 @@ struct {
   __type(value, struct inline_lane);
 } lanes SEC(".maps");
 
+/* Near and far buckets of all lanes, each one cache line. */
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(map_flags, BPF_F_MMAPABLE);
@@ -24,6 +29,8 @@ struct {
   __type(value, struct inline_bucket);
 } buckets SEC(".maps");
 
+/* The rows of all lanes, in chunks: an array cannot grow, so the reader adds chunks to an array of them as a lane fills
+ * up. One array for the most hosts would take its memory on every CPU from the start. */
 struct row_chunk {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(map_flags, BPF_F_MMAPABLE);
