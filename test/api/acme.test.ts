@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { EDGE_ORDER_BYTES_MAX, LIVE_CHALLENGES_MAX } from "../../src/limits.ts";
 import { EdgeChannelServer } from "../fixtures/edge/edge-channel.ts";
-import { agent } from "../fixtures/scrub/scrub-channel.ts";
+import { agent } from "../fixtures/http/node-channel.ts";
 
 const WWW = { zone: "www.example.net" };
 const SECOND = { node: "e2", token: "bound2" };

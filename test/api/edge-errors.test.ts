@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { ZONES_HOLD_MS } from "../../src/limits.ts";
 import { EdgeChannelServer } from "../fixtures/edge/edge-channel.ts";
-import { agent } from "../fixtures/scrub/scrub-channel.ts";
+import { agent } from "../fixtures/http/node-channel.ts";
 
 const WWW = "www.example.net";
 const MANUAL = { mode: "manual", ttl_seconds: 60 };

@@ -112,11 +112,11 @@ describe("edge event of kind", () => {
   });
 
   test("node_lost and node_alive tell of presence", async () => {
-    await world.poll("e1");
+    await world.seen("e1");
     advance(15.5);
     expect(await world.events()).toMatchObject([{ kind: "node_lost", node: "e1" }]);
     advance(100);
-    await world.poll("e1");
+    await world.seen("e1");
     advance(1);
     const events = await world.events();
     expect(events).toMatchObject([
@@ -141,7 +141,7 @@ describe("edge event rules:", () => {
 
   test("presence is baselined at the first poll", async () => {
     advance(14);
-    await world.poll("e1");
+    await world.seen("e1");
     advance(1);
     expect(await world.events()).toEqual([]);
   });
@@ -149,7 +149,7 @@ describe("edge event rules:", () => {
   test("a node that is down across a start has no event until it returns, and its first one is node_alive", async () => {
     advance(3600);
     expect(await world.events()).toEqual([]);
-    await world.poll("e1");
+    await world.seen("e1");
     advance(1);
     expect(await world.events()).toMatchObject([{ kind: "node_alive", node: "e1" }]);
   });
@@ -183,14 +183,14 @@ describe("edge event rules:", () => {
   });
 
   test("a node that a reload removes and another adds begins anew", async () => {
-    await world.poll("e1");
+    await world.seen("e1");
     await world.report("e1", { version: "1" });
     await world.recorded();
     world.configure({ ...EDGE_WORLD, nodes: [{ name: "e2" }] });
     advance(20);
     world.configure(EDGE_WORLD);
     await world.report("e1", { version: "2" });
-    await world.poll("e1");
+    await world.seen("e1");
     advance(1);
     expect(await world.events()).toEqual([]);
   });

@@ -12,7 +12,7 @@ let world: EdgeWorld;
 
 beforeEach(async () => {
   world = new EdgeWorld();
-  await world.poll("e1", "e2", "e3");
+  await world.seen("e1", "e2", "e3");
 });
 afterEach(() => world.stop());
 
@@ -33,7 +33,7 @@ describe("fleet status", () => {
   test("has nodes_alive, nodes_reporting and the rows of all file zones, by name", async () => {
     await world.report("e1", {});
     world.server.clock.advance(10_000);
-    await world.poll("e1", "e2");
+    await world.seen("e1", "e2");
     world.server.clock.advance(10_000);
     await world.report("e3", {});
     const { zones, ...head } = await world.status();
@@ -129,7 +129,7 @@ describe("zone status", () => {
     expect(await world.zone()).toMatchObject({ nodes: 1, requests: 100 });
     world.server.clock.advance(1);
     expect(await world.zone()).toMatchObject({ nodes: 0, rps: 0 });
-    await world.poll("e1");
+    await world.seen("e1");
     expect(await world.zone()).toMatchObject({ nodes: 1, requests: 100 });
     await world.report("e1", { zones: [] });
     expect(await world.zone()).toMatchObject({ nodes: 0 });
@@ -223,7 +223,7 @@ describe("zone status", () => {
     expect((await world.zone("web.example"))["placement"]).toEqual({ hostgroup: "web", nodes: 1, alive: 1 });
     expect(await world.zone("web.example")).not.toHaveProperty("unserved");
     world.server.clock.advance(15_001);
-    await world.poll("e1");
+    await world.seen("e1");
     expect(await world.zone("web.example")).toMatchObject({ placement: { nodes: 1, alive: 0 }, unserved: true });
     expect(await world.zone()).toMatchObject({ placement: { nodes: 3, alive: 1 } });
     expect(await world.zone()).not.toHaveProperty("unserved");

@@ -5,7 +5,7 @@ import { BackendFault } from "../../src/http/backend.ts";
 import { EDGE_ORDER_BYTES_MAX, LEVERS_MAX } from "../../src/limits.ts";
 import { NOON } from "../fixtures/browser/views.ts";
 import { EdgeChannelServer } from "../fixtures/edge/edge-channel.ts";
-import { agent } from "../fixtures/scrub/scrub-channel.ts";
+import { agent } from "../fixtures/http/node-channel.ts";
 
 const WWW = "www.example.net";
 const MANUAL = { mode: "manual", ttl_seconds: 600, reason: "ticket 7" };
