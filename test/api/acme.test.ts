@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { EDGE_ORDER_BYTES_MAX, LIVE_CHALLENGES_MAX } from "../../src/limits.ts";
 import { EdgeChannelServer } from "../fixtures/edge/edge-channel.ts";
+import { expectError } from "../fixtures/http/http.ts";
 import { agent } from "../fixtures/http/node-channel.ts";
 
 const WWW = { zone: "www.example.net" };
@@ -15,11 +16,6 @@ beforeEach(() => {
   channel = new EdgeChannelServer();
 });
 afterEach(() => channel.stop());
-
-async function expectError(answer: Response | Promise<Response>, status: number, error: string): Promise<void> {
-  const response = await answer;
-  expect([response.status, await response.json()]).toEqual([status, { error }]);
-}
 
 async function expectStatus(answer: Response | Promise<Response>, status: number): Promise<void> {
   expect((await answer).status).toBe(status);

@@ -5,6 +5,7 @@ import { BackendFault } from "../../src/http/backend.ts";
 import { EDGE_ORDER_BYTES_MAX, LEVERS_MAX } from "../../src/limits.ts";
 import { NOON } from "../fixtures/browser/views.ts";
 import { EdgeChannelServer } from "../fixtures/edge/edge-channel.ts";
+import { expectError } from "../fixtures/http/http.ts";
 import { agent } from "../fixtures/http/node-channel.ts";
 
 const WWW = "www.example.net";
@@ -17,11 +18,6 @@ beforeEach(() => {
   channel = new EdgeChannelServer();
 });
 afterEach(() => channel.stop());
-
-async function expectError(answer: Response | Promise<Response>, status: number, error: string): Promise<void> {
-  const response = await answer;
-  expect([response.status, await response.json()]).toEqual([status, { error }]);
-}
 
 async function lever(zone: string, body: unknown, token?: string): Promise<Record<string, unknown>> {
   const answer = await channel.lever(zone, body, token);

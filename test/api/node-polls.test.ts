@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { gunzipSync } from "node:zlib";
 import { RULES_HOLD_MS, ZONES_HOLD_MS } from "../../src/limits.ts";
 import { EDGE_NODES, EdgeChannelServer } from "../fixtures/edge/edge-channel.ts";
+import { expectError } from "../fixtures/http/http.ts";
 import { agent, channelTokens, type NodeChannel } from "../fixtures/http/node-channel.ts";
 import { ScrubChannel } from "../fixtures/scrub/scrub-channel.ts";
 import { divertedBan } from "../fixtures/scrub/scrubbing.ts";
@@ -61,11 +62,6 @@ const clock = () => channel.server.clock;
 const advance = (ms: number) => clock().advance(ms);
 const seen = async () => (await channel.inventory()).body.nodes.map((node) => node["last_seen"] !== undefined);
 const second = (node: string) => ({ token: "bound2", node });
-
-async function expectError(answer: Response | Promise<Response>, status: number, error: string): Promise<void> {
-  const response = await answer;
-  expect([response.status, await response.json()]).toEqual([status, { error }]);
-}
 
 /** The same status, headers and bytes as those of a poll that comes now. */
 async function expectAsFresh(ended: Response, fresh: Response): Promise<void> {
