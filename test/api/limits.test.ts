@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { loadConfig } from "../../src/config/load/load.ts";
 import { AttackLog } from "../../src/detection/attack/attack-log.ts";
-import { BODY_BYTES_MAX, ENDED_ATTACKS_KEPT, HOSTS_PAGE_MAX } from "../../src/limits.ts";
+import { BODY_BYTES_MAX, ENDED_ATTACKS_KEPT, HOSTS_PAGE_MAX, RULES_HOLD_MS, ZONES_HOLD_MS } from "../../src/limits.ts";
 import { attack, configOf, NOON } from "../fixtures/browser/views.ts";
 import { EdgeChannelServer } from "../fixtures/edge/edge-channel.ts";
 
@@ -93,4 +93,8 @@ edge: {nodes: [{name: e1}]}`);
 test("limit listener default is 127.0.0.1:8080", () => {
   const loaded = loadConfig(new URL("../fixtures/config/good-minimal.yaml", import.meta.url).pathname);
   expect(loaded).toMatchObject({ kind: "valid", config: { api: { host: "127.0.0.1", port: 8080 } } });
+});
+
+test("limit zones poll hold is 25 s, and that of rules 30 s", () => {
+  expect([ZONES_HOLD_MS, RULES_HOLD_MS]).toEqual([25_000, 30_000]);
 });

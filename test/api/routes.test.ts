@@ -245,6 +245,7 @@ test.each(LINES)("error 503 of %s while the service starts, once the caller may 
 test.each(COMMANDS)("error 413 of %s for a body that is too large", async (line) => {
   const { bodyBytesMax = BODY_BYTES_MAX, bodyName = "request body" } = routeOf(line) as CommandRoute;
   const answer = await ask(line, as(callerOf(line)), { body: "x".repeat(bodyBytesMax + 1) });
+  expect((await ask(line, as(callerOf(line)), { body: "x".repeat(bodyBytesMax) })).status).toBe(400);
   await expectError(answer, 413, `${bodyName} exceeds ${bodyBytesMax / 1024} KiB`);
 });
 
