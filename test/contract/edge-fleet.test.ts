@@ -110,7 +110,7 @@ async function step(chance: FleetChance, naive: NaiveEdge, edge: EdgeWorld): Pro
     edge.configure({ nodes: next[0], zones: next[1] });
     naive.configure(...next);
   } else if (chance.happens(0.5)) {
-    await edge.poll(name);
+    await edge.seen(name);
     naive.seenMs.set(name, edge.nowMs);
   } else {
     const before = naive.last.get(name);

@@ -1,4 +1,4 @@
-/** When nodes are told of changes. What they are told, and how polls end: test/api/scrub-channel.test.ts. */
+/** When nodes are told of changes. What they are told, and how polls end: test/api/node-polls.test.ts. */
 import { beforeEach, expect, test } from "bun:test";
 import { ManualClock, ManualTimers } from "../../../test/fixtures/manual-clock.ts";
 import { divertedBan, scrubbing } from "../../../test/fixtures/scrub/scrubbing.ts";
