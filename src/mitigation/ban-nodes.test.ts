@@ -46,7 +46,7 @@ describe("a diverted ban", () => {
     expect(hops(announcer)).toEqual(["198.51.100.11"]);
     expect(announcer.routes).toMatchObject([{ communities: ["64500:2"] }]);
     engine.tick(250);
-    expect(nodes.asked.map(({ prefix, group, frozenTo }) => [prefix.text, group, frozenTo])).toEqual([
+    expect(nodes.asked.map(({ prefix, group, currentNode }) => [prefix.text, group, currentNode])).toEqual([
       [`${victim}/32`, "global", null],
       [`${victim}/32`, "global", "s1"],
     ]);
@@ -223,7 +223,7 @@ test("a restart finds a ban frozen to its node, and leaves it there", () => {
   const second = diverting();
   second.nodes.target = S1;
   second.engine.restore({ bans: [...first.disk.values()], attacks: [attackOn()] }, 1000);
-  expect(second.nodes.asked[0]?.frozenTo).toBe("s1");
+  expect(second.nodes.asked[0]?.currentNode).toBe("s1");
   expect(only(second.engine).measure).toMatchObject({ node: "s1" });
   expect(hops(second.announcer)).toEqual(["198.51.100.11"]);
 });

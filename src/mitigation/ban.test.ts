@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { hostPrefix, type Prefix, parsePrefix } from "../net/prefix.ts";
 import type { UnicastRoute } from "./announcer.ts";
-import { type Ban, type BanEvent, banNews, next, type Plan, wantedRoutes } from "./ban.ts";
+import { type Ban, type BanEvent, banChangeKind, next, type Plan, wantedRoutes } from "./ban.ts";
 import { type Measure, measureText, NO_MEASURE, routeKey, routeText } from "./measure.ts";
 import { type Rule, wideRule } from "./rules/rule.ts";
 
@@ -278,7 +278,7 @@ describe("what is done next", () => {
 });
 
 test("a change is news by its state first, then by whether it is virtual, then by what is done", () => {
-  const news = (changes: Partial<Ban>, previous: Ban | null = ban()) => banNews({ ban: ban(changes), previous });
+  const news = (changes: Partial<Ban>, previous: Ban | null = ban()) => banChangeKind({ ban: ban(changes), previous });
   expect(news({}, null)).toBe("active");
   expect(news({ state: "rejected" }, null)).toBe("rejected");
   expect(news({ state: "withdrawn", dryRun: true, ...plan(divert) })).toBe("withdrawn");

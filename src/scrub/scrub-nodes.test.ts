@@ -44,9 +44,9 @@ function seen(nodes: ScrubNodes, ...names: readonly string[]): void {
 const where = (
   nodes: ScrubNodes,
   target = "192.0.2.1",
-  { group = "global", frozenTo = null as string | null } = {},
+  { group = "global", currentNode = null as string | null } = {},
 ) => {
-  const found = nodes.divertTo({ prefix: hostPrefix(address(target)), group, frozenTo });
+  const found = nodes.divertTo({ prefix: hostPrefix(address(target)), group, currentNode });
   return found?.kind === "node" ? found.name : (found?.kind ?? null);
 };
 
@@ -81,7 +81,7 @@ describe("a victim goes", () => {
   test("on to where it is frozen to, whatever else there is", () => {
     const nodes = open(scrubbing({ name: "s1" }, { name: "s2" }));
     seen(nodes, "s1", "s2");
-    for (const frozenTo of ["s1", "s2"]) expect(where(nodes, "192.0.2.1", { frozenTo })).toBe(frozenTo);
+    for (const currentNode of ["s1", "s2"]) expect(where(nodes, "192.0.2.1", { currentNode })).toBe(currentNode);
   });
 
   test.each<[string, ScrubbingConfig]>([
@@ -95,7 +95,7 @@ describe("a victim goes", () => {
     const nodes = open(scrubbing({ name: "s1" }, { name: "s2" }));
     seen(nodes, "s1", "s2");
     nodes.reconfigure(config);
-    expect(where(nodes, "192.0.2.1", { frozenTo: "s1" })).toBe("s2");
+    expect(where(nodes, "192.0.2.1", { currentNode: "s1" })).toBe("s2");
   });
 });
 
@@ -105,11 +105,11 @@ describe("a node that is lost", () => {
     nodes.pollStarted("s2");
     seen(nodes, "s1");
     clock.advance(STALE_MS);
-    expect(where(nodes, "192.0.2.1", { frozenTo: "s1" })).toBe("s1");
+    expect(where(nodes, "192.0.2.1", { currentNode: "s1" })).toBe("s1");
     clock.advance(1);
-    expect(where(nodes, "192.0.2.1", { frozenTo: "s1" })).toBe("s2");
+    expect(where(nodes, "192.0.2.1", { currentNode: "s1" })).toBe("s2");
     seen(nodes, "s1");
-    expect(where(nodes, "192.0.2.1", { frozenTo: "s2" })).toBe("s2");
+    expect(where(nodes, "192.0.2.1", { currentNode: "s2" })).toBe("s2");
   });
 
   test.each(["withdraw", "blackhole", "flowspec"] as const)("and the last one: %s", (onAllNodesLost) => {
@@ -118,8 +118,8 @@ describe("a node that is lost", () => {
     clock.advance(STALE_MS + 1);
     const prefix = hostPrefix(address("192.0.2.1"));
     const lost = { kind: "lost", instead: onAllNodesLost } as const;
-    expect(nodes.divertTo({ prefix, group: "global", frozenTo: "s1" })).toEqual(lost);
-    expect(nodes.divertTo({ prefix, group: "global", frozenTo: null })).toEqual(lost);
+    expect(nodes.divertTo({ prefix, group: "global", currentNode: "s1" })).toEqual(lost);
+    expect(nodes.divertTo({ prefix, group: "global", currentNode: null })).toEqual(lost);
   });
 });
 
@@ -128,9 +128,9 @@ describe("after a start", () => {
     const nodes = open(scrubbing({ name: "s1" }, { name: "s2" }));
     nodes.pollStarted("s2");
     clock.advance(STALE_MS);
-    expect(where(nodes, "192.0.2.1", { frozenTo: "s1" })).toBe("s1");
+    expect(where(nodes, "192.0.2.1", { currentNode: "s1" })).toBe("s1");
     clock.advance(1);
-    expect(where(nodes, "192.0.2.1", { frozenTo: "s1" })).toBe("s2");
+    expect(where(nodes, "192.0.2.1", { currentNode: "s1" })).toBe("s2");
   });
 
   test("a new ban goes to a node that was not heard of yet where no other is alive", () => {

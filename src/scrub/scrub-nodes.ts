@@ -164,10 +164,10 @@ export class ScrubNodes {
   }
 
   /** Where traffic to a prefix goes; it stays with its node as long as that may be there. null: there are no nodes at all. */
-  divertTo({ prefix, group, frozenTo }: DivertRequest): NodeTarget | null {
+  divertTo({ prefix, group, currentNode }: DivertRequest): NodeTarget | null {
     if (this.#config === null || this.#nodes.size === 0) return null;
     const hopOf = (node: ScrubNodeConfig) => nextHopFor(node, group, prefix.family);
-    const frozen = frozenTo === null ? undefined : this.#nodes.get(frozenTo);
+    const frozen = currentNode === null ? undefined : this.#nodes.get(currentNode);
     const nextHop = frozen === undefined ? null : hopOf(frozen);
     if (frozen !== undefined && nextHop !== null && this.#livenessOf(frozen.name) !== "lost") {
       return { kind: "node", name: frozen.name, nextHop };

@@ -197,7 +197,7 @@ export class ServiceBackend implements Backend {
   foreseenBan(target: IpAddress): ForeseenBan {
     const { bans, config } = this.#floodwall;
     return {
-      ban: bans.foreseen(target, this.#floodwall.now().wallMs),
+      ban: bans.preview(target, this.#floodwall.now().wallMs),
       group: config.hostgroups[config.lookup.group(target)]?.name ?? null,
       isRefresh: bans.active.has(hostPrefix(target).text),
     };

@@ -116,7 +116,7 @@ export class Floodwall {
     this.#limiter = new Limiter(clock);
     this.#clockSteps = new ClockSteps(clock);
     const writeBehind: WriteBehindOptions = {
-      onUnsaved: () => this.#writeBehind.soon(),
+      onUnsaved: () => this.#writeBehind.schedule(),
       onStoreFault: (cause) => this.#stateWriteFailed(cause),
     };
     this.announcer = config.bgp === null ? null : this.#makeAnnouncer(config.bgp);
@@ -366,7 +366,7 @@ export class Floodwall {
   #keepAttack({ kind, attack }: AttackEvent): void {
     if (kind === "lasts") return;
     if (kind === "ended") this.attackLog.add(attack);
-    this.#unsavedAttacks.soon(attack.id, attack.endedAt === null ? attack : null);
+    this.#unsavedAttacks.queue(attack.id, attack.endedAt === null ? attack : null);
   }
 
   #stateWriteFailed(cause: unknown): void {

@@ -123,7 +123,7 @@ export class SourceBlocks {
     });
     if (refusal !== null) return this.#refused(refusal);
     const block = blockOf(order, existing, wallMs);
-    this.#unsaved.now([saved(block)]);
+    this.#unsaved.writeNow([saved(block)]);
     this.#table.put(block);
     if (!this.#policy.dryRun) this.#install(block);
     const view = this.#view(block);
@@ -138,11 +138,11 @@ export class SourceBlocks {
     const block = this.#table.get(pair);
     if (block === null) {
       // One that ended a moment ago by itself may be in the store still.
-      if (this.#unsaved.has(pairName(pair))) this.#unsaved.now([removed(pair)]);
+      if (this.#unsaved.has(pairName(pair))) this.#unsaved.writeNow([removed(pair)]);
       return this.#refused("not_blocked");
     }
     const view = this.#view(block);
-    this.#unsaved.now([removed(block)]);
+    this.#unsaved.writeNow([removed(block)]);
     if (!this.#policy.dryRun) this.#uninstall(block);
     this.#table.delete(block);
     this.#observer.ended("unblocked", [block]);
@@ -160,7 +160,7 @@ export class SourceBlocks {
   clockStepped(byMs: number): void {
     const blocks = this.#table.shift(byMs);
     for (const block of blocks) this.#kernel.updateMissing(block);
-    this.#soon(blocks.map(saved));
+    this.#queue(blocks.map(saved));
   }
 
   /** A new configuration holds for orders at once, and for blocks in force piece by piece where there are very many. */
@@ -260,14 +260,14 @@ export class SourceBlocks {
   /** To take back what was stored a moment ago: where the store refuses that as well, it is tried again. */
   #nowOrSoon(changes: readonly NamedChange[]): void {
     try {
-      this.#unsaved.now(changes);
+      this.#unsaved.writeNow(changes);
     } catch {
-      this.#soon(changes);
+      this.#queue(changes);
     }
   }
 
-  #soon(changes: readonly NamedChange[]): void {
-    for (const [name, change] of changes) this.#unsaved.soon(name, change);
+  #queue(changes: readonly NamedChange[]): void {
+    for (const [name, change] of changes) this.#unsaved.queue(name, change);
   }
 
   #lapse(wallMs: number): void {
@@ -282,7 +282,7 @@ export class SourceBlocks {
   #forget(end: BlockEnd, blocks: readonly SourceBlock[]): void {
     if (blocks.length === 0) return;
     for (const block of blocks) this.#drop(block);
-    this.#soon(blocks.map(removed));
+    this.#queue(blocks.map(removed));
     this.#observer.ended(end, blocks);
   }
 
@@ -293,7 +293,7 @@ export class SourceBlocks {
       .filter(({ expiresAt }) => expiresAt > latest)
       .map((block) => ({ ...block, expiresAt: latest }));
     for (const block of shortened) this.#table.put(block);
-    this.#soon(shortened.map(saved));
+    this.#queue(shortened.map(saved));
   }
 
   #reviewSome(): void {

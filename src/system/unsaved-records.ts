@@ -37,7 +37,7 @@ export class UnsavedRecords<Change> {
     return this.#waiting.has(name);
   }
 
-  soon(name: string, change: Change): void {
+  queue(name: string, change: Change): void {
     this.#waiting.set(name, change);
     this.#options.onUnsaved();
   }
@@ -46,7 +46,7 @@ export class UnsavedRecords<Change> {
    * With all that waits, so that the disk never has a later change without the earlier ones; where there is a `pieceMax`,
    * only these. Throws when it fails: then all is as it was.
    */
-  now(changes: Iterable<readonly [name: string, change: Change]>): void {
+  writeNow(changes: Iterable<readonly [name: string, change: Change]>): void {
     const waiting = this.#options.pieceMax === undefined ? this.#waiting : [];
     try {
       this.#write(new Map([...waiting, ...changes]));

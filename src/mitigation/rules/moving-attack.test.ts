@@ -28,8 +28,9 @@ function world(makeRules: RuleMaker = attackRules) {
     second: (...frames: Uint8Array[]) => {
       headers.frames = frames.map((frame) => ({ frame, ageMs: 0 }));
       for (const { classification, isNewKind, isFirmer } of sampler.readings({ wallMs: at, monotonicMs: at })) {
-        const told = { ...attack, classification };
-        if (classification !== null) engine.attackClassified(told, at, isNewKind || isFirmer ? "told" : "newer");
+        const classified = { ...attack, classification };
+        if (classification !== null)
+          engine.attackClassified(classified, at, isNewKind || isFirmer ? "reclassified" : "newer");
       }
       at += JUDGE_AGAIN_MS;
       const [ban] = [...engine.active.values()];

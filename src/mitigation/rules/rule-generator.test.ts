@@ -30,7 +30,7 @@ function evidenceOf(packets: readonly SampledPacket[], changes: Partial<Evidence
   };
 }
 
-function caughtShare(rules: readonly Rule[], packets: readonly SampledPacket[]): number {
+function matchedShare(rules: readonly Rule[], packets: readonly SampledPacket[]): number {
   return packets.filter(({ header }) => rules.some((rule) => ruleMatches(rule, header))).length / packets.length;
 }
 
@@ -57,9 +57,9 @@ describe.each([...FLOODS.keys()])("%s", (vector: Vector) => {
             new Set([hostPrefix(victim).text]),
           );
           expect(rules.map(ruleProblem), told).toEqual(rules.map(() => null));
-          expect(caughtShare(rules, flood), told).toBeGreaterThanOrEqual(0.98);
+          expect(matchedShare(rules, flood), told).toBeGreaterThanOrEqual(0.98);
           const later = floodPackets(vector, crowd(4_000, seed + 2, victim));
-          expect(caughtShare(rules, later), told).toBeGreaterThanOrEqual(0.98);
+          expect(matchedShare(rules, later), told).toBeGreaterThanOrEqual(0.98);
         }
       }
     }
@@ -68,7 +68,7 @@ describe.each([...FLOODS.keys()])("%s", (vector: Vector) => {
   test("leaves people's traffic alone", () => {
     const packets = [...floodPackets(vector, crowd(512, 3)), ...ordinaryPackets(crowd(25, 4))];
     const { rules } = rulesFor(evidenceOf(packets), POLICY);
-    expect(caughtShare(rules, ordinaryPackets(crowd(10_000, 5))), rulesText(rules)).toBeLessThanOrEqual(0.001);
+    expect(matchedShare(rules, ordinaryPackets(crowd(10_000, 5))), rulesText(rules)).toBeLessThanOrEqual(0.001);
   });
 });
 
@@ -90,9 +90,9 @@ test("an attack of several vectors gets rules for each of its parts", () => {
   const packets = [...flood("syn_flood", 1), ...flood("ntp_amplification", 2), ...flood("icmp_flood", 3)];
   const { rules } = rulesFor(evidenceOf(packets), POLICY);
   for (const vector of ["syn_flood", "ntp_amplification", "icmp_flood"] as const) {
-    expect(caughtShare(rules, floodPackets(vector, crowd(2_000, 9))), rulesText(rules)).toBeGreaterThanOrEqual(0.98);
+    expect(matchedShare(rules, floodPackets(vector, crowd(2_000, 9))), rulesText(rules)).toBeGreaterThanOrEqual(0.98);
   }
-  expect(caughtShare(rules, ordinaryPackets(crowd(10_000, 5)))).toBeLessThanOrEqual(0.001);
+  expect(matchedShare(rules, ordinaryPackets(crowd(10_000, 5)))).toBeLessThanOrEqual(0.001);
 });
 
 test("what all packets have in common is left out where they are few", () => {
@@ -144,7 +144,7 @@ test("an outgoing attack's rules name the host as their source", () => {
 });
 
 describe("sources", () => {
-  const anchored = { ...POLICY, sourceAnchored: true };
+  const anchoredToSources = { ...POLICY, sourceAnchored: true };
   const from = (sources: readonly string[]) =>
     floodPackets("udp_flood", crowd(512, 1)).map((packet, i) => ({
       ...packet,
@@ -155,23 +155,23 @@ describe("sources", () => {
 
   test("are named as hosts where they are few and the policy asks for it", () => {
     const few = from(["198.51.100.1", "198.51.100.2"]);
-    expect(sourcesOf(few, anchored)).toEqual(["198.51.100.1/32", "198.51.100.2/32"]);
+    expect(sourcesOf(few, anchoredToSources)).toEqual(["198.51.100.1/32", "198.51.100.2/32"]);
     expect(sourcesOf(few, POLICY)).toEqual(["any"]);
   });
 
   test("are named as networks where many hosts are near to each other", () => {
     const near = from(Array.from({ length: 100 }, (_, i) => `198.51.100.${i}`));
-    expect(sourcesOf(near, anchored)).toEqual(["198.51.100.0/24"]);
+    expect(sourcesOf(near, anchoredToSources)).toEqual(["198.51.100.0/24"]);
   });
 
   test("are not named where they are everywhere", () => {
-    expect(sourcesOf(floodPackets("udp_flood", crowd(512, 1)), anchored)).toEqual(["any"]);
+    expect(sourcesOf(floodPackets("udp_flood", crowd(512, 1)), anchoredToSources)).toEqual(["any"]);
   });
 
   test("are not named where what comes from others would be an attack still", () => {
     const packets = [...from(["198.51.100.1"]), ...floodPackets("udp_flood", crowd(100, 2))];
-    expect(sourcesOf(packets, anchored)).toEqual(["any"]);
-    expect(rulesFor(evidenceOf(packets, { timesThreshold: 2 }), anchored).rules[0]?.source?.text).toBe(
+    expect(sourcesOf(packets, anchoredToSources)).toEqual(["any"]);
+    expect(rulesFor(evidenceOf(packets, { timesThreshold: 2 }), anchoredToSources).rules[0]?.source?.text).toBe(
       "198.51.100.1/32",
     );
   });
