@@ -157,7 +157,7 @@ class ReplayRun {
     if (now.wallMs >= this.#learnAtMs) {
       this.#learnAtMs = now.wallMs + 1000;
       for (const _ of learner.pass(now.wallMs / 1000));
-      this.#attacksChanged(carpets.judgeAtOnce(now), now);
+      this.#attacksChanged(carpets.judgeWithoutPauses(now), now);
     }
     for (const reading of sampler.readings(now)) {
       const attack = detector.attach(reading.id, findingsOf(reading));

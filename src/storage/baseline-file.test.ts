@@ -187,7 +187,7 @@ describe("what is normal", () => {
     const rows = seasons.rows.bind(seasons);
     seasons.rows = () => {
       const listed = rows();
-      seasons.giveUp(running.find(key(299), 0));
+      seasons.release(running.find(key(299), 0));
       return listed;
     };
     await kept.save(running, 1000);

@@ -4,7 +4,7 @@
  */
 import { type FileHandle, open, rename } from "node:fs/promises";
 import { join } from "node:path";
-import { SEASON_STAYS_SECONDS, SLOT_BYTES, STATE_WORDS } from "../detection/baseline/baseline-seasons.ts";
+import { SEASON_IDLE_SECONDS, SLOT_BYTES, STATE_WORDS } from "../detection/baseline/baseline-seasons.ts";
 import type { BaselineTable } from "../detection/baseline/baseline-table.ts";
 import type { BaselineKeeper } from "../detection/baseline/learning-loop.ts";
 import { BASE_TRIO } from "../traffic/rates.ts";
@@ -158,7 +158,7 @@ async function loadSeasons(
 function takeSeasons(table: BaselineTable, view: DataView, directions: Directions, nowSeconds: number): void {
   const { seasons } = table;
   const bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
-  const isIdle = (row: number) => table.heardSeconds(row) < nowSeconds - SEASON_STAYS_SECONDS;
+  const isIdle = (row: number) => table.heardSeconds(row) < nowSeconds - SEASON_IDLE_SECONDS;
   for (let from = 0; from < bytes.length; from += seasonBytes(directions)) {
     const row = table.find(bytes, from);
     if (seasons === null || row < 0 || seasons.find(row) >= 0) continue;

@@ -9,9 +9,9 @@ import type { Attack } from "./attack.ts";
 import {
   AttackSampler,
   COMPLETION_MS,
-  ENOUGH_PACKETS,
+  COMPLETE_PACKETS,
   JUDGE_AGAIN_MS,
-  LEAST_PACKETS,
+  PACKETS_MIN,
   PACKETS_KEPT,
 } from "./attack-sampler.ts";
 import { sampleOf } from "./sample.ts";
@@ -49,9 +49,9 @@ function harness(policy: typeof POLICY | null = POLICY) {
 describe("the sample of an attack", () => {
   test("is complete with the first reading that has enough packets", () => {
     const { headers, begin, read } = harness();
-    headers.frames = frames(ENOUGH_PACKETS);
+    headers.frames = frames(COMPLETE_PACKETS);
     begin();
-    expect(read(20)).toEqual([`${VICTIM} ${ENOUGH_PACKETS} true`]);
+    expect(read(20)).toEqual([`${VICTIM} ${COMPLETE_PACKETS} true`]);
     expect(read(40)).toEqual([]);
     expect(headers.asked).toEqual([VICTIM]);
     // The readings after it are for judgement.
@@ -60,11 +60,11 @@ describe("the sample of an attack", () => {
 
   test("is read again while it has one packet too few, from the start each time", () => {
     const { headers, begin, read } = harness();
-    headers.frames = frames(ENOUGH_PACKETS - 1);
+    headers.frames = frames(COMPLETE_PACKETS - 1);
     begin();
-    expect(read(20)).toEqual([`${VICTIM} ${ENOUGH_PACKETS - 1} false`]);
-    headers.frames = frames(ENOUGH_PACKETS);
-    expect(read(120)).toEqual([`${VICTIM} ${ENOUGH_PACKETS} true`]);
+    expect(read(20)).toEqual([`${VICTIM} ${COMPLETE_PACKETS - 1} false`]);
+    headers.frames = frames(COMPLETE_PACKETS);
+    expect(read(120)).toEqual([`${VICTIM} ${COMPLETE_PACKETS} true`]);
   });
 
   test("stays as it is when the time for it is over, even without a packet", () => {
@@ -139,9 +139,9 @@ describe("the kind of an attack", () => {
   test("is told with the first reading that has enough packets for it", () => {
     const { headers, begin, kinds } = harness();
     begin();
-    headers.frames = many(LEAST_PACKETS - 1, syn);
+    headers.frames = many(PACKETS_MIN - 1, syn);
     expect(kinds(20)).toEqual(["undefined false"]);
-    headers.frames = many(LEAST_PACKETS, syn);
+    headers.frames = many(PACKETS_MIN, syn);
     expect(kinds(120)).toEqual(["syn_flood true"]);
     expect(kinds(220)).toEqual(["syn_flood false"]);
   });
@@ -176,7 +176,7 @@ describe("the kind of an attack", () => {
   test("changes when two judgements in a row say so, on packets that came since", () => {
     const { headers, begin, kinds } = harness();
     begin();
-    headers.frames = frames(ENOUGH_PACKETS);
+    headers.frames = frames(COMPLETE_PACKETS);
     expect(kinds(0)).toEqual(["udp_flood true"]);
     // Those of the first second are still there: they are not read again.
     headers.frames = [...frames(1000, JUDGE_AGAIN_MS), ...many(1000, { ...syn, ageMs: 900 })];
@@ -197,7 +197,7 @@ describe("the kind of an attack", () => {
   test("is not judged in a calm, which shows only other traffic", () => {
     const { headers, sampler, begin, kinds } = harness();
     begin();
-    headers.frames = frames(ENOUGH_PACKETS);
+    headers.frames = frames(COMPLETE_PACKETS);
     kinds(0);
     const lasts = (calmSinceMs: number | null) => {
       const calm = attack({ id: `of ${VICTIM}`, target: VICTIM, calmSinceMs });
@@ -264,7 +264,7 @@ describe("attacks to be looked at", () => {
   test("come before those whose kind is known", () => {
     const { headers, sampler, begin, kinds } = harness();
     begin({ target: VICTIM });
-    headers.frames = frames(LEAST_PACKETS);
+    headers.frames = frames(PACKETS_MIN);
     kinds(0);
     begin({ target: OTHER }, 100);
     for (const _ of sampler.readings(at(100))) break;

@@ -16,11 +16,11 @@ import type { OriginOf } from "./sample-origins.ts";
 import { isNewKind, NO_VERDICT, nextVerdict, type Verdict } from "./verdict.ts";
 
 /** A sample with this many packets is complete: it almost certainly contains every sender of a tenth of the traffic. */
-export const ENOUGH_PACKETS = 64;
+export const COMPLETE_PACKETS = 64;
 /** A sample shows the time of detection: after this time it is complete, and few packets suffice to classify, ms. */
 export const COMPLETION_MS = 1000;
 /** With fewer packets an attack is not classified before COMPLETION_MS: the result could be chance. */
-export const LEAST_PACKETS = 16;
+export const PACKETS_MIN = 16;
 /** When the number of packets has grown by this factor, the same kind is reported again. */
 const FIRMER_FACTOR = 4;
 /** Time between two classifications of an attack, ms: about as long as the packet counter keeps headers. */
@@ -28,7 +28,7 @@ export const JUDGE_AGAIN_MS = 1000;
 /** Packets kept for one attack, unless `samples.per_attack_flows` is larger: more packets do not improve the result. */
 export const PACKETS_KEPT = 256;
 /** The minimum when there are many attacks. */
-const PACKETS_KEPT_LEAST = 32;
+const PACKETS_KEPT_MIN = 32;
 /** Headers in one reading. The reservoir draws from them, so that it does not keep only the newest. */
 const HEADERS_READ = 8192;
 
@@ -80,7 +80,7 @@ interface Watched {
   attack: Attack;
   verdict: Verdict;
   /** Number of packets that the reported classification was made from. */
-  toldFrom: number;
+  classifiedFrom: number;
   isSampled: boolean;
   lastReadMs: number;
   dueMs: number;
@@ -133,7 +133,7 @@ export class AttackSampler {
       detectedMs: now.monotonicMs,
       attack,
       verdict: { ...NO_VERDICT, held: classification },
-      toldFrom: PACKETS_KEPT,
+      classifiedFrom: PACKETS_KEPT,
       isSampled: sample !== null,
       lastReadMs: now.monotonicMs,
       dueMs: now.monotonicMs + (sample === null ? 0 : JUDGE_AGAIN_MS),
@@ -175,7 +175,7 @@ export class AttackSampler {
     const { attack, verdict } = watched;
     const elapsedMs = now.monotonicMs - watched.detectedMs;
     const all = watched.packets.packets();
-    const isComplete = !watched.isSampled && (all.length >= ENOUGH_PACKETS || elapsedMs >= COMPLETION_MS);
+    const isComplete = !watched.isSampled && (all.length >= COMPLETE_PACKETS || elapsedMs >= COMPLETION_MS);
     const sample = watched.isSampled ? null : sampleOf(all, policy, policy.originOf);
     watched.isSampled ||= isComplete;
     watched.lastReadMs = now.monotonicMs;
@@ -183,14 +183,14 @@ export class AttackSampler {
 
     const { isPartOf, unit, timesThreshold } = attackTraffic(attack);
     const packets = all.filter(({ header }) => isPartOf(header));
-    if (packets.length >= LEAST_PACKETS || elapsedMs >= COMPLETION_MS) {
+    if (packets.length >= PACKETS_MIN || elapsedMs >= COMPLETION_MS) {
       const gate = attack.reason.dominantShareGate;
       watched.verdict = nextVerdict(verdict, classify(packets, { gate, unit, timesThreshold, held: verdict.held }));
     }
     const { held, candidate } = watched.verdict;
     const isNew = isNewKind(verdict, watched.verdict);
-    const isFirmer = held !== null && !isNew && packets.length >= FIRMER_FACTOR * watched.toldFrom;
-    if (isNew || isFirmer) watched.toldFrom = packets.length;
+    const isFirmer = held !== null && !isNew && packets.length >= FIRMER_FACTOR * watched.classifiedFrom;
+    if (isNew || isFirmer) watched.classifiedFrom = packets.length;
     return {
       sample,
       isComplete,
@@ -234,7 +234,7 @@ export class AttackSampler {
 
   #packetsEach(): number {
     const share = Math.floor(SAMPLED_PACKETS_MAX / this.#watched.size);
-    return Math.max(PACKETS_KEPT_LEAST, Math.min(PACKETS_KEPT, share));
+    return Math.max(PACKETS_KEPT_MIN, Math.min(PACKETS_KEPT, share));
   }
 }
 

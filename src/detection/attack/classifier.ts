@@ -37,7 +37,7 @@ export interface ClassifierOptions {
 export type TrafficUnit = "packets" | "bytes" | "flows";
 
 /** A vector below this share is noise. */
-const PART_LEAST = 0.1;
+const PART_MIN = 0.1;
 /** If no vector reaches the gate, vectors count too with this part of the largest one's share. */
 const NEAR_LARGEST = 2 / 3;
 /** How far a vector may fall below the gate, and a part below its minimum, before it is dropped. */
@@ -59,11 +59,11 @@ export function classify(packets: readonly SampledPacket[], options: ClassifierO
   const order = shares.toSorted((a, b) => VECTORS.indexOf(a.type) - VECTORS.indexOf(b.type));
   const dominant = order.find((part) => part.share >= gateOf(part.type, options));
   if (dominant !== undefined) {
-    const parts = shares.filter((part) => part === dominant || part.share >= barOf(part.type, 1, options));
+    const parts = shares.filter((part) => part === dominant || part.share >= minimumShareOf(part.type, 1, options));
     return { type: dominant.type, confidence: dominant.share, sourcePort: dominant.sourcePort, parts };
   }
   const largest = shares[0]?.share ?? 0;
-  const parts = shares.filter((part) => part.share >= barOf(part.type, NEAR_LARGEST * largest, options));
+  const parts = shares.filter((part) => part.share >= minimumShareOf(part.type, NEAR_LARGEST * largest, options));
   const protocol = PROTOCOLS.find(({ type, vectors }) => sumOf(parts, vectors) >= gateOf(type, options));
   if (protocol === undefined) return { type: "mixed", confidence: largest, sourcePort: null, parts };
   return { type: protocol.type, confidence: sumOf(shares, protocol.vectors), sourcePort: null, parts };
@@ -101,8 +101,8 @@ function portOf(type: Vector): { sourcePort: number | null } {
  * The share that a vector needs. Traffic that alone reaches the threshold is not normal, since the host was below it
  * before. If no vector has the majority, vectors near the largest one count too.
  */
-function barOf(type: Vector, nearLargest: number, { timesThreshold, held }: ClassifierOptions): number {
-  const bar = Math.max(PART_LEAST, Math.min(1 / timesThreshold, nearLargest));
+function minimumShareOf(type: Vector, nearLargest: number, { timesThreshold, held }: ClassifierOptions): number {
+  const bar = Math.max(PART_MIN, Math.min(1 / timesThreshold, nearLargest));
   return held?.parts.some((part) => part.type === type) ? bar * PART_SLACK : bar;
 }
 
@@ -117,8 +117,8 @@ function trafficOf(packets: readonly SampledPacket[], unit: TrafficUnit): Traffi
   const add = (vector: Vector | null, amount: number) => {
     if (vector !== null && amount > 0) byVector.set(vector, (byVector.get(vector) ?? 0) + amount);
   };
-  const weightOf = weighing(unit);
-  const cut = new CutDatagrams();
+  const weightOf = weightFunction(unit);
+  const cut = new FragmentedDatagrams();
   let total = 0;
   for (const packet of packets) {
     const { header, standsFor } = packet;
@@ -135,7 +135,7 @@ function trafficOf(packets: readonly SampledPacket[], unit: TrafficUnit): Traffi
 }
 
 /** The weight of one packet. */
-function weighing(unit: TrafficUnit): (packet: SampledPacket) => number {
+function weightFunction(unit: TrafficUnit): (packet: SampledPacket) => number {
   const flows = new Set<string>();
   return ({ header, standsFor, wireBytes }) => {
     if (unit === "packets") return standsFor;
@@ -153,7 +153,7 @@ function weighing(unit: TrafficUnit): (packet: SampledPacket) => number {
  * Fragments of UDP datagrams. Only a first fragment has ports: later ones are distributed in proportion to the first
  * ones, at most LATER_FRAGMENTS_MAX for each.
  */
-class CutDatagrams {
+class FragmentedDatagrams {
   readonly #firstPackets = new Map<Vector, number>();
   #first = 0;
   #laterPackets = 0;

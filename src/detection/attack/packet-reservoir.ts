@@ -33,7 +33,7 @@ export class PacketReservoir {
     const packet = open();
     if (packet === null) return;
     this.#kept.push({ packet, order: this.#offered++, standsFor, priority });
-    if (this.#kept.length >= 2 * this.#capacity) this.#letGo();
+    if (this.#kept.length >= 2 * this.#capacity) this.#removeLowest();
   }
 
   /** Multiplies all kept weights, so that newer packets replace older ones. */
@@ -47,7 +47,7 @@ export class PacketReservoir {
 
   resize(capacity: number): void {
     this.#capacity = capacity;
-    this.#letGo();
+    this.#removeLowest();
   }
 
   clear(): void {
@@ -57,13 +57,13 @@ export class PacketReservoir {
 
   /** In the order of offer(). */
   packets(): SampledPacket[] {
-    this.#letGo();
+    this.#removeLowest();
     return this.#kept
       .toSorted((a, b) => a.order - b.order)
       .map(({ packet, standsFor }) => ({ ...packet, standsFor: Math.max(standsFor, this.#bar) }));
   }
 
-  #letGo(): void {
+  #removeLowest(): void {
     if (this.#kept.length <= this.#capacity) return;
     this.#kept.sort((a, b) => b.priority - a.priority);
     this.#bar = this.#kept[this.#capacity]?.priority ?? this.#bar;

@@ -21,7 +21,7 @@ function risen(changes: Partial<Attack> = {}): Attack {
 /** What a look says of one attack, by the time in ms. */
 function looks(rises = new BaselineRises()) {
   return (at: number, ...attacks: Attack[]) =>
-    rises.look(attacks, [GROUP], at).map(({ id, lastingRise }) => `${id} ${lastingRise}`);
+    rises.review(attacks, [GROUP], at).map(({ id, lastingRise }) => `${id} ${lastingRise}`);
 }
 
 describe("an attack above the baseline alone", () => {

@@ -18,7 +18,7 @@ export class BaselineRises {
    * Call this about once a second with all attacks in progress. Returns the attacks whose `lastingRise` changes, with
    * the new value. Calm phases within an attack count too.
    */
-  look(attacks: Iterable<Attack>, hostgroups: readonly Hostgroup[], monotonicMs: number): Attack[] {
+  review(attacks: Iterable<Attack>, hostgroups: readonly Hostgroup[], monotonicMs: number): Attack[] {
     const groups = new Map(hostgroups.map((group) => [group.name, group]));
     const since = new Map<string, number>();
     const changed: Attack[] = [];

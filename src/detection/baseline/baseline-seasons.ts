@@ -7,11 +7,11 @@ import { BASE_TRIO } from "../../traffic/rates.ts";
 const SLOTS = 168;
 export const HOUR_SECONDS = 3600;
 /** A slot is not updated after an hour with less traffic than this, seconds. */
-const SLOT_SECONDS_LEAST = 600;
+const SLOT_SECONDS_MIN = 600;
 /** Time in which the normal moves from the last hour's to the new one's, seconds, so that a limit does not jump. */
 const BLEND_SECONDS = 600;
 /** A row without traffic for this time may lose its place when all are taken, seconds. */
-export const SEASON_STAYS_SECONDS = 14 * 86_400;
+export const SEASON_IDLE_SECONDS = 14 * 86_400;
 const WEEK_WEIGHT = 0.5;
 /** Candidates checked for a place in one pass over all hosts: up to a million rows may be refused. */
 const CANDIDATES = 256;
@@ -96,7 +96,7 @@ export class SeasonTable {
     return (this.#placeOf[row] as number) - 1;
   }
 
-  /** @param isIdle whether a row had no traffic for SEASON_STAYS_SECONDS. Returns -1 when all places are taken. */
+  /** @param isIdle whether a row had no traffic for SEASON_IDLE_SECONDS. Returns -1 when all places are taken. */
   findOrAdd(row: number, isHost: boolean, isIdle: (row: number) => boolean): number {
     const found = this.find(row);
     if (found >= 0) return found;
@@ -115,7 +115,7 @@ export class SeasonTable {
   }
 
   /** Frees the row's place: the row gets another key. */
-  giveUp(row: number): void {
+  release(row: number): void {
     const place = this.find(row);
     if (place < 0) return;
     this.#placeOf[row] = 0;
@@ -139,14 +139,14 @@ export class SeasonTable {
   }
 
   /** Call this before the first rates of an hour: it stores the last hour in its slot. */
-  turn(place: number, side: number, { hour }: HourMoment, recents: Float32Array, from: number): void {
+  startHour(place: number, side: number, { hour }: HourMoment, recents: Float32Array, from: number): void {
     const state = this.#stateAt(place, side);
     const last = (this.#words[state] as number) - 1;
     if (last === hour) return;
     for (let i = 0; i < BASE_TRIO; i++) {
       this.#floats[state + FROM + i] = this.#ofHour(place, side, i, hour - 1, recents[from + i] as number);
     }
-    if ((this.#floats[state + SECONDS] as number) >= SLOT_SECONDS_LEAST) this.#keep(place, side, last);
+    if ((this.#floats[state + SECONDS] as number) >= SLOT_SECONDS_MIN) this.#keep(place, side, last);
     this.#words[state] = 1 + hour;
     this.#floats.fill(0, state + SECONDS, state + FROM);
   }
@@ -195,7 +195,7 @@ export class SeasonTable {
       this.#hand = (this.#hand + 1) % this.#used;
       const row = this.#rowOf[place] as number;
       if (this.find(row) !== place || !isIdle(row)) continue;
-      this.giveUp(row);
+      this.release(row);
       return;
     }
   }
@@ -213,12 +213,12 @@ export class SeasonTable {
  * A rate in one byte, logarithmic: 0 means not learned, 1 means zero, the rest are 36 octaves from 2^-6, above every
  * possible rate. The error is at most 5.1 %.
  */
-const LEAST_OCTAVE = -6;
+const OCTAVE_MIN = -6;
 const STEP = 36 / 253;
-const RATES = Float64Array.from({ length: 256 }, (_, code) => (code < 2 ? 0 : 2 ** (LEAST_OCTAVE + (code - 2) * STEP)));
+const RATES = Float64Array.from({ length: 256 }, (_, code) => (code < 2 ? 0 : 2 ** (OCTAVE_MIN + (code - 2) * STEP)));
 
 export function codeOf(rate: number): number {
-  const step = Math.round((Math.log2(rate) - LEAST_OCTAVE) / STEP);
+  const step = Math.round((Math.log2(rate) - OCTAVE_MIN) / STEP);
   return Math.min(255, Math.max(1, 2 + step));
 }
 

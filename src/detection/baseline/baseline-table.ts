@@ -10,7 +10,7 @@ import type { SeasonTable } from "./baseline-seasons.ts";
 /** Candidates checked for replacement. */
 const CANDIDATES = 16;
 /** A row with traffic within this time is not replaced, seconds. */
-export const STAYS_SECONDS = 600;
+export const IDLE_SECONDS = 600;
 /** Far beyond any warm-up; a larger count would exceed the precision of a float. */
 export const LEARNED_MAX = 1e7;
 
@@ -86,13 +86,13 @@ export class BaselineTable {
     let row = this.#count;
     if (row < this.#capacity) this.#count++;
     else {
-      row = this.#leastWorth(nowSeconds);
+      row = this.#leastLearnedIdle(nowSeconds);
       if (row === NONE) {
         this.refused++;
         return NONE;
       }
       this.#removeSlot(row);
-      this.seasons?.giveUp(row);
+      this.seasons?.release(row);
       slot = this.#slotOfKey();
     }
     this.#slots[slot] = row + 1;
@@ -184,13 +184,13 @@ export class BaselineTable {
   }
 
   /** -1: all candidates had traffic recently. */
-  #leastWorth(nowSeconds: number): number {
+  #leastLearnedIdle(nowSeconds: number): number {
     let least = NONE;
     let leastLearned = Number.POSITIVE_INFINITY;
     for (let i = 0; i < Math.min(CANDIDATES, this.#capacity); i++) {
       const row = this.#hand;
       this.#hand = (this.#hand + 1) % this.#capacity;
-      if (nowSeconds - this.heardSeconds(row) < STAYS_SECONDS) continue;
+      if (nowSeconds - this.heardSeconds(row) < IDLE_SECONDS) continue;
       const learned = this.learnedSeconds(row, 0);
       if (learned >= leastLearned) continue;
       least = row;

@@ -9,7 +9,7 @@ import type { Hostgroup } from "../../config/config.ts";
 import type { BaselineConfig } from "../../config/sections/baseline.ts";
 import { BASELINE_GROUPS_MAX, SEASONAL_HOSTS_MAX } from "../../limits.ts";
 import { BASE_TRIO, type Direction, METRICS, type Rates, type Thresholds } from "../../traffic/rates.ts";
-import { HOUR_SECONDS, type HourMoment, SEASON_STAYS_SECONDS, SeasonTable } from "./baseline-seasons.ts";
+import { HOUR_SECONDS, type HourMoment, SEASON_IDLE_SECONDS, SeasonTable } from "./baseline-seasons.ts";
 import { BaselineTable, type BaselineTableOptions, GROUP_KEY, LEARNED_MAX } from "./baseline-table.ts";
 
 /** The host or hostgroup that is judged, and its 16-byte key in the table. */
@@ -94,7 +94,7 @@ export class Baselines {
    */
   beginPass(nowSeconds: number, { wallSeconds = nowSeconds } = {}): void {
     this.#moment = { hour: Math.floor(wallSeconds / HOUR_SECONDS), intoSeconds: wallSeconds % HOUR_SECONDS };
-    this.#idleSeconds = nowSeconds - SEASON_STAYS_SECONDS;
+    this.#idleSeconds = nowSeconds - SEASON_IDLE_SECONDS;
     this.#table?.seasons?.beginPass();
   }
 
@@ -179,18 +179,18 @@ export class Baselines {
     const at = table.sideAt(row, side);
     const before = values[at] as number;
     const learned = before + seconds;
-    const isBelieved = before > 0 && before >= baseline.warmupSeconds;
+    const isWarm = before > 0 && before >= baseline.warmupSeconds;
     // The plain mean at first, so that the initial zero has no weight.
     const weight = Math.max(this.#steadyWeight(seconds, baseline.halfLifeSeconds), seconds / learned);
     // During the warm-up the rates are not clamped, and must not enter a season.
-    const place = isBelieved ? this.#placeFor(row, group) : -1;
-    if (place >= 0) table.seasons?.turn(place, side, this.#moment, values, at + 1);
+    const place = isWarm ? this.#placeFor(row, group) : -1;
+    if (place >= 0) table.seasons?.startHour(place, side, this.#moment, values, at + 1);
     for (let i = 0; i < BASE_TRIO; i++) {
       const recent = values[at + 1 + i] as number;
       const normal = place < 0 ? recent : this.#normal(row, learner, i);
       const rate = rates[from + i] as number;
       // Rates that creep up below the limit raise it only as fast as the limit allows.
-      const counted = isBelieved
+      const counted = isWarm
         ? Math.min(rate, Math.max(baseline.floor[i] as number, normal * baseline.factor))
         : rate;
       values[at + 1 + i] = recent + weight * (counted - recent);

@@ -30,7 +30,7 @@ export function blockOf({ address, length, family }: Prefix, place: Pick<Block, 
 }
 
 /** A block contains itself. */
-export function holdsBlock(outer: Block, inner: Block): boolean {
+export function containsBlock(outer: Block, inner: Block): boolean {
   if (outer.group !== inner.group || outer.network !== inner.network || outer.length > inner.length) return false;
   return Math.floor(inner.bits / 2 ** (knownBits(inner) - knownBits(outer))) === outer.bits;
 }
@@ -43,14 +43,14 @@ export interface Reach {
   /** The shortest prefix length of a block. */
   readonly shortest: number;
   /** Whether an attack may have this block; if not, no wider one may either. */
-  readonly mayBe: (block: Block) => boolean;
+  readonly isPossible: (block: Block) => boolean;
 }
 
 /**
  * The widest block around this one in which at least half of the leaves, and at least one more, are above the
  * thresholds. The result is the same from any of its leaves.
  */
-export function widened(block: Block, { over, leafLength, shortest, mayBe }: Reach): Block {
+export function widestBlock(block: Block, { over, leafLength, shortest, isPossible }: Reach): Block {
   const places = over.get(placeOf(block));
   // A network smaller than a leaf, or an attack with leaves of another size.
   if (places === undefined || block.length > knownBits({ isIpv4: block.isIpv4, length: leafLength })) return block;
@@ -63,7 +63,7 @@ export function widened(block: Block, { over, leafLength, shortest, mayBe }: Rea
     if (countBetween(places, beside * half, (beside + 1) * half) === 0) continue;
     if (countBetween(places, bits * 2 * half, (bits + 1) * 2 * half) < half) continue;
     const wider = { ...block, length, bits };
-    if (!mayBe(wider)) break;
+    if (!isPossible(wider)) break;
     widest = wider;
   }
   return widest;

@@ -30,7 +30,7 @@ function harness(changes: Partial<CarpetPolicy> = {}) {
     carpet: CARPET,
     networks: NETWORKS,
     networkOf: (ip) => NETWORKS.findIndex((network) => prefixContains(network, ip)),
-    mayBan: null,
+    isBannable: null,
     ...changes,
   };
   const scan = new CarpetScan(policy);
@@ -47,7 +47,7 @@ function harness(changes: Partial<CarpetPolicy> = {}) {
       scan.add(rows, row);
     });
     return judge
-      .judgeAtOnce({ wallMs: 0, monotonicMs })
+      .judgeWithoutPauses({ wallMs: 0, monotonicMs })
       .map(
         ({ kind, attack: { carpet, group, rates } }) =>
           `${kind} ${carpet?.prefix} ${carpet?.hosts} ${group} ${rates[0]}`,
@@ -126,7 +126,7 @@ describe("a carpet attack", () => {
   });
 
   test("that may be banned grows no wider than what may be, and begins so", () => {
-    const { pass } = harness({ mayBan: ({ text, length }) => length >= 23 && text !== "10.0.2.0/23" });
+    const { pass } = harness({ isBannable: ({ text, length }) => length >= 23 && text !== "10.0.2.0/23" });
     const all = [0, 1, 2, 3, 4, 5].flatMap((third) => spread(`10.0.${third}`, 2000));
     expect(pass(...spread("10.0.0", 2000))).toEqual(["started 10.0.0.0/24 20 global 2000"]);
     expect(pass(...all)).toEqual([
@@ -215,7 +215,7 @@ describe("a carpet attack", () => {
     const { judge, policy, pass } = harness();
     pass(...spread("10.0.0", 2000));
     judge.reconfigure({ ...policy, carpet: null });
-    expect(judge.judgeAtOnce({ wallMs: 0, monotonicMs: 9000 })).toEqual([]);
+    expect(judge.judgeWithoutPauses({ wallMs: 0, monotonicMs: 9000 })).toEqual([]);
     expect(pass(...spread("10.0.0", 2000))).toEqual(["ended 10.0.0.0/24 20 global 2000"]);
   });
 

@@ -16,11 +16,11 @@ import {
   type Block,
   BlockIndex,
   blockOf,
-  holdsBlock,
+  containsBlock,
   type Places,
   placeOf,
   type Reach,
-  widened,
+  widestBlock,
 } from "./carpet-blocks.ts";
 import { type CarpetScan, type Leaf, leafLength } from "./carpet-scan.ts";
 import { CarpetSums } from "./carpet-sums.ts";
@@ -34,7 +34,7 @@ export interface CarpetPolicy extends DetectionPolicy {
    * Whether a prefix may be banned: attacks do not grow beyond that. null: attacks only alert, and may be as wide as a
    * network.
    */
-  readonly mayBan: ((prefix: Prefix) => boolean) | null;
+  readonly isBannable: ((prefix: Prefix) => boolean) | null;
 }
 
 /** An attack in progress, or a new one. */
@@ -93,7 +93,7 @@ export class CarpetJudge {
   }
 
   /** Runs judge() without pauses, for a replay. */
-  judgeAtOnce(now: Now): AttackChange[] {
+  judgeWithoutPauses(now: Now): AttackChange[] {
     const steps = this.judge(now);
     let step = steps.next();
     while (step.done !== true) step = steps.next();
@@ -136,11 +136,11 @@ export class CarpetJudge {
     const before: Block[] = [];
     const attacks = [...this.#active.carpets()].map((attack) => ({ id: attack.id, block: this.#blockOf(attack) }));
     for (const { id, block } of attacks.sort((a, b) => a.block.length - b.block.length)) {
-      const isPart = before.some((other) => holdsBlock(other, block));
+      const isPart = before.some((other) => containsBlock(other, block));
       // An attack that becomes part of another one stays for one more pass, until the other one's ban is in force.
-      const isTaken = isPart || subjects.some((other) => holdsBlock(other.block, block));
+      const isTaken = isPart || subjects.some((other) => containsBlock(other.block, block));
       before.push(block);
-      const widest = isTaken ? block : widened(block, this.#reach(block, places));
+      const widest = isTaken ? block : widestBlock(block, this.#reach(block, places));
       subjects.push({ of: { kind: "known", id, isPart }, block: widest, sums: new CarpetSums() });
       // With many hostgroups the check of a prefix takes time.
       yield;
@@ -161,7 +161,7 @@ export class CarpetJudge {
       const block = { group, network, isIpv4, length, bits, anyHost };
       const subject: Subject = {
         of: { kind: "new", metric },
-        block: widened(block, this.#reach(block, places)),
+        block: widestBlock(block, this.#reach(block, places)),
         sums: new CarpetSums(),
       };
       index.add(subject.block, subject);
@@ -193,14 +193,14 @@ export class CarpetJudge {
   }
 
   #reach(block: Block, over: Places): Reach {
-    const { carpet, networks, mayBan } = this.#policy;
+    const { carpet, networks, isBannable } = this.#policy;
     const network = networks[block.network];
     const shortest = network?.length ?? block.length;
     return {
       over,
       leafLength: network === undefined || carpet === null ? block.length : leafLength(network, carpet),
       shortest,
-      mayBe: ({ anyHost, length }) => mayBan === null || mayBan(enclosingPrefix(anyHost, length)),
+      isPossible: ({ anyHost, length }) => isBannable === null || isBannable(enclosingPrefix(anyHost, length)),
     };
   }
 

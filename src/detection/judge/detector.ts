@@ -28,7 +28,7 @@ export type AttackChange = { readonly kind: "started" | "lasts" | "ended"; reado
 const QUIET: Rates = new Array<number>(METRICS.length).fill(0);
 const DIRECTIONS = ["incoming", "outgoing"] as const;
 /** For a detector without a given table. */
-const NO_ROOM = { capacity: 1, directions: 1, seed: 0 } as const;
+const MINIMAL_TABLE = { capacity: 1, directions: 1, seed: 0 } as const;
 
 /** State of one tick's judgement. */
 interface Judgement {
@@ -51,7 +51,7 @@ export class Detector {
   /** Detections refused because the table was full. */
   refused = 0;
 
-  constructor(policy: DetectionPolicy, newId: () => string, baselines = new Baselines(NO_ROOM)) {
+  constructor(policy: DetectionPolicy, newId: () => string, baselines = new Baselines(MINIMAL_TABLE)) {
     this.#policy = policy;
     this.#newId = newId;
     this.baselines = baselines;

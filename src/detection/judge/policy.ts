@@ -28,7 +28,7 @@ export function carpetPolicy(config: Config): CarpetPolicy {
     carpet,
     networks,
     networkOf: (ip) => lookup.network(ip),
-    mayBan: bounds === null ? null : (prefix) => bounds.refusalOf(prefix) === null,
+    isBannable: bounds === null ? null : (prefix) => bounds.refusalOf(prefix) === null,
   };
 }
 
