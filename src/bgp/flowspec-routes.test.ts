@@ -13,7 +13,7 @@ import {
 } from "../../test/fixtures/bgp/bgp.ts";
 import type { PortRange } from "../mitigation/rules/rule.ts";
 import { isOurs, toPath, toPaths } from "./route-path.ts";
-import { AFTERMATH_MS } from "./route-quarantine.ts";
+import { RESET_CAUSE_MS } from "./route-quarantine.ts";
 
 const DEADLINE_MS = 60_000;
 const V4 = "203.0.113.9/32";
@@ -168,7 +168,7 @@ test(
     announcer.want([good]);
     await until("at the picky one", () => picky.hasRule("203.0.113.1"));
     const sinceMs = performance.now();
-    await until("an older route", () => performance.now() - sinceMs > AFTERMATH_MS);
+    await until("an older route", () => performance.now() - sinceMs > RESET_CAUSE_MS);
 
     announcer.want([good, bad()]);
     await until("in BIRD", async () => (await bird.flowCount()) === 2);
