@@ -225,7 +225,7 @@ export class GobgpAnnouncer implements Announcer {
         return;
       case "released":
         metrics.fault("quarantine_full");
-        log.warn(routes, "too many rules to keep back, the oldest are announced again where they are wanted");
+        log.warn(routes, "too many rules are kept back, releasing the oldest");
         return;
       default:
         news satisfies never;

@@ -108,7 +108,8 @@ export class SpeakerLink {
     client
       .watchPeers(() => this.#wakeSignal.signal())
       .then(
-        () => this.#watchEnded(client, new SpeakerFault("WatchEvent", "the speaker went away", "unreachable")),
+        () =>
+          this.#watchEnded(client, new SpeakerFault("WatchEvent", "the speaker closed the connection", "unreachable")),
         (fault: unknown) => this.#watchEnded(client, asError(fault)),
       );
     let checkedMs = clock.monotonicMs();

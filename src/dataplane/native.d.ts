@@ -1,7 +1,7 @@
 /**
- * What the addon offers, in the order of addon/binding/. Addresses cross as 16 bytes each, IPv4 in its mapped form
- * (::ffff:a.b.c.d); prefix lengths are of that 128-bit form (an IPv4 /24 is 120). Absent values are null.
- * Every handle has close(): twice is fine, use after it throws `TypeError: <handle> is closed`.
+ * The functions of the addon, in the order of addon/binding/. Addresses are 16 bytes each, IPv4 in its mapped form
+ * (::ffff:a.b.c.d); prefix lengths refer to that 128-bit form (an IPv4 /24 is 120). Absent values are null. Every
+ * handle has close(), which may be called twice; use after it throws `TypeError: <handle> is closed`.
  */
 
 import type { InterfaceFindings, KernelFindings, ProgramProbe, ProgramVariant } from "../machine/machine.ts";
@@ -16,7 +16,7 @@ export interface EngineOptions {
   readonly countOutgoing: boolean;
   /** `monotonic`: sources run in their own threads and tick() folds. `capture`: only openReplay, time is the capture's. */
   readonly clock: "monotonic" | "capture";
-  /** A host without packets for this long leaves the table. */
+  /** A host without packets for this time leaves the table. */
   readonly idleMs: number;
 }
 
@@ -28,14 +28,14 @@ export type SourceOptions =
       readonly queues: readonly number[] | null;
       readonly xdpMode: "auto" | "native" | "generic";
       readonly zeroCopy: "auto" | "on" | "off";
-      /** The CPU for each queue's worker in turn; empty: not pinned. */
+      /** The CPUs of the queues' workers, in turn; empty: not pinned. */
       readonly cpus: readonly number[];
     }
   | {
       readonly kind: "xdp_inline";
       readonly interface: string;
       readonly xdpMode: "auto" | "native" | "generic";
-      /** One header in so many is copied out for samples. */
+      /** Sampling interval of headers, in packets. */
       readonly sampleEvery: number;
       readonly cpus: readonly number[];
     }
@@ -44,33 +44,33 @@ export type SourceOptions =
 
 export interface QueueStats {
   readonly interface: string;
-  /** -1 where the source has no queues. */
+  /** -1 for a source without queues. */
   readonly queue: number;
   readonly receivedPackets: number;
   readonly receivedBytes: number;
-  /** Counted to a host, or to a network because the host table was full (untracked). */
+  /** Counted for a host, or for a network because the host table was full (untracked). */
   readonly countedPackets: number;
   readonly untrackedPackets: number;
-  /** Neither address lies in the networks. */
+  /** Packets with neither address in the networks. */
   readonly foreignPackets: number;
   /** Frames that are not counted, by reason; the keys are PARSE_ERRORS. */
   readonly parseErrors: Readonly<Record<string, number>>;
   readonly droppedRingFull: number;
-  /** No free buffer: the worker is too slow. With zero copy the driver's failed tries, not frames. */
+  /** No free buffer: the worker is too slow. With zero copy: the driver's failed attempts, not frames. */
   readonly droppedFillEmpty: number;
-  /** Everything else that the kernel reports, and frames that the XDP program could not hand to a socket. */
+  /** Other drops that the kernel reports, and frames that the XDP program could not pass to a socket. */
   readonly droppedKernel: number;
-  /** Headers chosen as samples that found no room; their packets were counted. */
+  /** Sampled headers that did not fit; their packets were counted. */
   readonly lostSamples: number;
 }
 
 export interface SourceStatus {
   /**
-   * `ended`: a capture file was read to its end. `failed`: `error` says what and what to do; an interface is tried again
-   * about once a second, a capture file that turned out to be damaged is over.
+   * `ended`: a capture file was read to its end. `failed`: `error` names the cause and the remedy; an interface is
+   * retried about once a second, a damaged capture file is not.
    */
   readonly state: "running" | "failed" | "ended";
-  /** What is in use, for example "native, copy mode, 4 queues, real-time priority". */
+  /** The mode in use, for example "native, copy mode, 4 queues, real-time priority". */
   readonly mode: string;
   readonly error: string | null;
   readonly queues: readonly QueueStats[];
@@ -93,33 +93,33 @@ export interface Replay {
 
 export interface TickSummary {
   readonly trackedHosts: number;
-  /** Rows that the next readScreened() has for the caller. */
+  /** Number of rows for the next readScreened(). */
   readonly screened: number;
-  /** Microseconds that the fold took, and rows it went through. */
+  /** Duration of the fold in microseconds, and the number of rows that it processed. */
   readonly foldMicros: number;
   readonly foldedRows: number;
 }
 
 export interface EngineStats {
   readonly trackedHosts: number;
-  /** Hosts refused because the table was full, or because they had not yet earned a row while it was crowded. */
+  /** Hosts without a row because the table was full, or because they had too few packets while it was crowded. */
   readonly refusedHosts: number;
   /** Packets of such hosts, by network identifier. */
   readonly untrackedPackets: Float64Array;
-  /** Times that counts found no room in the window's journal: they are in the sums, and leave them a bucket late. */
+  /** Counts that did not fit into the window's journal: they are in the sums, and leave them one bucket late. */
   readonly deferredRows: number;
   readonly memoryBytes: number;
 }
 
 export interface Engine {
-  /** Takes effect within one tick, while traffic runs; hosts outside the new networks leave. */
+  /** Takes effect within one tick, while traffic runs; hosts outside the new networks are removed. */
   setNetworks(table: NetworksTable): void;
   /**
-   * For each group 26 values: 13 incoming, then 13 outgoing. A host with a rate at or above its group's value is handed
-   * over by readScreened; Infinity is off.
+   * For each group 26 values: 13 incoming, then 13 outgoing. readScreened returns hosts with a rate at or above their
+   * group's value; Infinity is off.
    */
   setScreens(screens: Float64Array): void;
-  /** Hosts that are handed over and sampled whatever their rates: 16 bytes each, at most 1024. */
+  /** Hosts that are returned and sampled whatever their rates: 16 bytes each, at most 1024. */
   setWatched(addresses: Uint8Array): void;
   /**
    * Throws an Error that names interface and remedy. An `xdp_inline` source on an interface of the filter counts and
@@ -127,13 +127,16 @@ export interface Engine {
    */
   openSource(options: SourceOptions, filter?: Filter | null): Source;
   openReplay(path: string): Replay;
-  /** Folds all workers' counts into the windows on a thread of its own. One at a time. Not with the capture clock. */
+  /**
+   * Folds all workers' counts into the windows on a thread of its own. Only one call at a time. Not with the capture
+   * clock.
+   */
   tick(): Promise<TickSummary>;
-  /** Rows screened by the last fold. Returns how many there are; only the first `capacity` are written. */
+  /** Rows screened by the last fold. Returns their number; writes only the first `capacity`. */
   readScreened(out: HostRows): number;
-  /** All hosts, chunk by chunk: start with 0, go on with what comes back, -1 is the end.. */
+  /** All hosts in chunks: start with cursor 0 and continue with `next`; -1 is the end. */
   readHosts(cursor: number, out: HostRows): { readonly next: number; readonly count: number };
-  /** One host, or false. */
+  /** Reads one host; false if it is unknown. */
   readHost(address: Uint8Array, out: HostRows): boolean;
   /** Sums by group: row i is group i; addresses are zero. */
   readGroups(out: HostRows): number;
@@ -150,11 +153,13 @@ export interface Engine {
 }
 
 export interface FilterOptions {
-  /** On a BPF file system. */
+  /** A path on a BPF file system. */
   readonly pinPath: string;
   readonly interfaces: readonly string[];
   readonly xdpMode: "auto" | "native" | "generic";
-  /** Bounds of the tables; `maxPrefixes` of each list. Other bounds than those pinned make the maps anew. */
+  /**
+   * Sizes of the tables; `maxPrefixes` of each list. If they differ from the pinned ones, the maps are created again.
+   */
   readonly maxPairs: number;
   readonly maxRules: number;
   readonly maxPrefixes: number;
@@ -165,11 +170,11 @@ export interface FilterInterface {
   readonly state: "attached" | "failed";
   /** "native", "generic", or "generic (why not native)"; null while not attached. */
   readonly mode: string | null;
-  /** Interface, cause and remedy; also of one that is attached, when nothing can arrive. Tried again once a second. */
+  /** Interface, cause and remedy; also for an attached one that cannot receive frames. Retried once a second. */
   readonly error: string | null;
 }
 
-/** Exactly one for each packet; bytes are those of the frame. */
+/** Each packet has exactly one verdict; bytes are those of the frame. */
 export type FilterVerdict =
   | "pass_not_ip"
   | "pass_malformed"
@@ -184,10 +189,10 @@ export type FilterVerdicts = Readonly<Record<FilterVerdict, { readonly packets: 
 
 export interface FilterStatus {
   readonly schema: number;
-  /** `adopted`: the maps of the process before. `replaced`: those had another schema or other bounds. */
+  /** `adopted`: the maps of an earlier process. `replaced`: those had another schema or other sizes. */
   readonly origin: "made" | "adopted" | "replaced";
   readonly interfaces: readonly FilterInterface[];
-  /** Since the maps were made, which may be longer ago than this process. */
+  /** Counts since the maps were created, which may be before the start of this process. */
   readonly verdicts: FilterVerdicts;
   readonly pairs: number;
   readonly rules: number;
@@ -195,50 +200,52 @@ export interface FilterStatus {
   readonly maxRules: number;
 }
 
-/** All throw an Error with the remedy when the kernel has no room, and then leave everything as it was. */
+/** All methods throw an Error with the remedy when the kernel refuses, and then change nothing. */
 export interface Filter {
-  /** Puts the tables in force, filled, on all interfaces. Until then what was pinned before goes on. */
+  /** Attaches the filled tables on all interfaces. Until then the filter that was pinned before stays in force. */
   attach(): void;
-  /** 32 bytes a pair: source, victim; and the wall time at which each lapses. */
+  /** 32 bytes per pair: source, victim; and the wall time of each expiry. */
   putPairs(addresses: Uint8Array, expiresAtMs: Float64Array): void;
   removePairs(addresses: Uint8Array): void;
-  /** 32 bytes a pair, and 3 values: wall time of the lapse, packets, bytes. Start with 0, -1 is the end. */
+  /** 32 bytes per pair, and 3 values: wall time of the expiry, packets, bytes. Start with 0, -1 is the end. */
   readPairs(
     cursor: number,
     addresses: Uint8Array,
     rows: Float64Array,
   ): { readonly next: number; readonly count: number };
   /**
-   * All rules. A record is 112 bytes in the machine's order: f64 wall time of the lapse, f64 bytes per second (0:
-   * discard), 16 bytes destination, 16 bytes source, u8 length of each (255: none), u8 what is asked besides (1 protocol,
+   * All rules. A record is 112 bytes in the machine's order: f64 wall time of the expiry, f64 bytes per second (0:
+   * discard), 16 bytes destination, 16 bytes source, u8 length of each (255: none), u8 set of further fields (1 protocol,
    * 2 fragment, 4 TCP flags, 8 length), u8 protocol, u8 fragment, u8 flags set, u8 flags unset, u8 number of source port
-   * ranges, u8 of destination port ranges, 3 bytes zero, u32 least and u32 greatest length, 5 source and 5 destination
+   * ranges, u8 of destination port ranges, 3 bytes zero, u32 minimum and u32 maximum length, 5 source and 5 destination
    * ranges of u16 first, u16 last, 4 bytes zero. Identifiers have at most 63 bytes and differ.
    */
   setRules(ids: readonly string[], rules: Uint8Array): void;
-  /** 5 values a rule: wall time of the lapse, packets and bytes that it matched, packets and bytes of those dropped. */
+  /**
+   * 5 values per rule: wall time of the expiry, packets and bytes that it matched, packets and bytes of those dropped.
+   */
   readRules(): { readonly ids: readonly string[]; readonly rows: Float64Array };
-  /** 16 bytes and a length for each prefix. */
+  /** 16 bytes and a length per prefix. */
   setAllowlist(addresses: Uint8Array, lengths: Uint8Array): void;
   setWhitelist(addresses: Uint8Array, lengths: Uint8Array): void;
   status(): FilterStatus;
   /** Runs the filter over one frame, as if it had arrived, and counts it: for tests. */
   drops(frame: Uint8Array): boolean;
-  /** `keep`: all stays in force without this process, and lapses in time. `detach`: all is removed. */
+  /** `keep`: all stays in force without this process, and expires in time. `detach`: all is removed. */
   close(end: "keep" | "detach"): void;
 }
 
 export interface PinnedFilter {
-  /** `detached`: there are maps, but no program on an interface that should have one. */
+  /** `detached`: maps exist, but an interface lacks its program. */
   readonly state: "healthy" | "detached" | "missing" | "wrong_schema";
-  /** `v1`, and others that an older or newer version left. */
+  /** `v1`, and those of other versions. */
   readonly schemas: readonly string[];
-  /** Interfaces, and the identifier of the program on each; 0 for none. */
+  /** Interfaces, and the id of the program on each; 0 for none. */
   readonly links: readonly { readonly name: string; readonly program: number }[];
   readonly pairs: number;
   readonly rules: number;
   readonly verdicts: FilterVerdicts;
-  /** Whether a process keeps it now. */
+  /** Whether a running process owns it. */
   readonly isOwned: boolean;
 }
 
@@ -247,17 +254,17 @@ export interface Native {
   readonly METRIC_COUNT: number;
   /** Throws RangeError on options out of bounds. */
   openEngine(options: EngineOptions): Engine;
-  /** Adopts what is pinned, or makes it anew. Throws an Error with the remedy; one process for each pin path. */
+  /** Adopts the pinned maps, or creates them. Throws an Error with the remedy. Only one process for each pin path. */
   openFilter(options: FilterOptions): Filter;
-  /** What is pinned, whether or not a service runs; changes nothing. */
+  /** The pinned state, whether or not a service runs; changes nothing. */
   readPinnedFilter(pinPath: string): PinnedFilter;
   /**
-   * Whether this kernel takes a program: loads it with small maps, attaches it to nothing and lets it go, on a thread of
-   * the pool. A refusal is in the result; it does not reject.
+   * Whether this kernel accepts a program: loads it with small maps and without attaching it, and unloads it, on a
+   * thread of the pool. A refusal is in the result; it does not reject.
    */
   probeProgram(variant: ProgramVariant): Promise<ProgramProbe>;
-  /** What can be read of an interface without changing it; null: there is none. On a thread of the pool. */
+  /** Reads the properties of an interface without changing it; null: it does not exist. On a thread of the pool. */
   readInterface(name: string): Promise<InterfaceFindings | null>;
-  /** What can be read of the kernel and of this process; of the place for pins where one is given. */
+  /** Reads the properties of the kernel and of this process, and of the pin path if given. */
   readKernel(pinPath: string | null): KernelFindings;
 }

@@ -1,4 +1,4 @@
-/** A rule in the 112 bytes in which it crosses to the addon (native.d.ts, Filter.setRules). */
+/** Encodes a rule in the 112-byte record of the addon (native.d.ts, Filter.setRules). */
 
 import { PORT_RANGES_MAX, type PortRange, type Rule } from "../mitigation/rules/rule.ts";
 import { addressToBytes } from "../net/address.ts";
@@ -8,7 +8,7 @@ export const RULE_BYTES = 112;
 
 const LITTLE_ENDIAN = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
 const NO_PREFIX = 255;
-const ASKS = { protocol: 1, fragment: 2, flags: 4, length: 8 } as const;
+const FIELD_BITS = { protocol: 1, fragment: 2, flags: 4, length: 8 } as const;
 const PORTS_AT = 68;
 const RANGE_BYTES = 4;
 const U32_MAX = 0xffff_ffff;
@@ -21,10 +21,10 @@ export function writeRule(view: DataView, at: number, rule: Rule, expiresAtMs: n
   view.setUint8(at + 49, writePrefix(view, at + 32, rule.source));
   view.setUint8(
     at + 50,
-    (protocol === null ? 0 : ASKS.protocol) |
-      (fragment === null ? 0 : ASKS.fragment) |
-      (tcpFlags === null ? 0 : ASKS.flags) |
-      (packetLength === null ? 0 : ASKS.length),
+    (protocol === null ? 0 : FIELD_BITS.protocol) |
+      (fragment === null ? 0 : FIELD_BITS.fragment) |
+      (tcpFlags === null ? 0 : FIELD_BITS.flags) |
+      (packetLength === null ? 0 : FIELD_BITS.length),
   );
   view.setUint8(at + 51, protocol ?? 0);
   view.setUint8(at + 52, fragment === true ? 1 : 0);
@@ -43,7 +43,7 @@ function writePrefix(view: DataView, at: number, prefix: Prefix | null): number 
   return mappedLength(prefix);
 }
 
-/** Returns how many there are. */
+/** Returns the number of ranges. */
 function writeRanges(view: DataView, at: number, ranges: readonly PortRange[]): number {
   for (const [i, { from, to }] of ranges.entries()) {
     view.setUint16(at + i * RANGE_BYTES, from, LITTLE_ENDIAN);

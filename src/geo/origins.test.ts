@@ -87,23 +87,27 @@ describe("a file that cannot be used is told, with its path and the remedy,", ()
   const cutTree = new Uint8Array([...whole.subarray(whole.length - 200)]);
 
   test.each([
-    ["when it is missing", () => join(directory, "absent.mmdb"), /absent\.mmdb cannot be read \(ENOENT.*get it again/],
-    ["when it is a folder", () => directory, /is not a file: get it again/],
-    ["when it is empty", () => written("a.mmdb", new Uint8Array(0)), /a\.mmdb is no MaxMind DB file, or is cut off/],
+    ["when it is missing", () => join(directory, "absent.mmdb"), /absent\.mmdb cannot be read \(ENOENT.*download it again/],
+    ["when it is a folder", () => directory, /is not a file: download it again/],
+    [
+      "when it is empty",
+      () => written("a.mmdb", new Uint8Array(0)),
+      /a\.mmdb is not a MaxMind DB file, or is truncated/,
+    ],
     [
       "when it is packed",
       () => written("a.gz", Bun.gzipSync(Uint8Array.from(whole))),
-      /is no MaxMind DB file.*unpacked/,
+      /is not a MaxMind DB file.*unpacked/,
     ],
     [
       "when its end is missing",
       () => written("a.mmdb", whole.subarray(0, whole.length - 250)),
-      /is no MaxMind DB file/,
+      /is not a MaxMind DB file/,
     ],
     [
       "when its beginning is missing",
       () => written("a.mmdb", cutTree),
-      /is damaged \(its search tree is cut off\): get it/,
+      /is damaged \(its search tree is truncated\): download it/,
     ],
     [
       "when it is of another kind",

@@ -250,7 +250,7 @@ describe("gobgpd:", () => {
     ],
     [
       { path: "/usr/bin/gobgpd", version: null },
-      ["warning  gobgpd: /usr/bin/gobgpd does not tell its version: see `/usr/bin/gobgpd --version`"],
+      ["warning  gobgpd: /usr/bin/gobgpd does not report its version: see `/usr/bin/gobgpd --version`"],
     ],
   ])("%j", (gobgpd, expected) => {
     expect(machineProblems({ gobgpd: true }, { gobgpd })).toEqual(expected);

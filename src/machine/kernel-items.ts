@@ -1,15 +1,15 @@
-/** Whether the kernel, and this process in it, can do what a configuration asks of them. */
+/** Checks whether the kernel and the rights of this process suffice for a configuration. */
 import { LOCKED_BYTES_PER_QUEUE } from "../limits.ts";
 import { error, type Item, ok, warning } from "./item.ts";
 import type { KernelFindings, MachineFindings } from "./machine.ts";
 import { type InterfaceUse, type MachineNeeds, usesXdp } from "./needs.ts";
 
-/** XDP programs that take frames in pieces. */
-const LEAST_RELEASE = "5.18";
+/** First release with XDP programs that accept frames in several buffers. */
+const RELEASE_MIN = "5.18";
 const BPF_MOUNT = "/sys/fs/bpf";
 const MIB = 1024 * 1024;
 
-/** A capability, and the uses that take it. CAP_SYS_ADMIN stands for CAP_BPF and CAP_PERFMON. */
+/** A capability, and the uses that need it. CAP_SYS_ADMIN includes CAP_BPF and CAP_PERFMON. */
 const CAPABILITIES: readonly { readonly name: string; readonly uses: readonly InterfaceUse[] }[] = [
   { name: "CAP_NET_ADMIN", uses: ["mirror", "inline", "filter"] },
   { name: "CAP_BPF", uses: ["mirror", "inline", "filter"] },
@@ -33,7 +33,7 @@ function* xdpItems(kernel: KernelFindings, { programs }: MachineFindings): Gener
   const { release, possibleCpus, hasBtf, lockdown } = kernel;
   const about = "kernel";
   if (isTooOld(release)) {
-    const found = `Linux ${release} is too old for the XDP programs, which need ${LEAST_RELEASE}`;
+    const found = `Linux ${release} is too old for the XDP programs, which need ${RELEASE_MIN}`;
     yield error(about, found, "boot a newer kernel, or capture mirror ports with backend pcap");
   } else {
     const cpus = `${possibleCpus} possible ${possibleCpus === 1 ? "CPU" : "CPUs"}`;
@@ -97,15 +97,15 @@ function pinPathItems({ pinPath }: MachineNeeds, kernel: KernelFindings, seenBy:
     const found = `${pinPath} is not on a BPF file system: ${kernel.pinPath.existing} is of another kind`;
     return [error(about, found, `${remedy}, and name a folder there`)];
   }
-  // Root mounts it by itself.
+  // A process with the right to mount does it itself.
   const mayMount = seenBy === "check" || kernel.capabilities.includes("CAP_SYS_ADMIN");
   return [(mayMount ? warning : error)(about, `no BPF file system is mounted at ${BPF_MOUNT}`, remedy)];
 }
 
-/** Of a release that says neither, nothing is known. */
+/** An unreadable release is not regarded as too old. */
 function isTooOld(release: string): boolean {
   const [version] = /^\d+\.\d+/.exec(release) ?? [];
-  return version !== undefined && !Bun.semver.satisfies(`${version}.0`, `>=${LEAST_RELEASE}`);
+  return version !== undefined && !Bun.semver.satisfies(`${version}.0`, `>=${RELEASE_MIN}`);
 }
 
 function mib(bytes: number): string {

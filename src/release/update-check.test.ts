@@ -117,13 +117,13 @@ describe("the update check", () => {
 
   const endless = new ReadableStream<Uint8Array>({ pull: (controller) => controller.enqueue(new Uint8Array(65_536)) });
   test.each([
-    ["no JSON", () => new Response("<html>"), "the answer is no JSON"],
-    ["no object", json(null), "the answer is no JSON object"],
+    ["no JSON", () => new Response("<html>"), "the answer is not JSON"],
+    ["no object", json(null), "the answer is not a JSON object"],
     ["a list", json([RELEASE]), "the answer lacks version, url or security"],
     ["no version", json({ ...RELEASE, version: 3 }), "the answer lacks version, url or security"],
     ["no real version", json({ ...RELEASE, version: "latest" }), "a version is not of the form 1.2.3"],
-    ["no url", json({ ...RELEASE, url: "/x" }), "its url is no http or https URL"],
-    ["a url that is a script", json({ ...RELEASE, url: "javascript:alert(1)" }), "its url is no http or https URL"],
+    ["no url", json({ ...RELEASE, url: "/x" }), "its url is not an http or https URL"],
+    ["a url that is a script", json({ ...RELEASE, url: "javascript:alert(1)" }), "its url is not an http or https URL"],
     [
       "a security that is no boolean",
       json({ ...RELEASE, security: "no" }),

@@ -3,10 +3,10 @@ import { address } from "../../test/fixtures/host-rows.ts";
 import { RULE_FORMS_MAX } from "../limits.ts";
 import { type Rule, ruleToWire, wideRule } from "../mitigation/rules/rule.ts";
 import { hostPrefix } from "../net/prefix.ts";
-import { formsOf, RULE_CAPABILITIES, type RuleCapability, understandingKey, understandingOf } from "./rule-forms.ts";
+import { formsOf, RULE_CAPABILITIES, type RuleCapability, ruleSupportKey, ruleSupportOf } from "./rule-forms.ts";
 
-const EVERYTHING = understandingOf(RULE_CAPABILITIES);
-const FIRST = understandingOf([]);
+const EVERYTHING = ruleSupportOf(RULE_CAPABILITIES);
+const FIRST = ruleSupportOf([]);
 const wide = wideRule(hostPrefix(address("192.0.2.1")), { kind: "discard" });
 const rule = (changes: Partial<Rule>): Rule => ({ ...wide, protocol: 17, ...changes });
 const ports = (from: number, to = from) => ({ from, to });
@@ -90,9 +90,9 @@ describe("whoever understands", () => {
     ["packet_length", { packetLength: { min: 1, max: 2 } }],
   ])("%s gets the rule as it is", (capability, changes) => {
     const only = rule(changes);
-    expect(formsOf([only], understandingOf([capability]))).toEqual({ rules: [only], split: 0, leftOut: 0 });
+    expect(formsOf([only], ruleSupportOf([capability]))).toEqual({ rules: [only], split: 0, leftOut: 0 });
     const others = RULE_CAPABILITIES.filter((other) => other !== capability);
-    expect(formsOf([only], understandingOf(others)).rules).not.toContain(only);
+    expect(formsOf([only], ruleSupportOf(others)).rules).not.toContain(only);
   });
 
   test("everything still gets no zero that would be read as anything", () => {
@@ -112,7 +112,7 @@ test("what is understood is known again in any order, and what nobody knows is n
   const keys = [
     ["packet_length", "port_ranges"],
     ["port_ranges", "x", "packet_length", "packet_length"],
-  ].map((names) => understandingKey(understandingOf(names)));
+  ].map((names) => ruleSupportKey(ruleSupportOf(names)));
   expect(new Set(keys).size).toBe(1);
-  expect(understandingKey(understandingOf(["x"]))).toBe(understandingKey(FIRST));
+  expect(ruleSupportKey(ruleSupportOf(["x"]))).toBe(ruleSupportKey(FIRST));
 });

@@ -141,7 +141,7 @@ export class Floodwall {
       limiter: this.#limiter,
       bans: () => this.bans.active.values(),
       pairs: () => this.sourceBlocks.size,
-      putPairs: () => this.sourceBlocks.kernelCame(),
+      putPairs: () => this.sourceBlocks.onKernelUp(),
       closeSources: (interfaces) => this.packetPath?.closeInline(interfaces),
       openSources: () => this.packetPath?.openSources(),
     });

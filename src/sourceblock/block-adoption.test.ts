@@ -81,13 +81,13 @@ describe("a start", () => {
       "all blocks of 198.51.100.2 are being removed, the kernel may still drop packets for some",
     );
     kernel.isDown = false;
-    blocks.kernelCame();
+    blocks.onKernelUp();
     expect(kernel.names).toEqual([NAME]);
     expect(blocks.counts()).toMatchObject({ missing: 0, installed: 1 });
     // Another one, that somebody else left things in.
     kernel.pairs.clear();
     kernel.putPairs([{ ...pair("198.51.100.8"), expiresAtMs: 99_000 }]);
-    blocks.kernelCame();
+    blocks.onKernelUp();
     expect(kernel.names).toEqual([NAME]);
   });
 

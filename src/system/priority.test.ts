@@ -41,9 +41,9 @@ test.skipIf(unavailable !== "")(`goes on as it is without the permission${unavai
 
 const BEHIND_PROGRAM = `
 import { getPriority } from "node:os";
-const source = 'import { getPriority } from "node:os"; import { giveWay } from ${JSON.stringify(MODULE)};' +
-  'import { setPriority } from "node:os"; giveWay(); giveWay(); const worker = getPriority(0);' +
-  "setPriority(0, 19); giveWay(); postMessage({ worker, back: getPriority(0) });";
+const source = 'import { getPriority } from "node:os"; import { lowerPriority } from ${JSON.stringify(MODULE)};' +
+  'import { setPriority } from "node:os"; lowerPriority(); lowerPriority(); const worker = getPriority(0);' +
+  "setPriority(0, 19); lowerPriority(); postMessage({ worker, back: getPriority(0) });";
 const worker = new Worker(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
 worker.onmessage = ({ data }) => {
   console.log(JSON.stringify({ ...data, loop: getPriority(process.pid) }));

@@ -39,9 +39,9 @@ describe("a histogram of rates", () => {
     expect(of([1e15, 1e16]).quantile(0.1)).toBeLessThanOrEqual(1e16);
   });
 
-  test("remembers of a glance the peak alone", () => {
+  test("remembers of a addToPeak the peak alone", () => {
     const histogram = of([10, 10]);
-    histogram.glance(50);
+    histogram.addToPeak(50);
     expect(histogram.peak).toBe(50);
     expect(histogram.quantile(1)).toBeLessThan(11);
   });

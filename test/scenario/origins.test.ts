@@ -63,7 +63,7 @@ describe("a file that cannot be used", () => {
     const { exitCode, lines } = floodwall("check", path);
     expect(exitCode).toBe(1);
     expect(lines).toEqual([
-      expect.stringMatching(/floodwall\.yaml:5: samples\.asn_file: \/nowhere\.mmdb cannot be read .*get it again/),
+      expect.stringMatching(/floodwall\.yaml:5: samples\.asn_file: \/nowhere\.mmdb cannot be read .*download it again/),
       expect.stringMatching(
         /floodwall\.yaml:5: samples\.country_file: .*c\.mmdb is of the kind "GeoLite2-ASN", not one/,
       ),
@@ -110,7 +110,7 @@ test("the service takes up a replaced file when it reloads, and keeps what it ha
     });
   const refused = await reload();
   expect(refused.status).toBe(400);
-  expect(await refused.text()).toMatch(/samples\.asn_file: .*asn\.mmdb is no MaxMind DB file, or is cut off/);
+  expect(await refused.text()).toMatch(/samples\.asn_file: .*asn\.mmdb is not a MaxMind DB file, or is truncated/);
 
   put("asn.mmdb", originFile({ "198.51.100.0/24": { autonomous_system_number: 64511 } }));
   expect((await reload()).status).toBe(200);

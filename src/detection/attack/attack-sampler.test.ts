@@ -8,11 +8,11 @@ import { canonicalPrefix } from "../../net/prefix.ts";
 import type { Attack } from "./attack.ts";
 import {
   AttackSampler,
-  COMPLETION_MS,
   COMPLETE_PACKETS,
+  COMPLETION_MS,
   JUDGE_AGAIN_MS,
-  PACKETS_MIN,
   PACKETS_KEPT,
+  PACKETS_MIN,
 } from "./attack-sampler.ts";
 import { sampleOf } from "./sample.ts";
 

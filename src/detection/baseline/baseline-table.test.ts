@@ -44,11 +44,7 @@ describe("the table of what is normal", () => {
       made.setLearnedSeconds(made.findOrAdd(key(n), 0, n === 1 ? IDLE_SECONDS : 0), 0, 50 - n);
     const row = made.findOrAdd(key(9), 0, IDLE_SECONDS);
     expect(row).toBe(3);
-    expect([made.learnedSeconds(row, 0), made.normal(row, 0, 0), made.heardSeconds(row)]).toEqual([
-      0,
-      0,
-      IDLE_SECONDS,
-    ]);
+    expect([made.learnedSeconds(row, 0), made.normal(row, 0, 0), made.heardSeconds(row)]).toEqual([0, 0, IDLE_SECONDS]);
     expect(made.find(key(3), 0)).toBe(-1);
     expect([0, 1, 2, 9].map((n) => made.find(key(n), 0))).toEqual([0, 1, 2, 3]);
   });

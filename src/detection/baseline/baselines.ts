@@ -190,9 +190,7 @@ export class Baselines {
       const normal = place < 0 ? recent : this.#normal(row, learner, i);
       const rate = rates[from + i] as number;
       // Rates that creep up below the limit raise it only as fast as the limit allows.
-      const counted = isWarm
-        ? Math.min(rate, Math.max(baseline.floor[i] as number, normal * baseline.factor))
-        : rate;
+      const counted = isWarm ? Math.min(rate, Math.max(baseline.floor[i] as number, normal * baseline.factor)) : rate;
       values[at + 1 + i] = recent + weight * (counted - recent);
       this.#counted[i] = counted;
     }

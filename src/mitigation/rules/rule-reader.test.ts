@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { prefix } from "../../../test/fixtures/bgp/bgp.ts";
 import { randomRule } from "../../../test/fixtures/dataplane/filter-cases.ts";
 import { seededRandom } from "../../../test/fixtures/seeded-random.ts";
-import { formsOf, RULE_CAPABILITIES, understandingOf } from "../../scrub/rule-forms.ts";
+import { formsOf, RULE_CAPABILITIES, ruleSupportOf } from "../../scrub/rule-forms.ts";
 import { type Rule, ruleText, ruleToWire, wideRule } from "./rule.ts";
 import { RuleProblem, readRule } from "./rule-reader.ts";
 
@@ -22,7 +22,7 @@ function problemOf(wire: unknown): string {
 test("reads back what is written for a node that understands everything", () => {
   const seed = Math.floor(Math.random() * 2 ** 31);
   const random = seededRandom(seed);
-  const understood = understandingOf(RULE_CAPABILITIES);
+  const understood = ruleSupportOf(RULE_CAPABILITIES);
   let read = 0;
   for (let i = 0; i < 5000; i++) {
     const rule = randomRule(random);

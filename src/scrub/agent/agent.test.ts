@@ -205,14 +205,14 @@ describe("what is on disk", () => {
     filter = new TableFilter();
     await start({ node: "scrub2" });
     expect(filter.calls).not.toContain("rules");
-    expect(said("the rule document on disk is another node's: not taken")).toHaveLength(1);
+    expect(said("the rule document on disk belongs to another node: ignored")).toHaveLength(1);
   });
 
   test.each(["", "{", '{"format":1}', "null"])("that is %j, leaves what is in the kernel", async (text) => {
     writeFileSync(join(directory, DOCUMENT_FILE), text);
     await start();
     expect(filter.calls).not.toContain("rules");
-    expect(said("the rule document on disk cannot be used: rules stay as they are")).toHaveLength(1);
+    expect(said("the rule document on disk is unusable: rules stay unchanged")).toHaveLength(1);
     await answer(document());
     expect(filter.rules).toHaveLength(1);
   });
@@ -277,7 +277,7 @@ test("a kernel that refuses is asked again each second, and the report names wha
   await answer(document());
   clock.advance(2000);
   expect(filter.calls.filter((call) => call === "rules")).toHaveLength(3);
-  expect(said("the kernel refuses the rules, those before stay; this is tried again")).toHaveLength(1);
+  expect(said("the kernel refuses the rules: the old ones stay, retrying")).toHaveLength(1);
   filter.isBroken = false;
   clock.advance(1000);
   expect(filter.rules).toHaveLength(1);
@@ -331,9 +331,9 @@ test("the log tells of a document that has more or less in it, not of one that o
     await turn();
   }
   expect(leftMs()).toEqual([79_900]);
-  expect(said("rule document taken")).toEqual([expect.objectContaining({ bans: 1, rules: 1, rules_etag: '"60"' })]);
+  expect(said("rule document applied")).toEqual([expect.objectContaining({ bans: 1, rules: 1, rules_etag: '"60"' })]);
   await answer({ kind: "document", text: '{"version":1,"bans":[]}', etag: '"x"', sentAtMs: null });
-  expect(said("rule document taken").at(-1)).toMatchObject({ bans: 0, rules: 0 });
+  expect(said("rule document applied").at(-1)).toMatchObject({ bans: 0, rules: 0 });
 });
 
 test("a line of the log says each minute how it is", async () => {

@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { ManualClock, ManualTimers } from "../../../test/fixtures/manual-clock.ts";
 import type { PollAnswer } from "./controller.ts";
-import { Poller, type PollResult, type PollTrouble, type TakenDocument } from "./poller.ts";
+import { Poller, type PollResult, type PollTrouble, type ReceivedDocument } from "./poller.ts";
 
 const TEXT = '{"version":1,"bans":[]}';
 
 let clock: ManualClock;
 let asked: (string | null)[];
 let parked: PromiseWithResolvers<PollAnswer>;
-let taken: TakenDocument[];
+let taken: ReceivedDocument[];
 let troubles: { readonly trouble: PollTrouble; readonly nextMs: number }[];
 let results: PollResult[];
 let answers: number;
@@ -116,24 +116,24 @@ describe("when the service is heard of by another way,", () => {
       await pass(troubles.at(-1)?.nextMs ?? 0);
     }
     await answer({ kind: "unreachable", reason: "ECONNREFUSED" });
-    poller.hurry();
+    poller.pollNow();
     await pass(0);
     expect([asked.length, clock.pending]).toEqual([8, 0]);
-    poller.hurry();
+    poller.pollNow();
     await pass(0);
     expect(asked).toHaveLength(8);
   });
 
   test.each([502, 503, 504])("one for which a server between us answered %d is asked at once", async (status) => {
     await answer({ kind: "refused", status, detail: "" });
-    poller.hurry();
+    poller.pollNow();
     await pass(0);
     expect(asked).toHaveLength(2);
   });
 
   test.each([403, 404, 429, 500])("one that refuses by %d is left in peace", async (status) => {
     await answer({ kind: "refused", status, detail: "" });
-    poller.hurry();
+    poller.pollNow();
     await pass(0);
     expect(asked).toHaveLength(1);
   });
@@ -146,7 +146,7 @@ test("a document that cannot be used changes nothing, and its tag is not taken",
   expect(taken).toHaveLength(1);
   expect(troubles[0]?.trouble).toEqual({
     kind: "bad_document",
-    reason: "version: 2 is not 1, the one that this build knows: update it",
+    reason: "version: 2 is not 1, the supported version: update the agent",
   });
   await pass(1000);
   expect(asked).toEqual([null, '"a"', '"a"']);

@@ -56,7 +56,7 @@ describe("of the real service", () => {
 
   test("a wrong secret", async () => {
     expect(told(await controller("other").poll(null))).toBe(
-      "answered 401 (missing or invalid bearer token): the secret in TOKEN is that of no token of the service",
+      "answered 401 (missing or invalid bearer token): the secret in TOKEN matches no token of the service",
     );
   });
 
@@ -89,7 +89,7 @@ test.each([
     "no variable",
     refused(401),
     { tokenEnv: null },
-    "answered 401: the service wants a token, name its variable in controller.token_env",
+    "answered 401: the service requires a token: name its variable in controller.token_env",
   ],
   ["an unset variable", refused(401), { hasToken: false }, "answered 401: the environment variable TOKEN is not set"],
   ["too many polls", refused(429), {}, "answered 429: too many polls with this token, give each node one of its own"],
@@ -111,7 +111,7 @@ test.each([
     "a bad document",
     { kind: "bad_document", reason: "it is no JSON" } as const,
     {},
-    "the rule document cannot be used, the last good one stays: it is no JSON",
+    "the rule document is unusable, the last good one stays: it is no JSON",
   ],
 ])("%s", (_, trouble, changes, text) => {
   expect(troubleText(trouble, { ...NAMES, ...changes })).toBe(text);
