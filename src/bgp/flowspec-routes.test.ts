@@ -210,7 +210,7 @@ test(
 );
 
 test(
-  "leaves a rule that somebody else put into the speaker, also one of the same match",
+  "leaves a rule that another program added to the speaker, also one of the same match",
   async () => {
     const { announcer } = lab.announcer(bgpConfig());
     await until("connected", () => announcer.status().connected);

@@ -102,7 +102,7 @@ export class GobgpAnnouncer implements Announcer {
       clock,
       onAnnounced: (latencyMs) => metrics.announced(latencyMs),
       onFault: (error) => this.#link.restart(error),
-      onQuarantine: (news) => this.#onQuarantine(news),
+      onQuarantine: (event) => this.#onQuarantine(event),
       onChange: () => this.#notify(),
     });
     this.#link = new SpeakerLink({
@@ -209,17 +209,17 @@ export class GobgpAnnouncer implements Announcer {
     this.#notify();
   }
 
-  #onQuarantine(news: QuarantineEvent): void {
+  #onQuarantine(event: QuarantineEvent): void {
     const { log, metrics } = this.#options;
-    const routes = { routes: news.routes.slice(0, ROUTES_LOGGED), count: news.routes.length };
-    switch (news.kind) {
+    const routes = { routes: event.routes.slice(0, ROUTES_LOGGED), count: event.routes.length };
+    switch (event.kind) {
       case "suspected":
-        log.warn({ neighbor: news.neighbor, ...routes }, "bgp session broke right after rules were announced");
+        log.warn({ neighbor: event.neighbor, ...routes }, "bgp session broke right after rules were announced");
         return;
       case "kept_back":
         metrics.fault("quarantine");
         log.warn(
-          { neighbor: news.neighbor, seconds: KEPT_BACK_MS / 1000, ...routes },
+          { neighbor: event.neighbor, seconds: KEPT_BACK_MS / 1000, ...routes },
           "bgp session broke again over the same rules, keeping them back",
         );
         return;
@@ -228,7 +228,7 @@ export class GobgpAnnouncer implements Announcer {
         log.warn(routes, "too many rules are kept back, releasing the oldest");
         return;
       default:
-        news satisfies never;
+        event satisfies never;
     }
   }
 
@@ -254,8 +254,8 @@ export class GobgpAnnouncer implements Announcer {
       const was = before.get(address);
       if (was === state) continue;
       isChanged = true;
-      const isNews = state === "established" || was === "established";
-      if (isNews) this.#options.log.info({ neighbor: address, remote_asn: remoteAsn, state }, "bgp session changed");
+      const isLogged = state === "established" || was === "established";
+      if (isLogged) this.#options.log.info({ neighbor: address, remote_asn: remoteAsn, state }, "bgp session changed");
     }
     if (isChanged) this.#notify();
   }

@@ -94,7 +94,7 @@ test(
 );
 
 test(
-  "a frozen gobgpd is told by the state, holds nobody up, and is back when it thaws",
+  "a hung gobgpd is shown in the state, blocks no caller, and recovers when it continues",
   async () => {
     const bird = await lab.bird();
     const { announcer, warnings, faults } = lab.announcer(bgpConfig());
@@ -126,7 +126,7 @@ test(
 );
 
 test(
-  "a gobgpd that stays frozen is replaced",
+  "a gobgpd that stays hung is replaced",
   async () => {
     let aheadMs = 0;
     const clock = { wallMs: () => Date.now(), monotonicMs: () => performance.now() + aheadMs };
@@ -251,7 +251,7 @@ test(
 );
 
 test(
-  "why gobgpd does not start is told in its own words",
+  "the fault contains gobgpd's own message when it does not start",
   async () => {
     const listen = { ...SPEAKER_LISTENS, address: address("192.0.2.99") };
     const { announcer } = lab.announcer(bgpConfig({ listen }));

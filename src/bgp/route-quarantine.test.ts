@@ -42,7 +42,7 @@ function condemned(...keys: readonly string[]): RouteQuarantine {
   return quarantine;
 }
 
-test("a session that breaks long after a rule was sent accuses nobody", () => {
+test("a session that breaks long after a rule was sent causes no suspicion", () => {
   expect(sent(RULE).setSessions([down(A), session(B)], 100_001 + RESET_CAUSE_MS)).toEqual([]);
 });
 
@@ -74,14 +74,14 @@ test("a neighbor that comes back and stays clears the suspicion", () => {
   expect(quarantine.setSessions([down(A), session(B)], 201_500)).toEqual([]);
 });
 
-test("another neighbor's break does not make suspects of one neighbor guilty", () => {
+test("another neighbor's break does not confirm the suspicions of one neighbor", () => {
   const quarantine = sent(RULE);
   quarantine.setSessions([down(A), session(B)], 101_000);
   quarantine.setSessions([session(A, 1), session(B)], 110_000);
   expect(quarantine.setSessions([session(A, 1), down(B)], 111_000)).toEqual([]);
 });
 
-test("a neighbor accuses only rules that went to it: of a family that it takes, while its session was up", () => {
+test("only rules that were sent to the neighbor are suspected: of a family that it supports, while its session was up", () => {
   const quarantine = new RouteQuarantine();
   quarantine.setSessions([session(A), down(B)], 0);
   quarantine.sent([RULE, V6_RULE], 100_000);
@@ -92,20 +92,20 @@ test("a neighbor accuses only rules that went to it: of a family that it takes, 
   expect(quarantine.setSessions([down(A), down(B)], 110_100)).toEqual([]);
 });
 
-test("a neighbor whose sessions are always brief accuses nobody", () => {
+test("a neighbor whose sessions are always brief causes no suspicion", () => {
   const quarantine = new RouteQuarantine();
   quarantine.setSessions([session(A, 1)], 0);
   quarantine.sent([RULE], 500);
   for (let i = 2; i < 9; i++) expect(quarantine.setSessions([session(A, i)], i * 1_000)).toEqual([]);
 });
 
-test("a speaker that goes away is no break", () => {
+test("a failure of the speaker is not a session reset", () => {
   const quarantine = sent(RULE);
   quarantine.speakerLost();
   expect(quarantine.setSessions([down(A), down(B)], 100_001)).toEqual([]);
 });
 
-test("a rule is kept back for its time, whether it is wanted or not, and then gets another chance", () => {
+test("a rule is kept back for KEPT_BACK_MS, whether it is wanted or not, and then tried again", () => {
   const quarantine = condemned(RULE);
   quarantine.setSessions([session(A, 2), session(B)], 102_000 + KEPT_BACK_MS - 1);
   expect(quarantine.isKeptBack(RULE)).toBe(true);
@@ -128,7 +128,7 @@ test.each([
   [QUARANTINED_RULES_MAX - 1, 0],
   [QUARANTINED_RULES_MAX, 0],
   [QUARANTINED_RULES_MAX + 1, 1],
-])("of %p rules to keep back the oldest %p are let go", (count, releaseOldest) => {
+])("of %p rules to keep back the oldest %p are released", (count, releaseOldest) => {
   const keys = Array.from({ length: count }, (_, i) => `ipv4-flowspec [${i}]`);
   const quarantine = sent(...keys);
   quarantine.setSessions([session(A, 1), session(B)], 101_000);

@@ -54,7 +54,7 @@ export class RouteQuarantine {
     this.#neighbors = new Set(sessions.map(({ address }) => address));
     for (const address of this.#suspects.keys()) if (!this.#neighbors.has(address)) this.#suspects.delete(address);
     this.#removeExpired(nowMs);
-    const news: QuarantineEvent[] = [];
+    const events: QuarantineEvent[] = [];
     const now = new Map(sessions.filter(({ state }) => state === "established").map((s) => [s.address, s]));
     for (const [address, up] of this.#up) {
       if (now.get(address)?.changedAtMs === up.session.changedAtMs) {
@@ -62,12 +62,12 @@ export class RouteQuarantine {
         continue;
       }
       this.#up.delete(address);
-      news.push(...this.#onSessionLost(up, nowMs));
+      events.push(...this.#onSessionLost(up, nowMs));
     }
     for (const [address, session] of now) {
       if (!this.#up.has(address)) this.#up.set(address, { session, seenAtMs: nowMs, sentAtMs: new Map() });
     }
-    return news;
+    return events;
   }
 
   /** The speaker failed, and its sessions with it. */

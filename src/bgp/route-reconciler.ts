@@ -28,7 +28,7 @@ export interface RouteReconcilerOptions {
   /** A pass started by want() failed: the client must be replaced. */
   readonly onFault: (fault: Error) => void;
   /** A neighbor resets its session over rules that were sent to it. */
-  readonly onQuarantine: (news: QuarantineEvent) => void;
+  readonly onQuarantine: (event: QuarantineEvent) => void;
   /** Route states may have changed. Never called from within want(). */
   readonly onChange: () => void;
 }
@@ -114,8 +114,8 @@ export class RouteReconciler {
 
   setSessions(sessions: readonly Session[]): void {
     const isChanged = this.#ledger.setSessions(sessions);
-    const news = this.#quarantine.setSessions(sessions, this.#options.clock.monotonicMs());
-    for (const item of news) this.#options.onQuarantine(item);
+    const events = this.#quarantine.setSessions(sessions, this.#options.clock.monotonicMs());
+    for (const event of events) this.#options.onQuarantine(event);
     if (isChanged) this.#options.onChange();
   }
 

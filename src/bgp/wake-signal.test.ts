@@ -16,7 +16,7 @@ function manualTimers() {
   };
 }
 
-test("wakes at a ring, and its timer is gone", async () => {
+test("wakes at a signal, and cancels its timer", async () => {
   const timers = manualTimers();
   const wakeSignal = new WakeSignal(timers);
   const waiting = wakeSignal.wait(1_000);
@@ -32,7 +32,7 @@ test("wakes when the time is over", async () => {
   expect(await waiting).toBe(false);
 });
 
-test("keeps a ring for the next wait, and only for that", async () => {
+test("keeps a signal for the next wait, and only for that", async () => {
   const timers = manualTimers();
   const wakeSignal = new WakeSignal(timers);
   wakeSignal.signal();

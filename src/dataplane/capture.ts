@@ -99,20 +99,20 @@ export class Capture {
       slot.error = null;
       this.#log.info({ source: slot.name, mode: slot.source.status().mode }, "capture started");
     } catch (cause) {
-      this.#say(slot, messageOf(cause));
+      this.#logFailure(slot, messageOf(cause));
     }
   }
 
   /** Only logs: a source that failed while running recovers by itself. */
   #watch(slot: Slot, { state, error }: SourceStatus): void {
-    if (state === "failed") this.#say(slot, error ?? "unknown cause");
+    if (state === "failed") this.#logFailure(slot, error ?? "unknown cause");
     else if (slot.error !== null) {
       slot.error = null;
       this.#log.info({ source: slot.name }, "capture recovered");
     }
   }
 
-  #say(slot: Slot, error: string): void {
+  #logFailure(slot: Slot, error: string): void {
     if (slot.error === error) return;
     slot.error = error;
     this.#log.error({ source: slot.name, error }, "capture failed, retrying; other sources continue");

@@ -151,7 +151,7 @@ describe("the data plane", () => {
     expect(clock.pending).toBe(0);
   });
 
-  test("an interface that fails is told of once, and once when it is back", () => {
+  test("an interface that fails is reported once, and once when it recovers", () => {
     kernel.interfaceError = "eth0 does not exist";
     make().start();
     clock.advance(3000);
@@ -160,7 +160,7 @@ describe("the data plane", () => {
     expect(news).toEqual(["up", "eth0: eth0 does not exist", "eth0: null"]);
   });
 
-  test("in dry run what an earlier process left in the kernel is removed, and nothing that is somebody's", () => {
+  test("in dry run the filter of an earlier process is removed, unless another process owns it", () => {
     const directory = mkdtempSync(join(tmpdir(), "floodwall-pins-"));
     try {
       const config = edited(CONFIG, "dry_run: false", "dry_run: true");
@@ -192,7 +192,7 @@ describe("rules of bans", () => {
     expect(puts()).toBe(before);
   });
 
-  test("that are only pushed on wait no longer than they were pushed, and the less the less it costs", () => {
+  test("of bans that are only extended wait no longer than the extension, and less if a write is cheap", () => {
     bans = [ban()];
     make().start();
     const push = (byMs: number) => {
@@ -228,7 +228,7 @@ describe("rules of bans", () => {
     expect([kernel.rules.length, kernel.calls.at(-2)]).toEqual([1, "close keep"]);
   });
 
-  test("that the kernel refuses are tried again, and those before stay", () => {
+  test("that the kernel refuses are retried, and the old ones stay", () => {
     bans = [ban()];
     make().start();
     kernel.rulesFault = "no room";

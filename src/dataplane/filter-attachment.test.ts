@@ -130,7 +130,7 @@ describe.skipIf(vethUnavailable !== null)(`on a veth${vethUnavailable === null ?
     60_000,
   );
 
-  test("a block lapses when it should with its process dead, not before", async () => {
+  test("a block expires in time without its process, not before", async () => {
     const expiresAtMs = Date.now() + 4000;
     await open();
     await block(expiresAtMs);
@@ -149,7 +149,7 @@ describe.skipIf(vethUnavailable !== null)(`on a veth${vethUnavailable === null ?
     expect(readPinnedStatus(directory.path).pairs).toBe(0);
   });
 
-  test("names a program of somebody else, never replaces it, and attaches when it is gone", async () => {
+  test("names a foreign program, never replaces it, and attaches when it is gone", async () => {
     veth.far.run(["ip", "link", "set", DEVICE, "xdpdrv", "obj", FOREIGN_PROGRAM, "sec", "xdp"]);
     const holder = attachedProgram();
     await open();
@@ -179,7 +179,7 @@ describe.skipIf(vethUnavailable !== null)(`on a veth${vethUnavailable === null ?
     await filter.until((now) => droppedSources(now) === 50);
   });
 
-  test("other bounds make the maps anew: what was in force goes on until the new ones are filled", async () => {
+  test("other sizes create new maps: the old ones stay in force until the new ones are filled", async () => {
     await open();
     await block();
     await attach();
@@ -200,7 +200,7 @@ describe.skipIf(vethUnavailable !== null)(`on a veth${vethUnavailable === null ?
     expect(readPinnedStatus(directory.path)).toMatchObject({ state: "healthy", schemas: ["v3"], pairs: 1, rules: 1 });
   });
 
-  test("maps of another schema are told apart and removed once ours are in force", async () => {
+  test("maps of another schema are recognized and removed once ours are in force", async () => {
     await open();
     await attach();
     await filter.ask({ op: "close", end: "detach" });

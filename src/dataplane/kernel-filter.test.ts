@@ -127,7 +127,7 @@ describe.skipIf(bpfUnavailable !== null)(`filter${bpfUnavailable === null ? "" :
     expect(verdicts()).toEqual({ pass_not_ip: 1, pass_malformed: 1, drop_rule: 1 });
   });
 
-  test("what lapsed is as if it were not there, before anybody swept it", async () => {
+  test("expired entries have no effect, even before they are removed", async () => {
     // The first frame waits for the program to be loaded.
     drops(SOURCE, VICTIM);
     const expiresAtMs = Date.now() + 500;
@@ -182,7 +182,7 @@ describe.skipIf(bpfUnavailable !== null)(`filter${bpfUnavailable === null ? "" :
     expect([drops(SOURCE, "10.1.0.0"), drops(SOURCE, "10.1.0.64")]).toEqual([false, true]);
   });
 
-  test("a rule that stays keeps its hits; a changed one begins anew", () => {
+  test("an unchanged rule keeps its counts; a changed one starts at zero", () => {
     const put = (rule: Rule, ...others: Rule[]) =>
       filter.setRules([rule, ...others].map((one, i) => ({ id: `r${i}`, rule: one, expiresAtMs: later() })));
     put(discard(`${VICTIM}/32`));

@@ -166,7 +166,9 @@ describe("an interface:", () => {
         machineNeeds({ interfaces: [need] }),
         machineFindings({ kernel: null, interfaces: new Map([["eth0", found]]) }),
       )[0]?.found;
-    expect(described(bare)).toBe("driver unknown, MTU 1500, RX queues 4, XDP of the driver: not reported by this kernel");
+    expect(described(bare)).toBe(
+      "driver unknown, MTU 1500, RX queues 4, XDP of the driver: not reported by this kernel",
+    );
     expect(described(interfaceFindings({ xdpFeatures: [] }))).toEndWith("XDP of the driver: none");
     expect(described(bare, interfaceNeed({ uses: ["pcap"] }))).toBe("driver unknown, MTU 1500, RX queues 4");
     expect(described(interfaceFindings({ driver: "veth" }), interfaceNeed({ uses: ["pcap"] }))).toContain("a veth: ");

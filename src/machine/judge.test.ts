@@ -190,7 +190,7 @@ describe("the place for pins:", () => {
     ]);
   });
 
-  test("a folder elsewhere is an error, since nobody mounts one there", () => {
+  test("a folder elsewhere is an error, since no file system is mounted there", () => {
     expect(at("/var/lib/pins", false, "check", ["CAP_SYS_ADMIN"])).toEqual([
       "error    dataplane.pin_path: /var/lib/pins is not on a BPF file system: /sys/fs is of another kind: `mount -t bpf bpf /sys/fs/bpf`, and name a folder there",
     ]);

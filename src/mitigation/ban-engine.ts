@@ -332,11 +332,11 @@ export class BanEngine {
   /** The ban with the plan that follows from the present circumstances. */
   #replanned(ban: Ban, wallMs: number, evidence: Evidence = "same"): Ban {
     if (ban.state !== "active") return ban;
-    const news = this.#routes.statusOf(ban, wallMs);
-    const settled = news.isSettled ? next(ban, { kind: "announced" }, wallMs) : ban;
-    const circumstances = { ...this.#circumstances(ban.heldBy, news.refusal), evidence };
+    const status = this.#routes.statusOf(ban, wallMs);
+    const settled = status.isSettled ? next(ban, { kind: "announced" }, wallMs) : ban;
+    const circumstances = { ...this.#circumstances(ban.heldBy, status.refusal), evidence };
     const plan = planOf(settled, termsFor(this.#policy, ban.prefix), circumstances, wallMs);
-    return next(settled, { kind: "planned", plan, isOut: news.isOut }, wallMs);
+    return next(settled, { kind: "planned", plan, isOut: status.isOut }, wallMs);
   }
 
   #circumstances(heldBy: readonly string[], refusal: string | null): Circumstances {

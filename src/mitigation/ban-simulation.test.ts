@@ -9,7 +9,7 @@ const { SEED: seed = "" } = process.env;
 const seeds = seed === "" ? newSeeds(8) : [Number(seed)];
 const steps = Number(process.env["STEPS"] ?? 4000);
 
-test.each(seeds)("bans keep their promises, whatever happens (SEED=%d)", (seed) => {
+test.each(seeds)("invariants of bans hold under random events (SEED=%d)", (seed) => {
   const simulation = new BanSimulation(seed);
   for (let step = 0; step < steps; step++) {
     const faults = simulation.step();

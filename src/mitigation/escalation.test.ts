@@ -12,7 +12,7 @@ test("the highest due rung counts, from its second on", () => {
   expect(dueStep(LADDER, -5000, false)).toBe(0);
 });
 
-test("an order does not only watch", () => {
+test("a manual ban does not only watch", () => {
   expect([0, 60_000].map((ms) => dueStep(LADDER, ms, true))).toEqual([1, 2]);
 });
 

@@ -17,7 +17,7 @@ function readByFirstVersion(wire: object): object {
   return Object.fromEntries(Object.entries(wire).filter(([key, value]) => known.includes(key) && Boolean(value)));
 }
 
-describe("whoever understands the first version alone", () => {
+describe("a node of the first version", () => {
   test.each<[string, Partial<Rule>]>([
     ["a protocol", {}],
     ["a port", { sourcePorts: [ports(53)] }],
@@ -81,7 +81,7 @@ describe("whoever understands the first version alone", () => {
   });
 });
 
-describe("whoever understands", () => {
+describe("a node that supports", () => {
   test.each<[RuleCapability, Partial<Rule>]>([
     ["port_ranges", { sourcePorts: [ports(0, 52), ports(54, 65_535)] }],
     ["port_ranges", { destinationPorts: [ports(0)] }],
@@ -103,12 +103,12 @@ describe("whoever understands", () => {
   });
 });
 
-test("several rules are told of together", () => {
+test("the counts of several rules are added", () => {
   const rules = [rule({}), rule({ sourcePorts: [ports(1, 2)] }), rule({ packetLength: { min: 1, max: 2 } })];
   expect(formsOf(rules, FIRST)).toMatchObject({ rules: { length: 3 }, split: 1, leftOut: 1 });
 });
 
-test("what is understood is known again in any order, and what nobody knows is nothing", () => {
+test("the order of capabilities does not matter, and unknown ones are ignored", () => {
   const keys = [
     ["packet_length", "port_ranges"],
     ["port_ranges", "x", "packet_length", "packet_length"],

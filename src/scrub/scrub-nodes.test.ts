@@ -71,14 +71,14 @@ describe("a victim goes", () => {
     expect(new Set(ofWeb)).toEqual(new Set(["s1", "s3"]));
   });
 
-  test("to none where no node takes its family, whoever is alive", () => {
+  test("to none if no node accepts its family, whichever is alive", () => {
     const nodes = open(scrubbing({ name: "s1", ...HOPS }));
     expect(where(nodes, "2001:db8::1")).toBe("none");
     seen(nodes, "s1");
     expect(where(nodes, "2001:db8::1")).toBe("none");
   });
 
-  test("on to where it is frozen to, whatever else there is", () => {
+  test("to its current node, whichever others exist", () => {
     const nodes = open(scrubbing({ name: "s1" }, { name: "s2" }));
     seen(nodes, "s1", "s2");
     for (const currentNode of ["s1", "s2"]) expect(where(nodes, "192.0.2.1", { currentNode })).toBe(currentNode);
@@ -124,7 +124,7 @@ describe("a node that is lost", () => {
 });
 
 describe("after a start", () => {
-  test("a ban stays with its node, which nobody has heard of yet, until it would be lost", () => {
+  test("a ban stays with its node, which did not poll yet, until that is lost", () => {
     const nodes = open(scrubbing({ name: "s1" }, { name: "s2" }));
     nodes.pollStarted("s2");
     clock.advance(STALE_MS);
@@ -133,7 +133,7 @@ describe("after a start", () => {
     expect(where(nodes, "192.0.2.1", { currentNode: "s1" })).toBe("s2");
   });
 
-  test("a new ban goes to a node that was not heard of yet where no other is alive", () => {
+  test("a new ban goes to a node that did not poll yet if no other is alive", () => {
     const nodes = open(scrubbing({ name: "s1" }));
     expect(where(nodes)).toBe("s1");
     clock.advance(STALE_MS + 1);
@@ -181,7 +181,7 @@ describe("by load", () => {
   });
 });
 
-describe("told", () => {
+describe("reported", () => {
   test("is what becomes of a node, once each", () => {
     const nodes = open(scrubbing({ name: "s1" }, { name: "s2" }));
     nodes.tick();

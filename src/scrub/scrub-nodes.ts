@@ -179,10 +179,10 @@ export class ScrubNodes {
   divertTo({ prefix, group, currentNode }: DivertRequest): NodeTarget | null {
     if (this.#config === null || this.#nodes.size === 0) return null;
     const hopOf = (node: ScrubNodeConfig) => nextHopFor(node, group, prefix.family);
-    const frozen = currentNode === null ? undefined : this.#nodes.get(currentNode);
-    const nextHop = frozen === undefined ? null : hopOf(frozen);
-    if (frozen !== undefined && nextHop !== null && this.#livenessOf(frozen.name) !== "lost") {
-      return { kind: "node", name: frozen.name, nextHop };
+    const current = currentNode === null ? undefined : this.#nodes.get(currentNode);
+    const nextHop = current === undefined ? null : hopOf(current);
+    if (current !== undefined && nextHop !== null && this.#livenessOf(current.name) !== "lost") {
+      return { kind: "node", name: current.name, nextHop };
     }
     const candidates = [...this.#nodes.values()].filter((node) => hopOf(node) !== null);
     if (candidates.length === 0) return { kind: "none" };

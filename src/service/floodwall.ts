@@ -338,7 +338,7 @@ export class Floodwall {
         this.#attackEvents.tell(told);
       },
       onSeen: (attack) => this.bans.attackClassified(attack, this.now().wallMs, "newer"),
-      onBeat: ({ summary, busyMs }) =>
+      onTick: ({ summary, busyMs }) =>
         metrics.detection.tick({
           foldSeconds: summary.foldMicros / 1e6,
           busySeconds: busyMs / 1000,

@@ -5,7 +5,7 @@ import { bench, ipv4, order, pair, SOURCE, TableStore, VICTIM } from "../../test
 const NAME = `${SOURCE}->${VICTIM}`;
 
 describe("a start", () => {
-  test("takes up what the store has, oldest first, and brings it into an empty kernel", () => {
+  test("restores the stored blocks, oldest first, and installs them in an empty kernel", () => {
     const store = new TableStore();
     const block = { ...pair(), createdAt: 5, expiresAt: 60_000, reason: "" };
     store.saveSourceBlock(block);
@@ -26,7 +26,7 @@ describe("a start", () => {
     expect(kernel.calls).toEqual(["read", `remove 198.51.100.9->${VICTIM}`, `put ${NAME}`]);
   });
 
-  test("revives nothing that lapsed, and forgets it in the store", () => {
+  test("does not restore expired blocks, and removes them from the store", () => {
     const first = bench();
     first.blocks.block(order({ ttlSeconds: 60 }), 0);
     const { live, kernel, blocks, store } = bench({ kernel: first.kernel, store: first.store, wallMs: 60_000 });
@@ -34,7 +34,7 @@ describe("a start", () => {
     expect([live(60_000), kernel.names, store.names]).toEqual([[], [], []]);
   });
 
-  test("lets no block outlast the longest that can be ordered, though the clock was set back before it", () => {
+  test("limits blocks to the longest possible time, if the clock was set back before", () => {
     const first = bench();
     first.blocks.block(order({ ttlSeconds: 60 }), 400_000_000);
     const { blocks, kernel, store } = bench({ kernel: first.kernel, store: first.store, wallMs: 1000 });
@@ -66,7 +66,7 @@ describe("a start", () => {
     expect(kernel.names).toEqual([NAME]);
   });
 
-  test("asks nothing of a kernel that is not up, and brings all into it once it comes", () => {
+  test("calls no kernel that is not up, and installs all blocks once it is", () => {
     const first = bench();
     first.blocks.block(order(), 0);
     first.kernel.putPairs([{ ...pair("198.51.100.9"), expiresAtMs: 99_000 }]);

@@ -37,13 +37,13 @@ describe("a block", () => {
     expect(kernel.pairs.get(NAME)?.expiresAtMs).toBe(15_000);
   });
 
-  test("after the last one lapsed is a new one", () => {
+  test("after the last one expired is a new one", () => {
     const { blocks } = bench();
     blocks.block(order({ ttlSeconds: 1 }), 0);
     expect(blocks.block(order(), 1000)).toMatchObject({ view: { block: { createdAt: 1000 } } });
   });
 
-  test("that cannot be stored is none, and the kernel hears nothing of it", () => {
+  test("that cannot be stored is none, and is not installed", () => {
     const { blocks, store, kernel, live, recorder } = bench();
     blocks.block(order({ ttlSeconds: 60 }), 0);
     store.isBroken = true;
@@ -90,7 +90,7 @@ describe("an install that fails", () => {
     expect(kernel.names).toEqual([]);
   });
 
-  test("with a store that fails, too, is over all the same, and the store hears of it again", () => {
+  test("with a failing store ends the block too, and the store is written again later", () => {
     const { blocks, store, kernel, live } = bench();
     blocks.block(order(), 0);
     kernel.broken.add("put");
@@ -127,7 +127,7 @@ describe("an unblock", () => {
     expect(recorder.news.slice(2)).toEqual([`unblocked ${NAME}`, "refused not_blocked"]);
   });
 
-  test("of a pair that lapsed finds none", () => {
+  test("of an expired pair finds none", () => {
     const { blocks } = bench();
     blocks.block(order({ ttlSeconds: 1 }), 0);
     expect(blocks.unblock(pair(), 1000)).toMatchObject({ refusal: "not_blocked" });
@@ -185,7 +185,7 @@ describe("bounds", () => {
     expect(block(20, 1000).kind).toBe("done");
   });
 
-  test("lapsed pairs leave the kernel before another comes in", () => {
+  test("expired pairs are removed from the kernel before another is installed", () => {
     const { blocks, kernel } = bench();
     kernel.capacity = 1;
     blocks.block(order({ ttlSeconds: 1 }), 0);
@@ -210,7 +210,7 @@ describe("time", () => {
     expect(recorder.news.filter((line) => line.startsWith("lapsed"))).toHaveLength(2);
   });
 
-  test("what lapsed is not written over a block that followed", () => {
+  test("the removal of an expired block is not written over its successor", () => {
     const { blocks, store } = bench();
     blocks.block(order({ ttlSeconds: 1 }), 0);
     blocks.tick(1000);
@@ -245,7 +245,7 @@ describe("time", () => {
 });
 
 describe("in dry run", () => {
-  test("a block is recorded as virtual, counts, and the kernel hears nothing", () => {
+  test("a block is recorded as virtual, counts, and is not installed", () => {
     const { blocks, store, kernel } = bench({ policy: { dryRun: true } });
     kernel.calls.length = 0;
     expect(blocks.block(order(), 0)).toMatchObject({ view: { dryRun: true, isInstalled: false } });

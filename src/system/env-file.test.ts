@@ -120,7 +120,7 @@ describe("at the next look it has taken in", () => {
   });
 });
 
-describe("a file that cannot be used changes nothing and is told of:", () => {
+describe("an unusable file changes nothing and is reported:", () => {
   beforeEach(() => {
     writeFileSync(path, "A=1\nB=2\n");
     file.follow(path);

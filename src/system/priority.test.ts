@@ -31,7 +31,7 @@ test.skipIf(unavailable !== "")(`all threads and what they start go before other
   expect(run([])).toMatchObject({ returned: -10, threads: [-10], child: -10 });
 });
 
-test("a nice value that somebody chose stays", () => {
+test("a nice value that was set on purpose stays", () => {
   expect(run(["nice", "-n", "5"])).toMatchObject({ returned: 5, threads: [5], child: 5 });
 });
 

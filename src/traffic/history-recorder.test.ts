@@ -140,7 +140,7 @@ describe("the history recorder", () => {
     expect([reads, snapshots.length, clock.pending]).toEqual([1, 0, 0]);
   });
 
-  test("tells a failure and goes on at the next interval", async () => {
+  test("reports a failure and continues at the next interval", async () => {
     chunks = [hostRows({ target: "192.0.2.1", rates: { pps: 1 } })];
     attacks = null as never;
     await interval();

@@ -39,7 +39,7 @@ describe("a histogram of rates", () => {
     expect(of([1e15, 1e16]).quantile(0.1)).toBeLessThanOrEqual(1e16);
   });
 
-  test("remembers of a addToPeak the peak alone", () => {
+  test("addToPeak() updates only the peak", () => {
     const histogram = of([10, 10]);
     histogram.addToPeak(50);
     expect(histogram.peak).toBe(50);

@@ -136,7 +136,7 @@ describe("the sample of an attack", () => {
 describe("the kind of an attack", () => {
   const many = (count: number, of: { frame: Uint8Array; ageMs?: number }) => new Array(count).fill(of);
 
-  test("is told with the first reading that has enough packets for it", () => {
+  test("is classified by the first reading with enough packets", () => {
     const { headers, begin, kinds } = harness();
     begin();
     headers.frames = many(PACKETS_MIN - 1, syn);
@@ -146,7 +146,7 @@ describe("the kind of an attack", () => {
     expect(kinds(220)).toEqual(["syn_flood false"]);
   });
 
-  test("is told from fewer packets when more do not come", () => {
+  test("is classified from fewer packets when no more arrive", () => {
     const { headers, begin, kinds } = harness();
     begin();
     headers.frames = [syn];
@@ -185,7 +185,7 @@ describe("the kind of an attack", () => {
     expect(kinds(3 * JUDGE_AGAIN_MS)).toEqual(["syn_flood false"]);
   });
 
-  test("that an earlier process told is not told again", () => {
+  test("that an earlier process classified is not reported again", () => {
     const { headers, begin, kinds } = harness();
     const sample = sampleOf([], { top: 1, flows: 0 });
     const parts = [{ type: "udp_flood", share: 1, sourcePort: null }] as const;
@@ -194,7 +194,7 @@ describe("the kind of an attack", () => {
     expect(kinds(JUDGE_AGAIN_MS)).toEqual(["udp_flood false"]);
   });
 
-  test("is not judged in a calm, which shows only other traffic", () => {
+  test("is not classified during a calm, which has only other traffic", () => {
     const { headers, sampler, begin, kinds } = harness();
     begin();
     headers.frames = frames(COMPLETE_PACKETS);
@@ -211,7 +211,7 @@ describe("the kind of an attack", () => {
   });
 });
 
-describe("attacks to be looked at", () => {
+describe("sampled attacks", () => {
   test("come with their start and leave with their end", () => {
     const { sampler } = harness();
     const changes = (kind: "started" | "lasts" | "ended") => [{ kind, attack: attack({ target: VICTIM }) }];
@@ -254,7 +254,7 @@ describe("attacks to be looked at", () => {
     expect(readings(0)).toMatchObject([{ target: "hostgroup gone", sample: { totalPackets: 0 } }]);
   });
 
-  test("have their turns one after the other when a caller leaves off", () => {
+  test("take turns when a caller stops early", () => {
     const { headers, sampler, begin } = harness();
     for (const target of [VICTIM, OTHER]) begin({ target });
     for (let turn = 0; turn < 3; turn++) for (const _ of sampler.readings(at(0))) break;

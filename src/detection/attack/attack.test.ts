@@ -52,7 +52,7 @@ describe("an attack", () => {
     expect(attack.endedAt).toBe(8000);
   });
 
-  test("begins its calm anew after every crossing, of any metric", () => {
+  test("restarts its calm after every crossing, of any metric", () => {
     const at = (monotonicMs: number) => ({ wallMs: 0, monotonicMs });
     let attack = observeAttack(attackAt(0), rates({}), 2000, at(1000));
     attack = observeAttack(attack, rates({ tcp_syn_pps: 51 }), 2000, at(2900));
@@ -110,7 +110,7 @@ describe("each state and event", () => {
   });
 });
 
-test("the reason tells the shares of all packets", () => {
+test("the reason contains the shares of all packets", () => {
   const reason = explain(rates({ pps: 1000, udp_pps: 900, tcp_pps: 100, tcp_syn_pps: 50, frag_pps: 900 }));
   expect(reason).toEqual({
     thresholdSource: "static",

@@ -20,7 +20,7 @@ export interface SamplingLoopOptions {
   readonly now: () => Now;
   readonly onSampled: (attack: Attack) => void;
   /** The attack has its first classification, another one, or the same from many more packets. */
-  readonly onClassified: (told: ClassifiedEvent) => void;
+  readonly onClassified: (event: ClassifiedEvent) => void;
   /** Newer packets show the same kind. */
   readonly onSeen: (attack: Attack) => void;
   readonly onFault: (cause: unknown) => void;

@@ -133,13 +133,13 @@ describe("learning", () => {
     expect(baselines.table?.learnedSeconds(0, 0)).toBe(5);
   });
 
-  test("asks for nothing while no group has a baseline", () => {
+  test("reads nothing while no group has a baseline", () => {
     const { source, pass } = harness([hostgroup({})]);
     source.hosts = [{ target: "192.0.2.1", rates: { pps: 10 } }];
     expect(pass(1)).toBe(0);
   });
 
-  test("goes through all hosts as long as spread attacks last that a reload would not find any more", () => {
+  test("goes through all hosts while carpet attacks last after a reload disabled them", () => {
     const { active, learner } = harness([hostgroup({})], new CarpetScan({ carpet: null, networks: [] }));
     expect(learner.hasWork).toBe(false);
     active.set(attack({ target: null, scope: "group", carpet: { prefix: "192.0.2.0/24", hosts: 20 } }));

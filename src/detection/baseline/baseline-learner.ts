@@ -44,14 +44,14 @@ const SLICE_ROWS = 2048;
 /** The longest time that one pass counts for, seconds: the rates are current ones. */
 const SECONDS_MAX = 5;
 const DIRECTIONS = ["incoming", "outgoing"] as const;
-const NOBODY: BannedRows = { holds: () => false };
+const NONE_BANNED: BannedRows = { holds: () => false };
 
 export class BaselineLearner {
   readonly #options: BaselineLearnerOptions;
   readonly #rows = allocateHostRows(SLICE_ROWS);
   #groups = allocateHostRows(0);
   #lastSeconds: number | null = null;
-  #banned = NOBODY;
+  #banned = NONE_BANNED;
   readonly #learner = scratchLearner();
 
   constructor(options: BaselineLearnerOptions) {
@@ -77,7 +77,7 @@ export class BaselineLearner {
     const moment = { nowSeconds: Math.floor(nowSeconds), seconds: Math.min(nowSeconds - last, SECONDS_MAX) };
     this.#learnGroups(moment);
     carpets?.begin();
-    this.#banned = this.#options.banned?.() ?? NOBODY;
+    this.#banned = this.#options.banned?.() ?? NONE_BANNED;
     for (let cursor = 0; cursor >= 0; ) {
       const { next, count } = source.readHosts(cursor, this.#rows);
       // Read together with the rows, which refer to these groups.

@@ -97,7 +97,7 @@ describe("the normal of an hour of the week", () => {
     expectAbout(normal(), 175);
   });
 
-  test("is left out of an hour in which hardly anything was heard, which forgets nothing either", () => {
+  test("does not change in an hour with hardly any traffic", () => {
     const { hear, goTo, pass, normal, normalOf } = harness();
     hear(100, 595);
     goTo(1);
@@ -126,7 +126,7 @@ describe("the normal of an hour of the week", () => {
     expect(normalOf()).toBe("hour_of_week");
   });
 
-  test("does not jump at the edge of an hour, heard or not, and is there after ten minutes", () => {
+  test("does not jump at the edge of an hour, with or without traffic, and has moved after ten minutes", () => {
     const { hear, goTo, pass, normal } = harness({ factor: 100 });
     hear(100, HOUR);
     hear(1000, HOUR);
@@ -204,7 +204,7 @@ describe("the places of those that are learned by hour of the week", () => {
     expect(normal("192.0.2.3")).toBeCloseTo(300, 0);
   });
 
-  test("are given up by hosts that were silent for two weeks, and not a second before", () => {
+  test("are freed by hosts that were silent for two weeks, and not a second before", () => {
     const { hear, pass, baselines } = harness({}, { seasonalHosts: 1 });
     hear(100, 10, "192.0.2.1");
     const row = (target: string) => baselines.table?.find(addressToBytes(address(target)), 0) ?? -1;
@@ -217,7 +217,7 @@ describe("the places of those that are learned by hour of the week", () => {
     expect(baselines.table?.seasons?.count).toBe(1);
   });
 
-  test("go with the row when another host takes it, and begin anew", () => {
+  test("are freed when another host takes the row, and start from zero", () => {
     const { hear, goTo, pass, baselines, normalOf, at } = harness({}, { capacity: 1 });
     hear(100, 2 * HOUR, "192.0.2.9");
     goTo(3);

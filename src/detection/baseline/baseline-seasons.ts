@@ -155,11 +155,11 @@ export class SeasonTable {
   learn(place: number, side: number, rates: Float32Array, seconds: number): void {
     const state = this.#stateAt(place, side);
     const floats = this.#floats;
-    const heard = (floats[state + SECONDS] as number) + seconds;
-    floats[state + SECONDS] = heard;
+    const activeSeconds = (floats[state + SECONDS] as number) + seconds;
+    floats[state + SECONDS] = activeSeconds;
     for (let i = 0; i < BASE_TRIO; i++) {
       const mean = floats[state + MEAN + i] as number;
-      floats[state + MEAN + i] = mean + ((rates[i] as number) - mean) * (seconds / heard);
+      floats[state + MEAN + i] = mean + ((rates[i] as number) - mean) * (seconds / activeSeconds);
     }
   }
 
@@ -178,9 +178,9 @@ export class SeasonTable {
     const mean = this.#stateAt(place, side) + MEAN;
     for (let i = 0; i < BASE_TRIO; i++) {
       const known = this.#codes[code + i] as number;
-      const heard = this.#floats[mean + i] as number;
+      const hourMean = this.#floats[mean + i] as number;
       const before = rateOf(known);
-      this.#codes[code + i] = codeOf(known === 0 ? heard : before + WEEK_WEIGHT * (heard - before));
+      this.#codes[code + i] = codeOf(known === 0 ? hourMean : before + WEEK_WEIGHT * (hourMean - before));
     }
   }
 

@@ -23,14 +23,14 @@ describe("the table of what is normal", () => {
     }
     for (let n = 0; n < 100; n++) {
       const row = made.find(key(n), 0);
-      expect(made.heardSeconds(row)).toBe(1000 + n);
+      expect(made.lastTrafficSeconds(row)).toBe(1000 + n);
       expect([0, 1].map((direction) => made.learnedSeconds(row, direction))).toEqual([n, n + 1]);
       expect([0, 1, 2].map((i) => made.normal(row, 1, i))).toEqual([10 * n + 3, 10 * n + 4, 10 * n + 5]);
     }
     expect(made.find(key(100), 0)).toBe(-1);
   });
 
-  test("takes no key more than fits while all are heard, and counts what it refuses", () => {
+  test("refuses keys while all rows have recent traffic, and counts them", () => {
     const made = table(4);
     for (let n = 0; n < 4; n++) made.findOrAdd(key(n), 0, 0);
     expect(made.findOrAdd(key(4), 0, IDLE_SECONDS - 1)).toBe(-1);
@@ -44,7 +44,11 @@ describe("the table of what is normal", () => {
       made.setLearnedSeconds(made.findOrAdd(key(n), 0, n === 1 ? IDLE_SECONDS : 0), 0, 50 - n);
     const row = made.findOrAdd(key(9), 0, IDLE_SECONDS);
     expect(row).toBe(3);
-    expect([made.learnedSeconds(row, 0), made.normal(row, 0, 0), made.heardSeconds(row)]).toEqual([0, 0, IDLE_SECONDS]);
+    expect([made.learnedSeconds(row, 0), made.normal(row, 0, 0), made.lastTrafficSeconds(row)]).toEqual([
+      0,
+      0,
+      IDLE_SECONDS,
+    ]);
     expect(made.find(key(3), 0)).toBe(-1);
     expect([0, 1, 2, 9].map((n) => made.find(key(n), 0))).toEqual([0, 1, 2, 3]);
   });

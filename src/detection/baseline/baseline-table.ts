@@ -21,8 +21,8 @@ const KEY_WORDS = 4;
 /**
  * Words of a row: the key, the time of its last traffic, and for each direction the learned seconds and the base trio.
  */
-const HEARD = KEY_WORDS;
-const SIDES = HEARD + 1;
+const LAST_TRAFFIC = KEY_WORDS;
+const SIDES = LAST_TRAFFIC + 1;
 const SIDE_WORDS = 1 + BASE_TRIO;
 const NONE = -1;
 
@@ -98,7 +98,7 @@ export class BaselineTable {
     this.#slots[slot] = row + 1;
     const first = row * this.#stride;
     this.#words.set(this.#key, first);
-    this.#words[first + HEARD] = nowSeconds;
+    this.#words[first + LAST_TRAFFIC] = nowSeconds;
     this.values.fill(0, first + SIDES, first + this.#stride);
     return row;
   }
@@ -124,12 +124,12 @@ export class BaselineTable {
     this.values[this.sideAt(row, direction)] = Math.min(seconds, LEARNED_MAX);
   }
 
-  heardSeconds(row: number): number {
-    return this.#words[row * this.#stride + HEARD] as number;
+  lastTrafficSeconds(row: number): number {
+    return this.#words[row * this.#stride + LAST_TRAFFIC] as number;
   }
 
-  setHeard(row: number, nowSeconds: number): void {
-    this.#words[row * this.#stride + HEARD] = nowSeconds;
+  setLastTraffic(row: number, nowSeconds: number): void {
+    this.#words[row * this.#stride + LAST_TRAFFIC] = nowSeconds;
   }
 
   /** False for a hostgroup, whose key starts with the first byte of multicast addresses. */
@@ -190,7 +190,7 @@ export class BaselineTable {
     for (let i = 0; i < Math.min(CANDIDATES, this.#capacity); i++) {
       const row = this.#hand;
       this.#hand = (this.#hand + 1) % this.#capacity;
-      if (nowSeconds - this.heardSeconds(row) < IDLE_SECONDS) continue;
+      if (nowSeconds - this.lastTrafficSeconds(row) < IDLE_SECONDS) continue;
       const learned = this.learnedSeconds(row, 0);
       if (learned >= leastLearned) continue;
       least = row;

@@ -22,10 +22,10 @@ export interface Learner {
 
 /** A reusable object, filled in for each row. */
 export function scratchLearner(): { -readonly [Key in keyof Learner]: Learner[Key] } {
-  return { keys: new Uint8Array(0), at: 0, group: NOBODY, direction: "incoming" };
+  return { keys: new Uint8Array(0), at: 0, group: EMPTY_GROUP, direction: "incoming" };
 }
 
-const NOBODY: Hostgroup = Object.freeze({
+const EMPTY_GROUP: Hostgroup = Object.freeze({
   name: "",
   tenant: null,
   networks: [],
@@ -67,7 +67,7 @@ export class Baselines {
   /** Time of the present or last pass. */
   #moment: HourMoment = { hour: 0, intoSeconds: 0 };
   #idleSeconds = 0;
-  readonly #isIdle = (row: number) => (this.#table?.heardSeconds(row) ?? 0) < this.#idleSeconds;
+  readonly #isIdle = (row: number) => (this.#table?.lastTrafficSeconds(row) ?? 0) < this.#idleSeconds;
   /** Base trio of the present row. */
   readonly #counted = new Float32Array(BASE_TRIO);
 
@@ -196,7 +196,7 @@ export class Baselines {
     }
     if (place >= 0) table.seasons?.learn(place, side, this.#counted, seconds);
     values[at] = Math.min(learned, LEARNED_MAX);
-    table.setHeard(row, nowSeconds);
+    table.setLastTraffic(row, nowSeconds);
   }
 
   /** Cached: equal for nearly all hosts of a pass, and the power is the costliest step. */

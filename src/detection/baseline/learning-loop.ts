@@ -61,12 +61,12 @@ export class LearningLoop {
   }
 
   #run(): void {
-    this.#work ??= this.#beat().finally(() => {
+    this.#work ??= this.#pass().finally(() => {
       this.#work = null;
     });
   }
 
-  async #beat(): Promise<void> {
+  async #pass(): Promise<void> {
     const { learner, baselines, nowSeconds, nextTurn, onPassed, onFault } = this.#options;
     // A reload may enable learning later.
     if (!learner.hasWork) return;

@@ -219,7 +219,7 @@ describe("a carpet attack", () => {
     expect(pass(...spread("10.0.0", 2000))).toEqual(["ended 10.0.0.0/24 20 global 2000"]);
   });
 
-  test("tells which hosts are in it, so that nothing is learned from them", () => {
+  test("marks its hosts, so that nothing is learned from them", () => {
     const { scan, pass } = harness();
     pass(...spread("10.0.0", 2000));
     const rows = hostRows({ target: "10.0.0.77", rates: {} }, { target: "10.0.1.77", rates: {} });

@@ -55,10 +55,10 @@ function harness(capacity = 8) {
     now: () => ({ wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() }),
     after: (ms, fn) => timers.after(ms, fn),
     onChanges: (changes) => seen.push(...changes.map(({ kind, attack }) => `${kind} ${attack.target}`)),
-    onBeat: () => {},
+    onTick: () => {},
     onFault: (cause) => seen.push(String(cause)),
   });
-  /** Lets the promises of a beat run, then time go on. */
+  /** Lets the promises of a tick run, then time go on. */
   const advance = async (ms: number) => {
     clock.advance(ms);
     for (let i = 0; i < 10; i++) await Promise.resolve();
@@ -111,7 +111,7 @@ describe("the detection loop", () => {
     await loop.stop();
   });
 
-  test("drops the beats that it missed instead of piling them up", async () => {
+  test("skips missed ticks instead of queueing them", async () => {
     const { loop, counter, advance } = harness();
     loop.start();
     await advance(100);

@@ -18,7 +18,7 @@ export interface PacketCounter extends ScreenedRates {
   tick(): Promise<FoldSummary>;
 }
 
-export interface Beat {
+export interface CompletedTick {
   readonly summary: FoldSummary;
   /** Time that judging and acting blocked the event loop, ms. */
   readonly busyMs: number;
@@ -32,7 +32,7 @@ export interface DetectionLoopOptions {
   /** Runs `fn` once, `ms` from now; returns what calls it off. */
   readonly after: (ms: number, fn: () => void) => () => void;
   readonly onChanges: (changes: readonly AttackChange[], now: Now) => void;
-  readonly onBeat: (beat: Beat) => void;
+  readonly onTick: (tick: CompletedTick) => void;
   readonly onFault: (cause: unknown) => void;
 }
 
@@ -40,7 +40,7 @@ export class DetectionLoop {
   readonly #options: DetectionLoopOptions;
   #dueMs = 0;
   #cancel: () => void = () => {};
-  #beat: Promise<void> = Promise.resolve();
+  #currentTick: Promise<void> = Promise.resolve();
   #isStopped = true;
   /** The hostgroups changed during the present fold. */
   #isStale = false;
@@ -64,7 +64,7 @@ export class DetectionLoop {
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancel();
-    await this.#beat;
+    await this.#currentTick;
   }
 
   #schedule(): void {
@@ -74,18 +74,18 @@ export class DetectionLoop {
     const skipped = Math.max(0, Math.floor(lateMs / tickMs));
     this.#dueMs += (skipped + 1) * tickMs;
     this.#cancel = after(Math.max(0, this.#dueMs - now().monotonicMs), () => {
-      this.#beat = this.#run().finally(() => this.#schedule());
+      this.#currentTick = this.#run().finally(() => this.#schedule());
     });
   }
 
   async #run(): Promise<void> {
-    const { counter, judge, now, onChanges, onBeat, onFault } = this.#options;
+    const { counter, judge, now, onChanges, onTick, onFault } = this.#options;
     try {
       this.#isStale = false;
       const summary = await counter.tick();
       const at = now();
       if (!this.#isStale) onChanges(judge.judge(at), at);
-      onBeat({ summary, busyMs: now().monotonicMs - at.monotonicMs });
+      onTick({ summary, busyMs: now().monotonicMs - at.monotonicMs });
     } catch (cause) {
       // A failed tick must not stop the loop.
       onFault(cause);

@@ -65,7 +65,7 @@ describe.each([...FLOODS.keys()])("%s", (vector: Vector) => {
     }
   });
 
-  test("leaves people's traffic alone", () => {
+  test("does not match legitimate traffic", () => {
     const packets = [...floodPackets(vector, crowd(512, 3)), ...ordinaryPackets(crowd(25, 4))];
     const { rules } = rulesFor(evidenceOf(packets), POLICY);
     expect(matchedShare(rules, ordinaryPackets(crowd(10_000, 5))), rulesText(rules)).toBeLessThanOrEqual(0.001);
@@ -153,7 +153,7 @@ describe("sources", () => {
   const sourcesOf = (packets: readonly SampledPacket[], policy: FlowspecPolicy) =>
     rulesFor(evidenceOf(packets), policy).rules.map((rule) => rule.source?.text ?? "any");
 
-  test("are named as hosts where they are few and the policy asks for it", () => {
+  test("are named as hosts if they are few and the policy enables it", () => {
     const few = from(["198.51.100.1", "198.51.100.2"]);
     expect(sourcesOf(few, anchoredToSources)).toEqual(["198.51.100.1/32", "198.51.100.2/32"]);
     expect(sourcesOf(few, POLICY)).toEqual(["any"]);

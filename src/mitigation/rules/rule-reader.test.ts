@@ -19,7 +19,7 @@ function problemOf(wire: unknown): string {
   }
 }
 
-test("reads back what is written for a node that understands everything", () => {
+test("reads back what is written for a node that supports all fields", () => {
   const seed = Math.floor(Math.random() * 2 ** 31);
   const random = seededRandom(seed);
   const understood = ruleSupportOf(RULE_CAPABILITIES);
@@ -37,7 +37,7 @@ test("reads back what is written for a node that understands everything", () => 
   expect(read).toBeGreaterThan(1000);
 });
 
-test("absent or zero matches anything, and what it does not know is left alone", () => {
+test("absent or zero matches anything, and unknown keys are ignored", () => {
   const zeros = { proto: 0, src_port: 0, dst_port: 0, tcp_flags: 0, fragment: false, colour: "blue", ...DISCARD };
   expect(readRule(zeros, VICTIM)).toEqual(ANY);
   expect(readRule(DISCARD, VICTIM)).toEqual(ANY);

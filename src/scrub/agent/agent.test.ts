@@ -168,7 +168,7 @@ async function restarted(): Promise<void> {
   desk = new Desk();
 }
 
-test("fills the filter before it puts it in force, and asks the service after", async () => {
+test("fills the filter before it attaches it, and polls the service after that", async () => {
   filter.pairs = [{ source: address("192.0.2.9"), victim: address("192.0.2.1"), expiresAtMs: 0, packets: 0, bytes: 0 }];
   await start();
   expect(filter.calls).toEqual(["allowlist", "whitelist", "attach"]);
@@ -259,7 +259,7 @@ test("an empty document empties the table", async () => {
   expect(filter.rules).toEqual([]);
 });
 
-test("bans hold by the service's clock, whatever this node's says", async () => {
+test("expiries follow the service's clock, not this node's", async () => {
   await start();
   await answer(document({ seconds: 60, sentAtMs: clock.wallMs() + HOUR }));
   // Half a second is what the header leaves open.
@@ -271,7 +271,7 @@ test("bans hold by the service's clock, whatever this node's says", async () => 
   expect(desk.reports.at(-1)?.body["service_ahead_seconds"]).toBe(0);
 });
 
-test("a kernel that refuses is asked again each second, and the report names what is in force", async () => {
+test("a refused write is retried each second, and the report names what is in force", async () => {
   const agent = await start();
   filter.isBroken = true;
   await answer(document());
@@ -314,7 +314,7 @@ test("reports at once and then every so often, real load and drops; never two at
   expect(desk.reports[1]?.body).toMatchObject({ load_pps: 2000, load_mbps: 2, rules: 1, rules_etag: '"a"' });
 });
 
-test("a report that is taken has the service polled at once, where it could not be reached", async () => {
+test("an accepted report causes a poll at once, if the service was unreachable", async () => {
   await start();
   await answer({ kind: "unreachable", reason: "ECONNREFUSED" });
   expect(desk.polls).toHaveLength(1);
@@ -323,7 +323,7 @@ test("a report that is taken has the service polled at once, where it could not 
   expect(desk.polls).toHaveLength(2);
 });
 
-test("the log tells of a document that has more or less in it, not of one that only lasts longer", async () => {
+test("a document with other content is logged, not one with mere extensions", async () => {
   await start();
   for (const seconds of [60, 70, 80]) {
     await answer(document({ seconds, etag: `"${seconds}"` }));

@@ -126,7 +126,7 @@ describe("a document that cannot be used", () => {
   });
 });
 
-describe("nobody there", () => {
+describe("an unreachable service", () => {
   test("a closed port", async () => {
     await server.stop(true);
     expect(await controller().poll(null)).toEqual({ kind: "unreachable", reason: "ECONNREFUSED" });

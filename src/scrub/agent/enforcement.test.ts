@@ -101,7 +101,7 @@ test("what was over before it came is left alone, what is over later makes room"
   expect(names()).toEqual(["10.0.0.3#0"]);
 });
 
-test("a kernel that refuses is asked again until it takes them", () => {
+test("a refused write is retried until the kernel accepts it", () => {
   const held = enforcement();
   held.want([ban("10.0.0.1")], '"a"');
   isBroken = true;

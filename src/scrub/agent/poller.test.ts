@@ -81,7 +81,7 @@ test("a document after a hold is followed by the next poll at once, one that cam
   expect(asked).toEqual([null, '"a"', '"b"', '"c"']);
 });
 
-describe("an answer that came at once with nothing new does not keep us busy:", () => {
+describe("an immediate answer without a change does not cause a busy loop:", () => {
   test.each<[string, PollAnswer]>([
     ["unchanged", { kind: "unchanged" }],
     ["the same document", document('"a"')],
@@ -97,7 +97,7 @@ describe("an answer that came at once with nothing new does not keep us busy:", 
   });
 });
 
-test("waits 1 s after a failure, then twice as long each time, up to 30 s; an answer begins anew", async () => {
+test("waits 1 s after a failure, then twice as long each time, up to 30 s; an answer resets the wait", async () => {
   for (let i = 0; i < 7; i++) {
     await answer({ kind: "unreachable", reason: "ECONNREFUSED" });
     await pass(troubles.at(-1)?.nextMs ?? 0);
@@ -109,8 +109,8 @@ test("waits 1 s after a failure, then twice as long each time, up to 30 s; an an
   expect(troubles.at(-1)?.nextMs).toBe(1000);
 });
 
-describe("when the service is heard of by another way,", () => {
-  test("one that could not be reached is asked at once", async () => {
+describe("when another request reached the service,", () => {
+  test("an unreachable one is polled at once", async () => {
     for (let i = 0; i < 6; i++) {
       await answer({ kind: "unreachable", reason: "ECONNREFUSED" });
       await pass(troubles.at(-1)?.nextMs ?? 0);
@@ -124,14 +124,14 @@ describe("when the service is heard of by another way,", () => {
     expect(asked).toHaveLength(8);
   });
 
-  test.each([502, 503, 504])("one for which a server between us answered %d is asked at once", async (status) => {
+  test.each([502, 503, 504])("one for which a proxy answered %d is polled at once", async (status) => {
     await answer({ kind: "refused", status, detail: "" });
     poller.pollNow();
     await pass(0);
     expect(asked).toHaveLength(2);
   });
 
-  test.each([403, 404, 429, 500])("one that refuses by %d is left in peace", async (status) => {
+  test.each([403, 404, 429, 500])("one that refuses with %d is not polled earlier", async (status) => {
     await answer({ kind: "refused", status, detail: "" });
     poller.pollNow();
     await pass(0);

@@ -96,7 +96,7 @@ test.each([
   ["a redirect", refused(301), {}, "answered 301: redirects are not followed, controller.url must be the service's"],
   ["a broken service", refused(503), {}, "answered 503"],
   [
-    "nobody there",
+    "an unreachable service",
     { kind: "unreachable", reason: "ECONNREFUSED" } as const,
     {},
     "https://fw.example.net cannot be reached: ECONNREFUSED",
