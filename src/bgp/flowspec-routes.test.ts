@@ -172,10 +172,10 @@ test(
 
     announcer.want([good, bad()]);
     await until("in BIRD", async () => (await bird.flowCount()) === 2);
-    await until("told", () => warnings.length === 2, 30_000);
+    await until("two warnings", () => warnings.length === 2, 30_000);
     await until("gone from BIRD", async () => String(await bird.flowMatches()) === "dst 203.0.113.1/32");
     await until("the other returned", () => picky.hasRule("203.0.113.1"), 30_000);
-    // On a slow machine its second session may break by itself, or it comes for a third one before the rule is out of its way.
+    // On a slow machine the second session may break by itself, or a third one starts before the rule is withdrawn.
     const { resets } = picky;
     expect(resets).toBeGreaterThanOrEqual(1);
     expect(announcer.routeState(bad())).toEqual({

@@ -150,7 +150,7 @@ test(
 test(
   "dials its neighbors when it does not listen",
   async () => {
-    // Which address a dialling gobgpd comes from is the kernel's choice.
+    // The kernel selects the source address of a dialling gobgpd.
     const bird = await lab.bird({ session: { address: "127.0.0.1", port: null } });
     const { announcer } = lab.announcer(bgpConfig({ listen: null }));
     announcer.want([blackhole("203.0.113.1/32")]);
@@ -209,7 +209,7 @@ test.skipIf(noPriority !== "")(
       service.kill("SIGKILL");
       await endManagedGobgpd({ stateDir: lab.stateDir, timers: systemTimers });
     });
-    // Before that there is no directory to look in, or a process that is not gobgpd yet.
+    // Before that there is no directory, or the process is not gobgpd yet.
     await until("gobgpd runs", () => existsSync(lab.speakerSocket()));
     expect(getPriority(lab.gobgpdPid())).toBe(-10);
     expect(readFileSync(`/proc/${lab.gobgpdPid()}/autogroup`, "utf8")).toContain("nice -10");

@@ -19,7 +19,7 @@ function session(changes: Partial<Session> = {}): Session {
   };
 }
 
-/** A wants to be out and is, through one neighbor. */
+/** A is wanted and announced, by one neighbor. */
 function announced(): RouteLedger {
   const ledger = new RouteLedger();
   ledger.want([blackhole(A)], 10);

@@ -13,7 +13,7 @@ function session(address: string, changedAtMs = 0): Session {
   return { address, remoteAsn: 65002, state: "established", changedAtMs, families: ["ipv4-flowspec"] };
 }
 
-/** There, and not up. */
+/** Configured, but not established. */
 function down(address: string): Session {
   return { address, remoteAsn: 65002, state: "active", changedAtMs: null, families: [] };
 }
@@ -26,7 +26,7 @@ function keptBack(neighbor: string, ...routes: readonly string[]) {
   return [{ kind: "kept_back", neighbor, routes }] as const;
 }
 
-/** Sessions that have been up for long, and rules sent at 100,000 ms. */
+/** Long established sessions, and rules sent at 100,000 ms. */
 function sent(...keys: readonly string[]): RouteQuarantine {
   const quarantine = new RouteQuarantine();
   quarantine.setSessions([session(A), session(B)], 0);
@@ -132,8 +132,8 @@ test.each([
   const keys = Array.from({ length: count }, (_, i) => `ipv4-flowspec [${i}]`);
   const quarantine = sent(...keys);
   quarantine.setSessions([session(A, 1), session(B)], 101_000);
-  const news = quarantine.setSessions([session(A, 2), session(B)], 102_000);
-  expect(news.slice(1)).toEqual(
+  const events = quarantine.setSessions([session(A, 2), session(B)], 102_000);
+  expect(events.slice(1)).toEqual(
     releaseOldest === 0 ? [] : [{ kind: "released", routes: keys.slice(0, releaseOldest) }],
   );
   expect(quarantine.isKeptBack(keys[0] ?? "")).toBe(releaseOldest === 0);

@@ -1,4 +1,4 @@
-/** What the filter does on interfaces: under traffic, through crashes and restarts, and beside programs of others. */
+/** The filter on interfaces: under traffic, over crashes and restarts, and beside foreign programs. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { prefix } from "../../test/fixtures/bgp/bgp.ts";
@@ -37,13 +37,13 @@ async function attach(): Promise<FilterStatus> {
   return (await filter.ask({ op: "attach" })) as FilterStatus;
 }
 
-/** Another process in place of the one that is gone. */
+/** A new process that replaces the killed one. */
 async function restart(): Promise<void> {
   await filter.kill();
   filter = new FilterProcess(veth.far);
 }
 
-/** Counts, beside the filter, what gets past it. */
+/** Counts, beside the filter, what passes it. */
 async function watchPassed(): Promise<CaptureProcess> {
   const behind = new CaptureProcess(veth.far);
   await behind.ask({ op: "setNetworks", networks: ["203.0.113.0/24"] });
@@ -142,7 +142,7 @@ describe.skipIf(vethUnavailable !== null)(`on a veth${vethUnavailable === null ?
     for (let sentAt = Date.now(); ; sentAt = Date.now()) {
       await veth.send(frames(SOURCE, 1));
       if (passed() > 0) break;
-      // What was dropped was sent before the lapse.
+      // The dropped packets were sent before the expiry.
       expect(sentAt).toBeLessThanOrEqual(expiresAtMs);
     }
     expect(Date.now()).toBeGreaterThanOrEqual(expiresAtMs - 1);
@@ -224,7 +224,7 @@ describe.skipIf(vethUnavailable !== null)(`on a veth${vethUnavailable === null ?
     await veth.send(frames(OTHER));
     const status = await filter.until((now) => now.verdicts.pass_default.packets === 50);
     expect(droppedSources(status)).toBe(50);
-    // What is dropped is counted too: detection goes on seeing the attack.
+    // Dropped packets are counted too: detection still sees the attack.
     await eventually(
       () => filter.counted(),
       ({ queues }) => queues[0]?.receivedPackets === 100,

@@ -76,7 +76,7 @@ describe("origins", () => {
   });
 });
 
-/** Why they cannot be opened; empty: they can. */
+/** The errors on opening; empty: none. */
 async function refusal(files: Parameters<typeof openOrigins>[0]): Promise<string> {
   const refused = await openOrigins(files).catch((cause: unknown) => cause);
   return refused instanceof OriginFileError ? refused.message : "";

@@ -1,4 +1,4 @@
-/** What is said of an interface: by table, one thing wrong at a time. */
+/** The items of an interface: one fault at a time. */
 import { describe, expect, test } from "bun:test";
 import {
   interfaceFindings,

@@ -1,4 +1,4 @@
-/** What is said of the kernel, the programs and gobgpd: by table, one thing wrong at a time. */
+/** The items of the kernel, the programs and gobgpd: one fault at a time. */
 import { describe, expect, test } from "bun:test";
 import {
   interfaceFindings,

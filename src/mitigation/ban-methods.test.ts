@@ -1,4 +1,4 @@
-/** What bans do over time: methods, ladders, what stands in for a method that is refused, and what follows what. */
+/** Bans over time: methods, ladders, fallbacks and repetitions. */
 import { describe, expect, test } from "bun:test";
 import { address } from "../../test/fixtures/host-rows.ts";
 import {
@@ -332,7 +332,7 @@ describe("after an operator's unban", () => {
 
 describe("a victim that is hit again soon after its ban", () => {
   const repeating = { repeatWindowSeconds: 60, repeatHoldSeconds: 100, repeatHoldMaxSeconds: 300 };
-  /** An attack that seems over one second after its ban began, again and again. */
+  /** An attack that seems to end one second after its ban, repeatedly. */
   function vanishing(gapMs: number, overrides: Partial<typeof repeating> = {}) {
     const { engine, disk } = harness(under({ ban: { ...repeating, ...overrides } }));
     const lasted: number[] = [];

@@ -24,7 +24,7 @@ const LADDER = [
   { afterSeconds: 60, action: "divert" },
 ] as const;
 
-/** Where the engine is told that traffic goes; what it asked. */
+/** The scrub target that the engine gets, and its requests. */
 function diverting(overrides: Parameters<typeof harness>[0] = under({ method: "divert" })) {
   const nodes: { target: NodeTarget | null; readonly asked: DivertRequest[] } = { target: S1, asked: [] };
   const divertTo = (request: DivertRequest) => {

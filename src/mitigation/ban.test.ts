@@ -69,7 +69,7 @@ const policy = (fields: Partial<Extract<BanEvent, { kind: "policy" }>> = {}): Ba
   ...fields,
 });
 
-/** Each event once; what becomes of an active ban by it. */
+/** The effect of each event on an active ban. */
 const EVENTS: readonly (readonly [event: BanEvent, becomes: Partial<Ban>])[] = [
   [
     { kind: "attack_lasts", attackId: "a2", ttlSeconds: 900 },
@@ -278,15 +278,16 @@ describe("what is done next", () => {
 });
 
 test("the kind of a change is its state first, then dry run, then the measure", () => {
-  const news = (changes: Partial<Ban>, previous: Ban | null = ban()) => banChangeKind({ ban: ban(changes), previous });
-  expect(news({}, null)).toBe("active");
-  expect(news({ state: "rejected" }, null)).toBe("rejected");
-  expect(news({ state: "withdrawn", dryRun: true, ...plan(divert) })).toBe("withdrawn");
-  expect(news({ dryRun: true, ...plan(divert) })).toBe("dry_run");
-  expect(news(plan(divert))).toBe("changed");
-  expect(news(plan(blackhole, { step: 1 }))).toBe("changed");
-  expect(news(plan({ kind: "blackhole", route: { ...route } }))).toBeNull();
-  expect(news({ expiresAt: 700_000, heldBy: ["a1", "a2"], manual: true })).toBeNull();
+  const kindOfChange = (changes: Partial<Ban>, previous: Ban | null = ban()) =>
+    banChangeKind({ ban: ban(changes), previous });
+  expect(kindOfChange({}, null)).toBe("active");
+  expect(kindOfChange({ state: "rejected" }, null)).toBe("rejected");
+  expect(kindOfChange({ state: "withdrawn", dryRun: true, ...plan(divert) })).toBe("withdrawn");
+  expect(kindOfChange({ dryRun: true, ...plan(divert) })).toBe("dry_run");
+  expect(kindOfChange(plan(divert))).toBe("changed");
+  expect(kindOfChange(plan(blackhole, { step: 1 }))).toBe("changed");
+  expect(kindOfChange(plan({ kind: "blackhole", route: { ...route } }))).toBeNull();
+  expect(kindOfChange({ expiresAt: 700_000, heldBy: ["a1", "a2"], manual: true })).toBeNull();
 });
 
 test("a route reads as operators write it", () => {

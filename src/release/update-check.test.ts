@@ -12,7 +12,7 @@ afterEach(async () => {
 });
 
 const HOUR_MS = 3_600_000;
-/** Counts how often it was asked for an hour or more: once at the end of each check. */
+/** Counts timers of an hour or more: one at the end of each check. */
 class CountingTimers extends ManualTimers {
   hours = 0;
 
@@ -51,7 +51,7 @@ function setup(
 
 const json = (value: unknown) => () => Response.json(value);
 
-/** Lets the next check happen, the `checks`th, and waits for its end: then the one after it is due in an hour. */
+/** Runs check number `checks` and waits for its end: the next one is due an hour later. */
 async function checked({ clock, timers }: ReturnType<typeof setup>, checks = 1): Promise<void> {
   clock.advance(checks === 1 ? 30_000 : HOUR_MS);
   await eventually(() => timers.hours === checks, "the check does not end");

@@ -11,7 +11,7 @@ const wide = wideRule(hostPrefix(address("192.0.2.1")), { kind: "discard" });
 const rule = (changes: Partial<Rule>): Rule => ({ ...wide, protocol: 17, ...changes });
 const ports = (from: number, to = from) => ({ from, to });
 
-/** As a node of the first version reads it: fields that it does not know are not there, and a zero is anything. */
+/** Reads a rule like a node of the first version: unknown fields are ignored, and zero matches anything. */
 function readByFirstVersion(wire: object): object {
   const known = ["dst", "src", "proto", "src_port", "dst_port", "tcp_flags", "fragment", "action", "rate_bytes"];
   return Object.fromEntries(Object.entries(wire).filter(([key, value]) => known.includes(key) && Boolean(value)));

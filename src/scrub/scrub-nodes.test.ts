@@ -11,12 +11,12 @@ const STALE_MS = 15_000;
 const HOPS = { nextHop: address("198.51.100.1"), nextHop6: null } as const;
 
 let clock: ManualClock;
-let told: string[];
+let reported: string[];
 let rates: Map<string, number>;
 
 beforeEach(() => {
   clock = new ManualClock();
-  told = [];
+  reported = [];
   rates = new Map();
 });
 
@@ -27,9 +27,9 @@ function open(config: ScrubbingConfig | null): ScrubNodes {
     mbpsOf: ({ id }: Ban) => rates.get(id) ?? null,
     observer: {
       reported: () => {},
-      understands: (name, missing) => told.push(`${name} does not know ${missing.join()}`),
-      liveness: (name, liveness) => told.push(`${name} ${liveness}`),
-      moved: () => told.push("moved"),
+      ruleSupportChanged: (name, missing) => reported.push(`${name} does not know ${missing.join()}`),
+      liveness: (name, liveness) => reported.push(`${name} ${liveness}`),
+      moved: () => reported.push("moved"),
     },
   });
 }
@@ -192,7 +192,7 @@ describe("reported", () => {
     nodes.pollEnded("s1");
     clock.advance(STALE_MS + 1);
     nodes.tick();
-    expect(told).toEqual(["s1 alive", "s2 lost", "s1 lost"]);
+    expect(reported).toEqual(["s1 alive", "s2 lost", "s1 lost"]);
   });
 
   test("is a move from node to node, and no begin or end", () => {
@@ -201,7 +201,7 @@ describe("reported", () => {
     nodes.banChanged(ban);
     nodes.banChanged(divertedBan({ node: "s2" }));
     nodes.banChanged({ ...ban, state: "withdrawn" });
-    expect(told).toEqual(["moved"]);
+    expect(reported).toEqual(["moved"]);
   });
 
   test("is what an agent does not know, when it first reports and when that changes", () => {
@@ -209,7 +209,7 @@ describe("reported", () => {
     for (const capabilities of [[], [], ["port_ranges"], ["port_ranges", "tcp_flags_unset", "packet_length"]]) {
       nodes.report("s1", { wire: {}, loadMbps: null, capabilities });
     }
-    expect(told).toEqual([
+    expect(reported).toEqual([
       "s1 does not know port_ranges,tcp_flags_unset,packet_length",
       "s1 does not know tcp_flags_unset,packet_length",
       "s1 does not know ",

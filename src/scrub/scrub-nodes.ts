@@ -33,7 +33,7 @@ export interface ScrubObserver {
    * Called for the first report, and when the agent's capabilities change, with the capabilities that it lacks; empty:
    * none.
    */
-  understands(name: string, missing: readonly RuleCapability[]): void;
+  ruleSupportChanged(name: string, missing: readonly RuleCapability[]): void;
   /** The node became alive or lost. */
   liveness(name: string, liveness: Liveness): void;
   /** A victim was moved to another node. */
@@ -168,7 +168,7 @@ export class ScrubNodes {
     this.#loads.reported(name, report.loadMbps, monotonicMs);
     observer.reported();
     if (before !== undefined && ruleSupportKey(before.understanding) === ruleSupportKey(understanding)) return;
-    observer.understands(name, missingOf(understanding));
+    observer.ruleSupportChanged(name, missingOf(understanding));
     this.#watcher?.nodeChanged(name);
   }
 

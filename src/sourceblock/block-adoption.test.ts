@@ -1,4 +1,4 @@
-/** What a start makes of the blocks in the store and the pairs in the kernel that an earlier process left. */
+/** What a start does with stored blocks and with pairs that an earlier process left in the kernel. */
 import { describe, expect, test } from "bun:test";
 import { bench, ipv4, order, pair, SOURCE, TableStore, VICTIM } from "../../test/fixtures/mitigation/source-blocks.ts";
 
@@ -22,7 +22,7 @@ describe("a start", () => {
     first.kernel.calls.length = 0;
     const { kernel } = bench({ kernel: first.kernel, store: first.store, wallMs: 1 });
     expect(kernel.names).toEqual([NAME]);
-    // Never taken out in between: its packets are dropped all the time.
+    // Not removed in between: its packets are dropped all the time.
     expect(kernel.calls).toEqual(["read", `remove 198.51.100.9->${VICTIM}`, `put ${NAME}`]);
   });
 
@@ -58,7 +58,7 @@ describe("a start", () => {
     const { blocks, live, kernel, recorder } = bench({ kernel: first.kernel, store: first.store, wallMs: 1 });
     expect(live(1)).toEqual([NAME]);
     expect([...blocks.live(1)][0]?.isInstalled).toBe(false);
-    expect(recorder.news).toEqual(["kernel read", "kernel put"]);
+    expect(recorder.events).toEqual(["kernel read", "kernel put"]);
     expect(blocks.counts()).toMatchObject({ missing: 1, installed: 0 });
     kernel.broken.clear();
     blocks.tick(2);
@@ -74,7 +74,7 @@ describe("a start", () => {
     first.kernel.calls.length = 0;
     const { blocks, kernel, recorder } = bench({ kernel: first.kernel, store: first.store, wallMs: 1 });
     blocks.tick(2);
-    expect([kernel.calls, recorder.news]).toEqual([[], []]);
+    expect([kernel.calls, recorder.events]).toEqual([[], []]);
     expect([...blocks.live(2)][0]?.isInstalled).toBe(false);
     expect(blocks.counts()).toMatchObject({ missing: 1, installed: 0 });
     expect(() => blocks.block(order({ source: "198.51.100.2" }), 3)).toThrow(
@@ -84,7 +84,7 @@ describe("a start", () => {
     blocks.onKernelUp();
     expect(kernel.names).toEqual([NAME]);
     expect(blocks.counts()).toMatchObject({ missing: 0, installed: 1 });
-    // Another one, that somebody else left things in.
+    // Another kernel, in which another process left pairs.
     kernel.pairs.clear();
     kernel.putPairs([{ ...pair("198.51.100.8"), expiresAtMs: 99_000 }]);
     blocks.onKernelUp();
@@ -110,7 +110,7 @@ describe("a start", () => {
     first.kernel.capacity = 16;
     const { blocks, kernel, live } = bench({ kernel: first.kernel, store: first.store, policy: small, wallMs: 100 });
     expect([live(100).length, kernel.pairs.size, blocks.counts().missing]).toEqual([20, 16, 4]);
-    // The first four lapse.
+    // The first four expire.
     blocks.tick(13_003);
     blocks.tick(13_004);
     expect([live(13_004).length, kernel.pairs.size, blocks.counts().missing]).toEqual([16, 16, 0]);

@@ -22,7 +22,7 @@ export class KernelPairs {
   /** Wanted pairs that this process has not installed yet, by name. */
   readonly #missing = new Map<string, SourceBlock>();
   /** Pairs that may be in the kernel and are not wanted. */
-  readonly #strays = new Map<string, Pair>();
+  readonly #unwanted = new Map<string, Pair>();
   /** The pairs of an earlier process have been read. */
   #isAdopted = false;
 
@@ -42,7 +42,7 @@ export class KernelPairs {
   /** The content of the kernel is unknown: read it again. */
   reset(): void {
     this.#isAdopted = false;
-    this.#strays.clear();
+    this.#unwanted.clear();
   }
 
   /** Number of wanted pairs that are not installed yet. */
@@ -55,37 +55,37 @@ export class KernelPairs {
   }
 
   /** Whether the pair still must be removed. */
-  isStray(pair: Pair): boolean {
-    return this.#strays.has(pairName(pair));
+  isUnwanted(pair: Pair): boolean {
+    return this.#unwanted.has(pairName(pair));
   }
 
   get isSettled(): boolean {
-    return this.#installer === null || (this.#isAdopted && this.#missing.size === 0 && this.#strays.size === 0);
+    return this.#installer === null || (this.#isAdopted && this.#missing.size === 0 && this.#unwanted.size === 0);
   }
 
   /** Throws when the kernel refuses. */
   put(block: SourceBlock): void {
     this.#installer?.putPairs([kernelPair(block)]);
     this.#missing.delete(pairName(block));
-    this.#strays.delete(pairName(block));
+    this.#unwanted.delete(pairName(block));
   }
 
   /** Throws when the kernel refuses. */
   remove(pair: Pair): void {
     this.#installer?.removePairs([pair]);
     this.#missing.delete(pairName(pair));
-    this.#strays.delete(pairName(pair));
+    this.#unwanted.delete(pairName(pair));
   }
 
   /** settle() installs it. */
   want(block: SourceBlock): void {
-    this.#strays.delete(pairName(block));
+    this.#unwanted.delete(pairName(block));
     this.#missing.set(pairName(block), block);
   }
 
   /** settle() removes it. Pairs in a kernel filter that is not up are found when it is opened. */
   unwant(pair: Pair): void {
-    if (this.isUp) this.#strays.set(pairName(pair), pair);
+    if (this.isUp) this.#unwanted.set(pairName(pair), pair);
     this.#missing.delete(pairName(pair));
   }
 
@@ -103,9 +103,9 @@ export class KernelPairs {
     if (installer === null || !installer.isUp() || this.isSettled) return;
     this.#try("read", () => this.#adopt(installer, wanted));
     this.#try("remove", () => {
-      const strays = [...this.#strays.values().take(SOURCE_BLOCKS_PER_PIECE)];
-      if (strays.length > 0) installer.removePairs(strays);
-      for (const pair of strays) this.#strays.delete(pairName(pair));
+      const unwanted = [...this.#unwanted.values().take(SOURCE_BLOCKS_PER_PIECE)];
+      if (unwanted.length > 0) installer.removePairs(unwanted);
+      for (const pair of unwanted) this.#unwanted.delete(pairName(pair));
     });
     this.#try("put", () => {
       const missing = [...this.#missing.values().take(Math.min(SOURCE_BLOCKS_PER_PIECE, Math.max(0, room)))];
@@ -116,7 +116,7 @@ export class KernelPairs {
 
   #adopt(installer: PairInstaller, wanted: (pair: Pair) => boolean): void {
     if (this.#isAdopted) return;
-    for (const pair of installer.readPairs()) if (!wanted(pair)) this.#strays.set(pairName(pair), pair);
+    for (const pair of installer.readPairs()) if (!wanted(pair)) this.#unwanted.set(pairName(pair), pair);
     this.#isAdopted = true;
   }
 

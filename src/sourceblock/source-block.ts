@@ -20,7 +20,7 @@ export interface SourceBlock extends Pair {
 }
 
 /** An operator's request. */
-export interface BlockOrder extends Pair {
+export interface BlockRequest extends Pair {
   readonly ttlSeconds: number;
   readonly reason: string;
 }
@@ -36,7 +36,7 @@ export function isLive({ expiresAt }: SourceBlock, wallMs: number): boolean {
 
 /** @param existing the live block of the same pair. */
 export function blockOf(
-  { source, victim, ttlSeconds, reason }: BlockOrder,
+  { source, victim, ttlSeconds, reason }: BlockRequest,
   existing: SourceBlock | null,
   wallMs: number,
 ): SourceBlock {

@@ -14,7 +14,7 @@ describe("a block", () => {
     expect([...store.rows.values()]).toEqual([block]);
     expect([...kernel.pairs.values()]).toEqual([{ ...pair(), expiresAtMs: 61_000 }]);
     expect([live(60_999), live(61_000)]).toEqual([[NAME], []]);
-    expect(recorder.news).toEqual([`blocked ${NAME}`]);
+    expect(recorder.events).toEqual([`blocked ${NAME}`]);
   });
 
   test("is stored before it is in the kernel", () => {
@@ -65,7 +65,7 @@ describe("an install that fails", () => {
     expect(failing).toThrow(InstallFault);
     const other = [`198.51.100.2->${VICTIM}`];
     expect([live(), store.names, kernel.names]).toEqual([other, other, other]);
-    expect(recorder.news.at(-1)).toBe(
+    expect(recorder.events.at(-1)).toBe(
       `install_failed ${[1, 2, 3, 4].map((victim) => `${SOURCE}->192.0.2.${victim}`).join()}`,
     );
     expect(failing).toThrow(`all blocks of ${SOURCE} were removed`);
@@ -124,7 +124,7 @@ describe("an unblock", () => {
     const rest = [`${SOURCE}->192.0.2.2`];
     expect([live(), store.names, kernel.names]).toEqual([rest, rest, rest]);
     expect(blocks.unblock(pair(), 2)).toEqual({ kind: "refused", refusal: "not_blocked" });
-    expect(recorder.news.slice(2)).toEqual([`unblocked ${NAME}`, "refused not_blocked"]);
+    expect(recorder.events.slice(2)).toEqual([`unblocked ${NAME}`, "refused not_blocked"]);
   });
 
   test("of an expired pair finds none", () => {
@@ -207,7 +207,7 @@ describe("time", () => {
     blocks.tick(2000);
     blocks.flush();
     expect([live(), kernel.pairs.size, store.rows.size]).toEqual([[], 0, 0]);
-    expect(recorder.news.filter((line) => line.startsWith("lapsed"))).toHaveLength(2);
+    expect(recorder.events.filter((line) => line.startsWith("lapsed"))).toHaveLength(2);
   });
 
   test("the removal of an expired block is not written over its successor", () => {
@@ -225,7 +225,7 @@ describe("time", () => {
     blocks.clockStepped(stepMs);
     blocks.flush();
     expect(store.rows.get(NAME)).toMatchObject({ createdAt: 0, expiresAt: 10_000 + stepMs });
-    // The kernel counts by another clock.
+    // The kernel uses another clock.
     expect(kernel.calls.filter((call) => call.startsWith("put"))).toHaveLength(1);
     blocks.tick(9999 + stepMs);
     expect(live(9999 + stepMs)).toEqual([NAME]);
@@ -309,7 +309,7 @@ describe("a reload", () => {
     blocks.flush();
     const rest = ["198.51.100.2->192.0.2.2"];
     expect([live(), store.names, kernel.names]).toEqual([rest, rest, rest]);
-    expect(recorder.news.at(-1)).toBe(`${refusal} ${NAME}`);
+    expect(recorder.events.at(-1)).toBe(`${refusal} ${NAME}`);
   });
 
   test("looks at very many piece by piece, and at all of them", () => {

@@ -16,7 +16,7 @@ import {
 import { BlockTable } from "./block-table.ts";
 import { type KernelOperation, KernelPairs } from "./kernel-pairs.ts";
 import type { PairInstaller } from "./pair-installer.ts";
-import { type BlockOrder, blockOf, isLive, type Pair, pairName, type SourceBlock } from "./source-block.ts";
+import { type BlockRequest, blockOf, isLive, type Pair, pairName, type SourceBlock } from "./source-block.ts";
 
 /** Stores the blocks over restarts. */
 export interface SourceBlockStore {
@@ -113,16 +113,16 @@ export class SourceBlocks {
   }
 
   /** Blocks a pair for an operator. Throws when the store fails, and an InstallFault when the kernel refuses. */
-  block(order: BlockOrder, wallMs: number): BlockAnswer {
+  block(request: BlockRequest, wallMs: number): BlockAnswer {
     this.#expire(wallMs);
-    const existing = this.#table.get(order);
-    const refusal = blockRefusal(order, this.#policy, {
+    const existing = this.#table.get(request);
+    const refusal = blockRefusal(request, this.#policy, {
       isBlocked: existing !== null,
-      victims: this.#table.victims(order.source),
+      victims: this.#table.victims(request.source),
       pairs: this.#table.size,
     });
     if (refusal !== null) return this.#refused(refusal);
-    const block = blockOf(order, existing, wallMs);
+    const block = blockOf(request, existing, wallMs);
     this.#unsaved.writeNow([saved(block)]);
     this.#table.put(block);
     if (!this.#policy.dryRun) this.#install(block);
@@ -239,7 +239,7 @@ export class SourceBlocks {
       this.#settle();
       this.#observer.ended("install_failed", lost);
       // Pairs in a filter that is not up are found when it is opened.
-      const isGone = this.#kernel.isUp && lost.every((pair) => !this.#kernel.isStray(pair));
+      const isGone = this.#kernel.isUp && lost.every((pair) => !this.#kernel.isUnwanted(pair));
       const rest = isGone ? "were removed" : "are being removed, the kernel may still drop packets for some";
       throw new InstallFault(`the kernel did not take the block: all blocks of ${block.source} ${rest}`, { cause });
     }

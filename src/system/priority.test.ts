@@ -20,7 +20,7 @@ const mayRaise = Bun.spawnSync(["nice", "-n", "-10", "true"], { stderr: "pipe" }
 const unavailable =
   getPriority() !== 0 ? " (runs at a chosen nice value)" : mayRaise ? "" : " (no permission to raise a priority)";
 
-/** What the program prints, in the session of its parent unless `prefix` says otherwise. */
+/** The output of the program, run in the session of its parent unless `prefix` changes it. */
 function run(prefix: readonly string[]): Record<string, unknown> {
   const { stdout, stderr } = Bun.spawnSync([...prefix, process.execPath, "-e", PROGRAM], { stderr: "pipe" });
   expect(stderr.toString()).toBe("");

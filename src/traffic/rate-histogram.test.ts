@@ -17,9 +17,9 @@ describe("a histogram of rates", () => {
     const histogram = of(rates);
     for (const share of [0.01, 0.5, 0.99, 0.999]) {
       const exact = sorted[Math.ceil(share * sorted.length) - 1] as number;
-      const told = histogram.quantile(share);
-      if (told < exact || told > exact * 2 ** (1 / 8) * (1 + 1e-9))
-        throw new Error(`seed ${seed}: ${share} ${told} ${exact}`);
+      const estimate = histogram.quantile(share);
+      if (estimate < exact || estimate > exact * 2 ** (1 / 8) * (1 + 1e-9))
+        throw new Error(`seed ${seed}: ${share} ${estimate} ${exact}`);
     }
   });
 

@@ -185,7 +185,7 @@ describe("the rule document", () => {
   }
 
   test(
-    "a node that understands everything drops what the rule says",
+    "a node that supports everything drops what the rule says",
     () => {
       const leftOut = compare((rule) => read(rule, ruleSupportOf(RULE_CAPABILITIES), () => true));
       // A zero, and what is no fragment, cannot be said: absent and zero mean anything.

@@ -289,7 +289,7 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd, major }) => {
     const sinceMs = performance.now();
     await until("an older rule", () => performance.now() - sinceMs > RESET_CAUSE_MS);
     announcer.want([good, flow(V4)]);
-    await until("told", () => warnings.length === 2);
+    await until("two warnings", () => warnings.length === 2);
     await until("gone from BIRD", async () => String(await bird.flowMatches()) === "dst 203.0.113.1/32");
     await until("the other returned", () => picky.hasRule("203.0.113.1"));
     expect(announcer.routeState(flow(V4)).kind).toBe("failed");

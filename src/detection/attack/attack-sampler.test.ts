@@ -41,7 +41,7 @@ function harness(policy: typeof POLICY | null = POLICY) {
   const readings = (ms: number) => [...sampler.readings(at(ms))];
   const read = (ms: number) =>
     readings(ms).map(({ target, sample, isComplete }) => `${target} ${sample?.totalPackets} ${isComplete}`);
-  /** The kind that each reading leaves the attack with, and whether it was told. */
+  /** The kind of the attack after each reading, and whether it was reported. */
   const kinds = (ms: number) => readings(ms).map((reading) => `${reading.classification?.type} ${reading.isNewKind}`);
   return { headers, sampler, begin, readings, read, kinds };
 }
@@ -54,7 +54,7 @@ describe("the sample of an attack", () => {
     expect(read(20)).toEqual([`${VICTIM} ${COMPLETE_PACKETS} true`]);
     expect(read(40)).toEqual([]);
     expect(headers.asked).toEqual([VICTIM]);
-    // The readings after it are for judgement.
+    // The readings after it classify.
     expect(read(20 + JUDGE_AGAIN_MS)).toEqual([`${VICTIM} undefined false`]);
   });
 
@@ -178,7 +178,7 @@ describe("the kind of an attack", () => {
     begin();
     headers.frames = frames(COMPLETE_PACKETS);
     expect(kinds(0)).toEqual(["udp_flood true"]);
-    // Those of the first second are still there: they are not read again.
+    // Those of the first second are still there, but are not read again.
     headers.frames = [...frames(1000, JUDGE_AGAIN_MS), ...many(1000, { ...syn, ageMs: 900 })];
     expect(kinds(JUDGE_AGAIN_MS)).toEqual(["udp_flood false"]);
     expect(kinds(2 * JUDGE_AGAIN_MS)).toEqual(["syn_flood true"]);
@@ -242,7 +242,7 @@ describe("sampled attacks", () => {
       frame: frame("198.51.100.1", dst),
     }));
     const [reading] = readings(0);
-    // What both networks begin with.
+    // The common prefix of both networks.
     expect([headers.asked, headers.lengths]).toEqual([["203.0.112.0"], [96 + 23]]);
     expect(reading).toMatchObject({ target: "hostgroup web", sample: { totalPackets: 2 } });
   });

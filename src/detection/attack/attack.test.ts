@@ -103,7 +103,7 @@ describe("each state and event", () => {
     const after = EVENTS[event](before);
     expect(stateOf(after)).toBe(next);
     expect(after).toMatchObject({ id: "a1", metric: "pps", threshold: 1000, thresholds: limits, startedAt: 5000 });
-    // What is over never changes again; the last rates that count are those of while it lasted.
+    // An ended attack never changes; its rates are the last ones during the attack.
     if (state === "ended") expect(after).toBe(before);
     else if (next === "ended") expect(after).toMatchObject({ endedAt: 6000, rates: before.rates });
     else expect(after.rates).not.toEqual(before.rates);

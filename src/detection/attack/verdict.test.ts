@@ -13,7 +13,7 @@ const DNS = of("dns_amplification");
 const SYN = of("syn_flood");
 const ACK = of("ack_flood");
 
-/** What is held after each judgement. */
+/** The accepted kind after each classification. */
 function held(...found: (Classification | null)[]): (string | null)[] {
   let verdict = NO_VERDICT;
   return found.map((classification) => {

@@ -18,7 +18,7 @@ function risen(changes: Partial<Attack> = {}): Attack {
   return attack({ reason: LEARNED, rates: thresholds({ pps: 1500 }), ...changes });
 }
 
-/** What a look says of one attack, by the time in ms. */
+/** The result of a review of one attack, by the time in ms. */
 function looks(rises = new BaselineRises()) {
   return (at: number, ...attacks: Attack[]) =>
     rises.review(attacks, [GROUP], at).map(({ id, lastingRise }) => `${id} ${lastingRise}`);

@@ -56,7 +56,7 @@ function harness(changes: Partial<CarpetPolicy> = {}) {
   return { scan, active, judge, policy, pass };
 }
 
-/** `count` hosts of a /24 with so many packets a second in all. */
+/** `count` hosts of a /24 with this packet rate in total. */
 function spread(prefix: string, pps: number, count = 20, group = 0): HostRowFields[] {
   return Array.from({ length: count }, (_, i) => ({
     target: `${prefix}.${i + 1}`,
@@ -111,7 +111,7 @@ describe("a carpet attack", () => {
     const { id } = [...active.values()][0] ?? {};
     expect(pass(...spread("10.0.0", 2000), ...spread("10.0.1", 2000))).toEqual(["lasts 10.0.0.0/23 40 global 4000"]);
     expect([...active.values()].map((attack) => attack.id)).toEqual([id ?? ""]);
-    // Half of it is calm again: it stays as wide as it was.
+    // Half of it is calm again: its width does not change.
     expect(pass(...spread("10.0.1", 2000))).toEqual(["lasts 10.0.0.0/23 20 global 2000"]);
   });
 

@@ -58,7 +58,7 @@ function harness(capacity = 8) {
     onTick: () => {},
     onFault: (cause) => seen.push(String(cause)),
   });
-  /** Lets the promises of a tick run, then time go on. */
+  /** Lets the promises of a tick run, then advances time. */
   const advance = async (ms: number) => {
     clock.advance(ms);
     for (let i = 0; i < 10; i++) await Promise.resolve();
@@ -104,7 +104,7 @@ describe("the detection loop", () => {
     loop.start();
     await advance(100);
     expect([counter.ticks, seen]).toEqual([1, []]);
-    // Between two folds nothing is lost by it: the next one has the new hostgroups.
+    // Between two folds nothing is lost: the next one uses the new hostgroups.
     loop.reconfigured();
     await advance(100);
     expect(seen).toEqual(["started 192.0.2.2"]);

@@ -13,7 +13,7 @@ import { type Evidence, type FlowspecPolicy, rulesFor } from "./rule-generator.t
 const VICTIMS = [address("203.0.113.9"), address("2001:db8::9")] as const;
 const [VICTIM] = VICTIMS;
 const POLICY: FlowspecPolicy = { action: { kind: "discard" }, sourceAnchored: false, minSourceConcentration: 0.8 };
-/** As many as a sample has at least when an attack gets its rules, and as many as it may come to. */
+/** The least and the largest number of packets in a sample. */
 const SAMPLES = [64, 512];
 
 function evidenceOf(packets: readonly SampledPacket[], changes: Partial<Evidence> = {}): Evidence {
@@ -34,7 +34,7 @@ function matchedShare(rules: readonly Rule[], packets: readonly SampledPacket[])
   return packets.filter(({ header }) => rules.some((rule) => ruleMatches(rule, header))).length / packets.length;
 }
 
-/** The same seed each time: what a rule must catch is drawn anew, and 98 % of it is no certainty with 64 packets. */
+/** A fixed seed: the packets are random, and a rule from 64 packets does not always match 98 %. */
 const crowd = (count: number, seed: number, victim = VICTIM) => ({ count, victim, random: seededRandom(seed) });
 
 describe.each([...FLOODS.keys()])("%s", (vector: Vector) => {
@@ -50,16 +50,16 @@ describe.each([...FLOODS.keys()])("%s", (vector: Vector) => {
           const flood = floodPackets(vector, crowd(count, seed, victim));
           const packets = [...flood, ...ordinaryPackets(crowd(count * ordinary, seed + 1, victim))];
           const { rules, matchesAll } = rulesFor(evidenceOf(packets, { timesThreshold }), POLICY);
-          const told = `${rulesText(rules)} (seed ${seed}, ${count} packets, ${ordinary} ordinary)`;
-          expect(matchesAll, told).toBe(false);
-          expect(rules.length, told).toBeLessThanOrEqual(RULES_MAX);
-          expect(new Set(rules.map((rule) => rule.destination?.text)), told).toEqual(
+          const message = `${rulesText(rules)} (seed ${seed}, ${count} packets, ${ordinary} ordinary)`;
+          expect(matchesAll, message).toBe(false);
+          expect(rules.length, message).toBeLessThanOrEqual(RULES_MAX);
+          expect(new Set(rules.map((rule) => rule.destination?.text)), message).toEqual(
             new Set([hostPrefix(victim).text]),
           );
-          expect(rules.map(ruleProblem), told).toEqual(rules.map(() => null));
-          expect(matchedShare(rules, flood), told).toBeGreaterThanOrEqual(0.98);
+          expect(rules.map(ruleProblem), message).toEqual(rules.map(() => null));
+          expect(matchedShare(rules, flood), message).toBeGreaterThanOrEqual(0.98);
           const later = floodPackets(vector, crowd(4_000, seed + 2, victim));
-          expect(matchedShare(rules, later), told).toBeGreaterThanOrEqual(0.98);
+          expect(matchedShare(rules, later), message).toBeGreaterThanOrEqual(0.98);
         }
       }
     }

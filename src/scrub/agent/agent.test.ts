@@ -1,4 +1,4 @@
-/** The agent over a kernel and a service that a test can look into and break; with real ones it is in test/scenario. */
+/** The agent with a fake kernel and a fake service; with real ones: test/scenario. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -142,7 +142,7 @@ interface DocumentOptions {
   readonly sentAtMs?: number | null;
 }
 
-/** One ban of one rule, which holds for so long by the clock of the service. */
+/** One ban with one rule, which expires after this time on the service's clock. */
 function document({ seconds = 60, etag = '"a"', sentAtMs = null }: DocumentOptions = {}): PollAnswer {
   const expiresAt = new Date((sentAtMs ?? clock.wallMs()) + seconds * 1000).toISOString();
   const flowspec = [{ dst: "192.0.2.1/32", proto: 17, action: "discard" }];
@@ -162,7 +162,7 @@ async function answer(with_: PollAnswer): Promise<void> {
 const said = (message: string) => logged.filter(({ msg }) => msg === message);
 const leftMs = () => filter.rules.map(({ expiresAtMs }) => expiresAtMs - clock.wallMs());
 
-/** As the next process would find it. */
+/** The file as the next process finds it. */
 async function restarted(): Promise<void> {
   for (const agent of agents.splice(0)) await agent.stop();
   desk = new Desk();
@@ -262,7 +262,7 @@ test("an empty document empties the table", async () => {
 test("expiries follow the service's clock, not this node's", async () => {
   await start();
   await answer(document({ seconds: 60, sentAtMs: clock.wallMs() + HOUR }));
-  // Half a second is what the header leaves open.
+  // The header leaves half a second open.
   expect(leftMs()).toEqual([59_500]);
   expect(
     said("the clocks of this node and of the service differ: expiries follow the service's; run NTP on both"),

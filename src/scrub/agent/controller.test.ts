@@ -1,4 +1,4 @@
-/** Against real servers: what of an answer counts, and how long we wait for one. */
+/** Against real servers: which parts of an answer count, and the deadlines. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { type Certificate, selfSigned } from "../../../test/fixtures/edge/certificate.ts";
 import { ManualClock, ManualTimers } from "../../../test/fixtures/manual-clock.ts";

@@ -36,7 +36,7 @@ function enforcement(dryRun = false, maxRules = MAX_RULES): Enforcement {
   });
 }
 
-/** Its rules differ by their source port, counted from 0. */
+/** Rules with different source ports, counted from 0. */
 function ban(target: string, { seconds = 60, rules = 1, isVirtual = false } = {}): HeldBan {
   const victim = prefix(`${target}/32`);
   const expiresAtMs = clock.monotonicMs() + seconds * 1000;

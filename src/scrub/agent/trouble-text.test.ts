@@ -1,4 +1,4 @@
-/** What an operator reads when the service does not answer as it should, held against the service's real refusals. */
+/** The texts for operators on failures, checked against real refusals of the service. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { NOON } from "../../../test/fixtures/browser/views.ts";
 import { ScrubChannel } from "../../../test/fixtures/scrub/scrub-channel.ts";
@@ -29,7 +29,7 @@ describe("of the real service", () => {
     return made;
   }
 
-  function told(answer: PollAnswer, node = "s1"): string {
+  function problemText(answer: PollAnswer, node = "s1"): string {
     if (answer.kind === "document" || answer.kind === "unchanged") throw new Error(`answered ${answer.kind}`);
     return troubleText(answer, { ...NAMES, node });
   }
@@ -55,16 +55,16 @@ describe("of the real service", () => {
   });
 
   test("a wrong secret", async () => {
-    expect(told(await controller("other").poll(null))).toBe(
+    expect(problemText(await controller("other").poll(null))).toBe(
       "answered 401 (missing or invalid bearer token): the secret in TOKEN matches no token of the service",
     );
   });
 
   test("another node's token, and one of another role", async () => {
-    expect(told(await controller("bound2").poll(null))).toBe(
+    expect(problemText(await controller("bound2").poll(null))).toBe(
       "answered 403 (this token is bound to another node): the token must have the role agent, and be bound to s1 or to no node",
     );
-    expect(told(await controller("eyes").poll(null))).toBe(
+    expect(problemText(await controller("eyes").poll(null))).toBe(
       "answered 403 (this token's role may not perform this action): the token must have the role agent, and be bound to s1 or to no node",
     );
   });
@@ -72,7 +72,7 @@ describe("of the real service", () => {
   test("a name that the service does not know, for polls and for reports", async () => {
     const text =
       "answered 404 (unknown scrubbing node): s9 must be a name in scrubbing.nodes of the service, and controller.url the service's";
-    expect(told(await controller("unbound", "s9").poll(null), "s9")).toBe(text);
+    expect(problemText(await controller("unbound", "s9").poll(null), "s9")).toBe(text);
     const reported = await controller("unbound", "s9").report({ version: "1" });
     expect(reported.kind === "refused" && troubleText(reported, { ...NAMES, node: "s9" })).toBe(text);
   });
