@@ -142,7 +142,7 @@ export interface Engine {
   readGroups(out: HostRows): number;
   /**
    * Recent headers of packets to or from a host, or to or from hosts that agree with it in the first `length` bits (96
-   * more than an IPv4 prefix has; 128 by default), newest last, unbiased. Where not all fit, the newest are taken, those of
+   * more than an IPv4 prefix has; 128 by default), newest last, unbiased. If not all fit, the newest are returned, those of
    * one tick evenly from all workers. Returns how many were written. A record is 160 bytes: u32 wire length, u32
    * captured length, f64 age in milliseconds, u8 direction (0 incoming), 3 bytes zero, u32 packets of
    * its worker that it was drawn from, 128 bytes from the start of the Ethernet frame; shorter frames end in zeros (linktypes without Ethernet get an Ethernet header of zeros and the type).

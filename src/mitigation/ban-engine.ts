@@ -1,8 +1,8 @@
 /**
- * Owns the table of bans. Attacks and operators request bans; time and policy end them. The routes that the announcer
- * is given are always those of the active bans. An operator's ban is stored before the request is answered. Automatic
- * changes are stored by the next flush(), so that the route never waits for the disk: if the process is killed in
- * between, its successor finds an unwanted route, withdraws it and detects the attack again.
+ * Owns the table of bans, which attacks and operators request, and time and policy end. The announcer gets the routes
+ * of the active bans. An operator's ban is stored before the request is answered, an automatic change by the next
+ * flush(), so that no route waits for the disk: after a kill in between, the next process withdraws the unknown route
+ * and detects the attack again.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { Attack } from "../detection/attack/attack.ts";
@@ -39,7 +39,7 @@ export interface BanEngineOptions extends StoredBansOptions, Sources {
   readonly onFault: (cause: unknown) => void;
 }
 
-/** Bans whose rungs and routes are checked in one tick: it bounds the time that a tick blocks the event loop. */
+/** Bans that one tick checks: it bounds the time that a tick blocks the event loop. */
 export const BANS_REVIEWED = 2000;
 
 export class BanEngine {
@@ -69,9 +69,8 @@ export class BanEngine {
   }
 
   /**
-   * Restores stored bans (oldest first) and the attacks in progress. Ends bans that expired, that policy no longer
-   * allows, or whose attack is missing, and announces the rest. `attacks` null: attacks are not observed, and their
-   * bans last until they expire.
+   * Restores stored bans (oldest first) and attacks in progress; ends bans that expired, that policy no longer allows,
+   * or whose attack is missing. `attacks` null: they are not observed, and their bans last until they expire.
    */
   restore(stored: { readonly bans: readonly Ban[]; readonly attacks: readonly Attack[] | null }, wallMs: number): void {
     const { attacks } = stored;
@@ -81,10 +80,10 @@ export class BanEngine {
         this.#active.put(ban);
         this.#attacks.hold(ban);
       } else this.#ended.add(ban);
-      // An ended attack needs no exclusion, and nothing would remove it.
-      if (ban.reason === MANUAL_UNBAN) this.#attacks.excludeFromBans(ban.heldBy.filter((id) => this.#attacks.has(id)));
+      // Only for attacks in progress: nothing would remove the exclusion of an ended one.
+      if (ban.reason === MANUAL_UNBAN) this.#attacks.exclude(ban.heldBy.filter((id) => this.#attacks.has(id)));
     }
-    // If a process was killed between the writes of a ban and its attack, no event would ever end the attack.
+    // A kill between the writes of a ban and its attack leaves a ban that no event would end.
     for (const ban of attacks === null ? [] : [...this.#active.values()]) {
       const lost = ban.heldBy.filter((id) => !this.#attacks.has(id));
       for (const attackId of lost) this.#applyTo(ban.prefix, { kind: "attack_ended", attackId }, wallMs);
@@ -99,10 +98,7 @@ export class BanEngine {
     this.#updateWantedRoutes();
   }
 
-  /**
-   * Takes an attack after its packets were classified. Rules change if the kind of attack changes, or if they miss
-   * packets.
-   */
+  /** Takes an attack after its classification: rules change with its kind, or if they miss packets. */
   attackClassified(attack: Attack, wallMs: number, evidence: Evidence = "reclassified"): void {
     if (!this.#attacks.has(attack.id)) return;
     this.#attacks.set(attack);
@@ -136,21 +132,21 @@ export class BanEngine {
   }
 
   /**
-   * Ends a ban for an operator: that of the address, or else of the narrowest banned prefix whose first address it is.
-   * null: none is active. Throws when the store fails: then the ban stays.
+   * Ends the ban of the address, or of the narrowest banned prefix whose first address it is. null: none is active.
+   * Throws when the store fails: then the ban stays.
    */
   unban(target: IpAddress, wallMs: number): Ban | null {
     const ban = this.#active.startingAt(target);
     if (ban === null) return null;
     const withdrawn = next(ban, { kind: "unbanned" }, wallMs);
     this.#unsaved.writeNow([[withdrawn.id, withdrawn]]);
-    this.#attacks.excludeFromBans(ban.heldBy);
+    this.#attacks.exclude(ban.heldBy);
     this.#put(withdrawn, ban);
     this.#updateWantedRoutes();
     return withdrawn;
   }
 
-  /** Ends expired bans, applies due rungs and checks route states, of at most BANS_REVIEWED bans per call. */
+  /** Ends expired bans; applies due rungs and checks routes of at most BANS_REVIEWED bans. */
   tick(wallMs: number): void {
     const bans = [...this.#active.values()];
     const from = bans.length > BANS_REVIEWED ? this.#nextReviewed % bans.length : 0;
@@ -215,7 +211,7 @@ export class BanEngine {
     return this.#refused.get(attack.id) ?? this.#ended.of(attack);
   }
 
-  /** null when nothing is announced: the ban is not active, is virtual or only watches, or there is no speaker. */
+  /** null: nothing is announced (not active, virtual, only watching, or no speaker). */
   routeState(ban: Ban): RouteState | null {
     return this.#routes.stateOf(ban);
   }
@@ -238,7 +234,7 @@ export class BanEngine {
     this.#attacks.set(attack);
     const ban = this.#banFor(attack, prefix);
     if (ban !== undefined) this.#attackLasts(ban, attack, prefix, wallMs);
-    else if (!this.#attacks.isExcludedFromBans(attack.id) && areBanned(this.#policy, prefix))
+    else if (!this.#attacks.isExcluded(attack.id) && areBanned(this.#policy, prefix))
       this.#banAttacked(prefix, attack, wallMs);
   }
 
@@ -248,10 +244,7 @@ export class BanEngine {
     this.#change(followed, next(followed, { kind: "attack_lasts", attackId: attack.id, ttlSeconds }, wallMs));
   }
 
-  /**
-   * The attack is now spread over another prefix than its ban covers. Returns the ban that it keeps in force from now
-   * on.
-   */
+  /** The attack is now spread over another prefix. Returns the ban that it keeps in force from now on. */
   #follow(ban: Ban, attack: Attack, prefix: Prefix, wallMs: number): Ban {
     // After a restart the attack may be stored with a narrower prefix: a ban never becomes narrower.
     if (prefix.length >= ban.prefix.length) return ban;
@@ -318,7 +311,7 @@ export class BanEngine {
     return next(ban, event, wallMs);
   }
 
-  /** The current plan if planning fails, so that the ban still becomes virtual or real with all others. */
+  /** The present plan if planning fails: the ban still becomes virtual or real. */
   #planOrCurrent(ban: Ban, terms: BanTerms, wallMs: number): Plan {
     try {
       return planOf(ban, terms, this.#circumstances(ban.heldBy, null), wallMs);

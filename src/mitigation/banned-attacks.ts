@@ -30,11 +30,11 @@ export class BannedAttacks {
     this.#excluded.delete(id);
   }
 
-  excludeFromBans(ids: readonly string[]): void {
+  exclude(ids: readonly string[]): void {
     for (const id of ids) this.#excluded.add(id);
   }
 
-  isExcludedFromBans(id: string): boolean {
+  isExcluded(id: string): boolean {
     return this.#excluded.has(id);
   }
 

@@ -213,7 +213,7 @@ export class ScrubNodes {
     return this.#documents.of(name === null ? FIRST_VERSION : this.#ruleSupportOf(name));
   }
 
-  /** Documents are of bans as they are now. */
+  /** Generates the documents again from the present bans. */
   refreshDocuments(): void {
     this.#documents.refresh();
   }

@@ -29,7 +29,7 @@ export interface DetectionLoopOptions {
   readonly judge: TickJudge;
   readonly tickMs: number;
   readonly now: () => Now;
-  /** Runs `fn` once, `ms` from now; returns what calls it off. */
+  /** Runs `fn` once in `ms`; returns a function that cancels it. */
   readonly after: (ms: number, fn: () => void) => () => void;
   readonly onChanges: (changes: readonly AttackChange[], now: Now) => void;
   readonly onTick: (tick: CompletedTick) => void;
