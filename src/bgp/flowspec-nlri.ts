@@ -37,8 +37,8 @@ export interface ItemsComponent {
 export type Component = PrefixComponent | ItemsComponent;
 
 /**
- * One router vendor resets the session above this number. It also keeps every rule below 240 bytes, from which the
- * length takes two bytes and all tested peers reset the session.
+ * One BGP implementation resets the session above this number. It also keeps every rule well below the size from which
+ * its length takes two bytes, which makes all peers reset the session.
  */
 const ITEMS_MAX = 5;
 const PORT_MAX = 0xffff;

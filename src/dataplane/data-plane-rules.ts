@@ -78,8 +78,8 @@ export class DataPlaneRules {
   changed(change: BanChange | null): void {
     if (this.#filter === null) return;
     const soonMs = Math.max(KERNEL_RULES_INTERVAL_MS, PAUSE_FACTOR * this.#tookMs);
-    const pushedMs = change === null ? 0 : extendedByMs(change);
-    this.#putAt(this.#lastMs + Math.max(soonMs, Math.min(PAUSE_FACTOR * soonMs, pushedMs)));
+    const extendedMs = change === null ? 0 : extendedByMs(change);
+    this.#putAt(this.#lastMs + Math.max(soonMs, Math.min(PAUSE_FACTOR * soonMs, extendedMs)));
   }
 
   /** Total since the ban is in force on this machine; adopted rules keep their counts. At most a second old. */

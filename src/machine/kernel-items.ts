@@ -55,10 +55,10 @@ function* capabilityItems(
 ): Generator<Item> {
   const uses = new Set(interfaces.flatMap((need) => need.uses));
   const needed = CAPABILITIES.filter((one) => one.uses.some((use) => uses.has(use))).map(({ name }) => name);
-  const isThere = (name: string) =>
+  const isPresent = (name: string) =>
     capabilities.includes(name) ||
     (["CAP_BPF", "CAP_PERFMON"].includes(name) && capabilities.includes("CAP_SYS_ADMIN"));
-  const missing = needed.filter((name) => !isThere(name));
+  const missing = needed.filter((name) => !isPresent(name));
   if (needed.length === 0) return;
   const about = "capabilities";
   if (missing.length === 0) yield ok(about, needed.join(", "));

@@ -34,7 +34,7 @@ export type RouteState =
   | { readonly kind: "no_session" }
   /** The speaker does not answer: whether neighbors have the route is unknown. */
   | { readonly kind: "speaker_down"; readonly cause: string }
-  /** The speaker or all neighbors refuse the route. */
+  /** The route cannot be announced; `cause` says why. */
   | { readonly kind: "failed"; readonly cause: string };
 
 export interface Announcer {

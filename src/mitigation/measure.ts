@@ -86,8 +86,9 @@ function rulesAt(measure: FlowspecMeasure, from: Prefix, to: Prefix): FlowspecMe
 
 /** The rules with another action; the same object if nothing changes. */
 export function withAction(measure: FlowspecMeasure, action: RuleAction, localPref: number): FlowspecMeasure {
-  const isTheirs = measure.localPref === localPref && measure.rules.every((rule) => isSameAction(rule.action, action));
-  return isTheirs ? measure : { ...measure, localPref, rules: measure.rules.map((rule) => ({ ...rule, action })) };
+  const isUnchanged =
+    measure.localPref === localPref && measure.rules.every((rule) => isSameAction(rule.action, action));
+  return isUnchanged ? measure : { ...measure, localPref, rules: measure.rules.map((rule) => ({ ...rule, action })) };
 }
 
 /** A speaker keeps only the newer of two routes with equal keys. */

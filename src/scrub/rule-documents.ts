@@ -61,23 +61,23 @@ export class RuleDocuments {
     this.#documents.clear();
   }
 
-  of(understood: RuleSupport): RuleDocument {
-    const key = ruleSupportKey(understood);
+  of(support: RuleSupport): RuleDocument {
+    const key = ruleSupportKey(support);
     const known = this.#documents.get(key);
     if (known !== undefined) return known;
-    const bans = sorted([...this.#bans.values()]).map((ban) => this.#documentBan(ban, understood, key));
+    const bans = sorted([...this.#bans.values()]).map((ban) => this.#documentBan(ban, support, key));
     const sum = (count: "split" | "leftOut") => bans.reduce((total, { forms }) => total + forms[count], 0);
     const document = { bans, splitRules: sum("split"), leftOutRules: sum("leftOut") };
     this.#documents.set(key, document);
     return document;
   }
 
-  #documentBan(ban: Diverted, understood: RuleSupport, key: string): DocumentBan {
+  #documentBan(ban: Diverted, support: RuleSupport, key: string): DocumentBan {
     const made = this.#made.get(key) ?? new WeakMap<Ban, DocumentBan>();
     this.#made.set(key, made);
     const known = made.get(ban);
     if (known !== undefined) return known;
-    const documentBan = { ban, expiresAt: documentExpiry(ban), forms: formsOf(documentRules(ban), understood) };
+    const documentBan = { ban, expiresAt: documentExpiry(ban), forms: formsOf(documentRules(ban), support) };
     made.set(ban, documentBan);
     return documentBan;
   }

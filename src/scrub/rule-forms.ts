@@ -25,17 +25,17 @@ export function ruleSupportOf(capabilities: readonly string[]): RuleSupport {
   return new Set(RULE_CAPABILITIES.filter((capability) => capabilities.includes(capability)));
 }
 
-export function missingOf(understood: RuleSupport): readonly RuleCapability[] {
-  return RULE_CAPABILITIES.filter((capability) => !understood.has(capability));
+export function missingOf(support: RuleSupport): readonly RuleCapability[] {
+  return RULE_CAPABILITIES.filter((capability) => !support.has(capability));
 }
 
 /** Equal texts mean equal capabilities. */
-export function ruleSupportKey(understood: RuleSupport): string {
-  return RULE_CAPABILITIES.filter((capability) => understood.has(capability)).join();
+export function ruleSupportKey(support: RuleSupport): string {
+  return RULE_CAPABILITIES.filter((capability) => support.has(capability)).join();
 }
 
-export function formsOf(rules: readonly Rule[], understood: RuleSupport): RuleForms {
-  const forms = rules.map((rule) => formsOfRule(rule, understood));
+export function formsOf(rules: readonly Rule[], support: RuleSupport): RuleForms {
+  const forms = rules.map((rule) => formsOfRule(rule, support));
   return {
     rules: forms.flat(),
     split: forms.filter(({ length }) => length > 1).length,
@@ -47,9 +47,9 @@ export function formsOf(rules: readonly Rule[], understood: RuleSupport): RuleFo
  * Each part has the full rate of a rate limit: a fraction of it would stop traffic on one port that must pass. Empty:
  * left out.
  */
-function formsOfRule(rule: Rule, understood: RuleSupport): readonly Rule[] {
-  if (!isExpressible(rule, understood)) return [];
-  if (understood.has("port_ranges") || (isPlain(rule.sourcePorts) && isPlain(rule.destinationPorts))) return [rule];
+function formsOfRule(rule: Rule, support: RuleSupport): readonly Rule[] {
+  if (!isExpressible(rule, support)) return [];
+  if (support.has("port_ranges") || (isPlain(rule.sourcePorts) && isPlain(rule.destinationPorts))) return [rule];
   const sources = singlePorts(rule.sourcePorts);
   const destinations = singlePorts(rule.destinationPorts);
   if (sources === null || destinations === null || sources.length * destinations.length > RULE_FORMS_MAX) return [];
@@ -59,11 +59,11 @@ function formsOfRule(rule: Rule, understood: RuleSupport): readonly Rule[] {
 }
 
 /** Absent or zero matches anything (docs/interface.md#rule): so an exact zero cannot be expressed. */
-function isExpressible({ protocol, tcpFlags, fragment, packetLength }: Rule, understood: RuleSupport): boolean {
+function isExpressible({ protocol, tcpFlags, fragment, packetLength }: Rule, support: RuleSupport): boolean {
   if (protocol === 0 || fragment === false) return false;
-  if (packetLength !== null && !understood.has("packet_length")) return false;
+  if (packetLength !== null && !support.has("packet_length")) return false;
   if (tcpFlags === null) return true;
-  return tcpFlags.unset === 0 ? tcpFlags.set !== 0 : understood.has("tcp_flags_unset");
+  return tcpFlags.unset === 0 ? tcpFlags.set !== 0 : support.has("tcp_flags_unset");
 }
 
 /** Any port, or a single nonzero port. */

@@ -71,7 +71,7 @@ export interface ScrubNodeView {
 export interface StoredReport extends ScrubReport {
   /** Wall clock, ms. */
   readonly reportedAt: number;
-  readonly understanding: RuleSupport;
+  readonly ruleSupport: RuleSupport;
 }
 
 export interface DocumentWatcher {
@@ -162,13 +162,13 @@ export class ScrubNodes {
   report(name: string, report: ScrubReport): void {
     const { now, observer } = this.#options;
     const before = this.#reports.get(name);
-    const understanding = ruleSupportOf(report.capabilities);
+    const ruleSupport = ruleSupportOf(report.capabilities);
     const { wallMs, monotonicMs } = now();
-    this.#reports.set(name, { ...report, understanding, reportedAt: wallMs });
+    this.#reports.set(name, { ...report, ruleSupport, reportedAt: wallMs });
     this.#loads.reported(name, report.loadMbps, monotonicMs);
     observer.reported();
-    if (before !== undefined && ruleSupportKey(before.understanding) === ruleSupportKey(understanding)) return;
-    observer.ruleSupportChanged(name, missingOf(understanding));
+    if (before !== undefined && ruleSupportKey(before.ruleSupport) === ruleSupportKey(ruleSupport)) return;
+    observer.ruleSupportChanged(name, missingOf(ruleSupport));
     this.#watcher?.nodeChanged(name);
   }
 
@@ -253,7 +253,7 @@ export class ScrubNodes {
   }
 
   #ruleSupportOf(name: string): RuleSupport {
-    return this.#reports.get(name)?.understanding ?? FIRST_VERSION;
+    return this.#reports.get(name)?.ruleSupport ?? FIRST_VERSION;
   }
 
   #place(ban: Ban): void {

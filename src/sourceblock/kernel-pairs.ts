@@ -31,7 +31,7 @@ export class KernelPairs {
     this.#onFault = onFault;
   }
 
-  get isThere(): boolean {
+  get hasInstaller(): boolean {
     return this.#installer !== null;
   }
 

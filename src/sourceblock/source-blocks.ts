@@ -216,7 +216,7 @@ export class SourceBlocks {
 
   /** Without an installer, a configured data plane works only in dry run. */
   #inForce(policy: SourceBlockPolicy): SourceBlockPolicy {
-    return { ...policy, hasDataplane: policy.hasDataplane && (policy.dryRun || this.#kernel.isThere) };
+    return { ...policy, hasDataplane: policy.hasDataplane && (policy.dryRun || this.#kernel.hasInstaller) };
   }
 
   #refused<Refusal extends BlockRefusal | UnblockRefusal>(refusal: Refusal): Refused<Refusal> {

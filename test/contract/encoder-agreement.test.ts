@@ -157,9 +157,9 @@ describe("the rule document", () => {
   const FIRST = ["dst", "src", "proto", "src_port", "dst_port", "tcp_flags", "fragment", "action", "rate_bytes"];
 
   /** What a node reads that knows of a rule's fields only these. */
-  const read = (rule: Rule, understood: RuleSupport, isKnown: (key: string) => boolean): readonly Rule[] => {
+  const read = (rule: Rule, support: RuleSupport, isKnown: (key: string) => boolean): readonly Rule[] => {
     const known = (wire: RuleWire) => Object.fromEntries(Object.entries(wire).filter(([key]) => isKnown(key)));
-    const flowspec = formsOf([rule], understood).rules.map((form) => known(ruleToWire(form)));
+    const flowspec = formsOf([rule], support).rules.map((form) => known(ruleToWire(form)));
     const [address = "", length] = (rule.destination?.text ?? "").split("/");
     const target = length === (address.includes(":") ? "128" : "32") ? address : rule.destination?.text;
     const ban = { target, prefix: rule.destination?.text, method: "divert", expires_at: "2026-03-01T12:10:00Z" };

@@ -100,7 +100,7 @@ export class SeasonTable {
   findOrAdd(row: number, isHost: boolean, isIdle: (row: number) => boolean): number {
     const found = this.find(row);
     if (found >= 0) return found;
-    if (this.count >= (isHost ? this.#hosts : this.#capacity)) this.#giveUpIdle(isIdle);
+    if (this.count >= (isHost ? this.#hosts : this.#capacity)) this.#freeIdle(isIdle);
     if (this.count >= (isHost ? this.#hosts : this.#capacity)) {
       this.refused++;
       return NONE;
@@ -131,8 +131,8 @@ export class SeasonTable {
     const now = this.#ofHour(place, side, metric, hour, recent);
     const state = this.#stateAt(place, side);
     if (intoSeconds >= BLEND_SECONDS) return now;
-    const isTurned = this.#words[state] === 1 + hour;
-    const from = isTurned
+    const isCurrentHour = this.#words[state] === 1 + hour;
+    const from = isCurrentHour
       ? (this.#floats[state + FROM + metric] as number)
       : this.#ofHour(place, side, metric, hour - 1, recent);
     return from + (now - from) * (intoSeconds / BLEND_SECONDS);
@@ -189,7 +189,7 @@ export class SeasonTable {
     return code === 0 ? recent : rateOf(code);
   }
 
-  #giveUpIdle(isIdle: (row: number) => boolean): void {
+  #freeIdle(isIdle: (row: number) => boolean): void {
     for (; this.#candidates > 0; this.#candidates--) {
       const place = this.#hand;
       this.#hand = (this.#hand + 1) % this.#used;

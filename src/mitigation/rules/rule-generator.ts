@@ -70,14 +70,14 @@ interface Case {
 
 export function rulesFor(evidence: Evidence, policy: FlowspecPolicy): GeneratedRules {
   const isOutgoing = evidence.direction === "outgoing";
-  const packets = evidence.packets.map((packet) => weighed(packet, evidence.unit));
+  const packets = evidence.packets.map((packet) => weighted(packet, evidence.unit));
   // An outgoing attack is processed with source and destination swapped.
   const seen = isOutgoing ? packets.map(mirroredPacket) : packets;
   const generated = generate({ evidence, action: policy.action, packets: seen }, policy);
   return isOutgoing ? { ...generated, rules: generated.rules.map(mirroredRule) } : generated;
 }
 
-function weighed({ header, standsFor, wireBytes }: SampledPacket, unit: TrafficUnit): WeightedPacket {
+function weighted({ header, standsFor, wireBytes }: SampledPacket, unit: TrafficUnit): WeightedPacket {
   return { header, weight: unit === "bytes" ? standsFor * wireBytes : standsFor };
 }
 

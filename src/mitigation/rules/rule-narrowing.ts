@@ -20,7 +20,7 @@ export const FAR_BELOW = 0.25;
 /** A flag counts as always set or always unset if at most this share of packets differs. */
 const FLAG_SLACK = 0.005;
 const FLAGS_JUDGED = [0x01, 0x02, 0x04, 0x08, 0x10];
-/** Leaving out two ports takes three ranges; one FlowSpec component holds five values. */
+/** The largest number of excluded ports: one FlowSpec component holds five values. */
 const PORTS_LEFT_OUT_MAX = 2;
 /** The share of packets that may be left unmatched by it. */
 const APART_LOSS_MAX = 0.01;

@@ -22,13 +22,13 @@ function problemOf(wire: unknown): string {
 test("reads back what is written for a node that supports all fields", () => {
   const seed = Math.floor(Math.random() * 2 ** 31);
   const random = seededRandom(seed);
-  const understood = ruleSupportOf(RULE_CAPABILITIES);
+  const support = ruleSupportOf(RULE_CAPABILITIES);
   let read = 0;
   for (let i = 0; i < 5000; i++) {
     const rule = randomRule(random);
     const { destination, source } = rule;
     if (destination === null || (source !== null && source.family !== destination.family)) continue;
-    for (const form of formsOf([rule], understood).rules) {
+    for (const form of formsOf([rule], support).rules) {
       const wire: unknown = JSON.parse(JSON.stringify(ruleToWire(form)));
       expect({ seed, rule: readRule(wire, destination) }).toEqual({ seed, rule: form });
       read++;

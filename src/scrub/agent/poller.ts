@@ -57,8 +57,8 @@ export class Poller {
    */
   #etag: string | null = null;
   #isStopped = false;
-  /** Neither the service nor a proxy for it answered the last poll with success. */
-  #isAway = false;
+  /** The last poll did not reach the service: no answer, or a proxy's 502, 503 or 504. */
+  #isUnreachable = false;
 
   constructor(options: PollerOptions) {
     this.#options = options;
@@ -83,7 +83,7 @@ export class Poller {
    * regards a node without polls for 15 s as lost.
    */
   pollNow(): void {
-    if (this.#isAway) this.#pause.end();
+    if (this.#isUnreachable) this.#pause.end();
   }
 
   stop(): void {
@@ -116,7 +116,7 @@ export class Poller {
   }
 
   #succeed(result: PollResult): void {
-    this.#isAway = false;
+    this.#isUnreachable = false;
     this.#options.count(result);
     this.#backoff.reset();
     this.#options.onAnswer();
@@ -124,7 +124,7 @@ export class Poller {
 
   #fail(trouble: PollTrouble): number {
     const nextMs = this.#backoff.next();
-    this.#isAway = isAway(trouble);
+    this.#isUnreachable = isUnreachable(trouble);
     this.#options.count(trouble.kind);
     this.#options.onTrouble(trouble, nextMs);
     return nextMs;
@@ -132,10 +132,10 @@ export class Poller {
 }
 
 /** Status codes of a proxy for an unreachable service, and of a starting service. */
-const AWAY_STATUSES: ReadonlySet<number> = new Set([502, 503, 504]);
+const UNREACHABLE_STATUSES: ReadonlySet<number> = new Set([502, 503, 504]);
 
-function isAway(trouble: PollTrouble): boolean {
-  return trouble.kind === "unreachable" || (trouble.kind === "refused" && AWAY_STATUSES.has(trouble.status));
+function isUnreachable(trouble: PollTrouble): boolean {
+  return trouble.kind === "unreachable" || (trouble.kind === "refused" && UNREACHABLE_STATUSES.has(trouble.status));
 }
 
 function bansIn(text: string): readonly WantedBan[] | DocumentProblem {
