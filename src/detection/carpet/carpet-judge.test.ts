@@ -19,7 +19,7 @@ const CARPET: CarpetConfig = {
   widestV6: 44,
 };
 
-const TOLD = { type: "udp_flood", confidence: 1, sourcePort: null, parts: [] } as const;
+const CLASSIFIED = { type: "udp_flood", confidence: 1, sourcePort: null, parts: [] } as const;
 
 function harness(changes: Partial<CarpetPolicy> = {}) {
   const policy: CarpetPolicy = {
@@ -145,10 +145,10 @@ describe("a carpet attack", () => {
     expect(scan.leaves.length).toBe(3000);
     const steps = judge.judge({ wallMs: 0, monotonicMs: 9000 });
     steps.next();
-    for (const attack of [...active.values()]) active.set({ ...attack, classification: { ...TOLD } });
+    for (const attack of [...active.values()]) active.set({ ...attack, classification: { ...CLASSIFIED } });
     let step = steps.next();
     while (step.done !== true) step = steps.next();
-    expect(step.value).toMatchObject([{ kind: "lasts", attack: { classification: TOLD } }]);
+    expect(step.value).toMatchObject([{ kind: "lasts", attack: { classification: CLASSIFIED } }]);
   });
 
   test("is not judged further when a reload comes in between", () => {
