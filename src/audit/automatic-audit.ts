@@ -2,7 +2,7 @@
  * What nobody called for over the API, as rows of the audit trail: `source` auto or signal
  * (docs/interface.md#audit-trail).
  */
-import { type BanChange, banNews, MANUAL_UNBAN } from "../mitigation/ban.ts";
+import { type BanChange, banChangeKind, MANUAL_UNBAN } from "../mitigation/ban.ts";
 import { isOneAddress } from "../mitigation/ban-subject.ts";
 import type { AuditEvent } from "./audit-event.ts";
 
@@ -12,7 +12,7 @@ const NOBODY = { operator: "", role: "", tenant: "" } as const;
 export function automaticBanEvent(change: BanChange, wallMs: number): AuditEvent | null {
   const { ban, previous } = change;
   const isOrdered = (ban.manual && previous === null) || ban.reason === MANUAL_UNBAN;
-  if (isOrdered || banNews(change) !== ban.state) return null;
+  if (isOrdered || banChangeKind(change) !== ban.state) return null;
   return {
     ...NOBODY,
     wallMs,

@@ -1,8 +1,8 @@
-/** Messages of Protocol Buffers put together from parts that are encoded already. */
+/** Protocol Buffers messages, assembled from encoded parts. */
 import type { UnknownField } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 
-/** Encodings of one message type, each with some of the fields: one after the other they encode a message with all. */
+/** Encodings of one message type, each with some of the fields: concatenated they are a message with all of them. */
 export type EncodedMessage = readonly Uint8Array[];
 
 export function encodedBytes(message: EncodedMessage): number {
@@ -12,13 +12,13 @@ export function encodedBytes(message: EncodedMessage): number {
 }
 
 /**
- * The values of a repeated field, for a message that is made without them. What a message has beyond the fields that its
- * type knows is written as it is: here, the values of a field that it does know.
+ * The values of a repeated field, for a message created without them. They are passed as unknown fields, which the
+ * encoder writes unchanged, although the type knows the field.
  */
 export function encodedField(no: number, messages: readonly EncodedMessage[]): UnknownField[] {
   const writer = new BinaryWriter();
   messages.forEach((message, i) => {
-    // The first value's tag is written with the field.
+    // The encoder writes the first value's tag with the field.
     if (i > 0) writer.tag(no, WireType.LengthDelimited);
     writer.uint32(encodedBytes(message));
     for (const part of message) writer.raw(part);
@@ -26,8 +26,8 @@ export function encodedField(no: number, messages: readonly EncodedMessage[]): U
   return [{ no, wireType: WireType.LengthDelimited, data: writer.finish() }];
 }
 
-/** Keeps what was made of an object, for as long as that is used. */
-export function madeOnce<Key extends object, Made extends object>(make: (key: Key) => Made): (key: Key) => Made {
+/** Caches the result of `make` for each key object, as long as the key is in use. */
+export function cachedByKey<Key extends object, Made extends object>(make: (key: Key) => Made): (key: Key) => Made {
   const known = new WeakMap<Key, Made>();
   return (key) => {
     const before = known.get(key);

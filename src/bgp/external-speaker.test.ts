@@ -121,7 +121,7 @@ describe("a server without GoBGP's API is named with the remedy", () => {
   });
 });
 
-test("a speaker that is not there is told and costs the caller nothing", async () => {
+test("a missing speaker is reported and does not block the caller", async () => {
   const socket = join(lab.stateDir, "absent.sock");
   const { announcer, warnings, faults } = lab.announcer(bgpConfig({ speaker: "external", grpc: socket }));
   const route = blackhole("203.0.113.1/32");

@@ -1,4 +1,4 @@
-/** What a router makes of our FlowSpec components, read straight from RFC 8955, beside what the rule means. */
+/** Compares what a router matches with our FlowSpec components, by RFC 8955, with what the rule matches. */
 import { expect, test } from "bun:test";
 import { address, flow, prefix } from "../../test/fixtures/bgp/bgp.ts";
 import { seededRandom } from "../../test/fixtures/seeded-random.ts";
@@ -13,7 +13,7 @@ const PREFIXES = ["203.0.113.9/32", "203.0.113.0/24", "198.51.100.0/24", "0.0.0.
 const PORTS = [0, 53, 54, 443, 1024, 65535];
 const LENGTHS = [40, 60, 1500];
 
-/** RFC 8955, section 4.2.1.1: a run of items joined by "and" is one term, terms are joined by "or". */
+/** RFC 8955, section 4.2.1.1: items joined by "and" form one term, terms are joined by "or". */
 function matchesItems(
   items: readonly (readonly [number, number])[],
   holds: (op: number, value: number) => boolean,
@@ -49,7 +49,7 @@ function routerMatches(components: readonly Component[], packet: PacketHeader): 
   });
 }
 
-/** null: the packet does not have it. */
+/** null: the packet has no such field. */
 function field(type: number, { protocol, ports, tcpFlags, packetBytes, fragment }: PacketHeader) {
   switch (type) {
     case 3:
@@ -119,9 +119,9 @@ test("a router matches what the rule matches", () => {
     if (ruleProblem(rule) !== null) continue;
     const expected = ruleMatches(rule, packet);
     if (expected) matched++;
-    const told = `${ruleText(rule)} and ${JSON.stringify(packet)} (seed ${seed})`;
-    expect(routerMatches(componentsOf(rule), packet), told).toBe(expected);
+    const message = `${ruleText(rule)} and ${JSON.stringify(packet)} (seed ${seed})`;
+    expect(routerMatches(componentsOf(rule), packet), message).toBe(expected);
   }
-  // Else the rules were so narrow that nothing was compared.
+  // Otherwise the rules were too narrow to compare anything.
   expect(matched).toBeGreaterThan(ROUNDS / 100);
 });

@@ -1,7 +1,4 @@
-/**
- * What a rule matches as FlowSpec says it (RFC 8955, IPv6: RFC 8956): components of numbered types. Knows nothing of
- * what is done to the packets.
- */
+/** The match of a rule as FlowSpec components (RFC 8955, IPv6: RFC 8956). Independent of the action. */
 import type { PortRange, Rule } from "../mitigation/rules/rule.ts";
 import { parsePrefix } from "../net/prefix.ts";
 
@@ -16,14 +13,14 @@ const TYPE = {
   fragment: 12,
 } as const;
 
-/** Items of one component follow each other as "or", unless one says AND. Bits 7, 5 and 4 are the speaker's to set. */
+/** Items of one component are combined with OR, unless one has the AND bit. The speaker sets bits 7, 5 and 4. */
 const AND = 0x40;
 const NUMBER = { equal: 0x01, atLeast: 0x03, atMost: 0x05 } as const;
-/** Without either: any of the value's bits is set. */
+/** Without a match or NOT bit: any of the value's bits is set. */
 const BITS = { any: 0x00, all: 0x01, none: 0x02 } as const;
 const OPERATOR_MASK = 0x47;
 
-/** Is a fragment beyond the first, or is the first one: together, any fragment. */
+/** A later fragment, or the first one: together, any fragment. */
 const FRAGMENT_BITS = 0x02 | 0x04;
 
 export interface PrefixComponent {
@@ -40,13 +37,13 @@ export interface ItemsComponent {
 export type Component = PrefixComponent | ItemsComponent;
 
 /**
- * Peers of one kind reset the session over more. With so few no rule comes near the 239 bytes from which a length takes
- * two bytes, over which all peers do.
+ * One BGP implementation resets the session above this number. It also keeps every rule well below the size from which
+ * its length takes two bytes, which makes all peers reset the session.
  */
 const ITEMS_MAX = 5;
 const PORT_MAX = 0xffff;
 
-/** By ascending type, as the RFC wants them. */
+/** Sorted by type, as the RFC requires. */
 export function componentsOf(rule: Rule): readonly Component[] {
   const { destination, source, protocol, tcpFlags, fragment, packetLength } = rule;
   const components: Component[] = [];
@@ -81,7 +78,7 @@ function flagItems({ set, unset }: { set: number; unset: number }): [number, num
   return items;
 }
 
-/** Why this rule must not be sent, or null. GoBGP checks nothing of it, and peers answer with a reset. */
+/** Why this rule must not be sent, or null. GoBGP does not check it, and peers would reset the session. */
 export function ruleProblem(rule: Rule): string | null {
   const { destination, source, protocol, tcpFlags, packetLength, action } = rule;
   const prefixes = [destination, source].filter((prefix) => prefix !== null);
@@ -93,7 +90,8 @@ export function ruleProblem(rule: Rule): string | null {
   if (![...rule.sourcePorts, ...rule.destinationPorts].every(isRange)) return "invalid port range";
   const flags = tcpFlags === null ? [] : [tcpFlags.set, tcpFlags.unset];
   if (!flags.every((bits) => isWhole(bits, 0, 255))) return "invalid TCP flags";
-  // No component says that a packet has flags at all; without one the rule would take in all other packets too.
+  // No component matches packets that merely have flags; without a component the rule would match all other packets
+  // too.
   if (tcpFlags?.set === 0 && tcpFlags.unset === 0) return "TCP flags that ask for no flag";
   if (packetLength !== null && !isRange({ from: packetLength.min, to: packetLength.max }))
     return "invalid packet length";
@@ -115,7 +113,7 @@ function isWhole(value: number, min: number, max: number): boolean {
   return Number.isInteger(value) && min <= value && value <= max;
 }
 
-/** As componentsOf() makes them, of components that come from the speaker. */
+/** Removes the speaker's bits from components it returned, for comparison with componentsOf(). */
 export function withoutSpeakerBits(components: readonly Component[]): readonly Component[] {
   return components.map((component) => {
     if ("prefix" in component) return component;

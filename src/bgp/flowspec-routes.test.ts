@@ -13,7 +13,7 @@ import {
 } from "../../test/fixtures/bgp/bgp.ts";
 import type { PortRange } from "../mitigation/rules/rule.ts";
 import { isOurs, toPath, toPaths } from "./route-path.ts";
-import { AFTERMATH_MS } from "./route-quarantine.ts";
+import { RESET_CAUSE_MS } from "./route-quarantine.ts";
 
 const DEADLINE_MS = 60_000;
 const V4 = "203.0.113.9/32";
@@ -168,14 +168,14 @@ test(
     announcer.want([good]);
     await until("at the picky one", () => picky.hasRule("203.0.113.1"));
     const sinceMs = performance.now();
-    await until("an older route", () => performance.now() - sinceMs > AFTERMATH_MS);
+    await until("an older route", () => performance.now() - sinceMs > RESET_CAUSE_MS);
 
     announcer.want([good, bad()]);
     await until("in BIRD", async () => (await bird.flowCount()) === 2);
-    await until("told", () => warnings.length === 2, 30_000);
+    await until("two warnings", () => warnings.length === 2, 30_000);
     await until("gone from BIRD", async () => String(await bird.flowMatches()) === "dst 203.0.113.1/32");
     await until("the other returned", () => picky.hasRule("203.0.113.1"), 30_000);
-    // On a slow machine its second session may break by itself, or it comes for a third one before the rule is out of its way.
+    // On a slow machine the second session may break by itself, or a third one starts before the rule is withdrawn.
     const { resets } = picky;
     expect(resets).toBeGreaterThanOrEqual(1);
     expect(announcer.routeState(bad())).toEqual({
@@ -210,7 +210,7 @@ test(
 );
 
 test(
-  "leaves a rule that somebody else put into the speaker, also one of the same match",
+  "leaves a rule that another program added to the speaker, also one of the same match",
   async () => {
     const { announcer } = lab.announcer(bgpConfig());
     await until("connected", () => announcer.status().connected);

@@ -191,7 +191,7 @@ test(
     announcer.want([blackhole("203.0.113.1/32")]);
     await until("in BIRD", () => bird.hasRoute("203.0.113.1/32"));
     expect(announcer.status().fault).toBe(`neighbor ${loopback(3)}: environment variable ABSENT is not set`);
-    // A busy machine may have others: of a speaker that was slow to answer.
+    // On a busy machine there may be others, from a slow speaker.
     expect(warnings.filter((warning) => warning.startsWith("bgp neighbors could not be set")).length).toBe(1);
   },
   DEADLINE_MS,

@@ -1,6 +1,6 @@
 /**
- * The announcer port on GoBGP: owns the link to the speaker, managed or external, and answers for the state of routes
- * and sessions. Nothing here waits for the speaker but stop().
+ * The Announcer for GoBGP: owns the link to the speaker, managed or external, and reports the states of routes and
+ * sessions. Only stop() waits for the speaker.
  */
 import type { BgpConfig, BgpNeighbor } from "../config/config.ts";
 import { STOP_STEP_MS } from "../limits.ts";
@@ -11,7 +11,7 @@ import type { Environment } from "../system/environment.ts";
 import type { Timers } from "../system/timers.ts";
 import { ManagedSpeaker, type SpeakerLog } from "./managed-speaker.ts";
 import type { Session } from "./neighbor.ts";
-import { MEMORY_MS, type QuarantineNews } from "./route-quarantine.ts";
+import { KEPT_BACK_MS, type QuarantineEvent } from "./route-quarantine.ts";
 import { RouteReconciler } from "./route-reconciler.ts";
 import { ExternalSpeaker, type Speaker } from "./speaker.ts";
 import type { ApiVersion, SessionState } from "./speaker-client.ts";
@@ -19,9 +19,12 @@ import { faultReason, SpeakerFault } from "./speaker-fault.ts";
 import { type LinkTimes, SpeakerLink } from "./speaker-link.ts";
 
 export interface BgpMetrics {
-  /** The speaker failed us; the operation is of a closed set: gobgpd, quarantine, quarantine_full and the names of GoBGP's calls. */
+  /**
+   * Counts a fault. The operation is from a closed set: gobgpd, quarantine, quarantine_full and the names of GoBGP's
+   * calls.
+   */
   fault(operation: string): void;
-  /** From want() until the route is in a neighbor's out-table. */
+  /** Time from want() until the route is in a neighbor's Adj-RIB-Out. */
   announced(latencyMs: number): void;
 }
 
@@ -33,10 +36,10 @@ export interface GobgpAnnouncerOptions {
   readonly environment: Environment;
   readonly log: SpeakerLog;
   readonly metrics: BgpMetrics;
-  /** Of gobgpd, managed only; null: not installed. */
+  /** Path of gobgpd, for a managed speaker; null: not installed. */
   readonly executable: () => string | null;
   readonly times: LinkTimes & { readonly deadlineMs: number };
-  /** Default: the one of the configuration, managed or external. */
+  /** Default: the configured one, managed or external. */
   readonly speaker?: Speaker;
 }
 
@@ -52,11 +55,11 @@ export interface NeighborStatus {
   readonly address: string;
   readonly remoteAsn: number;
   readonly state: SessionState;
-  /** Wall time at which the session was last established or lost; without either, at which we first saw it. */
+  /** Wall time when the session was last established or lost, or else when it was first seen. */
   readonly sinceMs: number;
-  /** Our routes in its out-table. */
+  /** Number of our routes in its Adj-RIB-Out. */
   readonly advertised: number;
-  /** FlowSpec rules that no neighbor gets for now, since this one resets its session over them. */
+  /** Number of FlowSpec rules that no neighbor gets for now, since this neighbor reset its session over them. */
   readonly keptBack: number;
 }
 
@@ -64,14 +67,14 @@ export interface BgpStatus {
   readonly speaker: BgpConfig["speaker"];
   /** Whether the speaker answers. */
   readonly connected: boolean;
-  /** Major version of GoBGP whose API it offers; null while it does not answer. */
+  /** Major version of the GoBGP API; null while the speaker does not answer. */
   readonly gobgpVersion: ApiVersion | null;
-  /** Why it does not, or which neighbors could not be set. */
+  /** Why the speaker does not answer, or which neighbors could not be set. */
   readonly fault: string | null;
   readonly neighbors: readonly NeighborStatus[];
 }
 
-/** Of one line in the log. */
+/** Maximum number of routes in one log line. */
 const ROUTES_LOGGED = 20;
 
 export class GobgpAnnouncer implements Announcer {
@@ -87,7 +90,7 @@ export class GobgpAnnouncer implements Announcer {
   #neighborFault: string | null = null;
   #startedAtMs = 0;
   #sessions: readonly Session[] = [];
-  /** Wall time by neighbor, for sessions of which the speaker knows no time. */
+  /** By neighbor: wall time when first seen, for sessions without a time of the speaker. */
   readonly #seenAtMs = new Map<string, number>();
 
   constructor(options: GobgpAnnouncerOptions) {
@@ -99,7 +102,7 @@ export class GobgpAnnouncer implements Announcer {
       clock,
       onAnnounced: (latencyMs) => metrics.announced(latencyMs),
       onFault: (error) => this.#link.restart(error),
-      onQuarantine: (news) => this.#quarantined(news),
+      onQuarantine: (event) => this.#onQuarantine(event),
       onChange: () => this.#notify(),
     });
     this.#link = new SpeakerLink({
@@ -110,12 +113,12 @@ export class GobgpAnnouncer implements Announcer {
       times,
       onUp: (version) => this.#up(version),
       onDown: (error) => this.#down(error),
-      onSessions: (sessions) => this.#sessionsAre(sessions),
-      onNeighborFaults: (faults) => this.#neighborFaultsAre(faults),
+      onSessions: (sessions) => this.#onSessions(sessions),
+      onNeighborFaults: (faults) => this.#onNeighborFaults(faults),
     });
   }
 
-  /** Returns at once; the speaker is looked for from now on, again and again. */
+  /** Returns at once; connecting is retried in the background. */
   start(): void {
     this.#startedAtMs = this.#options.clock.wallMs();
     this.#link.start();
@@ -140,7 +143,7 @@ export class GobgpAnnouncer implements Announcer {
       connected: this.#gobgpVersion !== null,
       gobgpVersion: this.#gobgpVersion,
       fault: this.#fault ?? this.#neighborFault,
-      neighbors: this.#knownSessions().map((session) => ({
+      neighbors: this.#allSessions().map((session) => ({
         address: session.address,
         remoteAsn: session.remoteAsn,
         state: this.#gobgpVersion !== null ? session.state : "unknown",
@@ -151,7 +154,7 @@ export class GobgpAnnouncer implements Announcer {
     };
   }
 
-  /** Applies changed neighbors, without touching the others. Which speaker it is cannot change but by a restart. */
+  /** Applies changed neighbors without touching the others. Another speaker needs a restart. */
   reload(config: BgpConfig): void {
     if (config.speaker !== this.#config.speaker || config.grpc !== this.#config.grpc) {
       throw new Error("bug: a reload changes the BGP speaker");
@@ -162,25 +165,25 @@ export class GobgpAnnouncer implements Announcer {
   }
 
   /**
-   * `withdraw` false: the routes stay in the speaker, which goes on without us also when it is a managed one. true: the
-   * routes are taken out, and a managed speaker is ended. Either way what was wanted last is done first, if it can be.
+   * Waits a bounded time for the last wanted routes, then stops. `withdraw` false: the speaker, also a managed one,
+   * keeps running with the routes. true: the routes are withdrawn, and a managed speaker is stopped.
    */
   async stop({ withdraw }: { withdraw: boolean }): Promise<void> {
     if (withdraw) this.#reconciler.want([]);
-    await this.#settleInTime();
+    await this.#settleWithDeadline();
     await this.#link.stop();
     if (withdraw) await this.#speaker.end();
   }
 
-  /** With those of a managed speaker's neighbors that it does not have yet. */
-  #knownSessions(): readonly Session[] {
+  /** Includes neighbors that a managed speaker does not have yet. */
+  #allSessions(): readonly Session[] {
     if (this.#speaker.kind === "external") return this.#sessions;
     const known = new Set(this.#sessions.map((session) => session.address));
     const absent = this.#config.neighbors.filter((neighbor) => !known.has(neighbor.address));
     return [...this.#sessions, ...absent.map(unknownSession)];
   }
 
-  async #settleInTime(): Promise<void> {
+  async #settleWithDeadline(): Promise<void> {
     const settled = this.#reconciler.settle().catch(() => {});
     await within(settled, STOP_STEP_MS, this.#options.timers, () => {});
   }
@@ -194,7 +197,7 @@ export class GobgpAnnouncer implements Announcer {
     this.#notify();
   }
 
-  /** A fault is logged when it begins or becomes another one, and counted each time. */
+  /** A fault is logged when it starts or changes, and counted each time. */
   #down(error: unknown): void {
     const { log, metrics } = this.#options;
     const reason = faultReason(error);
@@ -206,31 +209,31 @@ export class GobgpAnnouncer implements Announcer {
     this.#notify();
   }
 
-  #quarantined(news: QuarantineNews): void {
+  #onQuarantine(event: QuarantineEvent): void {
     const { log, metrics } = this.#options;
-    const routes = { routes: news.routes.slice(0, ROUTES_LOGGED), count: news.routes.length };
-    switch (news.kind) {
+    const routes = { routes: event.routes.slice(0, ROUTES_LOGGED), count: event.routes.length };
+    switch (event.kind) {
       case "suspected":
-        log.warn({ neighbor: news.neighbor, ...routes }, "bgp session broke right after rules were announced");
+        log.warn({ neighbor: event.neighbor, ...routes }, "bgp session broke right after rules were announced");
         return;
       case "kept_back":
         metrics.fault("quarantine");
         log.warn(
-          { neighbor: news.neighbor, seconds: MEMORY_MS / 1000, ...routes },
+          { neighbor: event.neighbor, seconds: KEPT_BACK_MS / 1000, ...routes },
           "bgp session broke again over the same rules, keeping them back",
         );
         return;
-      case "let_go":
+      case "released":
         metrics.fault("quarantine_full");
-        log.warn(routes, "too many rules to keep back, the oldest are announced again where they are wanted");
+        log.warn(routes, "too many rules are kept back, releasing the oldest");
         return;
       default:
-        news satisfies never;
+        event satisfies never;
     }
   }
 
-  /** Logged and counted when they change. */
-  #neighborFaultsAre(faults: readonly SpeakerFault[]): void {
+  /** Faults are logged and counted when they change. */
+  #onNeighborFaults(faults: readonly SpeakerFault[]): void {
     const text = faults.length === 0 ? null : faults.map((fault) => fault.reason).join("; ");
     if (text === this.#neighborFault) return;
     this.#neighborFault = text;
@@ -239,7 +242,7 @@ export class GobgpAnnouncer implements Announcer {
     this.#notify();
   }
 
-  #sessionsAre(sessions: readonly Session[]): void {
+  #onSessions(sessions: readonly Session[]): void {
     const before = new Map(this.#sessions.map((session) => [session.address, session.state]));
     this.#sessions = sessions;
     for (const address of this.#seenAtMs.keys()) {
@@ -251,8 +254,8 @@ export class GobgpAnnouncer implements Announcer {
       const was = before.get(address);
       if (was === state) continue;
       isChanged = true;
-      const isNews = state === "established" || was === "established";
-      if (isNews) this.#options.log.info({ neighbor: address, remote_asn: remoteAsn, state }, "bgp session changed");
+      const isLogged = state === "established" || was === "established";
+      if (isLogged) this.#options.log.info({ neighbor: address, remote_asn: remoteAsn, state }, "bgp session changed");
     }
     if (isChanged) this.#notify();
   }

@@ -1,6 +1,6 @@
 /**
- * GoBGP's API in one of its versions, for what we ask of it: the calls, which have the same names and fields in both, and
- * how our plain values become messages of that version and back. An adapter decides nothing.
+ * One version of GoBGP's API: the calls that we use, which have the same names and fields in both versions, and the
+ * conversion between our plain values and its messages. An adapter contains no decisions.
  */
 import type { CallOptions, Transport } from "@connectrpc/connect";
 import type { EncodedMessage } from "./encoded-message.ts";
@@ -15,25 +15,25 @@ import type {
   SpeakerPeer,
 } from "./speaker-client.ts";
 
-/** Path, Peer and AddPaths are messages of the version. */
+/** Path, Peer and AddPaths are message types of the version. */
 export interface GobgpApi<Path, Peer, AddPaths> {
   readonly version: ApiVersion;
-  /** Of the gRPC service, with its package. */
+  /** Name of the gRPC service, with its package. */
   readonly name: string;
-  /** Numbers of the kinds of tables, and of a lookup of one prefix alone. */
+  /** Numbers of the kinds of tables and of the lookup type for single prefixes. */
   readonly tables: { readonly global: number; readonly adjOut: number };
   readonly exactLookup: number;
   readonly service: (transport: Transport) => GobgpService<Path, Peer, AddPaths>;
-  /** Changes the global table. */
+  /** A request that changes the global table. */
   readonly addPathsRequest: (paths: readonly EncodedMessage[]) => AddPaths;
   readonly encodePath: (change: PathChange) => EncodedMessage;
-  /** null: of a kind that we do not send. */
+  /** null: a kind of route that we do not send. */
   readonly toListedName: (path: Path, family: RouteFamily) => ListedName | null;
   readonly toAttributes: (path: Path) => PathAttributes;
   readonly toSpeakerPeer: (peer: Peer) => SpeakerPeer;
 }
 
-/** The calls that we make. */
+/** The calls that we use. */
 export interface GobgpService<Path, Peer, AddPaths> {
   getBgp(request: object): Promise<{ global?: SpeakerGlobal | undefined }>;
   listPeer(request: object): AsyncIterable<{ peer?: Peer | undefined }>;
@@ -46,7 +46,7 @@ export interface GobgpService<Path, Peer, AddPaths> {
 
 export interface ListPathRequest {
   readonly tableType: number;
-  /** Of the neighbor whose table it is; empty for the global one. */
+  /** The neighbor of the table; empty for the global one. */
   readonly name: string;
   readonly family: FamilyNumbers;
   readonly prefixes: { prefix: string; type: number }[];

@@ -1,6 +1,6 @@
 /**
- * Typed calls to GoBGP over gRPC, by the version of its API that the speaker offers. One client is one connection: after
- * a failure it is closed and another one made. Knows nothing of what the routes are for.
+ * Typed calls to GoBGP over gRPC, in the API version of the speaker. One client is one connection: after a failure it
+ * is closed and replaced. Independent of the purpose of routes.
  */
 import { type EncodedMessage, encodedBytes } from "./encoded-message.ts";
 import type { GobgpApi, GobgpService } from "./gobgp-api.ts";
@@ -22,13 +22,16 @@ import type {
 } from "./speaker-client.ts";
 import { SpeakerFault } from "./speaker-fault.ts";
 
-/** Bun's HTTP/2 stalls on more client-stream bytes under way than about 48 KiB: two messages of half of it each. */
+/**
+ * Bun's HTTP/2 stalls with more than about 48 KiB of client-stream bytes in flight: so at most two messages of half
+ * that size.
+ */
 export const STREAM_MESSAGE_BYTES_MAX = 24 * 1024;
 const STREAM_MESSAGES_AT_ONCE = 2;
 
 /**
- * A client of the speaker that is there now, and configured. Another version may take its place at any time: calls then
- * fail as "unknown_call", and a new connection finds the API anew.
+ * A client of a running and configured speaker. If another GoBGP version replaces it, calls fail as "unknown_call", and
+ * a new connection detects the API again.
  */
 export async function connectGobgp(options: ConnectionOptions): Promise<SpeakerClient> {
   const connection = new GobgpConnection(options);
@@ -102,14 +105,14 @@ class GobgpClient<Path, Peer, AddPaths> implements SpeakerClient {
     await this.#connection.call("DeletePeer", this.#service.deletePeer({ address }));
   }
 
-  /** The API's own deletion is not used: with a field left out it deletes every route of the speaker. */
+  /** Does not use the deletion call: if a field is missing, it deletes all routes of the speaker. */
   async sendPaths(changes: Iterable<PathChange>): Promise<void> {
     const underWay: Promise<unknown>[] = [];
     for (const part of streamMessages(changes, this.#api.encodePath)) {
       if (underWay.length === STREAM_MESSAGES_AT_ONCE) await underWay.shift();
       const request = oneMessage(this.#api.addPathsRequest(part));
       const call = this.#connection.call("AddPath", this.#service.addPathStream(request));
-      // Its failure is told when it is waited for, or goes under in that of an earlier one.
+      // The failure is reported where the call is awaited, or an earlier failure hides it.
       call.catch(() => {});
       underWay.push(call);
     }
@@ -167,7 +170,7 @@ async function* oneMessage<T>(message: T): AsyncIterable<T> {
   yield message;
 }
 
-/** The paths in order, encoded, in parts that fit a message. */
+/** The encoded paths in order, in parts that fit into a message. */
 export function* streamMessages(
   changes: Iterable<PathChange>,
   encode: (change: PathChange) => EncodedMessage,
@@ -188,5 +191,5 @@ export function* streamMessages(
   if (part.length > 0) yield part;
 }
 
-/** Of a path's tag and length. */
+/** Maximum size of a path's tag and length. */
 const FIELD_BYTES_MAX = 4;

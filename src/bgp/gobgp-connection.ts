@@ -1,4 +1,7 @@
-/** A connection to a gRPC server that should be GoBGP's: calls with a deadline, and what their failures mean. */
+/**
+ * A connection to a gRPC server that is expected to be GoBGP: calls with a deadline, and the classification of
+ * failures.
+ */
 import { connect as connectSocket } from "node:net";
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
@@ -9,7 +12,7 @@ export type SpeakerTarget =
   | { readonly kind: "unix"; readonly path: string }
   | { readonly kind: "tcp"; readonly host: string; readonly port: number };
 
-/** As in the config: a socket path, or host:port. */
+/** As in the configuration: a socket path, or host:port. */
 export function parseSpeakerTarget(text: string): SpeakerTarget {
   if (text.startsWith("/")) return { kind: "unix", path: text };
   const colon = text.lastIndexOf(":");
@@ -27,15 +30,15 @@ export interface ConnectionOptions {
 
 export class GobgpConnection {
   readonly transport: Transport;
-  /** For people. */
+  /** For logs and error texts. */
   readonly target: string;
   readonly #session: Http2SessionManager;
-  /** Ends streams that have no deadline of their own. */
+  /** Ends streams, which have no deadline. */
   readonly #closed = new AbortController();
 
   constructor({ target, deadlineMs }: ConnectionOptions) {
     this.target = targetText(target);
-    // No pings: GoBGP's gRPC server closes a connection that pings more than it likes.
+    // No pings: GoBGP's gRPC server closes connections that ping too often.
     const baseUrl = "http://gobgp";
     const createConnection = () =>
       target.kind === "unix" ? connectSocket(target.path) : connectSocket(target.port, target.host);
@@ -47,7 +50,7 @@ export class GobgpConnection {
     return this.#closed.signal;
   }
 
-  /** Throws a SpeakerFault where the call fails. */
+  /** Throws a SpeakerFault when the call fails. */
   async call<T>(operation: string, promise: Promise<T>): Promise<T> {
     try {
       return await promise;
@@ -56,7 +59,7 @@ export class GobgpConnection {
     }
   }
 
-  /** Calls under way fail. Twice is fine. */
+  /** Fails calls in progress. May be called twice. */
   close(): void {
     this.#closed.abort();
     this.#session.abort();
@@ -85,7 +88,7 @@ function asFault({ operation, target, cause }: { operation: string; target: stri
   }
 }
 
-/** What came back was no HTTP/2, or a page. */
+/** The answer was not HTTP/2, or was a web page. */
 function isOtherProtocol({ cause, rawMessage }: ConnectError): boolean {
   if (rawMessage.startsWith("unsupported content type")) return true;
   return cause instanceof Error && "code" in cause && cause.code === "ERR_HTTP2_ERROR";

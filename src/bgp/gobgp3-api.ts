@@ -1,8 +1,8 @@
-/** The API of GoBGP 3.x (package apipb): what a message may have of several kinds is wrapped in Any. */
+/** The API of GoBGP 3.x (package apipb): alternatives in a message are wrapped in Any. */
 import { create, type DescMessage, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { type Any, anyPack, anyUnpack } from "@bufbuild/protobuf/wkt";
 import { createClient } from "@connectrpc/connect";
-import { type EncodedMessage, encodedField, madeOnce } from "./encoded-message.ts";
+import { cachedByKey, type EncodedMessage, encodedField } from "./encoded-message.ts";
 import type { Component } from "./flowspec-nlri.ts";
 import type { GobgpApi } from "./gobgp-api.ts";
 import { speakerPeer } from "./peer-message.ts";
@@ -60,7 +60,7 @@ function encodePath({ family, nlri, identifier, attributes }: PathChange): Encod
   return isWithdraw ? [common, own] : [common, own, encodeAttributes(attributes)];
 }
 
-const encodeFamily = madeOnce((family: FamilyNumbers) => toBinary(PathSchema, create(PathSchema, { family })));
+const encodeFamily = cachedByKey((family: FamilyNumbers) => toBinary(PathSchema, create(PathSchema, { family })));
 
 function toSpeakerPeer(peer: Peer): SpeakerPeer {
   const capabilities = peer.state?.remoteCap ?? [];
@@ -70,7 +70,7 @@ function toSpeakerPeer(peer: Peer): SpeakerPeer {
   });
 }
 
-const encodeAttributes = madeOnce(({ nextHop, communities, localPref, rates }: PathAttributes) => {
+const encodeAttributes = cachedByKey(({ nextHop, communities, localPref, rates }: PathAttributes) => {
   const pattrs = [pack(OriginAttributeSchema, {}), pack(NextHopAttributeSchema, { nextHop })];
   if (communities.length > 0) pattrs.push(pack(CommunitiesAttributeSchema, { communities: [...communities] }));
   if (localPref > 0) pattrs.push(pack(LocalPrefAttributeSchema, { localPref }));
@@ -102,7 +102,7 @@ function toAny(nlri: Nlri): Any {
   return pack(FlowSpecNLRISchema, { rules: nlri.components.map(toRule) });
 }
 
-const toRule = madeOnce((component: Component): Any => {
+const toRule = cachedByKey((component: Component): Any => {
   const { type } = component;
   if ("items" in component) {
     const items = component.items.map(([op, value]) => ({ op, value: BigInt(value) }));
@@ -112,7 +112,7 @@ const toRule = madeOnce((component: Component): Any => {
   return pack(FlowSpecIPPrefixSchema, { type, prefix, prefixLen: Number(prefixLen) });
 });
 
-/** null: of a kind that we do not send. */
+/** null: a kind of route that we do not send. */
 function toListedName({ nlri, identifier, neighborIp }: Path, family: RouteFamily): ListedName | null {
   const named = nlri === undefined ? null : toNlri(nlri);
   return named === null ? null : { family, nlri: named, identifier, neighborIp };
@@ -134,7 +134,7 @@ function toComponent(rule: Any): Component | null {
   return { type: numbers.type, items: numbers.items.map(({ op, value }) => [op, Number(value)]) };
 }
 
-/** anyPack() with the message made in the same step. */
+/** Creates a message and packs it with anyPack(). */
 function pack<Schema extends DescMessage>(schema: Schema, init: MessageInitShape<Schema>): Any {
   return anyPack(schema, create(schema, init));
 }

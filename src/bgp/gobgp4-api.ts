@@ -1,7 +1,7 @@
-/** The API of GoBGP 4.x (package api): what a message may have of several kinds is a oneof. */
+/** The API of GoBGP 4.x (package api): alternatives in a message are a oneof. */
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
-import { type EncodedMessage, encodedField, madeOnce } from "./encoded-message.ts";
+import { cachedByKey, type EncodedMessage, encodedField } from "./encoded-message.ts";
 import type { Component } from "./flowspec-nlri.ts";
 import type { GobgpApi } from "./gobgp-api.ts";
 import { speakerPeer } from "./peer-message.ts";
@@ -48,7 +48,7 @@ function encodePath({ family, nlri, identifier, attributes }: PathChange): Encod
   return isWithdraw ? [common, own] : [common, own, encodeAttributes(attributes)];
 }
 
-const encodeFamily = madeOnce((family: FamilyNumbers) => toBinary(PathSchema, create(PathSchema, { family })));
+const encodeFamily = cachedByKey((family: FamilyNumbers) => toBinary(PathSchema, create(PathSchema, { family })));
 
 function toSpeakerPeer(peer: Peer): SpeakerPeer {
   const capabilities = peer.state?.remoteCap ?? [];
@@ -58,7 +58,7 @@ function toSpeakerPeer(peer: Peer): SpeakerPeer {
   });
 }
 
-const encodeAttributes = madeOnce(({ nextHop, communities, localPref, rates }: PathAttributes) => {
+const encodeAttributes = cachedByKey(({ nextHop, communities, localPref, rates }: PathAttributes) => {
   const pattrs = [attribute({ case: "origin", value: {} }), attribute({ case: "nextHop", value: { nextHop } })];
   if (communities.length > 0) pattrs.push(attribute({ case: "communities", value: { communities: [...communities] } }));
   if (localPref > 0) pattrs.push(attribute({ case: "localPref", value: { localPref } }));
@@ -100,7 +100,7 @@ function toMessage(nlri: Nlri): NLRI {
   return create(NLRISchema, { nlri: { case: "flowSpec", value: { rules: nlri.components.map(toRule) } } });
 }
 
-const toRule = madeOnce((component: Component): FlowSpecRule => {
+const toRule = cachedByKey((component: Component): FlowSpecRule => {
   const { type } = component;
   if ("items" in component) {
     const items = component.items.map(([op, value]) => ({ op, value: BigInt(value) }));
@@ -111,7 +111,7 @@ const toRule = madeOnce((component: Component): FlowSpecRule => {
   return create(FlowSpecRuleSchema, { rule: { case: "ipPrefix", value } });
 });
 
-/** null: of a kind that we do not send. */
+/** null: a kind of route that we do not send. */
 function toListedName({ nlri, identifier, neighborIp }: Path, family: RouteFamily): ListedName | null {
   const named = nlri === undefined ? null : toNlri(nlri);
   return named === null ? null : { family, nlri: named, identifier, neighborIp };

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { loopback } from "../../test/fixtures/bgp/bgp.ts";
 import { gobgpdToml, lastLogError } from "./gobgpd-config.ts";
 
-test("lets only own routes in and out, and listens only where told", () => {
+test("allows only own routes in and out, and listens only if configured", () => {
   const config = { localAsn: 65001, routerId: loopback(1) };
   const dialling: unknown = Bun.TOML.parse(gobgpdToml({ ...config, listen: null }));
   expect(dialling).toMatchObject({

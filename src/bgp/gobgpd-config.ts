@@ -1,4 +1,6 @@
-/** The configuration file of a managed gobgpd. Neighbors are not in it: they are set over the API, passwords too. */
+/**
+ * The configuration file of a managed gobgpd. Neighbors and their passwords are not in it: they are set over the API.
+ */
 import type { BgpConfig } from "../config/config.ts";
 
 export type GobgpdConfig = Pick<BgpConfig, "localAsn" | "routerId" | "listen">;
@@ -9,8 +11,8 @@ export function listenPort(config: GobgpdConfig): number {
 }
 
 /**
- * Nothing comes in and nothing but our own routes goes out: a route learned from one neighbor must never reach
- * another through us.
+ * Imports nothing and exports only our own routes: a route learned from one neighbor must never reach another through
+ * this speaker.
  */
 export function gobgpdToml(config: GobgpdConfig): string {
   return `# Written by floodwall whenever it starts gobgpd; changes are lost.
@@ -36,11 +38,11 @@ route-disposition = "accept-route"
 `;
 }
 
-/** Why gobgpd ended, from the end of its log; null: it does not say. */
+/** Why gobgpd ended, from the end of its log; null: unknown. */
 export function lastLogError(log: string): string | null {
   for (const line of log.trimEnd().split("\n").reverse()) {
     const entry = parseLogLine(line);
-    // In small letters from GoBGP 3, in capitals from GoBGP 4.
+    // Lower case in GoBGP 3, upper case in GoBGP 4.
     if (entry !== null && /^(fatal|panic|error|warn)/i.test(entry.level)) return entry.text;
   }
   return null;
@@ -58,7 +60,7 @@ function parseLogLine(line: string): { level: string; text: string } | null {
   }
 }
 
-/** Go's network errors come as objects. */
+/** Go's network errors are logged as objects. */
 function errorText(cause: unknown): string {
   return typeof cause === "string" ? cause : JSON.stringify(cause);
 }

@@ -1,6 +1,6 @@
 /**
- * The gobgpd process: found, started detached, ended. It is known by its working directory, which no other gobgpd
- * has, so that nothing needs to be recorded when it starts: a service killed in that moment still finds it.
+ * Finds, starts and stops the gobgpd process. It is identified by its working directory, which no other gobgpd has:
+ * nothing must be recorded at its start, so that it is found even if the service is killed at that moment.
  */
 import { execFile, spawn } from "node:child_process";
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
@@ -16,16 +16,16 @@ export interface UnixUser {
   readonly gid: number;
 }
 
-/** The first that the machine has; GoBGP needs no files of its own. */
+/** The first existing one is used; GoBGP needs no files of its own. */
 const UNPRIVILEGED_USERS = ["gobgp", "nobody"];
 
 const EXECUTABLES = ["/usr/bin/gobgpd", "/usr/sbin/gobgpd", "/usr/local/bin/gobgpd", "/usr/local/sbin/gobgpd"];
 
-/** gobgpd needs nothing of ours, which holds secrets. */
+/** Empty: the service's environment holds secrets, and gobgpd needs nothing of it. */
 const ENVIRONMENT = {};
 
 const END_POLL_MS = 5;
-/** Given to close the sessions; then it is killed. */
+/** Time to close the sessions before gobgpd is killed. */
 const END_GRACE_MS = 2_000;
 
 /** null: not installed. */
@@ -33,26 +33,26 @@ export function gobgpdExecutable(): string | null {
   return EXECUTABLES.find((path) => existsSync(path)) ?? null;
 }
 
-/** `3.10.0`; null: it does not say. */
+/** `3.10.0`; null: unknown. */
 export async function gobgpdVersion(executable: string): Promise<string | null> {
-  return /^gobgpd version (\S+)/m.exec(await printed(executable, "--version"))?.[1] ?? null;
+  return /^gobgpd version (\S+)/m.exec(await outputOf(executable, "--version"))?.[1] ?? null;
 }
 
 /** Whether this version has a command line option that takes a value, as `--metrics-path`. */
 export async function hasGobgpdOption(executable: string, option: string): Promise<boolean> {
-  return (await printed(executable, "--help")).includes(` ${option}=`);
+  return (await outputOf(executable, "--help")).includes(` ${option}=`);
 }
 
-/** Also of a command that fails; empty where it cannot be run. */
-function printed(executable: string, argument: string): Promise<string> {
+/** The output of a command, also if it fails; empty if it cannot be run. */
+function outputOf(executable: string, argument: string): Promise<string> {
   const command = { executable, args: [argument], user: unprivilegedUser(), bindsLowPort: false };
   const [program = "", ...args] = unprivileged(command);
-  // Elsewhere than the one that serves, which is known by its working directory.
+  // Another working directory than that of the serving gobgpd, which is identified by it.
   const options = { env: ENVIRONMENT, cwd: "/", timeout: GOBGPD_ANSWER_MS };
   return new Promise((resolve) => execFile(program, args, options, (_failure, output) => resolve(output)));
 }
 
-/** null: not root, and gobgpd runs as the service's user; or no such user. */
+/** null: not root, so that gobgpd runs as the service's user; or no such user exists. */
 export function unprivilegedUser(): UnixUser | null {
   if (process.getuid?.() !== 0) return null;
   const entries = readFileSync("/etc/passwd", "utf8")
@@ -78,38 +78,41 @@ export function isGobgpd(pid: number, workingDirectory: string): boolean {
   try {
     if (readFileSync(`/proc/${pid}/comm`, "utf8") !== "gobgpd\n") return false;
     const directory = `/proc/${pid}/cwd`;
-    // Each start of a systemd unit has a mount namespace of its own: one directory may have another path in an older one.
+    // Each start of a systemd unit has its own mount namespace: the same directory may have another path there.
     if (isSameDirectory(directory, workingDirectory)) return true;
-    // A dead process that nobody waited for yet has no working directory. Ours may have been removed, and made anew since:
-    // that gobgpd is out of reach and still ours to end.
+    // A zombie process has no working directory. Ours may have been removed and created again since: that gobgpd cannot
+    // be reached, but must be ended.
     return readlinkSync(directory) === `${workingDirectory} (deleted)`;
   } catch {
-    // Gone, or of another user and so not ours.
+    // The process ended, or belongs to another user and is not ours.
     return false;
   }
 }
 
-/** An inode number may be beyond 2^53. */
-const WHOLE = { bigint: true } as const;
+/** Inode numbers may exceed 2^53. */
+const BIGINT = { bigint: true } as const;
 
-/** Throws when the first does not exist. */
+/** Throws if `path` does not exist. */
 function isSameDirectory(path: string, other: string): boolean {
-  const [one, another] = [statSync(path, WHOLE), statSync(other, { ...WHOLE, throwIfNoEntry: false })];
+  const [one, another] = [statSync(path, BIGINT), statSync(other, { ...BIGINT, throwIfNoEntry: false })];
   return another !== undefined && one.dev === another.dev && one.ino === another.ino;
 }
 
 export interface GobgpdOptions {
   readonly executable: string;
-  /** Canonical path. Paths in `args` are best relative to it: they then hold for a user who may not see its parents. */
+  /** Canonical path. Paths in `args` should be relative to it, for a user who may not read its parents. */
   readonly workingDirectory: string;
   readonly logFile: string;
   readonly user: UnixUser | null;
   readonly args: readonly string[];
-  /** Needs the one capability that a port below 1024 takes. */
+  /** gobgpd needs the capability to bind a port below 1024. */
   readonly bindsLowPort: boolean;
 }
 
-/** Starts gobgpd in a session of its own, so that it outlives the service. Returns whether it has ended by now. */
+/**
+ * Starts gobgpd in a session of its own, so that it outlives the service. Returns a function that tests whether it has
+ * ended.
+ */
 export function startGobgpd(options: GobgpdOptions): () => boolean {
   const [program = "", ...args] = unprivileged(options);
   const log = openSync(options.logFile, "a", 0o600);
@@ -127,7 +130,7 @@ export function startGobgpd(options: GobgpdOptions): () => boolean {
     child.on("exit", end);
     child.on("error", end);
     child.unref();
-    // It has our nice value, in a session of its own.
+    // It inherited the service's nice value, which the kernel applies within its own session.
     if (child.pid !== undefined) raiseSession(child.pid);
     return () => hasEnded;
   } finally {
@@ -145,7 +148,7 @@ function unprivileged({ executable, args, user, bindsLowPort }: Command): readon
   return ["/usr/bin/setpriv", ...ids, ...capability, ...command];
 }
 
-/** Resolves when the process is gone. `gracefully`: sessions are closed, peers drop the routes at once. */
+/** Resolves when the process has ended. `gracefully`: it closes the sessions, and peers drop the routes at once. */
 export async function endGobgpd(options: {
   pid: number;
   workingDirectory: string;
@@ -166,6 +169,6 @@ function signal(pid: number, name: "SIGTERM" | "SIGKILL"): void {
   try {
     process.kill(pid, name);
   } catch {
-    // Ended in between.
+    // The process ended meanwhile.
   }
 }

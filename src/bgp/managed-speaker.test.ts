@@ -94,7 +94,7 @@ test(
 );
 
 test(
-  "a frozen gobgpd is told by the state, holds nobody up, and is back when it thaws",
+  "a hung gobgpd is shown in the state, blocks no caller, and recovers when it continues",
   async () => {
     const bird = await lab.bird();
     const { announcer, warnings, faults } = lab.announcer(bgpConfig());
@@ -126,7 +126,7 @@ test(
 );
 
 test(
-  "a gobgpd that stays frozen is replaced",
+  "a gobgpd that stays hung is replaced",
   async () => {
     let aheadMs = 0;
     const clock = { wallMs: () => Date.now(), monotonicMs: () => performance.now() + aheadMs };
@@ -150,7 +150,7 @@ test(
 test(
   "dials its neighbors when it does not listen",
   async () => {
-    // Which address a dialling gobgpd comes from is the kernel's choice.
+    // The kernel selects the source address of a dialling gobgpd.
     const bird = await lab.bird({ session: { address: "127.0.0.1", port: null } });
     const { announcer } = lab.announcer(bgpConfig({ listen: null }));
     announcer.want([blackhole("203.0.113.1/32")]);
@@ -209,7 +209,7 @@ test.skipIf(noPriority !== "")(
       service.kill("SIGKILL");
       await endManagedGobgpd({ stateDir: lab.stateDir, timers: systemTimers });
     });
-    // Before that there is no directory to look in, or a process that is not gobgpd yet.
+    // Before that there is no directory, or the process is not gobgpd yet.
     await until("gobgpd runs", () => existsSync(lab.speakerSocket()));
     expect(getPriority(lab.gobgpdPid())).toBe(-10);
     expect(readFileSync(`/proc/${lab.gobgpdPid()}/autogroup`, "utf8")).toContain("nice -10");
@@ -251,7 +251,7 @@ test(
 );
 
 test(
-  "why gobgpd does not start is told in its own words",
+  "the fault contains gobgpd's own message when it does not start",
   async () => {
     const listen = { ...SPEAKER_LISTENS, address: address("192.0.2.99") };
     const { announcer } = lab.announcer(bgpConfig({ listen }));

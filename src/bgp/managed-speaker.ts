@@ -1,6 +1,6 @@
 /**
- * A gobgpd of our own: started detached, adopted when it already runs, replaced when it runs with another
- * configuration or stopped answering for good. Its routes outlive the service's process.
+ * A gobgpd that the service manages: starts it detached, adopts a running one, and replaces one with another
+ * configuration or one that stopped answering. Its routes outlive the service's process.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ import { SpeakerFault } from "./speaker-fault.ts";
 export interface ManagedSpeakerOptions {
   readonly config: BgpConfig;
   readonly stateDir: string;
-  /** null: not installed. Asked at each start, so that installing it is enough. */
+  /** null: not installed. Called at each start, so that a later installation is found. */
   readonly executable: () => string | null;
   readonly deadlineMs: number;
   readonly clock: Clock;
@@ -36,13 +36,13 @@ export interface SpeakerLog {
   warn(fields: object, message: string): void;
 }
 
-/** Nothing but BGP and our socket is open: no profiles, and of versions that serve them no metrics on TCP port 6060. */
+/** Only BGP and our socket are open: no profiling, and no metrics on TCP port 6060 in versions that have them. */
 const ARGUMENTS = ["-f", CONFIG_FROM_RUN, "--api-hosts", `unix://${SOCKET_FROM_RUN}`, "--pprof-disable"];
 const START_DEADLINE_MS = 5_000;
-/** For one that already runs; it is tried again and again until SILENCE_MAX_MS. */
+/** Deadline for a running gobgpd; adoption is retried until SILENCE_MAX_MS. */
 const ADOPT_DEADLINE_MS = 1_000;
 const START_POLL_MS = 5;
-/** A gobgpd that does not answer for so long is killed. Its sessions are as good as dead: peers wait 90 s. */
+/** A gobgpd that does not answer for this time is killed. Its sessions will not survive: peers wait 90 s. */
 const SILENCE_MAX_MS = 30_000;
 
 export class ManagedSpeaker implements Speaker {
@@ -85,7 +85,7 @@ export class ManagedSpeaker implements Speaker {
       this.#silentSinceMs = null;
       return client;
     } catch (fault) {
-      await this.#endIfSilentForLong(pid, run);
+      await this.#endIfSilent(pid, run);
       throw fault;
     }
   }
@@ -133,7 +133,7 @@ export class ManagedSpeaker implements Speaker {
     }
   }
 
-  async #endIfSilentForLong(pid: number, run: string): Promise<void> {
+  async #endIfSilent(pid: number, run: string): Promise<void> {
     const { clock, timers, log } = this.#options;
     if (this.#silentSinceMs === null || clock.monotonicMs() - this.#silentSinceMs < SILENCE_MAX_MS) return;
     log.warn({ pid, silence_ms: SILENCE_MAX_MS }, "gobgpd does not answer, killing it");
@@ -150,9 +150,9 @@ export class ManagedSpeaker implements Speaker {
     );
   }
 
-  /** Touches only neighbors that differ: the sessions of the others stay up. */
+  /** Changes only neighbors that differ: the sessions of the others stay up. */
   async configure(client: SpeakerClient): Promise<readonly SpeakerFault[]> {
-    // Comes by every few seconds, as the log's bound needs.
+    // configure() runs every few seconds, often enough to bound the log.
     this.#directory.trimLog();
     const faults: SpeakerFault[] = [];
     const running = new Map((await client.listPeers()).map((peer) => [peer.address, peer]));
@@ -172,7 +172,7 @@ export class ManagedSpeaker implements Speaker {
   #toPeer(neighbor: BgpNeighbor): PeerSettings {
     const { passwordEnv } = neighbor;
     const password = passwordEnv === null ? null : this.#options.environment.read(passwordEnv);
-    // Without its password a session would only look like a network fault at the peer.
+    // Without a password the session would fail without a visible reason.
     if (passwordEnv !== null && (password ?? "") === "") {
       throw new SpeakerFault("AddPeer", `environment variable ${passwordEnv} is not set`);
     }
@@ -185,8 +185,8 @@ export class ManagedSpeaker implements Speaker {
 }
 
 /**
- * Ends the managed gobgpd of this state directory and with it its routes, also one that an earlier service started.
- * Returns its process id, or null when none runs.
+ * Ends the managed gobgpd of this state directory and its routes, also one from an earlier process. Returns its process
+ * id, or null if none runs.
  */
 export async function endManagedGobgpd(options: { stateDir: string; timers: Timers }): Promise<number | null> {
   const run = new SpeakerDirectory(options.stateDir).run();
@@ -196,7 +196,7 @@ export async function endManagedGobgpd(options: { stateDir: string; timers: Time
   return pid;
 }
 
-/** null: not listening or not configured yet. */
+/** null: not listening, or not configured yet. */
 async function connectIfReady({
   path,
   deadlineMs,

@@ -1,4 +1,4 @@
-/** BGP neighbors: what we ask of the speaker for each, and what a session of theirs looks like in status. */
+/** BGP neighbors: their settings for the speaker, and their sessions for the status. */
 import type { BgpNeighbor } from "../config/config.ts";
 import { ROUTE_FAMILIES, type RouteFamily } from "./route-family.ts";
 import type { PeerSettings, SessionState, SpeakerPeer } from "./speaker-client.ts";
@@ -7,21 +7,21 @@ export interface Session {
   readonly address: string;
   readonly remoteAsn: number;
   readonly state: SessionState;
-  /** Wall time of the last change to or from established; null: it never was, as far as the speaker knows. */
+  /** Wall time of the last change to or from established; null: the speaker knows none. */
   readonly changedAtMs: number | null;
-  /** That both ends speak; empty unless established. */
+  /** Families that both ends support; empty unless established. */
   readonly families: readonly RouteFamily[];
 }
 
 /**
- * `password`: null without one. All families are offered to each neighbor, and it takes what it knows: a family added
- * on the day on which the first rule is wanted would break the session, in the middle of an attack.
+ * `password`: null if none. All families are offered to each neighbor, which selects those it supports: to add a family
+ * later would reset the session, perhaps during an attack.
  */
 export function toPeer({ address, remoteAsn, port, multihopTtl }: BgpNeighbor, password: string | null): PeerSettings {
   return { address, remoteAsn, port, multihopTtl, password: password ?? "", families: ROUTE_FAMILIES };
 }
 
-/** Whether a peer of the speaker is already what is wanted, whatever else is set of it. */
+/** Whether a peer has the wanted settings, regardless of its other settings. */
 export function isSamePeer(running: PeerSettings, wanted: PeerSettings): boolean {
   return (
     running.remoteAsn === wanted.remoteAsn &&

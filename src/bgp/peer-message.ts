@@ -1,19 +1,16 @@
-/**
- * GoBGP's message for a neighbor, which is the same in all versions of the API but for two fields: those each adapter
- * reads by itself.
- */
+/** GoBGP's message for a neighbor. It is equal in all API versions except two fields, which the adapters read. */
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Peer as Peer3 } from "./proto/gobgp3/gobgp_pb.ts";
 import type { Peer as Peer4 } from "./proto/gobgp4/gobgp_pb.ts";
 import { type FamilyNumbers, familyNumbers, familyOfNumbers, type RouteFamily } from "./route-family.ts";
 import { type PeerSettings, SESSION_STATES, type SpeakerPeer } from "./speaker-client.ts";
 
-/** Seconds that a peer keeps our routes after the session broke: enough to start a speaker that died. */
+/** Seconds that a peer keeps our routes after the session broke: enough to restart a crashed speaker. */
 const RESTART_SECONDS = 120;
 
 export type PeerMessage = ReturnType<typeof peerMessage>;
 
-/** As a message of either version is made from. */
+/** The fields of a message of either version. */
 export function peerMessage({ address, remoteAsn, port, password, multihopTtl, families }: PeerSettings) {
   return {
     conf: { neighborAddress: address, peerAsn: remoteAsn, authPassword: password },
@@ -27,7 +24,7 @@ export function peerMessage({ address, remoteAsn, port, password, multihopTtl, f
   };
 }
 
-/** @param announced of the neighbor's multiprotocol capabilities. */
+/** @param announced the neighbor's multiprotocol capabilities. */
 export function speakerPeer(
   peer: Peer3 | Peer4,
   { isAdminDown, announced }: { isAdminDown: boolean; announced: readonly FamilyNumbers[] },
@@ -44,7 +41,7 @@ export function speakerPeer(
     state: isAdminDown ? "admin_down" : sessionState,
     upSinceMs: timestampMs(peer.timers?.state?.uptime),
     downSinceMs: timestampMs(peer.timers?.state?.downtime),
-    // RFC 4760: who announces no families at all speaks IPv4 unicast.
+    // RFC 4760: a neighbor that announces no families uses IPv4 unicast.
     remoteFamilies: announced.length === 0 ? ["ipv4-unicast"] : familiesOf(announced),
   };
 }
@@ -53,7 +50,7 @@ function familiesOf(families: readonly (FamilyNumbers | undefined)[]): readonly 
   return families.flatMap((family) => familyOfNumbers(family) ?? []);
 }
 
-/** GoBGP has whole seconds, and the epoch for never. */
+/** GoBGP has whole seconds; the epoch means never. */
 function timestampMs(timestamp: Timestamp | undefined): number | null {
   const seconds = Number(timestamp?.seconds ?? 0n);
   return seconds > 0 ? seconds * 1000 : null;

@@ -1,10 +1,10 @@
-/** The address families that our routes are of, by their names in configurations, and by their numbers on the wire. */
+/** The address families of our routes, by their names in configurations and their numbers on the wire. */
 import type { Route } from "../mitigation/announcer.ts";
 
 export const ROUTE_FAMILIES = ["ipv4-unicast", "ipv6-unicast", "ipv4-flowspec", "ipv6-flowspec"] as const;
 export type RouteFamily = (typeof ROUTE_FAMILIES)[number];
 
-/** As IANA numbers them, and as every version of GoBGP's API has them. */
+/** IANA's numbers, which every version of GoBGP's API uses. */
 export interface FamilyNumbers {
   readonly afi: number;
   readonly safi: number;
@@ -21,7 +21,7 @@ export function familyNumbers(family: RouteFamily): FamilyNumbers {
   return NUMBERS[family];
 }
 
-/** null: none of ours. */
+/** null: not a family of ours. */
 export function familyOfNumbers(numbers: FamilyNumbers | undefined): RouteFamily | null {
   return (
     ROUTE_FAMILIES.find((ours) => NUMBERS[ours].afi === numbers?.afi && NUMBERS[ours].safi === numbers.safi) ?? null

@@ -19,14 +19,14 @@ function session(changes: Partial<Session> = {}): Session {
   };
 }
 
-/** A wants to be out and is, through one neighbor. */
+/** A is wanted and announced, by one neighbor. */
 function announced(): RouteLedger {
   const ledger = new RouteLedger();
   ledger.want([blackhole(A)], 10);
-  ledger.sessionsAre([session()]);
+  ledger.setSessions([session()]);
   ledger.added([blackhole(A)]);
-  ledger.outTable({ neighbor: loopback(2), looked: [A], found: new Set([A]) });
-  ledger.checked([A]);
+  ledger.setAdjOut({ neighbor: loopback(2), looked: [A], found: new Set([A]) });
+  ledger.finishLookup([A]);
   return ledger;
 }
 
@@ -37,15 +37,15 @@ test("a route's state follows it from wanted to announced", () => {
   expect(ledger.state(A, { kind: "starting" })).toEqual({ kind: "pending" });
   expect(ledger.state(A, { kind: "down", cause: "gone" })).toEqual({ kind: "speaker_down", cause: "gone" });
   expect(ledger.state(A, UP)).toEqual({ kind: "no_session" });
-  ledger.sessionsAre([session({ state: "active" })]);
+  ledger.setSessions([session({ state: "active" })]);
   expect(ledger.state(A, UP)).toEqual({ kind: "no_session" });
-  ledger.sessionsAre([session()]);
+  ledger.setSessions([session()]);
   expect(ledger.state(A, UP)).toEqual({ kind: "pending" });
   ledger.added([blackhole(A)]);
   expect(ledger.state(A, UP)).toEqual({ kind: "pending" });
   expect(ledger.unchecked()).toEqual([A]);
-  ledger.outTable({ neighbor: loopback(2), looked: [A], found: new Set([A]) });
-  expect(ledger.checked([A])).toEqual([0]);
+  ledger.setAdjOut({ neighbor: loopback(2), looked: [A], found: new Set([A]) });
+  expect(ledger.finishLookup([A])).toEqual([0]);
   expect(ledger.state(A, UP)).toEqual({ kind: "announced" });
   expect(ledger.advertised(loopback(2))).toBe(1);
 });
@@ -53,40 +53,40 @@ test("a route's state follows it from wanted to announced", () => {
 test("a route that is looked up and not out says what keeps it back", () => {
   const ledger = new RouteLedger();
   ledger.want([blackhole(A)], 0);
-  ledger.sessionsAre([session()]);
+  ledger.setSessions([session()]);
   ledger.added([blackhole(A)]);
-  ledger.outTable({ neighbor: loopback(2), looked: [A], found: new Set() });
-  expect(ledger.checked([A])).toEqual([]);
+  ledger.setAdjOut({ neighbor: loopback(2), looked: [A], found: new Set() });
+  expect(ledger.finishLookup([A])).toEqual([]);
   expect(JSON.stringify(ledger.state(A, UP))).toContain("export policy");
-  ledger.sessionsAre([session({ families: ["ipv6-unicast"] })]);
-  ledger.checked([A]);
+  ledger.setSessions([session({ families: ["ipv6-unicast"] })]);
+  ledger.finishLookup([A]);
   expect(ledger.state(A, UP)).toEqual({ kind: "failed", cause: "no established neighbor takes IPv4 unicast routes" });
 });
 
 test("is out as long as one neighbor has it", () => {
   const ledger = announced();
-  ledger.sessionsAre([session(), session({ address: loopback(3) })]);
-  ledger.outTable({ neighbor: loopback(3), looked: [A], found: new Set([A]) });
-  ledger.checked([A]);
-  ledger.sessionsAre([session({ address: loopback(3) })]);
+  ledger.setSessions([session(), session({ address: loopback(3) })]);
+  ledger.setAdjOut({ neighbor: loopback(3), looked: [A], found: new Set([A]) });
+  ledger.finishLookup([A]);
+  ledger.setSessions([session({ address: loopback(3) })]);
   expect(ledger.state(A, UP)).toEqual({ kind: "announced" });
   expect(ledger.advertised(loopback(2))).toBe(0);
-  ledger.sessionsAre([]);
+  ledger.setSessions([]);
   expect(ledger.state(A, UP)).toEqual({ kind: "no_session" });
 });
 
 test("a session that broke and came back is looked at again", () => {
   const ledger = announced();
-  expect(ledger.sessionsAre([session()])).toBe(false);
+  expect(ledger.setSessions([session()])).toBe(false);
   expect(ledger.unchecked()).toEqual([]);
-  expect(ledger.sessionsAre([session({ changedAtMs: 2_000 })])).toBe(true);
+  expect(ledger.setSessions([session({ changedAtMs: 2_000 })])).toBe(true);
   expect(ledger.unchecked()).toEqual([A]);
 });
 
 test("what the speaker has decides what is missing and what is surplus", () => {
   const ledger = new RouteLedger();
   ledger.want([blackhole(A)], 0);
-  ledger.speakerHas([
+  ledger.setInstalled([
     { key: A, attributes: attributesOf(blackhole(A, { localPref: 9 })) },
     { key: B, attributes: attributesOf(blackhole(B)) },
   ]);
@@ -96,7 +96,7 @@ test("what the speaker has decides what is missing and what is surplus", () => {
   ledger.withdrawn([B]);
   expect(ledger.missing()).toEqual([]);
   expect(ledger.surplus()).toEqual([]);
-  ledger.speakerHas([]);
+  ledger.setInstalled([]);
   expect(ledger.missing().map((route) => route.prefix.text)).toEqual([A]);
 });
 
@@ -118,15 +118,15 @@ test("measures a route once from the time it was first wanted", () => {
   const ledger = new RouteLedger();
   ledger.want([blackhole(A)], 10);
   ledger.want([blackhole(A), blackhole(B)], 20);
-  ledger.sessionsAre([session()]);
+  ledger.setSessions([session()]);
   ledger.added([blackhole(A), blackhole(B)]);
-  ledger.outTable({ neighbor: loopback(2), looked: [A, B], found: new Set([A, B]) });
-  expect(ledger.checked([A, B])).toEqual([10, 20]);
-  expect(ledger.checked([A, B])).toEqual([]);
+  ledger.setAdjOut({ neighbor: loopback(2), looked: [A, B], found: new Set([A, B]) });
+  expect(ledger.finishLookup([A, B])).toEqual([10, 20]);
+  expect(ledger.finishLookup([A, B])).toEqual([]);
   ledger.want([], 30);
   ledger.withdrawn([A, B]);
   ledger.want([blackhole(A)], 40);
   ledger.added([blackhole(A)]);
-  ledger.outTable({ neighbor: loopback(2), looked: [A], found: new Set([A]) });
-  expect(ledger.checked([A])).toEqual([40]);
+  ledger.setAdjOut({ neighbor: loopback(2), looked: [A], found: new Set([A]) });
+  expect(ledger.finishLookup([A])).toEqual([40]);
 });

@@ -1,6 +1,6 @@
 /**
- * What is wanted, what the speaker has of ours, and what goes out to whom; from these three, what is to be done and
- * the state of each route. Does no I/O.
+ * Tracks the wanted routes, the routes in the speaker and the routes sent to each neighbor; derives from these the
+ * changes to make and the state of each route. Does no I/O.
  */
 import type { Route, RouteState } from "../mitigation/announcer.ts";
 import type { Session } from "./neighbor.ts";
@@ -10,31 +10,31 @@ import { attributesOf, keyOf, type OwnPath, type RouteKey, routeProblem } from "
 interface WantedRoute {
   readonly route: Route;
   readonly attributes: string;
-  /** Why it cannot be sent; null: it can. */
+  /** Why the route cannot be sent; null: it can. */
   readonly problem: string | null;
   /** Monotonic. */
   readonly wantedAtMs: number;
 }
 
-/** The speaker, as seen from a route. */
+/** The state of the speaker, as routes depend on it. */
 export type SpeakerState = { readonly kind: "starting" | "up" } | { readonly kind: "down"; readonly cause: string };
 
 const KEPT_BACK = "kept back: a neighbor reset its session each time that it was sent";
 
 export class RouteLedger {
   readonly #wanted = new Map<RouteKey, WantedRoute>();
-  /** Attributes. */
+  /** The routes in the speaker: attributes by key. */
   readonly #installed = new Map<RouteKey, string>();
   #established: readonly Session[] = [];
-  /** Keys by neighbor, of those in #established. */
+  /** By established neighbor: keys in its Adj-RIB-Out. */
   readonly #out = new Map<string, Set<RouteKey>>();
-  /** Looked for in the out-tables of all of #established. */
+  /** Keys that were looked up in the Adj-RIB-Out of all established neighbors. */
   readonly #checked = new Set<RouteKey>();
-  /** Announced since they are wanted. */
+  /** Keys that were announced at least once since they are wanted. */
   readonly #everOut = new Set<RouteKey>();
-  /** Kept back for what neighbors do over them. */
+  /** Whether a key is kept back because a neighbor reset its session over it. */
   readonly #isKeptBack: (key: RouteKey) => boolean;
-  /** A rule's takes a while to make, and most routes stay the same ones. */
+  /** Cached: the key of a rule is expensive, and most routes do not change. */
   readonly #keys = new WeakMap<Route, RouteKey>();
 
   constructor(isKeptBack: (key: RouteKey) => boolean = () => false) {
@@ -49,14 +49,14 @@ export class RouteLedger {
     return key;
   }
 
-  /** Of two routes of one key the last counts. */
+  /** Of two routes with equal keys the last one counts. */
   want(routes: readonly Route[], nowMs: number): void {
     const before = new Map(this.#wanted);
     this.#wanted.clear();
     for (const route of routes) {
       const key = this.keyOf(route);
       const known = before.get(key);
-      // Most are the very same: comparing thousands by their attributes takes longer than to announce one.
+      // Most routes are identical objects: comparing the attributes of thousands takes longer than announcing one.
       const attributes = known?.route === route ? known.attributes : attributesOf(route);
       const problem = known?.route === route ? known.problem : routeProblem(route);
       const wantedAtMs = known?.attributes === attributes ? known.wantedAtMs : nowMs;
@@ -65,15 +65,15 @@ export class RouteLedger {
     for (const key of this.#everOut) if (!this.#wanted.has(key)) this.#everOut.delete(key);
   }
 
-  /** All that the speaker has of ours; the out-tables are to be read again. */
-  speakerHas(paths: readonly OwnPath[]): void {
+  /** Sets the routes in the speaker; the Adj-RIBs-Out must be read again. */
+  setInstalled(paths: readonly OwnPath[]): void {
     this.#installed.clear();
     for (const path of paths) this.#installed.set(path.key, path.attributes);
     this.#checked.clear();
   }
 
-  /** Returns whether anything changed for the routes. */
-  sessionsAre(sessions: readonly Session[]): boolean {
+  /** Returns whether the states of routes may have changed. */
+  setSessions(sessions: readonly Session[]): boolean {
     const established = sessions.filter((session) => session.state === "established");
     if (sessionsText(established) === sessionsText(this.#established)) return false;
     this.#established = established;
@@ -87,7 +87,7 @@ export class RouteLedger {
     return this.#established;
   }
 
-  /** To be announced. */
+  /** Routes to announce. */
   missing(): readonly Route[] {
     const missing: Route[] = [];
     for (const [key, { route, attributes, problem }] of this.#wanted) {
@@ -96,7 +96,7 @@ export class RouteLedger {
     return missing;
   }
 
-  /** To be withdrawn. A wanted route that cannot be sent leaves an older one of its key no place. */
+  /** Keys to withdraw. If a wanted route cannot be sent, an older one with its key is withdrawn too. */
   surplus(): readonly RouteKey[] {
     return [...this.#installed.keys()].filter(
       (key) => this.#wanted.get(key)?.problem !== null || this.#isKeptBack(key),
@@ -120,14 +120,14 @@ export class RouteLedger {
     }
   }
 
-  /** Wanted and in the speaker; whether they go out is to be looked up. */
+  /** Keys that are wanted and in the speaker, but not yet looked up in Adj-RIBs-Out. */
   unchecked(): readonly RouteKey[] {
     if (this.#established.length === 0) return [];
     return [...this.#wanted.keys()].filter((key) => this.#isInstalled(key) && !this.#checked.has(key));
   }
 
-  /** Which of the looked-up routes a neighbor's out-table has. */
-  outTable(options: { neighbor: string; looked: readonly RouteKey[]; found: ReadonlySet<RouteKey> }): void {
+  /** Sets which of the looked-up routes are in a neighbor's Adj-RIB-Out. */
+  setAdjOut(options: { neighbor: string; looked: readonly RouteKey[]; found: ReadonlySet<RouteKey> }): void {
     const out = this.#out.get(options.neighbor) ?? new Set();
     this.#out.set(options.neighbor, out);
     for (const key of options.looked) {
@@ -136,8 +136,11 @@ export class RouteLedger {
     }
   }
 
-  /** After outTable() of every neighbor. Returns the times at which routes were wanted that are out for the first time. */
-  checked(keys: readonly RouteKey[]): readonly number[] {
+  /**
+   * Call this after setAdjOut() of every neighbor. Returns the request times of routes that are announced for the first
+   * time.
+   */
+  finishLookup(keys: readonly RouteKey[]): readonly number[] {
     const wantedAt: number[] = [];
     for (const key of keys) {
       this.#checked.add(key);
@@ -186,6 +189,6 @@ export class RouteLedger {
 }
 
 function sessionsText(sessions: readonly Session[]): string {
-  // The time tells a session that broke and came back between two looks.
+  // The time distinguishes a session that broke and came back between two polls.
   return sessions.map((s) => `${s.address} ${s.families.join("+")} ${s.changedAtMs}`).join();
 }

@@ -1,7 +1,7 @@
 /**
- * Our routes as GoBGP's paths and back. Every path of ours carries one path identifier, so that the speaker itself
- * remembers what is ours: nothing has to be recorded beside it, and a service killed at any moment finds its routes.
- * The speaker keeps it in all families, also where nothing of the kind goes over the wire.
+ * Converts our routes to GoBGP's paths and back. Every path of ours has the same path identifier, so that the speaker
+ * itself records which ones are ours: a service killed at any moment finds its routes. The speaker keeps the identifier
+ * in all families, even if it is not sent on the wire.
  */
 import type { Route } from "../mitigation/announcer.ts";
 import type { Rule, RuleAction } from "../mitigation/rules/rule.ts";
@@ -13,24 +13,24 @@ import type { ListedName, ListedPath, Nlri, PathAttributes, PathChange, PathName
 
 /**
  * "FLWL". Stays within the speaker: it is the receive-side path identifier of RFC 7911, which GoBGP keeps apart from
- * the one it sends. A route of the same prefix that someone else put into the speaker has another identifier and stays.
+ * the one it sends. A route of the same prefix from another program has another identifier and stays.
  */
 const OUR_IDENTIFIER = 0x464c574c;
 
-/** A route with more is refused: one path must fit a message to the peer (4,096 bytes) with room to spare. */
+/** A route with more communities is refused: a path must fit into a BGP message (4,096 bytes). */
 export const COMMUNITIES_MAX = 64;
 const COMMUNITY = /^(0|[1-9]\d{0,4}):(0|[1-9]\d{0,4})$/;
 const UINT32_MAX = 0xffff_ffff;
-/** GoBGP asks for one; FlowSpec goes out without. */
+/** GoBGP requires a next hop; FlowSpec is sent without. */
 const NO_NEXT_HOP = "0.0.0.0";
 
 /**
- * What the speaker holds one path of ours for: the prefix of a unicast route, and of a FlowSpec route its family and
- * components. It says all that a withdrawal must name.
+ * Identifies one path of ours in the speaker: the prefix of a unicast route, or family and components of a FlowSpec
+ * route. It is all that a withdrawal needs.
  */
 export type RouteKey = string;
 
-/** A path of ours as the speaker has it. `attributes` compares with attributesOf(). */
+/** A path of ours in the speaker. `attributes` compares with attributesOf(). */
 export interface OwnPath {
   readonly key: RouteKey;
   readonly attributes: string;
@@ -52,13 +52,13 @@ export function familyOfKey(key: RouteKey): RouteFamily {
 }
 
 /**
- * Why this route must not be sent, or null. GoBGP 3.10 does not check: it turns an address that it cannot read into
- * 0.0.0.0, and a length that is too long makes peers reset the session.
+ * Why this route must not be sent, or null. GoBGP 3.10 does not check it: it turns an unreadable address into 0.0.0.0,
+ * and a length that is too long makes peers reset the session.
  */
 export function routeProblem(route: Route): string | null {
   const { prefix, communities, localPref } = route;
   if (parsePrefix(prefix.text)?.text !== prefix.text) return `invalid prefix ${prefix.text}`;
-  if (route.kind === "flowspec" && !isFor(route.rule, prefix)) {
+  if (route.kind === "flowspec" && !isLimitedTo(route.rule, prefix)) {
     return `the rule is not for ${prefix.text}`;
   }
   const problem = route.kind === "unicast" ? nextHopProblem(route.nextHop, prefix) : ruleProblem(route.rule);
@@ -70,8 +70,8 @@ export function routeProblem(route: Route): string | null {
   return null;
 }
 
-/** Never wider than the traffic of the prefix: what goes to it, or what comes from it. */
-function isFor({ destination, source }: Rule, { text }: Prefix): boolean {
+/** Whether the rule is limited to traffic to or from the prefix. */
+function isLimitedTo({ destination, source }: Rule, { text }: Prefix): boolean {
   return destination?.text === text || source?.text === text;
 }
 
@@ -81,12 +81,12 @@ function nextHopProblem(nextHop: string, prefix: Route["prefix"]): string | null
   return addressFamily(hop) === prefix.family ? null : `next hop ${nextHop} is not of the family of ${prefix.text}`;
 }
 
-/** Of a route without a routeProblem(). */
+/** For a route without a routeProblem(). */
 export function toPath(route: Route) {
   return { ...pathName(familyOfRoute(route), nlriOf(route)), attributes: pathAttributes(route) };
 }
 
-/** toPath() of each, as it is asked for; what many have in common is one object, which is encoded once. */
+/** toPath() of each route, lazily; equal parts share one object, which is encoded once. */
 export function* toPaths(routes: Iterable<Route>): Iterable<PathChange> {
   const known = new Map<string, PathAttributes>();
   const components = new Map<string, Component>();
@@ -103,7 +103,7 @@ function pathName(family: RouteFamily, nlri: Nlri): PathName {
   return { family, nlri, identifier: OUR_IDENTIFIER };
 }
 
-/** `known`: components by their text, kept between calls; most rules of one attack differ in the prefix alone. */
+/** @param known cache of components by text: most rules of one attack differ only in the prefix. */
 function nlriOf(route: Route, known = new Map<string, Component>()): Nlri {
   if (route.kind === "unicast") return prefixNlri(route.prefix);
   const components = componentsOf(route.rule).map((component) => {
@@ -123,7 +123,7 @@ function pathAttributes(route: Route): PathAttributes {
   return { nextHop: NO_NEXT_HOP, communities, localPref, rates: [rateOf(route.rule.action)] };
 }
 
-/** Takes away our path of this key, and ours alone. */
+/** Withdraws our path with this key, and no other program's. */
 export function toWithdrawal(key: RouteKey): PathChange {
   const family = familyOfKey(key);
   const nlri: Nlri = family.endsWith("flowspec")
@@ -137,19 +137,19 @@ function prefixNlri({ address, length }: Prefix): Nlri {
 }
 
 export function isOurs({ neighborIp, identifier }: ListedName): boolean {
-  // GoBGP 3 writes "<nil>" for a path that came from no peer, GoBGP 4 nothing.
+  // For a path from no peer, GoBGP 3 writes "<nil>", GoBGP 4 an empty string.
   const isLocal = neighborIp === "<nil>" || neighborIp === "";
   return isLocal && identifier === OUR_IDENTIFIER;
 }
 
-/** null: no address that we know. */
+/** null: an unreadable address. */
 export function keyOfPath({ family, nlri }: ListedName): RouteKey | null {
   if (nlri.kind === "flowspec") return flowspecKey(family, withoutSpeakerBits(nlri.components));
   const address = parseAddress(nlri.address);
   return address === null ? null : `${address}/${nlri.length}`;
 }
 
-/** What distinguishes two routes of one key. */
+/** The attributes as text; they distinguish two routes with equal keys. */
 export function attributesOf(route: Route): string {
   const what = route.kind === "unicast" ? route.nextHop : rateText(rateOf(route.rule.action));
   return attributesText(what, sortedCommunities(route), route.localPref);
@@ -163,12 +163,12 @@ export function toOwnPath(path: ListedPath): OwnPath | null {
   return { key, attributes: attributesText(what, communities, localPref) };
 }
 
-/** Bytes a second; 0 discards. */
+/** Bytes per second; 0 discards. */
 function rateOf(action: RuleAction): number {
   return action.kind === "discard" ? 0 : action.bytesPerSecond;
 }
 
-/** It comes back with the precision that it has on the wire. null: another extended community. */
+/** Rounded to the precision on the wire. null: another extended community. */
 function rateText(rate: number | null): string {
   return rate === null ? "other" : `rate ${Math.fround(rate)}`;
 }
@@ -177,7 +177,7 @@ function attributesText(what: string, communities: readonly number[], localPref:
   return `${what} ${[...communities].sort((a, b) => a - b).join(",")} ${localPref}`;
 }
 
-/** A set in any order: sorted and without doubles, as peers expect it. */
+/** Sorted and without duplicates, as peers expect it; the order has no meaning. */
 function sortedCommunities(route: Route): number[] {
   const values = new Set(route.communities.map((community) => communityValue(community) ?? 0));
   return [...values].sort((a, b) => a - b);

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { QUARANTINED_RULES_MAX } from "../limits.ts";
 import type { Session } from "./neighbor.ts";
-import { AFTERMATH_MS, MEMORY_MS, PEACE_MS, RouteQuarantine } from "./route-quarantine.ts";
+import { KEPT_BACK_MS, RESET_CAUSE_MS, RouteQuarantine, STABLE_MS } from "./route-quarantine.ts";
 
 const A = "192.0.2.1";
 const B = "192.0.2.2";
@@ -13,7 +13,7 @@ function session(address: string, changedAtMs = 0): Session {
   return { address, remoteAsn: 65002, state: "established", changedAtMs, families: ["ipv4-flowspec"] };
 }
 
-/** There, and not up. */
+/** Configured, but not established. */
 function down(address: string): Session {
   return { address, remoteAsn: 65002, state: "active", changedAtMs: null, families: [] };
 }
@@ -26,10 +26,10 @@ function keptBack(neighbor: string, ...routes: readonly string[]) {
   return [{ kind: "kept_back", neighbor, routes }] as const;
 }
 
-/** Sessions that have been up for long, and rules sent at 100,000 ms. */
+/** Long established sessions, and rules sent at 100,000 ms. */
 function sent(...keys: readonly string[]): RouteQuarantine {
   const quarantine = new RouteQuarantine();
-  quarantine.sessionsAre([session(A), session(B)], 0);
+  quarantine.setSessions([session(A), session(B)], 0);
   quarantine.sent(keys, 100_000);
   return quarantine;
 }
@@ -37,103 +37,105 @@ function sent(...keys: readonly string[]): RouteQuarantine {
 /** A has reset its session over these twice, at 102,000 ms the second time. */
 function condemned(...keys: readonly string[]): RouteQuarantine {
   const quarantine = sent(...keys);
-  quarantine.sessionsAre([session(A, 1), session(B)], 101_000);
-  quarantine.sessionsAre([session(A, 2), session(B)], 102_000);
+  quarantine.setSessions([session(A, 1), session(B)], 101_000);
+  quarantine.setSessions([session(A, 2), session(B)], 102_000);
   return quarantine;
 }
 
-test("a session that breaks long after a rule was sent accuses nobody", () => {
-  expect(sent(RULE).sessionsAre([down(A), session(B)], 100_001 + AFTERMATH_MS)).toEqual([]);
+test("a session that breaks long after a rule was sent causes no suspicion", () => {
+  expect(sent(RULE).setSessions([down(A), session(B)], 100_001 + RESET_CAUSE_MS)).toEqual([]);
 });
 
 test("rules are suspected at the first break, and kept back at the one that follows right after the return", () => {
   const quarantine = sent(RULE, OTHER);
-  const first = quarantine.sessionsAre([down(A), session(B)], 100_000 + AFTERMATH_MS);
+  const first = quarantine.setSessions([down(A), session(B)], 100_000 + RESET_CAUSE_MS);
   expect(first).toEqual(suspected(A, RULE, OTHER));
-  expect(quarantine.keepsBack(RULE)).toBe(false);
-  expect(quarantine.sessionsAre([session(A, 1), session(B)], 110_000)).toEqual([]);
-  const second = quarantine.sessionsAre([down(A), session(B)], 110_000 + AFTERMATH_MS);
+  expect(quarantine.isKeptBack(RULE)).toBe(false);
+  expect(quarantine.setSessions([session(A, 1), session(B)], 110_000)).toEqual([]);
+  const second = quarantine.setSessions([down(A), session(B)], 110_000 + RESET_CAUSE_MS);
   expect(second).toEqual(keptBack(A, RULE, OTHER));
-  expect(quarantine.keepsBack(RULE)).toBe(true);
-  expect([quarantine.heldBy(A), quarantine.heldBy(B)]).toEqual([2, 0]);
+  expect(quarantine.isKeptBack(RULE)).toBe(true);
+  expect([quarantine.keptBackCount(A), quarantine.keptBackCount(B)]).toEqual([2, 0]);
 });
 
 test("a break between two looks is seen by the session's time", () => {
   const quarantine = sent(RULE);
-  expect(quarantine.sessionsAre([session(A, 1), session(B)], 101_000)).toEqual(suspected(A, RULE));
-  expect(quarantine.sessionsAre([session(A, 2), session(B)], 102_000)).toEqual(keptBack(A, RULE));
+  expect(quarantine.setSessions([session(A, 1), session(B)], 101_000)).toEqual(suspected(A, RULE));
+  expect(quarantine.setSessions([session(A, 2), session(B)], 102_000)).toEqual(keptBack(A, RULE));
 });
 
 test("a neighbor that comes back and stays clears the suspicion", () => {
   const quarantine = sent(RULE);
-  quarantine.sessionsAre([down(A), session(B)], 101_000);
-  quarantine.sessionsAre([session(A, 1), session(B)], 102_000);
-  quarantine.sessionsAre([session(A, 1), session(B)], 102_001 + PEACE_MS);
-  expect(quarantine.sessionsAre([down(A), session(B)], 200_000)).toEqual([]);
-  quarantine.sessionsAre([session(A, 2), session(B)], 201_000);
-  expect(quarantine.sessionsAre([down(A), session(B)], 201_500)).toEqual([]);
+  quarantine.setSessions([down(A), session(B)], 101_000);
+  quarantine.setSessions([session(A, 1), session(B)], 102_000);
+  quarantine.setSessions([session(A, 1), session(B)], 102_001 + STABLE_MS);
+  expect(quarantine.setSessions([down(A), session(B)], 200_000)).toEqual([]);
+  quarantine.setSessions([session(A, 2), session(B)], 201_000);
+  expect(quarantine.setSessions([down(A), session(B)], 201_500)).toEqual([]);
 });
 
-test("another neighbor's break does not make suspects of one neighbor guilty", () => {
+test("another neighbor's break does not confirm the suspicions of one neighbor", () => {
   const quarantine = sent(RULE);
-  quarantine.sessionsAre([down(A), session(B)], 101_000);
-  quarantine.sessionsAre([session(A, 1), session(B)], 110_000);
-  expect(quarantine.sessionsAre([session(A, 1), down(B)], 111_000)).toEqual([]);
+  quarantine.setSessions([down(A), session(B)], 101_000);
+  quarantine.setSessions([session(A, 1), session(B)], 110_000);
+  expect(quarantine.setSessions([session(A, 1), down(B)], 111_000)).toEqual([]);
 });
 
-test("a neighbor accuses only rules that went to it: of a family that it takes, while its session was up", () => {
+test("only rules that were sent to the neighbor are suspected: of a family that it supports, while its session was up", () => {
   const quarantine = new RouteQuarantine();
-  quarantine.sessionsAre([session(A), down(B)], 0);
+  quarantine.setSessions([session(A), down(B)], 0);
   quarantine.sent([RULE, V6_RULE], 100_000);
-  quarantine.sessionsAre([session(A), session(B, 1)], 100_100);
+  quarantine.setSessions([session(A), session(B, 1)], 100_100);
   quarantine.sent([OTHER], 104_000);
-  expect(quarantine.sessionsAre([session(A), down(B)], 104_100)).toEqual(suspected(B, OTHER));
+  expect(quarantine.setSessions([session(A), down(B)], 104_100)).toEqual(suspected(B, OTHER));
   quarantine.sent([V6_RULE], 110_000);
-  expect(quarantine.sessionsAre([down(A), down(B)], 110_100)).toEqual([]);
+  expect(quarantine.setSessions([down(A), down(B)], 110_100)).toEqual([]);
 });
 
-test("a neighbor whose sessions are always brief accuses nobody", () => {
+test("a neighbor whose sessions are always brief causes no suspicion", () => {
   const quarantine = new RouteQuarantine();
-  quarantine.sessionsAre([session(A, 1)], 0);
+  quarantine.setSessions([session(A, 1)], 0);
   quarantine.sent([RULE], 500);
-  for (let i = 2; i < 9; i++) expect(quarantine.sessionsAre([session(A, i)], i * 1_000)).toEqual([]);
+  for (let i = 2; i < 9; i++) expect(quarantine.setSessions([session(A, i)], i * 1_000)).toEqual([]);
 });
 
-test("a speaker that goes away is no break", () => {
+test("a failure of the speaker is not a session reset", () => {
   const quarantine = sent(RULE);
   quarantine.speakerLost();
-  expect(quarantine.sessionsAre([down(A), down(B)], 100_001)).toEqual([]);
+  expect(quarantine.setSessions([down(A), down(B)], 100_001)).toEqual([]);
 });
 
-test("a rule is kept back for its time, whether it is wanted or not, and then gets another chance", () => {
+test("a rule is kept back for KEPT_BACK_MS, whether it is wanted or not, and then tried again", () => {
   const quarantine = condemned(RULE);
-  quarantine.sessionsAre([session(A, 2), session(B)], 102_000 + MEMORY_MS - 1);
-  expect(quarantine.keepsBack(RULE)).toBe(true);
-  quarantine.sessionsAre([session(A, 2), session(B)], 102_000 + MEMORY_MS);
-  expect(quarantine.keepsBack(RULE)).toBe(false);
-  expect(quarantine.heldBy(A)).toBe(0);
+  quarantine.setSessions([session(A, 2), session(B)], 102_000 + KEPT_BACK_MS - 1);
+  expect(quarantine.isKeptBack(RULE)).toBe(true);
+  quarantine.setSessions([session(A, 2), session(B)], 102_000 + KEPT_BACK_MS);
+  expect(quarantine.isKeptBack(RULE)).toBe(false);
+  expect(quarantine.keptBackCount(A)).toBe(0);
 });
 
 test("a rule is kept back while the neighbor that resets over it is there, up or not", () => {
   const quarantine = condemned(RULE);
-  quarantine.sessionsAre([down(A), session(B)], 103_000);
-  expect(quarantine.keepsBack(RULE)).toBe(true);
-  quarantine.sessionsAre([session(B)], 104_000);
-  expect(quarantine.keepsBack(RULE)).toBe(false);
-  quarantine.sessionsAre([down(A), session(B)], 105_000);
-  expect(quarantine.keepsBack(RULE)).toBe(true);
+  quarantine.setSessions([down(A), session(B)], 103_000);
+  expect(quarantine.isKeptBack(RULE)).toBe(true);
+  quarantine.setSessions([session(B)], 104_000);
+  expect(quarantine.isKeptBack(RULE)).toBe(false);
+  quarantine.setSessions([down(A), session(B)], 105_000);
+  expect(quarantine.isKeptBack(RULE)).toBe(true);
 });
 
 test.each([
   [QUARANTINED_RULES_MAX - 1, 0],
   [QUARANTINED_RULES_MAX, 0],
   [QUARANTINED_RULES_MAX + 1, 1],
-])("of %p rules to keep back the oldest %p are let go", (count, letGo) => {
+])("of %p rules to keep back the oldest %p are released", (count, releaseOldest) => {
   const keys = Array.from({ length: count }, (_, i) => `ipv4-flowspec [${i}]`);
   const quarantine = sent(...keys);
-  quarantine.sessionsAre([session(A, 1), session(B)], 101_000);
-  const news = quarantine.sessionsAre([session(A, 2), session(B)], 102_000);
-  expect(news.slice(1)).toEqual(letGo === 0 ? [] : [{ kind: "let_go", routes: keys.slice(0, letGo) }]);
-  expect(quarantine.keepsBack(keys[0] ?? "")).toBe(letGo === 0);
-  expect(quarantine.keepsBack(keys.at(-1) ?? "")).toBe(true);
+  quarantine.setSessions([session(A, 1), session(B)], 101_000);
+  const events = quarantine.setSessions([session(A, 2), session(B)], 102_000);
+  expect(events.slice(1)).toEqual(
+    releaseOldest === 0 ? [] : [{ kind: "released", routes: keys.slice(0, releaseOldest) }],
+  );
+  expect(quarantine.isKeptBack(keys[0] ?? "")).toBe(releaseOldest === 0);
+  expect(quarantine.isKeptBack(keys.at(-1) ?? "")).toBe(true);
 });

@@ -1,123 +1,126 @@
 /**
- * FlowSpec rules over which a neighbor resets its session: a router that cannot take a rule drops all of our routes
- * with the session, and again each time that it comes back. Decides from the order of events alone; does no I/O.
+ * Keeps back FlowSpec rules over which a neighbor resets its session: a router that cannot handle a rule drops all our
+ * routes with the session, again after each reconnect. Decides by the order of events alone; does no I/O.
  */
 import { QUARANTINED_RULES_MAX } from "../limits.ts";
 import type { Session } from "./neighbor.ts";
 import { familyOfKey, type RouteKey } from "./route-path.ts";
 
-/** A session that breaks so soon after something breaks because of it. */
-export const AFTERMATH_MS = 3_000;
-/** A neighbor that came back and stayed for so long has no quarrel with the routes. */
-export const PEACE_MS = 10_000;
-/** So long a rule is kept back, also from the bans to come; then it gets another chance. */
-export const MEMORY_MS = 3_600_000;
+/** A session that breaks within this time after an event is assumed to break because of it. */
+export const RESET_CAUSE_MS = 3_000;
+/** After a reconnect, a session that lasts this long shows that the routes are accepted. */
+export const STABLE_MS = 10_000;
+/** Time for which a rule is kept back, also for new bans; then it is tried again. */
+export const KEPT_BACK_MS = 3_600_000;
 
-export type QuarantineNews =
-  /** The neighbor's session, up until then, broke right after these were sent to it. */
+export type QuarantineEvent =
+  /** The neighbor's established session broke right after these routes were sent to it. */
   | { readonly kind: "suspected"; readonly neighbor: string; readonly routes: readonly RouteKey[] }
-  /** It broke again as soon as it was back: these are kept back from now on. */
+  /** It broke again right after the reconnect: these routes are kept back from now on. */
   | { readonly kind: "kept_back"; readonly neighbor: string; readonly routes: readonly RouteKey[] }
-  /** There are too many: the oldest get their other chance early. */
-  | { readonly kind: "let_go"; readonly routes: readonly RouteKey[] };
+  /** Too many rules are kept back: the oldest are released early. */
+  | { readonly kind: "released"; readonly routes: readonly RouteKey[] };
 
 interface Up {
   readonly session: Session;
   /** Monotonic. */
   readonly seenAtMs: number;
-  /** Rules that went to this neighbor of late. */
+  /** By rule recently sent to this neighbor: the time. */
   readonly sentAtMs: Map<RouteKey, number>;
 }
 
 /**
- * A rule is held against it by single neighbors and kept back from all, for as long as one of them is there: the
- * speaker has one table for all of them.
+ * Single neighbors cause a rule to be kept back; it is kept back from all, while one of these is configured, since the
+ * speaker has one table for all.
  */
 export class RouteQuarantine {
-  /** By neighbor, as are the suspects. */
+  /** By neighbor, as #suspects. */
   readonly #up = new Map<string, Up>();
   readonly #suspects = new Map<string, readonly RouteKey[]>();
-  /** Until when, by neighbor; the oldest rule first. */
-  readonly #heldAgainst = new Map<RouteKey, Map<string, number>>();
-  /** In any state of their sessions. */
+  /** By rule: until when, for each neighbor that caused it; the oldest rule first. */
+  readonly #keptBackUntil = new Map<RouteKey, Map<string, number>>();
+  /** All neighbors, in any session state. */
   #neighbors: ReadonlySet<string> = new Set();
 
   sent(keys: readonly RouteKey[], nowMs: number): void {
     for (const { session, sentAtMs } of this.#up.values()) {
-      for (const [key, atMs] of sentAtMs) if (nowMs - atMs > AFTERMATH_MS) sentAtMs.delete(key);
+      for (const [key, atMs] of sentAtMs) if (nowMs - atMs > RESET_CAUSE_MS) sentAtMs.delete(key);
       for (const key of keys) if (session.families.includes(familyOfKey(key))) sentAtMs.set(key, nowMs);
     }
   }
 
-  /** What the speaker tells of its neighbors; not to be told when it is the speaker that went away. */
-  sessionsAre(sessions: readonly Session[], nowMs: number): readonly QuarantineNews[] {
+  /** Takes the sessions as the speaker reports them. Do not call it when the speaker itself failed. */
+  setSessions(sessions: readonly Session[], nowMs: number): readonly QuarantineEvent[] {
     this.#neighbors = new Set(sessions.map(({ address }) => address));
     for (const address of this.#suspects.keys()) if (!this.#neighbors.has(address)) this.#suspects.delete(address);
-    this.#forgetOld(nowMs);
-    const news: QuarantineNews[] = [];
+    this.#removeExpired(nowMs);
+    const events: QuarantineEvent[] = [];
     const now = new Map(sessions.filter(({ state }) => state === "established").map((s) => [s.address, s]));
     for (const [address, up] of this.#up) {
       if (now.get(address)?.changedAtMs === up.session.changedAtMs) {
-        if (nowMs - up.seenAtMs > PEACE_MS) this.#suspects.delete(address);
+        if (nowMs - up.seenAtMs > STABLE_MS) this.#suspects.delete(address);
         continue;
       }
       this.#up.delete(address);
-      news.push(...this.#broke(up, nowMs));
+      events.push(...this.#onSessionLost(up, nowMs));
     }
     for (const [address, session] of now) {
       if (!this.#up.has(address)) this.#up.set(address, { session, seenAtMs: nowMs, sentAtMs: new Map() });
     }
-    return news;
+    return events;
   }
 
-  /** The speaker went away, and its sessions with it. */
+  /** The speaker failed, and its sessions with it. */
   speakerLost(): void {
     this.#up.clear();
   }
 
-  keepsBack(key: RouteKey): boolean {
-    const neighbors = this.#heldAgainst.get(key);
+  isKeptBack(key: RouteKey): boolean {
+    const neighbors = this.#keptBackUntil.get(key);
     return neighbors !== undefined && [...neighbors.keys()].some((address) => this.#neighbors.has(address));
   }
 
-  /** How many rules are kept back on account of this neighbor, wanted or not. */
-  heldBy(neighbor: string): number {
-    return [...this.#heldAgainst.values()].filter((neighbors) => neighbors.has(neighbor)).length;
+  /** Number of rules that are kept back because of this neighbor, wanted or not. */
+  keptBackCount(neighbor: string): number {
+    return [...this.#keptBackUntil.values()].filter((neighbors) => neighbors.has(neighbor)).length;
   }
 
-  /** Neighbors that come and go all the time accuse nobody: their sessions were brief before anything was sent. */
-  #broke({ session, seenAtMs, sentAtMs }: Up, nowMs: number): readonly QuarantineNews[] {
+  /** A neighbor whose session was brief before anything was sent suspects no rule. */
+  #onSessionLost({ session, seenAtMs, sentAtMs }: Up, nowMs: number): readonly QuarantineEvent[] {
     const { address: neighbor } = session;
-    const wasBrief = nowMs - seenAtMs <= AFTERMATH_MS;
+    const wasBrief = nowMs - seenAtMs <= RESET_CAUSE_MS;
     const suspects = this.#suspects.get(neighbor);
     if (wasBrief) {
       if (suspects === undefined) return [];
       this.#suspects.delete(neighbor);
-      for (const key of suspects) this.#holdAgainst(key, neighbor, nowMs + MEMORY_MS);
-      return [{ kind: "kept_back", neighbor, routes: suspects }, ...this.#letGo()];
+      for (const key of suspects) this.#keepBackFor(key, neighbor, nowMs + KEPT_BACK_MS);
+      return [{ kind: "kept_back", neighbor, routes: suspects }, ...this.#releaseOldest()];
     }
-    const fresh = [...sentAtMs].filter(([, atMs]) => nowMs - atMs <= AFTERMATH_MS).map(([key]) => key);
+    const fresh = [...sentAtMs].filter(([, atMs]) => nowMs - atMs <= RESET_CAUSE_MS).map(([key]) => key);
     if (fresh.length === 0) return [];
     this.#suspects.set(neighbor, fresh);
     return [{ kind: "suspected", neighbor, routes: fresh }];
   }
 
-  #holdAgainst(key: RouteKey, neighbor: string, untilMs: number): void {
-    const neighbors = this.#heldAgainst.get(key) ?? new Map<string, number>();
-    this.#heldAgainst.delete(key);
-    this.#heldAgainst.set(key, neighbors.set(neighbor, untilMs));
+  #keepBackFor(key: RouteKey, neighbor: string, untilMs: number): void {
+    const neighbors = this.#keptBackUntil.get(key) ?? new Map<string, number>();
+    this.#keptBackUntil.delete(key);
+    this.#keptBackUntil.set(key, neighbors.set(neighbor, untilMs));
   }
 
-  #letGo(): readonly QuarantineNews[] {
-    const routes = [...this.#heldAgainst.keys()].slice(0, Math.max(0, this.#heldAgainst.size - QUARANTINED_RULES_MAX));
-    for (const key of routes) this.#heldAgainst.delete(key);
-    return routes.length === 0 ? [] : [{ kind: "let_go", routes }];
+  #releaseOldest(): readonly QuarantineEvent[] {
+    const routes = [...this.#keptBackUntil.keys()].slice(
+      0,
+      Math.max(0, this.#keptBackUntil.size - QUARANTINED_RULES_MAX),
+    );
+    for (const key of routes) this.#keptBackUntil.delete(key);
+    return routes.length === 0 ? [] : [{ kind: "released", routes }];
   }
 
-  #forgetOld(nowMs: number): void {
-    for (const [key, neighbors] of this.#heldAgainst) {
+  #removeExpired(nowMs: number): void {
+    for (const [key, neighbors] of this.#keptBackUntil) {
       for (const [neighbor, untilMs] of neighbors) if (nowMs >= untilMs) neighbors.delete(neighbor);
-      if (neighbors.size === 0) this.#heldAgainst.delete(key);
+      if (neighbors.size === 0) this.#keptBackUntil.delete(key);
     }
   }
 }

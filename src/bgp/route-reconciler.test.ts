@@ -14,7 +14,7 @@ const route = (ip: string): Route => ({
   localPref: 0,
 });
 
-/** Runs `fn` after so many microtasks. */
+/** Runs `fn` after this number of microtasks. */
 function later(microtasks: number, fn: () => void): void {
   if (microtasks === 0) fn();
   else queueMicrotask(() => later(microtasks - 1, fn));

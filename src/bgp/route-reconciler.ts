@@ -1,6 +1,6 @@
 /**
- * Brings the speaker's own routes to the wanted set: announces what is missing, withdraws what is surplus, looks up
- * what goes out. Passes run one at a time; a change during a pass makes another one follow.
+ * Reconciles the speaker's routes with the wanted set: announces missing ones, withdraws surplus ones, looks up what
+ * neighbors get. Passes run one at a time; a change during a pass starts another one.
  */
 import type { Route, RouteState } from "../mitigation/announcer.ts";
 import type { Clock } from "../system/clock.ts";
@@ -17,38 +17,38 @@ import {
   toPaths,
   toWithdrawal,
 } from "./route-path.ts";
-import { type QuarantineNews, RouteQuarantine } from "./route-quarantine.ts";
+import { type QuarantineEvent, RouteQuarantine } from "./route-quarantine.ts";
 import type { SpeakerClient } from "./speaker-client.ts";
 import { asError, SpeakerFault } from "./speaker-fault.ts";
 
 export interface RouteReconcilerOptions {
   readonly clock: Clock;
-  /** A route is out for the first time, this long after it was wanted. */
+  /** A route was announced for the first time, this long after it was wanted. */
   readonly onAnnounced: (latencyMs: number) => void;
-  /** A pass that want() set off failed: the client is to be given up. */
+  /** A pass started by want() failed: the client must be replaced. */
   readonly onFault: (fault: Error) => void;
-  /** A neighbor breaks its session over what it was sent. */
-  readonly onQuarantine: (news: QuarantineNews) => void;
-  /** Route states may have changed. Never from within want(). */
+  /** A neighbor resets its session over rules that were sent to it. */
+  readonly onQuarantine: (event: QuarantineEvent) => void;
+  /** Route states may have changed. Never called from within want(). */
   readonly onChange: () => void;
 }
 
 /**
- * Up to here unicast prefixes are looked up one by one; a neighbor's whole out-table is cheaper beyond. GoBGP cannot
- * look up single FlowSpec routes.
+ * Up to this number, unicast prefixes are looked up one by one; beyond, reading a neighbor's whole Adj-RIB-Out is
+ * cheaper. GoBGP cannot look up single FlowSpec routes.
  */
 const SINGLE_LOOKUPS_MAX = 16;
 
 export class RouteReconciler {
   readonly #options: RouteReconcilerOptions;
   readonly #quarantine = new RouteQuarantine();
-  readonly #ledger = new RouteLedger((key) => this.#quarantine.keepsBack(key));
+  readonly #ledger = new RouteLedger((key) => this.#quarantine.isKeptBack(key));
   #speaker: SpeakerState = { kind: "starting" };
-  /** null: no speaker to talk to. */
+  /** null: not connected to a speaker. */
   #client: SpeakerClient | null = null;
   #pass: Promise<void> | null = null;
   #passAgain = false;
-  /** Read within a pass, so that no change of ours falls between the reading and its use. */
+  /** The list is read within a pass, so that no change of ours happens between reading and use. */
   #isListDue = false;
 
   constructor(options: RouteReconcilerOptions) {
@@ -60,7 +60,7 @@ export class RouteReconciler {
     queueMicrotask(() => {
       this.#options.onChange();
       this.settle().catch((error: unknown) => {
-        // A client that was given up fails of itself.
+        // A detached client fails as a consequence.
         if (this.#client !== null) this.#options.onFault(asError(error));
       });
     });
@@ -74,52 +74,52 @@ export class RouteReconciler {
     return this.#ledger.advertised(neighbor);
   }
 
-  /** Rules that are kept back since this neighbor resets its session over them. */
+  /** Number of rules kept back because this neighbor resets its session over them. */
   keptBack(neighbor: string): number {
-    return this.#quarantine.heldBy(neighbor);
+    return this.#quarantine.keptBackCount(neighbor);
   }
 
-  /** A speaker is there, in any state: reads what it has of ours and settles. Throws when it fails. */
+  /** Connects to a speaker: reads its routes of ours and reconciles. Throws on failure. */
   async attach(client: SpeakerClient): Promise<void> {
-    // What a pass of an earlier client did and did not do shows in what the speaker has; its failure is known.
+    // The list from the speaker shows what the last client's pass did; its failure was reported.
     await this.#pass?.catch(() => {});
     this.#client = client;
     await this.check();
   }
 
-  /** The client is given up. What it did is unknown until the next attach(); route states stay as they are. */
+  /** Drops the client. What it did is unknown until the next attach(); route states do not change. */
   detach(): void {
     this.#client = null;
   }
 
-  /** After attach() and with the sessions known: route states tell what the speaker does. */
+  /** Call this after attach() and with the sessions known: from now on route states follow the speaker. */
   up(): void {
     this.#speaker = { kind: "up" };
     this.#options.onChange();
   }
 
   down(cause: string): void {
-    this.#ledger.sessionsAre([]);
+    this.#ledger.setSessions([]);
     this.#quarantine.speakerLost();
-    const isNews = this.#speaker.kind !== "down" || this.#speaker.cause !== cause;
+    const isChanged = this.#speaker.kind !== "down" || this.#speaker.cause !== cause;
     this.#speaker = { kind: "down", cause };
-    if (isNews) this.#options.onChange();
+    if (isChanged) this.#options.onChange();
   }
 
-  /** Settles after reading anew what the speaker has, which nobody but us should have changed. */
+  /** Reads the speaker's routes again and reconciles, in case another program changed them. */
   check(): Promise<void> {
     this.#isListDue = true;
     return this.settle();
   }
 
-  sessionsAre(sessions: readonly Session[]): void {
-    const isChanged = this.#ledger.sessionsAre(sessions);
-    const news = this.#quarantine.sessionsAre(sessions, this.#options.clock.monotonicMs());
-    for (const item of news) this.#options.onQuarantine(item);
+  setSessions(sessions: readonly Session[]): void {
+    const isChanged = this.#ledger.setSessions(sessions);
+    const events = this.#quarantine.setSessions(sessions, this.#options.clock.monotonicMs());
+    for (const event of events) this.#options.onQuarantine(event);
     if (isChanged) this.#options.onChange();
   }
 
-  /** Resolves when the wanted set is in the speaker, or at once without one. */
+  /** Resolves when the wanted set is in the speaker, or at once without a client. */
   settle(): Promise<void> {
     this.#passAgain = true;
     if (this.#client === null) return this.#pass ?? Promise.resolve();
@@ -134,16 +134,16 @@ export class RouteReconciler {
         await this.#passOnce(this.#client);
       }
     } finally {
-      // In the same breath as the last look at #passAgain: a settle() in between would be lost.
+      // In the same turn as the last check of #passAgain: a settle() in between would be lost.
       this.#pass = null;
     }
   }
 
-  /** Announcing goes first: it is what stops an attack. */
+  /** Announces first, since that stops an attack. */
   async #passOnce(client: SpeakerClient): Promise<void> {
     if (this.#isListDue) {
       this.#isListDue = false;
-      this.#ledger.speakerHas(await listOwnPaths(client));
+      this.#ledger.setInstalled(await listOwnPaths(client));
     }
     const missing = this.#ledger.missing();
     if (missing.length > 0) {
@@ -168,13 +168,13 @@ export class RouteReconciler {
     await Promise.all(
       sessions.map(async (session) => {
         const found = await listOut({ client, session, keys }).catch(emptyIfRefused);
-        this.#ledger.outTable({ neighbor: session.address, looked: keys, found });
+        this.#ledger.setAdjOut({ neighbor: session.address, looked: keys, found });
       }),
     );
-    // Sessions that changed meanwhile have their own look to come.
+    // Changed sessions cause another lookup.
     if (this.#ledger.established() !== sessions) return;
     const now = this.#options.clock.monotonicMs();
-    for (const wantedAtMs of this.#ledger.checked(keys)) this.#options.onAnnounced(now - wantedAtMs);
+    for (const wantedAtMs of this.#ledger.finishLookup(keys)) this.#options.onAnnounced(now - wantedAtMs);
     this.#options.onChange();
   }
 }
@@ -184,13 +184,13 @@ async function listOwnPaths(client: SpeakerClient): Promise<readonly OwnPath[]> 
   return tables.flat().flatMap((path) => toOwnPath(path) ?? []);
 }
 
-/** A neighbor that was just removed; that its session is gone is told by the next look at the sessions. */
+/** The neighbor was just removed; the next poll reports its session. */
 function emptyIfRefused(fault: unknown): ReadonlySet<string> {
   if (fault instanceof SpeakerFault && fault.kind === "failed") return new Set();
   throw fault;
 }
 
-/** Our routes in a neighbor's out-table, at least those asked for. */
+/** Our routes in a neighbor's Adj-RIB-Out, at least the requested ones. */
 async function listOut(options: {
   client: SpeakerClient;
   session: Session;
@@ -198,7 +198,7 @@ async function listOut(options: {
 }): Promise<ReadonlySet<RouteKey>> {
   const { client, session, keys } = options;
   const keysByFamily = Map.groupBy(keys, familyOfKey);
-  // The speaker lists a family also where the neighbor does not take it.
+  // The speaker also lists families that the neighbor does not support.
   const lookups = session.families.map(async (family) => {
     const ofFamily = keysByFamily.get(family) ?? [];
     if (ofFamily.length === 0) return [];

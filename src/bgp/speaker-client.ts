@@ -1,31 +1,37 @@
 /**
- * One connection to a BGP speaker and what goes over it, as plain values: the same for every version of GoBGP's API. Each
- * call throws a SpeakerFault.
+ * One connection to a BGP speaker, with plain values for requests and results: the same for every version of GoBGP's
+ * API. Each call throws a SpeakerFault.
  */
 import type { Component } from "./flowspec-nlri.ts";
 import type { RouteFamily } from "./route-family.ts";
 
 export interface SpeakerClient {
-  /** Major version of the GoBGP whose API the speaker offers. */
+  /** Major version of the GoBGP API that the speaker has. */
   readonly apiVersion: ApiVersion;
-  /** As it was when the connection was made. */
+  /** State when the connection was made. */
   readonly global: SpeakerGlobal;
   listPeers(): Promise<readonly SpeakerPeer[]>;
   addPeer(peer: PeerSettings): Promise<void>;
   deletePeer(address: string): Promise<void>;
   /**
-   * Adds each path, or replaces the one of the same name; one without attributes is withdrawn, and it is no error that it
-   * is not there. The speaker works on the first paths before the last ones are asked for. No name may come twice, since
-   * messages overtake each other.
+   * Adds each path or replaces the one of the same name. A path without attributes is withdrawn; a missing one is no
+   * error. The speaker processes the first paths before the last ones are generated. Names must be unique, since
+   * messages may be reordered.
    */
   sendPaths(changes: Iterable<PathChange>): Promise<void>;
-  /** All paths of the table that every peer's routes come together in. */
+  /** All paths of the global table, which holds the routes of all peers. */
   listGlobal(family: RouteFamily): Promise<readonly ListedPath[]>;
-  /** What goes out to a neighbor; `prefixes` empty: all of it. GoBGP looks up single prefixes of unicast families only. */
+  /**
+   * The Adj-RIB-Out of a neighbor; `prefixes` empty: all of it. GoBGP looks up single prefixes only in unicast
+   * families.
+   */
   listAdjOut(query: AdjOutQuery): Promise<readonly ListedName[]>;
-  /** Calls back at every change of a peer's session. Resolves or throws when the stream ends; the client is done then. */
+  /**
+   * Calls back at every change of a peer's session. Resolves or throws when the stream ends; the client cannot be used
+   * after that.
+   */
   watchPeers(onChange: () => void): Promise<void>;
-  /** Calls under way fail. Twice is fine. */
+  /** Fails calls in progress. May be called twice. */
   close(): void;
 }
 
@@ -34,12 +40,12 @@ export type ApiVersion = 3 | 4;
 export interface SpeakerGlobal {
   readonly asn: number;
   readonly routerId: string;
-  /** -1: it does not listen. */
+  /** -1: not listening. */
   readonly listenPort: number;
   readonly listenAddresses: readonly string[];
 }
 
-/** What we set of a neighbor. */
+/** The settings of a neighbor that we set. */
 export interface PeerSettings {
   readonly address: string;
   readonly remoteAsn: number;
@@ -48,11 +54,11 @@ export interface PeerSettings {
   readonly password: string;
   /** 0: directly connected. */
   readonly multihopTtl: number;
-  /** That we offer to it. */
+  /** Families that we offer. */
   readonly families: readonly RouteFamily[];
 }
 
-/** By their numbers in the API. */
+/** Indexed by their numbers in the API. */
 export const SESSION_STATES = [
   "unknown",
   "idle",
@@ -66,7 +72,7 @@ export type SessionState = (typeof SESSION_STATES)[number] | "admin_down";
 
 export interface SpeakerPeer extends PeerSettings {
   readonly state: SessionState;
-  /** Wall time of the last change to established, and from it; null: it never was. */
+  /** Wall time of the last change to established, and from it; null: never. */
   readonly upSinceMs: number | null;
   readonly downSinceMs: number | null;
   /** Families that the neighbor announced when the session came up. */
@@ -77,7 +83,7 @@ export type Nlri =
   | { readonly kind: "prefix"; readonly address: string; readonly length: number }
   | { readonly kind: "flowspec"; readonly components: readonly Component[] };
 
-/** What a path is known by in the speaker, among those that came from one place. */
+/** Identifies a path in the speaker, among those from one source. */
 export interface PathName {
   readonly family: RouteFamily;
   readonly nlri: Nlri;
@@ -86,25 +92,25 @@ export interface PathName {
 }
 
 export interface PathAttributes {
-  /** Sent as NEXT_HOP for all families: GoBGP moves it into MP_REACH_NLRI where it belongs there. */
+  /** Sent as NEXT_HOP for all families: GoBGP moves it to MP_REACH_NLRI if required. */
   readonly nextHop: string;
   readonly communities: readonly number[];
   /** 0: none. */
   readonly localPref: number;
   /**
-   * Of FlowSpec's traffic-rate communities, bytes a second; null: an extended community of another kind. The AS beside a
-   * rate is 0: it informs people only (RFC 8955, 7.1).
+   * Rates of FlowSpec's traffic-rate communities, bytes per second; null: another extended community. The AS number
+   * beside a rate is 0: it is informational (RFC 8955, 7.1).
    */
   readonly rates: readonly (number | null)[];
 }
 
 export interface PathChange extends PathName {
-  /** Adapters encode the same object once. null: the path is withdrawn. */
+  /** Adapters encode a shared object once. null: the path is withdrawn. */
   readonly attributes: PathAttributes | null;
 }
 
 export interface ListedName extends PathName {
-  /** Where the path came from; `<nil>` (GoBGP 3) or empty (GoBGP 4): from no neighbor. */
+  /** The source of the path; `<nil>` (GoBGP 3) or empty (GoBGP 4): no neighbor. */
   readonly neighborIp: string;
 }
 

@@ -1,4 +1,4 @@
-/** Where a managed gobgpd lives on disk: its configuration and log, and apart from them its socket. */
+/** The files of a managed gobgpd: its configuration and log, and in another directory its socket. */
 import {
   chmodSync,
   chownSync,
@@ -16,13 +16,13 @@ import { messageOf } from "../system/error-message.ts";
 import type { UnixUser } from "./gobgpd-process.ts";
 import { SpeakerFault } from "./speaker-fault.ts";
 
-/** Relative to the run directory, gobgpd's working directory: its user may not be allowed to see the parents. */
+/** Relative to the run directory, gobgpd's working directory: its user may not be allowed to read the parents. */
 export const CONFIG_FROM_RUN = "../gobgpd.toml";
 export const SOCKET_FROM_RUN = "gobgpd.sock";
 
 const LOG_BYTES_MAX = 4 * 1024 * 1024;
 const LOG_TAIL_BYTES = 16 * 1024;
-/** What the kernel takes as a unix socket's path. */
+/** The kernel's limit for the path of a Unix socket. */
 const SOCKET_PATH_BYTES_MAX = 107;
 
 export class SpeakerDirectory {
@@ -36,15 +36,15 @@ export class SpeakerDirectory {
     return join(this.#base, "gobgpd.log");
   }
 
-  /** Canonical, as /proc shows it; null before prepare(). */
+  /** Canonical path, as in /proc; null before prepare(). */
   run(): string | null {
     const directory = join(this.#base, "run");
     return existsSync(directory) ? realpathSync(directory) : null;
   }
 
   /**
-   * Makes what is missing and returns the run directory. gobgpd's user owns that one, and it alone may enter it: who
-   * reaches the socket commands the speaker. Nothing that we write lies there, where that user could replace it.
+   * Creates missing directories and returns the run directory. gobgpd's user owns it, and only this user may enter it,
+   * since access to the socket controls the speaker. The service writes no files there, which that user could replace.
    */
   prepare(user: UnixUser | null): string {
     const directory = faultOnError(() => {
@@ -59,7 +59,7 @@ export class SpeakerDirectory {
     throw new SpeakerFault("gobgpd", `${directory} is too long for a socket's path: choose a shorter state_dir`);
   }
 
-  /** Left behind by a kill; gobgpd would not start over it. */
+  /** Removes the socket of a killed gobgpd, which would prevent a start. */
   removeSocket(run: string): void {
     rmSync(join(run, SOCKET_FROM_RUN), { force: true });
   }
@@ -68,7 +68,7 @@ export class SpeakerDirectory {
     faultOnError(() => writeFileSync(join(this.#base, "gobgpd.toml"), toml, { mode: 0o644 }));
   }
 
-  /** gobgpd appends, so that it goes on at the start of a log that was cut. */
+  /** Truncates the log. gobgpd opens it in append mode and continues at the new end. */
   trimLog(): void {
     if (this.logBytes() > LOG_BYTES_MAX) truncateSync(this.logFile());
   }
@@ -77,7 +77,7 @@ export class SpeakerDirectory {
     return existsSync(this.logFile()) ? statSync(this.logFile()).size : 0;
   }
 
-  /** The end of what was logged since the log had so many bytes. */
+  /** The end of the log, from at least this offset. */
   logSince(bytes: number): string {
     if (this.logBytes() <= bytes) return "";
     return readFileSync(this.logFile()).subarray(bytes).subarray(-LOG_TAIL_BYTES).toString("utf8");

@@ -6,17 +6,17 @@ export type FaultKind =
   | "unreachable"
   /** Connected, and no answer within the deadline. */
   | "silent"
-  /** It answers, and has no configuration yet. */
+  /** It answers, but has no configuration yet. */
   | "unconfigured"
-  /** It answers, and has another API. */
+  /** It answers, with another API. */
   | "unknown_call"
   | "failed";
 
-/** The speaker failed us: not there, not answering, or refusing. Expected at any time; a retry follows. */
+/** The speaker is missing, does not answer or refuses. Expected at any time; a retry follows. */
 export class SpeakerFault extends Error {
   readonly operation: string;
   readonly kind: FaultKind;
-  /** Fit for an operator's eyes: what failed, and the remedy where one is known. */
+  /** For operators: what failed, and the remedy if one is known. */
   readonly reason: string;
 
   constructor(operation: string, reason: string, kind: FaultKind = "failed") {

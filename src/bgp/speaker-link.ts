@@ -1,21 +1,21 @@
 /**
- * Keeps one connection to the speaker for as long as the service runs: connects, settles routes and neighbors, follows
- * the sessions, notices when the speaker fails and starts over, with growing pauses.
+ * Maintains one connection to the speaker as long as the service runs: connects, reconciles routes and neighbors,
+ * follows the sessions, detects failures and reconnects with growing pauses.
  */
 import { Backoff, type RetryTimes } from "../system/backoff.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Timers } from "../system/timers.ts";
-import { Doorbell } from "./doorbell.ts";
 import { type Session, toSession } from "./neighbor.ts";
 import type { RouteReconciler } from "./route-reconciler.ts";
 import type { Speaker } from "./speaker.ts";
 import type { ApiVersion, SpeakerClient } from "./speaker-client.ts";
 import { asError, SpeakerFault } from "./speaker-fault.ts";
+import { WakeSignal } from "./wake-signal.ts";
 
 export interface LinkTimes extends RetryTimes {
-  /** Between looks at the sessions, which are also how a frozen speaker is noticed. Changes are seen at once besides. */
+  /** Interval of polling the sessions, which also detects a hung speaker. Changes are also reported at once. */
   readonly pollMs: number;
-  /** Between full comparisons of the speaker's routes with the wanted ones. */
+  /** Interval of full comparisons between the speaker's routes and the wanted ones. */
   readonly checkMs: number;
 }
 
@@ -25,61 +25,61 @@ export interface SpeakerLinkOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly times: LinkTimes;
-  /** Routes and neighbors are settled, the sessions are followed. */
+  /** Routes and neighbors are reconciled, and sessions are followed. */
   readonly onUp: (version: ApiVersion) => void;
-  /** The speaker failed. Called after each failed try. */
+  /** The speaker failed. Called after each failed attempt. */
   readonly onDown: (error: unknown) => void;
   readonly onSessions: (sessions: readonly Session[]) => void;
-  /** Neighbors that could not be set, after each look at them; empty: all are. */
+  /** Called after each configuration of neighbors with those that could not be set; empty: all are set. */
   readonly onNeighborFaults: (faults: readonly SpeakerFault[]) => void;
 }
 
 export class SpeakerLink {
   readonly #options: SpeakerLinkOptions;
-  readonly #doorbell: Doorbell;
+  readonly #wakeSignal: WakeSignal;
   #running: Promise<void> | null = null;
   #isStopping = false;
   #client: SpeakerClient | null = null;
-  /** Set by restart(): ends the present connection, as failed where there is a fault. */
-  #startOver: { readonly fault: Error | null } | null = null;
+  /** Set by restart(): ends the present connection, as failed if it has a fault. */
+  #restartRequest: { readonly fault: Error | null } | null = null;
 
   constructor(options: SpeakerLinkOptions) {
     this.#options = options;
-    this.#doorbell = new Doorbell(options.timers);
+    this.#wakeSignal = new WakeSignal(options.timers);
   }
 
   start(): void {
     this.#running ??= this.#run();
   }
 
-  /** Connects anew, for example to apply another configuration: sessions and routes stay as they are. */
+  /** Reconnects, for example to apply another configuration: sessions and routes stay. */
   restart(fault: Error | null = null): void {
-    this.#startOver = { fault };
-    this.#doorbell.ring();
+    this.#restartRequest = { fault };
+    this.#wakeSignal.signal();
   }
 
-  /** Closes the connection; the speaker itself goes on. */
+  /** Closes the connection; the speaker keeps running. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.#client?.close();
-    this.#doorbell.ring();
+    this.#wakeSignal.signal();
     await this.#running;
   }
 
   async #run(): Promise<void> {
     const backoff = new Backoff(this.#options.times);
     while (!this.#isStopping) {
-      this.#startOver = null;
+      this.#restartRequest = null;
       const outcome = await this.#serveOnce();
       if (this.#isStopping) return;
       if (outcome.wasUp) backoff.reset();
       if (outcome.fault === null) continue;
       this.#options.onDown(outcome.fault);
-      await this.#doorbell.wait(backoff.next());
+      await this.#wakeSignal.wait(backoff.next());
     }
   }
 
-  /** One connection, from its making to its end. `fault` null: it ended because it was to. */
+  /** Runs one connection from start to end. `fault` null: it ended as requested. */
   async #serveOnce(): Promise<{ wasUp: boolean; fault: unknown }> {
     const { speaker, reconciler, onUp } = this.#options;
     let wasUp = false;
@@ -102,22 +102,23 @@ export class SpeakerLink {
     }
   }
 
-  /** Returns when the connection is to end, throws when it fails. */
+  /** Returns when the connection must end, throws when it fails. */
   async #follow(client: SpeakerClient): Promise<void> {
     const { clock, times } = this.#options;
     client
-      .watchPeers(() => this.#doorbell.ring())
+      .watchPeers(() => this.#wakeSignal.signal())
       .then(
-        () => this.#watchEnded(client, new SpeakerFault("WatchEvent", "the speaker went away", "unreachable")),
+        () =>
+          this.#watchEnded(client, new SpeakerFault("WatchEvent", "the speaker closed the connection", "unreachable")),
         (fault: unknown) => this.#watchEnded(client, asError(fault)),
       );
     let checkedMs = clock.monotonicMs();
     for (;;) {
-      await this.#doorbell.wait(times.pollMs);
+      await this.#wakeSignal.wait(times.pollMs);
       if (this.#isStopping) return;
-      if (this.#startOver !== null) {
-        if (this.#startOver.fault === null) return;
-        throw this.#startOver.fault;
+      if (this.#restartRequest !== null) {
+        if (this.#restartRequest.fault === null) return;
+        throw this.#restartRequest.fault;
       }
       await this.#refreshSessions(client);
       if (clock.monotonicMs() - checkedMs < times.checkMs) continue;
@@ -127,11 +128,11 @@ export class SpeakerLink {
   }
 
   #watchEnded(client: SpeakerClient, fault: Error): void {
-    // The stream of a client that was given up ends of itself.
+    // The stream of a dropped client ends as a consequence.
     if (this.#client === client) this.restart(fault);
   }
 
-  /** Sets right what somebody else changed. */
+  /** Corrects changes by other programs. */
   async #check(client: SpeakerClient): Promise<void> {
     await this.#options.reconciler.check();
     await this.#configure(client);
@@ -146,7 +147,7 @@ export class SpeakerLink {
     const { reconciler, onSessions } = this.#options;
     const sessions = (await client.listPeers()).map(toSession);
     sessions.sort((a, b) => (a.address < b.address ? -1 : 1));
-    reconciler.sessionsAre(sessions);
+    reconciler.setSessions(sessions);
     onSessions(sessions);
     await reconciler.settle();
   }

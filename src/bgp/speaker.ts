@@ -1,4 +1,4 @@
-/** The two ways to have a BGP speaker, as the link sees them. */
+/** The two kinds of BGP speaker, as the link uses them. */
 import type { BgpConfig } from "../config/config.ts";
 import { connectGobgp } from "./gobgp-client.ts";
 import { parseSpeakerTarget } from "./gobgp-connection.ts";
@@ -7,26 +7,26 @@ import type { SpeakerFault } from "./speaker-fault.ts";
 
 export interface Speaker {
   readonly kind: BgpConfig["speaker"];
-  /** A client of a speaker that is up and configured. Throws a SpeakerFault when there is none; then to be tried again. */
+  /** A client of a running and configured speaker. Throws a SpeakerFault if there is none; the caller retries. */
   connect(): Promise<SpeakerClient>;
   /**
-   * Brings its neighbors to the configured ones; after the routes are in, so that a new session finds them. Returns
-   * what was wrong with single neighbors; the others are set all the same.
+   * Sets the configured neighbors, after the routes are in the speaker, so that a new session sends them. Returns the
+   * faults of single neighbors; the others are set.
    */
   configure(client: SpeakerClient): Promise<readonly SpeakerFault[]>;
   /** Takes effect with the next connect() and configure(). */
   reload(config: BgpConfig): void;
-  /** Ends what the speaker itself started. */
+  /** Stops a process that the speaker started. */
   end(): Promise<void>;
 }
 
 export interface ExternalSpeakerOptions {
-  /** As in the config. */
+  /** As in the configuration. */
   readonly grpc: string;
   readonly deadlineMs: number;
 }
 
-/** A speaker that someone else runs and configures: we put routes in and take ours out, nothing else. */
+/** A speaker that is run and configured outside of the service: we only add and withdraw our routes. */
 export class ExternalSpeaker implements Speaker {
   readonly kind = "external";
   readonly #options: ExternalSpeakerOptions;

@@ -1,4 +1,4 @@
-/** The addon's handles: what they take, what they refuse, and when they are closed. */
+/** The addon's handles: accepted and refused arguments, and closing. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -46,7 +46,7 @@ afterEach(() => {
   rmSync(directory, { recursive: true });
 });
 
-/** Calls what TypeScript would not let through. */
+/** Makes calls that TypeScript would refuse. */
 function wrongly(call: (anything: never) => unknown, argument?: unknown): () => unknown {
   return () => call(argument as never);
 }

@@ -1,14 +1,14 @@
-/** Loads the native addon: the only place that does. What it offers: native.d.ts. */
+/** The only place that loads the native addon, which native.d.ts describes. */
 import { messageOf } from "../system/error-message.ts";
 import type { Native } from "./native.d.ts";
 
-/** The addon is missing or does not fit this machine; the message names the remedy. */
+/** The addon is missing or does not run on this machine; the message names the remedy. */
 export class AddonError extends Error {}
 
-/** The same object each time. Throws AddonError. */
+/** Returns the same object each time. Throws AddonError. */
 export function loadAddon(): Native {
   try {
-    // A literal, so that a compiled executable carries the addon inside; `import` cannot load one.
+    // A literal path, so that a compiled executable includes the addon; `import` cannot load one.
     return require("../../build/addon/floodwall.node") as Native;
   } catch (cause) {
     throw new AddonError(

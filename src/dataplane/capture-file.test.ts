@@ -1,4 +1,4 @@
-/** Capture files: what is read of them, at which pace, and what is said of broken ones. */
+/** Capture files: their content, their pace, and the errors for broken ones. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

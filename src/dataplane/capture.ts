@@ -1,12 +1,12 @@
 /**
- * The sources of packets that the configuration names: opens them, goes on with those that open, tries the others again,
- * and says how each one is. Knows nothing of what the packets are counted for.
+ * The configured packet sources: opens them, continues with those that open, retries the others, and reports their
+ * states. Independent of what the packets are counted for.
  */
 import type { CaptureConfig, CaptureInterface } from "../config/config.ts";
 import { messageOf } from "../system/error-message.ts";
 import type { Engine, Filter, Source, SourceOptions, SourceStatus } from "./native.d.ts";
 
-/** Headers copied out of inline traffic: one in so many packets. */
+/** Sampling interval of headers in inline traffic, in packets. */
 const INLINE_SAMPLE_EVERY = 256;
 const RETRY_MS = 2000;
 
@@ -16,7 +16,7 @@ export interface CaptureLog {
 }
 
 export interface SourceView extends SourceStatus {
-  /** The interface's name, or the capture file's path. */
+  /** The name of the interface, or the path of the capture file. */
   readonly name: string;
   readonly kind: SourceOptions["kind"];
 }
@@ -25,7 +25,7 @@ interface Slot {
   readonly name: string;
   readonly options: SourceOptions;
   source: Source | null;
-  /** Why it is not open; said once in the log until it changes. */
+  /** Why it is not open; logged only when it changes. */
   error: string | null;
 }
 
@@ -38,7 +38,7 @@ export class Capture {
   #isRunning = false;
   #cancel: () => void = () => {};
 
-  /** @param filter the one that is in force: inline sources on its interfaces filter too. It is closed after them. */
+  /** @param filter the active one: inline sources on its interfaces filter too. It must be closed after them. */
   constructor(
     engine: Engine,
     config: CaptureConfig | null,
@@ -68,7 +68,10 @@ export class Capture {
     }
   }
 
-  /** Before a filter comes to these interfaces or goes: there is one program on an interface, with it or without. */
+  /**
+   * Call this before a filter is attached to or removed from these interfaces: an interface has one program, with or
+   * without the filter.
+   */
   closeInline(interfaces: readonly string[]): void {
     for (const slot of this.#slots) {
       if (slot.options.kind !== "xdp_inline" || !interfaces.includes(slot.name)) continue;
@@ -81,7 +84,7 @@ export class Capture {
     return this.#slots.map((slot) => ({ name: slot.name, kind: slot.options.kind, ...statusOf(slot) }));
   }
 
-  /** Those that are not open. Nothing before start() and after stop(). */
+  /** Opens the sources that are not open. No effect before start() and after stop(). */
   openMissing(): void {
     if (!this.#isRunning) return;
     for (const slot of this.#slots) {
@@ -96,23 +99,23 @@ export class Capture {
       slot.error = null;
       this.#log.info({ source: slot.name, mode: slot.source.status().mode }, "capture started");
     } catch (cause) {
-      this.#say(slot, messageOf(cause));
+      this.#logFailure(slot, messageOf(cause));
     }
   }
 
-  /** A source that failed while running recovers by itself; here it is only told of. */
+  /** Only logs: a source that failed while running recovers by itself. */
   #watch(slot: Slot, { state, error }: SourceStatus): void {
-    if (state === "failed") this.#say(slot, error ?? "unknown cause");
+    if (state === "failed") this.#logFailure(slot, error ?? "unknown cause");
     else if (slot.error !== null) {
       slot.error = null;
-      this.#log.info({ source: slot.name }, "capture is back");
+      this.#log.info({ source: slot.name }, "capture recovered");
     }
   }
 
-  #say(slot: Slot, error: string): void {
+  #logFailure(slot: Slot, error: string): void {
     if (slot.error === error) return;
     slot.error = error;
-    this.#log.error({ source: slot.name, error }, "capture failed, the others go on; trying again");
+    this.#log.error({ source: slot.name, error }, "capture failed, retrying; other sources continue");
   }
 }
 

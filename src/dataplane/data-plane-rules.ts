@@ -1,6 +1,6 @@
 /**
- * Keeps the kernel's dynamic rules those of the bans in force: the whole set at once, soon after a change, and never so
- * often that the event loop would be busy with it. What the rules dropped is added up for each ban.
+ * Keeps the kernel's dynamic rules equal to those of the active bans: sets all of them, soon after a change, and at a
+ * bounded rate, to keep the event loop free. Sums what the rules dropped for each ban.
  */
 import { KERNEL_RULES_INTERVAL_MS } from "../limits.ts";
 import type { Ban, BanChange } from "../mitigation/ban.ts";
@@ -9,37 +9,37 @@ import type { KernelFilter } from "./kernel-filter.ts";
 
 export interface Dropped {
   readonly packets: number;
-  /** Of frames. */
+  /** Bytes of frames. */
   readonly bytes: number;
 }
 
 export interface DataPlaneRulesOptions {
   readonly bans: () => Iterable<Ban>;
-  /** How many rules there is room for beside the pairs of source blocks. */
+  /** Number of rules that fit beside the pairs of source blocks. */
   readonly room: () => number;
   readonly after: (ms: number, fn: () => void) => () => void;
   readonly monotonicMs: () => number;
   readonly onFault: (cause: unknown) => void;
-  /** Once for each time that it changes. */
+  /** Called for each change of the number. */
   readonly onLeftOut: (rules: number) => void;
 }
 
-/** After what the kernel took it is left alone for so many times as long as that took. */
-const REST = 10;
+/** After a write, the pause is this many times as long as the write took. */
+const PAUSE_FACTOR = 10;
 const RETRY_MS = 1000;
-/** What was dropped is read from the kernel no more often. */
+/** Minimum interval between reads of drop counts. */
 const READ_MS = 1000;
 const NOTHING: Dropped = { packets: 0, bytes: 0 };
 
 export class DataPlaneRules {
   readonly #options: DataPlaneRulesOptions;
   #filter: KernelFilter | null = null;
-  /** The next time that all is put. Monotonic clock, ms. */
+  /** Time of the next write of all rules. Monotonic clock, ms. */
   #due: { readonly atMs: number; readonly cancel: () => void } | null = null;
   #lastMs = 0;
   #tookMs = 0;
   #wanted: KernelRules = { rules: [], leftOut: 0 };
-  /** By ban: what rules dropped that the ban has no more. */
+  /** By ban: what its former rules dropped. */
   readonly #past = new Map<string, Dropped>();
   #readings: { readonly untilMs: number; readonly byBan: ReadonlyMap<string, Dropped> } | null = null;
 
@@ -47,18 +47,20 @@ export class DataPlaneRules {
     this.#options = options;
   }
 
-  /** For which there is no room in the kernel. */
+  /** Number of rules that do not fit into the kernel. */
   get leftOut(): number {
     return this.#wanted.leftOut;
   }
 
-  /** Puts all rules into a filter that was opened just now, and keeps them there. */
+  /** Sets all rules in a filter that was just opened, and keeps them up to date. */
   begin(filter: KernelFilter): void {
     this.#filter = filter;
     this.#put(filter);
   }
 
-  /** The filter is about to be closed. @param isKept what is in force stays so: then it has what is wanted by now. */
+  /**
+   * The filter is about to be closed. @param isKept the rules stay in force: then pending changes are written first.
+   */
   end(isKept: boolean): void {
     if (isKept && this.#due !== null && this.#filter !== null) this.#put(this.#filter);
     this.#due?.cancel();
@@ -70,26 +72,26 @@ export class DataPlaneRules {
   }
 
   /**
-   * A ban is another than before, or there is more or less room. All changes until the kernel is told are one. Where only
-   * an expiry was pushed on, that may wait, since the kernel has the one before: with very many bans some is always pushed.
+   * A ban changed, or the room changed. Changes until the next write are merged. A mere extension of an expiry may
+   * wait, since the kernel has the old one: with very many bans, one is always being extended.
    */
   changed(change: BanChange | null): void {
     if (this.#filter === null) return;
-    const soonMs = Math.max(KERNEL_RULES_INTERVAL_MS, REST * this.#tookMs);
-    const pushedMs = change === null ? 0 : pushedOnBy(change);
-    this.#putAt(this.#lastMs + Math.max(soonMs, Math.min(REST * soonMs, pushedMs)));
+    const soonMs = Math.max(KERNEL_RULES_INTERVAL_MS, PAUSE_FACTOR * this.#tookMs);
+    const extendedMs = change === null ? 0 : extendedByMs(change);
+    this.#putAt(this.#lastMs + Math.max(soonMs, Math.min(PAUSE_FACTOR * soonMs, extendedMs)));
   }
 
-  /** Since the ban is in force here, as far as is known: adopted rules keep counting. At most a second old. */
+  /** Total since the ban is in force on this machine; adopted rules keep their counts. At most a second old. */
   droppedBy(banId: string): Dropped | null {
     const filter = this.#filter;
     if (filter === null) return null;
     const now = this.#options.monotonicMs();
     if (this.#readings === null || now >= this.#readings.untilMs) {
       const byBan = this.#read(filter);
-      // With very many rules reading takes its time.
+      // Reading very many rules takes time.
       const tookMs = this.#options.monotonicMs() - now;
-      this.#readings = { untilMs: now + Math.max(READ_MS, 2 * REST * tookMs), byBan };
+      this.#readings = { untilMs: now + Math.max(READ_MS, 2 * PAUSE_FACTOR * tookMs), byBan };
     }
     return this.#readings.byBan.get(banId) ?? null;
   }
@@ -110,7 +112,7 @@ export class DataPlaneRules {
     this.#due = null;
     try {
       const next = kernelRules(bans(), room());
-      const going = this.#going(filter, next.rules);
+      const going = this.#dropsOfRemovedRules(filter, next.rules);
       filter.setRules(next.rules);
       this.#keepPast(going, next.rules);
       if (next.leftOut !== this.#wanted.leftOut) onLeftOut(next.leftOut);
@@ -123,8 +125,8 @@ export class DataPlaneRules {
     this.#tookMs = this.#lastMs - begun;
   }
 
-  /** A rule takes its counts with it when it goes: what those of bans that stay have dropped. */
-  #going(filter: KernelFilter, next: readonly KernelRule[]): [banId: string, dropped: Dropped][] {
+  /** The counts of a removed rule are lost in the kernel: collects those of bans that stay. */
+  #dropsOfRemovedRules(filter: KernelFilter, next: readonly KernelRule[]): [banId: string, dropped: Dropped][] {
     const staying = new Set(next.map(({ id }) => id));
     const bans = new Set(next.map(({ banId }) => banId));
     const gone = this.#wanted.rules.filter(({ id, banId }) => !staying.has(id) && bans.has(banId));
@@ -153,8 +155,8 @@ export class DataPlaneRules {
   }
 }
 
-/** By how much its expiry, if that is all; 0: its rules are others. Milliseconds. */
-function pushedOnBy({ ban, previous }: BanChange): number {
+/** By how much the expiry was extended, ms, if nothing else changed; 0: the rules changed. */
+function extendedByMs({ ban, previous }: BanChange): number {
   if (previous === null) return 0;
   const [after, before] = [kernelRulesOf(ban), kernelRulesOf(previous)];
   const isSame = after.length === before.length && after.every(({ id }, i) => id === before[i]?.id);

@@ -1,4 +1,4 @@
-/** The data plane over a kernel that a test can look into and break. With the real one: test/scenario/dataplane.test.ts. */
+/** The data plane over a fake kernel. With the real one: test/scenario/dataplane.test.ts. */
 import { beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -34,7 +34,7 @@ const dry = () => edited(CONFIG, "dry_run: false", "dry_run: true");
 let clock: ManualClock;
 let kernel: TableFilters;
 let bans: Ban[];
-let news: string[];
+let events: string[];
 let plane: DataPlane;
 
 function make(config: Config = loadConfigText(CONFIG)): DataPlane {
@@ -52,11 +52,11 @@ function make(config: Config = loadConfigText(CONFIG)): DataPlane {
     after: (ms, fn) => timers.after(ms, fn),
     monotonicMs: () => clock.monotonicMs(),
     observer: {
-      up: () => news.push("up"),
-      down: (end) => news.push(`down ${end}`),
-      fault: (operation, cause) => news.push(`${operation}: ${(cause as Error).message}`),
-      interfaceChanged: (name, error) => news.push(`${name}: ${error}`),
-      leftOut: (rules) => news.push(`left out ${rules}`),
+      up: () => events.push("up"),
+      down: (end) => events.push(`down ${end}`),
+      fault: (operation, cause) => events.push(`${operation}: ${(cause as Error).message}`),
+      interfaceChanged: (name, error) => events.push(`${name}: ${error}`),
+      leftOut: (rules) => events.push(`left out ${rules}`),
     },
   });
   return plane;
@@ -66,7 +66,7 @@ beforeEach(() => {
   clock = new ManualClock();
   kernel = new TableFilters();
   bans = [];
-  news = [];
+  events = [];
 });
 
 const changed = (one: Ban, previous: Ban | null = null) => plane.banChanged({ ban: one, previous });
@@ -83,7 +83,7 @@ describe("the data plane", () => {
       { pinPath: "/nowhere/pins", interfaces: ["eth0"], maxPairs: 4096, maxRules: 4096 },
     ]);
     expect(plane.view()).toMatchObject({ state: "up", error: null, filter: { rules: 1 } });
-    expect(news).toEqual(["up"]);
+    expect(events).toEqual(["up"]);
   });
 
   test("is not even opened in dry run, nor when it is disabled", () => {
@@ -106,7 +106,7 @@ describe("the data plane", () => {
     plane.reconfigure(loadConfigText(CONFIG));
     expect(kernel.calls.slice(3)).toEqual(["open", "set rules", "pairs", "close eth0", "attach", "open sources"]);
     expect(kernel.rules).toHaveLength(1);
-    expect(news).toEqual(["up", "down detach", "up"]);
+    expect(events).toEqual(["up", "down detach", "up"]);
   });
 
   test("that cannot be had is tried again each second; until then nothing can be put, and why is shown", () => {
@@ -121,7 +121,7 @@ describe("the data plane", () => {
     kernel.fault = null;
     clock.advance(1000);
     expect(plane.isUp()).toBe(true);
-    expect(news).toEqual([...new Array(3).fill("open: mount a BPF file system"), "up"]);
+    expect(events).toEqual([...new Array(3).fill("open: mount a BPF file system"), "up"]);
   });
 
   test("that cannot be attached leaves what was in force, and the sources of packets in peace for a while", () => {
@@ -151,16 +151,16 @@ describe("the data plane", () => {
     expect(clock.pending).toBe(0);
   });
 
-  test("an interface that fails is told of once, and once when it is back", () => {
+  test("an interface that fails is reported once, and once when it recovers", () => {
     kernel.interfaceError = "eth0 does not exist";
     make().start();
     clock.advance(3000);
     kernel.interfaceError = null;
     clock.advance(2000);
-    expect(news).toEqual(["up", "eth0: eth0 does not exist", "eth0: null"]);
+    expect(events).toEqual(["up", "eth0: eth0 does not exist", "eth0: null"]);
   });
 
-  test("in dry run what an earlier process left in the kernel is removed, and nothing that is somebody's", () => {
+  test("in dry run the filter of an earlier process is removed, unless another process owns it", () => {
     const directory = mkdtempSync(join(tmpdir(), "floodwall-pins-"));
     try {
       const config = edited(CONFIG, "dry_run: false", "dry_run: true");
@@ -192,7 +192,7 @@ describe("rules of bans", () => {
     expect(puts()).toBe(before);
   });
 
-  test("that are only pushed on wait no longer than they were pushed, and the less the less it costs", () => {
+  test("of bans that are only extended wait no longer than the extension, and less if a write is cheap", () => {
     bans = [ban()];
     make().start();
     const push = (byMs: number) => {
@@ -228,14 +228,14 @@ describe("rules of bans", () => {
     expect([kernel.rules.length, kernel.calls.at(-2)]).toEqual([1, "close keep"]);
   });
 
-  test("that the kernel refuses are tried again, and those before stay", () => {
+  test("that the kernel refuses are retried, and the old ones stay", () => {
     bans = [ban()];
     make().start();
     kernel.rulesFault = "no room";
     bans = [ban(), ban({ id: "b2" })];
     changed(bans[0] ?? ban());
     clock.advance(1200);
-    expect(news).toEqual(["up", "rules: no room", "rules: no room"]);
+    expect(events).toEqual(["up", "rules: no room", "rules: no room"]);
     expect(kernel.rules).toHaveLength(1);
     kernel.rulesFault = null;
     clock.advance(1000);
@@ -252,7 +252,7 @@ describe("rules of bans", () => {
     kernel.kernel.removePairs([pair("198.51.100.1")]);
     clock.advance(1100);
     expect(kernel.rules).toHaveLength(2);
-    expect(news).toEqual(["left out 1", "up", "left out 0"]);
+    expect(events).toEqual(["left out 1", "up", "left out 0"]);
   });
 
   test("what they dropped is added up for their ban, also over a change of its rules", () => {

@@ -1,7 +1,6 @@
 /**
- * The filter in the kernel as the service runs it: opened, filled with all that is in force, then attached; tried again
- * when it cannot be had, and taken out of the kernel in dry run, in which it is not even opened. Knows nothing of how bans
- * and source blocks come about.
+ * Runs the filter in the kernel: opens it, fills it with all active bans and blocks, then attaches it; retries on
+ * failure. In dry run it is removed from the kernel and not opened. Independent of how bans and source blocks are made.
  */
 import { existsSync } from "node:fs";
 import type { Config } from "../config/config.ts";
@@ -15,7 +14,7 @@ import { messageOf } from "../system/error-message.ts";
 import { DataPlaneRules, type Dropped } from "./data-plane-rules.ts";
 import type { FilterOptions, FilterStatus, KernelFilter, PinnedFilter } from "./kernel-filter.ts";
 
-/** The kernel's side, as kernel-filter.ts has it. */
+/** The kernel's side, implemented by kernel-filter.ts. */
 export interface FilterOpener {
   open(options: FilterOptions): KernelFilter;
   readPinned(pinPath: string): PinnedFilter;
@@ -25,13 +24,13 @@ export const DATA_PLANE_OPERATIONS = ["open", "lists", "rules", "close"] as cons
 export type DataPlaneOperation = (typeof DATA_PLANE_OPERATIONS)[number];
 
 export interface DataPlaneObserver {
-  /** In force from now on. */
+  /** The filter is in force from now on. */
   up(status: FilterStatus): void;
-  /** Out of the kernel, or left in force there without this process. */
+  /** The filter was removed from the kernel, or left in force without this process. */
   down(end: "keep" | "detach"): void;
-  /** What it could not do is tried again. */
+  /** An operation failed and will be retried. */
   fault(operation: DataPlaneOperation, cause: unknown): void;
-  /** Of an interface, when it is another than a second before; null: all is well again. */
+  /** The error of an interface changed since the last second; null: it is filtered again. */
   interfaceChanged(name: string, error: string | null): void;
   leftOut(rules: number): void;
 }
@@ -41,11 +40,11 @@ export interface DataPlaneOptions {
   readonly config: Config;
   readonly dataplane: DataplaneConfig;
   readonly bans: () => Iterable<Ban>;
-  /** How many pairs source blocks hold. */
+  /** Number of pairs of source blocks. */
   readonly pairs: () => number;
-  /** Has all live pairs put anew, and those that the kernel has beside them removed. */
+  /** Installs all live pairs again, and removes others from the kernel. */
   readonly putPairs: () => void;
-  /** Sources that count on the filter's interfaces: they and the filter are one program on an interface. */
+  /** Closes the sources on the filter's interfaces: source and filter are one program on an interface. */
   readonly closeSources: (interfaces: readonly string[]) => void;
   readonly openSources: () => void;
   readonly every: (ms: number, fn: () => void) => () => void;
@@ -54,7 +53,7 @@ export interface DataPlaneOptions {
   readonly observer: DataPlaneObserver;
 }
 
-/** What there is to tell of it. `failed` is tried again, mostly once a second. */
+/** The state for the API. `failed` is retried, usually every second. */
 export type DataPlaneView = { readonly rulesLeftOut: number } & (
   | { readonly state: "disabled" | "dry_run"; readonly filter: null; readonly error: null }
   | { readonly state: "failed"; readonly filter: null; readonly error: string }
@@ -62,21 +61,21 @@ export type DataPlaneView = { readonly rulesLeftOut: number } & (
 );
 
 const WATCH_MS = 1000;
-/** Until the next try where the last one took interfaces from sources that count on them: they are not to come and go. */
+/** Retry interval if an attempt must close the sources on the interfaces: they must not be interrupted often. */
 const ATTACH_RETRY_MS = 30_000;
-/** What pairs dropped is read from the kernel no more often. */
+/** Minimum interval between reads of the pairs' drop counts. */
 const READ_MS = 1000;
 
 export class DataPlane implements PairInstaller {
   readonly #options: DataPlaneOptions;
   readonly #rules: DataPlaneRules;
   #config: Config;
-  /** As it was opened; `onExit` and `allowlist` are taken from the newest configuration. */
+  /** The configuration with which the filter was opened; `onExit` and `allowlist` follow the newest one. */
   #dataplane: DataplaneConfig;
   #filter: KernelFilter | null = null;
-  /** Why it is not open. */
+  /** Why the filter is not open. */
   #error = "not opened yet";
-  /** It is not opened before. Monotonic clock, ms. */
+  /** Earliest time of the next attempt. Monotonic clock, ms. */
   #notBeforeMs = 0;
   readonly #interfaceErrors = new Map<string, string>();
   #pairReadings: { readonly untilMs: number; readonly dropped: ReadonlyMap<string, Dropped> } | null = null;
@@ -97,14 +96,14 @@ export class DataPlane implements PairInstaller {
     });
   }
 
-  /** To be called once bans and source blocks are restored, and before packets are captured. */
+  /** Call this after bans and source blocks were restored, and before packets are captured. */
   start(): void {
     if (this.#isWanted) this.#open();
-    else this.#removeLeftBehind();
+    else this.#removeAbandoned();
     this.#cancel = this.#options.every(WATCH_MS, () => this.#watch());
   }
 
-  /** To be called once bans and source blocks have taken the configuration over. */
+  /** Call this after bans and source blocks took over the configuration. */
   reconfigure(next: Config): void {
     this.#config = next;
     this.#dataplane = next.dataplane ?? this.#dataplane;
@@ -113,7 +112,7 @@ export class DataPlane implements PairInstaller {
     else this.#putLists();
   }
 
-  /** After inline sources are closed. */
+  /** Call this after inline sources were closed. */
   stop(): void {
     this.#cancel();
     this.#close(this.#dataplane.onExit);
@@ -139,12 +138,12 @@ export class DataPlane implements PairInstaller {
     return this.#inForce().readPairs();
   }
 
-  /** null: nothing is known. */
+  /** null: unknown. */
   droppedBy(banId: string): Dropped | null {
     return this.#rules.droppedBy(banId);
   }
 
-  /** By the name of the pair; nothing where there are very many. At most a second old. */
+  /** By the name of the pair; empty if there are very many. At most a second old. */
   pairsDropped(): ReadonlyMap<string, Dropped> {
     const { monotonicMs, pairs } = this.#options;
     if (this.#filter === null || pairs() > PAIRS_COUNTED_MAX) return new Map();
@@ -156,7 +155,7 @@ export class DataPlane implements PairInstaller {
     return this.#pairReadings.dropped;
   }
 
-  /** For inline sources; null: they count without it. */
+  /** For inline sources; null: they count without a filter. */
   get filter(): KernelFilter["native"] | null {
     return this.#filter?.native ?? null;
   }
@@ -178,7 +177,7 @@ export class DataPlane implements PairInstaller {
     return this.#filter;
   }
 
-  /** Filled before it is attached: what an older process left goes on until then, and what is wanted takes its place. */
+  /** Fills the filter before it attaches it: the filter of an earlier process stays in force until then. */
   #open(): void {
     const { kernel, putPairs, closeSources, openSources, monotonicMs, observer } = this.#options;
     let opened: KernelFilter | null = null;
@@ -199,7 +198,7 @@ export class DataPlane implements PairInstaller {
       observer.fault("open", cause);
       this.#rules.end(false);
       this.#filter = null;
-      this.#quietly(() => opened?.close("keep"));
+      this.#withoutThrowing(() => opened?.close("keep"));
     }
     openSources();
   }
@@ -213,16 +212,16 @@ export class DataPlane implements PairInstaller {
     this.#filter = null;
     this.#interfaceErrors.clear();
     this.#pairReadings = null;
-    this.#quietly(() => filter.close(end));
+    this.#withoutThrowing(() => filter.close(end));
     observer.down(end);
     openSources();
   }
 
-  /** A service that drops nothing leaves nothing that drops: what a process before it kept in force goes. */
-  #removeLeftBehind(): void {
+  /** A service without a data plane removes the filter that an earlier process left in force. */
+  #removeAbandoned(): void {
     const { kernel } = this.#options;
     const { pinPath } = this.#dataplane;
-    this.#quietly(() => {
+    this.#withoutThrowing(() => {
       if (!existsSync(pinPath)) return;
       const { state, isOwned } = kernel.readPinned(pinPath);
       if (state === "missing" || isOwned) return;
@@ -248,7 +247,7 @@ export class DataPlane implements PairInstaller {
     }
   }
 
-  /** What the kernel refuses leaves the lists before in force. */
+  /** If the kernel refuses, the old lists stay in force. */
   #putLists(): void {
     const filter = this.#filter;
     if (filter === null) return;
@@ -264,7 +263,7 @@ export class DataPlane implements PairInstaller {
     filter.setWhitelist(unique(this.#config.protectedWhitelist));
   }
 
-  #quietly(step: () => void): void {
+  #withoutThrowing(step: () => void): void {
     try {
       step();
     } catch (cause) {
@@ -273,7 +272,7 @@ export class DataPlane implements PairInstaller {
   }
 }
 
-/** Each kind may take the whole room: how it is shared is decided by those who ask. */
+/** Each kind may use the whole room: the callers share it. */
 function optionsOf({ pinPath, interfaces, xdpMode, maxDynamicRules }: DataplaneConfig): FilterOptions {
   const bounds = { maxPairs: maxDynamicRules, maxRules: maxDynamicRules, maxPrefixes: PREFIXES_MAX };
   return { pinPath, interfaces, xdpMode, ...bounds };

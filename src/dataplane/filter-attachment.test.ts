@@ -1,4 +1,4 @@
-/** What the filter does on interfaces: under traffic, through crashes and restarts, and beside programs of others. */
+/** The filter on interfaces: under traffic, over crashes and restarts, and beside foreign programs. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { prefix } from "../../test/fixtures/bgp/bgp.ts";
@@ -41,13 +41,13 @@ async function attach(): Promise<FilterStatus> {
   return (await filter.ask({ op: "attach" })) as FilterStatus;
 }
 
-/** Another process in place of the one that is gone. */
+/** A new process that replaces the killed one. */
 async function restart(): Promise<void> {
   await filter.kill();
   filter = new FilterProcess(veth.far);
 }
 
-/** Counts, beside the filter, what gets past it. */
+/** Counts, beside the filter, what passes it. */
 async function watchPassed(): Promise<CaptureProcess> {
   const behind = new CaptureProcess(veth.far);
   await behind.ask({ op: "setNetworks", networks: ["203.0.113.0/24"] });
@@ -134,7 +134,7 @@ describe.skipIf(vethUnavailable !== null)(`on a veth${vethUnavailable === null ?
     60_000,
   );
 
-  test("a block lapses when it should with its process dead, not before", async () => {
+  test("a block expires in time without its process, not before", async () => {
     const expiresAtMs = Date.now() + 4000;
     await open();
     await block(expiresAtMs);
@@ -146,14 +146,14 @@ describe.skipIf(vethUnavailable !== null)(`on a veth${vethUnavailable === null ?
     for (let sentAt = Date.now(); ; sentAt = Date.now()) {
       await veth.send(frames(SOURCE, 1));
       if (passed() > 0) break;
-      // What was dropped was sent before the lapse.
+      // The dropped packets were sent before the expiry.
       expect(sentAt).toBeLessThanOrEqual(expiresAtMs);
     }
     expect(Date.now()).toBeGreaterThanOrEqual(expiresAtMs - 1);
     expect(readPinnedStatus(directory.path).pairs).toBe(0);
   });
 
-  test("names a program of somebody else, never replaces it, and attaches when it is gone", async () => {
+  test("names a foreign program, never replaces it, and attaches when it is gone", async () => {
     veth.far.run(["ip", "link", "set", DEVICE, "xdpdrv", "obj", FOREIGN_PROGRAM, "sec", "xdp"]);
     const holder = attachedProgram();
     await open();
@@ -183,7 +183,7 @@ describe.skipIf(vethUnavailable !== null)(`on a veth${vethUnavailable === null ?
     await filter.until((now) => droppedSources(now) === 50);
   });
 
-  test("other bounds make the maps anew: what was in force goes on until the new ones are filled", async () => {
+  test("other sizes create new maps: the old ones stay in force until the new ones are filled", async () => {
     await open();
     await block();
     await attach();
@@ -204,7 +204,7 @@ describe.skipIf(vethUnavailable !== null)(`on a veth${vethUnavailable === null ?
     expect(readPinnedStatus(directory.path)).toMatchObject({ state: "healthy", schemas: ["v3"], pairs: 1, rules: 1 });
   });
 
-  test("maps of another schema are told apart and removed once ours are in force", async () => {
+  test("maps of another schema are recognized and removed once ours are in force", async () => {
     await open();
     await attach();
     await filter.ask({ op: "close", end: "detach" });
@@ -228,7 +228,7 @@ describe.skipIf(vethUnavailable !== null)(`on a veth${vethUnavailable === null ?
     await veth.send(frames(OTHER));
     const status = await filter.until((now) => now.verdicts.pass_default.packets === 50);
     expect(droppedSources(status)).toBe(50);
-    // What is dropped is counted too: detection goes on seeing the attack.
+    // Dropped packets are counted too: detection still sees the attack.
     await eventually(
       () => filter.counted(),
       ({ queues }) => queues[0]?.receivedPackets === 100,

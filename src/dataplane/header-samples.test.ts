@@ -1,4 +1,4 @@
-/** The headers that the counter samples, as TypeScript reads them: every packet that is counted to a host is one. */
+/** The sampled headers as TypeScript reads them: every packet that is counted for a host is sampled here. */
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -25,7 +25,7 @@ interface Header {
   readonly standsFor: number;
 }
 
-/** What is sampled of each host when so few packets are counted that all of them are. */
+/** The samples of each host: with so few packets, all of them. */
 function sampled(frames: readonly Uint8Array[], linktype = LINKTYPE.ethernet): ReadonlyMap<string, Header[]> {
   const path = join(directory, "frames.pcap");
   writeFileSync(path, pcapBytes(evenly(frames, { stepMs: 0.01 }), { linktype }));

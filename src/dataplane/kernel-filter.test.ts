@@ -16,7 +16,7 @@ const SOURCE = "198.51.100.7";
 const VICTIM6 = "2001:db8::9";
 const SOURCE6 = "2001:db9::7";
 const BOUNDS = { maxPairs: 1000, maxRules: 64, maxPrefixes: 64 } as const;
-/** How far ahead of its rate a limit may let packets through. */
+/** The burst that a limit allows. */
 const BURST_MS = 100;
 const HOUR_MS = 3_600_000;
 
@@ -39,7 +39,7 @@ function verdicts(): Record<string, number> {
   return Object.fromEntries(all.filter(([, packets]) => packets > 0));
 }
 
-/** What the contract of KernelFilter says: the longest destination first, then the order given. */
+/** The contract of KernelFilter: the longest destination first, then the given order. */
 function decisive(rules: readonly Rule[], packet: PacketHeader | null): Rule | undefined {
   if (packet === null) return undefined;
   const length = (rule: Rule) => rule.destination?.length ?? -1;
@@ -62,7 +62,7 @@ describe.skipIf(bpfUnavailable !== null)(`filter${bpfUnavailable === null ? "" :
     const hit = new Map<string, number>();
     for (let round = 0; round < 300; round++) {
       const rules = Array.from({ length: 6 }, () => randomRule(random));
-      // Other identifiers each time, so that hits begin at zero.
+      // New ids each time, so that counts start at zero.
       filter.setRules(rules.map((rule, i) => ({ id: `${round}-${i}`, rule, expiresAtMs: later() })));
       const expected = rules.map(() => 0);
       for (let i = 0; i < 30; i++) {
@@ -82,7 +82,7 @@ describe.skipIf(bpfUnavailable !== null)(`filter${bpfUnavailable === null ? "" :
         hit.set(String(i), (hit.get(String(i)) ?? 0) + count);
       }
     }
-    // The cases fit together often enough to say something.
+    // Enough cases match to be meaningful.
     expect([...hit.values()].reduce((sum, count) => sum + count, 0)).toBeGreaterThan(1000);
   });
 
@@ -127,7 +127,7 @@ describe.skipIf(bpfUnavailable !== null)(`filter${bpfUnavailable === null ? "" :
     expect(verdicts()).toEqual({ pass_not_ip: 1, pass_malformed: 1, drop_rule: 1 });
   });
 
-  test("what lapsed is as if it were not there, before anybody swept it", async () => {
+  test("expired entries have no effect, even before they are removed", async () => {
     // The first frame waits for the program to be loaded.
     drops(SOURCE, VICTIM);
     const expiresAtMs = Date.now() + 500;
@@ -182,7 +182,7 @@ describe.skipIf(bpfUnavailable !== null)(`filter${bpfUnavailable === null ? "" :
     expect([drops(SOURCE, "10.1.0.0"), drops(SOURCE, "10.1.0.64")]).toEqual([false, true]);
   });
 
-  test("a rule that stays keeps its hits; a changed one begins anew", () => {
+  test("an unchanged rule keeps its counts; a changed one starts at zero", () => {
     const put = (rule: Rule, ...others: Rule[]) =>
       filter.setRules([rule, ...others].map((one, i) => ({ id: `r${i}`, rule: one, expiresAtMs: later() })));
     put(discard(`${VICTIM}/32`));

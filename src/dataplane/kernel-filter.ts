@@ -1,8 +1,8 @@
 /**
- * The filter in the kernel: source blocks and dynamic rules that hold and lapse without this process. Says it in the
- * domain's types; the tables, pins and programs are the addon's.
+ * The filter in the kernel: source blocks and dynamic rules that stay and expire without this process. Uses the
+ * domain's types; the addon owns tables, pins and programs.
  *
- * Open, fill, attach: what was pinned before goes on until attach().
+ * Open, fill, attach: a filter that was pinned before stays in force until attach().
  */
 import type { Rule } from "../mitigation/rules/rule.ts";
 import { ADDRESS_BYTES, addressFromBytes, addressToBytes, type IpAddress } from "../net/address.ts";
@@ -14,31 +14,31 @@ import { RULE_BYTES, writeRule } from "./rule-record.ts";
 
 export type { FilterOptions, FilterStatus, FilterVerdicts, PinnedFilter };
 
-/** Drops what `source` sends to `victim`; both of one family. */
+/** Drops packets from `source` to `victim`; both have the same family. */
 export interface FilterPair {
   readonly source: IpAddress;
   readonly victim: IpAddress;
 }
 
-/** `expiresAtMs` is wall time here and below; it is put onto the boot-time clock once, when it is given. */
+/** `expiresAtMs` is wall time here and below; it is converted to the boot-time clock once, when it is set. */
 export interface FilterPairPut extends FilterPair {
   readonly expiresAtMs: number;
 }
 
-/** `packets` and `bytes` (of frames) were dropped. */
+/** The number of dropped packets and bytes (of frames). */
 export interface FilterPairRow extends FilterPairPut {
   readonly packets: number;
   readonly bytes: number;
 }
 
 export interface FilterRulePut {
-  /** At most 63 bytes, different for each. */
+  /** At most 63 bytes, unique. */
   readonly id: string;
   readonly rule: Rule;
   readonly expiresAtMs: number;
 }
 
-/** Since the rule is there as it is: a changed one begins anew. */
+/** Counts since the rule was set; a changed rule starts at zero. */
 export interface FilterRuleRow {
   readonly id: string;
   readonly expiresAtMs: number;
@@ -49,26 +49,26 @@ export interface FilterRuleRow {
 }
 
 /**
- * All of a call is done or, with an Error that names the remedy, nothing. Where several rules match a packet, the one
- * with the longest destination decides, of those the first in the order given; rules for any destination come last.
- * Allowlisted sources, then whitelisted destinations pass whatever blocks and rules say.
+ * Each call is atomic: it throws an Error that names the remedy, and changes nothing. If several rules match a packet,
+ * the one with the longest destination decides, of those the first in the given order; rules for any destination come
+ * last. Packets from allowlisted sources, then those to whitelisted destinations, pass regardless of blocks and rules.
  */
 export interface KernelFilter {
   /** For `engine.openSource()`, so that an inline source on the same interface counts and filters in one program. */
   readonly native: Filter;
   attach(): void;
-  /** A pair that is there gets the new expiry. */
+  /** An existing pair gets the new expiry. */
   putPairs(pairs: readonly FilterPairPut[]): void;
   removePairs(pairs: readonly FilterPair[]): void;
-  /** Those that have not lapsed. */
+  /** The pairs that have not expired. */
   readPairs(): FilterPairRow[];
-  /** All rules wanted from now on; new ones are there before old ones go. */
+  /** Replaces all rules; new ones are added before old ones are removed. */
   setRules(rules: readonly FilterRulePut[]): void;
   readRules(): FilterRuleRow[];
   setAllowlist(prefixes: readonly Prefix[]): void;
   setWhitelist(prefixes: readonly Prefix[]): void;
   status(): FilterStatus;
-  /** Twice is fine. Inline sources that filter must be closed before. */
+  /** May be called twice. Inline sources that filter must be closed before. */
   close(end: "keep" | "detach"): void;
 }
 
@@ -80,7 +80,7 @@ export function openKernelFilter(options: FilterOptions): KernelFilter {
   return new AddonFilter(loadAddon().openFilter(options));
 }
 
-/** What is in the kernel, whether or not a service runs; changes nothing. Throws an Error when it may not look. */
+/** The state in the kernel, whether or not a service runs; changes nothing. Throws an Error without permission. */
 export function readPinnedStatus(pinPath: string): PinnedFilter {
   return loadAddon().readPinnedFilter(pinPath);
 }

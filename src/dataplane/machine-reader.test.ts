@@ -1,4 +1,4 @@
-/** What the addon finds out of this machine: the loopback interface, which every machine has, and this kernel. */
+/** The addon's findings about this machine: the loopback interface, which every machine has, and this kernel. */
 import { describe, expect, test } from "bun:test";
 import { machineNeeds } from "../../test/fixtures/dataplane/machine.ts";
 import { DEVICE, Veth, vethUnavailable } from "../../test/fixtures/dataplane/veth.ts";

@@ -1,4 +1,4 @@
-/** Finds out, by the addon, what a configuration needs to know of this machine. Changes nothing, and attaches nothing. */
+/** Reads from the machine, by the addon, what a configuration depends on. Changes and attaches nothing. */
 import type { MachineFindings, TriedProgram } from "../machine/machine.ts";
 import { type MachineNeeds, needsKernel, programsFor } from "../machine/needs.ts";
 import { AddonError } from "./addon.ts";
@@ -15,7 +15,7 @@ const NOTHING: AddonFindings = {
   pinned: new Map(),
 };
 
-/** @param load throws AddonError where the addon cannot be loaded, which is one of the findings. */
+/** @param load throws AddonError if the addon cannot be loaded, which is one of the findings. */
 export async function readMachine(load: () => MachineNative, needs: MachineNeeds): Promise<AddonFindings> {
   if (!needsKernel(needs)) return NOTHING;
   let native: MachineNative;
@@ -29,7 +29,7 @@ export async function readMachine(load: () => MachineNative, needs: MachineNeeds
     await Promise.all(needs.interfaces.map(async ({ name }) => [name, await native.readInterface(name)] as const)),
   );
   const programs: TriedProgram[] = [];
-  // One after the other: each takes a CPU for up to a tenth of a second.
+  // Sequential: each one uses a CPU for up to 0.1 s.
   for (const variant of programsFor(needs, interfaces)) {
     programs.push({ variant, probe: await native.probeProgram(variant) });
   }
@@ -47,7 +47,7 @@ function pinnedPrograms(native: MachineNative, pinPath: string | null): Readonly
   try {
     return new Map(native.readPinnedFilter(pinPath).links.map(({ name, program }) => [name, program]));
   } catch {
-    // Whoever may not look does not know whose a program is.
+    // Without permission, the owner of a program is unknown.
     return new Map();
   }
 }

@@ -30,7 +30,7 @@ export interface EngineOptions {
   readonly countOutgoing: boolean;
   /** `monotonic`: sources run in their own threads and tick() folds. `capture`: only openReplay, time is the capture's. */
   readonly clock: (typeof CLOCKS)[number];
-  /** A host without packets for this long leaves the table. */
+  /** A host without packets for this time leaves the table. */
   readonly idleMs: number;
 }
 
@@ -58,30 +58,30 @@ export type SourceOptions =
 
 export interface QueueStats {
   readonly interface: string;
-  /** -1 where the source has no queues. */
+  /** -1 for a source without queues. */
   readonly queue: number;
   readonly receivedPackets: number;
   readonly receivedBytes: number;
-  /** Counted to a host, or to a network because the host table was full (untracked). */
+  /** Counted for a host, or for a network because the host table was full (untracked). */
   readonly countedPackets: number;
   readonly untrackedPackets: number;
-  /** Neither address lies in the networks. */
+  /** Packets with neither address in the networks. */
   readonly foreignPackets: number;
   /** Frames that are not counted, by reason; the keys are PARSE_ERRORS. */
   readonly parseErrors: Readonly<Record<string, number>>;
   readonly droppedRingFull: number;
-  /** No free buffer: the worker is too slow. With zero copy the driver's failed tries, not frames. */
+  /** No free buffer: the worker is too slow. With zero copy: the driver's failed attempts, not frames. */
   readonly droppedFillEmpty: number;
-  /** Everything else that the kernel reports, and frames that the XDP program could not hand to a socket. */
+  /** Other drops that the kernel reports, and frames that the XDP program could not pass to a socket. */
   readonly droppedKernel: number;
-  /** Headers chosen as samples that found no room; their packets were counted. */
+  /** Sampled headers that did not fit; their packets were counted. */
   readonly lostSamples: number;
 }
 
 export interface SourceStatus {
   /**
-   * `ended`: a capture file was read to its end. `failed`: `error` says what and what to do; an interface is tried again
-   * about once a second, a capture file that turned out to be damaged is over.
+   * `ended`: a capture file was read to its end. `failed`: `error` names the cause and the remedy; an interface is
+   * retried about once a second, a damaged capture file is not.
    */
   readonly state: (typeof SOURCE_STATES)[number];
   /** What is in use, for example "native, copy mode, 4 queues, real-time priority". */
@@ -107,33 +107,33 @@ export interface Replay {
 
 export interface TickSummary {
   readonly trackedHosts: number;
-  /** Rows that the next readScreened() has for the caller. */
+  /** Number of rows for the next readScreened(). */
   readonly screened: number;
-  /** Microseconds that the fold took, and rows it went through. */
+  /** Duration of the fold in microseconds, and the number of rows that it processed. */
   readonly foldMicros: number;
   readonly foldedRows: number;
 }
 
 export interface EngineStats {
   readonly trackedHosts: number;
-  /** Hosts refused because the table was full, or because they had not yet earned a row while it was crowded. */
+  /** Hosts without a row because the table was full, or because they had too few packets while it was crowded. */
   readonly refusedHosts: number;
   /** Packets of such hosts, by network identifier. */
   readonly untrackedPackets: Float64Array;
-  /** Times that counts found no room in the window's journal: they are in the sums, and leave them a bucket late. */
+  /** Counts that did not fit into the window's journal: they are in the sums, and leave them one bucket late. */
   readonly deferredRows: number;
   readonly memoryBytes: number;
 }
 
 export interface Engine {
-  /** Takes effect within one tick, while traffic runs; hosts outside the new networks leave. */
+  /** Takes effect within one tick, while traffic runs; hosts outside the new networks are removed. */
   setNetworks(table: NetworksTable): void;
   /**
-   * For each group 26 values: 13 incoming, then 13 outgoing. A host with a rate at or above its group's value is handed
-   * over by readScreened; Infinity is off.
+   * For each group 26 values: 13 incoming, then 13 outgoing. readScreened returns hosts with a rate at or above their
+   * group's value; Infinity is off.
    */
   setScreens(screens: Float64Array): void;
-  /** Hosts that are handed over and sampled whatever their rates: 16 bytes each, at most WATCHED_HOSTS_MAX. */
+  /** Hosts that are returned and sampled whatever their rates: 16 bytes each, at most WATCHED_HOSTS_MAX. */
   setWatched(addresses: Uint8Array): void;
   /**
    * Throws an Error that names interface and remedy. An `xdp_inline` source on an interface of the filter counts and
@@ -141,13 +141,16 @@ export interface Engine {
    */
   openSource(options: SourceOptions, filter?: Filter | null): Source;
   openReplay(path: string): Replay;
-  /** Folds all workers' counts into the windows on a thread of its own. One at a time. Not with the capture clock. */
+  /**
+   * Folds all workers' counts into the windows on a thread of its own. Only one call at a time. Not with the capture
+   * clock.
+   */
   tick(): Promise<TickSummary>;
-  /** Rows screened by the last fold. Returns how many there are; only the first `capacity` are written. */
+  /** Rows screened by the last fold. Returns their number; writes only the first `capacity`. */
   readScreened(out: HostRows): number;
-  /** All hosts, chunk by chunk: start with 0, go on with what comes back, -1 is the end.. */
+  /** All hosts in chunks: start with cursor 0 and continue with `next`; -1 is the end. */
   readHosts(cursor: number, out: HostRows): { readonly next: number; readonly count: number };
-  /** One host, or false. */
+  /** Reads one host; false if it is unknown. */
   readHost(address: Uint8Array, out: HostRows): boolean;
   /** Sums by group: row i is group i; addresses are zero. */
   readGroups(out: HostRows): number;
@@ -163,7 +166,7 @@ export interface Engine {
 }
 
 export interface FilterOptions {
-  /** On a BPF file system. */
+  /** A path on a BPF file system. */
   readonly pinPath: string;
   readonly interfaces: readonly string[];
   readonly xdpMode: XdpMode;
@@ -178,7 +181,7 @@ export interface FilterInterface {
   readonly state: "attached" | "failed";
   /** "native", "generic", or "generic (why not native)"; null while not attached. */
   readonly mode: string | null;
-  /** Interface, cause and remedy; also of one that is attached, when nothing can arrive. Tried again once a second. */
+  /** Interface, cause and remedy; also for an attached one that cannot receive frames. Retried once a second. */
   readonly error: string | null;
 }
 
@@ -191,7 +194,7 @@ export interface FilterStatus {
   /** `adopted`: the maps of the process before. `replaced`: those had another schema or other bounds. */
   readonly origin: (typeof FILTER_ORIGINS)[number];
   readonly interfaces: readonly FilterInterface[];
-  /** Since the maps were made, which may be longer ago than this process. */
+  /** Counts since the maps were created, which may be before the start of this process. */
   readonly verdicts: FilterVerdicts;
   readonly pairs: number;
   readonly rules: number;
@@ -199,14 +202,14 @@ export interface FilterStatus {
   readonly maxRules: number;
 }
 
-/** All throw an Error with the remedy when the kernel has no room, and then leave everything as it was. */
+/** All methods throw an Error with the remedy when the kernel refuses, and then change nothing. */
 export interface Filter {
-  /** Puts the tables in force, filled, on all interfaces. Until then what was pinned before goes on. */
+  /** Attaches the filled tables on all interfaces. Until then the filter that was pinned before stays in force. */
   attach(): void;
-  /** 32 bytes a pair: source, victim; and the wall time at which each lapses. */
+  /** 32 bytes per pair: source, victim; and the wall time of each expiry. */
   putPairs(addresses: Uint8Array, expiresAtMs: Float64Array): void;
   removePairs(addresses: Uint8Array): void;
-  /** 32 bytes a pair, and 3 values: wall time of the lapse, packets, bytes. Start with 0, -1 is the end. */
+  /** 32 bytes per pair, and 3 values: wall time of the expiry, packets, bytes. Start with 0, -1 is the end. */
   readPairs(
     cursor: number,
     addresses: Uint8Array,
@@ -217,9 +220,11 @@ export interface Filter {
    * Identifiers have at most FILTER_RULE_ID_BYTES_MAX bytes and differ.
    */
   setRules(ids: readonly string[], rules: Uint8Array): void;
-  /** 5 values a rule: wall time of the lapse, packets and bytes that it matched, packets and bytes of those dropped. */
+  /**
+   * 5 values per rule: wall time of the expiry, packets and bytes that it matched, packets and bytes of those dropped.
+   */
   readRules(): { readonly ids: readonly string[]; readonly rows: Float64Array };
-  /** 16 bytes and a length for each prefix. */
+  /** 16 bytes and a length per prefix. */
   setAllowlist(addresses: Uint8Array, lengths: Uint8Array): void;
   setWhitelist(addresses: Uint8Array, lengths: Uint8Array): void;
   status(): FilterStatus;
@@ -234,29 +239,29 @@ export interface PinnedFilter {
   readonly state: (typeof PINNED_STATES)[number];
   /** `v1`, and others that an older or newer version left. */
   readonly schemas: readonly string[];
-  /** Interfaces, and the identifier of the program on each; 0 for none. */
+  /** Interfaces, and the id of the program on each; 0 for none. */
   readonly links: readonly { readonly name: string; readonly program: number }[];
   readonly pairs: number;
   readonly rules: number;
   readonly verdicts: FilterVerdicts;
-  /** Whether a process keeps it now. */
+  /** Whether a running process owns it. */
   readonly isOwned: boolean;
 }
 
 export interface Native {
   /** Throws RangeError on options out of bounds. */
   openEngine(options: EngineOptions): Engine;
-  /** Adopts what is pinned, or makes it anew. Throws an Error with the remedy; one process for each pin path. */
+  /** Adopts the pinned maps, or creates them. Throws an Error with the remedy. Only one process for each pin path. */
   openFilter(options: FilterOptions): Filter;
-  /** What is pinned, whether or not a service runs; changes nothing. */
+  /** The pinned state, whether or not a service runs; changes nothing. */
   readPinnedFilter(pinPath: string): PinnedFilter;
   /**
-   * Whether this kernel takes a program: loads it with small maps, attaches it to nothing and lets it go, on a thread of
-   * the pool. A refusal is in the result; it does not reject.
+   * Whether this kernel accepts a program: loads it with small maps and without attaching it, and unloads it, on a
+   * thread of the pool. A refusal is in the result; it does not reject.
    */
   probeProgram(variant: ProgramVariant): Promise<ProgramProbe>;
-  /** What can be read of an interface without changing it; null: there is none. On a thread of the pool. */
+  /** Reads the properties of an interface without changing it; null: it does not exist. On a thread of the pool. */
   readInterface(name: string): Promise<InterfaceFindings | null>;
-  /** What can be read of the kernel and of this process; of the place for pins where one is given. */
+  /** Reads the properties of the kernel and of this process, and of the pin path if given. */
   readKernel(pinPath: string | null): KernelFindings;
 }

@@ -1,4 +1,4 @@
-/** What the counter says of a packet, against what another decoder says of it, over many generated packets. */
+/** Compares the counter with another decoder over many generated packets. */
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

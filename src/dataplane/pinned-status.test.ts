@@ -46,7 +46,7 @@ describe("in words", () => {
   test("detached: where the program is missing", () => {
     const lines = pinnedLines(AT, pinned({ state: "detached", links: [{ name: "eth1", program: 0 }], isOwned: false }));
     expect(lines).toContain("interface  eth1: no program");
-    expect(lines).toContain("process    none: what is in force lapses in time");
+    expect(lines).toContain("process    none: rules and blocks expire in time");
   });
 
   test("missing and wrong schema: no counts that mean nothing", () => {

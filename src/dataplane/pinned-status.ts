@@ -1,13 +1,14 @@
-/** What `floodwall dataplane status` says of the pins: to people, to programs, and by its exit code. Pure. */
+/** The output of `floodwall dataplane status`, as text, JSON and exit code. Pure. */
 import type { PinnedFilter } from "./native.d.ts";
 
 export const PINNED_EXIT_CODES = { healthy: 0, detached: 3, missing: 4, wrong_schema: 5 } as const;
 
 const MEANINGS: Readonly<Record<PinnedFilter["state"], string>> = {
   healthy: "a program is on each interface",
-  detached: "the tables are there, but no program on each interface: nothing is dropped where it is missing",
+  detached: "the tables exist, but an interface lacks its program: nothing is dropped there",
   missing: "nothing is pinned: nothing is dropped",
-  wrong_schema: "what is pinned is of another version: start the service or the agent of this one, which replaces it",
+  wrong_schema:
+    "the pinned tables are of another version: start the service or the agent of this version, which replaces them",
 };
 
 export function pinnedLines(pinPath: string, pinned: PinnedFilter): string[] {
@@ -16,7 +17,7 @@ export function pinnedLines(pinPath: string, pinned: PinnedFilter): string[] {
   if (state === "missing") return head;
   head.push(
     `versions   ${schemas.join(", ")}`,
-    `process    ${isOwned ? "running" : "none: what is in force lapses in time"}`,
+    `process    ${isOwned ? "running" : "none: rules and blocks expire in time"}`,
   );
   if (state === "wrong_schema") return head;
   const programs = links.map(
@@ -29,6 +30,6 @@ export function pinnedLines(pinPath: string, pinned: PinnedFilter): string[] {
 }
 
 export function pinnedJson(pinPath: string, pinned: PinnedFilter): string {
-  const { isOwned, ...told } = pinned;
-  return JSON.stringify({ pin_path: pinPath, ...told, owned: isOwned });
+  const { isOwned, ...others } = pinned;
+  return JSON.stringify({ pin_path: pinPath, ...others, owned: isOwned });
 }

@@ -40,7 +40,7 @@ function writePrefix(view: DataView, at: number, prefix: Prefix | null): number 
   return mappedLength(prefix);
 }
 
-/** Returns how many there are. */
+/** Returns the number of ranges. */
 function writeRanges(view: DataView, at: number, ranges: readonly PortRange[]): number {
   for (const [i, { from, to }] of ranges.entries()) {
     view.setUint16(at + i * AT.rangeBytes, from, LITTLE_ENDIAN);

@@ -1,4 +1,4 @@
-/** What every kind of source must do alike: the same frames give the same counts. */
+/** The common contract of all sources: the same frames give the same counts. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,7 +22,7 @@ const LIVE: readonly (readonly [string, SourceOptions])[] = [
 
 const WARM_UP_HOST = "203.0.113.200";
 
-/** Sends until something is counted: a source that counts in the kernel takes the networks up within a tick. */
+/** Sends until something is counted: a source that counts in the kernel applies the networks within a tick. */
 async function warmUp(veth: Veth, capture: CaptureProcess): Promise<SourceStatus> {
   const frame = ethernet(ip({ src: "198.51.100.7", dst: WARM_UP_HOST }, udp()), { padTo: FRAME_BYTES_MIN });
   for (let sent = 1; ; sent++) {

@@ -1,4 +1,4 @@
-/** What live sources do when the world goes wrong: they say what and what to do, and come back by themselves. */
+/** Faults of live sources: each names its cause and remedy, and recovers. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { release } from "node:os";
 import { accountedFor, CaptureProcess } from "../../test/fixtures/dataplane/asked-process.ts";
@@ -22,7 +22,7 @@ const FLOOD = `${import.meta.dir}/../../build/lab/traffic_source`;
 
 interface FloodReport {
   readonly packets: number;
-  /** Not taken by the far end's queue. */
+  /** Not accepted by the far end's queue. */
   readonly device_drops: number;
 }
 
@@ -47,7 +47,7 @@ function attachedProgram(device = DEVICE): string | null {
   return /prog\/xdp(?:generic)? id \d+(?: name (\S+))?/.exec(link)?.[0] ?? null;
 }
 
-/** How many want the device to be promiscuous. */
+/** Number of requests for promiscuous mode on the device. */
 function promiscuity(): number {
   return Number(/promiscuity (\d+)/.exec(veth.far.run(["ip", "-details", "link", "show", DEVICE]))?.[1]);
 }
@@ -84,7 +84,7 @@ describe.skipIf(vethUnavailable !== null)(`faults${vethUnavailable === null ? ""
     });
 
     test("without permission names what it needs", async () => {
-      // Still root by name, so that it can read this folder, wherever that is.
+      // Keeps the user root, so that it can read this folder.
       const without = ["setpriv", "--bounding-set=-all,+dac_read_search", "--inh-caps=-all"];
       const unprivileged = new CaptureProcess(veth.far, without);
       try {
@@ -213,7 +213,7 @@ describe.skipIf(vethUnavailable !== null)(`faults${vethUnavailable === null ? ""
   test("an inline counter is not even loaded where a foreign program is attached", async () => {
     veth.far.run(["ip", "link", "set", DEVICE, "xdpgeneric", "obj", FOREIGN_PROGRAM, "sec", "xdp"]);
     const inline = { kind: "xdp_inline", interface: DEVICE, xdpMode: "auto", sampleEvery: 256, cpus: [] } as const;
-    // Without the permission to load one, a load that was tried would be what is complained of.
+    // Without the permission, an attempt to load would be the reported error.
     const without = ["setpriv", "--bounding-set=-all,+dac_read_search", "--inh-caps=-all"];
     const unprivileged = new CaptureProcess(veth.far, without);
     try {

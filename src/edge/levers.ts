@@ -116,7 +116,7 @@ export class Levers {
       const untilMs = endOf(lever.untilMs, ttlSeconds * 1000, nowMs);
       if (untilMs === lever.untilMs) continue;
       const now = untilMs === null ? null : { ...lever, untilMs };
-      this.#unsaved.soon(zone, now);
+      this.#unsaved.queue(zone, now);
       if (now !== null) this.#levers.set(zone, now);
       else {
         this.#levers.delete(zone);

@@ -1,6 +1,6 @@
 /**
- * One file in MaxMind's format (MaxMind DB 2.0), whole in memory: looks up what it knows of an address. Knows the format,
- * not what the records mean.
+ * One file in MaxMind's format (MaxMind DB 2.0), in memory: looks up the record of an address. Knows the format, not
+ * the meaning of records.
  */
 import { readFileSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -9,17 +9,17 @@ import { ORIGIN_FILE_BYTES_MAX } from "../limits.ts";
 import { addressFamily, type IpAddress } from "../net/address.ts";
 import { messageOf } from "../system/error-message.ts";
 
-/** The file cannot be used; the message names it and the remedy. */
+/** The file is unusable; the message names it and the remedy. */
 export class OriginFileError extends Error {
   override readonly name = "OriginFileError";
 }
 
-/** Stands before the metadata, which are at most so many bytes from the end of the file. */
+/** Precedes the metadata, which start at most this many bytes before the end of the file. */
 const METADATA_MARKER = Buffer.from("\xab\xcd\xefMaxMind.com", "latin1");
 const METADATA_BYTES_MAX = 128 * 1024;
 /** Between the search tree and the data, bytes. */
 const SEPARATOR_BYTES = 16;
-const REMEDY = "get it again (.mmdb, unpacked), or take the key out";
+const REMEDY = "download it again (.mmdb, unpacked), or remove the key";
 
 export class OriginFile {
   readonly #reader: Reader<Response>;
@@ -38,7 +38,7 @@ export class OriginFile {
     );
   }
 
-  /** Rejects with OriginFileError. The event loop waits for the file's tree to be checked, not for the disk. */
+  /** Rejects with OriginFileError. Checking the tree blocks the event loop, reading the disk does not. */
   static async open(path: string): Promise<OriginFile> {
     const bytes = readableFile(path, () => readFile(path).catch((cause: unknown) => unreadable(path, cause)));
     return OriginFile.#of(path, await bytes);
@@ -46,7 +46,7 @@ export class OriginFile {
 
   static #of(path: string, bytes: Buffer): OriginFile {
     if (!bytes.subarray(Math.max(0, bytes.length - METADATA_BYTES_MAX)).includes(METADATA_MARKER)) {
-      throw new OriginFileError(`${path} is no MaxMind DB file, or is cut off: ${REMEDY}`);
+      throw new OriginFileError(`${path} is not a MaxMind DB file, or is truncated: ${REMEDY}`);
     }
     try {
       const reader = new Reader<Response>(bytes);
@@ -63,7 +63,7 @@ export class OriginFile {
     return String(this.#reader.metadata.databaseType);
   }
 
-  /** null: nothing is known of it, or the file is damaged there. */
+  /** null: no record, or the file is damaged there. */
   find(address: IpAddress): unknown {
     if (!this.#holdsIpv6 && addressFamily(address) === 6) return null;
     try {
@@ -77,7 +77,7 @@ export class OriginFile {
 function readableFile<T>(path: string, read: () => T): T {
   try {
     const stats = statSync(path);
-    // A pipe would have us wait for ever.
+    // Reading a pipe would block forever.
     if (!stats.isFile()) throw new OriginFileError(`${path} is not a file: ${REMEDY}`);
     if (stats.size > ORIGIN_FILE_BYTES_MAX) {
       throw new OriginFileError(`${path} is larger than ${ORIGIN_FILE_BYTES_MAX} bytes: take a smaller edition`);
@@ -93,11 +93,11 @@ function unreadable(path: string, cause: unknown): never {
   throw new OriginFileError(`${path} cannot be read (${messageOf(cause)}): ${REMEDY}`);
 }
 
-/** null: the tree that it speaks of has room in the file. */
+/** null: the described tree fits into the file. */
 function metadataFault(metadata: Reader<Response>["metadata"], fileBytes: number): string | null {
   const { binaryFormatMajorVersion, ipVersion, nodeCount, searchTreeSize } = metadata;
   if (binaryFormatMajorVersion !== 2) return `format ${String(binaryFormatMajorVersion)}, and 2 is read`;
   if (ipVersion !== 4 && ipVersion !== 6) return `IP version ${String(ipVersion)}`;
   if (!Number.isInteger(nodeCount) || nodeCount < 1 || !Number.isInteger(searchTreeSize)) return "no search tree";
-  return searchTreeSize + SEPARATOR_BYTES > fileBytes ? "its search tree is cut off" : null;
+  return searchTreeSize + SEPARATOR_BYTES > fileBytes ? "its search tree is truncated" : null;
 }

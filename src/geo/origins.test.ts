@@ -29,7 +29,7 @@ async function opened(asn: Uint8Array | null, country: Uint8Array | null) {
 }
 
 describe("origins", () => {
-  test("are told by both files, of both families", async () => {
+  test("come from both files, for both families", async () => {
     const originOf = await opened(ASN_FILE(), COUNTRY_FILE());
     expect(originOf("198.51.100.1")).toEqual({ asn: 64500, asName: "Example Net", country: "DE" });
     expect(originOf("198.51.100.200")).toEqual({ asn: 64501, asName: null, country: "DE" });
@@ -62,7 +62,7 @@ describe("origins", () => {
     expect(originOf("2001:db8:a::1")).toBeNull();
   });
 
-  test("without a file are asked of nobody", async () => {
+  test("are not looked up without a file", async () => {
     expect(await openOrigins({ asnFile: null, countryFile: null })).toBeNull();
     expect(originFindings({ asnFile: null, countryFile: null })).toEqual([]);
   });
@@ -76,34 +76,42 @@ describe("origins", () => {
   });
 });
 
-/** Why they cannot be opened; empty: they can. */
+/** The errors on opening; empty: none. */
 async function refusal(files: Parameters<typeof openOrigins>[0]): Promise<string> {
   const refused = await openOrigins(files).catch((cause: unknown) => cause);
   return refused instanceof OriginFileError ? refused.message : "";
 }
 
-describe("a file that cannot be used is told, with its path and the remedy,", () => {
+describe("an unusable file is reported with its path and the remedy,", () => {
   const whole = ASN_FILE();
   const cutTree = new Uint8Array([...whole.subarray(whole.length - 200)]);
 
   test.each([
-    ["when it is missing", () => join(directory, "absent.mmdb"), /absent\.mmdb cannot be read \(ENOENT.*get it again/],
-    ["when it is a folder", () => directory, /is not a file: get it again/],
-    ["when it is empty", () => written("a.mmdb", new Uint8Array(0)), /a\.mmdb is no MaxMind DB file, or is cut off/],
+    [
+      "when it is missing",
+      () => join(directory, "absent.mmdb"),
+      /absent\.mmdb cannot be read \(ENOENT.*download it again/,
+    ],
+    ["when it is a folder", () => directory, /is not a file: download it again/],
+    [
+      "when it is empty",
+      () => written("a.mmdb", new Uint8Array(0)),
+      /a\.mmdb is not a MaxMind DB file, or is truncated/,
+    ],
     [
       "when it is packed",
       () => written("a.gz", Bun.gzipSync(Uint8Array.from(whole))),
-      /is no MaxMind DB file.*unpacked/,
+      /is not a MaxMind DB file.*unpacked/,
     ],
     [
       "when its end is missing",
       () => written("a.mmdb", whole.subarray(0, whole.length - 250)),
-      /is no MaxMind DB file/,
+      /is not a MaxMind DB file/,
     ],
     [
       "when its beginning is missing",
       () => written("a.mmdb", cutTree),
-      /is damaged \(its search tree is cut off\): get it/,
+      /is damaged \(its search tree is truncated\): download it/,
     ],
     [
       "when it is of another kind",
@@ -136,7 +144,7 @@ describe("a file that cannot be used is told, with its path and the remedy,", ()
   });
 });
 
-test("a file that is damaged anywhere tells less or nothing, and never throws", async () => {
+test("a file that is damaged anywhere returns less or nothing, and never throws", async () => {
   const whole = ASN_FILE();
   const seed = Math.floor(Math.random() * 2 ** 32);
   let state = seed;

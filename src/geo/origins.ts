@@ -1,5 +1,5 @@
 /**
- * Tells autonomous systems and countries by the files that `samples` names, which are MaxMind's or others of their form.
+ * Looks up autonomous systems and countries in the files that `samples` names, from MaxMind or of the same format.
  * Knows the fields of their records.
  */
 
@@ -9,10 +9,10 @@ import type { Origin, OriginOf } from "../detection/attack/sample-origins.ts";
 import type { IpAddress } from "../net/address.ts";
 import { OriginFile, OriginFileError } from "./origin-file.ts";
 
-/** Characters of a name that are shown: it is the file's, and goes into every sample. */
+/** Maximum length of a name from the file, since every sample contains it. */
 const NAME_CHARACTERS_MAX = 80;
 const ASN_MAX = 0xffff_ffff;
-/** The files by their keys, with what a file of the kind is called. */
+/** The files by their configuration keys, with the expected type of each. */
 const KINDS = {
   asnFile: {
     key: "asn_file",
@@ -28,20 +28,20 @@ const KINDS = {
 
 type Key = keyof typeof KINDS;
 
-/** null: no file is named. Rejects with OriginFileError. */
+/** null: no file is configured. Rejects with OriginFileError. */
 export async function openOrigins(files: OriginFiles): Promise<OriginOf | null> {
   const open = async (key: Key) => {
     const path = files[key];
     return path === null ? null : ofKind(key, path, await OriginFile.open(path));
   };
-  // Both at once would need the memory of both while one may be broken.
+  // One after the other, to save memory if one of them is broken.
   const asnFile = await open("asnFile");
   const countryFile = await open("countryFile");
   if (asnFile === null && countryFile === null) return null;
   return (address) => originOf(address, asnFile, countryFile);
 }
 
-/** What is wrong with the files, for whoever checks a configuration. */
+/** The faults of the files, for a check of the configuration. */
 export function originFindings(files: OriginFiles): Finding[] {
   return (Object.keys(KINDS) as Key[]).flatMap((key) => {
     const path = files[key];
@@ -85,7 +85,7 @@ function numberIn(value: unknown): number | null {
 
 function nameIn(value: unknown): string | null {
   if (typeof value !== "string") return null;
-  // A file's text must not steer a terminal.
+  // Text from a file must not contain terminal control characters.
   const name = value.replaceAll(/\p{Cc}/gu, " ").trim();
   return name === "" ? null : name.slice(0, NAME_CHARACTERS_MAX);
 }

@@ -20,7 +20,7 @@ import type { RouteState } from "../mitigation/announcer.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
-import type { BlockOrder, Pair } from "../sourceblock/source-block.ts";
+import type { BlockRequest, Pair } from "../sourceblock/source-block.ts";
 import type { BlockAnswer, SourceBlockView, UnblockAnswer } from "../sourceblock/source-blocks.ts";
 import type { Rates, Thresholds } from "../traffic/rates.ts";
 import type { TrafficPoint, TrafficQuestion } from "../traffic/traffic-history.ts";
@@ -60,7 +60,7 @@ export interface Backend {
   /** In force, oldest first; may be read while blocks come and go. */
   sourceBlocks(): Iterable<SourceBlockView & Dropping>;
   /** Throws BackendFault when it could not be kept or installed. */
-  blockSource(order: BlockOrder): BlockAnswer;
+  blockSource(order: BlockRequest): BlockAnswer;
   /** Throws BackendFault when that could not be kept or carried out. */
   unblockSource(pair: Pair): UnblockAnswer;
   /** The scrub nodes: what they report, and what they are told. */

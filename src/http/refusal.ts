@@ -90,7 +90,7 @@ const CHALLENGE_REFUSALS: Readonly<Record<ChallengeRefusal, Description>> = {
 /** A caller's own words are given back up to this length. */
 const ECHO_CHARACTERS = 100;
 /** Problems of a configuration file that are told in one answer. */
-const PROBLEMS_TOLD = 100;
+const PROBLEMS_REPORTED_MAX = 100;
 
 export function refuse(refusal: Refusal): Response {
   const { status, error, retryAfterSeconds } = describeRefusal(refusal);
@@ -181,8 +181,8 @@ export function describeRefusal(refusal: Refusal): Description {
 }
 
 function problemText(problems: readonly string[]): string {
-  const more = problems.length - PROBLEMS_TOLD;
-  return [...problems.slice(0, PROBLEMS_TOLD), ...(more > 0 ? [`and ${more} more`] : [])].join("\n");
+  const more = problems.length - PROBLEMS_REPORTED_MAX;
+  return [...problems.slice(0, PROBLEMS_REPORTED_MAX), ...(more > 0 ? [`and ${more} more`] : [])].join("\n");
 }
 
 function echo(text: string, characters = ECHO_CHARACTERS): string {

@@ -1,4 +1,4 @@
-/** What is said of an interface: by table, one thing wrong at a time. */
+/** The items of an interface: one fault at a time. */
 import { describe, expect, test } from "bun:test";
 import {
   interfaceFindings,
@@ -50,7 +50,7 @@ describe("an interface:", () => {
       {},
       { attached: { id: 7, name: null, isGeneric: true } },
       [
-        "error    interface eth0: XDP program 7 (name not to be read) is attached and is not replaced: stop its owner, or `ip link set eth0 xdpgeneric off`",
+        "error    interface eth0: XDP program 7 (name unreadable) is attached and is not replaced: stop its owner, or `ip link set eth0 xdpgeneric off`",
       ],
     ],
     [
@@ -111,7 +111,7 @@ describe("an interface:", () => {
       "zero copy of which the kernel does not say",
       { uses: ["mirror"], zeroCopy: "on" },
       { xdpFeatures: null },
-      ["warning  interface eth0: this kernel does not say whether zero copy works: set zero_copy to auto"],
+      ["warning  interface eth0: this kernel does not report whether zero copy works: set zero_copy to auto"],
     ],
     [
       "zero copy in generic mode",
@@ -166,7 +166,9 @@ describe("an interface:", () => {
         machineNeeds({ interfaces: [need] }),
         machineFindings({ kernel: null, interfaces: new Map([["eth0", found]]) }),
       )[0]?.found;
-    expect(described(bare)).toBe("driver unknown, MTU 1500, RX queues 4, XDP of the driver: this kernel does not say");
+    expect(described(bare)).toBe(
+      "driver unknown, MTU 1500, RX queues 4, XDP of the driver: not reported by this kernel",
+    );
     expect(described(interfaceFindings({ xdpFeatures: [] }))).toEndWith("XDP of the driver: none");
     expect(described(bare, interfaceNeed({ uses: ["pcap"] }))).toBe("driver unknown, MTU 1500, RX queues 4");
     expect(described(interfaceFindings({ driver: "veth" }), interfaceNeed({ uses: ["pcap"] }))).toContain("a veth: ");

@@ -1,12 +1,12 @@
-/** Whether an interface can be used as a configuration has it. */
+/** Checks whether an interface can be used as configured. */
 import { error, type Item, ok, warning } from "./item.ts";
 import type { InterfaceFindings, MachineFindings } from "./machine.ts";
 import { type InterfaceNeed, usesXdp } from "./needs.ts";
 
-/** How the programs of this project are called in the kernel. */
+/** Names of this project's programs in the kernel. */
 const OUR_PROGRAMS = ["xdp_mirror", "xdp_filter", "xdp_inline"];
 
-/** Says nothing of an interface that was not looked at. */
+/** No items for an interface that was not read. */
 export function interfaceItems(need: InterfaceNeed, { interfaces, pinned, seenBy }: MachineFindings): Item[] {
   const found = interfaces.get(need.name);
   if (found === undefined) return [];
@@ -29,7 +29,7 @@ function description(found: InterfaceFindings, need: InterfaceNeed): string {
   const { driver, driverVersion, bus, mtu, nativeMtuMost, rxQueues, rxQueuesMost, rxRing, xdpFeatures } = found;
   const name = [driver ?? "driver unknown", driverVersion, bus === null ? null : `(${bus})`];
   const most = nativeMtuMost === null ? "" : ` (native XDP in one buffer up to ${nativeMtuMost})`;
-  const features = xdpFeatures === null ? "this kernel does not say" : xdpFeatures.join(" ") || "none";
+  const features = xdpFeatures === null ? "not reported by this kernel" : xdpFeatures.join(" ") || "none";
   return [
     name.filter((part) => part !== null).join(" "),
     `MTU ${mtu}${usesXdp(need) ? most : ""}`,
@@ -37,7 +37,7 @@ function description(found: InterfaceFindings, need: InterfaceNeed): string {
     ...(rxRing === null ? [] : [`RX ring ${rxRing.now} of ${rxRing.most}`]),
     ...(usesXdp(need) ? [`XDP of the driver: ${features}`] : []),
     ...(driver === "veth" && !usesXdp(need)
-      ? ["a veth: what XDP programs redirect to its far end arrives with GRO alone, or with a program at this end"]
+      ? ["a veth: what XDP programs redirect to its far end arrives only with GRO, or with a program at this end"]
       : []),
   ].join(", ");
 }
@@ -51,18 +51,18 @@ interface Holding {
   readonly about: string;
   readonly need: InterfaceNeed;
   readonly found: InterfaceFindings;
-  /** The data plane's own program there; 0: none. */
+  /** Id of the data plane's program on the interface; 0: none. */
   readonly pinned: number;
   readonly seenBy: MachineFindings["seenBy"];
 }
 
-/** A program that is attached is never replaced, unless it is the data plane's own. */
+/** An attached program is never replaced, unless it is the data plane's own. */
 function* holderItems({ about, need, found, pinned, seenBy }: Holding): Generator<Item> {
   const { attached, name: device } = found;
-  // A service that runs holds its interfaces itself, and says so where it does not.
+  // A running service uses the interfaces itself, and logs failures.
   if (attached === null || seenBy === "running") return;
   const { id, name, isGeneric } = attached;
-  const what = `XDP program ${id} (${name ?? "name not to be read"})`;
+  const what = `XDP program ${id} (${name ?? "name unreadable"})`;
   if (id === pinned || (name !== null && OUR_PROGRAMS.includes(name))) {
     yield ok(about, `${what} of Floodwall is attached`);
     return;
@@ -93,11 +93,12 @@ function* zeroCopyItems(about: string, need: InterfaceNeed, found: InterfaceFind
   if (!need.uses.includes("mirror") || need.zeroCopy !== "on") return;
   const remedy = "set zero_copy to auto";
   if (need.xdpMode === "generic") yield error(about, "zero copy needs native XDP", remedy);
-  else if (found.xdpFeatures === null) yield warning(about, "this kernel does not say whether zero copy works", remedy);
+  else if (found.xdpFeatures === null)
+    yield warning(about, "this kernel does not report whether zero copy works", remedy);
   else if (!found.xdpFeatures.includes("zero_copy")) yield error(about, "the driver has no zero copy", remedy);
 }
 
-/** Where packets are counted after the stack has merged them. */
+/** For modes that count packets after the network stack has merged them. */
 function* mergingItems(about: string, need: InterfaceNeed, found: InterfaceFindings): Generator<Item> {
   if (usesXdp(need) && need.xdpMode !== "generic") return;
   const merging = [

@@ -1,14 +1,14 @@
-/** One thing of this machine that a configuration needs: how it was found, and what to do about it. */
+/** One requirement of a configuration on this machine: the finding and the remedy. */
 
 export type Level = "ok" | "warning" | "error";
 
 export interface Item {
   /** `kernel`, `interface eth0`. */
   readonly about: string;
-  /** `error`: something that is configured does not work as it is. */
+  /** `error`: a configured function does not work. */
   readonly level: Level;
   readonly found: string;
-  /** Commands in backticks; null: none is known, or none is needed. */
+  /** Commands in backticks; null: unknown or not needed. */
   readonly remedy: string | null;
 }
 

@@ -1,4 +1,4 @@
-/** What is said of the kernel, the programs and gobgpd: by table, one thing wrong at a time. */
+/** The items of the kernel, the programs and gobgpd: one fault at a time. */
 import { describe, expect, test } from "bun:test";
 import {
   interfaceFindings,
@@ -190,7 +190,7 @@ describe("the place for pins:", () => {
     ]);
   });
 
-  test("a folder elsewhere is an error, since nobody mounts one there", () => {
+  test("a folder elsewhere is an error, since no file system is mounted there", () => {
     expect(at("/var/lib/pins", false, "check", ["CAP_SYS_ADMIN"])).toEqual([
       "error    dataplane.pin_path: /var/lib/pins is not on a BPF file system: /sys/fs is of another kind: `mount -t bpf bpf /sys/fs/bpf`, and name a folder there",
     ]);
@@ -250,7 +250,7 @@ describe("gobgpd:", () => {
     ],
     [
       { path: "/usr/bin/gobgpd", version: null },
-      ["warning  gobgpd: /usr/bin/gobgpd does not tell its version: see `/usr/bin/gobgpd --version`"],
+      ["warning  gobgpd: /usr/bin/gobgpd does not report its version: see `/usr/bin/gobgpd --version`"],
     ],
   ])("%j", (gobgpd, expected) => {
     expect(machineProblems({ gobgpd: true }, { gobgpd })).toEqual(expected);

@@ -1,4 +1,4 @@
-/** All that is to be said of a machine for a configuration, in the order in which an operator would look. */
+/** All findings about a machine for a configuration, in the order in which an operator would check them. */
 import { interfaceItems } from "./interface-items.ts";
 import { error, type Item, ok, warning } from "./item.ts";
 import { kernelItems } from "./kernel-items.ts";
@@ -6,7 +6,7 @@ import type { GobgpdFindings, MachineFindings } from "./machine.ts";
 import type { MachineNeeds } from "./needs.ts";
 import { programItems } from "./program-items.ts";
 
-/** The versions whose API the speaker knows. */
+/** The GoBGP versions with a supported API. */
 const GOBGPD_VERSIONS = /^[34]\./;
 
 export function judgeMachine(needs: MachineNeeds, found: MachineFindings): Item[] {
@@ -25,7 +25,7 @@ function gobgpdItem({ path, version }: GobgpdFindings): Item {
   if (path === null) {
     return error(about, "is not installed, and bgp.speaker is managed", "`apt-get install gobgpd`");
   }
-  if (version === null) return warning(about, `${path} does not tell its version`, `see \`${path} --version\``);
+  if (version === null) return warning(about, `${path} does not report its version`, `see \`${path} --version\``);
   if (GOBGPD_VERSIONS.test(version)) return ok(about, `${version}, ${path}`);
   return error(about, `${version}, ${path}, has another API`, "install gobgpd 3.x or 4.x, as Debian has them");
 }

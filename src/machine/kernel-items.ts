@@ -8,7 +8,7 @@ import { type InterfaceUse, type MachineNeeds, usesXdp } from "./needs.ts";
 const BPF_MOUNT = "/sys/fs/bpf";
 const MIB = 1024 * 1024;
 
-/** A capability, and the uses that take it. CAP_SYS_ADMIN stands for CAP_BPF and CAP_PERFMON. */
+/** A capability, and the uses that need it. CAP_SYS_ADMIN includes CAP_BPF and CAP_PERFMON. */
 const CAPABILITIES: readonly { readonly name: string; readonly uses: readonly InterfaceUse[] }[] = [
   { name: "CAP_NET_ADMIN", uses: ["mirror", "inline", "filter"] },
   { name: "CAP_BPF", uses: ["mirror", "inline", "filter"] },
@@ -55,10 +55,10 @@ function* capabilityItems(
 ): Generator<Item> {
   const uses = new Set(interfaces.flatMap((need) => need.uses));
   const needed = CAPABILITIES.filter((one) => one.uses.some((use) => uses.has(use))).map(({ name }) => name);
-  const isThere = (name: string) =>
+  const isPresent = (name: string) =>
     capabilities.includes(name) ||
     (["CAP_BPF", "CAP_PERFMON"].includes(name) && capabilities.includes("CAP_SYS_ADMIN"));
-  const missing = needed.filter((name) => !isThere(name));
+  const missing = needed.filter((name) => !isPresent(name));
   if (needed.length === 0) return;
   const about = "capabilities";
   if (missing.length === 0) yield ok(about, needed.join(", "));
@@ -97,12 +97,12 @@ function pinPathItems({ pinPath }: MachineNeeds, kernel: KernelFindings, seenBy:
     const found = `${pinPath} is not on a BPF file system: ${kernel.pinPath.existing} is of another kind`;
     return [error(about, found, `${remedy}, and name a folder there`)];
   }
-  // Root mounts it by itself.
+  // A process with the right to mount does it itself.
   const mayMount = seenBy === "check" || kernel.capabilities.includes("CAP_SYS_ADMIN");
   return [(mayMount ? warning : error)(about, `no BPF file system is mounted at ${BPF_MOUNT}`, remedy)];
 }
 
-/** Of a release that says neither, nothing is known. */
+/** An unreadable release is not regarded as too old. */
 function isTooOld(release: string): boolean {
   const [version] = /^\d+\.\d+/.exec(release) ?? [];
   const { major, minor } = LEAST_KERNEL;

@@ -1,47 +1,50 @@
 /**
- * What was found out about the machine that this process runs on, before anything of it was changed: the record that the
- * rules of this folder judge. How it is found out is the rim's.
+ * The findings about the machine, read before the process changes anything. The rules of this folder judge them; other
+ * folders read them.
  */
 
 import type { XDP_FEATURES } from "../dataplane/native-constants.ts";
 
 export interface MachineFindings {
-  /** `check`: by a command, which may have other rights than the service. `running`: by a service that captures by now. */
+  /**
+   * `check`: read by a command, which may have other rights than the service. `start`: by a starting service.
+   * `running`: by a service that captures already.
+   */
   readonly seenBy: "check" | "start" | "running";
-  /** Why the addon cannot be loaded, and with it nothing of the kernel be found out; null: it is there. */
+  /** Why the addon cannot be loaded, so that nothing about the kernel is known; null: it is loaded. */
   readonly addonError: string | null;
-  /** null: not asked for. */
+  /** null: not requested. */
   readonly kernel: KernelFindings | null;
-  /** By name; null: there is no such interface. */
+  /** By name; null: the interface does not exist. */
   readonly interfaces: ReadonlyMap<string, InterfaceFindings | null>;
   readonly programs: readonly TriedProgram[];
-  /** The data plane's pinned programs by interface, of this process or one before it. */
+  /** The data plane's pinned programs by interface, of this process or an earlier one. */
   readonly pinned: ReadonlyMap<string, number>;
-  /** null: not asked for. */
+  /** null: not requested. */
   readonly gobgpd: GobgpdFindings | null;
 }
 
 export interface KernelFindings {
   /** `6.1.0-18-amd64`. */
   readonly release: string;
-  /** Whether the kernel describes its types (/sys/kernel/btf/vmlinux). */
+  /** Whether the kernel has type information (/sys/kernel/btf/vmlinux). */
   readonly hasBtf: boolean;
-  /** null: not to be read, as in a network namespace. */
+  /** null: unreadable, as in a network namespace. */
   readonly isJitOn: boolean | null;
-  /** `none`, `integrity` or `confidentiality`; null: not shown. */
+  /** `none`, `integrity` or `confidentiality`; null: unknown. */
   readonly lockdown: string | null;
-  /** kernel.unprivileged_bpf_disabled; null: not to be read. */
+  /** kernel.unprivileged_bpf_disabled; null: unreadable. */
   readonly unprivilegedBpfDisabled: number | null;
-  /** Bytes that this process may lock; null: as many as it wants. */
+  /** Bytes that this process may lock; null: unlimited. */
   readonly lockedBytesMost: number | null;
-  /** Of this process, those that matter here: `CAP_BPF`. */
+  /** The relevant capabilities of this process: `CAP_BPF`. */
   readonly capabilities: readonly string[];
-  /** What it lacks to load a program. */
+  /** The capabilities that are missing to load a program. */
   readonly missingForLoading: readonly string[];
   readonly possibleCpus: number;
-  /** null: not asked for. */
+  /** null: not requested. */
   readonly pinPath: {
-    /** The path itself or the nearest directory above it that exists. */
+    /** The path, or the nearest existing directory above it. */
     readonly existing: string;
     readonly isOnBpfFileSystem: boolean;
   } | null;
@@ -49,7 +52,7 @@ export interface KernelFindings {
 
 export interface InterfaceFindings {
   readonly name: string;
-  /** null where the driver does not say, here and below. */
+  /** null if the driver does not report it, here and below. */
   readonly driver: string | null;
   readonly driverVersion: string | null;
   /** `0000:01:00.0`. */
@@ -57,26 +60,26 @@ export interface InterfaceFindings {
   readonly isUp: boolean;
   readonly hasCarrier: boolean;
   readonly mtu: number;
-  /** The largest MTU with which the driver takes native XDP in one buffer a frame. */
+  /** The largest MTU for which the driver supports native XDP with one buffer per frame. */
   readonly nativeMtuMost: number | null;
-  /** In use now, and at most. */
+  /** Number in use, and the maximum. */
   readonly rxQueues: number;
   readonly rxQueuesMost: number | null;
   readonly rxRing: { readonly now: number; readonly most: number } | null;
   readonly lro: boolean | null;
   readonly groHw: boolean | null;
   readonly gro: boolean | null;
-  /** null: this kernel does not say (before Linux 6.3). */
+  /** null: the kernel does not report it (before Linux 6.3). */
   readonly xdpFeatures: readonly XdpFeature[] | null;
-  /** What stands in the way of native XDP; a remedy has its command in backticks. */
+  /** What prevents native XDP; a remedy has its command in backticks. */
   readonly nativeObstacles: readonly { readonly found: string; readonly remedy: string | null }[];
-  /** The XDP program on it; its name takes CAP_SYS_ADMIN to read. */
+  /** The attached XDP program; reading its name needs CAP_SYS_ADMIN. */
   readonly attached: { readonly id: number; readonly name: string | null; readonly isGeneric: boolean } | null;
 }
 
 export type XdpFeature = (typeof XDP_FEATURES)[number];
 
-/** A program of ours as it would be loaded for some interface. */
+/** A program of this project as it would be loaded for an interface. */
 export type ProgramVariant =
   | { readonly program: "mirror" }
   | { readonly program: "filter"; readonly hasFragments: boolean }
@@ -88,16 +91,16 @@ export type ProgramVariant =
       readonly maxHosts: number;
     };
 
-/** What came of loading a program that was attached to nothing. */
+/** The result of loading a program without attaching it. */
 export interface ProgramProbe {
   readonly instructions: number;
-  /** Each as often as the verifier came by. */
+  /** Instructions counted each time the verifier processed them. */
   readonly verifiedInstructions: number;
   readonly totalStates: number;
   readonly peakStates: number;
-  /** 0: the JIT is off. */
+  /** 0: the JIT compiler is off. */
   readonly jitedBytes: number;
-  /** Why the kernel refused it, with the remedy; null: it is taken. */
+  /** Why the kernel refused it, with the remedy; null: accepted. */
   readonly error: string | null;
 }
 
@@ -109,6 +112,6 @@ export interface TriedProgram {
 export interface GobgpdFindings {
   /** null: not installed. */
   readonly path: string | null;
-  /** `3.10.0`; null: it does not say. */
+  /** `3.10.0`; null: unknown. */
   readonly version: string | null;
 }

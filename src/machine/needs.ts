@@ -1,36 +1,36 @@
-/** What a configuration needs of the machine: its interfaces and their uses, the programs in the kernel, other programs. */
+/** What a configuration needs from the machine: interfaces and their uses, kernel programs, other programs. */
 import type { CaptureInterface, Config } from "../config/config.ts";
 import type { ScrubAgentConfig } from "../config/scrub-agent-config.ts";
 import type { DataplaneConfig } from "../config/sections/dataplane.ts";
 import type { InterfaceFindings, ProgramVariant } from "./machine.ts";
 
-/** `mirror` and `inline` by XDP, `pcap` without; `filter`: packets are dropped there. */
+/** `mirror` and `inline` use XDP, `pcap` does not; `filter`: packets are dropped there. */
 export type InterfaceUse = "mirror" | "inline" | "pcap" | "filter";
 
 export interface InterfaceNeed {
   readonly name: string;
   readonly uses: readonly InterfaceUse[];
-  /** Of the one XDP program that it gets; null: none. */
+  /** Mode of the interface's one XDP program; null: it gets none. */
   readonly xdpMode: "auto" | "native" | "generic" | null;
-  /** Captured as a mirror port; null: all of them. */
+  /** Queues captured as a mirror port; null: all of them. */
   readonly queues: readonly number[] | null;
   readonly zeroCopy: "auto" | "on" | "off";
-  /** The keys that name it, to be corrected where it does not exist. */
+  /** The configuration keys that name it, for the remedy if it does not exist. */
   readonly keys: readonly string[];
 }
 
 export interface MachineNeeds {
   readonly interfaces: readonly InterfaceNeed[];
-  /** Of the inline counter. */
+  /** Whether the inline counter counts outgoing packets. */
   readonly countsOutgoing: boolean;
   readonly maxHosts: number;
   /** null: nothing is pinned. */
   readonly pinPath: string | null;
-  /** The service starts it. */
+  /** Whether the service starts gobgpd. */
   readonly gobgpd: boolean;
 }
 
-/** Frames of longer packets come in several buffers; the addon decides by the same number. */
+/** Frames above this MTU come in several buffers; the addon uses the same number. */
 const SINGLE_BUFFER_MTU = 1500;
 
 export function needsOf({ capture, dataplane, bgp }: Config): MachineNeeds {
@@ -48,7 +48,7 @@ export function needsOfNode({ dataplane }: ScrubAgentConfig): MachineNeeds {
   return { interfaces, countsOutgoing: false, maxHosts: 1, pinPath: dataplane.pinPath, gobgpd: false };
 }
 
-/** Whether any part of it is the addon's to find out. */
+/** Whether the addon must read any part of it. */
 export function needsKernel({ interfaces, pinPath }: MachineNeeds): boolean {
   return interfaces.length > 0 || pinPath !== null;
 }
@@ -57,7 +57,10 @@ export function usesXdp({ uses }: InterfaceNeed): boolean {
   return uses.some((use) => use !== "pcap");
 }
 
-/** Each program once that some interface would get, also that of the dry run, which counts without filtering. */
+/**
+ * The programs that interfaces would get, without duplicates, including that of dry run, which counts without
+ * filtering.
+ */
 export function programsFor(
   needs: MachineNeeds,
   found: ReadonlyMap<string, InterfaceFindings | null>,
@@ -96,7 +99,7 @@ function interfaceNeeds(captured: readonly CaptureInterface[], dataplane: Datapl
     return {
       name,
       uses: [...(capture === null ? [] : [useOf(capture)]), ...(isFiltered ? (["filter"] as const) : [])],
-      // Both have one program, and their modes do not differ unless one is auto.
+      // Both uses share one program, and their modes are equal unless one is auto.
       xdpMode: modes.find((mode) => mode !== "auto") ?? modes[0] ?? null,
       queues: capture?.queues ?? null,
       zeroCopy: capture?.zeroCopy ?? "off",

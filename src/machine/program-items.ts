@@ -1,11 +1,11 @@
-/** Whether the kernel takes the programs that a configuration needs. */
+/** Checks whether the kernel accepts the programs that a configuration needs. */
 import { error, type Item, ok, warning } from "./item.ts";
 import type { MachineFindings, ProgramProbe, ProgramVariant, TriedProgram } from "./machine.ts";
 
 export function programItems({ programs, kernel, seenBy }: MachineFindings): Item[] {
   const missing = kernel?.missingForLoading ?? [];
   const refused = programs.filter(({ probe }) => probe.error !== null);
-  // Whoever has fewer rights than the service learns nothing from a refusal.
+  // A refusal means nothing for a command with fewer rights than the service.
   if (seenBy === "check" && missing.length > 0 && refused.length > 0) {
     const names = refused.map(({ variant }) => variantText(variant)).join("; ");
     return [...programs.filter(({ probe }) => probe.error === null).map(itemOf), notTried(names, missing)];

@@ -8,7 +8,9 @@ import { CountedBans } from "./counted-bans.ts";
 export class ActiveBans extends CountedBans<string> {
   readonly #addresses = { 4: 0, 6: 0 };
 
-  /** Puts it in, or takes it out when it is over. `previous`: it may have been of another prefix. */
+  /**
+   * Adds an active ban, or removes one that ended. `previous`: the ban before the change, perhaps of another prefix.
+   */
   put(ban: Ban, previous: Ban | null = null): void {
     const key = ban.prefix.text;
     if (previous !== null && previous.prefix.text !== key) this.put({ ...previous, state: "withdrawn" });
@@ -19,7 +21,7 @@ export class ActiveBans extends CountedBans<string> {
     else this.delete(key);
   }
 
-  /** The ban of the address, or else of the narrowest prefix that begins with it; null: there is none. */
+  /** The ban of the address, or of the narrowest banned prefix whose first address it is; null: there is none. */
   startingAt(ip: IpAddress): Ban | null {
     for (let length: number = addressBits(addressFamily(ip)); length > 0; length--) {
       const ban = this.get(`${ip}/${length}`);

@@ -8,10 +8,10 @@ import { isOneAddress } from "./ban-subject.ts";
 export interface AdmissionPolicy {
   isWhitelisted(target: IpAddress): boolean;
   isInNetworks(target: IpAddress): boolean;
-  /** null: prefixes are not banned, single addresses alone. */
+  /** null: only single addresses are banned. */
   readonly spread: { refusalOf(prefix: Prefix): PrefixRefusal | null } | null;
   readonly maxActiveBans: number;
-  /** Of the addresses of a family; 0: no such bound. */
+  /** The largest share of all addresses of one family that may be banned; 0: no limit. */
   readonly maxBannedFraction: number;
   /** Addresses in all configured networks. */
   addresses(family: Prefix["family"]): number;
@@ -19,11 +19,11 @@ export interface AdmissionPolicy {
 
 export type Admission =
   | { readonly kind: "admitted" }
-  /** The prefix has an active ban already. */
+  /** The prefix already has an active ban, which is extended. */
   | { readonly kind: "refresh" }
   | { readonly kind: "refused"; readonly reason: Refusal };
 
-/** What no time or other ban changes, but a reload may. */
+/** Refusals that depend only on the configuration and the prefix. */
 export type Unbannable = "prefixes are not banned" | PrefixRefusal;
 
 export type Refusal =
@@ -34,16 +34,16 @@ export type Refusal =
   | "max_banned_fraction reached";
 
 export interface BansInForce {
-  /** The prefix has one. */
+  /** Whether the prefix has an active ban. */
   readonly isBanned: boolean;
   readonly active: number;
-  /** Addresses that are banned. */
+  /** Number of banned addresses. */
   addresses(family: Prefix["family"]): number;
 }
 
 export interface AdmissionRequest {
   readonly prefix: Prefix;
-  /** An operator lifted the last ban so recently that no automatic one follows yet. */
+  /** An operator ended the last ban during the cooldown: no automatic ban may follow yet. */
   readonly isCoolingDown: boolean;
 }
 
@@ -58,7 +58,7 @@ export function admit(request: AdmissionRequest, policy: AdmissionPolicy, bans: 
   return { kind: "admitted" };
 }
 
-/** null: it may be banned, as far as it goes by the prefix alone. */
+/** null: the configuration allows to ban this prefix. */
 export function unbannableFor(prefix: Prefix, policy: AdmissionPolicy): Unbannable | null {
   if (!isOneAddress(prefix)) {
     return policy.spread === null ? "prefixes are not banned" : policy.spread.refusalOf(prefix);
@@ -67,7 +67,7 @@ export function unbannableFor(prefix: Prefix, policy: AdmissionPolicy): Unbannab
   return policy.isInNetworks(prefix.address) ? null : "outside configured networks";
 }
 
-/** Of a ban that was admitted before a reload (docs/interface.md#ban-withdrawals). */
+/** The withdrawal reason of a ban that a reload no longer allows (docs/interface.md#ban-withdrawals). */
 export function withdrawnAs(unbannable: Unbannable): string {
   switch (unbannable) {
     case "whitelisted":
@@ -89,7 +89,7 @@ function isOverFraction(prefix: Prefix, policy: AdmissionPolicy, bans: BansInFor
   return banned > policy.addresses(prefix.family) * policy.maxBannedFraction;
 }
 
-/** Beyond 2^53 not to the last one. */
+/** Approximate above 2^53. */
 export function addressesIn({ family, length }: Prefix): number {
   return 2 ** ((family === 4 ? 32 : 128) - length);
 }

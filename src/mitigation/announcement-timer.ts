@@ -1,4 +1,4 @@
-/** How long it takes from the detection of an attack until the route of its first ban is out. */
+/** Measures the time from the detection of an attack until the route of its first ban is announced. */
 import type { AttackChange } from "../detection/judge/detector.ts";
 import type { BanEngine } from "./ban-engine.ts";
 import { prefixUnderAttack } from "./ban-subject.ts";
@@ -6,7 +6,7 @@ import { prefixUnderAttack } from "./ban-subject.ts";
 export class AnnouncementTimer {
   readonly #bans: Pick<BanEngine, "active" | "routeState">;
   readonly #onAnnounced: (elapsedMs: number) => void;
-  /** By attack, until the route is out or the attack is over. Monotonic ms. */
+  /** By attack, until the route is announced or the attack ends. Monotonic ms. */
   readonly #detected = new Map<string, { readonly prefix: string; readonly atMs: number }>();
 
   constructor(bans: Pick<BanEngine, "active" | "routeState">, onAnnounced: (elapsedMs: number) => void) {
@@ -14,7 +14,7 @@ export class AnnouncementTimer {
     this.#onAnnounced = onAnnounced;
   }
 
-  /** To be told before the ban engine: a ban that was there before says nothing of how fast we are. */
+  /** Call this before the ban engine: the time of a ban that existed before the attack is not measured. */
   attacksChanged(changes: readonly AttackChange[], monotonicMs: number): void {
     for (const { kind, attack } of changes) {
       if (kind === "lasts") continue;
@@ -25,7 +25,7 @@ export class AnnouncementTimer {
     }
   }
 
-  /** The announcer has news. */
+  /** Call this when route states changed. */
   routesChanged(monotonicMs: number): void {
     for (const [id, { prefix, atMs }] of this.#detected) {
       const ban = this.#bans.active.get(prefix);

@@ -76,7 +76,7 @@ describe("an attack", () => {
     expect(engine.active.get(hostPrefix(victim).text)).toMatchObject({ state: "active", dryRun: true });
   });
 
-  test("whose ban is refused asks again while it lasts", () => {
+  test("whose ban is refused requests it again while it lasts", () => {
     const { engine, announcer } = harness({ maxActiveBans: 1 });
     const [first, second] = [attackOn(), attackOn(address("192.0.2.2"))];
     engine.attacksChanged([started(first)], 0);
@@ -135,24 +135,24 @@ describe("an operator", () => {
     expect(disk.size).toBe(1);
   });
 
-  test("is told beforehand what an order would come to, and nothing is done", () => {
+  test("gets a preview of a ban, and nothing is changed", () => {
     const { engine, announcer, disk } = harness();
-    expect(engine.foreseen(victim, 1000)).toMatchObject({ state: "active", manual: true, expiresAt: 601_000 });
-    expect(engine.foreseen(WHITELISTED, 1000)).toMatchObject({ state: "rejected", reason: "whitelisted" });
+    expect(engine.preview(victim, 1000)).toMatchObject({ state: "active", manual: true, expiresAt: 601_000 });
+    expect(engine.preview(WHITELISTED, 1000)).toMatchObject({ state: "rejected", reason: "whitelisted" });
     expect([engine.all(), announcer.calls, disk.size]).toEqual([[], 0, 0]);
     const held = engine.ban(victim, 1000);
-    expect(engine.foreseen(victim, 61_000)).toMatchObject({ startedAt: 1000, expiresAt: 661_000 });
+    expect(engine.preview(victim, 61_000)).toMatchObject({ startedAt: 1000, expiresAt: 661_000 });
     expect(engine.active.get(hostPrefix(victim).text)).toBe(held);
   });
 
-  test("is refused without a trace in the list", () => {
+  test("is refused, and the refusal is not in the list of bans", () => {
     const { engine } = harness();
     expect(engine.ban(WHITELISTED, 0)).toMatchObject({ state: "rejected", reason: "whitelisted" });
     expect(engine.ban(address("203.0.113.9"), 0)).toMatchObject({ reason: "outside configured networks" });
     expect(engine.all()).toEqual([]);
   });
 
-  test("is told when the ban cannot be kept, and nothing is announced or withdrawn", () => {
+  test("gets an error when the store fails, and nothing is announced or withdrawn", () => {
     const { engine, announcer, broken } = harness();
     broken.isBroken = true;
     expect(() => engine.ban(victim, 0)).toThrow("disk full");
@@ -165,7 +165,7 @@ describe("an operator", () => {
   });
 });
 
-describe("what an operator ordered", () => {
+describe("an operator's ban", () => {
   test("is not written over by an older change that waited for its flush", () => {
     const { engine, disk } = harness();
     engine.attacksChanged([started(attackOn())], 0);
@@ -195,7 +195,7 @@ describe("time and policy", () => {
     expect(announcer.wanted).toEqual(["192.0.2.1/32"]);
   });
 
-  test("what is refused while an attack lasts is told anew when dry run ends, and not again", () => {
+  test("a refused ban is reported again when dry run ends, and only once", () => {
     const { engine } = harness({ dryRun: true, maxActiveBans: 0 });
     engine.attacksChanged([started(attackOn())], 0);
     engine.reconfigure(policy({ maxActiveBans: 0 }), 1);
@@ -238,7 +238,7 @@ describe("time and policy", () => {
     expect([...disk.values()].map((ban) => ban.startedAt)).toEqual([2, 3]);
   });
 
-  test("no disk stands in the way of a ban that pushes an old one out of the table", () => {
+  test("a ban that removes an old one from the table does not wait for the disk", () => {
     const { engine, announcer, broken } = harness({}, { endedKept: 1 });
     for (const attack of [attackOn(), attackOn(address("192.0.2.2"))]) {
       engine.attacksChanged([started(attack)], 0);
@@ -285,7 +285,7 @@ describe("time and policy", () => {
 });
 
 describe("a restart", () => {
-  test("takes up a ban whose attack lasts, and ends one whose attack was never stored", () => {
+  test("restores a ban whose attack lasts, and ends one whose attack was never stored", () => {
     const before = harness();
     const [known, lost] = [attackOn(), attackOn(address("192.0.2.2"))];
     before.engine.attacksChanged([started(known), started(lost)], 0);
@@ -296,7 +296,7 @@ describe("a restart", () => {
     expect(after.engine.banOf(lost)).toMatchObject({ state: "withdrawn", reason: "attack ended" });
   });
 
-  test("does not bring back a ban that ended before the one that was ordered last", () => {
+  test("does not restore a ban that ended before the last manual one", () => {
     const before = harness();
     const attack = attackOn();
     before.engine.attacksChanged([started(attack)], 0);
@@ -306,7 +306,7 @@ describe("a restart", () => {
     expect([...before.disk.values()].map(({ state }) => state)).toEqual(["withdrawn", "active"]);
   });
 
-  test("takes up active bans and wants their routes, ends what expired meanwhile", () => {
+  test("restores active bans with their routes, and ends those that expired meanwhile", () => {
     const before = harness();
     before.engine.ban(victim, 0);
     before.engine.ban(address("192.0.2.2"), 300_000);
@@ -331,7 +331,7 @@ describe("a restart", () => {
     expect(after.announcer.wanted).toEqual([]);
   });
 
-  test("with a switched dry run or other networks converts what it takes up", () => {
+  test("with a changed dry run or other networks converts the restored bans", () => {
     const before = harness();
     before.engine.ban(victim, 0);
     const after = harness({ dryRun: true });

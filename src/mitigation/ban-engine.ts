@@ -1,8 +1,8 @@
 /**
- * Owns the table of bans: attacks and operators ask for bans here, time and policy end them. The routes wanted of the
- * announcer are always those of the active bans. What an operator orders is stored before it is answered. What happens by
- * itself is stored by the next flush(), so that no disk stands between an attack and its route: a process killed in
- * between finds a route that it does not want at its next start, withdraws it, and detects the attack anew.
+ * Owns the table of bans, which attacks and operators request, and time and policy end. The announcer gets the routes
+ * of the active bans. An operator's ban is stored before the request is answered, an automatic change by the next
+ * flush(), so that no route waits for the disk: after a kill in between, the next process withdraws the unknown route
+ * and detects the attack again.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { Attack } from "../detection/attack/attack.ts";
@@ -12,14 +12,14 @@ import { hostPrefix, type Prefix } from "../net/prefix.ts";
 import { ActiveBans } from "./active-bans.ts";
 import { type Admission, addressesIn, admit, unbannableFor, withdrawnAs } from "./admission.ts";
 import type { Announcer, RouteState } from "./announcer.ts";
-import { type Ban, type BanEvent, hasOtherRoutes, MANUAL_UNBAN, next, type Plan, wantedRoutes } from "./ban.ts";
+import { type Ban, type BanEvent, haveRoutesChanged, MANUAL_UNBAN, next, type Plan, wantedRoutes } from "./ban.ts";
 import { type StoredBansOptions, unsavedBans } from "./ban-store.ts";
 import { prefixUnderAttack } from "./ban-subject.ts";
 import { BannedAttacks } from "./banned-attacks.ts";
 import { type BanCount, CountedBans, countBans } from "./counted-bans.ts";
 import { covers, EndedBans } from "./ended-bans.ts";
 import { measureAt } from "./measure.ts";
-import { begunBy, isRefusedAs, newBan, refusalOf, rejected } from "./new-ban.ts";
+import { clampStart, isSameRefusal, newBan, refusalOf, rejected } from "./new-ban.ts";
 import { type BanTerms, type Circumstances, type Evidence, planOf } from "./plan.ts";
 import { areBanned, type MitigationPolicy, termsFor } from "./policy.ts";
 import { isCoolingDown } from "./repetition.ts";
@@ -31,15 +31,15 @@ export interface BanEngineOptions extends StoredBansOptions, Sources {
   readonly policy: MitigationPolicy;
   readonly announcer: Announcer | null;
   readonly newId: () => string;
-  /** Ended bans that stay in the table and the store. */
+  /** Number of ended bans that are kept in the table and the store. */
   readonly endedKept: number;
-  /** After any change of a ban; `previous` is null for a new one. */
+  /** Called after any change of a ban; `previous` is null for a new one. */
   readonly onChange: (ban: Ban, previous: Ban | null) => void;
-  /** One ban could not be brought on: it stays as it was until the next time, and all others go on. */
+  /** The update of one ban failed: it stays unchanged until the next update; all other bans are updated. */
   readonly onFault: (cause: unknown) => void;
 }
 
-/** Bans whose rungs and routes are looked at in one tick, so that it does not keep the event loop for long. */
+/** Bans that one tick checks: it bounds the time that a tick blocks the event loop. */
 export const BANS_REVIEWED = 2000;
 
 export class BanEngine {
@@ -47,15 +47,15 @@ export class BanEngine {
   readonly #sources: Sources;
   #policy: MitigationPolicy;
   readonly #active = new ActiveBans();
-  /** Refused bans of attacks in progress, by attack. They are asked for again each tick. */
+  /** Refused bans by attack in progress. Each tick requests them again. */
   readonly #refused = new CountedBans<string>();
   readonly #ended: EndedBans;
   readonly #attacks = new BannedAttacks();
   readonly #unsaved: ReturnType<typeof unsavedBans>;
   readonly #routes: RouteWatch;
-  /** The routes of the active bans are others than the announcer knows. */
+  /** The routes of the active bans differ from those given to the announcer. */
   #areRoutesStale = false;
-  /** Place in the table. */
+  /** Index of the ban with which the next tick continues. */
   #nextReviewed = 0;
 
   constructor(options: BanEngineOptions) {
@@ -65,26 +65,25 @@ export class BanEngine {
     this.#policy = options.policy;
     this.#unsaved = unsavedBans(options);
     this.#routes = new RouteWatch(options.announcer);
-    this.#ended = new EndedBans(options.endedKept, (id) => this.#unsaved.soon(id, null));
+    this.#ended = new EndedBans(options.endedKept, (id) => this.#unsaved.queue(id, null));
   }
 
   /**
-   * What the store had: bans, oldest first, and the attacks in progress. Ends what expired, what policy no longer allows
-   * and what lost its attack, and wants the rest. `attacks` null: nobody can see how they go on, and their bans run to
-   * their expiry.
+   * Restores stored bans (oldest first) and attacks in progress; ends bans that expired, that policy no longer allows,
+   * or whose attack is missing. `attacks` null: they are not observed, and their bans last until they expire.
    */
   restore(stored: { readonly bans: readonly Ban[]; readonly attacks: readonly Attack[] | null }, wallMs: number): void {
     const { attacks } = stored;
     for (const attack of attacks ?? []) if (prefixUnderAttack(attack) !== null) this.#attacks.set(attack);
-    for (const ban of stored.bans.map((was) => begunBy(was, wallMs))) {
+    for (const ban of stored.bans.map((was) => clampStart(was, wallMs))) {
       if (ban.state === "active") {
         this.#active.put(ban);
         this.#attacks.hold(ban);
       } else this.#ended.add(ban);
-      // Of an attack that is over nobody would ever take the pardon back.
-      if (ban.reason === MANUAL_UNBAN) this.#attacks.pardon(ban.heldBy.filter((id) => this.#attacks.has(id)));
+      // Only for attacks in progress: nothing would remove the exclusion of an ended one.
+      if (ban.reason === MANUAL_UNBAN) this.#attacks.exclude(ban.heldBy.filter((id) => this.#attacks.has(id)));
     }
-    // A process killed between writing a ban and its attack leaves a ban whose attack nobody would see end.
+    // A kill between the writes of a ban and its attack leaves a ban that no event would end.
     for (const ban of attacks === null ? [] : [...this.#active.values()]) {
       const lost = ban.heldBy.filter((id) => !this.#attacks.has(id));
       for (const attackId of lost) this.#applyTo(ban.prefix, { kind: "attack_ended", attackId }, wallMs);
@@ -93,33 +92,33 @@ export class BanEngine {
     this.reconfigure(this.#policy, wallMs);
   }
 
-  /** All changes of one tick, or what became known of an attack in between. */
+  /** Takes all changes of one tick, or a change of one attack between ticks. */
   attacksChanged(changes: readonly AttackChange[], wallMs: number): void {
     for (const change of changes) this.#guarded(() => this.#attackChanged(change, wallMs));
-    this.#wantRoutesIfStale();
+    this.#updateWantedRoutes();
   }
 
-  /** Packets of it were looked at: rules follow what it is, and, where that is as before, packets that they miss. */
-  attackClassified(attack: Attack, wallMs: number, evidence: Evidence = "told"): void {
+  /** Takes an attack after its classification: rules change with its kind, or if they miss packets. */
+  attackClassified(attack: Attack, wallMs: number, evidence: Evidence = "reclassified"): void {
     if (!this.#attacks.has(attack.id)) return;
     this.#attacks.set(attack);
     const ban = this.#banFor(attack);
-    if (ban !== undefined) this.#change(ban, this.#reconsidered(ban, wallMs, evidence));
-    this.#wantRoutesIfStale();
+    if (ban !== undefined) this.#change(ban, this.#replanned(ban, wallMs, evidence));
+    this.#updateWantedRoutes();
   }
 
-  /** By an operator. Throws when the store cannot keep it: then there is no ban. */
+  /** Bans an address for an operator. Throws when the store fails: then there is no ban. */
   ban(target: IpAddress, wallMs: number): Ban {
-    const ban = this.foreseen(target, wallMs);
+    const ban = this.preview(target, wallMs);
     if (ban.state === "rejected") return ban;
-    this.#unsaved.now([[ban.id, ban]]);
+    this.#unsaved.writeNow([[ban.id, ban]]);
     this.#put(ban, this.#active.get(ban.prefix.text) ?? null);
-    this.#wantRoutesIfStale();
+    this.#updateWantedRoutes();
     return ban;
   }
 
-  /** What an operator's order would come to now, a refusal included. Nothing is done. */
-  foreseen(target: IpAddress, wallMs: number): Ban {
+  /** The ban that ban() would make now, which may be a refusal. Nothing is changed. */
+  preview(target: IpAddress, wallMs: number): Ban {
     const prefix = hostPrefix(target);
     const admission = this.#admit({ prefix, isCoolingDown: false });
     const existing = this.#active.get(prefix.text);
@@ -127,27 +126,27 @@ export class BanEngine {
     const ban =
       existing === undefined || admission.kind === "refused"
         ? this.#newBan(prefix, null, wallMs)
-        : this.#reconsidered(next(existing, { kind: "refreshed", ttlSeconds }, wallMs), wallMs);
+        : this.#replanned(next(existing, { kind: "refreshed", ttlSeconds }, wallMs), wallMs);
     const refusal = admission.kind === "refused" ? admission.reason : refusalOf(ban);
     return refusal === null ? ban : rejected(ban, refusal);
   }
 
   /**
-   * By an operator: the ban of the address, or, where it has none, that of the narrowest prefix whose first address it is.
-   * null: there is none active. Throws when the store cannot keep it: then the ban stays.
+   * Ends the ban of the address, or of the narrowest banned prefix whose first address it is. null: none is active.
+   * Throws when the store fails: then the ban stays.
    */
   unban(target: IpAddress, wallMs: number): Ban | null {
     const ban = this.#active.startingAt(target);
     if (ban === null) return null;
     const withdrawn = next(ban, { kind: "unbanned" }, wallMs);
-    this.#unsaved.now([[withdrawn.id, withdrawn]]);
-    this.#attacks.pardon(ban.heldBy);
+    this.#unsaved.writeNow([[withdrawn.id, withdrawn]]);
+    this.#attacks.exclude(ban.heldBy);
     this.#put(withdrawn, ban);
-    this.#wantRoutesIfStale();
+    this.#updateWantedRoutes();
     return withdrawn;
   }
 
-  /** Ends what has expired, climbs the ladders, and looks at what has become of routes: in turns, where there are many. */
+  /** Ends expired bans; applies due rungs and checks routes of at most BANS_REVIEWED bans. */
   tick(wallMs: number): void {
     const bans = [...this.#active.values()];
     const from = bans.length > BANS_REVIEWED ? this.#nextReviewed % bans.length : 0;
@@ -155,14 +154,14 @@ export class BanEngine {
       const isReviewed = (i - from + bans.length) % bans.length < BANS_REVIEWED;
       this.#guarded(() => {
         const aged = next(ban, { kind: "clock" }, wallMs);
-        this.#change(ban, isReviewed ? this.#reconsidered(aged, wallMs) : aged);
+        this.#change(ban, isReviewed ? this.#replanned(aged, wallMs) : aged);
       });
     }
     this.#nextReviewed = from + BANS_REVIEWED;
-    this.#wantRoutesIfStale();
+    this.#updateWantedRoutes();
   }
 
-  /** The wall clock was set by so much; to be told before the new time is used for anything else. */
+  /** The wall clock was set by `byMs`. Call this before any other method gets the new time. */
   clockStepped(byMs: number, wallMs: number): void {
     for (const ban of [...this.#active.values()]) {
       this.#routes.forget(ban.id);
@@ -170,7 +169,7 @@ export class BanEngine {
     }
   }
 
-  /** Stores what happened by itself since the last time; all of it waits on when the write fails. */
+  /** Stores the automatic changes since the last call. When the write fails, all of them stay queued. */
   flush(): void {
     this.#unsaved.flush();
   }
@@ -183,36 +182,36 @@ export class BanEngine {
     const before = this.#policy;
     this.#policy = policy;
     for (const ban of [...this.#active.values()]) {
-      this.#guarded(() => this.#change(ban, this.#underPolicy(ban, before, wallMs)));
+      this.#guarded(() => this.#change(ban, this.#applyPolicy(ban, before, wallMs)));
     }
-    // Also when nothing changed: the announcer of a service that starts knows no route yet.
+    // Needed even without a change: the announcer of a starting service has no routes yet.
     this.#areRoutesStale = true;
-    this.#wantRoutesIfStale();
+    this.#updateWantedRoutes();
   }
 
-  /** By the text of their prefix. */
+  /** Active bans by the text of their prefix. */
   get active(): ReadonlyMap<string, Ban> {
     return this.#active;
   }
 
-  /** Active, refused and ended, in no order. */
+  /** Active, refused and ended bans, unordered. */
   all(): Ban[] {
     return [...this.#active.values(), ...this.#refused.values(), ...this.#ended.bans.values()];
   }
 
-  /** How many there are in all(), without a walk through them. */
+  /** The number of bans in all() by state and method, in constant time. */
   counts(): BanCount[] {
     return countBans([this.#active, this.#refused, this.#ended.bans]);
   }
 
-  /** The ban that an attack has or had. */
+  /** The current or last ban of an attack. */
   banOf(attack: Attack): Ban | null {
     const active = this.#banFor(attack);
     if (active !== undefined && (attack.endedAt === null || covers(active, attack))) return active;
     return this.#refused.get(attack.id) ?? this.#ended.of(attack);
   }
 
-  /** null where nothing is to be announced: not active, virtual, only watched, or no speaker. */
+  /** null: nothing is announced (not active, virtual, only watching, or no speaker). */
   routeState(ban: Ban): RouteState | null {
     return this.#routes.stateOf(ban);
   }
@@ -235,7 +234,7 @@ export class BanEngine {
     this.#attacks.set(attack);
     const ban = this.#banFor(attack, prefix);
     if (ban !== undefined) this.#attackLasts(ban, attack, prefix, wallMs);
-    else if (!this.#attacks.isPardoned(attack.id) && areBanned(this.#policy, prefix))
+    else if (!this.#attacks.isExcluded(attack.id) && areBanned(this.#policy, prefix))
       this.#banAttacked(prefix, attack, wallMs);
   }
 
@@ -245,9 +244,9 @@ export class BanEngine {
     this.#change(followed, next(followed, { kind: "attack_lasts", attackId: attack.id, ttlSeconds }, wallMs));
   }
 
-  /** The attack is spread over another prefix than its ban is of. Returns the ban that it holds from now on. */
+  /** The attack is now spread over another prefix. Returns the ban that it keeps in force from now on. */
   #follow(ban: Ban, attack: Attack, prefix: Prefix, wallMs: number): Ban {
-    // A restart may know an attack as it began: a ban grows no narrower.
+    // After a restart the attack may be stored with a narrower prefix: a ban never becomes narrower.
     if (prefix.length >= ban.prefix.length) return ban;
     const other = this.#active.get(prefix.text);
     if (other !== undefined) {
@@ -255,11 +254,11 @@ export class BanEngine {
       this.#applyTo(ban.prefix, { kind: "attack_ended", attackId: attack.id }, wallMs);
       return other;
     }
-    // What two attacks hold stays where it is; and what may not be banned leaves the ban as wide as it is.
+    // A ban of two attacks does not move. A ban does not move to a prefix that may not be banned.
     if (ban.heldBy.length > 1 || this.#admitAttacked(prefix, wallMs, ban).kind === "refused") return ban;
     const there = { ...ban, prefix, measure: measureAt(ban.measure, ban.prefix, prefix) };
     const plan = planOf(there, termsFor(this.#policy, prefix), this.#circumstances(ban.heldBy, null), wallMs);
-    const moved = next(ban, { kind: "moved", prefix, plan, isOut: this.#routes.newsOf(ban, wallMs).isOut }, wallMs);
+    const moved = next(ban, { kind: "moved", prefix, plan, isOut: this.#routes.statusOf(ban, wallMs).isOut }, wallMs);
     this.#routes.forget(ban.id);
     this.#change(ban, moved);
     return moved;
@@ -268,11 +267,11 @@ export class BanEngine {
   #banAttacked(prefix: Prefix, attack: Attack, wallMs: number): void {
     const admission = this.#admitAttacked(prefix, wallMs);
     const previous = this.#refused.get(attack.id) ?? null;
-    if (admission.kind === "refused" && isRefusedAs(previous, admission.reason, this.#policy)) return;
+    if (admission.kind === "refused" && isSameRefusal(previous, admission.reason, this.#policy)) return;
     const ban = this.#newBan(prefix, attack, wallMs);
     const refusal = admission.kind === "refused" ? admission.reason : refusalOf(ban);
     if (refusal !== null) {
-      if (isRefusedAs(previous, refusal, this.#policy)) return;
+      if (isSameRefusal(previous, refusal, this.#policy)) return;
       const refused = rejected(ban, refusal);
       this.#refused.set(attack.id, refused);
       this.#options.onChange(refused, previous);
@@ -280,7 +279,7 @@ export class BanEngine {
     }
     this.#refused.delete(attack.id);
     this.#put(ban, null);
-    this.#unsaved.soon(ban.id, ban);
+    this.#unsaved.queue(ban.id, ban);
   }
 
   #attackEnded(attack: Attack, prefix: Prefix, wallMs: number): void {
@@ -290,30 +289,30 @@ export class BanEngine {
     if (refused !== undefined) {
       this.#refused.delete(attack.id);
       this.#ended.add(refused);
-      this.#unsaved.soon(refused.id, refused);
+      this.#unsaved.queue(refused.id, refused);
     }
     this.#attacks.delete(attack.id);
   }
 
-  #underPolicy(ban: Ban, before: MitigationPolicy, wallMs: number): Ban {
+  #applyPolicy(ban: Ban, before: MitigationPolicy, wallMs: number): Ban {
     const { dryRun } = this.#policy;
     const unbannable = unbannableFor(ban.prefix, this.#policy);
     if (unbannable !== null) return next(ban, { kind: "disallowed", reason: withdrawnAs(unbannable) }, wallMs);
     const terms = termsFor(this.#policy, ban.prefix);
-    // What was refused under other terms is tried again.
+    // New terms: try a refused method again.
     const fallback = isDeepStrictEqual(termsFor(before, ban.prefix), terms) ? ban.fallback : null;
     const event: BanEvent = {
       kind: "policy",
       dryRun,
       escalation: terms.hasEscalation ? terms.ladder : null,
-      plan: this.#planOrAsItIs({ ...ban, dryRun, fallback }, terms, wallMs),
-      isOut: this.#routes.newsOf(ban, wallMs).isOut,
+      plan: this.#planOrCurrent({ ...ban, dryRun, fallback }, terms, wallMs),
+      isOut: this.#routes.statusOf(ban, wallMs).isOut,
     };
     return next(ban, event, wallMs);
   }
 
-  /** What cannot be planned does what it did: it still becomes virtual with all others. */
-  #planOrAsItIs(ban: Ban, terms: BanTerms, wallMs: number): Plan {
+  /** The present plan if planning fails: the ban still becomes virtual or real. */
+  #planOrCurrent(ban: Ban, terms: BanTerms, wallMs: number): Plan {
     try {
       return planOf(ban, terms, this.#circumstances(ban.heldBy, null), wallMs);
     } catch (cause) {
@@ -323,14 +322,14 @@ export class BanEngine {
     }
   }
 
-  /** What is to be done for it now, of what is known now. */
-  #reconsidered(ban: Ban, wallMs: number, evidence: Evidence = "same"): Ban {
+  /** The ban with the plan that follows from the present circumstances. */
+  #replanned(ban: Ban, wallMs: number, evidence: Evidence = "same"): Ban {
     if (ban.state !== "active") return ban;
-    const news = this.#routes.newsOf(ban, wallMs);
-    const settled = news.isSettled ? next(ban, { kind: "announced" }, wallMs) : ban;
-    const circumstances = { ...this.#circumstances(ban.heldBy, news.refusal), evidence };
+    const status = this.#routes.statusOf(ban, wallMs);
+    const settled = status.isSettled ? next(ban, { kind: "announced" }, wallMs) : ban;
+    const circumstances = { ...this.#circumstances(ban.heldBy, status.refusal), evidence };
     const plan = planOf(settled, termsFor(this.#policy, ban.prefix), circumstances, wallMs);
-    return next(settled, { kind: "planned", plan, isOut: news.isOut }, wallMs);
+    return next(settled, { kind: "planned", plan, isOut: status.isOut }, wallMs);
   }
 
   #circumstances(heldBy: readonly string[], refusal: string | null): Circumstances {
@@ -338,7 +337,7 @@ export class BanEngine {
     return { ...this.#sources, attacks, refusal, evidence: "same", evidenceWaitMs: this.#policy.evidenceWaitMs };
   }
 
-  /** The one that it holds, or else that of what it is on. */
+  /** The ban that the attack keeps in force, or else the ban of its prefix. */
   #banFor(attack: Attack, prefix = prefixUnderAttack(attack)): Ban | undefined {
     const held = attack.carpet === null ? undefined : this.#active.get(this.#attacks.heldPrefix(attack.id) ?? "");
     if (held?.heldBy.includes(attack.id) === true) return held;
@@ -350,11 +349,11 @@ export class BanEngine {
     if (ban !== undefined) this.#change(ban, next(ban, event, wallMs));
   }
 
-  /** By itself: stored soon. */
+  /** An automatic change: the next flush() stores it. */
   #change(ban: Ban, changed: Ban): void {
     if (changed === ban) return;
     this.#put(changed, ban);
-    this.#unsaved.soon(changed.id, changed);
+    this.#unsaved.queue(changed.id, changed);
   }
 
   #put(ban: Ban, previous: Ban | null): void {
@@ -364,18 +363,18 @@ export class BanEngine {
       this.#ended.add(ban);
       this.#routes.forget(ban.id);
     }
-    if (previous === null || hasOtherRoutes(ban, previous)) this.#areRoutesStale = true;
+    if (previous === null || haveRoutesChanged(ban, previous)) this.#areRoutesStale = true;
     this.#options.onChange(ban, previous);
   }
 
-  /** Once for all changes of a call: the announcer takes the whole set each time. */
-  #wantRoutesIfStale(): void {
+  /** Called once after all changes: the announcer takes the whole set each time. */
+  #updateWantedRoutes(): void {
     if (!this.#areRoutesStale) return;
     this.#areRoutesStale = false;
     this.#options.announcer?.want([...this.#active.values()].flatMap(wantedRoutes));
   }
 
-  /** @param instead a ban whose place the new one would take. */
+  /** @param instead a ban that the new one would replace. */
   #admitAttacked(prefix: Prefix, wallMs: number, instead: Ban | null = null): Admission {
     const { ban: config } = termsFor(this.#policy, prefix);
     const isCooling = isCoolingDown(this.#ended.lastOf(prefix), config, wallMs);

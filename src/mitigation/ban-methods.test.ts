@@ -1,4 +1,4 @@
-/** What bans do over time: methods, ladders, what stands in for a method that is refused, and what follows what. */
+/** Bans over time: methods, ladders, fallbacks and repetitions. */
 import { describe, expect, test } from "bun:test";
 import { address } from "../../test/fixtures/host-rows.ts";
 import {
@@ -28,7 +28,7 @@ const LADDER: Ladder = [
 const refused = { kind: "failed", cause: "no neighbor takes it" } as const;
 
 describe("a ban by FlowSpec", () => {
-  test("waits for the first judgement of the attack, then matches that", () => {
+  test("waits for the first classification of the attack, then matches that", () => {
     const { engine, announcer } = harness({ ...under({ method: "flowspec" }), evidenceWaitMs: 1000 });
     const attack = attackOn();
     engine.attacksChanged([started(attack)], 0);
@@ -40,7 +40,7 @@ describe("a ban by FlowSpec", () => {
     expect(engine.banOf(attack)?.measure).toMatchObject({ matchesAll: false });
   });
 
-  test("waits no longer than that, and says that it matches everything", () => {
+  test("waits no longer than evidenceWaitMs, then reports that it matches everything", () => {
     const { engine, announcer } = harness({ ...under({ method: "flowspec" }), evidenceWaitMs: 1000 });
     const attack = attackOn();
     engine.attacksChanged([started(attack)], 0);
@@ -70,7 +70,7 @@ describe("a ban by FlowSpec", () => {
     expect(announcer.wanted).toEqual([TCP]);
   });
 
-  test("by order matches everything: nothing is known", () => {
+  test("that an operator requested matches everything", () => {
     const { engine, announcer } = harness({ ...under({ method: "flowspec" }), evidenceWaitMs: 1000 });
     expect(engine.ban(victim, 0).measure).toMatchObject({ matchesAll: true });
     expect(announcer.wanted).toEqual([ALL]);
@@ -123,7 +123,7 @@ describe("an escalation ladder", () => {
     expect([...engine.active.values()]).toMatchObject([{ step: 3, method: "blackhole" }]);
   });
 
-  test("is not hurried or held up by a wall clock that is set", () => {
+  test("does not depend on steps of the wall clock", () => {
     const { engine } = harness(under({ ladder: LADDER }));
     engine.attacksChanged([started(attackOn())], 0);
     engine.clockStepped(86_400_000, 86_400_000);
@@ -134,7 +134,7 @@ describe("an escalation ladder", () => {
     expect([...engine.active.values()]).toMatchObject([{ step: 1 }]);
   });
 
-  test("begins for an order at the first rung that acts", () => {
+  test("starts a manual ban at the first rung that acts", () => {
     const { engine, announcer } = harness(under({ ladder: LADDER }));
     expect(engine.ban(victim, 0)).toMatchObject({ step: 1, method: "flowspec", escalation: LADDER });
     expect(announcer.wanted).toEqual([ALL]);
@@ -157,7 +157,7 @@ describe("an escalation ladder", () => {
 });
 
 describe("a method that is refused", () => {
-  test("gives way to the fallback after a moment, and stays beside it until that is out", () => {
+  test("is replaced by the fallback after REFUSED_FOR_MS, and stays until that is announced", () => {
     const { engine, announcer } = harness(under({ method: "flowspec" }));
     announcer.states.set(UDP, refused);
     announcer.states.set(UNICAST, { kind: "pending" });
@@ -178,7 +178,7 @@ describe("a method that is refused", () => {
     expect(announcer.wanted).toEqual([UNICAST]);
   });
 
-  test("for less than that is only a session that broke", () => {
+  test("for a shorter time is regarded as a session reset", () => {
     const { engine, announcer } = harness(under({ method: "flowspec" }));
     engine.attacksChanged([started(classified(attackOn(), "udp_flood"))], 0);
     for (let ms = 0; ms < 60_000; ms += 1000) {
@@ -223,7 +223,7 @@ describe("a method that is refused", () => {
     expect(announcer.wanted).toEqual([UNICAST]);
   });
 
-  test("stays replaced on milder rungs, and is tried no more", () => {
+  test("stays replaced on rungs that are not more severe, and is not retried", () => {
     const { engine, announcer } = harness(under({ ladder: LADDER }));
     announcer.states.set(ALL, refused);
     engine.ban(victim, 0);
@@ -332,7 +332,7 @@ describe("after an operator's unban", () => {
 
 describe("a victim that is hit again soon after its ban", () => {
   const repeating = { repeatWindowSeconds: 60, repeatHoldSeconds: 100, repeatHoldMaxSeconds: 300 };
-  /** An attack that seems over one second after its ban began, again and again. */
+  /** An attack that seems to end one second after its ban, repeatedly. */
   function vanishing(gapMs: number, overrides: Partial<typeof repeating> = {}) {
     const { engine, disk } = harness(under({ ban: { ...repeating, ...overrides } }));
     const lasted: number[] = [];
@@ -385,7 +385,7 @@ describe("a victim that is hit again soon after its ban", () => {
     expect([...engine.active.values()]).toMatchObject([{ repeat: 0, holdUntil: null }]);
   });
 
-  test("starts anew after an operator's unban, and an order is no repetition", () => {
+  test("restarts the count after an operator's unban, and a manual ban is no repetition", () => {
     const { engine } = harness(under({ ban: repeating }));
     engine.attacksChanged([started(attackOn(victim, "a"))], 0);
     engine.unban(victim, 1000);

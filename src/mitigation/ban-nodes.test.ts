@@ -24,7 +24,7 @@ const LADDER = [
   { afterSeconds: 60, action: "divert" },
 ] as const;
 
-/** Where the engine is told that traffic goes; what it asked. */
+/** The scrub target that the engine gets, and its requests. */
 function diverting(overrides: Parameters<typeof harness>[0] = under({ method: "divert" })) {
   const nodes: { target: NodeTarget | null; readonly asked: DivertRequest[] } = { target: S1, asked: [] };
   const divertTo = (request: DivertRequest) => {
@@ -39,14 +39,14 @@ const hops = ({ routes }: { readonly routes: readonly object[] }) =>
   routes.map((route) => ("nextHop" in route ? String(route.nextHop) : "rule"));
 
 describe("a diverted ban", () => {
-  test("goes to the node that is chosen for it, by its hostgroup, and is frozen to it", () => {
+  test("goes to the node that is selected for it, by its hostgroup, and stays there", () => {
     const { engine, announcer, nodes } = diverting();
     engine.attacksChanged([started(attackOn())], 0);
     expect(only(engine).measure).toMatchObject({ kind: "divert", node: "s1" });
     expect(hops(announcer)).toEqual(["198.51.100.11"]);
     expect(announcer.routes).toMatchObject([{ communities: ["64500:2"] }]);
     engine.tick(250);
-    expect(nodes.asked.map(({ prefix, group, frozenTo }) => [prefix.text, group, frozenTo])).toEqual([
+    expect(nodes.asked.map(({ prefix, group, currentNode }) => [prefix.text, group, currentNode])).toEqual([
       [`${victim}/32`, "global", null],
       [`${victim}/32`, "global", "s1"],
     ]);
@@ -79,7 +79,7 @@ describe("a diverted ban", () => {
     expect(only(engine).measure).toMatchObject({ node: "s1" });
   });
 
-  test("has the rules of its attack for the node, and routers hear nothing of them", () => {
+  test("has the rules of its attack for the node, which are not announced", () => {
     const { engine, announcer } = diverting();
     engine.attacksChanged([started(attackOn())], 0);
     expect(only(engine).measure).toMatchObject({
@@ -151,7 +151,7 @@ describe("with all nodes lost", () => {
     expect(engine.active.size).toBe(0);
   });
 
-  test("an order is refused, and there is no ban", () => {
+  test("a manual ban is refused", () => {
     const { engine, nodes, disk } = diverting();
     nodes.target = lost("withdraw");
     expect(engine.ban(victim, 0)).toMatchObject({ state: "rejected", reason: "all scrubbing nodes lost" });
@@ -178,7 +178,7 @@ describe("with all nodes lost", () => {
     expect(engine.active.size).toBe(0);
   });
 
-  test("an order whose ladder begins with a divert is refused rather than left to watch", () => {
+  test("a manual ban whose ladder starts with a divert is refused and does not only watch", () => {
     const watching = [{ afterSeconds: 0, action: "none" }, { ...LADDER[1] }] as const;
     const { engine, nodes } = diverting(under({ ladder: watching }));
     nodes.target = lost("withdraw");
@@ -194,7 +194,7 @@ describe("with all nodes lost", () => {
     expect(engine.all()).toMatchObject([{ state: "withdrawn", reason: "all scrubbing nodes lost" }]);
   });
 
-  test("a virtual ban tells what a real one would do", () => {
+  test("a virtual ban shows what a real one would do", () => {
     const { engine, nodes } = diverting({ ...under({ method: "divert" }), dryRun: true });
     engine.attacksChanged([started(attackOn())], 0);
     expect(only(engine)).toMatchObject({ dryRun: true, measure: { node: "s1" } });
@@ -203,7 +203,7 @@ describe("with all nodes lost", () => {
     expect(only(engine)).toMatchObject({ dryRun: true, method: "blackhole", fallback: "all scrubbing nodes lost" });
   });
 
-  test("what a neighbor refused is still not tried again", () => {
+  test("a method that a neighbor refused is still not retried", () => {
     const { engine, announcer, nodes } = diverting();
     engine.attacksChanged([started(attackOn())], 0);
     announcer.states.set(`${victim}/32`, { kind: "failed", cause: "no" });
@@ -216,14 +216,14 @@ describe("with all nodes lost", () => {
   });
 });
 
-test("a restart finds a ban frozen to its node, and leaves it there", () => {
+test("a restart leaves a ban at its node", () => {
   const first = diverting();
   first.engine.attacksChanged([started(attackOn())], 0);
   first.engine.flush();
   const second = diverting();
   second.nodes.target = S1;
   second.engine.restore({ bans: [...first.disk.values()], attacks: [attackOn()] }, 1000);
-  expect(second.nodes.asked[0]?.frozenTo).toBe("s1");
+  expect(second.nodes.asked[0]?.currentNode).toBe("s1");
   expect(only(second.engine).measure).toMatchObject({ node: "s1" });
   expect(hops(second.announcer)).toEqual(["198.51.100.11"]);
 });

@@ -1,6 +1,6 @@
 /**
- * Whatever happens, in whatever order: attacks, orders, reloads, restarts, lost sessions and clocks that are set, over
- * simulated time. After each step the table of bans keeps its promises. SEED and STEPS come from the environment.
+ * Random events in random order over simulated time: attacks, manual bans, reloads, restarts, lost sessions and clock
+ * steps. The invariants of the ban table must hold after each step. SEED and STEPS come from the environment.
  */
 import { expect, test } from "bun:test";
 import { BanSimulation } from "../../test/fixtures/mitigation/ban-simulation.ts";
@@ -9,14 +9,14 @@ const { SEED: seed = "" } = process.env;
 const seeds = seed === "" ? newSeeds(8) : [Number(seed)];
 const steps = Number(process.env["STEPS"] ?? 4000);
 
-test.each(seeds)("bans keep their promises, whatever happens (SEED=%d)", (seed) => {
+test.each(seeds)("invariants of bans hold under random events (SEED=%d)", (seed) => {
   const simulation = new BanSimulation(seed);
   for (let step = 0; step < steps; step++) {
     const faults = simulation.step();
     if (faults.length > 0)
       throw new Error(`SEED=${seed}, step ${step}, after ${simulation.lastEvents.join(", ")}: ${faults.join("; ")}`);
   }
-  // A simulation in which nothing happens would prove nothing.
+  // A simulation without events would prove nothing.
   if (steps >= 4000) {
     expect([...simulation.seen].sort()).toEqual(
       expect.arrayContaining([

@@ -1,11 +1,11 @@
-/** Where bans survive the process, and their changes on the way there. */
+/** Stores bans, and queues their automatic changes until the next flush. */
 import { UnsavedRecords, type WriteBehindOptions } from "../system/unsaved-records.ts";
 import type { Ban } from "./ban.ts";
 
 export interface BanStore {
   saveBan(ban: Ban): void;
   removeBan(id: string): void;
-  /** Returns when all that `writes` did is on disk, or throws and none of it is: one wait, however many bans. */
+  /** Returns when all writes of `writes` are on disk, or throws and none is: one disk sync for any number of bans. */
   atOnce(writes: () => void): void;
 }
 
@@ -13,7 +13,7 @@ export interface StoredBansOptions extends WriteBehindOptions {
   readonly store: BanStore;
 }
 
-/** By id; null: forgotten, to be removed from the store. */
+/** By id; null: to be removed from the store. */
 export function unsavedBans({ store, onUnsaved, onStoreFault }: StoredBansOptions): UnsavedRecords<Ban | null> {
   return new UnsavedRecords({
     write: (ban, id) => (ban === null ? store.removeBan(id) : store.saveBan(ban)),

@@ -2,7 +2,7 @@
 import type { Attack } from "../detection/attack/attack.ts";
 import { addressBits, canonicalPrefix, hostPrefix, type Prefix } from "../net/prefix.ts";
 
-/** null: a hostgroup as a whole has no prefix to ban; such an attack alerts. */
+/** The prefix to ban. null: an attack on a whole hostgroup has none, and only alerts. */
 export function prefixUnderAttack({ target, carpet }: Attack): Prefix | null {
   if (target !== null) return hostPrefix(target);
   return carpet === null ? null : canonicalPrefix(carpet.prefix);

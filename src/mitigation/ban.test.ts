@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { hostPrefix, type Prefix, parsePrefix } from "../net/prefix.ts";
 import type { UnicastRoute } from "./announcer.ts";
-import { type Ban, type BanEvent, banNews, next, type Plan, wantedRoutes } from "./ban.ts";
+import { type Ban, type BanEvent, banChangeKind, next, type Plan, wantedRoutes } from "./ban.ts";
 import { type Measure, measureText, NO_MEASURE, routeKey, routeText } from "./measure.ts";
 import { type Rule, wideRule } from "./rules/rule.ts";
 
@@ -69,7 +69,7 @@ const policy = (fields: Partial<Extract<BanEvent, { kind: "policy" }>> = {}): Ba
   ...fields,
 });
 
-/** Each event once; what becomes of an active ban by it. */
+/** The effect of each event on an active ban. */
 const EVENTS: readonly (readonly [event: BanEvent, becomes: Partial<Ban>])[] = [
   [
     { kind: "attack_lasts", attackId: "a2", ttlSeconds: 900 },
@@ -139,19 +139,19 @@ describe("each event", () => {
 });
 
 describe("an active ban", () => {
-  test("is pushed on while its attack lasts, in steps", () => {
+  test("is extended in steps while its attack lasts", () => {
     const lasts = { kind: "attack_lasts", attackId: "a1", ttlSeconds: 600 } as const;
     expect(next(ban(), lasts, 9_999)).toEqual(ban());
     expect(next(ban(), lasts, 10_000).expiresAt).toBe(610_000);
   });
 
-  test("is pushed on in smaller steps when its time is short", () => {
+  test("is extended in smaller steps when its TTL is short", () => {
     const lasts = { kind: "attack_lasts", attackId: "a1", ttlSeconds: 4 } as const;
     expect(next(ban({ expiresAt: 4000 }), lasts, 999).expiresAt).toBe(4000);
     expect(next(ban({ expiresAt: 4000 }), lasts, 1000).expiresAt).toBe(5000);
   });
 
-  test("takes up a new attack and never shortens", () => {
+  test("is kept in force by a second attack and never shortened", () => {
     const manual = ban({ manual: true, attackId: null, heldBy: [], expiresAt: 900_000 });
     const pushed = next(manual, { kind: "attack_lasts", attackId: "a2", ttlSeconds: 600 }, 1000);
     expect(pushed).toMatchObject({ attackId: null, heldBy: ["a2"], expiresAt: 900_000 });
@@ -169,7 +169,7 @@ describe("an active ban", () => {
     });
   });
 
-  test("outlasts its attack when an operator asked for it", () => {
+  test("outlasts its attack when an operator requested it", () => {
     const over = next(ban({ manual: true }), { kind: "attack_ended", attackId: "a1" }, 7000);
     expect(over).toMatchObject({ state: "active", heldBy: [] });
     expect(next(over, { kind: "clock" }, 8000)).toBe(over);
@@ -277,16 +277,17 @@ describe("what is done next", () => {
   });
 });
 
-test("a change is news by its state first, then by whether it is virtual, then by what is done", () => {
-  const news = (changes: Partial<Ban>, previous: Ban | null = ban()) => banNews({ ban: ban(changes), previous });
-  expect(news({}, null)).toBe("active");
-  expect(news({ state: "rejected" }, null)).toBe("rejected");
-  expect(news({ state: "withdrawn", dryRun: true, ...plan(divert) })).toBe("withdrawn");
-  expect(news({ dryRun: true, ...plan(divert) })).toBe("dry_run");
-  expect(news(plan(divert))).toBe("changed");
-  expect(news(plan(blackhole, { step: 1 }))).toBe("changed");
-  expect(news(plan({ kind: "blackhole", route: { ...route } }))).toBeNull();
-  expect(news({ expiresAt: 700_000, heldBy: ["a1", "a2"], manual: true })).toBeNull();
+test("the kind of a change is its state first, then dry run, then the measure", () => {
+  const kindOfChange = (changes: Partial<Ban>, previous: Ban | null = ban()) =>
+    banChangeKind({ ban: ban(changes), previous });
+  expect(kindOfChange({}, null)).toBe("active");
+  expect(kindOfChange({ state: "rejected" }, null)).toBe("rejected");
+  expect(kindOfChange({ state: "withdrawn", dryRun: true, ...plan(divert) })).toBe("withdrawn");
+  expect(kindOfChange({ dryRun: true, ...plan(divert) })).toBe("dry_run");
+  expect(kindOfChange(plan(divert))).toBe("changed");
+  expect(kindOfChange(plan(blackhole, { step: 1 }))).toBe("changed");
+  expect(kindOfChange(plan({ kind: "blackhole", route: { ...route } }))).toBeNull();
+  expect(kindOfChange({ expiresAt: 700_000, heldBy: ["a1", "a2"], manual: true })).toBeNull();
 });
 
 test("a route reads as operators write it", () => {

@@ -1,7 +1,7 @@
 /**
- * A ban: one prefix, mostly a single address, whose traffic is dropped, filtered or diverted for a bounded time
- * (docs/interface.md#ban-states). Pure: what an event makes of a ban. Knows nothing of tables, databases, configuration
- * or BGP.
+ * A ban: one prefix, usually a single address, whose traffic is dropped, filtered or diverted for a bounded time
+ * (docs/interface.md#ban-states). Pure functions from a ban and an event to the next ban, independent of tables,
+ * databases, configuration and BGP.
  */
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
@@ -18,34 +18,34 @@ export interface Ban {
   readonly state: "active" | "withdrawn" | "rejected";
   /** Virtual: recorded, never announced. */
   readonly dryRun: boolean;
-  /** Asked for by an operator; such a ban outlasts its attacks. */
+  /** Requested by an operator; such a ban does not end with its attacks. */
   readonly manual: boolean;
-  /** The attack that it began with; null for an order. */
+  /** The attack that caused it; null for a manual ban. */
   readonly attackId: string | null;
-  /** Attacks in progress on the prefix, of either direction: they keep it in force. */
+  /** Attacks in progress on the prefix, of either direction, that keep the ban in force. */
   readonly heldBy: readonly string[];
   readonly metric: Metric | null;
-  /** Of the attack at the ban's start; 0 for an order. */
+  /** The attack's rate when the ban started; 0 for a manual ban. */
   readonly rate: number;
   readonly threshold: number;
-  /** What it does, or, while it only watches, does next. */
+  /** The current method, or, while it only watches, the next one. */
   readonly method: Method;
   readonly measure: Measure;
-  /** Routes of the measure before, which stay until those of this one are out. */
+  /** Routes of the previous measure, which stay until those of this one are announced. */
   readonly retiring: readonly Route[];
-  /** null: none is configured. */
+  /** null: no ladder is configured. */
   readonly escalation: Ladder | null;
-  /** The rung it stands on. */
+  /** Index of the current rung. */
   readonly step: number;
-  /** Why it does not what its rung says; null: it does. */
+  /** Why the measure differs from the rung's action; null: it does not differ. */
   readonly fallback: string | null;
-  /** How many bans of the prefix ended shortly before its next one began. */
+  /** How many bans of the prefix ended shortly before the next one started. */
   readonly repeat: number;
-  /** Wall clock, ms: it stays until then, also when its attack seems over; null: it ends with its attack. */
+  /** Wall clock, ms: the ban stays until then even if its attack ends; null: it ends with its attack. */
   readonly holdUntil: number | null;
   /** Wall clock, ms. */
   readonly startedAt: number;
-  /** `startedAt`, moved with the wall clock: what the rungs are counted from. */
+  /** `startedAt`, corrected for steps of the wall clock. The rungs count from here. */
   readonly countedFrom: number;
   readonly expiresAt: number;
   readonly withdrawnAt: number | null;
@@ -53,27 +53,27 @@ export interface Ban {
   readonly reason: string | null;
 }
 
-/** What is to be done, of everything that can be done. */
+/** The part of a ban that planning decides. */
 export type Plan = Pick<Ban, "step" | "method" | "measure" | "fallback">;
 
-/** The reasons of a ban that an operator lifted, of one whose attack is over, and of one whose time is. */
+/** Withdrawal reasons. */
 export const MANUAL_UNBAN = "manual unban";
 export const ATTACK_ENDED = "attack ended";
-/** Of a ban that was diverted, or would have been: nobody is left to divert to. */
+/** The ban's method is divert, and no scrub node is left. */
 export const ALL_NODES_LOST = "all scrubbing nodes lost";
 export const TTL_EXPIRED = "ttl expired";
 
-/** What others want to hear of a ban, also when it is only pushed on; `previous` is null for a new one. */
+/** A change of a ban, including a mere extension; `previous` is null for a new one. */
 export interface BanChange {
   readonly ban: Ban;
   readonly previous: Ban | null;
 }
 
-/** Its state is new; it became virtual or real; or something else is done about the attack. */
-export type BanNews = Ban["state"] | "dry_run" | "changed";
+/** The new state; or the ban became virtual or real; or its measure changed. */
+export type BanChangeKind = Ban["state"] | "dry_run" | "changed";
 
-/** What a change is to all who hear of bans. null: no news, as when it is only pushed on. */
-export function banNews({ ban, previous }: BanChange): BanNews | null {
+/** The kind of change to report. null: nothing to report, as for an extension. */
+export function banChangeKind({ ban, previous }: BanChange): BanChangeKind | null {
   if (ban.state !== previous?.state) return ban.state;
   if (ban.dryRun !== previous.dryRun) return "dry_run";
   if (ban.method !== previous.method || ban.step !== previous.step) return "changed";
@@ -81,25 +81,27 @@ export function banNews({ ban, previous }: BanChange): BanNews | null {
 }
 
 export type BanEvent =
-  /** The attack goes on: the expiry is pushed on. */
+  /** The attack continues: the expiry is extended. */
   | { readonly kind: "attack_lasts"; readonly attackId: string; readonly ttlSeconds: number }
   | { readonly kind: "attack_ended"; readonly attackId: string }
-  /** An operator asked again for a ban that is already there. */
+  /** An operator requested a ban that already exists. */
   | { readonly kind: "refreshed"; readonly ttlSeconds: number }
   | { readonly kind: "unbanned" }
-  /** Time went by. */
+  /** Time passed. */
   | { readonly kind: "clock" }
-  /** The wall clock was set: what is left of the ban's time stays as it was. */
+  /** The wall clock was set: the remaining times do not change. */
   | { readonly kind: "clock_stepped"; readonly byMs: number }
-  /** A rung is due, the method was refused, or more is known of the attack. `isOut`: neighbors have what is done now. */
+  /**
+   * A rung is due, the method was refused, or the attack is better known. `isOut`: neighbors have the current routes.
+   */
   | { readonly kind: "planned"; readonly plan: Plan; readonly isOut: boolean }
-  /** Neighbors have what is done now: what was done before is not needed any more. */
+  /** Neighbors have the current routes: the retiring ones are not needed any more. */
   | { readonly kind: "announced" }
-  /** Its attack is spread over a wider prefix now. `isOut`: neighbors have what is done for the one before. */
+  /** The attack is now spread over a wider prefix. `isOut`: neighbors have the routes of the old one. */
   | { readonly kind: "moved"; readonly prefix: Prefix; readonly plan: Plan; readonly isOut: boolean }
-  /** The configuration changed, and there may be no such ban any more. */
+  /** The configuration changed and no longer allows this ban. */
   | { readonly kind: "disallowed"; readonly reason: string }
-  /** The configuration changed: whether bans are virtual now, and what is to be done. */
+  /** The configuration changed: dry run, ladder and plan follow from the new one. */
   | {
       readonly kind: "policy";
       readonly dryRun: boolean;
@@ -108,16 +110,16 @@ export type BanEvent =
       readonly isOut: boolean;
     };
 
-/** The expiry moves in steps, so that a ban that is pushed on is not written ten times a second. */
+/** The expiry is extended in steps, so that a lasting attack does not cause ten writes per second. */
 const EXPIRY_STEP_MS = 10_000;
 
 /** Returns the same object when nothing changes. A ban that is not active never changes again. */
 export function next(ban: Ban, event: BanEvent, wallMs: number): Ban {
   if (ban.state !== "active") return ban;
-  if ("plan" in event && isForsaken(event.plan)) return withdraw(ban, ALL_NODES_LOST, wallMs);
+  if ("plan" in event && hasNoScrubTarget(event.plan)) return withdraw(ban, ALL_NODES_LOST, wallMs);
   switch (event.kind) {
     case "attack_lasts":
-      return pushOn(ban, event.attackId, event.ttlSeconds, wallMs);
+      return extendExpiry(ban, event.attackId, event.ttlSeconds, wallMs);
     case "attack_ended":
       return attackEnded(ban, event.attackId, wallMs);
     case "refreshed":
@@ -125,9 +127,9 @@ export function next(ban: Ban, event: BanEvent, wallMs: number): Ban {
     case "unbanned":
       return withdraw(ban, MANUAL_UNBAN, wallMs);
     case "clock":
-      return afterTime(ban, wallMs);
+      return onClock(ban, wallMs);
     case "clock_stepped":
-      return stepped(ban, event.byMs);
+      return shiftTimes(ban, event.byMs);
     case "planned":
       return carryOut(ban, event.plan, event.isOut);
     case "announced":
@@ -137,13 +139,13 @@ export function next(ban: Ban, event: BanEvent, wallMs: number): Ban {
     case "disallowed":
       return withdraw(ban, event.reason, wallMs);
     case "policy":
-      return underPolicy(ban, event);
+      return applyPolicy(ban, event);
     default:
       return event satisfies never;
   }
 }
 
-function pushOn(ban: Ban, attackId: string, ttlSeconds: number, wallMs: number): Ban {
+function extendExpiry(ban: Ban, attackId: string, ttlSeconds: number, wallMs: number): Ban {
   const expiresAt = wallMs + ttlSeconds * 1000;
   const step = Math.min(EXPIRY_STEP_MS, ttlSeconds * 250);
   const isKnown = ban.heldBy.includes(attackId);
@@ -152,23 +154,23 @@ function pushOn(ban: Ban, attackId: string, ttlSeconds: number, wallMs: number):
   return { ...ban, heldBy, expiresAt: Math.max(ban.expiresAt, expiresAt) };
 }
 
-/** The ban of two attacks, one a direction, goes on until both are over. */
+/** A ban of two attacks, one in each direction, lasts until both end. */
 function attackEnded(ban: Ban, attackId: string, wallMs: number): Ban {
   if (!ban.heldBy.includes(attackId)) return ban;
   return endIfOver({ ...ban, heldBy: ban.heldBy.filter((id) => id !== attackId) }, wallMs);
 }
 
-function afterTime(ban: Ban, wallMs: number): Ban {
+function onClock(ban: Ban, wallMs: number): Ban {
   return wallMs >= ban.expiresAt ? withdraw(ban, TTL_EXPIRED, wallMs) : endIfOver(ban, wallMs);
 }
 
-/** Nobody asks for it any more, and it need not be held either. */
+/** Ends the ban if no operator and no attack needs it, and its hold time is over. */
 function endIfOver(ban: Ban, wallMs: number): Ban {
   if (ban.manual || ban.heldBy.length > 0) return ban;
   return ban.holdUntil !== null && wallMs < ban.holdUntil ? ban : withdraw(ban, ATTACK_ENDED, wallMs);
 }
 
-function stepped(ban: Ban, byMs: number): Ban {
+function shiftTimes(ban: Ban, byMs: number): Ban {
   return {
     ...ban,
     countedFrom: ban.countedFrom + byMs,
@@ -177,7 +179,7 @@ function stepped(ban: Ban, byMs: number): Ban {
   };
 }
 
-/** Make before break: what is out now stays beside what is to come, but for routes that it takes the place of. */
+/** Make before break: the announced routes stay beside the new ones, except those that the new ones replace. */
 function carryOut(ban: Ban, plan: Plan, isOut: boolean): Ban {
   if (isSameMeasure(ban.measure, plan.measure)) {
     const isSame = ban.step === plan.step && ban.method === plan.method && ban.fallback === plan.fallback;
@@ -186,7 +188,7 @@ function carryOut(ban: Ban, plan: Plan, isOut: boolean): Ban {
   return { ...ban, ...plan, retiring: retiringRoutes(ban, { ...ban, ...plan }, isOut) };
 }
 
-/** Make before break here too: what is out for the old prefix stays until the new one's routes are. */
+/** Make before break: the routes of the old prefix stay until those of the new one are announced. */
 function moved(ban: Ban, { prefix, plan, isOut }: Extract<BanEvent, { kind: "moved" }>): Ban {
   if (prefix.text === ban.prefix.text) return carryOut(ban, plan, isOut);
   const after = { ...ban, ...plan, prefix, target: prefix.address };
@@ -195,13 +197,13 @@ function moved(ban: Ban, { prefix, plan, isOut }: Extract<BanEvent, { kind: "mov
 
 function retiringRoutes(ban: Ban, after: Ban, isOut: boolean): readonly Route[] {
   if (ban.dryRun || after.measure.kind === "none") return [];
-  // Of two that are not out the older one may have been: of three, the one in the middle goes.
+  // When neither is announced, the older one may still be with a neighbor: of three measures, drop the middle one.
   const out = isOut || ban.retiring.length === 0 ? routesOf(ban.measure, ban.prefix) : ban.retiring;
   const replaced = new Set(routesOf(after.measure, after.prefix).map(routeKey));
   return out.filter((route) => !replaced.has(routeKey(route)));
 }
 
-function underPolicy(ban: Ban, policy: Extract<BanEvent, { kind: "policy" }>): Ban {
+function applyPolicy(ban: Ban, policy: Extract<BanEvent, { kind: "policy" }>): Ban {
   const { dryRun, escalation } = policy;
   const planned = carryOut(ban, policy.plan, policy.isOut);
   const isSame = planned.dryRun === dryRun && JSON.stringify(planned.escalation) === JSON.stringify(escalation);
@@ -209,8 +211,8 @@ function underPolicy(ban: Ban, policy: Extract<BanEvent, { kind: "policy" }>): B
   return { ...planned, escalation, dryRun, retiring: dryRun ? [] : planned.retiring };
 }
 
-/** There is nobody to divert to, and nothing is done instead: such a ban is over, or never begins. */
-export function isForsaken({ measure, fallback }: Pick<Plan, "measure" | "fallback">): boolean {
+/** No scrub node is left and no substitute is configured: such a ban ends, or never starts. */
+export function hasNoScrubTarget({ measure, fallback }: Pick<Plan, "measure" | "fallback">): boolean {
   return measure.kind === "none" && fallback === ALL_NODES_LOST;
 }
 
@@ -218,15 +220,15 @@ function withdraw(ban: Ban, reason: string, wallMs: number): Ban {
   return { ...ban, state: "withdrawn", withdrawnAt: wallMs, retiring: [], reason };
 }
 
-/** The one place where a virtual ban and a real one part. Empty: nothing is to be announced for it. */
+/** The only place where virtual and real bans differ. Empty: nothing is announced. */
 export function wantedRoutes(ban: Ban): readonly Route[] {
   if (ban.state !== "active" || ban.dryRun) return [];
   const routes = routesOf(ban.measure, ban.prefix);
   return ban.retiring.length === 0 ? routes : [...routes, ...ban.retiring];
 }
 
-/** Whether other routes are wanted than before. */
-export function hasOtherRoutes(ban: Ban, previous: Ban): boolean {
+/** Whether the wanted routes changed. */
+export function haveRoutesChanged(ban: Ban, previous: Ban): boolean {
   return (
     ban.state !== previous.state ||
     ban.dryRun !== previous.dryRun ||

@@ -1,4 +1,4 @@
-/** The attacks in progress, as they were heard of last, and what the ban engine remembers of each. */
+/** The attacks in progress, as last reported, with the ban engine's notes on each. */
 import type { Attack } from "../detection/attack/attack.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { Ban } from "./ban.ts";
@@ -6,10 +6,10 @@ import { isOneAddress } from "./ban-subject.ts";
 
 export class BannedAttacks {
   readonly #attacks = new Map<string, Attack>();
-  /** The prefix of the ban that a spread attack holds: the attack may be on another one by now. */
+  /** By spread attack: the prefix of its ban, which may differ from the attack's present prefix. */
   readonly #held = new Map<string, string>();
-  /** Their ban was lifted by an operator: they get no other. */
-  readonly #pardoned = new Set<string>();
+  /** Attacks whose ban an operator ended: they are not banned again. */
+  readonly #excluded = new Set<string>();
 
   set(attack: Attack): void {
     this.#attacks.set(attack.id, attack);
@@ -23,22 +23,22 @@ export class BannedAttacks {
     return ids.flatMap((id) => this.#attacks.get(id) ?? []);
   }
 
-  /** It is over. */
+  /** The attack ended. */
   delete(id: string): void {
     this.#attacks.delete(id);
     this.#held.delete(id);
-    this.#pardoned.delete(id);
+    this.#excluded.delete(id);
   }
 
-  pardon(ids: readonly string[]): void {
-    for (const id of ids) this.#pardoned.add(id);
+  exclude(ids: readonly string[]): void {
+    for (const id of ids) this.#excluded.add(id);
   }
 
-  isPardoned(id: string): boolean {
-    return this.#pardoned.has(id);
+  isExcluded(id: string): boolean {
+    return this.#excluded.has(id);
   }
 
-  /** Those that hold the ban of a prefix hold it also when they are on a wider one. */
+  /** Records that the attacks of a prefix ban belong to this ban, even after they spread to a wider prefix. */
   hold({ prefix, heldBy }: Ban): void {
     if (!isOneAddress(prefix)) for (const id of heldBy) this.holds(id, prefix);
   }

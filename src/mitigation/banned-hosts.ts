@@ -1,6 +1,6 @@
 /**
- * The hosts whose traffic bans in force drop, filter or divert, found by the rows of the packet counter: a million of them
- * a second. Made anew for each look at them.
+ * Finds the hosts whose traffic active bans drop, filter or divert, by their row in the packet counter: fast enough for
+ * a million hosts per second. Built again for each lookup.
  */
 import { ADDRESS_BYTES, addressToBytes, type IpAddress } from "../net/address.ts";
 import { mappedLength } from "../net/prefix.ts";
@@ -13,7 +13,7 @@ export class BannedHosts {
   readonly #tails = new Set<number>();
   readonly #prefixes: { readonly bytes: Uint8Array; readonly bits: number }[] = [];
 
-  /** Virtual ones, and those that only watch, keep nothing from anybody. */
+  /** Virtual bans and those that only watch keep no traffic away. */
   constructor(bans: Iterable<Ban>) {
     for (const ban of bans) {
       if (wantedRoutes(ban).length === 0) continue;
@@ -31,7 +31,7 @@ export class BannedHosts {
   }
 }
 
-/** Whether an address begins with the same bits. */
+/** Whether the first `bits` bits are equal. */
 function agree(addresses: Uint8Array, at: number, bytes: Uint8Array, bits: number): boolean {
   const whole = bits >> 3;
   for (let i = 0; i < whole; i++) if (addresses[at + i] !== bytes[i]) return false;

@@ -1,4 +1,4 @@
-/** A table of bans that knows at any time how many there are of each state and method, without a walk. */
+/** A table of bans that counts them by state and method in constant time. */
 import type { Ban } from "./ban.ts";
 
 const STATES = ["active", "withdrawn", "rejected"] as const satisfies readonly Ban["state"][];
@@ -10,7 +10,7 @@ export interface BanCount {
   readonly bans: number;
 }
 
-/** Starts empty: a Map that is given entries fills itself before it can count. */
+/** Takes no entries: the constructor of Map would fill it before `#counts` exists. */
 export class CountedBans<Key> extends Map<Key, Ban> {
   readonly #counts = new Map<string, number>();
 
@@ -40,7 +40,7 @@ export class CountedBans<Key> extends Map<Key, Ban> {
   }
 }
 
-/** One row for every state and method, also where there is none. */
+/** One row for every state and method, including zero counts. */
 export function countBans(tables: readonly CountedBans<unknown>[]): BanCount[] {
   return STATES.flatMap((state) =>
     METHODS.map((method) => ({

@@ -1,4 +1,4 @@
-/** Bans that are withdrawn or rejected for good, up to a bound; the oldest leave. */
+/** Withdrawn and rejected bans, up to a bound; the oldest are removed first. */
 import type { Attack } from "../detection/attack/attack.ts";
 import { enclosingPrefix, type Prefix } from "../net/prefix.ts";
 import type { Ban } from "./ban.ts";
@@ -7,17 +7,17 @@ import { CountedBans } from "./counted-bans.ts";
 
 export class EndedBans {
   readonly #kept: number;
-  readonly #onForgotten: (id: string) => void;
+  readonly #onRemoved: (id: string) => void;
   /** By id, in the order in which they ended. */
   readonly bans = new CountedBans<string>();
-  /** The ban that ended last of each attack that began one. */
+  /** By attack that caused a ban: its last ended ban. */
   readonly #byAttack = new Map<string, Ban>();
-  /** The one that was in force last, by the text of its prefix. */
+  /** The last ban that was in force, by the text of its prefix. */
   readonly #lastOf = new Map<string, Ban>();
 
-  constructor(kept: number, onForgotten: (id: string) => void) {
+  constructor(kept: number, onRemoved: (id: string) => void) {
     this.#kept = kept;
-    this.#onForgotten = onForgotten;
+    this.#onRemoved = onRemoved;
   }
 
   add(ban: Ban): void {
@@ -31,8 +31,8 @@ export class EndedBans {
   }
 
   /**
-   * The ban that was in force last for a prefix; null: none, or it left the table. A spread attack that begins anew may
-   * begin with a part: of a prefix also that of a wider one.
+   * The last ban that was in force for a prefix; null: none, or it was removed. A spread attack that resumes may start
+   * in a part of its old prefix: the bans of wider prefixes count too.
    */
   lastOf(prefix: Prefix): Ban | null {
     let last = this.#lastOf.get(prefix.text) ?? null;
@@ -44,11 +44,11 @@ export class EndedBans {
     return last;
   }
 
-  /** The ban that an attack had; null: none, or it left the table. */
+  /** The last ban of an attack; null: none, or it was removed. */
   of(attack: Attack): Ban | null {
     const own = this.#byAttack.get(attack.id);
     if (own !== undefined) return own;
-    // One that it did not begin: an order, or that of an attack in the other direction.
+    // The attack did not cause it: a manual ban, or a ban of an attack in the other direction.
     const prefix = prefixUnderAttack(attack);
     if (prefix === null) return null;
     for (const ban of this.bans.values()) if (ban.prefix.text === prefix.text && covers(ban, attack)) return ban;
@@ -59,13 +59,13 @@ export class EndedBans {
     this.bans.delete(ban.id);
     if (ban.attackId !== null && this.#byAttack.get(ban.attackId) === ban) this.#byAttack.delete(ban.attackId);
     if (this.#lastOf.get(ban.prefix.text) === ban) this.#lastOf.delete(ban.prefix.text);
-    this.#onForgotten(ban.id);
+    this.#onRemoved(ban.id);
   }
 }
 
 /**
- * Whether a ban of the prefix under attack was in force while the attack lasted: one that it did not begin may outlast
- * several. Both ends are excluded, since a ban that begins as an attack ends is none of its own.
+ * Whether a ban of the attacked prefix was in force during the attack. A ban that the attack did not cause may cover
+ * several attacks. Both ends are exclusive: a ban that starts as an attack ends does not belong to it.
  */
 export function covers(ban: Ban, attack: Attack): boolean {
   return (

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { dueStep, isMilder, type Ladder, methodOf } from "./escalation.ts";
+import { dueStep, isLessSevere, type Ladder, methodOf } from "./escalation.ts";
 
 const LADDER: Ladder = [
   { afterSeconds: 0, action: "none" },
@@ -12,7 +12,7 @@ test("the highest due rung counts, from its second on", () => {
   expect(dueStep(LADDER, -5000, false)).toBe(0);
 });
 
-test("an order does not only watch", () => {
+test("a manual ban does not only watch", () => {
   expect([0, 60_000].map((ms) => dueStep(LADDER, ms, true))).toEqual([1, 2]);
 });
 
@@ -22,7 +22,7 @@ test("a rung that watches is named after what comes next", () => {
 
 test("severity rises from watching to dropping all", () => {
   const actions = ["none", "flowspec", "divert", "blackhole"] as const;
-  expect(actions.map((action) => actions.filter((other) => isMilder(other, action)))).toEqual([
+  expect(actions.map((action) => actions.filter((other) => isLessSevere(other, action)))).toEqual([
     [],
     ["none"],
     ["none", "flowspec"],

@@ -1,9 +1,6 @@
-/**
- * The escalation ladder: what is done about an attack from its ban's start on, and what later, when it still lasts. Pure;
- * knows nothing of routes.
- */
+/** The escalation ladder: which action a ban takes at which time after its start. Pure; knows no routes. */
 
-/** How traffic is kept from a victim: its routers drop all of it, drop what rules match, or send it to be scrubbed. */
+/** How traffic is kept from a victim: routers drop all of it, drop what rules match, or send it to a scrub node. */
 export type Method = "blackhole" | "flowspec" | "divert";
 /** `none`: the attack is only watched. */
 export type Action = "none" | Method;
@@ -13,24 +10,24 @@ export interface Rung {
   readonly action: Action;
 }
 
-/** At least one rung, the first at 0, times strictly increasing, severity never falling, the last one acts. */
+/** At least one rung. The first is at 0, times strictly increase, severity never falls, and the last rung acts. */
 export type Ladder = readonly Rung[];
 
-/** How much is taken from the victim, in steps. */
+/** How much legitimate traffic the victim may lose, as ordered levels. */
 const SEVERITY: Readonly<Record<Action, number>> = { none: 0, flowspec: 1, divert: 2, blackhole: 3 };
 
-export function isMilder(action: Action, than: Action): boolean {
+export function isLessSevere(action: Action, than: Action): boolean {
   return SEVERITY[action] < SEVERITY[than];
 }
 
-/** The highest rung that is due. An order acts at once: rungs that only watch are left out. */
-export function dueStep(ladder: Ladder, elapsedMs: number, isOrder: boolean): number {
-  let step = isOrder ? Math.max(0, firstActing(ladder)) : 0;
+/** Index of the highest rung that is due. A manual ban acts at once: it skips rungs that only watch. */
+export function dueStep(ladder: Ladder, elapsedMs: number, isManual: boolean): number {
+  let step = isManual ? Math.max(0, firstActing(ladder)) : 0;
   for (const [i, { afterSeconds }] of ladder.entries()) if (elapsedMs >= afterSeconds * 1000) step = Math.max(step, i);
   return step;
 }
 
-/** What a ban on this rung is named after: while it only watches, the method that comes next. */
+/** The method that the API shows for this rung; while a ban only watches, the next method. */
 export function methodOf(ladder: Ladder, step: number): Method {
   for (const { action } of ladder.slice(step)) if (action !== "none") return action;
   throw new Error("bug: a ladder without a rung that acts");

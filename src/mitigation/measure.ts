@@ -1,10 +1,10 @@
-/** What a ban does to the traffic of its prefix, and the routes that it takes. Pure. */
+/** What a ban does to the traffic of its prefix, and the routes for that. Pure. */
 import type { Prefix } from "../net/prefix.ts";
 import type { Route, UnicastRoute } from "./announcer.ts";
 import { isSameAction, matchText, type Rule, type RuleAction, rulesText } from "./rules/rule.ts";
 
 export type Measure =
-  /** Nothing yet: the attack is only watched. */
+  /** No measure yet: the attack is only watched. */
   | { readonly kind: "none" }
   /** null: there is no speaker. */
   | { readonly kind: "blackhole"; readonly route: UnicastRoute | null }
@@ -13,22 +13,22 @@ export type Measure =
 
 export interface DivertMeasure {
   readonly kind: "divert";
-  /** null: no next hop of the family. */
+  /** null: no next hop of this address family is configured. */
   readonly route: UnicastRoute | null;
-  /** The scrub node that the traffic goes to, and goes on to as long as that is alive; null: not one of those configured. */
+  /** The scrub node, kept while it is alive; null: a configured next hop is used, or there is none. */
   readonly node: string | null;
-  /** What scrub nodes are to drop of the traffic. Routers are told nothing of it. */
+  /** The rules for scrub nodes. They are not announced to routers. */
   readonly rules: FlowspecMeasure;
 }
 
 export interface FlowspecMeasure {
   readonly kind: "flowspec";
-  /** Empty: what to match is not known yet. */
+  /** Empty: the attack is not classified yet. */
   readonly rules: readonly Rule[];
-  /** Nothing narrower than all traffic of the prefix was found. */
+  /** No rule narrower than all traffic of the prefix was found. */
   readonly matchesAll: boolean;
   readonly localPref: number;
-  /** What the rules were made from: they stay as long as this does. */
+  /** A key of what the rules were made from: while it is equal, the rules stay. */
   readonly basis: string;
 }
 
@@ -49,14 +49,14 @@ export function routesOf(measure: Measure, prefix: Prefix): readonly Route[] {
 }
 
 /**
- * What is dropped of diverted traffic. Where nothing narrower was found than all of it, nothing: that would take from the
- * victim what it is scrubbed to give back.
+ * The rules for diverted traffic. None if they match all traffic: the victim would get nothing back from the scrub
+ * node.
  */
 export function scrubRules({ rules }: DivertMeasure): readonly Rule[] {
   return rules.matchesAll ? [] : rules.rules;
 }
 
-/** Made once for a measure: whoever compares routes knows them again. */
+/** Cached by measure: callers compare routes by identity. */
 const FLOWSPEC_ROUTES = new WeakMap<FlowspecMeasure, readonly Route[]>();
 
 function flowspecRoutes(measure: FlowspecMeasure, prefix: Prefix): readonly Route[] {
@@ -68,7 +68,7 @@ function flowspecRoutes(measure: FlowspecMeasure, prefix: Prefix): readonly Rout
   return routes;
 }
 
-/** The same, done for another prefix. */
+/** The measure with its rules moved from one prefix to another. */
 export function measureAt(measure: Measure, from: Prefix, to: Prefix): Measure {
   if (measure.kind === "divert") return { ...measure, rules: rulesAt(measure.rules, from, to) };
   return measure.kind === "flowspec" ? rulesAt(measure, from, to) : measure;
@@ -84,13 +84,14 @@ function rulesAt(measure: FlowspecMeasure, from: Prefix, to: Prefix): FlowspecMe
   return { ...measure, rules };
 }
 
-/** The same rules with another action; the very same where it is theirs already. */
+/** The rules with another action; the same object if nothing changes. */
 export function withAction(measure: FlowspecMeasure, action: RuleAction, localPref: number): FlowspecMeasure {
-  const isTheirs = measure.localPref === localPref && measure.rules.every((rule) => isSameAction(rule.action, action));
-  return isTheirs ? measure : { ...measure, localPref, rules: measure.rules.map((rule) => ({ ...rule, action })) };
+  const isUnchanged =
+    measure.localPref === localPref && measure.rules.every((rule) => isSameAction(rule.action, action));
+  return isUnchanged ? measure : { ...measure, localPref, rules: measure.rules.map((rule) => ({ ...rule, action })) };
 }
 
-/** Of two routes with one key a speaker has the later one. */
+/** A speaker keeps only the newer of two routes with equal keys. */
 export function routeKey(route: Route): string {
   return route.kind === "unicast" ? route.prefix.text : `flow ${matchText(route.rule)}`;
 }
@@ -103,7 +104,7 @@ export function isSameMeasure(a: Measure, b: Measure): boolean {
   return a.basis === b.basis && a.matchesAll === b.matchesAll && a.localPref === b.localPref;
 }
 
-/** The routes as operators write them; "": none. */
+/** The routes as text for operators; "": no route. */
 export function measureText(measure: Measure): string {
   switch (measure.kind) {
     case "none":

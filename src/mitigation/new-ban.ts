@@ -1,8 +1,8 @@
-/** A ban as it begins, of an attack or by order, and as it begins again with a restart. Pure. */
+/** Makes new bans, for an attack or an operator, and checks the start time of stored ones. Pure. */
 import { type Attack, attackRate } from "../detection/attack/attack.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { Refusal } from "./admission.ts";
-import { ALL_NODES_LOST, type Ban, isForsaken, next } from "./ban.ts";
+import { ALL_NODES_LOST, type Ban, hasNoScrubTarget, next } from "./ban.ts";
 import { methodOf } from "./escalation.ts";
 import { NO_MEASURE } from "./measure.ts";
 import { type BanTerms, type Circumstances, planOf } from "./plan.ts";
@@ -11,10 +11,10 @@ import { repetitionOf } from "./repetition.ts";
 export interface NewBan {
   readonly id: string;
   readonly prefix: Prefix;
-  /** null: an operator asked for it. */
+  /** null: an operator requested it. */
   readonly attack: Attack | null;
   readonly dryRun: boolean;
-  /** The ban of the prefix that ended last. */
+  /** The last ended ban of the prefix. */
   readonly last: Ban | null;
   readonly terms: BanTerms;
   readonly circumstances: Circumstances;
@@ -50,9 +50,9 @@ export function newBan({ id, prefix, attack, dryRun, last, terms, circumstances 
   };
 }
 
-/** null: there is something to be done for it. */
+/** null: the ban can take a measure. */
 export function refusalOf(ban: Ban): Refusal | null {
-  return isForsaken(ban) ? ALL_NODES_LOST : null;
+  return hasNoScrubTarget(ban) ? ALL_NODES_LOST : null;
 }
 
 export function rejected(ban: Ban, reason: Refusal): Ban {
@@ -60,15 +60,15 @@ export function rejected(ban: Ban, reason: Refusal): Ban {
 }
 
 /**
- * A stored ban at `wallMs`. One that begins in the future had its clock set back while nobody ran: it begins now, or it
- * would outlast its time.
+ * A stored ban at `wallMs`. If it starts in the future, the clock was set back while the service was stopped: its times
+ * are shifted so that it starts now and does not last too long.
  */
-export function begunBy(ban: Ban, wallMs: number): Ban {
+export function clampStart(ban: Ban, wallMs: number): Ban {
   const byMs = Math.min(0, wallMs - ban.countedFrom);
   return byMs === 0 ? ban : next(ban, { kind: "clock_stepped", byMs }, wallMs);
 }
 
-/** The attack's last ban was refused for that, under the same dry run: nothing new is to be told. */
-export function isRefusedAs(last: Ban | null, reason: Refusal, { dryRun }: { readonly dryRun: boolean }): boolean {
+/** The attack's last ban was refused for the same reason, under the same dry run: there is nothing new to report. */
+export function isSameRefusal(last: Ban | null, reason: Refusal, { dryRun }: { readonly dryRun: boolean }): boolean {
   return last !== null && last.reason === reason && last.dryRun === dryRun;
 }

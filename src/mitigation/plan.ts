@@ -1,4 +1,4 @@
-/** What is to be done for a ban now: the rung that is due, what stands in for it when it is refused, and the rules. Pure. */
+/** Plans a ban: the rung that is due, its substitute when it is refused, and the rules. Pure. */
 import type { GroupMitigation, RouteTerms } from "../config/sections/mitigation.ts";
 import { type Attack, isActive } from "../detection/attack/attack.ts";
 import type { Classification } from "../detection/attack/classifier.ts";
@@ -6,76 +6,76 @@ import type { SampledPacket } from "../detection/attack/sample.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { UnicastRoute } from "./announcer.ts";
-import { ALL_NODES_LOST, type Ban, isForsaken, type Plan } from "./ban.ts";
+import { ALL_NODES_LOST, type Ban, hasNoScrubTarget, type Plan } from "./ban.ts";
 import { isOneAddress } from "./ban-subject.ts";
-import { type Action, dueStep, isMilder, methodOf } from "./escalation.ts";
+import { type Action, dueStep, isLessSevere, methodOf } from "./escalation.ts";
 import { type FlowspecMeasure, type Measure, NO_MEASURE, withAction } from "./measure.ts";
 import type { Rule } from "./rules/rule.ts";
 import { isEnough, isWorthChanging } from "./rules/rule-coverage.ts";
 
-/** What the configuration says for one prefix. */
+/** The configuration for one prefix. */
 export interface BanTerms extends GroupMitigation {
   readonly group: string;
 }
 
-/** An attack, and packets of it, as far as they can be told from others. */
-export interface SeenAttack {
+/** An attack with packets that are probably part of it. */
+export interface ObservedAttack {
   readonly attack: Attack;
   readonly packets: readonly SampledPacket[];
 }
 
-/** The rules that catch the attacks on a prefix; with no attack, all of its traffic. */
+/** Makes the rules that match the attacks on a prefix; without an attack, all of its traffic. */
 export type RuleMaker = (
   prefix: Prefix,
-  attacks: readonly SeenAttack[],
+  attacks: readonly ObservedAttack[],
   flowspec: BanTerms["flowspec"],
 ) => { readonly rules: readonly Rule[]; readonly matchesAll: boolean };
 
 /**
- * What has come since the rules were made: nothing, packets of an attack of the same kind, or enough of them to tell anew
- * what it is.
+ * What changed since the rules were made: nothing (`same`), packets of the same kind of attack (`newer`), or the attack
+ * was classified again from enough packets (`reclassified`).
  */
-export type Evidence = "same" | "newer" | "told";
+export type Evidence = "same" | "newer" | "reclassified";
 
 export interface Circumstances {
-  /** Those that hold the ban, with what is known of them. */
+  /** The attacks that keep the ban in force. */
   readonly attacks: readonly Attack[];
-  /** Why neighbors do not get what is done now; null: they do, or it is not known. */
+  /** Why neighbors do not have the current routes; null: they have them, or it is not known. */
   readonly refusal: string | null;
   readonly evidence: Evidence;
   readonly packetsOf: (attack: Attack) => readonly SampledPacket[];
   readonly makeRules: RuleMaker;
   /** null: no nodes are configured. */
   readonly divertTo: (request: DivertRequest) => NodeTarget | null;
-  /** How long rules wait until it can be told what the attack is. */
+  /** How long rules wait for the first classification of an attack. */
   readonly evidenceWaitMs: number;
 }
 
 export interface DivertRequest {
   readonly prefix: Prefix;
-  /** The hostgroup that it is of. */
+  /** The hostgroup of the prefix. */
   readonly group: string;
-  /** The node that it goes to already; null: none. */
-  readonly frozenTo: string | null;
+  /** The node that receives the traffic already; null: none. */
+  readonly currentNode: string | null;
 }
 
-/** What the scrub nodes that are configured come to. */
+/** Which of the configured scrub nodes to divert to. */
 export type NodeTarget =
   | { readonly kind: "node"; readonly name: string; readonly nextHop: IpAddress }
-  /** None takes traffic of this hostgroup and family. */
+  /** No node accepts traffic of this hostgroup and family. */
   | { readonly kind: "none" }
-  /** Those that would take it are lost. */
+  /** All nodes that accept such traffic are lost. */
   | { readonly kind: "lost"; readonly instead: "withdraw" | "blackhole" | "flowspec" };
 
 export type PlannedBan = Pick<Ban, "prefix" | "manual" | "dryRun" | "countedFrom"> & Plan;
 
-/** A plan that is forsaken (ban.ts) is none: there is nobody to divert to, and nothing is to be done instead. */
+/** The plan for a ban. If hasNoScrubTarget(plan) holds, the ban ends or does not start. */
 export function planOf(ban: PlannedBan, terms: BanTerms, circumstances: Circumstances, wallMs: number): Plan {
   const step = dueStep(terms.ladder, wallMs - ban.countedFrom, ban.manual);
   const plan = planAt(step, ban, terms, circumstances, wallMs);
-  // A ban does not climb to a divert that cannot be had: it goes on with what it does.
+  // A ban that already acts keeps its rung if the next one has no scrub target.
   const isDoing = step > ban.step && (!ban.manual || ban.measure.kind !== "none");
-  return isForsaken(plan) && isDoing ? planAt(ban.step, ban, terms, circumstances, wallMs) : plan;
+  return hasNoScrubTarget(plan) && isDoing ? planAt(ban.step, ban, terms, circumstances, wallMs) : plan;
 }
 
 function planAt(step: number, ban: PlannedBan, terms: BanTerms, circumstances: Circumstances, wallMs: number): Plan {
@@ -83,7 +83,7 @@ function planAt(step: number, ban: PlannedBan, terms: BanTerms, circumstances: C
   const refused = fallbackCause(ban, { step, action }, terms, circumstances.refusal);
   const wanted = refused === null ? action : terms.ban.fallback;
   const scrubber = wanted === "divert" ? scrubberFor(ban, terms, circumstances) : null;
-  const { done, fallback } = insteadOf(wanted, scrubber, ban, terms) ?? { done: wanted, fallback: refused };
+  const { done, fallback } = divertSubstitute(wanted, scrubber, ban, terms) ?? { done: wanted, fallback: refused };
   if (done === null) return { step, method: "divert", measure: NO_MEASURE, fallback };
   return {
     step,
@@ -93,10 +93,10 @@ function planAt(step: number, ban: PlannedBan, terms: BanTerms, circumstances: C
   };
 }
 
-/** Begins the cause of a refusal, which is not tried again; all other causes are looked at anew each time. */
+/** Prefix of the fallback text after a refusal, which is not tried again; other causes are checked each time. */
 const REFUSED = "bgp announce failed: ";
 
-/** null: the rung's own action is taken. A virtual ban has nothing that could be refused. */
+/** null: the rung's own action applies. A virtual ban announces nothing that could be refused. */
 function fallbackCause(
   ban: PlannedBan,
   { step, action }: { readonly step: number; readonly action: Action },
@@ -105,8 +105,9 @@ function fallbackCause(
 ): string | null {
   const { fallback } = terms.ban;
   if (ban.dryRun || fallback === "none" || fallback === action || action === "none") return null;
-  // It holds for its rung, and beyond it for all that would take less: what was refused is not tried again and again.
-  const isKept = ban.fallback?.startsWith(REFUSED) === true && (step === ban.step || !isMilder(fallback, action));
+  // The fallback stays for this rung, and for later ones unless they are more severe: a refused method is not retried
+  // over and over.
+  const isKept = ban.fallback?.startsWith(REFUSED) === true && (step === ban.step || !isLessSevere(fallback, action));
   if (isKept) return ban.fallback;
   return refusal !== null && step === ban.step ? REFUSED + refusal : null;
 }
@@ -114,18 +115,18 @@ function fallbackCause(
 type Scrubber = { readonly route: UnicastRoute | null; readonly node: string | null };
 type Scrubbing = Scrubber | Extract<NodeTarget, { kind: "lost" }>;
 
-/** With nodes it is one of them, else where the hostgroup's terms say. */
+/** A scrub node if nodes are configured, else the next hop of the hostgroup's terms. */
 function scrubberFor({ prefix, measure }: PlannedBan, terms: BanTerms, { divertTo }: Circumstances): Scrubbing {
-  const frozenTo = measure.kind === "divert" ? measure.node : null;
-  const target = divertTo({ prefix, group: terms.group, frozenTo });
+  const currentNode = measure.kind === "divert" ? measure.node : null;
+  const target = divertTo({ prefix, group: terms.group, currentNode });
   if (target?.kind === "lost") return target;
   if (target?.kind === "none") return { route: null, node: null };
   const nextHop = target?.nextHop ?? nextHopOf(prefix, terms.divert);
   return { route: routeOf(prefix, terms.divert, nextHop), node: target?.name ?? null };
 }
 
-/** What is done in place of a divert that cannot be had, null being nothing at all; null: what is wanted. */
-function insteadOf(
+/** The substitute for a divert without a target (`done` null: nothing at all); null: no substitute is needed. */
+function divertSubstitute(
   wanted: Action,
   scrubber: Scrubbing | null,
   { prefix, dryRun }: PlannedBan,
@@ -133,7 +134,7 @@ function insteadOf(
 ): { readonly done: Action | null; readonly fallback: string } | null {
   if (scrubber === null) return null;
   if ("kind" in scrubber) {
-    // For prefixes nothing stands in for what was asked for.
+    // Prefix bans have no substitute.
     const isInstead = scrubber.instead !== "withdraw" && isOneAddress(prefix);
     return { done: isInstead ? scrubber.instead : null, fallback: ALL_NODES_LOST };
   }
@@ -177,7 +178,10 @@ function routeOf(prefix: Prefix, terms: RouteTerms | null, nextHop: IpAddress | 
   return { kind: "unicast", prefix, nextHop, communities: terms.communities, localPref: terms.localPref };
 }
 
-/** Rules wait a moment for the first judgement of what the attack is, and stay until that becomes another or they miss it. */
+/**
+ * Rules wait shortly for the first classification of the attack. They stay until the classification changes or they
+ * miss packets.
+ */
 function rulesOf(
   { prefix, measure }: PlannedBan,
   terms: BanTerms,
@@ -188,26 +192,26 @@ function rulesOf(
   const localPref = localPrefOf(terms);
   const known = measure.kind === "divert" ? measure.rules : measure;
   const present = known.kind === "flowspec" && known.rules.length > 0 ? known : null;
-  const told = attacks.filter(({ classification }) => classification !== null);
-  if (present?.basis === basisOf(terms, told) && evidence === "same") return present;
-  const seen = told
+  const classified = attacks.filter(({ classification }) => classification !== null);
+  if (present?.basis === basisOf(terms, classified) && evidence === "same") return present;
+  const seen = classified
     .map((attack) => ({ attack, packets: packetsOf(attack) }))
     .filter(({ packets }) => packets.length > 0);
-  // The attack is over and the ban is not, or a service that starts has seen no packets yet: what to match is as it was.
+  // The attack ended before the ban, or a starting service has no packets yet: the match stays.
   if (present !== null && seen.length === 0) return withAction(present, flowspec.action, localPref);
   const basis = basisOf(
     terms,
     seen.map(({ attack }) => attack),
   );
-  const kept = present?.basis === basis && evidence !== "told" ? present : null;
+  const kept = present?.basis === basis && evidence !== "reclassified" ? present : null;
   const newest = seen.flatMap(({ packets }) => packets);
   if (kept !== null && (evidence === "same" || isEnough(kept.rules, newest))) return kept;
-  const isEarly = attacks.some((attack) => isActive(attack) && isYoung(attack, evidenceWaitMs, wallMs));
+  const isEarly = attacks.some((attack) => isActive(attack) && isRecent(attack, evidenceWaitMs, wallMs));
   if (seen.length === 0 && isEarly) return { kind: "flowspec", rules: [], matchesAll: false, localPref, basis };
   const attacksSeen = seen.length > 0 ? seen : attacks.map((attack) => ({ attack, packets: [] }));
   const made = makeRules(prefix, attacksSeen, flowspec);
-  // An attack may move on, to other ports say, and be of the same kind: rules follow, but not every chance, and never to
-  // all traffic of the victim.
+  // An attack may change, for example its ports, and keep its kind: rules follow, but not on small differences, and
+  // they never widen to all traffic of the victim.
   if (kept !== null && (made.matchesAll || !isWorthChanging(kept.rules, made.rules, newest))) return kept;
   return { kind: "flowspec", ...made, localPref, basis };
 }
@@ -216,7 +220,7 @@ function localPrefOf({ blackhole }: BanTerms): number {
   return blackhole?.localPref ?? 0;
 }
 
-/** Made once for the terms of a hostgroup: with thousands of bans all are asked for several times a second. */
+/** Cached by terms: with thousands of bans, each is requested several times per second. */
 const TERMS_TEXTS = new WeakMap<BanTerms, string>();
 
 function basisOf(terms: BanTerms, attacks: readonly Attack[]): string {
@@ -230,15 +234,15 @@ function basisOf(terms: BanTerms, attacks: readonly Attack[]): string {
   return others.length === 0 ? `${text} ${kindOf(first)}` : [text, ...new Set(attacks.map(kindOf))].join(" ");
 }
 
-/** A clock that was set back makes no attack young again. */
-function isYoung({ startedAt }: Attack, forMs: number, wallMs: number): boolean {
+/** False when the clock was set back to before the start. */
+function isRecent({ startedAt }: Attack, forMs: number, wallMs: number): boolean {
   return wallMs >= startedAt && wallMs - startedAt < forMs;
 }
 
-/** Made once a judgement. */
+/** Cached by classification. */
 const KINDS = new WeakMap<Classification, string>();
 
-/** What rules follow from: a share that moves makes no other rules. */
+/** The part of a classification that rules depend on: a change of shares alone makes no new rules. */
 function kindOf({ direction, classification }: Attack): string {
   if (classification === null) return direction;
   let kind = KINDS.get(classification);

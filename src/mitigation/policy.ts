@@ -1,4 +1,4 @@
-/** What the ban engine goes by, who may be banned, how many, and what is done, and how the configuration says it. */
+/** The ban engine's view of the configuration: what may be banned, how many at most, and by which terms. */
 import type { Config } from "../config/config.ts";
 import { CarpetBounds, type PrefixRefusal } from "../detection/carpet/carpet-bounds.ts";
 import type { IpAddress } from "../net/address.ts";
@@ -9,17 +9,17 @@ import type { BanTerms } from "./plan.ts";
 
 export interface MitigationPolicy extends AdmissionPolicy {
   readonly dryRun: boolean;
-  /** How long rules wait until it can be told what an attack is; 0: that is never told. */
+  /** How long rules wait for the first classification of an attack; 0: attacks are not classified. */
   readonly evidenceWaitMs: number;
   /** The same object for all addresses of one hostgroup. */
   termsOf(target: IpAddress): BanTerms;
-  /** null: attacks that are spread over a prefix alert, and are not banned. */
+  /** null: attacks spread over a prefix only alert. */
   readonly spread: SpreadPolicy | null;
 }
 
 /** Bans of prefixes that are more than one address. */
 export interface SpreadPolicy {
-  /** null: there may be one. */
+  /** null: the prefix may be banned. */
   refusalOf(prefix: Prefix): PrefixRefusal | null;
   /** The same object for all prefixes of one hostgroup. */
   termsOf(prefix: Prefix): BanTerms;
@@ -30,12 +30,12 @@ export function termsFor(policy: MitigationPolicy, prefix: Prefix): BanTerms {
   return spread === null || isOneAddress(prefix) ? policy.termsOf(prefix.address) : spread.termsOf(prefix);
 }
 
-/** Whether there are bans of such prefixes at all. */
+/** Whether bans of such prefixes are enabled. */
 export function areBanned({ spread }: MitigationPolicy, prefix: Prefix): boolean {
   return isOneAddress(prefix) || spread !== null;
 }
 
-/** How long FlowSpec rules wait for the first judgement of what an attack is. */
+/** How long FlowSpec rules wait for the first classification of an attack. */
 const EVIDENCE_WAIT_MS = 1000;
 
 export function mitigationPolicy(config: Config): MitigationPolicy {
@@ -50,12 +50,12 @@ export function mitigationPolicy(config: Config): MitigationPolicy {
     spread: spreadPolicy(config, terms),
     isInNetworks: (target) => config.lookup.holds(target),
     isWhitelisted: (target) => config.whitelist.find(target) >= 0,
-    // What lies outside the networks is of no group; its ban ends, or is refused.
+    // An address outside the networks has no group; its ban ends, or is refused.
     termsOf: (target) => terms[config.lookup.group(target)] ?? (terms[0] as BanTerms),
   };
 }
 
-/** What is done for prefixes is their own: no ladder, and nothing that stands in for what was asked for. */
+/** Prefix bans have one method, without ladder and fallback. */
 function spreadPolicy(config: Config, groups: readonly BanTerms[]): SpreadPolicy | null {
   const method = config.carpet?.mitigation ?? "none";
   if (method === "none") return null;

@@ -146,7 +146,7 @@ describe("an attack that widens", () => {
     expect(announcer.wanted).toEqual([]);
   });
 
-  test("to what is banned already shares that ban, and gives its own up", () => {
+  test("to a banned prefix shares that ban, and ends its own", () => {
     const { engine, announcer } = banned();
     const [one, other] = [spreadOver(NARROW, "one"), spreadOver(WIDE, "other")];
     engine.attacksChanged([started(one), started(other)], 0);
@@ -193,7 +193,7 @@ describe("a reload", () => {
 });
 
 describe("a restart", () => {
-  test("takes up the ban of a prefix, and goes on to follow its attack", () => {
+  test("restores the ban of a prefix, which follows its attack further", () => {
     const before = banned();
     before.engine.attacksChanged([started(spreadOver(NARROW))], 0);
     before.engine.flush();
@@ -233,7 +233,7 @@ describe("a restart", () => {
     expect(after.announcer.wanted).toEqual([]);
   });
 
-  test("where nobody can see how attacks go on leaves their bans until they expire", () => {
+  test("of a service without detection leaves bans of attacks until they expire", () => {
     const before = banned();
     before.engine.attacksChanged([started(spreadOver(NARROW)), started(attackOn(victim))], 0);
     before.engine.flush();

@@ -1,18 +1,19 @@
 /**
- * Bans that follow each other. Where packets are counted behind the routers that drop them, the victim's traffic vanishes
- * with its ban, the attack seems over, the ban ends and all begins anew: so a ban that follows another shortly holds for a
- * while, each time twice as long. Pure.
+ * Repeated bans. If packets are counted behind the routers that drop them, a ban hides the attack, so that it seems to
+ * end, the ban ends and the attack is detected again. So a ban that shortly follows another one is held for a minimum
+ * time, which doubles with each repetition. Pure.
  */
 import type { GroupBanConfig } from "../config/sections/mitigation.ts";
 import { ATTACK_ENDED, type Ban, MANUAL_UNBAN, TTL_EXPIRED } from "./ban.ts";
 
 export type Repetition = Pick<Ban, "repeat" | "holdUntil">;
 
-/** @param last the ban of the same prefix that ended last; null: none is known. */
+/** @param last the last ended ban of the same prefix; null: none is known. */
 export function repetitionOf(last: Ban | null, config: GroupBanConfig, wallMs: number): Repetition {
   const isRepeated =
     last !== null &&
-    // An order, and what people or a reload ended, or the loss of all scrub nodes, say nothing of how an attack goes on.
+    // Manual bans, and bans ended by an operator, by a reload or by the loss of all scrub nodes, do not indicate a
+    // repetition.
     !last.manual &&
     (last.reason === ATTACK_ENDED || last.reason === TTL_EXPIRED) &&
     endedWithin(last, config.repeatWindowSeconds, wallMs);
@@ -22,12 +23,14 @@ export function repetitionOf(last: Ban | null, config: GroupBanConfig, wallMs: n
   return { repeat, holdUntil: wallMs + holdSeconds * 1000 };
 }
 
-/** Whether an operator's unban is so recent that no automatic ban takes its place yet. */
+/** Whether an operator's unban is so recent that no automatic ban may follow yet. */
 export function isCoolingDown(last: Ban | null, config: GroupBanConfig, wallMs: number): boolean {
   return last?.reason === MANUAL_UNBAN && endedWithin(last, config.cooldownSeconds, wallMs);
 }
 
-/** A ban that ends in the future ended before the wall clock was set back: how long ago is not known, and forgotten. */
+/**
+ * A ban that ended in the future ended before the wall clock was set back: its age is unknown, and it does not count.
+ */
 function endedWithin({ withdrawnAt }: Ban, seconds: number, wallMs: number): boolean {
   return withdrawnAt !== null && withdrawnAt <= wallMs && wallMs - withdrawnAt < seconds * 1000;
 }

@@ -1,24 +1,24 @@
-/** What has become of the routes of bans: whether neighbors have them, and how long they have been refused. */
+/** Watches the routes of bans: whether neighbors have them, and how long they have been refused. */
 import type { Announcer, Route, RouteState } from "./announcer.ts";
 import { type Ban, wantedRoutes } from "./ban.ts";
 import { routesOf } from "./measure.ts";
 
-export interface RoutesNews {
-  /** Some neighbor has one of them. */
+export interface RoutesStatus {
+  /** At least one neighbor has one of the routes. */
   readonly isOut: boolean;
-  /** Each was tried, and not all in vain: what they take the place of may go. */
+  /** The speaker has processed all routes and at least one is valid: retiring routes can be withdrawn. */
   readonly isSettled: boolean;
-  /** Why one of them is not had, for a while now; null: they are, or it is too early to tell. */
+  /** Why a route has been refused for at least REFUSED_FOR_MS; null: none has. */
   readonly refusal: string | null;
 }
 
-/** A session that breaks and comes back is no refusal. */
+/** A shorter failure may be a session reset, which is not a refusal. */
 export const REFUSED_FOR_MS = 2000;
 
-const WITHOUT_SPEAKER: RoutesNews = { isOut: true, isSettled: true, refusal: null };
-const NOT_TRIED: RoutesNews = { isOut: false, isSettled: false, refusal: null };
+const WITHOUT_SPEAKER: RoutesStatus = { isOut: true, isSettled: true, refusal: null };
+const NOT_TRIED: RoutesStatus = { isOut: false, isSettled: false, refusal: null };
 
-/** Worst first: the state of several routes is that of the worst. */
+/** The state of several routes is the first of these that occurs. */
 const WORST_FIRST = ["failed", "speaker_down", "pending", "no_session", "announced"] as const;
 
 export class RouteWatch {
@@ -30,7 +30,7 @@ export class RouteWatch {
     this.#announcer = announcer;
   }
 
-  /** Of what the ban does now, not of what it did before; null where nothing is to be announced. */
+  /** The state of the current routes, without the retiring ones; null when nothing is announced. */
   stateOf(ban: Ban): RouteState | null {
     if (this.#announcer === null || wantedRoutes(ban).length === 0) return null;
     const states = this.#states(routesOf(ban.measure, ban.prefix));
@@ -41,7 +41,7 @@ export class RouteWatch {
     return null;
   }
 
-  newsOf(ban: Ban, wallMs: number): RoutesNews {
+  statusOf(ban: Ban, wallMs: number): RoutesStatus {
     const routes = wantedRoutes(ban).length === 0 ? [] : routesOf(ban.measure, ban.prefix);
     if (this.#announcer === null) return WITHOUT_SPEAKER;
     if (routes.length === 0) return NOT_TRIED;
@@ -54,7 +54,7 @@ export class RouteWatch {
     };
   }
 
-  /** The ban is over, or the wall clock was set: what was refused is counted anew. */
+  /** The ban ended, or the wall clock was set: count the time of a refusal from the start again. */
   forget(id: string): void {
     this.#refusedSince.delete(id);
   }

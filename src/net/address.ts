@@ -1,12 +1,12 @@
 /**
- * IP addresses as canonical text: equal addresses are equal strings. Text from outside comes in through parseAddress
- * only; the 16-byte form (IPv4 as ::ffff:a.b.c.d) is what crosses to the addon.
+ * IP addresses as canonical text: equal addresses are equal strings. External text must pass parseAddress; the addon
+ * uses the 16-byte form (IPv4 as ::ffff:a.b.c.d).
  */
 import ipaddr from "ipaddr.js";
 
 declare const brand: unique symbol;
 
-/** Dotted decimal, or IPv6 as RFC 5952 writes it. */
+/** Dotted decimal, or IPv6 in the form of RFC 5952. */
 export type IpAddress = string & { readonly [brand]: "IpAddress" };
 
 export const ADDRESS_BYTES = 16;
@@ -63,7 +63,7 @@ function writeMappedIpv4(ip: IpAddress, bytes: Uint8Array): void {
   bytes[at] = octet;
 }
 
-/** Canonical text only, so there is nothing left to check. */
+/** Takes canonical text only, so that it needs no checks. */
 function writeIpv6(ip: IpAddress, bytes: Uint8Array): void {
   const gap = ip.indexOf("::");
   const head = gap < 0 ? ip : ip.slice(0, gap);
@@ -82,7 +82,7 @@ function writeGroups(text: string, bytes: Uint8Array, offset: number): void {
   }
 }
 
-/** The address in the 16 bytes at `offset`. Called for every row of a tick, hence by hand. */
+/** The address in the 16 bytes at `offset`. Hand-written for speed: called for every row of a tick. */
 export function addressFromBytes(bytes: Uint8Array, offset = 0): IpAddress {
   return (isMapped(bytes, offset) ? ipv4Text(bytes, offset + MAPPED_BYTES) : ipv6Text(bytes, offset)) as IpAddress;
 }
@@ -125,7 +125,7 @@ function group(bytes: Uint8Array, offset: number, index: number): number {
   return ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0);
 }
 
-/** A string that compares as the address does: IPv4 first, then by number. */
+/** A string for sorting: IPv4 first, then by number. */
 export function addressOrder(ip: IpAddress): string {
   const bytes = addressToBytes(ip);
   let order = String(addressFamily(ip));

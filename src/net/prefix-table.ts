@@ -1,18 +1,18 @@
 /**
- * Longest-prefix match over many prefixes: one hash lookup for each length in use, the longest first. All in flat arrays,
- * so that a table that one thread made costs another nothing to take over.
+ * Longest-prefix match over many prefixes: one hash lookup for each length in use, longest first. Flat arrays, so that
+ * another thread can use a table without copying.
  */
 import { ADDRESS_BYTES, addressFamily, addressToBytes, type IpAddress, MAPPED_BITS } from "./address.ts";
 import { clearHostBits, mappedLength, type Prefix } from "./prefix.ts";
 
-/** Lengths are of the 128-bit form. */
+/** Lengths refer to the 128-bit form. */
 export interface PackedPrefixes {
-  /** 16 bytes a row, IPv4 in its mapped form. */
+  /** 16 bytes per row, IPv4 in its mapped form. */
   readonly addresses: Uint8Array<ArrayBuffer>;
   readonly lengths: Uint8Array<ArrayBuffer>;
-  /** The lengths that occur, the longest first. */
+  /** The lengths in use, longest first. */
   readonly lengthsInUse: Uint8Array<ArrayBuffer>;
-  /** Open addressing: row + 1, or 0 where a slot is free. A power of two, half of it free at least. */
+  /** Open addressing: row + 1, or 0 for a free slot. The size is a power of two; at most half is used. */
   readonly slots: Uint32Array<ArrayBuffer>;
 }
 
@@ -22,7 +22,7 @@ type FourWords = readonly [number, number, number, number];
 export class PrefixTable {
   readonly #packed: PackedPrefixes;
   readonly #words: Uint32Array;
-  /** The same memory: what comes of `&` has a sign. */
+  /** Signed view of the same memory, since the result of `&` is signed. */
   readonly #signedWords: Int32Array;
 
   constructor(packed: PackedPrefixes) {
@@ -31,7 +31,7 @@ export class PrefixTable {
     this.#signedWords = signedWords(packed.addresses);
   }
 
-  /** Row i is prefix i. Of equal prefixes the last one is found. */
+  /** Row i is prefix i. Of equal prefixes the last one wins. */
   static of(prefixes: readonly Prefix[]): PrefixTable {
     const addresses = new Uint8Array(prefixes.length * ADDRESS_BYTES);
     for (const [row, prefix] of prefixes.entries()) addresses.set(addressToBytes(prefix.address), row * ADDRESS_BYTES);
@@ -43,17 +43,17 @@ export class PrefixTable {
     return table;
   }
 
-  /** Its own arrays, to be changed by nobody. */
+  /** The internal arrays: do not change them. */
   get packed(): PackedPrefixes {
     return this.#packed;
   }
 
-  /** The row of the longest prefix that contains `ip`; -1: none does. */
+  /** The row of the longest prefix that contains `ip`; -1: none. */
   find(ip: IpAddress): number {
     const { lengthsInUse, slots } = this.#packed;
     const bytes = addressToBytes(ip);
     const words = wordsOf(bytes);
-    // Without this, ::/0 would contain every IPv4 address by its mapped form.
+    // Otherwise ::/0 would contain every IPv4 address in its mapped form.
     const shortest = addressFamily(ip) === 4 ? MAPPED_BITS : 0;
     for (const length of lengthsInUse) {
       if (length < shortest) break;
@@ -64,12 +64,14 @@ export class PrefixTable {
     return -1;
   }
 
-  /** Whether one of them holds the prefix, or a part of it. */
+  /** Whether one of them contains the prefix or a part of it. */
   overlaps(prefix: Prefix): boolean {
     return this.find(prefix.address) >= 0 || this.someIn(prefix, () => true);
   }
 
-  /** Whether `isIt` holds for a row that begins in the prefix. Looks at all: a few nanoseconds each. */
+  /**
+   * Whether `isIt` is true for a row whose prefix starts within the given one. Scans all rows: a few nanoseconds each.
+   */
   someIn(prefix: Prefix, isIt: (row: number) => boolean): boolean {
     const mask = new Uint8Array(ADDRESS_BYTES).fill(0xff);
     clearHostBits(mask, mappedLength(prefix));
@@ -77,7 +79,7 @@ export class PrefixTable {
     const [m0, m1, m2, m3] = signedWords(mask) as unknown as FourWords;
     const [w0, w1, w2, w3] = signedWords(addressToBytes(prefix.address)) as unknown as FourWords;
     for (let at = 0; at < words.length; at += WORDS) {
-      // The last first: of IPv4 the others are all alike.
+      // The last word first: for IPv4 the others are mostly equal.
       if (((words[at + 3] as number) & m3) !== w3 || ((words[at] as number) & m0) !== w0) continue;
       if (((words[at + 1] as number) & m1) !== w1 || ((words[at + 2] as number) & m2) !== w2) continue;
       if (isIt(at / WORDS)) return true;
@@ -85,7 +87,7 @@ export class PrefixTable {
     return false;
   }
 
-  /** Where the prefix is, or the free slot where it would be. */
+  /** The slot of the prefix, or the free slot where it would go. */
   #slotOf(words: Uint32Array, at: number, length: number): number {
     const { lengths, slots } = this.#packed;
     const mask = slots.length - 1;

@@ -14,14 +14,14 @@ export interface Prefix {
   readonly text: string;
   /** The first address. */
   readonly address: IpAddress;
-  /** 0..32 or 0..128, of the address family's own form. */
+  /** 0..32 or 0..128, for the address's own family. */
   readonly length: number;
   readonly family: 4 | 6;
 }
 
 const LENGTH = /^(0|[1-9]\d{0,2})$/;
 
-/** `address/length`; null also where host bits are set. */
+/** `address/length`; null also if host bits are set. */
 export function parsePrefix(text: string): Prefix | null {
   const parsed = parseAddressAndLength(text);
   if (parsed === null) return null;
@@ -29,7 +29,7 @@ export function parsePrefix(text: string): Prefix | null {
   return prefix.address === parsed.address ? prefix : null;
 }
 
-/** As parsePrefix, but clears host bits: what the writer most likely meant, to be named in an error. */
+/** Like parsePrefix, but clears host bits: a suggestion for error texts. */
 export function parsePrefixLoosely(text: string): Prefix | null {
   const parsed = parseAddressAndLength(text);
   return parsed === null ? null : enclosingPrefix(parsed.address, parsed.length);
@@ -49,14 +49,14 @@ export function hostPrefix(ip: IpAddress): Prefix {
   return prefixOf(ip, addressBits(addressFamily(ip)));
 }
 
-/** The prefix of this length that `ip` lies in. */
+/** The prefix of this length that contains `ip`. */
 export function enclosingPrefix(ip: IpAddress, length: number): Prefix {
   const bytes = addressToBytes(ip);
   clearHostBits(bytes, addressFamily(ip) === 4 ? length + MAPPED_BITS : length);
   return prefixOf(addressFromBytes(bytes), length);
 }
 
-/** From the text of a Prefix, which is not looked at again. */
+/** From the text of a Prefix, without checks. */
 export function canonicalPrefix(text: string): Prefix {
   const slash = text.indexOf("/");
   return prefixOf(text.slice(0, slash) as IpAddress, Number(text.slice(slash + 1)));
@@ -84,7 +84,7 @@ export function prefixesOverlap(a: Prefix, b: Prefix): boolean {
   return a.length <= b.length ? prefixContains(a, b.address) : prefixContains(b, a.address);
 }
 
-/** Whether an IPv6 prefix holds ::ffff:0:0/96 or a part of it: a table of the 128-bit form would find IPv4 in it. */
+/** Whether an IPv6 prefix overlaps ::ffff:0:0/96, so that a 128-bit table would find IPv4 addresses in it. */
 export function coversMappedIpv4(prefix: Prefix): boolean {
   if (prefix.family === 4) return false;
   const mapped = addressToBytes("0.0.0.0" as IpAddress);
@@ -106,7 +106,7 @@ export function clearHostBits(bytes: Uint8Array, bits: number): void {
   bytes.fill(0, at + 1);
 }
 
-/** The bits that a prefix keeps of the byte in which it ends. */
+/** Mask of the prefix bits in its last, partial byte. */
 function partialByteMask(bits: number): number {
   return (0xff << (8 - (bits & 7))) & 0xff;
 }

@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 
 describe("a node", () => {
-  test("that was never heard of is lost when it has been listened for long enough", () => {
+  test("that never polled is lost after staleAfterMs", () => {
     expect([livenessAt(1000), livenessAt(1000 + STALE_MS), livenessAt(1001 + STALE_MS)]).toEqual([
       "unheard",
       "unheard",
@@ -57,7 +57,7 @@ describe("a node", () => {
 });
 
 describe("a reload", () => {
-  test("forgets what it removes, and listens for what it adds from then on", () => {
+  test("drops removed nodes, and expects polls of added ones from then on", () => {
     presence.pollStarted("s1", 2000);
     presence.pollEnded("s1", 2000);
     presence.reconfigure(["s2"], 3000);

@@ -1,28 +1,28 @@
 /**
- * Which nodes are there, by their polls alone (docs/interface.md#node-liveness): a node is alive while a poll of it is
- * parked and for a while after. Monotonic time is an argument, ms.
+ * Which nodes are alive, by their polls alone (docs/interface.md#node-liveness): a node is alive while one of its polls
+ * is parked, and for some time after. Monotonic time is an argument, ms.
  */
 
-/** `unheard`: not since the start, which is too short ago to tell. */
+/** `unheard`: no poll since the start, which was too recent to call the node lost. */
 export type Liveness = "alive" | "unheard" | "lost";
 
 interface Sighting {
   /** Polls in progress. */
   polls: number;
-  /** When one began or ended last. */
+  /** Time of the last start or end of a poll. */
   seenAtMs: number;
 }
 
 export class NodePresence {
   readonly #sightings = new Map<string, Sighting>();
-  /** Of the nodes that there are: since when they are listened for. */
-  #listenedSinceMs: ReadonlyMap<string, number> = new Map();
+  /** By configured node: since when its polls are expected. */
+  #expectedSinceMs: ReadonlyMap<string, number> = new Map();
 
-  /** The nodes that there are from now on. */
+  /** Sets the configured nodes. */
   reconfigure(names: readonly string[], nowMs: number): void {
-    const before = this.#listenedSinceMs;
-    this.#listenedSinceMs = new Map(names.map((name) => [name, before.get(name) ?? nowMs]));
-    for (const name of this.#sightings.keys()) this.#forgetIfGone(name);
+    const before = this.#expectedSinceMs;
+    this.#expectedSinceMs = new Map(names.map((name) => [name, before.get(name) ?? nowMs]));
+    for (const name of this.#sightings.keys()) this.#removeIfUnused(name);
   }
 
   pollStarted(name: string, nowMs: number): void {
@@ -34,21 +34,21 @@ export class NodePresence {
     }
   }
 
-  /** Of a poll that started. */
+  /** Call this once for each started poll. */
   pollEnded(name: string, nowMs: number): void {
     const sighting = this.#sightings.get(name);
     if (sighting === undefined) return;
     sighting.polls--;
     sighting.seenAtMs = nowMs;
-    this.#forgetIfGone(name);
+    this.#removeIfUnused(name);
   }
 
-  /** A poll is parked now. */
+  /** Whether a poll is parked now. */
   isHolding(name: string): boolean {
     return (this.#sightings.get(name)?.polls ?? 0) > 0;
   }
 
-  /** null: not heard of since the start. */
+  /** null: no poll since the start. */
   lastSeenMs(name: string): number | null {
     return this.#sightings.get(name)?.seenAtMs ?? null;
   }
@@ -57,12 +57,12 @@ export class NodePresence {
     if (this.isHolding(name)) return "alive";
     const seenMs = this.lastSeenMs(name);
     if (seenMs !== null) return nowMs - seenMs <= staleAfterMs ? "alive" : "lost";
-    const sinceMs = this.#listenedSinceMs.get(name);
+    const sinceMs = this.#expectedSinceMs.get(name);
     return sinceMs !== undefined && nowMs - sinceMs <= staleAfterMs ? "unheard" : "lost";
   }
 
-  /** A poll that a reload ends still ends. */
-  #forgetIfGone(name: string): void {
-    if (!this.#listenedSinceMs.has(name) && !this.isHolding(name)) this.#sightings.delete(name);
+  /** A node that a reload removed is kept until its polls end. */
+  #removeIfUnused(name: string): void {
+    if (!this.#expectedSinceMs.has(name) && !this.isHolding(name)) this.#sightings.delete(name);
   }
 }

@@ -1,10 +1,10 @@
-/** A document that nodes poll for: its bytes, written once for all who poll, and the tag that is their content's hash. */
+/** A document that nodes poll: its bytes, generated once for all nodes, and an ETag that is the hash of its content. */
 export interface PolledDocument {
-  /** With its quotes. */
+  /** Including its quotes. */
   readonly etag: string;
-  /** A Blob is sent to any number of callers without a copy for each. */
+  /** A Blob is sent to any number of clients without copying. */
   readonly body: Blob;
-  /** The same in gzip (RFC 1952); null: it is not worth that. */
+  /** Compressed with gzip (RFC 1952); null: too small to compress. */
   readonly gzipped: Blob | null;
 }
 

@@ -5,7 +5,7 @@
 import type { NotifyConfig } from "../config/sections/notify.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import { STOP_STEP_MS } from "../limits.ts";
-import { type Ban, type BanChange, banNews } from "../mitigation/ban.ts";
+import { type Ban, type BanChange, banChangeKind } from "../mitigation/ban.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
 import type { Clock } from "../system/clock.ts";
@@ -114,7 +114,7 @@ export class Notifier {
 
   /** After any change. What is done about an attack may change often, and is told with the attack. */
   banChanged(change: BanChange): void {
-    const news = banNews(change);
+    const news = banChangeKind(change);
     if (news === null || news === "changed") return;
     const { ban } = change;
     this.#tell({ kind: `ban_${ban.state}`, ban });

@@ -12,7 +12,7 @@ afterEach(async () => {
 });
 
 const HOUR_MS = 3_600_000;
-/** Counts how often it was asked for an hour or more: once at the end of each check. */
+/** Counts timers of an hour or more: one at the end of each check. */
 class CountingTimers extends ManualTimers {
   hours = 0;
 
@@ -51,7 +51,7 @@ function setup(
 
 const json = (value: unknown) => () => Response.json(value);
 
-/** Lets the next check happen, the `checks`th, and waits for its end: then the one after it is due in an hour. */
+/** Runs check number `checks` and waits for its end: the next one is due an hour later. */
 async function checked({ clock, timers }: ReturnType<typeof setup>, checks = 1): Promise<void> {
   clock.advance(checks === 1 ? 30_000 : HOUR_MS);
   await eventually(() => timers.hours === checks, "the check does not end");
@@ -67,7 +67,7 @@ describe("the update check", () => {
     }
   });
 
-  test("finds a newer release, and tells the log once", async () => {
+  test("finds a newer release, and logs it once", async () => {
     const run = setup(json({ ...RELEASE, notes: "more" }));
     await checked(run);
     expect(run.check.available).toEqual({
@@ -97,7 +97,7 @@ describe("the update check", () => {
     expect(run.check.available?.latestVersion).toBe("2.0.0");
   });
 
-  test("forgets a release that was taken back", async () => {
+  test("drops a release that was taken back", async () => {
     const run = setup(json(RELEASE));
     await checked(run);
     run.server.answers = [json({ ...RELEASE, version: "1.2.3" })];
@@ -105,7 +105,7 @@ describe("the update check", () => {
     expect(run.check.available).toBeNull();
   });
 
-  test("tells the receiver nothing of this machine", async () => {
+  test("sends the receiver nothing about this machine", async () => {
     const run = setup(json(RELEASE));
     await checked(run);
     const { headers, path } = run.server.received[0] ?? {};
@@ -117,13 +117,13 @@ describe("the update check", () => {
 
   const endless = new ReadableStream<Uint8Array>({ pull: (controller) => controller.enqueue(new Uint8Array(65_536)) });
   test.each([
-    ["no JSON", () => new Response("<html>"), "the answer is no JSON"],
-    ["no object", json(null), "the answer is no JSON object"],
+    ["no JSON", () => new Response("<html>"), "the answer is not JSON"],
+    ["no object", json(null), "the answer is not a JSON object"],
     ["a list", json([RELEASE]), "the answer lacks version, url or security"],
     ["no version", json({ ...RELEASE, version: 3 }), "the answer lacks version, url or security"],
     ["no real version", json({ ...RELEASE, version: "latest" }), "a version is not of the form 1.2.3"],
-    ["no url", json({ ...RELEASE, url: "/x" }), "its url is no http or https URL"],
-    ["a url that is a script", json({ ...RELEASE, url: "javascript:alert(1)" }), "its url is no http or https URL"],
+    ["no url", json({ ...RELEASE, url: "/x" }), "its url is not an http or https URL"],
+    ["a url that is a script", json({ ...RELEASE, url: "javascript:alert(1)" }), "its url is not an http or https URL"],
     [
       "a security that is no boolean",
       json({ ...RELEASE, security: "no" }),
@@ -153,10 +153,10 @@ describe("the update check", () => {
     expect(run.check.available?.latestVersion).toBe("1.3.0");
   });
 
-  test("gives up on a server that does not answer, and asks again an interval later", async () => {
+  test("times out on a server that does not answer, and retries an interval later", async () => {
     const run = setup(() => new Promise<never>(() => {}));
     run.clock.advance(30_000);
-    await eventually(() => run.server.received.length === 1, "nobody asked");
+    await eventually(() => run.server.received.length === 1, "no request was sent");
     run.clock.advance(10_000);
     await eventually(() => run.lines.some((line) => line.includes("no answer in time")), "it waits on");
     await eventually(() => run.timers.hours === 1, "no next check");
@@ -170,19 +170,19 @@ describe("the update check", () => {
     run.check.reconfigure({ url: "http://127.0.0.1:1/s3cret", intervalSeconds: 3600 });
     run.check.start();
     run.clock.advance(30_000);
-    await eventually(() => run.lines.length === 1, "no failure was told");
+    await eventually(() => run.lines.length === 1, "no failure was logged");
     expect(run.lines.join("")).toMatch(/"cause":"[A-Za-z]+"/);
     expect(run.lines.join("")).not.toContain("s3cret");
   });
 
-  test("asks nobody while it is off", () => {
+  test("sends no request while it is off", () => {
     const run = setup(json(RELEASE), { start: false });
     run.check.reconfigure({ url: null, intervalSeconds: 3600 });
     run.check.start();
     expect(run.clock.pending).toBe(0);
   });
 
-  test("forgets what another URL said, and does not ask it again", async () => {
+  test("drops the answer of another URL, and does not request it again", async () => {
     const run = setup(json(RELEASE));
     await checked(run);
     run.check.reconfigure({ url: null, intervalSeconds: 3600 });
@@ -194,7 +194,7 @@ describe("the update check", () => {
     const gate = Promise.withResolvers<Response>();
     const run = setup(() => gate.promise);
     run.clock.advance(30_000);
-    await eventually(() => run.server.received.length === 1, "nobody asked");
+    await eventually(() => run.server.received.length === 1, "no request was sent");
     run.check.stop();
     gate.resolve(Response.json(RELEASE));
     await eventually(() => run.clock.pending === 0, "a timer is left");

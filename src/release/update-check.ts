@@ -1,7 +1,7 @@
 /**
- * Asks the configured URL now and then whether there is a newer release, and tells nobody anything: the request carries no
- * more than the product's name. The answer is `{"version": "1.4.0", "url": "https://…", "security": false}`; further keys
- * are left alone. A check that fails changes nothing but the log.
+ * Requests the configured URL at an interval to learn of newer releases. The request contains only the product's name.
+ * The answer is `{"version": "1.4.0", "url": "https://…", "security": false}`; further keys are ignored. A failed check
+ * is only logged.
  */
 import type { UpdateCheckConfig } from "../config/sections/notify.ts";
 import { UPDATE_ANSWER_BYTES_MAX } from "../limits.ts";
@@ -10,11 +10,11 @@ import type { Log } from "../observability/log.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
 import { isVersion } from "./version-order.ts";
 
-/** A release newer than the one that runs. */
+/** A release newer than the running one. */
 export interface Update {
   readonly latestVersion: string;
   readonly isSecurity: boolean;
-  /** Where people read about it. */
+  /** The page about the release. */
   readonly latestUrl: string;
 }
 
@@ -24,13 +24,13 @@ export interface UpdateCheckOptions {
   readonly timers: Timers;
   readonly log: Log;
   readonly limiter: Limiter;
-  /** 0 to 1: services that were started together do not ask together. */
+  /** 0 to 1: so that services that started together do not send requests together. */
   readonly random: () => number;
   readonly deadlineMs?: number;
 }
 
 const DEADLINE_MS = 10_000;
-/** The first check after a start or a reload comes within this time, ms. */
+/** The first check follows within this time after a start or a reload, ms. */
 const FIRST_DELAY_MS = 60_000;
 const URL_CHARACTERS_MAX = 2048;
 
@@ -47,7 +47,7 @@ export class UpdateCheck {
     this.#config = options.config;
   }
 
-  /** null: none that is known of. */
+  /** null: none is known. */
   get available(): Update | null {
     return this.#available;
   }
@@ -57,22 +57,22 @@ export class UpdateCheck {
     this.#schedule(FIRST_DELAY_MS * this.#options.random());
   }
 
-  /** What another URL said is forgotten. */
+  /** Drops the result of another URL. */
   reconfigure(config: UpdateCheckConfig): void {
     const { url, intervalSeconds } = this.#config;
     this.#config = config;
     if (!this.#isRunning || (config.url === url && config.intervalSeconds === intervalSeconds)) return;
     if (config.url !== url) this.#available = null;
-    this.#cease();
+    this.#abort();
     this.#schedule(FIRST_DELAY_MS * this.#options.random());
   }
 
   stop(): void {
     this.#isRunning = false;
-    this.#cease();
+    this.#abort();
   }
 
-  #cease(): void {
+  #abort(): void {
     this.#cancelNext?.();
     this.#cancelNext = null;
     this.#request?.abort();
@@ -93,7 +93,7 @@ export class UpdateCheck {
       const release = await ask(url, request.signal);
       if (this.#request === request) this.#take(release);
     } catch (cause) {
-      // Ceased, or its answer is nobody's business any more.
+      // Stopped, or the configuration changed meanwhile.
       if (this.#request !== request) return;
       const reason = request.signal.aborted ? "no answer in time" : reasonOf(cause);
       limiter.pass("update check", (suppressed) => log.warn({ cause: reason, suppressed }, "the update check failed"));
@@ -102,7 +102,7 @@ export class UpdateCheck {
     }
     if (this.#request !== request) return;
     this.#request = null;
-    // A tenth more or less, so that a fleet spreads.
+    // Randomized by 10 %, so that many services do not send requests together.
     this.#schedule(this.#config.intervalSeconds * 1000 * (0.9 + 0.2 * random()));
   }
 
@@ -123,7 +123,7 @@ interface Release {
   readonly security: boolean;
 }
 
-/** In words of our own, so that no URL comes into the log. */
+/** With fixed texts, so that no URL is logged. */
 class UpdateFault extends Error {}
 
 function reasonOf(cause: unknown): string {
@@ -153,7 +153,7 @@ async function boundedText(response: Response): Promise<string> {
   const body = response.body as ReadableStream<Uint8Array> | null;
   for await (const chunk of body ?? []) {
     bytes += chunk.length;
-    // Leaving the loop cancels the rest.
+    // Leaving the loop cancels the response.
     if (bytes > UPDATE_ANSWER_BYTES_MAX) throw new UpdateFault("the answer is too long");
     text += decoder.decode(chunk, { stream: true });
   }
@@ -166,10 +166,10 @@ function parseRelease(text: string): Release {
   if (typeof version !== "string" || typeof url !== "string" || typeof security !== "boolean") {
     throw new UpdateFault("the answer lacks version, url or security");
   }
-  // It is shown as a link.
+  // The URL is shown as a link.
   const link = url.length <= URL_CHARACTERS_MAX && URL.canParse(url) ? new URL(url) : null;
   if (link === null || !["http:", "https:"].includes(link.protocol))
-    throw new UpdateFault("its url is no http or https URL");
+    throw new UpdateFault("its url is not an http or https URL");
   return { version: version.replace(/^v/, ""), url: link.href, security };
 }
 
@@ -178,8 +178,8 @@ function asObject(text: string): Record<string, unknown> {
   try {
     answer = JSON.parse(text);
   } catch {
-    throw new UpdateFault("the answer is no JSON");
+    throw new UpdateFault("the answer is not JSON");
   }
-  if (typeof answer !== "object" || answer === null) throw new UpdateFault("the answer is no JSON object");
+  if (typeof answer !== "object" || answer === null) throw new UpdateFault("the answer is not a JSON object");
   return { ...answer };
 }

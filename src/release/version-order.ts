@@ -1,4 +1,4 @@
-/** What a version is, by Semantic Versioning 2.0.0; `Bun.semver` orders them, and takes others as well. */
+/** Checks versions by Semantic Versioning 2.0.0; `Bun.semver`, which orders them, also accepts others. */
 
 const NUMBER = "(?:0|[1-9]\\d{0,14})";
 const IDENTIFIER = "(?:0|[1-9]\\d*|\\d*[A-Za-z-][0-9A-Za-z-]*)";
@@ -7,7 +7,7 @@ const VERSION = new RegExp(
 );
 const LENGTH_MAX = 128;
 
-/** Strict, but for a `v` in front, as tags have it. */
+/** Strict, except for a leading `v`, as in tags. */
 export function isVersion(text: string): boolean {
   return text.length <= LENGTH_MAX && VERSION.test(text);
 }

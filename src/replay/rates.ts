@@ -129,7 +129,7 @@ class RatesReader {
     for (let i = 0; i < METRICS.length; i++) {
       const rate = rates[from + i] as number;
       if (isWholeWindow) gathered.metrics[i]?.add(rate);
-      else gathered.metrics[i]?.glance(rate);
+      else gathered.metrics[i]?.addToPeak(rate);
     }
     if (isWholeWindow) gathered.windows++;
     const least = gathered.busiest[SUGGEST_BUSIEST_HOSTS - 1];

@@ -12,7 +12,7 @@ import { Detection } from "../detection/judge/detection.ts";
 import { type AttackChange, Detector } from "../detection/judge/detector.ts";
 import { detectionPolicy } from "../detection/judge/policy.ts";
 import { ENDED_BANS_KEPT, HOST_IDLE_MS } from "../limits.ts";
-import { type Ban, type BanChange, type BanNews, banNews } from "../mitigation/ban.ts";
+import { type Ban, type BanChange, type BanChangeKind, banChangeKind } from "../mitigation/ban.ts";
 import { BanEngine } from "../mitigation/ban-engine.ts";
 import { mitigationPolicy } from "../mitigation/policy.ts";
 import { attackRules } from "../mitigation/rules/attack-rules.ts";
@@ -30,7 +30,7 @@ export type ReplayEvent =
 
 export interface BanEvent {
   readonly kind: "ban";
-  readonly news: BanNews;
+  readonly news: BanChangeKind;
   readonly ban: Ban;
 }
 
@@ -157,7 +157,7 @@ class ReplayRun {
     if (now.wallMs >= this.#learnAtMs) {
       this.#learnAtMs = now.wallMs + 1000;
       for (const _ of learner.pass(now.wallMs / 1000));
-      this.#attacksChanged(carpets.judgeAtOnce(now), now);
+      this.#attacksChanged(carpets.judgeWithoutPauses(now), now);
     }
     for (const reading of sampler.readings(now)) {
       const attack = detector.attach(reading.id, findingsOf(reading));
@@ -184,7 +184,7 @@ class ReplayRun {
 
   #banChanged(change: BanChange): void {
     const { ban, previous } = change;
-    const news = banNews(change);
+    const news = banChangeKind(change);
     if (news === null) return;
     if (news === ban.state) {
       if (previous !== null && news !== "active") this.#banStates.active--;

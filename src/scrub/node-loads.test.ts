@@ -49,14 +49,14 @@ describe("a node's load", () => {
     expect([used("s1"), used("s2"), loads.bansOf("s1"), loads.nodeOf("b1")]).toEqual([0, 0, 0, null]);
   });
 
-  test("is told once of a ban that only goes on", () => {
+  test("counts a ban once that is only extended", () => {
     loads.place("b1", "s1", 200, 0);
     loads.place("b1", "s1", 900, 5);
     expect([used(), loads.bansOf("s1")]).toEqual([0.2, 1]);
   });
 });
 
-test("a node that a reload removes is forgotten, but for the bans that are still to move", () => {
+test("a node that a reload removes is dropped, except for bans that must still move", () => {
   loads.reported("s1", 300, 0);
   loads.place("b1", "s1", 200, 0);
   loads.forget(() => false);

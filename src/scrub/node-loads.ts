@@ -1,34 +1,36 @@
 /**
- * What is diverted to each scrub node, and how much that is: what the node reported, and what was diverted to it too
- * recently for its report to know of. Monotonic time is an argument, ms.
+ * Estimates the load of each scrub node: the load that it reported, plus what was diverted to it too recently for its
+ * report. Monotonic time is an argument, ms.
  */
 
 interface Placed {
   readonly node: string;
-  /** Of its attack as it began; null: not known. */
+  /** Rate of the attack at its start; null: unknown. */
   readonly mbps: number | null;
   readonly sinceMs: number;
 }
 
 interface NodeLoad {
-  /** null: never said. */
+  /** null: never reported. */
   reportedMbps: number | null;
   /** By id. */
   readonly bans: Map<string, Placed>;
-  /** Those that the report does not know of. */
+  /** Ids of the bans that the report does not include. */
   readonly recent: Set<string>;
 }
 
-/** A report is the mean of some seconds, and traffic takes some to come: one that is younger is not in it. */
+/**
+ * A report is a mean over some seconds, and diverted traffic arrives late: a ban newer than this is not in the report.
+ */
 export const SETTLED_MS = 20_000;
-/** Share of a node's capacity that a ban of an unknown rate is taken for. */
+/** Share of a node's capacity that a ban of an unknown rate counts for. */
 export const UNKNOWN_SHARE = 0.01;
 
 export class NodeLoads {
   readonly #loads = new Map<string, NodeLoad>();
   readonly #placed = new Map<string, Placed>();
 
-  /** null: the ban is not, or no longer, diverted to a node. */
+  /** @param node null: the ban is not diverted to a node, or no longer. */
   place(banId: string, node: string | null, mbps: number | null, nowMs: number): void {
     const before = this.#placed.get(banId);
     if ((before?.node ?? null) === node) return;
@@ -58,7 +60,7 @@ export class NodeLoads {
     }
   }
 
-  /** Of its capacity. */
+  /** As a fraction of its capacity. */
   utilizationOf(node: string, capacityMbps: number): number {
     const load = this.#loads.get(node);
     if (load === undefined) return 0;
@@ -67,7 +69,7 @@ export class NodeLoads {
     return mbps / capacityMbps;
   }
 
-  /** It is not configured any more; bans that are still diverted to it move with the next look at them. */
+  /** Removes nodes that are not configured any more; their bans move when they are planned next. */
   forget(isConfigured: (node: string) => boolean): void {
     for (const [node, load] of this.#loads) {
       if (isConfigured(node)) continue;

@@ -67,7 +67,7 @@ describe.each(["affinity", "least_loaded"] as const)("whatever it goes by (%s)",
     expect(selectNode("v", [], selection)).toBeNull();
   });
 
-  test("nodes that were not heard of yet are taken only where none is alive", () => {
+  test("nodes that did not poll yet are used only if none is alive", () => {
     const unheard = NODES.map((each) => ({ ...each, liveness: "unheard" as const }));
     expect(new Set(chosen([...unheard, node("z", { utilization: 5 })], selection))).toEqual(new Set(["z"]));
     expect(new Set(chosen([...unheard, node("z", { liveness: "lost" })], selection)).size).toBe(4);

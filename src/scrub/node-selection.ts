@@ -1,18 +1,18 @@
-/** Which scrub node a diverted victim goes to. Pure. Whether it may stay where it is, is not asked here. */
+/** Selects the scrub node for a diverted victim. Pure. The caller decides whether a victim stays with its node. */
 import type { NodeSelection } from "../config/sections/nodes.ts";
 import type { Liveness } from "../nodes/node-presence.ts";
 
-/** A node that takes the traffic, if it is there. */
+/** A node that accepts the traffic, if it is alive. */
 export interface Candidate {
   readonly name: string;
   readonly liveness: Liveness;
-  /** Of its capacity, by its reports and by what was diverted to it since; 0 where that is not known. */
+  /** Fraction of its capacity, from its reports and from later diverts; 0 if unknown. */
   readonly utilization: number;
-  /** Diverted to it. */
+  /** Number of bans diverted to it. */
   readonly bans: number;
 }
 
-/** After a start nodes that were not heard of yet are better than none. null: all are lost. */
+/** Shortly after a start, nodes that did not poll yet are used if none is alive. null: all are lost. */
 export function selectNode<Node extends Candidate>(
   victim: string,
   candidates: readonly Node[],
@@ -36,8 +36,8 @@ function isBetter(a: Candidate, b: Candidate, selection: NodeSelection, seed: nu
 }
 
 /**
- * Rendezvous hashing (Thaler and Ravishankar, 1998): each victim ranks all nodes in an order of its own, so that one that
- * comes or goes moves its own victims alone.
+ * Rendezvous hashing (Thaler and Ravishankar, 1998): each victim ranks all nodes in its own order, so that a node that
+ * is added or removed moves only its own victims.
  */
 function score(name: string, seed: number): number {
   return mixed(hash(name) ^ seed);
@@ -47,7 +47,7 @@ function hash(text: string): number {
   return Number(Bun.hash.xxHash32(text));
 }
 
-/** Each bit of the input changes half of the output's (the finalizer of MurmurHash3). */
+/** Each input bit changes half of the output bits (the finalizer of MurmurHash3). */
 function mixed(value: number): number {
   let bits = Math.imul(value ^ (value >>> 16), 0x85ebca6b);
   bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);

@@ -1,30 +1,30 @@
 /**
- * The rule document (docs/interface.md#rule-document): every active diverted victim, what is to be dropped of its
- * traffic, and until when. The same for all nodes, so that a victim can move to another node without a gap, but for
- * rules that not all understand.
+ * The rule document (docs/interface.md#rule-document): every active diverted victim, the rules for its traffic, and the
+ * expiry. It is equal for all nodes, so that a victim can move to another node without a gap, except for rules that
+ * some nodes do not support.
  */
 import type { Ban } from "../mitigation/ban.ts";
 import { type DivertMeasure, scrubRules } from "../mitigation/measure.ts";
 import type { Rule } from "../mitigation/rules/rule.ts";
 import { addressOrder } from "../net/address.ts";
-import { formsOf, type RuleForms, type Understanding, understandingKey } from "./rule-forms.ts";
+import { formsOf, type RuleForms, type RuleSupport, ruleSupportKey } from "./rule-forms.ts";
 
 export interface RuleDocument {
-  /** By target, IPv4 first, then by number. */
+  /** Sorted by target, IPv4 first, then by number. */
   readonly bans: readonly DocumentBan[];
-  /** Rules that stand there in several simpler ones, and rules that are not there. */
+  /** Number of rules that were split into simpler ones, and of rules that were left out. */
   readonly splitRules: number;
   readonly leftOutRules: number;
 }
 
 export interface DocumentBan {
   readonly ban: Ban;
-  /** Wall clock, ms; in steps of EXPIRY_STEP_MS, so that a ban that is pushed on seldom changes the document. */
+  /** Wall clock, ms; in steps of EXPIRY_STEP_MS, so that an extended ban seldom changes the document. */
   readonly expiresAt: number;
   readonly forms: RuleForms;
 }
 
-/** What became of the document: `expiry` can wait for others, so that many bans do not change it all the time. */
+/** How the document changed: `expiry` may wait for further changes, so that many bans do not change it continuously. */
 export type DocumentChange = "none" | "expiry" | "content";
 
 const EXPIRY_STEP_MS = 10_000;
@@ -32,18 +32,18 @@ const EXPIRY_STEP_MS = 10_000;
 type Diverted = Ban & { readonly measure: DivertMeasure };
 
 export class RuleDocuments {
-  /** Diverted bans in force, by id. */
+  /** Active diverted bans, by id. */
   readonly #bans = new Map<string, Diverted>();
-  /** Made of them as they were at the last refresh(), or later; by what a node understands. */
+  /** Documents as of the last refresh() or later, by the capabilities of nodes. */
   readonly #documents = new Map<string, RuleDocument>();
-  /** Made once for a ban, by the same. */
+  /** Cached by the same key and by ban. */
   readonly #made = new Map<string, WeakMap<Ban, DocumentBan>>();
 
   get size(): number {
     return this.#bans.size;
   }
 
-  /** Documents that were made stay as they are until refresh(). */
+  /** Existing documents do not change until refresh(). */
   put(ban: Ban): DocumentChange {
     const before = this.#bans.get(ban.id);
     if (!isDiverted(ban)) {
@@ -53,48 +53,48 @@ export class RuleDocuments {
     }
     this.#bans.set(ban.id, ban);
     if (before === undefined || !isSameContent(before, ban)) return "content";
-    return toldExpiry(before) === toldExpiry(ban) ? "none" : "expiry";
+    return documentExpiry(before) === documentExpiry(ban) ? "none" : "expiry";
   }
 
-  /** Documents are of bans as they are now. */
+  /** Drops all documents, so that they are generated from the present bans. */
   refresh(): void {
     this.#documents.clear();
   }
 
-  of(understood: Understanding): RuleDocument {
-    const key = understandingKey(understood);
+  of(support: RuleSupport): RuleDocument {
+    const key = ruleSupportKey(support);
     const known = this.#documents.get(key);
     if (known !== undefined) return known;
-    const bans = sorted([...this.#bans.values()]).map((ban) => this.#documentBan(ban, understood, key));
+    const bans = sorted([...this.#bans.values()]).map((ban) => this.#documentBan(ban, support, key));
     const sum = (count: "split" | "leftOut") => bans.reduce((total, { forms }) => total + forms[count], 0);
     const document = { bans, splitRules: sum("split"), leftOutRules: sum("leftOut") };
     this.#documents.set(key, document);
     return document;
   }
 
-  #documentBan(ban: Diverted, understood: Understanding, key: string): DocumentBan {
+  #documentBan(ban: Diverted, support: RuleSupport, key: string): DocumentBan {
     const made = this.#made.get(key) ?? new WeakMap<Ban, DocumentBan>();
     this.#made.set(key, made);
     const known = made.get(ban);
     if (known !== undefined) return known;
-    const documentBan = { ban, expiresAt: toldExpiry(ban), forms: formsOf(toldRules(ban), understood) };
+    const documentBan = { ban, expiresAt: documentExpiry(ban), forms: formsOf(documentRules(ban), support) };
     made.set(ban, documentBan);
     return documentBan;
   }
 }
 
-/** Its traffic goes to a scrubber, or would in dry run. */
+/** Whether its traffic is diverted, or would be without dry run. */
 export function isDiverted(ban: Ban): ban is Diverted {
   return ban.state === "active" && ban.measure.kind === "divert" && ban.measure.route !== null;
 }
 
-/** Not before the ban's own, which a node would take for its end. */
-function toldExpiry({ expiresAt }: Ban): number {
+/** Rounded up: a node would take an earlier time for the end of the ban. */
+function documentExpiry({ expiresAt }: Ban): number {
   return Math.ceil(expiresAt / EXPIRY_STEP_MS) * EXPIRY_STEP_MS;
 }
 
-/** Traffic that the victim sends does not come by a scrubber. */
-function toldRules({ measure }: Diverted): readonly Rule[] {
+/** Traffic from the victim does not pass a scrub node. */
+function documentRules({ measure }: Diverted): readonly Rule[] {
   return scrubRules(measure).filter(({ destination }) => destination !== null);
 }
 

@@ -3,21 +3,21 @@ import { address } from "../../test/fixtures/host-rows.ts";
 import { RULE_FORMS_MAX } from "../limits.ts";
 import { type Rule, ruleToWire, wideRule } from "../mitigation/rules/rule.ts";
 import { hostPrefix } from "../net/prefix.ts";
-import { formsOf, RULE_CAPABILITIES, type RuleCapability, understandingKey, understandingOf } from "./rule-forms.ts";
+import { formsOf, RULE_CAPABILITIES, type RuleCapability, ruleSupportKey, ruleSupportOf } from "./rule-forms.ts";
 
-const EVERYTHING = understandingOf(RULE_CAPABILITIES);
-const FIRST = understandingOf([]);
+const EVERYTHING = ruleSupportOf(RULE_CAPABILITIES);
+const FIRST = ruleSupportOf([]);
 const wide = wideRule(hostPrefix(address("192.0.2.1")), { kind: "discard" });
 const rule = (changes: Partial<Rule>): Rule => ({ ...wide, protocol: 17, ...changes });
 const ports = (from: number, to = from) => ({ from, to });
 
-/** As a node of the first version reads it: fields that it does not know are not there, and a zero is anything. */
+/** Reads a rule like a node of the first version: unknown fields are ignored, and zero matches anything. */
 function readByFirstVersion(wire: object): object {
   const known = ["dst", "src", "proto", "src_port", "dst_port", "tcp_flags", "fragment", "action", "rate_bytes"];
   return Object.fromEntries(Object.entries(wire).filter(([key, value]) => known.includes(key) && Boolean(value)));
 }
 
-describe("whoever understands the first version alone", () => {
+describe("a node of the first version", () => {
   test.each<[string, Partial<Rule>]>([
     ["a protocol", {}],
     ["a port", { sourcePorts: [ports(53)] }],
@@ -81,7 +81,7 @@ describe("whoever understands the first version alone", () => {
   });
 });
 
-describe("whoever understands", () => {
+describe("a node that supports", () => {
   test.each<[RuleCapability, Partial<Rule>]>([
     ["port_ranges", { sourcePorts: [ports(0, 52), ports(54, 65_535)] }],
     ["port_ranges", { destinationPorts: [ports(0)] }],
@@ -90,9 +90,9 @@ describe("whoever understands", () => {
     ["packet_length", { packetLength: { min: 1, max: 2 } }],
   ])("%s gets the rule as it is", (capability, changes) => {
     const only = rule(changes);
-    expect(formsOf([only], understandingOf([capability]))).toEqual({ rules: [only], split: 0, leftOut: 0 });
+    expect(formsOf([only], ruleSupportOf([capability]))).toEqual({ rules: [only], split: 0, leftOut: 0 });
     const others = RULE_CAPABILITIES.filter((other) => other !== capability);
-    expect(formsOf([only], understandingOf(others)).rules).not.toContain(only);
+    expect(formsOf([only], ruleSupportOf(others)).rules).not.toContain(only);
   });
 
   test("everything still gets no zero that would be read as anything", () => {
@@ -103,16 +103,16 @@ describe("whoever understands", () => {
   });
 });
 
-test("several rules are told of together", () => {
+test("the counts of several rules are added", () => {
   const rules = [rule({}), rule({ sourcePorts: [ports(1, 2)] }), rule({ packetLength: { min: 1, max: 2 } })];
   expect(formsOf(rules, FIRST)).toMatchObject({ rules: { length: 3 }, split: 1, leftOut: 1 });
 });
 
-test("what is understood is known again in any order, and what nobody knows is nothing", () => {
+test("the order of capabilities does not matter, and unknown ones are ignored", () => {
   const keys = [
     ["packet_length", "port_ranges"],
     ["port_ranges", "x", "packet_length", "packet_length"],
-  ].map((names) => understandingKey(understandingOf(names)));
+  ].map((names) => ruleSupportKey(ruleSupportOf(names)));
   expect(new Set(keys).size).toBe(1);
-  expect(understandingKey(understandingOf(["x"]))).toBe(understandingKey(FIRST));
+  expect(ruleSupportKey(ruleSupportOf(["x"]))).toBe(ruleSupportKey(FIRST));
 });

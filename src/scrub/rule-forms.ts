@@ -1,41 +1,41 @@
 /**
- * The forms of a rule that a scrub node understands. Of old agents of other makes a match field that they do not know is
- * ignored, and the rule drops more than was meant: what cannot be said to them otherwise they do not get. Pure.
+ * Converts rules into forms that a scrub node supports. Old agents ignore match fields that they do not know, and would
+ * drop more than intended: a rule is split into simpler ones, or left out. Pure.
  */
 import { RULE_FORMS_MAX } from "../limits.ts";
 import type { PortRange, Rule } from "../mitigation/rules/rule.ts";
 
 /**
- * Match fields beyond the first version's, as a node's report lists them in `capabilities`: `src_ports` and `dst_ports`,
+ * Match fields that the first version lacked, as in `capabilities` of a node's report: `src_ports` and `dst_ports`,
  * `tcp_flags_unset`, `packet_length`.
  */
 export const RULE_CAPABILITIES = ["port_ranges", "tcp_flags_unset", "packet_length"] as const;
 export type RuleCapability = (typeof RULE_CAPABILITIES)[number];
-export type Understanding = ReadonlySet<RuleCapability>;
+export type RuleSupport = ReadonlySet<RuleCapability>;
 
 export interface RuleForms {
   readonly rules: readonly Rule[];
-  /** Rules that are there in several simpler ones. */
+  /** Number of rules that were split into several simpler ones. */
   readonly split: number;
-  /** Rules that cannot be said without dropping more than was meant. */
+  /** Number of rules that cannot be expressed without matching more than intended. */
   readonly leftOut: number;
 }
 
-export function understandingOf(capabilities: readonly string[]): Understanding {
+export function ruleSupportOf(capabilities: readonly string[]): RuleSupport {
   return new Set(RULE_CAPABILITIES.filter((capability) => capabilities.includes(capability)));
 }
 
-export function missingOf(understood: Understanding): readonly RuleCapability[] {
-  return RULE_CAPABILITIES.filter((capability) => !understood.has(capability));
+export function missingOf(support: RuleSupport): readonly RuleCapability[] {
+  return RULE_CAPABILITIES.filter((capability) => !support.has(capability));
 }
 
-/** Equal texts, equal understanding. */
-export function understandingKey(understood: Understanding): string {
-  return RULE_CAPABILITIES.filter((capability) => understood.has(capability)).join();
+/** Equal texts mean equal capabilities. */
+export function ruleSupportKey(support: RuleSupport): string {
+  return RULE_CAPABILITIES.filter((capability) => support.has(capability)).join();
 }
 
-export function formsOf(rules: readonly Rule[], understood: Understanding): RuleForms {
-  const forms = rules.map((rule) => formsOfRule(rule, understood));
+export function formsOf(rules: readonly Rule[], support: RuleSupport): RuleForms {
+  const forms = rules.map((rule) => formsOfRule(rule, support));
   return {
     rules: forms.flat(),
     split: forms.filter(({ length }) => length > 1).length,
@@ -43,10 +43,13 @@ export function formsOf(rules: readonly Rule[], understood: Understanding): Rule
   };
 }
 
-/** Each has the whole rate of a limit: parts of it would stop traffic of one port that was to pass. Empty: left out. */
-function formsOfRule(rule: Rule, understood: Understanding): readonly Rule[] {
-  if (!canBeSaid(rule, understood)) return [];
-  if (understood.has("port_ranges") || (isPlain(rule.sourcePorts) && isPlain(rule.destinationPorts))) return [rule];
+/**
+ * Each part has the full rate of a rate limit: a fraction of it would stop traffic on one port that must pass. Empty:
+ * left out.
+ */
+function formsOfRule(rule: Rule, support: RuleSupport): readonly Rule[] {
+  if (!isExpressible(rule, support)) return [];
+  if (support.has("port_ranges") || (isPlain(rule.sourcePorts) && isPlain(rule.destinationPorts))) return [rule];
   const sources = singlePorts(rule.sourcePorts);
   const destinations = singlePorts(rule.destinationPorts);
   if (sources === null || destinations === null || sources.length * destinations.length > RULE_FORMS_MAX) return [];
@@ -55,20 +58,20 @@ function formsOfRule(rule: Rule, understood: Understanding): readonly Rule[] {
   );
 }
 
-/** Absent or zero matches anything (docs/interface.md#rule): a zero that is meant cannot be said. */
-function canBeSaid({ protocol, tcpFlags, fragment, packetLength }: Rule, understood: Understanding): boolean {
+/** Absent or zero matches anything (docs/interface.md#rule): so an exact zero cannot be expressed. */
+function isExpressible({ protocol, tcpFlags, fragment, packetLength }: Rule, support: RuleSupport): boolean {
   if (protocol === 0 || fragment === false) return false;
-  if (packetLength !== null && !understood.has("packet_length")) return false;
+  if (packetLength !== null && !support.has("packet_length")) return false;
   if (tcpFlags === null) return true;
-  return tcpFlags.unset === 0 ? tcpFlags.set !== 0 : understood.has("tcp_flags_unset");
+  return tcpFlags.unset === 0 ? tcpFlags.set !== 0 : support.has("tcp_flags_unset");
 }
 
-/** Any port, or one that is not zero. */
+/** Any port, or a single nonzero port. */
 function isPlain([range, ...others]: readonly PortRange[]): boolean {
   return range === undefined || (others.length === 0 && range.from === range.to && range.from !== 0);
 }
 
-/** Each as a list of its own; null: too many, or one of them is zero. */
+/** Each port as a list of its own; null: too many, or one of them is zero. */
 function singlePorts(ranges: readonly PortRange[]): (readonly PortRange[])[] | null {
   if (ranges.length === 0) return [[]];
   const count = ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0);

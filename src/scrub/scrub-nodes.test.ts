@@ -11,12 +11,12 @@ const STALE_MS = 15_000;
 const HOPS = { nextHop: address("198.51.100.1"), nextHop6: null } as const;
 
 let clock: ManualClock;
-let told: string[];
+let reported: string[];
 let rates: Map<string, number>;
 
 beforeEach(() => {
   clock = new ManualClock();
-  told = [];
+  reported = [];
   rates = new Map();
 });
 
@@ -27,9 +27,9 @@ function open(config: ScrubbingConfig | null): ScrubNodes {
     mbpsOf: ({ id }: Ban) => rates.get(id) ?? null,
     observer: {
       reported: () => {},
-      understands: (name, missing) => told.push(`${name} does not know ${missing.join()}`),
-      liveness: (name, liveness) => told.push(`${name} ${liveness}`),
-      moved: () => told.push("moved"),
+      ruleSupportChanged: (name, missing) => reported.push(`${name} does not know ${missing.join()}`),
+      liveness: (name, liveness) => reported.push(`${name} ${liveness}`),
+      moved: () => reported.push("moved"),
     },
   });
 }
@@ -44,9 +44,9 @@ function seen(nodes: ScrubNodes, ...names: readonly string[]): void {
 const where = (
   nodes: ScrubNodes,
   target = "192.0.2.1",
-  { group = "global", frozenTo = null as string | null } = {},
+  { group = "global", currentNode = null as string | null } = {},
 ) => {
-  const found = nodes.divertTo({ prefix: hostPrefix(address(target)), group, frozenTo });
+  const found = nodes.divertTo({ prefix: hostPrefix(address(target)), group, currentNode });
   return found?.kind === "node" ? found.name : (found?.kind ?? null);
 };
 
@@ -71,17 +71,17 @@ describe("a victim goes", () => {
     expect(new Set(ofWeb)).toEqual(new Set(["s1", "s3"]));
   });
 
-  test("to none where no node takes its family, whoever is alive", () => {
+  test("to none if no node accepts its family, whichever is alive", () => {
     const nodes = open(scrubbing({ name: "s1", ...HOPS }));
     expect(where(nodes, "2001:db8::1")).toBe("none");
     seen(nodes, "s1");
     expect(where(nodes, "2001:db8::1")).toBe("none");
   });
 
-  test("on to where it is frozen to, whatever else there is", () => {
+  test("to its current node, whichever others exist", () => {
     const nodes = open(scrubbing({ name: "s1" }, { name: "s2" }));
     seen(nodes, "s1", "s2");
-    for (const frozenTo of ["s1", "s2"]) expect(where(nodes, "192.0.2.1", { frozenTo })).toBe(frozenTo);
+    for (const currentNode of ["s1", "s2"]) expect(where(nodes, "192.0.2.1", { currentNode })).toBe(currentNode);
   });
 
   test.each<[string, ScrubbingConfig]>([
@@ -95,7 +95,7 @@ describe("a victim goes", () => {
     const nodes = open(scrubbing({ name: "s1" }, { name: "s2" }));
     seen(nodes, "s1", "s2");
     nodes.reconfigure(config);
-    expect(where(nodes, "192.0.2.1", { frozenTo: "s1" })).toBe("s2");
+    expect(where(nodes, "192.0.2.1", { currentNode: "s1" })).toBe("s2");
   });
 });
 
@@ -105,11 +105,11 @@ describe("a node that is lost", () => {
     nodes.pollStarted("s2");
     seen(nodes, "s1");
     clock.advance(STALE_MS);
-    expect(where(nodes, "192.0.2.1", { frozenTo: "s1" })).toBe("s1");
+    expect(where(nodes, "192.0.2.1", { currentNode: "s1" })).toBe("s1");
     clock.advance(1);
-    expect(where(nodes, "192.0.2.1", { frozenTo: "s1" })).toBe("s2");
+    expect(where(nodes, "192.0.2.1", { currentNode: "s1" })).toBe("s2");
     seen(nodes, "s1");
-    expect(where(nodes, "192.0.2.1", { frozenTo: "s2" })).toBe("s2");
+    expect(where(nodes, "192.0.2.1", { currentNode: "s2" })).toBe("s2");
   });
 
   test.each(["withdraw", "blackhole", "flowspec"] as const)("and the last one: %s", (onAllNodesLost) => {
@@ -118,22 +118,22 @@ describe("a node that is lost", () => {
     clock.advance(STALE_MS + 1);
     const prefix = hostPrefix(address("192.0.2.1"));
     const lost = { kind: "lost", instead: onAllNodesLost } as const;
-    expect(nodes.divertTo({ prefix, group: "global", frozenTo: "s1" })).toEqual(lost);
-    expect(nodes.divertTo({ prefix, group: "global", frozenTo: null })).toEqual(lost);
+    expect(nodes.divertTo({ prefix, group: "global", currentNode: "s1" })).toEqual(lost);
+    expect(nodes.divertTo({ prefix, group: "global", currentNode: null })).toEqual(lost);
   });
 });
 
 describe("after a start", () => {
-  test("a ban stays with its node, which nobody has heard of yet, until it would be lost", () => {
+  test("a ban stays with its node, which did not poll yet, until that is lost", () => {
     const nodes = open(scrubbing({ name: "s1" }, { name: "s2" }));
     nodes.pollStarted("s2");
     clock.advance(STALE_MS);
-    expect(where(nodes, "192.0.2.1", { frozenTo: "s1" })).toBe("s1");
+    expect(where(nodes, "192.0.2.1", { currentNode: "s1" })).toBe("s1");
     clock.advance(1);
-    expect(where(nodes, "192.0.2.1", { frozenTo: "s1" })).toBe("s2");
+    expect(where(nodes, "192.0.2.1", { currentNode: "s1" })).toBe("s2");
   });
 
-  test("a new ban goes to a node that was not heard of yet where no other is alive", () => {
+  test("a new ban goes to a node that did not poll yet if no other is alive", () => {
     const nodes = open(scrubbing({ name: "s1" }));
     expect(where(nodes)).toBe("s1");
     clock.advance(STALE_MS + 1);
@@ -181,7 +181,7 @@ describe("by load", () => {
   });
 });
 
-describe("told", () => {
+describe("reported", () => {
   test("is what becomes of a node, once each", () => {
     const nodes = open(scrubbing({ name: "s1" }, { name: "s2" }));
     nodes.tick();
@@ -192,7 +192,7 @@ describe("told", () => {
     nodes.pollEnded("s1");
     clock.advance(STALE_MS + 1);
     nodes.tick();
-    expect(told).toEqual(["s1 alive", "s2 lost", "s1 lost"]);
+    expect(reported).toEqual(["s1 alive", "s2 lost", "s1 lost"]);
   });
 
   test("is a move from node to node, and no begin or end", () => {
@@ -201,7 +201,7 @@ describe("told", () => {
     nodes.banChanged(ban);
     nodes.banChanged(divertedBan({ node: "s2" }));
     nodes.banChanged({ ...ban, state: "withdrawn" });
-    expect(told).toEqual(["moved"]);
+    expect(reported).toEqual(["moved"]);
   });
 
   test("is what an agent does not know, when it first reports and when that changes", () => {
@@ -209,7 +209,7 @@ describe("told", () => {
     for (const capabilities of [[], [], ["port_ranges"], ["port_ranges", "tcp_flags_unset", "packet_length"]]) {
       nodes.report("s1", { wire: {}, loadMbps: null, capabilities });
     }
-    expect(told).toEqual([
+    expect(reported).toEqual([
       "s1 does not know port_ranges,tcp_flags_unset,packet_length",
       "s1 does not know tcp_flags_unset,packet_length",
       "s1 does not know ",

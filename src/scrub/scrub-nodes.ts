@@ -1,7 +1,7 @@
 /**
- * The scrub nodes as the service knows them: which are alive, what they reported last, and what they are told to drop
- * (docs/interface.md#scrub-channel), and where diverted traffic goes. Knows nothing of HTTP: polls and reports come in
- * as calls, and whoever watches is told when the document of a node is another.
+ * The scrub nodes in the service: which ones are alive, their last reports, the rules that they must apply
+ * (docs/interface.md#scrub-channel), and the target of each divert. Independent of HTTP: polls and reports arrive as
+ * calls, and a watcher is notified when a node's document changes.
  */
 import {
   nextHopFor,
@@ -16,32 +16,35 @@ import { type Liveness, NodePresence } from "../nodes/node-presence.ts";
 import { NodeLoads } from "./node-loads.ts";
 import { type Candidate, selectNode } from "./node-selection.ts";
 import { type DocumentChange, isDiverted, type RuleDocument, RuleDocuments } from "./rule-documents.ts";
-import { missingOf, type RuleCapability, type Understanding, understandingKey, understandingOf } from "./rule-forms.ts";
+import { missingOf, type RuleCapability, type RuleSupport, ruleSupportKey, ruleSupportOf } from "./rule-forms.ts";
 
 export interface ScrubNodesOptions {
   /** null: no scrubbing is configured. */
   readonly config: ScrubbingConfig | null;
   readonly now: () => Now;
-  /** Of the attacks that hold a ban, megabits per second; null: not known. */
+  /** Rate of the attacks of a ban, megabits per second; null: unknown. */
   readonly mbpsOf: (ban: Ban) => number | null;
   readonly observer: ScrubObserver;
 }
 
 export interface ScrubObserver {
   reported(): void;
-  /** With the first report, and when its agent is another: what it does not know of rules; empty: it knows all. */
-  understands(name: string, missing: readonly RuleCapability[]): void;
-  /** It is alive or lost now. */
+  /**
+   * Called for the first report, and when the agent's capabilities change, with the capabilities that it lacks; empty:
+   * none.
+   */
+  ruleSupportChanged(name: string, missing: readonly RuleCapability[]): void;
+  /** The node became alive or lost. */
   liveness(name: string, liveness: Liveness): void;
-  /** A victim goes to another node. */
+  /** A victim was moved to another node. */
   moved(): void;
 }
 
-/** What a node says of itself. */
+/** The content of a node's report. */
 export interface ScrubReport {
-  /** As it came, unknown keys among it. */
+  /** As received, with unknown keys. */
   readonly wire: object;
-  /** null: not said. */
+  /** null: not reported. */
   readonly loadMbps: number | null;
   readonly capabilities: readonly string[];
 }
@@ -49,15 +52,18 @@ export interface ScrubReport {
 export interface ScrubNodeView {
   readonly node: ScrubNodeConfig;
   readonly liveness: Liveness;
-  /** A poll of it is parked now. */
+  /** Whether a poll is parked now. */
   readonly isHolding: boolean;
-  /** Wall clock, ms; null: not since the start. */
+  /** Wall clock, ms; null: no poll since the start. */
   readonly lastSeenAt: number | null;
-  /** Bans that are diverted to it. */
+  /** Number of bans diverted to it. */
   readonly activeBans: number;
   /** null: none yet. */
   readonly report: StoredReport | null;
-  /** Rules that it gets in several simpler ones, and rules that it does not get: it would not understand them. */
+  /**
+   * Number of rules that it gets in several simpler ones, and of rules that it does not get, since it does not support
+   * them.
+   */
   readonly splitRules: number;
   readonly leftOutRules: number;
 }
@@ -65,21 +71,24 @@ export interface ScrubNodeView {
 export interface StoredReport extends ScrubReport {
   /** Wall clock, ms. */
   readonly reportedAt: number;
-  readonly understanding: Understanding;
+  readonly ruleSupport: RuleSupport;
 }
 
 export interface DocumentWatcher {
-  /** All nodes' document, once refreshDocuments() is called; `expiry` may wait for that, for no longer than `withinMs`. */
+  /**
+   * The document of all nodes will change with refreshDocuments(); with `expiry`, that call may wait, at most
+   * `withinMs`.
+   */
   documentsChanged(change: Exclude<DocumentChange, "none">, withinMs: number): void;
-  /** That of one node: it understands other rules now. */
+  /** The document of one node changed, since its capabilities changed. */
   nodeChanged(name: string): void;
-  /** Nodes, tokens and bindings may be others. */
+  /** Nodes, tokens and bindings may have changed. */
   reloaded(): void;
 }
 
-/** Who does not say what it understands gets what the first version understood. */
-const FIRST_VERSION: Understanding = new Set();
-/** The longest that a later expiry is kept back. */
+/** A node that reports no capabilities gets the forms of the first version. */
+const FIRST_VERSION: RuleSupport = new Set();
+/** The longest delay of a later expiry. */
 const EXPIRY_WAIT_MS = 10_000;
 
 export class ScrubNodes {
@@ -88,8 +97,8 @@ export class ScrubNodes {
   readonly #documents = new RuleDocuments();
   readonly #reports = new Map<string, StoredReport>();
   readonly #loads = new NodeLoads();
-  /** As it was told last. */
-  readonly #told = new Map<string, Liveness>();
+  /** The last reported liveness of each node. */
+  readonly #reportedLiveness = new Map<string, Liveness>();
   #nodes: ReadonlyMap<string, ScrubNodeConfig> = new Map();
   #staleAfterMs = STALE_AFTER_SECONDS * 1000;
   #config: ScrubbingConfig | null = null;
@@ -100,7 +109,7 @@ export class ScrubNodes {
     this.#takeOver(options.config);
   }
 
-  /** In force; null: no scrubbing is configured. */
+  /** The present configuration; null: no scrubbing is configured. */
   get config(): ScrubbingConfig | null {
     return this.#config;
   }
@@ -113,7 +122,7 @@ export class ScrubNodes {
     return this.#nodes.size;
   }
 
-  /** The one who answers polls. */
+  /** Sets the watcher, which answers polls. */
   watch(watcher: DocumentWatcher): void {
     this.#watcher = watcher;
   }
@@ -127,7 +136,7 @@ export class ScrubNodes {
     this.#watcher?.reloaded();
   }
 
-  /** The bans in force at the start, then each that changes. */
+  /** Call this for all active bans at the start, then for each change. */
   banChanged(ban: Ban): void {
     this.#place(ban);
     const change = this.#documents.put(ban);
@@ -140,7 +149,7 @@ export class ScrubNodes {
     this.#watcher.documentsChanged(change, Math.min(EXPIRY_WAIT_MS, Math.max(0, ban.expiresAt - wallMs) / 4));
   }
 
-  /** Of an agent that polls as this node. */
+  /** Call this when a poll of this node starts. */
   pollStarted(name: string): void {
     this.#presence.pollStarted(name, this.#options.now().monotonicMs);
   }
@@ -149,28 +158,31 @@ export class ScrubNodes {
     this.#presence.pollEnded(name, this.#options.now().monotonicMs);
   }
 
-  /** Of a configured node. */
+  /** Takes a report of a configured node. */
   report(name: string, report: ScrubReport): void {
     const { now, observer } = this.#options;
     const before = this.#reports.get(name);
-    const understanding = understandingOf(report.capabilities);
+    const ruleSupport = ruleSupportOf(report.capabilities);
     const { wallMs, monotonicMs } = now();
-    this.#reports.set(name, { ...report, understanding, reportedAt: wallMs });
+    this.#reports.set(name, { ...report, ruleSupport, reportedAt: wallMs });
     this.#loads.reported(name, report.loadMbps, monotonicMs);
     observer.reported();
-    if (before !== undefined && understandingKey(before.understanding) === understandingKey(understanding)) return;
-    observer.understands(name, missingOf(understanding));
+    if (before !== undefined && ruleSupportKey(before.ruleSupport) === ruleSupportKey(ruleSupport)) return;
+    observer.ruleSupportChanged(name, missingOf(ruleSupport));
     this.#watcher?.nodeChanged(name);
   }
 
-  /** Where traffic to a prefix goes; it stays with its node as long as that may be there. null: there are no nodes at all. */
-  divertTo({ prefix, group, frozenTo }: DivertRequest): NodeTarget | null {
+  /**
+   * Selects the node for traffic to a prefix, which stays with its node unless that is lost. null: no nodes are
+   * configured.
+   */
+  divertTo({ prefix, group, currentNode }: DivertRequest): NodeTarget | null {
     if (this.#config === null || this.#nodes.size === 0) return null;
     const hopOf = (node: ScrubNodeConfig) => nextHopFor(node, group, prefix.family);
-    const frozen = frozenTo === null ? undefined : this.#nodes.get(frozenTo);
-    const nextHop = frozen === undefined ? null : hopOf(frozen);
-    if (frozen !== undefined && nextHop !== null && this.#livenessOf(frozen.name) !== "lost") {
-      return { kind: "node", name: frozen.name, nextHop };
+    const current = currentNode === null ? undefined : this.#nodes.get(currentNode);
+    const nextHop = current === undefined ? null : hopOf(current);
+    if (current !== undefined && nextHop !== null && this.#livenessOf(current.name) !== "lost") {
+      return { kind: "node", name: current.name, nextHop };
     }
     const candidates = [...this.#nodes.values()].filter((node) => hopOf(node) !== null);
     if (candidates.length === 0) return { kind: "none" };
@@ -186,27 +198,27 @@ export class ScrubNodes {
       : { kind: "node", name: chosen.name, nextHop: hop };
   }
 
-  /** Tells what has become of nodes since the last time. */
+  /** Reports changes of liveness since the last call. */
   tick(): void {
     for (const name of this.#nodes.keys()) {
       const liveness = this.#livenessOf(name);
-      if (liveness === (this.#told.get(name) ?? "unheard")) continue;
-      this.#told.set(name, liveness);
+      if (liveness === (this.#reportedLiveness.get(name) ?? "unheard")) continue;
+      this.#reportedLiveness.set(name, liveness);
       this.#options.observer.liveness(name, liveness);
     }
   }
 
-  /** What a node is told; null: whoever does not say which node it is. */
+  /** The document for a node; null: for a poll without a node name. */
   documentFor(name: string | null): RuleDocument {
-    return this.#documents.of(name === null ? FIRST_VERSION : this.#understandingOf(name));
+    return this.#documents.of(name === null ? FIRST_VERSION : this.#ruleSupportOf(name));
   }
 
-  /** Documents are of bans as they are now. */
+  /** Generates the documents again from the present bans. */
   refreshDocuments(): void {
     this.#documents.refresh();
   }
 
-  /** In the order of the configuration. */
+  /** All nodes in the order of the configuration. */
   *views(): Generator<ScrubNodeView> {
     for (const node of this.#nodes.values()) yield this.#viewOf(node);
   }
@@ -220,7 +232,7 @@ export class ScrubNodes {
       node,
       liveness: this.#livenessOf(name),
       isHolding: this.#presence.isHolding(name),
-      // By the wall clock of now: it may have been set since.
+      // Converted with the present wall clock, which may have been set since.
       lastSeenAt: seenMs === null ? null : wallMs - (monotonicMs - seenMs),
       activeBans: this.#loads.bansOf(name),
       report: this.#reports.get(name) ?? null,
@@ -236,12 +248,12 @@ export class ScrubNodes {
     this.#staleAfterMs = staleAfterSeconds * 1000;
     this.#presence.reconfigure([...this.#nodes.keys()], this.#options.now().monotonicMs);
     for (const name of this.#reports.keys()) if (!this.#nodes.has(name)) this.#reports.delete(name);
-    for (const name of this.#told.keys()) if (!this.#nodes.has(name)) this.#told.delete(name);
+    for (const name of this.#reportedLiveness.keys()) if (!this.#nodes.has(name)) this.#reportedLiveness.delete(name);
     this.#loads.forget((name) => this.#nodes.has(name));
   }
 
-  #understandingOf(name: string): Understanding {
-    return this.#reports.get(name)?.understanding ?? FIRST_VERSION;
+  #ruleSupportOf(name: string): RuleSupport {
+    return this.#reports.get(name)?.ruleSupport ?? FIRST_VERSION;
   }
 
   #place(ban: Ban): void {

@@ -24,7 +24,7 @@ import type { Ban } from "../mitigation/ban.ts";
 import type { IpAddress } from "../net/address.ts";
 import { hostPrefix } from "../net/prefix.ts";
 import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
-import { type BlockOrder, type Pair, pairName } from "../sourceblock/source-block.ts";
+import { type BlockRequest, type Pair, pairName } from "../sourceblock/source-block.ts";
 import type { BlockAnswer, SourceBlockView, UnblockAnswer } from "../sourceblock/source-blocks.ts";
 import type { HistoryStore } from "../storage/history-store.ts";
 import { allocateHostRows, type HostRows, rowRates } from "../traffic/host-rows.ts";
@@ -197,7 +197,7 @@ export class ServiceBackend implements Backend {
   foreseenBan(target: IpAddress): ForeseenBan {
     const { bans, config } = this.#floodwall;
     return {
-      ban: bans.foreseen(target, this.#floodwall.now().wallMs),
+      ban: bans.preview(target, this.#floodwall.now().wallMs),
       group: config.hostgroups[config.lookup.group(target)]?.name ?? null,
       isRefresh: bans.active.has(hostPrefix(target).text),
     };
@@ -216,7 +216,7 @@ export class ServiceBackend implements Backend {
     }
   }
 
-  blockSource(order: BlockOrder): BlockAnswer {
+  blockSource(order: BlockRequest): BlockAnswer {
     return orFault(() => this.#floodwall.sourceBlocks.block(order, this.#floodwall.now().wallMs));
   }
 

@@ -18,7 +18,7 @@ export interface RiseWatchOptions {
 export function watchRises(timers: Timers, { detector, hostgroups, monotonicMs, log }: RiseWatchOptions): () => void {
   const rises = new BaselineRises();
   return timers.every(LOOK_MS, () => {
-    for (const attack of rises.look(detector.active.values(), hostgroups(), monotonicMs())) {
+    for (const attack of rises.review(detector.active.values(), hostgroups(), monotonicMs())) {
       const { id, lastingRise, target, group, direction, metric, threshold, rates } = attack;
       detector.attach(id, { lastingRise });
       if (!lastingRise) continue;

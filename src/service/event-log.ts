@@ -1,6 +1,6 @@
 /** What attacks and bans leave in the log and in the counters. */
 import type { AttackEvent } from "../detection/attack/attack.ts";
-import { type BanChange, banNews } from "../mitigation/ban.ts";
+import { type BanChange, banChangeKind } from "../mitigation/ban.ts";
 import type { DetectionMetrics } from "../observability/detection-metrics.ts";
 import type { Log } from "../observability/log.ts";
 
@@ -20,7 +20,7 @@ export function countAttack(metrics: DetectionMetrics, event: AttackEvent): void
 }
 
 export function logBan(log: Log, change: BanChange): void {
-  const news = banNews(change);
+  const news = banChangeKind(change);
   if (news === null) return;
   const { ban } = change;
   const { id, target, prefix, state, reason, manual, method, dryRun, step, fallback, repeat, measure } = ban;

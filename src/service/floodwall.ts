@@ -116,7 +116,7 @@ export class Floodwall {
     this.#limiter = new Limiter(clock);
     this.#clockSteps = new ClockSteps(clock);
     const writeBehind: WriteBehindOptions = {
-      onUnsaved: () => this.#writeBehind.soon(),
+      onUnsaved: () => this.#writeBehind.schedule(),
       onStoreFault: (cause) => this.#stateWriteFailed(cause),
     };
     this.announcer = config.bgp === null ? null : this.#makeAnnouncer(config.bgp);
@@ -141,7 +141,7 @@ export class Floodwall {
       limiter: this.#limiter,
       bans: () => this.bans.active.values(),
       pairs: () => this.sourceBlocks.size,
-      putPairs: () => this.sourceBlocks.kernelCame(),
+      putPairs: () => this.sourceBlocks.onKernelUp(),
       closeSources: (interfaces) => this.packetPath?.closeInline(interfaces),
       openSources: () => this.packetPath?.openSources(),
     });
@@ -338,7 +338,7 @@ export class Floodwall {
         this.#attackEvents.tell(told);
       },
       onSeen: (attack) => this.bans.attackClassified(attack, this.now().wallMs, "newer"),
-      onBeat: ({ summary, busyMs }) =>
+      onTick: ({ summary, busyMs }) =>
         metrics.detection.tick({
           foldSeconds: summary.foldMicros / 1e6,
           busySeconds: busyMs / 1000,
@@ -366,7 +366,7 @@ export class Floodwall {
   #keepAttack({ kind, attack }: AttackEvent): void {
     if (kind === "lasts") return;
     if (kind === "ended") this.attackLog.add(attack);
-    this.#unsavedAttacks.soon(attack.id, attack.endedAt === null ? attack : null);
+    this.#unsavedAttacks.queue(attack.id, attack.endedAt === null ? attack : null);
   }
 
   #stateWriteFailed(cause: unknown): void {

@@ -12,7 +12,7 @@ import { SamplingLoop } from "../detection/attack/sampling-loop.ts";
 import type { BannedRows } from "../detection/baseline/baseline-learner.ts";
 import { type BaselineKeeper, LearningLoop, type LearningLoopOptions } from "../detection/baseline/learning-loop.ts";
 import { Detection } from "../detection/judge/detection.ts";
-import { type Beat, DetectionLoop } from "../detection/judge/detection-loop.ts";
+import { type CompletedTick, DetectionLoop } from "../detection/judge/detection-loop.ts";
 import type { AttackChange, Detector } from "../detection/judge/detector.ts";
 import { HOST_IDLE_MS } from "../limits.ts";
 import type { Log } from "../observability/log.ts";
@@ -40,7 +40,7 @@ export interface PacketPathOptions {
   /** Its kind can be told now, is another, or is told from many more packets. */
   readonly onClassified: (told: ClassifiedEvent) => void;
   readonly onSeen: (attack: Attack) => void;
-  readonly onBeat: (beat: Beat) => void;
+  readonly onTick: (tick: CompletedTick) => void;
   readonly onFault: (cause: unknown) => void;
   readonly onLearningFault: LearningLoopOptions["onFault"];
 }
@@ -70,7 +70,7 @@ export class PacketPath {
       wallSeconds: () => now().wallMs / 1000,
     });
     this.#learning = this.#makeLearning(options);
-    const { onSampled, onClassified, onSeen, onBeat, onFault } = options;
+    const { onSampled, onClassified, onSeen, onTick, onFault } = options;
     const after = (ms: number, fn: () => void) => timers.after(ms, fn);
     const { sampler, judge } = this.detection;
     const told = { onSampled, onClassified, onSeen, onFault };
@@ -85,7 +85,7 @@ export class PacketPath {
         options.onChanges(changes, at);
         this.#sampling.attacksChanged(changes, at);
       },
-      onBeat,
+      onTick,
       onFault,
     });
   }

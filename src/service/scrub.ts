@@ -28,7 +28,7 @@ export function openScrubNodes({ config, log, clock, metrics, attacks }: Scrubbi
     },
     observer: {
       reported: () => metrics.reported(),
-      understands(node, missing) {
+      ruleSupportChanged(node, missing) {
         if (missing.length === 0) log.info({ node }, "a scrub node understands all rules");
         else
           log.warn({ node, missing }, "a scrub node gets no rules with match fields that it does not report to know");

@@ -8,7 +8,7 @@ import type { Pair } from "./source-block.ts";
 
 export interface SourceBlockPolicy {
   readonly dryRun: boolean;
-  /** Configured and enabled. */
+  /** The data plane is configured and enabled. */
   readonly hasDataplane: boolean;
   readonly maxDynamicRules: number;
   readonly maxActiveBans: number;
@@ -17,7 +17,7 @@ export interface SourceBlockPolicy {
   isInNetworks(ip: IpAddress): boolean;
 }
 
-/** What the pair itself is refused for, now and at every reload. */
+/** Refusals that depend only on the pair and the configuration; checked again at every reload. */
 export const PAIR_REFUSALS = [
   "victim_whitelisted",
   "victim_outside_networks",
@@ -30,14 +30,14 @@ export const BLOCK_REFUSALS = ["no_dataplane", ...PAIR_REFUSALS, "too_many_victi
 export type BlockRefusal = (typeof BLOCK_REFUSALS)[number];
 
 export interface BlocksInForce {
-  /** The pair has a block: it takes no further slot. */
+  /** The pair has a block already, and needs no further slot. */
   readonly isBlocked: boolean;
-  /** Of its source. */
+  /** Number of victims for which the source is blocked. */
   readonly victims: number;
   readonly pairs: number;
 }
 
-/** null: it may. */
+/** null: the pair may be blocked. */
 export function blockRefusal(pair: Pair, policy: SourceBlockPolicy, blocks: BlocksInForce): BlockRefusal | null {
   if (!policy.hasDataplane) return "no_dataplane";
   const refusal = pairRefusal(pair, policy);
@@ -54,7 +54,7 @@ export function pairRefusal({ source, victim }: Pair, policy: SourceBlockPolicy)
   return policy.isInNetworks(source) ? "source_in_networks" : null;
 }
 
-/** For further pairs; those of all bans that are allowed stay free for bans. */
+/** Free slots for further pairs. Slots for the maximum number of bans are reserved. */
 export function slotsFree({ hasDataplane, maxDynamicRules, maxActiveBans }: SourceBlockPolicy, pairs: number): number {
   return hasDataplane ? Math.max(0, maxDynamicRules - pairs - SLOTS_PER_BAN * maxActiveBans) : 0;
 }

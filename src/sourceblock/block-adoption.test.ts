@@ -1,11 +1,11 @@
-/** What a start makes of the blocks in the store and the pairs in the kernel that an earlier process left. */
+/** What a start does with stored blocks and with pairs that an earlier process left in the kernel. */
 import { describe, expect, test } from "bun:test";
 import { bench, ipv4, order, pair, SOURCE, TableStore, VICTIM } from "../../test/fixtures/mitigation/source-blocks.ts";
 
 const NAME = `${SOURCE}->${VICTIM}`;
 
 describe("a start", () => {
-  test("takes up what the store has, oldest first, and brings it into an empty kernel", () => {
+  test("restores the stored blocks, oldest first, and installs them in an empty kernel", () => {
     const store = new TableStore();
     const block = { ...pair(), createdAt: 5, expiresAt: 60_000, reason: "" };
     store.saveSourceBlock(block);
@@ -22,11 +22,11 @@ describe("a start", () => {
     first.kernel.calls.length = 0;
     const { kernel } = bench({ kernel: first.kernel, store: first.store, wallMs: 1 });
     expect(kernel.names).toEqual([NAME]);
-    // Never taken out in between: its packets are dropped all the time.
+    // Not removed in between: its packets are dropped all the time.
     expect(kernel.calls).toEqual(["read", `remove 198.51.100.9->${VICTIM}`, `put ${NAME}`]);
   });
 
-  test("revives nothing that lapsed, and forgets it in the store", () => {
+  test("does not restore expired blocks, and removes them from the store", () => {
     const first = bench();
     first.blocks.block(order({ ttlSeconds: 60 }), 0);
     const { live, kernel, blocks, store } = bench({ kernel: first.kernel, store: first.store, wallMs: 60_000 });
@@ -34,7 +34,7 @@ describe("a start", () => {
     expect([live(60_000), kernel.names, store.names]).toEqual([[], [], []]);
   });
 
-  test("lets no block outlast the longest that can be ordered, though the clock was set back before it", () => {
+  test("limits blocks to the longest possible time, if the clock was set back before", () => {
     const first = bench();
     first.blocks.block(order({ ttlSeconds: 60 }), 400_000_000);
     const { blocks, kernel, store } = bench({ kernel: first.kernel, store: first.store, wallMs: 1000 });
@@ -58,7 +58,7 @@ describe("a start", () => {
     const { blocks, live, kernel, recorder } = bench({ kernel: first.kernel, store: first.store, wallMs: 1 });
     expect(live(1)).toEqual([NAME]);
     expect([...blocks.live(1)][0]?.isInstalled).toBe(false);
-    expect(recorder.news).toEqual(["kernel read", "kernel put"]);
+    expect(recorder.events).toEqual(["kernel read", "kernel put"]);
     expect(blocks.counts()).toMatchObject({ missing: 1, installed: 0 });
     kernel.broken.clear();
     blocks.tick(2);
@@ -66,7 +66,7 @@ describe("a start", () => {
     expect(kernel.names).toEqual([NAME]);
   });
 
-  test("asks nothing of a kernel that is not up, and brings all into it once it comes", () => {
+  test("calls no kernel that is not up, and installs all blocks once it is", () => {
     const first = bench();
     first.blocks.block(order(), 0);
     first.kernel.putPairs([{ ...pair("198.51.100.9"), expiresAtMs: 99_000 }]);
@@ -74,20 +74,20 @@ describe("a start", () => {
     first.kernel.calls.length = 0;
     const { blocks, kernel, recorder } = bench({ kernel: first.kernel, store: first.store, wallMs: 1 });
     blocks.tick(2);
-    expect([kernel.calls, recorder.news]).toEqual([[], []]);
+    expect([kernel.calls, recorder.events]).toEqual([[], []]);
     expect([...blocks.live(2)][0]?.isInstalled).toBe(false);
     expect(blocks.counts()).toMatchObject({ missing: 1, installed: 0 });
     expect(() => blocks.block(order({ source: "198.51.100.2" }), 3)).toThrow(
       "all blocks of 198.51.100.2 are being removed, the kernel may still drop packets for some",
     );
     kernel.isDown = false;
-    blocks.kernelCame();
+    blocks.onKernelUp();
     expect(kernel.names).toEqual([NAME]);
     expect(blocks.counts()).toMatchObject({ missing: 0, installed: 1 });
-    // Another one, that somebody else left things in.
+    // Another kernel, in which another process left pairs.
     kernel.pairs.clear();
     kernel.putPairs([{ ...pair("198.51.100.8"), expiresAtMs: 99_000 }]);
-    blocks.kernelCame();
+    blocks.onKernelUp();
     expect(kernel.names).toEqual([NAME]);
   });
 
@@ -110,7 +110,7 @@ describe("a start", () => {
     first.kernel.capacity = 16;
     const { blocks, kernel, live } = bench({ kernel: first.kernel, store: first.store, policy: small, wallMs: 100 });
     expect([live(100).length, kernel.pairs.size, blocks.counts().missing]).toEqual([20, 16, 4]);
-    // The first four lapse.
+    // The first four expire.
     blocks.tick(13_003);
     blocks.tick(13_004);
     expect([live(13_004).length, kernel.pairs.size, blocks.counts().missing]).toEqual([16, 16, 0]);

@@ -1,6 +1,6 @@
 /**
- * A long random life of source blocks: orders, time, reloads, failures of disk and kernel, and deaths at any step of any
- * write, each followed by a start on what the last process left. SEED repeats a run.
+ * A random simulation of source blocks: requests, time, reloads, failures of disk and kernel, and crashes at any step
+ * of any write, each followed by a start with the remaining state. SEED repeats a run.
  */
 import { expect, test } from "bun:test";
 import {
@@ -19,18 +19,18 @@ const STEPS = 20_000;
 
 class Killed extends Error {}
 
-/** What callers were told last: until when a pair is blocked, or that it is not. null: they were told of a failure, or nothing. */
-type Told = { readonly expiresAt: number } | "not blocked" | null;
+/** The last answer to callers: until when a pair is blocked, or that it is not. null: a failure, or no answer. */
+type LastAnswer = { readonly expiresAt: number } | "not blocked" | null;
 
 class Simulation {
   readonly #random: () => number;
   readonly #kernel = new TableKernel();
   readonly #store = new TableStore();
-  readonly #told = new Map<string, Told>();
+  readonly #answers = new Map<string, LastAnswer>();
   #policy: Partial<SourceBlockPolicy> = {};
   #process: Bench;
   #now = 0;
-  /** Steps of store and kernel until the process dies; it lives on when an order ends before. */
+  /** Steps of store and kernel until the process crashes; no crash if a request ends before. */
   #left = Number.POSITIVE_INFINITY;
   deaths = 0;
   failures = 0;
@@ -70,18 +70,18 @@ class Simulation {
     try {
       const answer = isBlock ? blocks.block(asked, this.#now) : blocks.unblock(asked, this.#now);
       if (answer.kind === "done") {
-        this.#told.set(pairName(asked), isBlock ? { expiresAt: answer.view.block.expiresAt } : "not blocked");
-      } else if (answer.refusal === "not_blocked") this.#told.set(pairName(asked), "not blocked");
+        this.#answers.set(pairName(asked), isBlock ? { expiresAt: answer.view.block.expiresAt } : "not blocked");
+      } else if (answer.refusal === "not_blocked") this.#answers.set(pairName(asked), "not blocked");
     } catch {
       this.failures++;
-      // Of a source whose install failed nothing is known; of an order that failed otherwise, nothing changed.
+      // After a failed install the state of the source is unknown; after another failed request nothing changed.
       if (isBlock || this.#isDead) this.#forgetSource(source);
     }
     if (this.#isDead) this.#die();
     this.#left = Number.POSITIVE_INFINITY;
   }
 
-  /** Whatever the code around made of the exception: it would not have run. */
+  /** Regardless of how the code handles the exception: after a crash it would not have run. */
   get #isDead(): boolean {
     return this.#left < 0;
   }
@@ -95,7 +95,7 @@ class Simulation {
   #pass(ms: number): void {
     this.#now += ms;
     this.#process.blocks.tick(this.#now);
-    // The kernel lapses by itself.
+    // The kernel expires pairs itself.
     for (const [name, { expiresAtMs }] of this.#kernel.pairs) {
       if (expiresAtMs <= this.#now) this.#kernel.pairs.delete(name);
     }
@@ -120,19 +120,19 @@ class Simulation {
   }
 
   #forgetSource(source: string): void {
-    for (const name of this.#told.keys()) if (name.startsWith(`${source}->`)) this.#told.set(name, null);
+    for (const name of this.#answers.keys()) if (name.startsWith(`${source}->`)) this.#answers.set(name, null);
   }
 
-  /** What was told is so, and with a kernel that works it has what it is to have. */
+  /** The last answers are true, and a working kernel holds the wanted pairs. */
   #check(): void {
     const live = new Map([...this.#process.blocks.live(this.#now)].map(({ block }) => [pairName(block), block]));
-    for (const [name, told] of this.#told) {
-      if (told === "not blocked") expect(live.has(name)).toBe(false);
-      else if (told !== null)
-        expect(live.get(name)?.expiresAt ?? 0).toBe(told.expiresAt > this.#now ? told.expiresAt : 0);
+    for (const [name, answer] of this.#answers) {
+      if (answer === "not blocked") expect(live.has(name)).toBe(false);
+      else if (answer !== null)
+        expect(live.get(name)?.expiresAt ?? 0).toBe(answer.expiresAt > this.#now ? answer.expiresAt : 0);
     }
     for (const block of live.values()) {
-      if (this.#told.get(pairName(block)) !== null) expect(this.#store.rows.get(pairName(block))).toEqual(block);
+      if (this.#answers.get(pairName(block)) !== null) expect(this.#store.rows.get(pairName(block))).toEqual(block);
     }
     if (this.#kernel.broken.size > 0) return;
     this.#process.blocks.tick(this.#now);

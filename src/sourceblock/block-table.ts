@@ -1,12 +1,12 @@
-/** The source blocks in memory, by pair, and how many victims each source is blocked for. */
+/** The source blocks in memory, by pair, and the number of victims of each source. */
 import type { IpAddress } from "../net/address.ts";
 import { isLive, type Pair, pairName, type SourceBlock } from "./source-block.ts";
 
 export class BlockTable {
   readonly #blocks = new Map<string, SourceBlock>();
   readonly #bySource = new Map<IpAddress, Map<IpAddress, SourceBlock>>();
-  /** No block lapses before; it may be that none lapses then either. Wall clock, ms. */
-  #nextLapse = Number.POSITIVE_INFINITY;
+  /** A lower bound of the next expiry. Wall clock, ms. */
+  #nextExpiry = Number.POSITIVE_INFINITY;
 
   get size(): number {
     return this.#blocks.size;
@@ -16,7 +16,7 @@ export class BlockTable {
     return this.#bySource.get(pair.source)?.get(pair.victim) ?? null;
   }
 
-  /** May be walked through while blocks come and go. */
+  /** May be iterated while blocks are added and removed. */
   values(): MapIterator<SourceBlock> {
     return this.#blocks.values();
   }
@@ -33,7 +33,7 @@ export class BlockTable {
     this.#blocks.set(pairName(block), block);
     const victims = this.#bySource.get(block.source) ?? new Map<IpAddress, SourceBlock>();
     this.#bySource.set(block.source, victims.set(block.victim, block));
-    this.#nextLapse = Math.min(this.#nextLapse, block.expiresAt);
+    this.#nextExpiry = Math.min(this.#nextExpiry, block.expiresAt);
   }
 
   delete(pair: Pair): void {
@@ -43,24 +43,24 @@ export class BlockTable {
     if (victims?.size === 0) this.#bySource.delete(pair.source);
   }
 
-  /** Takes out those whose time is over. */
-  takeLapsed(wallMs: number): SourceBlock[] {
-    if (wallMs < this.#nextLapse) return [];
-    const lapsed: SourceBlock[] = [];
+  /** Removes the expired blocks and returns them. */
+  takeExpired(wallMs: number): SourceBlock[] {
+    if (wallMs < this.#nextExpiry) return [];
+    const expired: SourceBlock[] = [];
     let next = Number.POSITIVE_INFINITY;
     for (const block of this.#blocks.values()) {
       if (isLive(block, wallMs)) next = Math.min(next, block.expiresAt);
-      else lapsed.push(block);
+      else expired.push(block);
     }
-    for (const block of lapsed) this.delete(block);
-    this.#nextLapse = next;
-    return lapsed;
+    for (const block of expired) this.delete(block);
+    this.#nextExpiry = next;
+    return expired;
   }
 
-  /** All expiries move. Returns the blocks as they are now. */
+  /** Shifts all expiries. Returns the changed blocks. */
   shift(byMs: number): SourceBlock[] {
     const shifted = [...this.#blocks.values()].map((block) => ({ ...block, expiresAt: block.expiresAt + byMs }));
-    this.#nextLapse += byMs;
+    this.#nextExpiry += byMs;
     for (const block of shifted) this.put(block);
     return shifted;
   }

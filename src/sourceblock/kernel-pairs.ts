@@ -1,6 +1,6 @@
 /**
- * Brings the kernel's pairs to those that are wanted there: at once for an order, else by settle(), which tries again
- * what the kernel refused. What the kernel holds of an earlier process is taken over or taken out.
+ * Keeps the pairs in the kernel equal to the wanted ones: put() and remove() act at once, settle() does the rest and
+ * retries what the kernel refused. Pairs of an earlier process are adopted or removed.
  */
 import { SOURCE_BLOCKS_PER_PIECE } from "../limits.ts";
 import type { PairInstaller } from "./pair-installer.ts";
@@ -10,20 +10,20 @@ export const KERNEL_OPERATIONS = ["read", "put", "remove"] as const;
 export type KernelOperation = (typeof KERNEL_OPERATIONS)[number];
 
 export interface KernelPairsOptions {
-  /** null: there is no data plane; nothing is ever installed. */
+  /** null: no data plane; nothing is ever installed. */
   readonly installer: PairInstaller | null;
-  /** By settle(): what it could not do is tried again. */
+  /** Called by settle(), which retries later. */
   readonly onFault: (operation: KernelOperation, cause: unknown) => void;
 }
 
 export class KernelPairs {
   readonly #installer: PairInstaller | null;
   readonly #onFault: KernelPairsOptions["onFault"];
-  /** Wanted, and not put there by this process yet. By the name of the pair. */
+  /** Wanted pairs that this process has not installed yet, by name. */
   readonly #missing = new Map<string, SourceBlock>();
-  /** Perhaps in the kernel, and not wanted. */
-  readonly #strays = new Map<string, Pair>();
-  /** What an earlier process left is known. */
+  /** Pairs that may be in the kernel and are not wanted. */
+  readonly #unwanted = new Map<string, Pair>();
+  /** The pairs of an earlier process have been read. */
   #isAdopted = false;
 
   constructor({ installer, onFault }: KernelPairsOptions) {
@@ -31,7 +31,7 @@ export class KernelPairs {
     this.#onFault = onFault;
   }
 
-  get isThere(): boolean {
+  get hasInstaller(): boolean {
     return this.#installer !== null;
   }
 
@@ -39,13 +39,13 @@ export class KernelPairs {
     return this.#installer?.isUp() === true;
   }
 
-  /** What the kernel holds is not known any more: it is read again. */
-  beginAnew(): void {
+  /** The content of the kernel is unknown: read it again. */
+  reset(): void {
     this.#isAdopted = false;
-    this.#strays.clear();
+    this.#unwanted.clear();
   }
 
-  /** How many are wanted and were not put there yet. */
+  /** Number of wanted pairs that are not installed yet. */
   get missing(): number {
     return this.#missing.size;
   }
@@ -54,58 +54,58 @@ export class KernelPairs {
     return this.#missing.has(pairName(pair));
   }
 
-  /** To be taken out. */
-  isStray(pair: Pair): boolean {
-    return this.#strays.has(pairName(pair));
+  /** Whether the pair still must be removed. */
+  isUnwanted(pair: Pair): boolean {
+    return this.#unwanted.has(pairName(pair));
   }
 
   get isSettled(): boolean {
-    return this.#installer === null || (this.#isAdopted && this.#missing.size === 0 && this.#strays.size === 0);
+    return this.#installer === null || (this.#isAdopted && this.#missing.size === 0 && this.#unwanted.size === 0);
   }
 
-  /** Throws when the kernel does not take it. */
+  /** Throws when the kernel refuses. */
   put(block: SourceBlock): void {
     this.#installer?.putPairs([kernelPair(block)]);
     this.#missing.delete(pairName(block));
-    this.#strays.delete(pairName(block));
+    this.#unwanted.delete(pairName(block));
   }
 
-  /** Throws when the kernel does not give it up. */
+  /** Throws when the kernel refuses. */
   remove(pair: Pair): void {
     this.#installer?.removePairs([pair]);
     this.#missing.delete(pairName(pair));
-    this.#strays.delete(pairName(pair));
+    this.#unwanted.delete(pairName(pair));
   }
 
-  /** To be brought in by settle(). */
+  /** settle() installs it. */
   want(block: SourceBlock): void {
-    this.#strays.delete(pairName(block));
+    this.#unwanted.delete(pairName(block));
     this.#missing.set(pairName(block), block);
   }
 
-  /** To be taken out by settle(). What a kernel that is not up holds of it is seen when it comes. */
+  /** settle() removes it. Pairs in a kernel filter that is not up are found when it is opened. */
   unwant(pair: Pair): void {
-    if (this.isUp) this.#strays.set(pairName(pair), pair);
+    if (this.isUp) this.#unwanted.set(pairName(pair), pair);
     this.#missing.delete(pairName(pair));
   }
 
-  /** A block that waits has another expiry now. */
+  /** Updates a block that waits for its installation. */
   updateMissing(block: SourceBlock): void {
     if (this.isMissing(block)) this.#missing.set(pairName(block), block);
   }
 
   /**
-   * One piece of what is left to do: first out, then in.
-   * @param room how many pairs the kernel may take beside those that it has.
+   * Does one bounded part of the pending work: removals first.
+   * @param room how many more pairs the kernel may hold.
    */
   settle(wanted: (pair: Pair) => boolean, room: number): void {
     const installer = this.#installer;
     if (installer === null || !installer.isUp() || this.isSettled) return;
     this.#try("read", () => this.#adopt(installer, wanted));
     this.#try("remove", () => {
-      const strays = [...this.#strays.values().take(SOURCE_BLOCKS_PER_PIECE)];
-      if (strays.length > 0) installer.removePairs(strays);
-      for (const pair of strays) this.#strays.delete(pairName(pair));
+      const unwanted = [...this.#unwanted.values().take(SOURCE_BLOCKS_PER_PIECE)];
+      if (unwanted.length > 0) installer.removePairs(unwanted);
+      for (const pair of unwanted) this.#unwanted.delete(pairName(pair));
     });
     this.#try("put", () => {
       const missing = [...this.#missing.values().take(Math.min(SOURCE_BLOCKS_PER_PIECE, Math.max(0, room)))];
@@ -116,7 +116,7 @@ export class KernelPairs {
 
   #adopt(installer: PairInstaller, wanted: (pair: Pair) => boolean): void {
     if (this.#isAdopted) return;
-    for (const pair of installer.readPairs()) if (!wanted(pair)) this.#strays.set(pairName(pair), pair);
+    for (const pair of installer.readPairs()) if (!wanted(pair)) this.#unwanted.set(pairName(pair), pair);
     this.#isAdopted = true;
   }
 

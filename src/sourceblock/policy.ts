@@ -1,4 +1,4 @@
-/** What the configuration says about source blocks, in the form that they are judged by. */
+/** The configuration of source blocks, in the form that admission needs. */
 import type { Config } from "../config/config.ts";
 import { PrefixTable } from "../net/prefix-table.ts";
 import type { SourceBlockPolicy } from "./admission.ts";

@@ -5,27 +5,27 @@
 import type { IpAddress } from "../net/address.ts";
 
 export interface Pair {
-  /** Whose packets are dropped. */
+  /** The sender whose packets are dropped. */
   readonly source: IpAddress;
   readonly victim: IpAddress;
 }
 
-/** Whether it is virtual is no part of it: all are while the service runs dry, and none is else. */
+/** Dry run is not a property of a block: in dry run all blocks are virtual, otherwise none is. */
 export interface SourceBlock extends Pair {
-  /** Wall clock, ms. A refresh keeps it. */
+  /** Wall clock, ms. A refresh does not change it. */
   readonly createdAt: number;
   readonly expiresAt: number;
-  /** In the words of who ordered it last; may be empty. */
+  /** Text of the last operator; may be empty. */
   readonly reason: string;
 }
 
-/** What an operator orders. */
-export interface BlockOrder extends Pair {
+/** An operator's request. */
+export interface BlockRequest extends Pair {
   readonly ttlSeconds: number;
   readonly reason: string;
 }
 
-/** Unique to the pair, and its name in the audit trail (docs/interface.md#audit-target). */
+/** A unique name, also used in the audit trail (docs/interface.md#audit-target). */
 export function pairName({ source, victim }: Pair): string {
   return `${source}->${victim}`;
 }
@@ -34,9 +34,9 @@ export function isLive({ expiresAt }: SourceBlock, wallMs: number): boolean {
   return wallMs < expiresAt;
 }
 
-/** @param existing of the same pair, and live. */
+/** @param existing the live block of the same pair. */
 export function blockOf(
-  { source, victim, ttlSeconds, reason }: BlockOrder,
+  { source, victim, ttlSeconds, reason }: BlockRequest,
   existing: SourceBlock | null,
   wallMs: number,
 ): SourceBlock {

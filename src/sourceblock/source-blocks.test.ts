@@ -14,7 +14,7 @@ describe("a block", () => {
     expect([...store.rows.values()]).toEqual([block]);
     expect([...kernel.pairs.values()]).toEqual([{ ...pair(), expiresAtMs: 61_000 }]);
     expect([live(60_999), live(61_000)]).toEqual([[NAME], []]);
-    expect(recorder.news).toEqual([`blocked ${NAME}`]);
+    expect(recorder.events).toEqual([`blocked ${NAME}`]);
   });
 
   test("is stored before it is in the kernel", () => {
@@ -37,13 +37,13 @@ describe("a block", () => {
     expect(kernel.pairs.get(NAME)?.expiresAtMs).toBe(15_000);
   });
 
-  test("after the last one lapsed is a new one", () => {
+  test("after the last one expired is a new one", () => {
     const { blocks } = bench();
     blocks.block(order({ ttlSeconds: 1 }), 0);
     expect(blocks.block(order(), 1000)).toMatchObject({ view: { block: { createdAt: 1000 } } });
   });
 
-  test("that cannot be stored is none, and the kernel hears nothing of it", () => {
+  test("that cannot be stored is none, and is not installed", () => {
     const { blocks, store, kernel, live, recorder } = bench();
     blocks.block(order({ ttlSeconds: 60 }), 0);
     store.isBroken = true;
@@ -65,7 +65,7 @@ describe("an install that fails", () => {
     expect(failing).toThrow(InstallFault);
     const other = [`198.51.100.2->${VICTIM}`];
     expect([live(), store.names, kernel.names]).toEqual([other, other, other]);
-    expect(recorder.news.at(-1)).toBe(
+    expect(recorder.events.at(-1)).toBe(
       `install_failed ${[1, 2, 3, 4].map((victim) => `${SOURCE}->192.0.2.${victim}`).join()}`,
     );
     expect(failing).toThrow(`all blocks of ${SOURCE} were removed`);
@@ -90,7 +90,7 @@ describe("an install that fails", () => {
     expect(kernel.names).toEqual([]);
   });
 
-  test("with a store that fails, too, is over all the same, and the store hears of it again", () => {
+  test("with a failing store ends the block too, and the store is written again later", () => {
     const { blocks, store, kernel, live } = bench();
     blocks.block(order(), 0);
     kernel.broken.add("put");
@@ -124,10 +124,10 @@ describe("an unblock", () => {
     const rest = [`${SOURCE}->192.0.2.2`];
     expect([live(), store.names, kernel.names]).toEqual([rest, rest, rest]);
     expect(blocks.unblock(pair(), 2)).toEqual({ kind: "refused", refusal: "not_blocked" });
-    expect(recorder.news.slice(2)).toEqual([`unblocked ${NAME}`, "refused not_blocked"]);
+    expect(recorder.events.slice(2)).toEqual([`unblocked ${NAME}`, "refused not_blocked"]);
   });
 
-  test("of a pair that lapsed finds none", () => {
+  test("of an expired pair finds none", () => {
     const { blocks } = bench();
     blocks.block(order({ ttlSeconds: 1 }), 0);
     expect(blocks.unblock(pair(), 1000)).toMatchObject({ refusal: "not_blocked" });
@@ -185,7 +185,7 @@ describe("bounds", () => {
     expect(block(20, 1000).kind).toBe("done");
   });
 
-  test("lapsed pairs leave the kernel before another comes in", () => {
+  test("expired pairs are removed from the kernel before another is installed", () => {
     const { blocks, kernel } = bench();
     kernel.capacity = 1;
     blocks.block(order({ ttlSeconds: 1 }), 0);
@@ -207,10 +207,10 @@ describe("time", () => {
     blocks.tick(2000);
     blocks.flush();
     expect([live(), kernel.pairs.size, store.rows.size]).toEqual([[], 0, 0]);
-    expect(recorder.news.filter((line) => line.startsWith("lapsed"))).toHaveLength(2);
+    expect(recorder.events.filter((line) => line.startsWith("lapsed"))).toHaveLength(2);
   });
 
-  test("what lapsed is not written over a block that followed", () => {
+  test("the removal of an expired block is not written over its successor", () => {
     const { blocks, store } = bench();
     blocks.block(order({ ttlSeconds: 1 }), 0);
     blocks.tick(1000);
@@ -225,7 +225,7 @@ describe("time", () => {
     blocks.clockStepped(stepMs);
     blocks.flush();
     expect(store.rows.get(NAME)).toMatchObject({ createdAt: 0, expiresAt: 10_000 + stepMs });
-    // The kernel counts by another clock.
+    // The kernel uses another clock.
     expect(kernel.calls.filter((call) => call.startsWith("put"))).toHaveLength(1);
     blocks.tick(9999 + stepMs);
     expect(live(9999 + stepMs)).toEqual([NAME]);
@@ -245,7 +245,7 @@ describe("time", () => {
 });
 
 describe("in dry run", () => {
-  test("a block is recorded as virtual, counts, and the kernel hears nothing", () => {
+  test("a block is recorded as virtual, counts, and is not installed", () => {
     const { blocks, store, kernel } = bench({ policy: { dryRun: true } });
     kernel.calls.length = 0;
     expect(blocks.block(order(), 0)).toMatchObject({ view: { dryRun: true, isInstalled: false } });
@@ -309,7 +309,7 @@ describe("a reload", () => {
     blocks.flush();
     const rest = ["198.51.100.2->192.0.2.2"];
     expect([live(), store.names, kernel.names]).toEqual([rest, rest, rest]);
-    expect(recorder.news.at(-1)).toBe(`${refusal} ${NAME}`);
+    expect(recorder.events.at(-1)).toBe(`${refusal} ${NAME}`);
   });
 
   test("looks at very many piece by piece, and at all of them", () => {

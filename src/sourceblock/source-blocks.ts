@@ -1,7 +1,7 @@
 /**
- * Owns the table of source blocks: operators order and end them, time and policy end them too
- * (docs/interface.md#source-block-states). An order is in the store before it is in the kernel, and in both before it
- * is answered; one that the kernel refuses is taken back. Dry run is decided here: then nothing is put into the kernel.
+ * Owns the table of source blocks: operators add and remove them, time and policy end them
+ * (docs/interface.md#source-block-states). A block is stored, then installed in the kernel, then the request is
+ * answered; if the kernel refuses, it is removed again. Dry run is decided here: then the kernel is not changed.
  */
 import { SOURCE_BLOCK_SECONDS_MAX, SOURCE_BLOCKS_PER_PIECE } from "../limits.ts";
 import { UnsavedRecords } from "../system/unsaved-records.ts";
@@ -16,17 +16,17 @@ import {
 import { BlockTable } from "./block-table.ts";
 import { type KernelOperation, KernelPairs } from "./kernel-pairs.ts";
 import type { PairInstaller } from "./pair-installer.ts";
-import { type BlockOrder, blockOf, isLive, type Pair, pairName, type SourceBlock } from "./source-block.ts";
+import { type BlockRequest, blockOf, isLive, type Pair, pairName, type SourceBlock } from "./source-block.ts";
 
-/** Where blocks survive the process. */
+/** Stores the blocks over restarts. */
 export interface SourceBlockStore {
   saveSourceBlock(block: SourceBlock): void;
   removeSourceBlock(pair: Pair): void;
-  /** Returns when all that `writes` did is on disk, or throws and none of it is. */
+  /** Returns when all writes of `writes` are on disk, or throws and none is. */
   atOnce(writes: () => void): void;
 }
 
-/** null: it is over, and its row is to be removed. */
+/** `block` null: the block ended, and its row must be removed. */
 interface BlockChange {
   readonly pair: Pair;
   readonly block: SourceBlock | null;
@@ -37,14 +37,14 @@ type NamedChange = readonly [name: string, change: BlockChange];
 export interface SourceBlocksOptions {
   readonly policy: SourceBlockPolicy;
   readonly store: SourceBlockStore;
-  /** null: there is no data plane. */
+  /** null: no data plane. */
   readonly installer: PairInstaller | null;
   readonly observer: SourceBlockObserver;
-  /** A change waits for flush(), which is due in some milliseconds. */
+  /** A change waits for flush(), which must follow within milliseconds. */
   readonly onUnsaved: () => void;
 }
 
-/** How a block ended; a PairRefusal is that of a new configuration. */
+/** How a block ended; a PairRefusal: a new configuration refuses it. */
 export const BLOCK_ENDS = ["unblocked", "lapsed", "install_failed", ...PAIR_REFUSALS] as const;
 export type BlockEnd = (typeof BLOCK_ENDS)[number];
 
@@ -59,7 +59,7 @@ export interface SourceBlockObserver {
 export interface SourceBlockView {
   readonly block: SourceBlock;
   readonly dryRun: boolean;
-  /** In the kernel. */
+  /** Whether the block is in the kernel. */
   readonly isInstalled: boolean;
 }
 
@@ -69,7 +69,7 @@ export type Done = { readonly kind: "done"; readonly view: SourceBlockView };
 export type BlockAnswer = Done | Refused<BlockRefusal>;
 export type UnblockAnswer = Done | Refused<UnblockRefusal>;
 
-/** The kernel failed an order. The message says what holds now. */
+/** The kernel refused an operator's change. The message describes the resulting state. */
 export class InstallFault extends Error {
   override readonly name = "InstallFault";
 }
@@ -80,7 +80,7 @@ export class SourceBlocks {
   readonly #kernel: KernelPairs;
   readonly #unsaved: UnsavedRecords<BlockChange>;
   #policy: SourceBlockPolicy;
-  /** Those that a new configuration has not been held against yet. */
+  /** Blocks that were not checked against the new configuration yet. */
   #unreviewed: MapIterator<SourceBlock> | null = null;
 
   constructor({ policy, store, installer, observer, onUnsaved }: SourceBlocksOptions) {
@@ -96,34 +96,34 @@ export class SourceBlocks {
     this.#policy = this.#inForce(policy);
   }
 
-  /** What the store had. Forgets what has lapsed and what policy no longer allows, and brings the kernel to the rest. */
+  /** Restores stored blocks. Removes those that expired or that policy no longer allows, and installs the rest. */
   restore(blocks: readonly SourceBlock[], wallMs: number): void {
     for (const block of blocks.toSorted((a, b) => a.createdAt - b.createdAt)) this.#table.put(block);
     this.#shorten(wallMs);
-    this.#lapse(wallMs);
+    this.#expire(wallMs);
     this.#unreviewed = this.#table.values();
     while (this.#unreviewed !== null) this.#reviewSome();
     this.#wantAll();
   }
 
-  /** The kernel is up, and what it holds is of an earlier process or nothing: all pairs are put there now. */
-  kernelCame(): void {
-    this.#kernel.beginAnew();
+  /** The kernel filter was opened, with pairs of an earlier process or none: installs all pairs. */
+  onKernelUp(): void {
+    this.#kernel.reset();
     this.#wantAll();
   }
 
-  /** By an operator. Throws when it could not be stored, and an InstallFault when the kernel did not take it. */
-  block(order: BlockOrder, wallMs: number): BlockAnswer {
-    this.#lapse(wallMs);
-    const existing = this.#table.get(order);
-    const refusal = blockRefusal(order, this.#policy, {
+  /** Blocks a pair for an operator. Throws when the store fails, and an InstallFault when the kernel refuses. */
+  block(request: BlockRequest, wallMs: number): BlockAnswer {
+    this.#expire(wallMs);
+    const existing = this.#table.get(request);
+    const refusal = blockRefusal(request, this.#policy, {
       isBlocked: existing !== null,
-      victims: this.#table.victims(order.source),
+      victims: this.#table.victims(request.source),
       pairs: this.#table.size,
     });
     if (refusal !== null) return this.#refused(refusal);
-    const block = blockOf(order, existing, wallMs);
-    this.#unsaved.now([saved(block)]);
+    const block = blockOf(request, existing, wallMs);
+    this.#unsaved.writeNow([saved(block)]);
     this.#table.put(block);
     if (!this.#policy.dryRun) this.#install(block);
     const view = this.#view(block);
@@ -131,41 +131,44 @@ export class SourceBlocks {
     return { kind: "done", view };
   }
 
-  /** By an operator. Throws when it could not be stored, and an InstallFault when the kernel kept it: then it stays. */
+  /**
+   * Ends a block for an operator. Throws when the store fails, and an InstallFault when the kernel refuses: then the
+   * block stays.
+   */
   unblock(pair: Pair, wallMs: number): UnblockAnswer {
-    this.#lapse(wallMs);
+    this.#expire(wallMs);
     if (!this.#policy.hasDataplane) return this.#refused("no_dataplane");
     const block = this.#table.get(pair);
     if (block === null) {
-      // One that ended a moment ago by itself may be in the store still.
-      if (this.#unsaved.has(pairName(pair))) this.#unsaved.now([removed(pair)]);
+      // The store may still hold a block that has just ended.
+      if (this.#unsaved.has(pairName(pair))) this.#unsaved.writeNow([removed(pair)]);
       return this.#refused("not_blocked");
     }
     const view = this.#view(block);
-    this.#unsaved.now([removed(block)]);
+    this.#unsaved.writeNow([removed(block)]);
     if (!this.#policy.dryRun) this.#uninstall(block);
     this.#table.delete(block);
     this.#observer.ended("unblocked", [block]);
     return { kind: "done", view };
   }
 
-  /** Ends what has lapsed, and goes on with what was left to do. */
+  /** Ends expired blocks and continues pending work. */
   tick(wallMs: number): void {
-    this.#lapse(wallMs);
+    this.#expire(wallMs);
     this.#reviewSome();
     this.#settle();
   }
 
-  /** The wall clock was set by so much. The kernel's time was not, nor is the time that a block has left. */
+  /** The wall clock was set by `byMs`. The kernel's clock and the remaining time of blocks do not change. */
   clockStepped(byMs: number): void {
     const blocks = this.#table.shift(byMs);
     for (const block of blocks) this.#kernel.updateMissing(block);
-    this.#soon(blocks.map(saved));
+    this.#queue(blocks.map(saved));
   }
 
-  /** A new configuration holds for orders at once, and for blocks in force piece by piece where there are very many. */
+  /** A new configuration applies to requests at once, and to existing blocks in pieces. */
   reconfigure(next: SourceBlockPolicy, wallMs: number): void {
-    this.#lapse(wallMs);
+    this.#expire(wallMs);
     const before = this.#policy;
     this.#policy = this.#inForce(next);
     if (before.dryRun !== next.dryRun) {
@@ -183,7 +186,7 @@ export class SourceBlocks {
     return this.#table.size;
   }
 
-  /** Oldest first. May be read while blocks come and go. */
+  /** Oldest first. May be iterated while blocks are added and removed. */
   *live(wallMs: number): Generator<SourceBlockView> {
     for (const block of this.#table.values()) if (isLive(block, wallMs)) yield this.#view(block);
   }
@@ -202,7 +205,7 @@ export class SourceBlocks {
     return { virtual, installed, missing: size - virtual - installed, slotsFree: slotsFree(this.#policy, size) };
   }
 
-  /** Stores what ended by itself since the last time; all of it waits on when the write fails. */
+  /** Stores the automatic changes since the last call. When the write fails, all of them stay queued. */
   flush(): void {
     this.#unsaved.flush();
   }
@@ -211,9 +214,9 @@ export class SourceBlocks {
     return this.#unsaved.unsaved;
   }
 
-  /** Without the kernel's side a configured data plane can only be tried dry. */
+  /** Without an installer, a configured data plane works only in dry run. */
   #inForce(policy: SourceBlockPolicy): SourceBlockPolicy {
-    return { ...policy, hasDataplane: policy.hasDataplane && (policy.dryRun || this.#kernel.isThere) };
+    return { ...policy, hasDataplane: policy.hasDataplane && (policy.dryRun || this.#kernel.hasInstaller) };
   }
 
   #refused<Refusal extends BlockRefusal | UnblockRefusal>(refusal: Refusal): Refused<Refusal> {
@@ -222,8 +225,8 @@ export class SourceBlocks {
   }
 
   /**
-   * docs/interface.md#source-block-install-failure: when one pair of a source cannot be installed, none of that source
-   * stays.
+   * docs/interface.md#source-block-install-failure: if one pair of a source cannot be installed, all blocks of that
+   * source are removed.
    */
   #install(block: SourceBlock): void {
     try {
@@ -231,12 +234,12 @@ export class SourceBlocks {
     } catch (cause) {
       this.#observer.kernelFault("put", cause);
       const lost = this.#table.ofSource(block.source);
-      this.#nowOrSoon(lost.map(removed));
+      this.#writeOrQueue(lost.map(removed));
       for (const pair of lost) this.#drop(pair);
       this.#settle();
       this.#observer.ended("install_failed", lost);
-      // What one that cannot be had holds of an earlier process is seen when it comes.
-      const isGone = this.#kernel.isUp && lost.every((pair) => !this.#kernel.isStray(pair));
+      // Pairs in a filter that is not up are found when it is opened.
+      const isGone = this.#kernel.isUp && lost.every((pair) => !this.#kernel.isUnwanted(pair));
       const rest = isGone ? "were removed" : "are being removed, the kernel may still drop packets for some";
       throw new InstallFault(`the kernel did not take the block: all blocks of ${block.source} ${rest}`, { cause });
     }
@@ -247,7 +250,7 @@ export class SourceBlocks {
       this.#kernel.remove(block);
     } catch (cause) {
       this.#observer.kernelFault("remove", cause);
-      this.#nowOrSoon([saved(block)]);
+      this.#writeOrQueue([saved(block)]);
       throw new InstallFault("the kernel did not give up the block: it is still in force", { cause });
     }
   }
@@ -257,43 +260,43 @@ export class SourceBlocks {
     this.#kernel.unwant(pair);
   }
 
-  /** To take back what was stored a moment ago: where the store refuses that as well, it is tried again. */
-  #nowOrSoon(changes: readonly NamedChange[]): void {
+  /** Reverts a stored change; if the store fails again, the change is queued. */
+  #writeOrQueue(changes: readonly NamedChange[]): void {
     try {
-      this.#unsaved.now(changes);
+      this.#unsaved.writeNow(changes);
     } catch {
-      this.#soon(changes);
+      this.#queue(changes);
     }
   }
 
-  #soon(changes: readonly NamedChange[]): void {
-    for (const [name, change] of changes) this.#unsaved.soon(name, change);
+  #queue(changes: readonly NamedChange[]): void {
+    for (const [name, change] of changes) this.#unsaved.queue(name, change);
   }
 
-  #lapse(wallMs: number): void {
-    const lapsed = this.#table.takeLapsed(wallMs);
-    if (lapsed.length === 0) return;
-    this.#forget("lapsed", lapsed);
-    // Lapsed pairs still fill the kernel's table.
+  #expire(wallMs: number): void {
+    const expired = this.#table.takeExpired(wallMs);
+    if (expired.length === 0) return;
+    this.#forget("lapsed", expired);
+    // Expired pairs still occupy the kernel's table.
     this.#settle();
   }
 
-  /** Already out of the table, or to be taken out: of kernel and store soon. */
+  /** Removes blocks from the table, and from kernel and store soon. */
   #forget(end: BlockEnd, blocks: readonly SourceBlock[]): void {
     if (blocks.length === 0) return;
     for (const block of blocks) this.#drop(block);
-    this.#soon(blocks.map(removed));
+    this.#queue(blocks.map(removed));
     this.#observer.ended(end, blocks);
   }
 
-  /** Where the clock was set back while nobody ran, a block would hold for as much longer. */
+  /** Limits the remaining time, which grows if the clock was set back while the service was stopped. */
   #shorten(wallMs: number): void {
     const latest = wallMs + SOURCE_BLOCK_SECONDS_MAX * 1000;
     const shortened = [...this.#table.values()]
       .filter(({ expiresAt }) => expiresAt > latest)
       .map((block) => ({ ...block, expiresAt: latest }));
     for (const block of shortened) this.#table.put(block);
-    this.#soon(shortened.map(saved));
+    this.#queue(shortened.map(saved));
   }
 
   #reviewSome(): void {

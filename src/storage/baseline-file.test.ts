@@ -47,7 +47,7 @@ describe("what is normal", () => {
     expect(await kept.load(loaded, 10_000)).toBe(9000);
     expect(loaded.count).toBe(9000);
     const row = loaded.find(key(8999), 0);
-    expect(loaded.heardSeconds(row)).toBe(9500);
+    expect(loaded.lastTrafficSeconds(row)).toBe(9500);
     expect([loaded.learnedSeconds(row, 0), loaded.learnedSeconds(row, 1)]).toEqual([8999, 9000]);
     expect([loaded.normal(row, 0, 1), loaded.normal(row, 1, 2)]).toEqual([8999.5, 9100]);
   });
@@ -187,7 +187,7 @@ describe("what is normal", () => {
     const rows = seasons.rows.bind(seasons);
     seasons.rows = () => {
       const listed = rows();
-      seasons.giveUp(running.find(key(299), 0));
+      seasons.release(running.find(key(299), 0));
       return listed;
     };
     await kept.save(running, 1000);

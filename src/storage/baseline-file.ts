@@ -4,7 +4,7 @@
  */
 import { type FileHandle, open, rename } from "node:fs/promises";
 import { join } from "node:path";
-import { SEASON_STAYS_SECONDS, SLOT_BYTES, STATE_WORDS } from "../detection/baseline/baseline-seasons.ts";
+import { SEASON_IDLE_SECONDS, SLOT_BYTES, STATE_WORDS } from "../detection/baseline/baseline-seasons.ts";
 import type { BaselineTable } from "../detection/baseline/baseline-table.ts";
 import type { BaselineKeeper } from "../detection/baseline/learning-loop.ts";
 import { BASE_TRIO } from "../traffic/rates.ts";
@@ -87,7 +87,7 @@ function rowsToBytes(table: BaselineTable, from: number, to: number, nowSeconds:
   let at = 0;
   for (let row = from; row < to; row++) {
     table.copyKey(row, bytes, at);
-    bytes.setUint32(at + 16, Math.max(0, nowSeconds - table.heardSeconds(row)), true);
+    bytes.setUint32(at + 16, Math.max(0, nowSeconds - table.lastTrafficSeconds(row)), true);
     at += 20;
     for (let direction = 0; direction < directions; direction++) {
       bytes.setFloat32(at, table.learnedSeconds(row, direction), true);
@@ -104,7 +104,7 @@ function takeRows(table: BaselineTable, bytes: DataView, directions: Directions,
     if (table.find(keys, at) >= 0) continue;
     const row = table.findOrAdd(keys, at, nowSeconds);
     if (row < 0) return;
-    table.setHeard(row, nowSeconds - bytes.getUint32(at + 16, true));
+    table.setLastTraffic(row, nowSeconds - bytes.getUint32(at + 16, true));
     for (let direction = 0; direction < Math.min(directions, table.directions); direction++) {
       const from = at + 20 + direction * 4 * (1 + BASE_TRIO);
       table.setLearnedSeconds(row, direction, number(bytes, from));
@@ -158,7 +158,7 @@ async function loadSeasons(
 function takeSeasons(table: BaselineTable, view: DataView, directions: Directions, nowSeconds: number): void {
   const { seasons } = table;
   const bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
-  const isIdle = (row: number) => table.heardSeconds(row) < nowSeconds - SEASON_STAYS_SECONDS;
+  const isIdle = (row: number) => table.lastTrafficSeconds(row) < nowSeconds - SEASON_IDLE_SECONDS;
   for (let from = 0; from < bytes.length; from += seasonBytes(directions)) {
     const row = table.find(bytes, from);
     if (seasons === null || row < 0 || seasons.find(row) >= 0) continue;

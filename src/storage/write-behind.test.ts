@@ -15,7 +15,7 @@ function harness(pieceMax?: number) {
       if (disk.isFull) throw new Error("disk full");
       writes();
     },
-    onUnsaved: () => writeBehind.soon(),
+    onUnsaved: () => writeBehind.schedule(),
     onStoreFault: () => disk.faults++,
     ...(pieceMax === undefined ? {} : { pieceMax }),
   });
@@ -25,7 +25,7 @@ function harness(pieceMax?: number) {
 
 test("changes of a moment are written at once, some milliseconds later", () => {
   const { clock, stored, disk, records } = harness();
-  for (const name of ["a", "b"]) records.soon(name, 1);
+  for (const name of ["a", "b"]) records.queue(name, 1);
   expect(stored.size).toBe(0);
   clock.advance(100);
   expect([...stored.keys()]).toEqual(["a", "b"]);
@@ -36,7 +36,7 @@ test("changes of a moment are written at once, some milliseconds later", () => {
 test("a record that is over leaves the disk", () => {
   const { clock, stored, records } = harness();
   stored.set("a", 1);
-  records.soon("a", null);
+  records.queue("a", null);
   clock.advance(100);
   expect(stored.size).toBe(0);
 });
@@ -44,11 +44,11 @@ test("a record that is over leaves the disk", () => {
 test("what a full disk refused waits, in its last state, until there is room", () => {
   const { clock, stored, disk, records } = harness();
   disk.isFull = true;
-  records.soon("a", 1);
+  records.queue("a", 1);
   clock.advance(5000);
   expect(records.unsaved).toBe(1);
   expect(disk.faults).toBeGreaterThan(1);
-  records.soon("a", 7);
+  records.queue("a", 7);
   disk.isFull = false;
   clock.advance(1000);
   expect(stored.get("a")).toBe(7);
@@ -58,12 +58,12 @@ test("what a full disk refused waits, in its last state, until there is room", (
 
 test("what is written now takes with it what waits, or all stays as it was", () => {
   const { stored, disk, records } = harness();
-  records.soon("a", 1);
+  records.queue("a", 1);
   disk.isFull = true;
-  expect(() => records.now([["b", 2]])).toThrow("disk full");
+  expect(() => records.writeNow([["b", 2]])).toThrow("disk full");
   expect([records.unsaved, records.has("b"), disk.faults]).toEqual([1, false, 1]);
   disk.isFull = false;
-  records.now([["b", 2]]);
+  records.writeNow([["b", 2]]);
   expect([...stored]).toEqual([
     ["a", 1],
     ["b", 2],
@@ -73,10 +73,10 @@ test("what is written now takes with it what waits, or all stays as it was", () 
 
 test("in pieces a flush writes one of them, and what is written now goes alone", () => {
   const { clock, stored, disk, records } = harness(2);
-  for (const name of ["a", "b", "c"]) records.soon(name, 1);
-  records.now([["c", 2]]);
+  for (const name of ["a", "b", "c"]) records.queue(name, 1);
+  records.writeNow([["c", 2]]);
   expect([...stored]).toEqual([["c", 2]]);
-  records.soon("d", 1);
+  records.queue("d", 1);
   clock.advance(100);
   expect([stored.has("a"), stored.has("b"), stored.has("d"), records.unsaved]).toEqual([true, true, false, 1]);
   clock.advance(1000);
@@ -85,7 +85,7 @@ test("in pieces a flush writes one of them, and what is written now goes alone",
 
 test("a stop writes what waits and leaves no timer", () => {
   const { clock, stored, records, writeBehind } = harness();
-  records.soon("a", 1);
+  records.queue("a", 1);
   writeBehind.stop();
   expect(stored.size).toBe(1);
   expect(clock.pending).toBe(0);

@@ -24,7 +24,7 @@ export class WriteBehind {
   }
 
   /** Something changed. */
-  soon(): void {
+  schedule(): void {
     this.#cancel ??= this.#timers.after(FLUSH_MS, () => this.#flush());
   }
 

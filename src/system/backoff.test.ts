@@ -3,7 +3,7 @@ import { Backoff } from "./backoff.ts";
 
 const TIMES = { retryMinMs: 100, retryMaxMs: 700 };
 
-test("each failure in a row doubles the wait, up to its bound, and a success begins anew", () => {
+test("each failure in a row doubles the wait, up to its bound, and a success resets it", () => {
   const backoff = new Backoff(TIMES);
   expect(Array.from({ length: 5 }, () => backoff.next())).toEqual([100, 200, 400, 700, 700]);
   backoff.reset();

@@ -1,7 +1,7 @@
-/** How long to wait before the next try: twice as long after each failure in a row, up to a bound. */
+/** The wait before the next attempt: doubled after each consecutive failure, up to a bound. */
 
 export interface RetryTimes {
-  /** After the first failure. */
+  /** The wait after the first failure. */
   readonly retryMinMs: number;
   readonly retryMaxMs: number;
 }
@@ -11,21 +11,21 @@ export class Backoff {
   readonly #spread: () => number;
   #nextMs: number;
 
-  /** @param spread a factor on each wait, so that those who failed together do not all try again together. */
+  /** @param spread a random factor on each wait, so that clients that failed together do not retry together. */
   constructor(times: RetryTimes, spread: () => number = () => 1) {
     this.#times = times;
     this.#spread = spread;
     this.#nextMs = times.retryMinMs;
   }
 
-  /** After a failure. */
+  /** Call this after a failure. */
   next(): number {
     const ms = this.#nextMs * this.#spread();
     this.#nextMs = Math.min(this.#times.retryMaxMs, 2 * this.#nextMs);
     return ms;
   }
 
-  /** After a success. */
+  /** Call this after a success. */
   reset(): void {
     this.#nextMs = this.#times.retryMinMs;
   }

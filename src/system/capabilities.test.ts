@@ -5,13 +5,13 @@ import { withoutCapabilities } from "./capabilities.ts";
 
 const isRoot = process.getuid?.() === 0;
 const reason = isRoot ? "" : ": needs root";
-/** As text: another user may not read a checkout of root's. */
+/** As text: another user may not read a checkout that root owns. */
 const MODULE = new Bun.Transpiler({ loader: "ts" }).transformSync(
   readFileSync(join(import.meta.dir, "capabilities.ts"), "utf8"),
 );
 const BIND = 1n << 10n;
 
-/** What /proc says of a program that a service of an unprivileged user with these capabilities starts. */
+/** The capabilities in /proc of a program that a service of an unprivileged user with these capabilities starts. */
 async function rightsOfChild(capabilities: string, binds: boolean): Promise<bigint> {
   const child = `withoutCapabilities(["/bin/grep", "CapEff", "/proc/self/status"], { binds: ${binds} })`;
   const code = `${MODULE}\nconst { stdout } = Bun.spawnSync(${child}); console.log(stdout.toString())`;

@@ -1,15 +1,15 @@
 /**
- * Programs that the service starts have none of its rights. Root's are taken from them by another user; those of an
- * unprivileged service (ambient capabilities, capabilities(7)) would pass on to every child.
+ * Removes the service's rights from programs that it starts. Root's rights are removed by changing the user; ambient
+ * capabilities (capabilities(7)) of an unprivileged service would be inherited by every child.
  */
 import { readFileSync } from "node:fs";
 
 const SETPRIV = "/usr/bin/setpriv";
 
-/** To listen on a port below 1024: its name for setpriv, and its bit in /proc/PID/status. */
+/** The right to listen on a port below 1024: its name for setpriv, and its bit in /proc/PID/status. */
 const BIND = { name: "net_bind_service", bit: 1n << 10n };
 
-/** The command that runs `argv` without them. `binds`: but for the right to listen on a low port, where it is there. */
+/** The command that runs `argv` without them. `binds`: keeps the right to listen on a low port, if present. */
 export function withoutCapabilities(argv: readonly string[], { binds }: { readonly binds: boolean }): string[] {
   const handedOn = ambientCapabilities();
   if (handedOn === 0n) return [...argv];

@@ -9,7 +9,7 @@ test("time that goes by is no step", () => {
   expect(steps.take()).toBe(0);
 });
 
-test("a clock that is set ahead or back is a step, told once", () => {
+test("a clock that is set ahead or back is a step, reported once", () => {
   const clock = new ManualClock();
   const steps = new ClockSteps(clock);
   const start = clock.wallMs();

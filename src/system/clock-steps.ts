@@ -1,7 +1,7 @@
-/** Notices when the machine's wall clock was set, by holding it against the monotonic one. */
+/** Detects steps of the wall clock by comparison with the monotonic clock. */
 import type { Clock } from "./clock.ts";
 
-/** Less than this is slewing, and adds up until it is a step. */
+/** A smaller difference is slewing; it accumulates until it is a step. */
 const STEP_MS = 1000;
 
 export class ClockSteps {
@@ -13,7 +13,7 @@ export class ClockSteps {
     this.#offsetMs = clock.wallMs() - clock.monotonicMs();
   }
 
-  /** By how much the wall clock was set since the last call that told of a step; 0: not. Negative is back. */
+  /** By how much the wall clock was set since the last reported step, ms; 0: not set. Negative: back. */
   take(): number {
     const offsetMs = this.#clock.wallMs() - this.#clock.monotonicMs();
     const step = offsetMs - this.#offsetMs;

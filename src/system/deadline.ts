@@ -1,7 +1,7 @@
-/** Waits for a promise no longer than its caller can. */
+/** Bounds the wait for a promise. */
 import type { Timers } from "./timers.ts";
 
-/** Settles as `promise` does, or after `ms` as `late` says; whatever the promise does then is ignored. */
+/** Settles like `promise`, or after `ms` with the result of `late`; the promise is ignored from then on. */
 export function within<T>(promise: Promise<T>, ms: number, timers: Pick<Timers, "after">, late: () => T): Promise<T> {
   return new Promise((resolve, reject) => {
     const cancel = timers.after(ms, () => {

@@ -37,7 +37,7 @@ beforeEach(() => {
 });
 afterEach(() => {
   rmSync(directory, { recursive: true });
-  // Whoever keeps what variables say looks at this number alone.
+  // Callers that cache variables check only this number.
   expect(file.changes).toBe(changes.length);
 });
 
@@ -102,7 +102,7 @@ describe("at the next look it has taken in", () => {
     const other = new EnvFile({ clock, environment, onProblem: () => {}, onChange: () => {} });
     writeFileSync(path, "A=1\n");
     other.follow(path);
-    // Stands for a change that the file's times do not show: only a reading brings the file's word back.
+    // Represents a change that the file's times do not show: only reading restores the file's value.
     environment["A"] = "x";
     other.refresh();
     expect(environment["A"]).toBe("1");
@@ -120,7 +120,7 @@ describe("at the next look it has taken in", () => {
   });
 });
 
-describe("a file that cannot be used changes nothing and is told of:", () => {
+describe("an unusable file changes nothing and is reported:", () => {
   beforeEach(() => {
     writeFileSync(path, "A=1\nB=2\n");
     file.follow(path);

@@ -1,6 +1,6 @@
 /**
- * A file of variables that is taken into the environment whenever it changed: how secrets rotate without a restart, since
- * nobody else can change the environment of a running process. A file that cannot be used changes nothing.
+ * A file of variables that is loaded into the environment when it changes: it rotates secrets without a restart, since
+ * no other process can change a running process's environment. An unusable file changes nothing.
  */
 import { isUtf8 } from "node:buffer";
 import { type BigIntStats, closeSync, constants, fstatSync, openSync, readSync, statSync } from "node:fs";
@@ -13,9 +13,9 @@ export interface EnvFileOptions {
   readonly clock: Pick<Clock, "wallMs">;
   /** Default: the environment of the process. */
   readonly environment?: Record<string, string | undefined>;
-  /** Told at every refresh as long as it holds. */
+  /** Called at every refresh while the problem lasts. */
   readonly onProblem: (path: string, problem: string) => void;
-  /** Names of the variables that were set anew or differently, and of those that are gone. */
+  /** Names of the variables that were added or changed, and of those that were removed. */
   readonly onChange: (path: string, change: EnvChange) => void;
 }
 
@@ -24,10 +24,13 @@ export interface EnvChange {
   readonly unset: readonly string[];
 }
 
-/** A change in the same tick of the kernel's clock as our reading would have the same times: then it is read again. */
+/**
+ * If the file changes in the same clock tick in which it was read, its times do not change: a file this new is read
+ * again.
+ */
 const UNSETTLED_MS = 1000;
-/** Of a file with faults. */
-const PROBLEMS_TOLD = 5;
+/** Maximum number of reported faults of one file. */
+const PROBLEMS_REPORTED_MAX = 5;
 
 type Reading =
   | { readonly kind: "read"; readonly text: string; readonly version: string; readonly changedMs: number }
@@ -37,10 +40,10 @@ export class EnvFile {
   readonly #options: EnvFileOptions;
   readonly #environment: Record<string, string | undefined>;
   #path: string | null = null;
-  /** Of the content that was taken in or refused; null: to be read in any case. */
+  /** Version of the content that was accepted or refused; null: read it in any case. */
   #version: string | null = null;
   #problem: string | null = null;
-  /** Variables that are there by the file. */
+  /** Variables that the file set. */
   #names: ReadonlySet<string> = new Set();
   #changes = 0;
 
@@ -49,12 +52,12 @@ export class EnvFile {
     this.#environment = options.environment ?? process.env;
   }
 
-  /** How often variables became others. */
+  /** How often variables changed. */
   get changes(): number {
     return this.#changes;
   }
 
-  /** From now on this file, or none; variables of the one before that are not in it are unset. */
+  /** Follows this file from now on, or none; variables that only the last file set are unset. */
   follow(path: string | null): void {
     if (path === this.#path) return;
     if (path === null && this.#path !== null) this.#take(this.#path, new Map());
@@ -63,7 +66,7 @@ export class EnvFile {
     this.refresh();
   }
 
-  /** A look at the file's times, and a reading of it when they changed: cheap enough for every request. */
+  /** Checks the file's times, and reads it when they changed: cheap enough for every request. */
   refresh(): void {
     const path = this.#path;
     if (path === null) return;
@@ -80,7 +83,7 @@ export class EnvFile {
     }
     if (Math.abs(this.#options.clock.wallMs() - reading.changedMs) < UNSETTLED_MS) this.#version = null;
     const lines = parseEnvLines(reading.text);
-    this.#problem = lines.kind === "invalid" ? lines.problems.slice(0, PROBLEMS_TOLD).join("; ") : null;
+    this.#problem = lines.kind === "invalid" ? lines.problems.slice(0, PROBLEMS_REPORTED_MAX).join("; ") : null;
     if (lines.kind === "variables") this.#take(path, lines.variables);
   }
 
@@ -97,7 +100,7 @@ export class EnvFile {
   }
 }
 
-/** Reads it once, for those who do not follow it. */
+/** Reads the file once, without following it. */
 export function readEnvFile(path: string): EnvLines {
   const reading = readWhole(path);
   return reading.kind === "read" ? parseEnvLines(reading.text) : { kind: "invalid", problems: [reading.problem] };
@@ -107,12 +110,12 @@ function versionAt(path: string): string | null {
   try {
     return versionOf(statSync(path, { bigint: true }));
   } catch {
-    // Why, is told by the reading.
+    // The following read reports the reason.
     return null;
   }
 }
 
-/** Another file under the name, by rename or by a link that was turned, is another version too. */
+/** A replaced file, by rename or by a changed link, is another version too. */
 function versionOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
   return `${dev} ${ino} ${size} ${mtimeNs} ${ctimeNs}`;
 }
@@ -120,7 +123,7 @@ function versionOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
 function readWhole(path: string): Reading {
   let file: number | null = null;
   try {
-    // A pipe under this name must not hold us up until somebody writes into it.
+    // Opening a pipe must not block.
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const stats = fstatSync(file, { bigint: true });
     const version = versionOf(stats);
@@ -138,7 +141,7 @@ function readWhole(path: string): Reading {
   }
 }
 
-/** To the end or to the bound, whatever its size was said to be. */
+/** Reads to the end or to the bound, regardless of the reported size. */
 function readBounded(file: number, bound: number): Buffer {
   const bytes = Buffer.allocUnsafe(bound);
   for (let length = 0; length < bound; ) {

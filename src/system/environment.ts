@@ -1,4 +1,4 @@
-/** Variables of the process environment. Read at each call, so that a rotated secret is seen at once. */
+/** Variables of the process environment. Read at each call, so that a rotated secret is used at once. */
 
 export interface Environment {
   /** null: not set. An empty variable is the empty string. */
@@ -9,7 +9,7 @@ export const processEnvironment: Environment = {
   read: (name) => process.env[name] ?? null,
 };
 
-/** All variables as they are now: a thread that is given none has those from the start of the process. */
+/** All present variables: a thread without given variables has those of the process start. */
 export function environmentNow(): Record<string, string> {
   const entries = Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined);
   return Object.fromEntries(entries);

@@ -1,4 +1,4 @@
-/** What went wrong, in words: of whatever was thrown. */
+/** The message of any thrown value. */
 export function messageOf(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause);
 }

@@ -1,4 +1,4 @@
-/** Lets one loop wait for a time that somebody else may cut short. */
+/** A wait of one loop that another caller can end early. */
 import type { Cancel, Timers } from "./timers.ts";
 
 export class Pause {
@@ -9,7 +9,7 @@ export class Pause {
     this.#timers = timers;
   }
 
-  /** Resolves after `ms`, at once where that is not above 0, or with end(). One waiter at a time. */
+  /** Resolves after `ms`, at once if `ms` is not above 0, or with end(). Only one waiter at a time. */
   wait(ms: number): Promise<void> {
     if (ms <= 0) return Promise.resolve();
     return new Promise((resolve) => {
@@ -21,7 +21,7 @@ export class Pause {
     });
   }
 
-  /** Nothing happens where nobody waits. */
+  /** No effect without a waiter. */
   end(): void {
     this.#end();
   }

@@ -20,7 +20,7 @@ const mayRaise = Bun.spawnSync(["nice", "-n", "-10", "true"], { stderr: "pipe" }
 const unavailable =
   getPriority() !== 0 ? " (runs at a chosen nice value)" : mayRaise ? "" : " (no permission to raise a priority)";
 
-/** What the program prints, in the session of its parent unless `prefix` says otherwise. */
+/** The output of the program, run in the session of its parent unless `prefix` changes it. */
 function run(prefix: readonly string[]): Record<string, unknown> {
   const { stdout, stderr } = Bun.spawnSync([...prefix, process.execPath, "-e", PROGRAM], { stderr: "pipe" });
   expect(stderr.toString()).toBe("");
@@ -31,7 +31,7 @@ test.skipIf(unavailable !== "")(`all threads and what they start go before other
   expect(run([])).toMatchObject({ returned: -10, threads: [-10], child: -10 });
 });
 
-test("a nice value that somebody chose stays", () => {
+test("a nice value that was set on purpose stays", () => {
   expect(run(["nice", "-n", "5"])).toMatchObject({ returned: 5, threads: [5], child: 5 });
 });
 
@@ -41,9 +41,9 @@ test.skipIf(unavailable !== "")(`goes on as it is without the permission${unavai
 
 const BEHIND_PROGRAM = `
 import { getPriority } from "node:os";
-const source = 'import { getPriority } from "node:os"; import { giveWay } from ${JSON.stringify(MODULE)};' +
-  'import { setPriority } from "node:os"; giveWay(); giveWay(); const worker = getPriority(0);' +
-  "setPriority(0, 19); giveWay(); postMessage({ worker, back: getPriority(0) });";
+const source = 'import { getPriority } from "node:os"; import { lowerPriority } from ${JSON.stringify(MODULE)};' +
+  'import { setPriority } from "node:os"; lowerPriority(); lowerPriority(); const worker = getPriority(0);' +
+  "setPriority(0, 19); lowerPriority(); postMessage({ worker, back: getPriority(0) });";
 const worker = new Worker(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
 worker.onmessage = ({ data }) => {
   console.log(JSON.stringify({ ...data, loop: getPriority(process.pid) }));

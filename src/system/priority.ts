@@ -1,38 +1,38 @@
 /**
- * Puts this process before other work of the machine: an attack is seen and answered in time also where others want the
- * CPU. Capture workers have a priority of their own, see addon/core/capture/worker_priority.h.
+ * Raises the scheduling priority of this process, so that attacks are detected in time on a busy machine. Capture
+ * workers have a priority of their own, see addon/core/capture/worker_priority.h.
  */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { getPriority, setPriority } from "node:os";
 
 const NICE = -10;
-/** Steps behind the event loop: of a CPU that both want, a quarter is left. */
-const BEHIND = 5;
+/** Nice steps below the event loop: about a quarter of a contended CPU. */
+const NICE_BELOW_LOOP = 5;
 const NICE_MAX = 19;
 
 /**
- * The nice value from now on, also of the threads and processes to come. As it was where somebody chose one (`nice`,
- * systemd's Nice=) or where more needs a permission (CAP_SYS_NICE) that this process has not.
+ * Raises the priority and returns the new nice value, which later threads and processes inherit. Does not change a
+ * value that was set on purpose (`nice`, systemd's Nice=), or if the permission (CAP_SYS_NICE) is missing.
  */
 export function raisePriority(): number {
   if (getPriority() === 0) {
     for (const thread of readdirSync("/proc/self/task")) if (!raise(Number(thread))) break;
-    // Under a service manager; a shell's session is not ours to raise.
+    // Only under a service manager: a shell's session is not changed.
     if (sessionOfSelf() === process.pid) raiseSession(process.pid);
   }
   return getPriority();
 }
 
-/** Of the thread that calls it: what it does may wait, what the event loop does may not. One that stands further back stays there. */
-export function giveWay(): void {
-  const nice = Math.min(getPriority(process.pid) + BEHIND, NICE_MAX);
+/** Lowers the priority of the calling thread below the event loop's. A lower priority stays. */
+export function lowerPriority(): void {
+  const nice = Math.min(getPriority(process.pid) + NICE_BELOW_LOOP, NICE_MAX);
   if (nice > getPriority(0)) setPriority(0, nice);
 }
 
 /**
- * Gives the session that process `pid` leads this process's nice value. Where the kernel shares the CPUs between sessions
- * first (autogroup, sched(7)), a nice value counts inside its session only: ten busy sessions leave a service a tenth,
- * whatever its threads are worth. Goes on without where it is not permitted, and where there is nothing to raise.
+ * Gives the session of process `pid`, its leader, this process's nice value. If the kernel shares CPUs between sessions
+ * first (autogroup, sched(7)), a nice value counts only within its session: beside ten busy sessions the service would
+ * get a tenth, whatever its nice value. No effect without permission or without autogroups.
  */
 export function raiseSession(pid: number): void {
   const nice = getPriority();
@@ -40,30 +40,30 @@ export function raiseSession(pid: number): void {
   try {
     writeFileSync(`/proc/${pid}/autogroup`, String(nice));
   } catch {
-    // No such groups, not permitted, or the process has ended: the nice value holds as far as it goes.
+    // No autogroups, no permission, or the process has ended: only the plain nice value applies.
   }
 }
 
-/** The fourth field after the command's name, which may hold spaces and brackets (proc(5)). */
+/** The fourth field after the command's name, which may contain spaces and brackets (proc(5)). */
 function sessionOfSelf(): number {
   const stat = readFileSync("/proc/self/stat", "utf8");
   return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[3]);
 }
 
-/** A nice value is a thread's. False without the permission. */
+/** The nice value belongs to a thread. False without the permission. */
 function raise(thread: number): boolean {
   try {
     setPriority(thread, NICE);
     return true;
   } catch (cause) {
     if (errnoOf(cause) === "EACCES" || errnoOf(cause) === "EPERM") return false;
-    // A thread that ended meanwhile needs nothing.
+    // The thread ended meanwhile.
     if (errnoOf(cause) === "ESRCH") return true;
     throw cause;
   }
 }
 
-/** Bun wraps what the system said. */
+/** Bun wraps the system error. */
 function errnoOf(cause: unknown): string | null {
   if (!(cause instanceof Error) || !("info" in cause)) return null;
   const { info } = cause;

@@ -4,7 +4,7 @@ import type { Cancel } from "./timers.ts";
 export type Signal = "SIGTERM" | "SIGINT" | "SIGHUP";
 
 export interface Signals {
-  /** Calls `handler` at each arrival; without one the signal keeps its default, which ends the process. */
+  /** Calls `handler` for each signal; without a handler the default ends the process. */
   on(signal: Signal, handler: () => void): Cancel;
 }
 

@@ -1,16 +1,16 @@
-/** The only place that asks the event loop to call back later. */
+/** The only place that sets timers in the event loop. */
 
-/** Stops what was asked for. Twice is fine, and so is after it ran. */
+/** Cancels the timer. May be called twice, and after it ran. */
 export type Cancel = () => void;
 
 export interface Timers {
-  /** Runs `fn` once, `ms` from now: 0 to MAX_DELAY_MS. */
+  /** Runs `fn` once in `ms`: 0 to MAX_DELAY_MS. */
   after(ms: number, fn: () => void): Cancel;
-  /** Runs `fn` every `ms`: 1 to MAX_DELAY_MS. A late run is not made up for. */
+  /** Runs `fn` every `ms`: 1 to MAX_DELAY_MS. Missed runs are skipped. */
   every(ms: number, fn: () => void): Cancel;
 }
 
-/** The event loop keeps delays in 31 bits and runs anything longer at once. */
+/** The event loop stores delays in 31 bits and runs longer ones at once. */
 export const MAX_DELAY_MS = 2 ** 31 - 1;
 
 export const systemTimers: Timers = {
@@ -24,7 +24,7 @@ export const systemTimers: Timers = {
   },
 };
 
-/** Lets waiting I/O and timers run before the caller goes on: for long work that is done in slices. */
+/** Lets pending I/O and timers run before the caller continues: for long work in slices. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

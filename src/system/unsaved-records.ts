@@ -1,28 +1,30 @@
 /**
- * Changes of records on their way to the disk. What an operator orders is there before it is answered; what happens by
- * itself waits for the next flush(), so that no disk stands between an attack and its route.
+ * Queues changes of records for the store. An operator's change is stored before the request is answered; an automatic
+ * change waits for the next flush(), so that a route never waits for the disk.
  */
 
-/** What the owner of a table hears of its changes. */
+/** Callbacks for the owner of a table. */
 export interface WriteBehindOptions {
-  /** A change waits for flush(), which is due in some milliseconds. */
+  /** A change waits for flush(), which must follow within milliseconds. */
   readonly onUnsaved: () => void;
-  /** A write failed. What happened by itself holds all the same and is written again with the next flush(). */
+  /** A write failed. Automatic changes stay in force and are written again with the next flush(). */
   readonly onStoreFault: (cause: unknown) => void;
 }
 
 export interface UnsavedRecordsOptions<Change> extends WriteBehindOptions {
-  /** Puts one change into the store, or takes its record out of it. */
+  /** Stores one change, or removes its record. */
   readonly write: (change: Change, name: string) => void;
-  /** Returns when all that `writes` did is on disk, or throws and none of it is: one wait, however many changes. */
+  /**
+   * Returns when all writes of `writes` are on disk, or throws and none is: one disk sync for any number of changes.
+   */
   readonly atOnce: (writes: () => void) => void;
-  /** Changes that one flush() writes, so that the event loop can wait for them; absent: all. */
+  /** Maximum number of changes of one flush(), to bound the time that it blocks the event loop; absent: all. */
   readonly pieceMax?: number;
 }
 
 export class UnsavedRecords<Change> {
   readonly #options: UnsavedRecordsOptions<Change>;
-  /** The last change of each record, by the record's name. */
+  /** The newest change of each record, by the record's name. */
   readonly #waiting = new Map<string, Change>();
 
   constructor(options: UnsavedRecordsOptions<Change>) {
@@ -37,16 +39,16 @@ export class UnsavedRecords<Change> {
     return this.#waiting.has(name);
   }
 
-  soon(name: string, change: Change): void {
+  queue(name: string, change: Change): void {
     this.#waiting.set(name, change);
     this.#options.onUnsaved();
   }
 
   /**
-   * With all that waits, so that the disk never has a later change without the earlier ones; where there is a `pieceMax`,
-   * only these. Throws when it fails: then all is as it was.
+   * Writes the changes at once, together with all queued ones, so that the order on disk is kept; with a `pieceMax`,
+   * only these. Throws on failure, and changes nothing.
    */
-  now(changes: Iterable<readonly [name: string, change: Change]>): void {
+  writeNow(changes: Iterable<readonly [name: string, change: Change]>): void {
     const waiting = this.#options.pieceMax === undefined ? this.#waiting : [];
     try {
       this.#write(new Map([...waiting, ...changes]));
@@ -56,7 +58,7 @@ export class UnsavedRecords<Change> {
     }
   }
 
-  /** What it does not write yet asks for another one. All waits on when the write fails. */
+  /** Writes queued changes; if some remain, onUnsaved is called again. When the write fails, all stay queued. */
   flush(): void {
     if (this.#waiting.size === 0) return;
     try {
@@ -66,7 +68,7 @@ export class UnsavedRecords<Change> {
     }
   }
 
-  /** Somebody else has written or removed it. */
+  /** Drops a queued change: another path wrote or removed the record. */
   forget(name: string): void {
     this.#waiting.delete(name);
   }

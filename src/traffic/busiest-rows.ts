@@ -1,9 +1,9 @@
-/** The busiest of many rows of hosts, within a memory that does not grow with their number. */
+/** Selects the busiest of many host rows, with bounded memory. */
 import type { HostRows } from "./host-rows.ts";
 import { METRICS } from "./rates.ts";
 import { allocateSnapshot, TRAFFIC_VALUES, type TrafficSnapshot } from "./traffic-history.ts";
 
-/** Rows of hosts in attack go before all others. */
+/** Rows of attacked hosts come first. */
 const IN_ATTACK = Number.POSITIVE_INFINITY;
 
 export interface RowMarks {
@@ -15,13 +15,13 @@ export interface RowMarks {
 
 export class BusiestRows {
   readonly #kept: number;
-  /** Twice what is kept: when it is full, the lesser half leaves. */
+  /** Room for twice the number of kept rows: when full, the lower half is removed. */
   readonly #columns: ReturnType<typeof allocateSnapshot>;
   readonly #priorities: Float64Array;
   #count = 0;
-  /** What is not above it would not stay. */
+  /** Rows at or below this rate would not be kept. */
   #floor = -1;
-  /** Rows that were left out. */
+  /** Number of omitted rows. */
   cut = 0;
 
   constructor(kept: number) {
@@ -37,7 +37,7 @@ export class BusiestRows {
     this.cut = 0;
   }
 
-  /** Takes the row up unless it carries no traffic in this direction, or too little to stay. */
+  /** Adds the row unless it has no traffic in this direction, or too little. */
   add(rows: HostRows, row: number, { outgoing, inAttack, baselinePps }: RowMarks): void {
     const column = outgoing ? rows.outgoing : rows.incoming;
     const at = row * METRICS.length;
@@ -62,7 +62,7 @@ export class BusiestRows {
     values[valuesAt + 3] = baselinePps ?? Number.NaN;
   }
 
-  /** A copy: this may be filled again. */
+  /** Returns a copy: this object may be reused. */
   snapshot(atSeconds: number, seconds: number): TrafficSnapshot {
     if (this.#count > this.#kept) this.#shrink();
     const { addresses, outgoing, inAttack, values } = this.#columns;
@@ -78,7 +78,7 @@ export class BusiestRows {
     };
   }
 
-  /** Leaves the busiest `kept` rows. */
+  /** Keeps the busiest `kept` rows. */
   #shrink(): void {
     const ordered = this.#priorities.slice(0, this.#count).sort();
     const floor = ordered[this.#count - this.#kept] as number;

@@ -3,19 +3,22 @@ import { SAMPLE_RECORD } from "../dataplane/native-constants.ts";
 
 export const HEADER_RECORD_BYTES = SAMPLE_RECORD.bytes;
 
-/** What is needed of the packet counter. */
+/** The part of the packet counter that is used. */
 export interface HeaderSamples {
   /**
-   * Fills `out` with the newest headers of packets to or from hosts that agree with the address (16 bytes) in its first
-   * `length` bits, newest last. Returns how many.
+   * Fills `out` with the newest headers of packets to or from hosts whose first `length` bits equal those of the
+   * address (16 bytes), newest last. Returns the number of records.
    */
   readSamples(address: Uint8Array, out: Uint8Array, length: number): number;
 }
 
-/** Room for a reading, read field by field: a reading may have thousands of records, and few are looked at closely. */
+/**
+ * A buffer for one reading, decoded field by field: a reading may have thousands of records, and few are decoded
+ * completely.
+ */
 export class HeaderRecords {
   readonly bytes: Uint8Array;
-  /** Numbers are in the machine's order, which is little endian wherever the addon runs. */
+  /** Native byte order, which is little endian on all machines with the addon. */
   readonly #words: Uint32Array;
   readonly #doubles: Float64Array;
 
@@ -30,17 +33,17 @@ export class HeaderRecords {
     return this.#words[(index * HEADER_RECORD_BYTES + SAMPLE_RECORD.wireBytes) / 4] as number;
   }
 
-  /** How long ago it came, in whole ticks. */
+  /** Age in whole ticks, as ms. */
   ageMs(index: number): number {
     return this.#doubles[(index * HEADER_RECORD_BYTES + SAMPLE_RECORD.ageMs) / 8] as number;
   }
 
-  /** Packets of its worker that it was drawn from: a worker with more traffic keeps one in more. */
+  /** Number of packets of its worker that this one represents: a busier worker samples a smaller part. */
   standsFor(index: number): number {
     return this.#words[(index * HEADER_RECORD_BYTES + SAMPLE_RECORD.standsFor) / 4] as number;
   }
 
-  /** From the start of the Ethernet header, as much as was kept: a view that the next reading overwrites. */
+  /** From the start of the Ethernet header, as far as captured: a view that the next reading overwrites. */
   frame(index: number): Uint8Array {
     const start = index * HEADER_RECORD_BYTES;
     const captured = this.#words[(start + SAMPLE_RECORD.capturedBytes) / 4] as number;

@@ -8,14 +8,14 @@ import type { HostRows } from "./host-rows.ts";
 import { type Direction, METRICS } from "./rates.ts";
 import { TRAFFIC_VALUES, type TrafficSnapshot } from "./traffic-history.ts";
 
-interface Told {
+interface SnapshotRow {
   readonly host: string;
   readonly outgoing: boolean;
   readonly inAttack: boolean;
   readonly values: number[];
 }
 
-function told({ count, addresses, outgoing, inAttack, values }: TrafficSnapshot): Told[] {
+function rowsOf({ count, addresses, outgoing, inAttack, values }: TrafficSnapshot): SnapshotRow[] {
   return Array.from({ length: count }, (_, row) => ({
     host: addressFromBytes(addresses, row * 16),
     outgoing: outgoing[row] === 1,
@@ -88,7 +88,7 @@ describe("the history recorder", () => {
     chunks = [rows];
     const snapshot = await interval();
     expect(snapshot).toMatchObject({ atSeconds: clock.wallMs() / 1000, seconds: 10, count: 2 });
-    expect(snapshot && told(snapshot)).toEqual([
+    expect(snapshot && rowsOf(snapshot)).toEqual([
       { host: "192.0.2.1", outgoing: false, inAttack: false, values: [100, 2, 3, 50] },
       { host: "2001:db8::1", outgoing: true, inAttack: false, values: [7, 0, 0, Number.NaN] },
     ]);
@@ -104,7 +104,7 @@ describe("the history recorder", () => {
   test("keeps the busiest of what is too much, and counts the rest", async () => {
     chunks = [hosts(5, 9), hosts(1, 5), hosts(9, 14)];
     const snapshot = await interval();
-    const kept = snapshot && told(snapshot).map(({ host }) => host);
+    const kept = snapshot && rowsOf(snapshot).map(({ host }) => host);
     expect(kept?.toSorted()).toEqual(["192.0.2.11", "192.0.2.12", "192.0.2.13"]);
     expect(cut).toBe(10);
     chunks = [hosts(1, 3)];
@@ -128,7 +128,7 @@ describe("the history recorder", () => {
       { target: address("2001:db8::c000:21d"), direction: "incoming" },
     ];
     const snapshot = await interval();
-    const rows = (snapshot ? told(snapshot) : []).map(({ host, inAttack }) => `${host} ${inAttack}`);
+    const rows = (snapshot ? rowsOf(snapshot) : []).map(({ host, inAttack }) => `${host} ${inAttack}`);
     expect(rows.toSorted()).toEqual(["192.0.2.2 true", "192.0.2.28 false", "192.0.2.29 false"]);
   });
 
@@ -140,7 +140,7 @@ describe("the history recorder", () => {
     expect([reads, snapshots.length, clock.pending]).toEqual([1, 0, 0]);
   });
 
-  test("tells a failure and goes on at the next interval", async () => {
+  test("reports a failure and continues at the next interval", async () => {
     chunks = [hostRows({ target: "192.0.2.1", rates: { pps: 1 } })];
     attacks = null as never;
     await interval();

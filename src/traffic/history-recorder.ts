@@ -1,6 +1,6 @@
 /**
- * Takes a snapshot of the rates of all hosts at each interval, in slices, so that nothing waits for it. Rates are those of
- * the detection window at that moment; what rises and falls between two snapshots is not in the history.
+ * Takes a snapshot of the rates of all hosts at each interval, in slices, so that it does not block other work. Rates
+ * are those of the detection window at that moment: peaks between two snapshots are not recorded.
  */
 import { addressToBytes, type IpAddress } from "../net/address.ts";
 import { BusiestRows } from "./busiest-rows.ts";
@@ -8,27 +8,27 @@ import { addressTail, allocateHostRows, type HostRows, rowAddress } from "./host
 import type { Direction } from "./rates.ts";
 import type { TrafficSnapshot } from "./traffic-history.ts";
 
-/** Structurally the addon's Engine, which this folder must not know. */
+/** Structurally the addon's Engine, which this folder must not import. */
 export interface HostReader {
   readHosts(cursor: number, out: HostRows): { readonly next: number; readonly count: number };
 }
 
 export interface HistoryRecorderOptions {
   readonly intervalSeconds: number;
-  /** Rows of one snapshot. */
+  /** Maximum number of rows of one snapshot. */
   readonly rowsMax: number;
   readonly hosts: HostReader;
   /** Attacks in progress. */
   readonly attacks: () => Iterable<{ readonly target: IpAddress | null; readonly direction: Direction }>;
-  /** The learned pps of a row; null: nothing was learned. */
+  /** The learned packet rate of a row; null: nothing was learned. */
   readonly baselinePps: (rows: HostRows, row: number, direction: Direction) => number | null;
-  /** Runs `fn` every `ms`; returns what calls it off. */
+  /** Runs `fn` every `ms`; returns a function that cancels it. */
   readonly every: (ms: number, fn: () => void) => () => void;
   /** Lets other work run between two slices. */
   readonly nextTurn: () => Promise<void>;
   readonly wallMs: () => number;
   readonly onSnapshot: (snapshot: TrafficSnapshot) => void;
-  /** Rows that were left out of a snapshot. */
+  /** Reports rows that were omitted from a snapshot. */
   readonly onCut: (rows: number) => void;
   readonly onFault: (cause: unknown) => void;
 }
@@ -52,14 +52,14 @@ export class HistoryRecorder {
   start(): void {
     const { every, intervalSeconds } = this.#options;
     this.#cancel = every(intervalSeconds * 1000, () => {
-      // The next one would read the same hosts.
+      // A second snapshot would read the same hosts.
       this.#taking ??= this.#take().finally(() => {
         this.#taking = null;
       });
     });
   }
 
-  /** Resolves when hosts are read no more. */
+  /** Resolves when no more hosts are read. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancel();
@@ -80,7 +80,7 @@ export class HistoryRecorder {
     }
   }
 
-  /** False when it was stopped on the way. */
+  /** False if stop() was called meanwhile. */
   async #readAll(): Promise<boolean> {
     const { hosts, nextTurn } = this.#options;
     const attacked = new Attacked(this.#options.attacks());
@@ -106,7 +106,7 @@ export class HistoryRecorder {
   }
 }
 
-/** Asked for each row: nearly all are told by four bytes that they are not attacked. */
+/** Called for each row: comparing four bytes excludes nearly all hosts. */
 class Attacked {
   readonly #targets: Record<Direction, Set<IpAddress>> = { incoming: new Set(), outgoing: new Set() };
   readonly #tails = new Set<number>();

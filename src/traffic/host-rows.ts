@@ -1,19 +1,22 @@
-/** Rates of many hosts in columns, as the packet counter hands them over: one crossing a tick, no object a host. */
+/**
+ * Rates of many hosts in columns, as the packet counter returns them: one call across the addon boundary per tick, no
+ * object per host.
+ */
 import { addressFromBytes, type IpAddress } from "../net/address.ts";
 import { METRICS } from "./rates.ts";
 
-/** The arrays are the caller's; the addon fills them. */
+/** The caller owns the arrays; the addon fills them. */
 export interface HostRows {
-  /** Rows that fit. */
+  /** Maximum number of rows. */
   readonly capacity: number;
-  /** 16 bytes a row, IPv4 in its mapped form. */
+  /** 16 bytes per row, IPv4 in its mapped form. */
   readonly addresses: Uint8Array;
   /** Index of the hostgroup and of the network in the configuration. */
   readonly groups: Uint32Array;
   readonly networks: Uint32Array;
   /** Milliseconds since the last packet. */
   readonly idleMs: Float64Array;
-  /** METRICS.length values a row, per second over the window. */
+  /** METRICS.length values per row, each per second over the window. */
   readonly incoming: Float64Array;
   readonly outgoing: Float64Array;
 }
@@ -34,7 +37,7 @@ export function rowAddress(rows: HostRows, row: number): IpAddress {
   return addressFromBytes(rows.addresses, row * 16);
 }
 
-/** The last four bytes of the address: enough to tell nearly all hosts from a few that are looked for. */
+/** The last four bytes of the address, for a quick pre-check. */
 export function addressTail(addresses: Uint8Array, row: number): number {
   const at = row * 16 + 12;
   const high = ((addresses[at] as number) << 8) | (addresses[at + 1] as number);
@@ -42,7 +45,7 @@ export function addressTail(addresses: Uint8Array, row: number): number {
   return high * 0x1_0000 + low;
 }
 
-/** A copy: the columns are overwritten by the next tick. */
+/** Returns a copy, since the next tick overwrites the columns. */
 export function rowRates(column: Float64Array, row: number): number[] {
   const start = row * METRICS.length;
   return Array.from(column.subarray(start, start + METRICS.length));

@@ -1,4 +1,4 @@
-/** IP protocols by number, as people know them (IANA, Assigned Internet Protocol Numbers). */
+/** Names of IP protocols (IANA, Assigned Internet Protocol Numbers). */
 
 export const IP_PROTOCOL = {
   icmp: 1,
@@ -22,7 +22,7 @@ export const IP_PROTOCOL = {
 
 const NAMES = new Map<number, string>(Object.entries(IP_PROTOCOL).map(([name, number]) => [number, name]));
 
-/** `tcp`, `udp`, …; the number where it has no common name. */
+/** `tcp`, `udp`, …; the number if it has no common name. */
 export function protocolName(protocol: number): string {
   return NAMES.get(protocol) ?? String(protocol);
 }

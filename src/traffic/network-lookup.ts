@@ -1,14 +1,14 @@
 /**
- * Which configured network and which hostgroup an address lies in: every prefix names both, so that one longest match
- * gives them. The same rows are what the packet counter goes by.
+ * Finds the configured network and the hostgroup of an address with one longest-prefix match: every row names both. The
+ * packet counter uses the same rows.
  */
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
 import { type PackedPrefixes, PrefixTable } from "../net/prefix-table.ts";
 
-/** The configured prefixes as the addon takes them, replaced as a whole; the longest match wins. */
+/** The configured prefixes for the addon, replaced as a whole; the longest match wins. */
 export interface NetworksTable {
-  /** 16 bytes a prefix, IPv4 in its mapped form; lengths are of that form. */
+  /** 16 bytes per prefix, IPv4 in its mapped form; lengths refer to that form. */
   readonly addresses: Uint8Array;
   readonly lengths: Uint8Array;
   readonly networks: Uint32Array;
@@ -18,7 +18,7 @@ export interface NetworksTable {
   readonly groupCount: number;
 }
 
-/** What another thread needs to have the same lookup. */
+/** The data with which another thread can make the same lookup. */
 export interface PackedLookup {
   readonly prefixes: PackedPrefixes;
   readonly networks: Uint32Array<ArrayBuffer>;
@@ -30,11 +30,11 @@ export interface PackedLookup {
 
 export interface GroupedNetworks {
   readonly networks: readonly Prefix[];
-  /** Each network of a group lies in one of `networks`. */
+  /** Each network of a group must lie in one of `networks`. */
   readonly hostgroups: readonly { readonly name: string; readonly networks: readonly Prefix[] }[];
 }
 
-/** The implicit group `global`, which takes what no hostgroup names. */
+/** The implicit group `global`, of all addresses that no hostgroup names. */
 const GLOBAL_GROUP = 0;
 
 export class NetworkLookup {
@@ -47,7 +47,7 @@ export class NetworkLookup {
   }
 
   static of({ networks, hostgroups }: GroupedNetworks): NetworkLookup {
-    // By text: a hostgroup may take a network as it is, and that prefix must be in the table once.
+    // By text: a hostgroup may contain a complete network, whose prefix must be in the table once.
     const rows = new Map<string, { prefix: Prefix; network: number; group: number }>();
     networks.forEach((prefix, network) => {
       rows.set(prefix.text, { prefix, network, group: GLOBAL_GROUP });
@@ -83,18 +83,18 @@ export class NetworkLookup {
     return this.#prefixes.find(ip) >= 0;
   }
 
-  /** Index in `config.networks`; -1: in none of them. */
+  /** Index in `config.networks`; -1: in no network. */
   network(ip: IpAddress): number {
     return this.#packed.networks[this.#prefixes.find(ip)] ?? -1;
   }
 
-  /** Whether all addresses of a prefix of one network are of one hostgroup. Looks through all prefixes. */
+  /** Whether all addresses of a prefix are in one hostgroup. The prefix must lie in one network. Scans all prefixes. */
   isOfOneGroup(prefix: Prefix): boolean {
     const group = this.group(prefix.address);
     return !this.#prefixes.someIn(prefix, (row) => this.#packed.groups[row] !== group);
   }
 
-  /** Index in `config.hostgroups`, 0 for `global`; -1 outside of the networks. */
+  /** Index in `config.hostgroups`, 0 for `global`; -1 outside the networks. */
   group(ip: IpAddress): number {
     return this.#packed.groups[this.#prefixes.find(ip)] ?? -1;
   }

@@ -189,7 +189,7 @@ describe(`over generated frames (SEED=${SEED})`, () => {
   const below = (bound: number) => Math.floor(random() * bound);
   const bytes = (length: number) => Uint8Array.from({ length }, () => below(256));
 
-  /** What the other decoder can read: at most one tag, no fragments. */
+  /** Limits of the other decoder: at most one tag, no fragments. */
   function randomFrame(): Uint8Array {
     const isV6 = random() < 0.5;
     const ports = { sourcePort: below(65_536), destinationPort: below(65_536), payload: bytes(below(40)) };
@@ -216,7 +216,7 @@ describe(`over generated frames (SEED=${SEED})`, () => {
       const frame = random() < 0.2 ? bytes(below(128)) : randomFrame();
       for (let spoiled = below(6); spoiled > 0 && frame.length > 0; spoiled--) frame[below(frame.length)] = below(256);
       const length = random() < 0.3 ? below(frame.length + 1) : frame.length;
-      // The same frame with other bytes behind it: they must make no difference.
+      // The same frame followed by other bytes, which must not matter.
       const between = (fill: number) => {
         const room = new Uint8Array(length + 64).fill(fill);
         room.set(frame.subarray(0, length));

@@ -1,23 +1,23 @@
 /**
- * What the headers of one frame say, for people to read. The frame is an attacker's: no length in it is believed, and
- * whatever the packet counter counts to a host (addon/core/parse/packet_parser.h) is read here the same way.
+ * Decodes the headers of one frame. The frame is from an attacker: no length in it is trusted. Decodes packets by the
+ * same rules as the packet counter (addon/core/parse/packet_parser.h).
  */
 import { ADDRESS_BYTES, addressFamily, addressFromBytes, type IpAddress, MAPPED_BITS } from "../net/address.ts";
 import { IP_PROTOCOL } from "./ip-protocol.ts";
 
 export interface PacketHeader {
-  /** `::` for an IPv6 packet that claims an IPv4-mapped source: it is not that IPv4 host. */
+  /** `::` for an IPv6 packet with an IPv4-mapped source, which is not that IPv4 host. */
   readonly source: IpAddress;
   readonly destination: IpAddress;
-  /** The last protocol number that could be read, after all extension headers. */
+  /** The last readable protocol number, after all extension headers. */
   readonly protocol: number;
-  /** null where the protocol has none, in later fragments, and where the frame ends before them. */
+  /** null for a protocol without ports, for later fragments, and if the frame ends before them. */
   readonly ports: { readonly source: number; readonly destination: number } | null;
-  /** The low eight, FIN being 1; null as with ports. */
+  /** The low eight bits, FIN is 1; null as for ports. */
   readonly tcpFlags: number | null;
-  /** Which part of a datagram that was cut up; null: it was not. `first` also of a whole one sent as such (RFC 6946). */
+  /** Which fragment of a datagram; null: not fragmented. `first` also for an atomic fragment (RFC 6946). */
   readonly fragment: "first" | "later" | null;
-  /** Length of the IP packet as its header has it, the header included; 0 where it leaves that open. */
+  /** Length of the IP packet by its header, header included; 0 if the header does not specify it. */
   readonly packetBytes: number;
 }
 
@@ -30,9 +30,11 @@ const TAGS_MAX = 2;
 const EXTENSIONS_MAX = 8;
 
 const ETHER_TYPE = { ipv4: 0x0800, ipv6: 0x86dd } as const;
-/** 802.1Q, 802.1ad, and what came before it. */
+/** 802.1Q, 802.1ad, and its predecessor. */
 const TAG_TYPES: readonly number[] = [0x8100, 0x88a8, 0x9100];
-/** IPv6 extension headers that give their length in units of eight bytes, without the first (RFC 8200, 6275, 7401, 5533). */
+/**
+ * IPv6 extension headers whose length is in units of eight bytes, without the first unit (RFC 8200, 6275, 7401, 5533).
+ */
 const PLAIN_EXTENSIONS: readonly number[] = [0, 43, 60, 135, 139, 140];
 const FRAGMENT_EXTENSION = 44;
 const PROTOCOLS_WITH_PORTS: readonly number[] = [
@@ -44,7 +46,7 @@ const PROTOCOLS_WITH_PORTS: readonly number[] = [
 ];
 const UNSPECIFIED = addressFromBytes(new Uint8Array(ADDRESS_BYTES));
 
-/** Bytes that are left to read. Ask `has` before each read. */
+/** The unread bytes. Call `has` before each read. */
 class Cursor {
   readonly #bytes: Uint8Array;
   #at = 0;
@@ -75,13 +77,13 @@ class Cursor {
     this.#at += count;
   }
 
-  /** Ends the packet where its IP header says; never makes it longer. */
+  /** Limits the packet to the length in its IP header; never extends it. */
   limit(count: number): void {
     this.#end = Math.min(this.#end, this.#at + count);
   }
 }
 
-/** @param frame from the start of the Ethernet header. null: no IP header that names a destination. */
+/** @param frame from the start of the Ethernet header. null: no IP header with a destination. */
 export function decodeHeader(frame: Uint8Array): PacketHeader | null {
   const cursor = new Cursor(frame);
   if (!cursor.has(ETHERNET_BYTES)) return null;
@@ -101,7 +103,7 @@ function decodeIpv4(cursor: Cursor): PacketHeader | null {
   if (!cursor.has(IPV4_BYTES) || cursor.u8(0) >> 4 !== 4) return null;
   const headerBytes = (cursor.u8(0) & 0x0f) * 4;
   const totalBytes = cursor.u16(2);
-  // A total of 0 is what segmentation offload leaves behind.
+  // Segmentation offload leaves a total of 0.
   if (headerBytes < IPV4_BYTES || (totalBytes !== 0 && totalBytes < headerBytes)) return null;
   const source = ipv4Address(cursor.slice(12, 4));
   const destination = ipv4Address(cursor.slice(16, 4));
@@ -130,7 +132,7 @@ function decodeIpv6(cursor: Cursor): PacketHeader | null {
   const payloadBytes = cursor.u16(4);
   const first = cursor.u8(6);
   cursor.skip(IPV6_BYTES);
-  // 0 stands for a jumbogram or for segmentation offload.
+  // 0 means a jumbogram or segmentation offload.
   if (payloadBytes !== 0) cursor.limit(payloadBytes);
   const { protocol, fragment } = skipExtensions(cursor, first);
   const transport = decodeTransport(cursor, protocol, fragment);
@@ -141,7 +143,7 @@ function decodeIpv6(cursor: Cursor): PacketHeader | null {
 function skipExtensions(cursor: Cursor, first: number): Pick<PacketHeader, "protocol" | "fragment"> {
   let protocol = first;
   let fragment: PacketHeader["fragment"] = null;
-  // After a later fragment's header comes the middle of a payload, whatever its next number says.
+  // A later fragment's header is followed by payload, whatever its next-header field is.
   for (let i = 0; i < EXTENSIONS_MAX && fragment !== "later"; i++) {
     const length = extensionBytes(cursor, protocol);
     if (length === null) break;

@@ -17,9 +17,9 @@ describe("a histogram of rates", () => {
     const histogram = of(rates);
     for (const share of [0.01, 0.5, 0.99, 0.999]) {
       const exact = sorted[Math.ceil(share * sorted.length) - 1] as number;
-      const told = histogram.quantile(share);
-      if (told < exact || told > exact * 2 ** (1 / 8) * (1 + 1e-9))
-        throw new Error(`seed ${seed}: ${share} ${told} ${exact}`);
+      const estimate = histogram.quantile(share);
+      if (estimate < exact || estimate > exact * 2 ** (1 / 8) * (1 + 1e-9))
+        throw new Error(`seed ${seed}: ${share} ${estimate} ${exact}`);
     }
   });
 
@@ -39,9 +39,9 @@ describe("a histogram of rates", () => {
     expect(of([1e15, 1e16]).quantile(0.1)).toBeLessThanOrEqual(1e16);
   });
 
-  test("remembers of a glance the peak alone", () => {
+  test("addToPeak() updates only the peak", () => {
     const histogram = of([10, 10]);
-    histogram.glance(50);
+    histogram.addToPeak(50);
     expect(histogram.peak).toBe(50);
     expect(histogram.quantile(1)).toBeLessThan(11);
   });

@@ -1,10 +1,10 @@
 /**
- * How often rates of each size were seen, in a fixed number of steps of 9 %: quantiles of any number of values in 3 kB.
- * Rates of zero are not counted: of silence there is always as much as one likes.
+ * A histogram of rates in a fixed number of steps of 9 %: quantiles of any number of values in 3 kB. Rates of zero are
+ * not counted, since the amount of silence is arbitrary.
  */
 
 const STEPS_PER_OCTAVE = 8;
-/** The smallest and the largest rate that are told apart, as powers of two. */
+/** The smallest and the largest distinguished rate, as powers of two. */
 const LOWEST = -10;
 const HIGHEST = 40;
 const STEPS = (HIGHEST - LOWEST) * STEPS_PER_OCTAVE;
@@ -14,21 +14,23 @@ export class RateHistogram {
   #total = 0;
   peak = 0;
 
-  /** Only the peak takes note of it: values in between are no independent ones. */
-  glance(rate: number): void {
+  /** Updates only the peak: values in between are not independent samples. */
+  addToPeak(rate: number): void {
     if (rate > this.peak) this.peak = rate;
   }
 
   add(rate: number): void {
     if (!(rate > 0)) return;
-    this.glance(rate);
+    this.addToPeak(rate);
     const step = Math.floor((Math.log2(rate) - LOWEST) * STEPS_PER_OCTAVE);
     const at = Math.min(STEPS - 1, Math.max(0, step));
     this.#counts[at] = (this.#counts[at] as number) + 1;
     this.#total++;
   }
 
-  /** At least `share` of the values are not above it; up to 9 % too high, never above the peak. 0: there are none. */
+  /**
+   * A rate that at least `share` of the values do not exceed; up to 9 % too high, never above the peak. 0: no values.
+   */
   quantile(share: number): number {
     let left = share * this.#total;
     for (let step = 0; step < STEPS; step++) {

@@ -9,10 +9,10 @@ export { METRICS };
 export type Metric = (typeof METRICS)[number];
 export type Direction = "incoming" | "outgoing";
 
-/** One value a metric, in the order of METRICS: packets, megabits (10^6) or new flows per second. */
+/** One value per metric, in the order of METRICS: packets, megabits (10^6) or new flows per second. */
 export type Rates = ArrayLike<number>;
 
-/** One value a metric in the order of METRICS; 0 is off. */
+/** One value per metric in the order of METRICS; 0 is off. */
 export type Thresholds = readonly number[];
 
 export const BASE_TRIO = 3;
@@ -20,7 +20,7 @@ export const BASE_TRIO = 3;
 export type RatesWire = Partial<Record<Metric, number>> &
   Pick<Record<Metric, number>, "pps" | "mbps" | "flows_per_sec">;
 
-/** The base trio always, the others only when nonzero. Rounded to three decimals: a rate is a measurement. */
+/** The base trio always, the others only if nonzero. Rounded to three decimals. */
 export function ratesToWire(rates: Rates): RatesWire {
   const wire: Record<string, number> = {};
   for (let i = 0; i < METRICS.length; i++) {

@@ -1,25 +1,25 @@
 /**
- * The rates of hosts over time: what is kept of them at each interval, and what is told of one host
- * (docs/interface.md#traffic). Where they are kept is the storage's matter.
+ * The rates of hosts over time: the snapshot of each interval, and the answer for one host (docs/interface.md#traffic).
+ * The storage decides where they are kept.
  */
 import type { IpAddress } from "../net/address.ts";
 import type { Direction } from "./rates.ts";
 
-/** The hosts that had traffic at one moment, in columns. A host that is not in it had none. */
+/** The hosts with traffic at one moment, in columns. A host without a row had no traffic. */
 export interface TrafficSnapshot {
   /** Wall clock. */
   readonly atSeconds: number;
-  /** The time that it stands for: from the snapshot before to this one. */
+  /** The time that it represents: since the last snapshot. */
   readonly seconds: number;
   /** Rows; a host with traffic in both directions has two. */
   readonly count: number;
-  /** 16 bytes a row, IPv4 in its mapped form. */
+  /** 16 bytes per row, IPv4 in its mapped form. */
   readonly addresses: Uint8Array;
   /** 1: outgoing. */
   readonly outgoing: Uint8Array;
   /** 1: in attack. */
   readonly inAttack: Uint8Array;
-  /** TRAFFIC_VALUES a row: pps, mbps, flows_per_sec, and the learned pps, NaN where there is none. */
+  /** TRAFFIC_VALUES per row: pps, mbps, flows_per_sec, and the learned pps, NaN if none. */
   readonly values: Float64Array;
 }
 
@@ -31,21 +31,21 @@ export interface TrafficQuestion {
   /** Wall clock, ms. */
   readonly fromMs: number;
   readonly toMs: number;
-  /** Buckets begin at multiples of it since the epoch. */
+  /** Buckets start at multiples of it since the epoch. */
   readonly stepSeconds: number;
 }
 
 /**
- * The mean of a bucket: over all snapshots in it, where the host counts as silent in those that it is not in. A bucket
- * without a trace of the host has no point.
+ * The mean over all snapshots of a bucket; the host counts as silent in snapshots without it. A bucket in which the
+ * host never occurs has no point.
  */
 export interface TrafficPoint {
-  /** Begin of the bucket, seconds since the epoch. */
+  /** Start of the bucket, seconds since the epoch. */
   readonly atSeconds: number;
   readonly pps: number;
   readonly mbps: number;
   readonly flowsPerSec: number;
-  /** At any moment of the bucket. */
+  /** Whether the host was attacked at any moment of the bucket. */
   readonly inAttack: boolean;
   /** null: nothing was learned. */
   readonly baselinePps: number | null;
@@ -55,7 +55,7 @@ export function bucketOf(seconds: number, stepSeconds: number): number {
   return Math.floor(seconds / stepSeconds) * stepSeconds;
 }
 
-/** A snapshot with room for `rows`, to be filled. */
+/** An empty snapshot with room for `rows`. */
 export function allocateSnapshot(
   rows: number,
 ): Pick<TrafficSnapshot, "addresses" | "outgoing" | "inAttack" | "values"> {

@@ -55,7 +55,7 @@ describe("under attack", () => {
     expect(await opened.violations()).toEqual([]);
   });
 
-  test("a ban by hand: typed, foreseen, ordered, told, lifted, told", async () => {
+  test("a ban by hand: typed, previewed, requested, shown, ended, shown", async () => {
     const { page } = await open(SECRETS.operator);
     const begin = page.getByRole("button", { name: "Ban an address" });
     await begin.click();

@@ -14,7 +14,7 @@ import {
   ruleToWire,
 } from "../../src/mitigation/rules/rule.ts";
 import { readDocument } from "../../src/scrub/agent/rule-document.ts";
-import { formsOf, RULE_CAPABILITIES, type Understanding, understandingOf } from "../../src/scrub/rule-forms.ts";
+import { formsOf, RULE_CAPABILITIES, type RuleSupport, ruleSupportOf } from "../../src/scrub/rule-forms.ts";
 import { decodeHeader, type PacketHeader } from "../../src/traffic/packet-header.ts";
 import { BgpLab, bgpConfig, established, until } from "../fixtures/bgp/bgp.ts";
 import { birdMatch } from "../fixtures/bgp/bird-match.ts";
@@ -157,9 +157,9 @@ describe("the rule document", () => {
   const FIRST = ["dst", "src", "proto", "src_port", "dst_port", "tcp_flags", "fragment", "action", "rate_bytes"];
 
   /** What a node reads that knows of a rule's fields only these. */
-  const read = (rule: Rule, understood: Understanding, isKnown: (key: string) => boolean): readonly Rule[] => {
+  const read = (rule: Rule, support: RuleSupport, isKnown: (key: string) => boolean): readonly Rule[] => {
     const known = (wire: RuleWire) => Object.fromEntries(Object.entries(wire).filter(([key]) => isKnown(key)));
-    const flowspec = formsOf([rule], understood).rules.map((form) => known(ruleToWire(form)));
+    const flowspec = formsOf([rule], support).rules.map((form) => known(ruleToWire(form)));
     const [address = "", length] = (rule.destination?.text ?? "").split("/");
     const target = length === (address.includes(":") ? "128" : "32") ? address : rule.destination?.text;
     const ban = { target, prefix: rule.destination?.text, method: "divert", expires_at: "2026-03-01T12:10:00Z" };
@@ -185,9 +185,9 @@ describe("the rule document", () => {
   }
 
   test(
-    "a node that understands everything drops what the rule says",
+    "a node that supports everything drops what the rule says",
     () => {
-      const leftOut = compare((rule) => read(rule, understandingOf(RULE_CAPABILITIES), () => true));
+      const leftOut = compare((rule) => read(rule, ruleSupportOf(RULE_CAPABILITIES), () => true));
       // A zero, and what is no fragment, cannot be said: absent and zero mean anything.
       const unsaid = ({ protocol, fragment, tcpFlags }: Rule) =>
         protocol === 0 || fragment === false || (tcpFlags?.set === 0 && tcpFlags.unset === 0);
@@ -199,7 +199,7 @@ describe("the rule document", () => {
   test(
     "a node of the first version drops what the rule says, or has no such rule, and never more",
     () => {
-      const leftOut = compare((rule) => read(rule, understandingOf([]), (key) => FIRST.includes(key)));
+      const leftOut = compare((rule) => read(rule, ruleSupportOf([]), (key) => FIRST.includes(key)));
       expect(leftOut).toBeLessThan(told.length * 0.8);
     },
     DEADLINE_MS,

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { DEFAULT_TIMES } from "../../src/bgp/gobgp-announcer.ts";
 import { findGobgpd } from "../../src/bgp/gobgpd-process.ts";
-import { AFTERMATH_MS } from "../../src/bgp/route-quarantine.ts";
+import { RESET_CAUSE_MS } from "../../src/bgp/route-quarantine.ts";
 import {
   address,
   BgpLab,
@@ -287,9 +287,9 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd, major }) => {
     announcer.want([good]);
     await until("at the picky one", () => picky.hasRule("203.0.113.1"));
     const sinceMs = performance.now();
-    await until("an older rule", () => performance.now() - sinceMs > AFTERMATH_MS);
+    await until("an older rule", () => performance.now() - sinceMs > RESET_CAUSE_MS);
     announcer.want([good, flow(V4)]);
-    await until("told", () => warnings.length === 2);
+    await until("two warnings", () => warnings.length === 2);
     await until("gone from BIRD", async () => String(await bird.flowMatches()) === "dst 203.0.113.1/32");
     await until("the other returned", () => picky.hasRule("203.0.113.1"));
     expect(announcer.routeState(flow(V4)).kind).toBe("failed");

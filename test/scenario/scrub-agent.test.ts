@@ -66,7 +66,7 @@ scenario(
     const first = world.startAgent();
     const service = await world.startService({ ttlSeconds: 10 });
     await world.rulesInForce(1);
-    await first.says("rule document taken");
+    await first.says("rule document applied");
     await service.stop("SIGKILL");
     let expiresAtMs = 0;
     await eventually(() => {
@@ -78,7 +78,7 @@ scenario(
     await first.stop("SIGKILL");
     expect(await world.dropped(53, 100)).toBe(100);
     const second = world.startAgent();
-    await second.says("rule document taken from the disk");
+    await second.says("rule document loaded from disk");
     await second.says("floodwall scrub is up");
     expect(await world.dropped(53, 100)).toBe(100);
     await world.rulesInForce(0);

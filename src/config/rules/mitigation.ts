@@ -1,5 +1,5 @@
 /** Rules between the keys of `mitigation`, `escalation`, `flowspec`, `ban` and the routes of each method. */
-import { isMilder } from "../../mitigation/escalation.ts";
+import { isLessSevere } from "../../mitigation/escalation.ts";
 import type { ConfigPath } from "../load/problem.ts";
 import type { Finding, Pruned } from "../load/shape.ts";
 import type { ConfigFile } from "../sections/schema.ts";
@@ -35,7 +35,7 @@ export function* laddersClimb(file: File): Generator<Finding> {
       if (before !== undefined && after !== undefined && after <= before) {
         yield { path: at("after_seconds"), rule: `must be more than the ${before} of the rung before, not ${after}` };
       }
-      if (milder !== undefined && action !== undefined && isMilder(action, milder)) {
+      if (milder !== undefined && action !== undefined && isLessSevere(action, milder)) {
         yield { path: at("action"), rule: `${action} is milder than ${milder} before it: severity never falls` };
       }
     }

@@ -1,4 +1,4 @@
-/** The attacks in progress, one at most of each subject and direction: a host, a hostgroup as a whole, or a part of one. */
+/** The attacks in progress, at most one for each direction of a target: a host, a whole hostgroup, or a part of one. */
 import { addressToBytes, type IpAddress } from "../../net/address.ts";
 import { addressTail, type HostRows } from "../../traffic/host-rows.ts";
 import type { Direction } from "../../traffic/rates.ts";
@@ -8,9 +8,9 @@ export class ActiveAttacks {
   readonly #hosts: Record<Direction, Map<IpAddress, Attack>> = { incoming: new Map(), outgoing: new Map() };
   readonly #groups: Record<Direction, Map<string, Attack>> = { incoming: new Map(), outgoing: new Map() };
 
-  /** By id: the part that is attacked may grow. */
+  /** Keyed by id, since the attacked prefix may grow. */
   readonly #carpets = new Map<string, Attack>();
-  /** How many attacks there are on hosts of each address tail. */
+  /** Number of attacked hosts by the last bytes of the address. */
   readonly #tails = new Map<number, number>();
 
   get size(): number {
@@ -31,7 +31,7 @@ export class ActiveAttacks {
     yield* this.#carpets.values();
   }
 
-  /** null: it is over, or no attack on a part of a hostgroup. */
+  /** null: the attack ended, or is not a carpet attack. */
   carpet(id: string): Attack | null {
     return this.#carpets.get(id) ?? null;
   }
@@ -44,7 +44,7 @@ export class ActiveAttacks {
     return this.#carpets.size;
   }
 
-  /** Takes the place of the one that the subject had. */
+  /** Replaces the attack of the same target and direction. */
   set(attack: Attack): void {
     const { target, group, direction } = attack;
     if (attack.carpet !== null) this.#carpets.set(attack.id, attack);
@@ -61,7 +61,7 @@ export class ActiveAttacks {
     else if (this.#hosts[direction].delete(target)) this.#countTail(target, -1);
   }
 
-  /** False for nearly all hosts that are not attacked, without a look at the whole address. */
+  /** A quick pre-check: false for nearly all hosts that are not attacked, without comparing the whole address. */
   mayHold(rows: HostRows, row: number): boolean {
     return this.#tails.size > 0 && this.#tails.has(addressTail(rows.addresses, row));
   }
@@ -74,12 +74,12 @@ export class ActiveAttacks {
     return this.#groups[direction].get(name) ?? null;
   }
 
-  /** Of two, the incoming one. */
+  /** The attack on a host; the incoming one if there are two. */
   on(target: IpAddress): Attack | null {
     return this.ofHost(target, "incoming") ?? this.ofHost(target, "outgoing");
   }
 
-  /** In either direction. */
+  /** All attacked hosts, in either direction. */
   targets(): Set<IpAddress> {
     return new Set([...this.#hosts.incoming.keys(), ...this.#hosts.outgoing.keys()]);
   }

@@ -21,7 +21,7 @@ function history(kept: readonly Attack[] | Error) {
 
 const ended = (id: string, endedAt: number) => attack({ id, endedAt });
 
-test("a start takes up the last attacks of its forerunner, behind those that have ended since", async () => {
+test("a start restores the last attacks of the earlier process, behind those that have ended since", async () => {
   const { log, asked, history: restored } = history([ended("c", 30), ended("b", 20), ended("a", 10)]);
   log.add(ended("new", 40));
   expect(await restored.restore()).toBe(3);

@@ -1,6 +1,6 @@
 /**
- * Attacks beyond the life of the process: kept at their start, when they get a sample and at their end; the last ended ones
- * are taken up by the next start. Where they are kept is the storage's matter.
+ * Keeps attacks over restarts: saves them at their start, when they get a sample and at their end, and restores the
+ * last ended ones. The storage decides where.
  */
 import { ENDED_ATTACKS_KEPT } from "../../limits.ts";
 import type { Attack } from "./attack.ts";
@@ -9,7 +9,7 @@ import type { AttackLog } from "./attack-log.ts";
 export interface AttackKeeper {
   /** Returns at once. */
   saveAttack(attack: Attack, tenant: string | null): void;
-  /** Newest first. Rejects when the storage fails, which it has told of then. */
+  /** Newest first. Rejects when the storage fails, which logs the failure itself. */
   endedAttacks(limit: number): Promise<readonly Attack[]>;
 }
 
@@ -22,12 +22,12 @@ export class AttackHistory {
     this.#log = log;
   }
 
-  /** @param tenant of its hostgroup. */
+  /** @param tenant the tenant of the hostgroup. */
   save(attack: Attack, tenant: string | null): void {
     this.#keeper.saveAttack(attack, tenant);
   }
 
-  /** Puts what was kept into the log. Twice is fine, and never rejects. Returns how many were read. */
+  /** Restores the stored attacks into the log. May be called twice; never rejects. Returns how many were read. */
   async restore(): Promise<number> {
     try {
       const attacks = await this.#keeper.endedAttacks(ENDED_ATTACKS_KEPT);

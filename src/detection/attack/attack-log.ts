@@ -1,4 +1,4 @@
-/** Attacks that are over, newest first, up to a bound; the oldest leave. */
+/** Ended attacks, newest first, up to a bound; the oldest are removed first. */
 import type { Attack } from "./attack.ts";
 
 export class AttackLog {
@@ -9,12 +9,15 @@ export class AttackLog {
     this.#kept = kept;
   }
 
-  /** Takes the place of one with its id: an attack may end again that an earlier process ended and did not get to forget. */
+  /**
+   * Replaces an attack with the same id: an attack may end twice if the first process was killed before it stored the
+   * end.
+   */
   add(attack: Attack): void {
     this.#ended = [attack, ...this.#ended.filter(({ id }) => id !== attack.id)].slice(0, this.#kept);
   }
 
-  /** Takes up attacks of an earlier process; those that are here already stay as they are. */
+  /** Adds attacks of an earlier process, except those that are in the log already. */
   restore(attacks: readonly Attack[]): void {
     const known = new Set(this.#ended.map(({ id }) => id));
     const all = [...this.#ended, ...attacks.filter(({ id }) => !known.has(id))];

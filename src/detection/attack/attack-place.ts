@@ -1,4 +1,4 @@
-/** Where the packets of an attack are looked for: at a host, in a prefix, or all over a hostgroup. Pure. */
+/** Where to search for packets of an attack: a host, a prefix, or all networks of a hostgroup. Pure. */
 import { addressToBytes, type IpAddress } from "../../net/address.ts";
 import { canonicalPrefix, hostPrefix, mappedLength, type Prefix, prefixContains } from "../../net/prefix.ts";
 import type { Attack } from "./attack.ts";
@@ -6,16 +6,16 @@ import type { Attack } from "./attack.ts";
 export interface AttackPlace {
   /** `192.0.2.7`, `192.0.2.0/24`, or `hostgroup web`. */
   readonly name: string;
-  /** All its addresses, as 16 bytes, agree with this one in the first `bits`; not all that do are its own. */
+  /** The first `bits` bits of all its addresses, in 16 bytes; other addresses may begin with them too. */
   readonly address: Uint8Array;
   readonly bits: number;
   readonly holds: (ip: IpAddress) => boolean;
 }
 
 export interface Groups {
-  /** null: of no configured network. */
+  /** null: in no configured network. */
   readonly groupOf: (ip: IpAddress) => string | null;
-  /** Empty: there is no such hostgroup, or not any more. The same list while the configuration is. */
+  /** Empty: no such hostgroup. Returns the same list until the configuration changes. */
   readonly networksOf: (group: string) => readonly Prefix[];
 }
 
@@ -34,10 +34,10 @@ type Bits = Pick<AttackPlace, "address" | "bits">;
 
 const ANYWHERE: Bits = { address: new Uint8Array(16), bits: 0 };
 
-/** A hostgroup may have thousands of networks. */
+/** Cached: a hostgroup may have thousands of networks. */
 const ENCLOSING = new WeakMap<readonly Prefix[], Bits>();
 
-/** What all of them begin with. */
+/** The longest common prefix of the networks. */
 function enclosing(networks: readonly Prefix[]): Bits {
   const [first] = networks;
   if (first === undefined) return ANYWHERE;

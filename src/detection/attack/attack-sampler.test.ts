@@ -8,11 +8,11 @@ import { canonicalPrefix } from "../../net/prefix.ts";
 import type { Attack } from "./attack.ts";
 import {
   AttackSampler,
+  COMPLETE_PACKETS,
   COMPLETION_MS,
-  ENOUGH_PACKETS,
   JUDGE_AGAIN_MS,
-  LEAST_PACKETS,
   PACKETS_KEPT,
+  PACKETS_MIN,
 } from "./attack-sampler.ts";
 import { sampleOf } from "./sample.ts";
 
@@ -41,7 +41,7 @@ function harness(policy: typeof POLICY | null = POLICY) {
   const readings = (ms: number) => [...sampler.readings(at(ms))];
   const read = (ms: number) =>
     readings(ms).map(({ target, sample, isComplete }) => `${target} ${sample?.totalPackets} ${isComplete}`);
-  /** The kind that each reading leaves the attack with, and whether it was told. */
+  /** The kind of the attack after each reading, and whether it was reported. */
   const kinds = (ms: number) => readings(ms).map((reading) => `${reading.classification?.type} ${reading.isNewKind}`);
   return { headers, sampler, begin, readings, read, kinds };
 }
@@ -49,22 +49,22 @@ function harness(policy: typeof POLICY | null = POLICY) {
 describe("the sample of an attack", () => {
   test("is complete with the first reading that has enough packets", () => {
     const { headers, begin, read } = harness();
-    headers.frames = frames(ENOUGH_PACKETS);
+    headers.frames = frames(COMPLETE_PACKETS);
     begin();
-    expect(read(20)).toEqual([`${VICTIM} ${ENOUGH_PACKETS} true`]);
+    expect(read(20)).toEqual([`${VICTIM} ${COMPLETE_PACKETS} true`]);
     expect(read(40)).toEqual([]);
     expect(headers.asked).toEqual([VICTIM]);
-    // The readings after it are for judgement.
+    // The readings after it classify.
     expect(read(20 + JUDGE_AGAIN_MS)).toEqual([`${VICTIM} undefined false`]);
   });
 
   test("is read again while it has one packet too few, from the start each time", () => {
     const { headers, begin, read } = harness();
-    headers.frames = frames(ENOUGH_PACKETS - 1);
+    headers.frames = frames(COMPLETE_PACKETS - 1);
     begin();
-    expect(read(20)).toEqual([`${VICTIM} ${ENOUGH_PACKETS - 1} false`]);
-    headers.frames = frames(ENOUGH_PACKETS);
-    expect(read(120)).toEqual([`${VICTIM} ${ENOUGH_PACKETS} true`]);
+    expect(read(20)).toEqual([`${VICTIM} ${COMPLETE_PACKETS - 1} false`]);
+    headers.frames = frames(COMPLETE_PACKETS);
+    expect(read(120)).toEqual([`${VICTIM} ${COMPLETE_PACKETS} true`]);
   });
 
   test("stays as it is when the time for it is over, even without a packet", () => {
@@ -136,17 +136,17 @@ describe("the sample of an attack", () => {
 describe("the kind of an attack", () => {
   const many = (count: number, of: { frame: Uint8Array; ageMs?: number }) => new Array(count).fill(of);
 
-  test("is told with the first reading that has enough packets for it", () => {
+  test("is classified by the first reading with enough packets", () => {
     const { headers, begin, kinds } = harness();
     begin();
-    headers.frames = many(LEAST_PACKETS - 1, syn);
+    headers.frames = many(PACKETS_MIN - 1, syn);
     expect(kinds(20)).toEqual(["undefined false"]);
-    headers.frames = many(LEAST_PACKETS, syn);
+    headers.frames = many(PACKETS_MIN, syn);
     expect(kinds(120)).toEqual(["syn_flood true"]);
     expect(kinds(220)).toEqual(["syn_flood false"]);
   });
 
-  test("is told from fewer packets when more do not come", () => {
+  test("is classified from fewer packets when no more arrive", () => {
     const { headers, begin, kinds } = harness();
     begin();
     headers.frames = [syn];
@@ -176,16 +176,16 @@ describe("the kind of an attack", () => {
   test("changes when two judgements in a row say so, on packets that came since", () => {
     const { headers, begin, kinds } = harness();
     begin();
-    headers.frames = frames(ENOUGH_PACKETS);
+    headers.frames = frames(COMPLETE_PACKETS);
     expect(kinds(0)).toEqual(["udp_flood true"]);
-    // Those of the first second are still there: they are not read again.
+    // Those of the first second are still there, but are not read again.
     headers.frames = [...frames(1000, JUDGE_AGAIN_MS), ...many(1000, { ...syn, ageMs: 900 })];
     expect(kinds(JUDGE_AGAIN_MS)).toEqual(["udp_flood false"]);
     expect(kinds(2 * JUDGE_AGAIN_MS)).toEqual(["syn_flood true"]);
     expect(kinds(3 * JUDGE_AGAIN_MS)).toEqual(["syn_flood false"]);
   });
 
-  test("that an earlier process told is not told again", () => {
+  test("that an earlier process classified is not reported again", () => {
     const { headers, begin, kinds } = harness();
     const sample = sampleOf([], { top: 1, flows: 0 });
     const parts = [{ type: "udp_flood", share: 1, sourcePort: null }] as const;
@@ -194,10 +194,10 @@ describe("the kind of an attack", () => {
     expect(kinds(JUDGE_AGAIN_MS)).toEqual(["udp_flood false"]);
   });
 
-  test("is not judged in a calm, which shows only other traffic", () => {
+  test("is not classified during a calm, which has only other traffic", () => {
     const { headers, sampler, begin, kinds } = harness();
     begin();
-    headers.frames = frames(ENOUGH_PACKETS);
+    headers.frames = frames(COMPLETE_PACKETS);
     kinds(0);
     const lasts = (calmSinceMs: number | null) => {
       const calm = attack({ id: `of ${VICTIM}`, target: VICTIM, calmSinceMs });
@@ -211,7 +211,7 @@ describe("the kind of an attack", () => {
   });
 });
 
-describe("attacks to be looked at", () => {
+describe("sampled attacks", () => {
   test("come with their start and leave with their end", () => {
     const { sampler } = harness();
     const changes = (kind: "started" | "lasts" | "ended") => [{ kind, attack: attack({ target: VICTIM }) }];
@@ -242,7 +242,7 @@ describe("attacks to be looked at", () => {
       frame: frame("198.51.100.1", dst),
     }));
     const [reading] = readings(0);
-    // What both networks begin with.
+    // The common prefix of both networks.
     expect([headers.asked, headers.lengths]).toEqual([["203.0.112.0"], [96 + 23]]);
     expect(reading).toMatchObject({ target: "hostgroup web", sample: { totalPackets: 2 } });
   });
@@ -254,7 +254,7 @@ describe("attacks to be looked at", () => {
     expect(readings(0)).toMatchObject([{ target: "hostgroup gone", sample: { totalPackets: 0 } }]);
   });
 
-  test("have their turns one after the other when a caller leaves off", () => {
+  test("take turns when a caller stops early", () => {
     const { headers, sampler, begin } = harness();
     for (const target of [VICTIM, OTHER]) begin({ target });
     for (let turn = 0; turn < 3; turn++) for (const _ of sampler.readings(at(0))) break;
@@ -264,7 +264,7 @@ describe("attacks to be looked at", () => {
   test("come before those whose kind is known", () => {
     const { headers, sampler, begin, kinds } = harness();
     begin({ target: VICTIM });
-    headers.frames = frames(LEAST_PACKETS);
+    headers.frames = frames(PACKETS_MIN);
     kinds(0);
     begin({ target: OTHER }, 100);
     for (const _ of sampler.readings(at(100))) break;

@@ -1,6 +1,6 @@
 /**
- * Looks at the packets of each attack: takes the flow sample of its detection, and judges what kind of attack it is, at
- * once and again about every second while it lasts. Knows the attacks in progress, and keeps some packets of each.
+ * Samples the packets of each attack: takes the flow sample at detection, and classifies the attack at once and then
+ * about every second. Tracks the attacks in progress, and keeps some packets of each.
  */
 import { SAMPLED_PACKETS_MAX } from "../../limits.ts";
 import { HeaderRecords, type HeaderSamples } from "../../traffic/header-record.ts";
@@ -15,60 +15,60 @@ import { type Sample, type SampleBounds, type SampledPacket, sampleOf } from "./
 import type { OriginOf } from "./sample-origins.ts";
 import { isNewKind, NO_VERDICT, nextVerdict, type Verdict } from "./verdict.ts";
 
-/** With so many packets a sample is complete: a sender of a tenth of them is all but certain to be in it. */
-export const ENOUGH_PACKETS = 64;
-/** A sample is of the detection: after so long it stays as it is, and few packets must do for a judgement, ms. */
+/** A sample with this many packets is complete: it almost certainly contains every sender of a tenth of the traffic. */
+export const COMPLETE_PACKETS = 64;
+/** A sample shows the time of detection: after this time it is complete, and few packets suffice to classify, ms. */
 export const COMPLETION_MS = 1000;
-/** With fewer packets an attack is not judged before that: half of them may be chance. */
-export const LEAST_PACKETS = 16;
-/** With so many times the packets a kind is told again. */
+/** With fewer packets an attack is not classified before COMPLETION_MS: the result could be chance. */
+export const PACKETS_MIN = 16;
+/** When the number of packets has grown by this factor, the same kind is reported again. */
 const FIRMER_FACTOR = 4;
-/** Between two judgements of an attack that lasts, ms: the packet counter's memory goes back about as far. */
+/** Time between two classifications of an attack, ms: about as long as the packet counter keeps headers. */
 export const JUDGE_AGAIN_MS = 1000;
-/** Packets kept of one attack, unless `samples.per_attack_flows` asks for more: more tell no more. */
+/** Packets kept for one attack, unless `samples.per_attack_flows` is larger: more packets do not improve the result. */
 export const PACKETS_KEPT = 256;
-/** And the least, when there are many attacks. */
-const PACKETS_KEPT_LEAST = 32;
-/** Headers in one reading. They are drawn from, so that the newest are not all that is known. */
+/** The minimum when there are many attacks. */
+const PACKETS_KEPT_MIN = 32;
+/** Headers in one reading. The reservoir draws from them, so that it does not keep only the newest. */
 const HEADERS_READ = 8192;
 
 export interface SamplingPolicy extends SampleBounds, Groups {
-  /** Packets from before the window that tripped have no part in the attack. */
+  /** Packets from before the window in which the limit was exceeded do not belong to the attack. */
   readonly windowMs: number;
-  /** null: nobody knows where sources are. */
+  /** null: no lookup of origins is configured. */
   readonly originOf: OriginOf | null;
 }
 
-/** What one look at an attack's packets shows. */
+/** The result of one reading of an attack's packets. */
 export interface Reading {
-  /** Of the attack. */
+  /** Id of the attack. */
   readonly id: string;
-  /** The attacked host, the prefix of an attack that is spread, or `hostgroup NAME`. */
+  /** The attacked host, the prefix of a carpet attack, or `hostgroup NAME`. */
   readonly target: string;
-  /** null: that of the detection is complete already. */
+  /** null: the sample was complete before. */
   readonly sample: Sample | null;
-  /** The sample is complete with this reading. */
+  /** This reading completes the sample. */
   readonly isComplete: boolean;
   /** null: too few packets so far. */
   readonly classification: Classification | null;
-  /** It is the attack's first, or another one than before. */
+  /** The first classification, or another kind than before. */
   readonly isNewKind: boolean;
-  /** It was told from few packets, and now there are many: enough to see what they have in common. */
+  /** The same kind, now from many more packets: enough to find common fields. */
   readonly isFirmer: boolean;
-  /** It is of its kind by its newest packets too: it is not about to become another. */
+  /** The newest packets confirm the kind: no other kind is a candidate. */
   readonly isSteady: boolean;
-  /** Those of the attack, as far as they can be told from others. */
+  /** Packets that are probably part of the attack. */
   readonly packets: readonly SampledPacket[];
 }
 
-/** What of it belongs to the attack's record. */
+/** The parts of a reading that are stored in the attack's record. */
 export function findingsOf({ sample, classification }: Reading): AttackFindings {
   return sample === null ? { classification } : { classification, sample };
 }
 
-/** What the reading is to those who act on attacks: a kind that is told anew, newer packets of the same, or nothing. */
-export function noticeOf({ isNewKind, isFirmer, isSteady }: Reading): "told" | "newer" | null {
-  if (isNewKind || isFirmer) return "told";
+/** How mitigation must react: a new or firmer classification, newer packets of the same kind, or nothing (null). */
+export function noticeOf({ isNewKind, isFirmer, isSteady }: Reading): "reclassified" | "newer" | null {
+  if (isNewKind || isFirmer) return "reclassified";
   return isSteady ? "newer" : null;
 }
 
@@ -76,15 +76,15 @@ interface Watched {
   readonly packets: PacketReservoir;
   /** Monotonic ms. */
   readonly detectedMs: number;
-  /** As of the last tick. */
+  /** The attack as of the last tick. */
   attack: Attack;
   verdict: Verdict;
-  /** Packets that it was told from. */
-  toldFrom: number;
+  /** Number of packets that the reported classification was made from. */
+  classifiedFrom: number;
   isSampled: boolean;
   lastReadMs: number;
   dueMs: number;
-  /** The lower, the longer ago it was read. */
+  /** Sequence number of the last reading: lower means longer ago. */
   turn: number;
 }
 
@@ -92,7 +92,7 @@ export class AttackSampler {
   readonly #headers: HeaderSamples;
   readonly #random: () => number;
   #policy: SamplingPolicy | null;
-  /** By attack. */
+  /** By attack id. */
   readonly #watched = new Map<string, Watched>();
   #turns = 0;
   readonly #records = new HeaderRecords(HEADERS_READ);
@@ -104,13 +104,13 @@ export class AttackSampler {
     this.#policy = policy;
   }
 
-  /** Attacks that have a sample keep it. */
+  /** Attacks keep the samples they have. */
   reconfigure(policy: SamplingPolicy | null): void {
     this.#policy = policy;
     if (policy === null) this.#watched.clear();
   }
 
-  /** Attacks are here to be looked at, now or later. */
+  /** Whether any attack is sampled, now or later. */
   get isWatching(): boolean {
     return this.#watched.size > 0;
   }
@@ -124,7 +124,7 @@ export class AttackSampler {
     }
   }
 
-  /** Also for an attack that an earlier process looked at. */
+  /** Starts sampling an attack, also one restored from an earlier process. */
   begin(attack: Attack, now: Now): void {
     const { id, sample, classification } = attack;
     if (this.#policy === null) return;
@@ -133,7 +133,7 @@ export class AttackSampler {
       detectedMs: now.monotonicMs,
       attack,
       verdict: { ...NO_VERDICT, held: classification },
-      toldFrom: PACKETS_KEPT,
+      classifiedFrom: PACKETS_KEPT,
       isSampled: sample !== null,
       lastReadMs: now.monotonicMs,
       dueMs: now.monotonicMs + (sample === null ? 0 : JUDGE_AGAIN_MS),
@@ -141,29 +141,29 @@ export class AttackSampler {
     });
   }
 
-  /** Something is to be read by now. */
+  /** Whether a reading is due. */
   isDue(now: Now): boolean {
     for (const watched of this.#watched.values()) if (isDue(watched, now)) return true;
     return false;
   }
 
   /**
-   * One reading for each attack that is due, those that nobody has judged yet first, then the longest without one. A
-   * reading takes a millisecond or more: a caller with other work leaves off, and the rest have their turn the next time.
+   * One reading for each attack that is due: unclassified ones first, then by the time since the last reading. A
+   * reading takes a millisecond or more: a caller may stop early, and the rest follow next time.
    */
   *readings(now: Now): Generator<Reading> {
     const due = [...this.#watched].filter(([, watched]) => isDue(watched, now));
     due.sort(([, a], [, b]) => Number(a.verdict.held !== null) - Number(b.verdict.held !== null) || a.turn - b.turn);
     for (const [id, watched] of due) {
       if (this.#policy === null) return;
-      // First: one that cannot be read must not be the next one too.
+      // Set before reading: an attack whose reading fails must not be first again.
       watched.turn = ++this.#turns;
       const target = this.#collect(watched, this.#policy, now);
       yield { id, target, ...this.#judge(watched, this.#policy, now) };
     }
   }
 
-  /** Packets of an attack in progress, as far as they can be told from others. */
+  /** Packets that are probably part of an attack in progress. */
   packetsOf({ id }: Pick<Attack, "id">): readonly SampledPacket[] {
     const watched = this.#watched.get(id);
     if (watched === undefined) return [];
@@ -175,7 +175,7 @@ export class AttackSampler {
     const { attack, verdict } = watched;
     const elapsedMs = now.monotonicMs - watched.detectedMs;
     const all = watched.packets.packets();
-    const isComplete = !watched.isSampled && (all.length >= ENOUGH_PACKETS || elapsedMs >= COMPLETION_MS);
+    const isComplete = !watched.isSampled && (all.length >= COMPLETE_PACKETS || elapsedMs >= COMPLETION_MS);
     const sample = watched.isSampled ? null : sampleOf(all, policy, policy.originOf);
     watched.isSampled ||= isComplete;
     watched.lastReadMs = now.monotonicMs;
@@ -183,14 +183,14 @@ export class AttackSampler {
 
     const { isPartOf, unit, timesThreshold } = attackTraffic(attack);
     const packets = all.filter(({ header }) => isPartOf(header));
-    if (packets.length >= LEAST_PACKETS || elapsedMs >= COMPLETION_MS) {
+    if (packets.length >= PACKETS_MIN || elapsedMs >= COMPLETION_MS) {
       const gate = attack.reason.dominantShareGate;
       watched.verdict = nextVerdict(verdict, classify(packets, { gate, unit, timesThreshold, held: verdict.held }));
     }
     const { held, candidate } = watched.verdict;
     const isNew = isNewKind(verdict, watched.verdict);
-    const isFirmer = held !== null && !isNew && packets.length >= FIRMER_FACTOR * watched.toldFrom;
-    if (isNew || isFirmer) watched.toldFrom = packets.length;
+    const isFirmer = held !== null && !isNew && packets.length >= FIRMER_FACTOR * watched.classifiedFrom;
+    if (isNew || isFirmer) watched.classifiedFrom = packets.length;
     return {
       sample,
       isComplete,
@@ -203,23 +203,23 @@ export class AttackSampler {
   }
 
   /**
-   * Until the sample is complete all over again, since it is of the detection; then what came since. Returns where it
-   * looked.
+   * Before the sample is complete, reads all packets again, since it shows the time of detection; afterwards only the
+   * newer ones. Returns the name of the place.
    */
   #collect(watched: Watched, policy: SamplingPolicy, now: Now): string {
     const { attack, packets, isSampled, detectedMs, lastReadMs } = watched;
     const place = placeOf(attack, policy);
     packets.resize(Math.max(this.#packetsEach(), isSampled ? 0 : policy.flows));
-    // Half is forgotten in the time that the rates take to forget: when a flood stops, its packets still are the most.
+    // Old packets lose weight as fast as the rates: otherwise the packets of a flood dominate after it stopped.
     if (isSampled) packets.fade(0.5 ** (JUDGE_AGAIN_MS / Math.max(JUDGE_AGAIN_MS, policy.windowMs)));
     else packets.clear();
     const end = attack.direction === "incoming" ? "destination" : "source";
     const records = this.#records;
     const count = this.#headers.readSamples(place.address, records.bytes, place.bits);
-    // While a flood begins most of the window is from before it: the last moments tell more, if they have enough.
+    // While a flood begins, most of the window precedes it: the latest packets alone are used if they are enough.
     const enoughMs = count > PACKETS_KEPT ? records.ageMs(count - PACKETS_KEPT) : Number.POSITIVE_INFINITY;
     const windowMs = policy.windowMs + now.monotonicMs - detectedMs;
-    // Ages are in whole ticks: one of a whole interval may have been read the last time.
+    // Ages are whole ticks: a packet as old as the interval may have been read last time.
     const ageMaxMs = isSampled ? now.monotonicMs - lastReadMs - 1 : Math.min(windowMs, enoughMs);
     for (let i = 0; i < count; i++) {
       if (records.ageMs(i) > ageMaxMs) continue;
@@ -234,11 +234,11 @@ export class AttackSampler {
 
   #packetsEach(): number {
     const share = Math.floor(SAMPLED_PACKETS_MAX / this.#watched.size);
-    return Math.max(PACKETS_KEPT_LEAST, Math.min(PACKETS_KEPT, share));
+    return Math.max(PACKETS_KEPT_MIN, Math.min(PACKETS_KEPT, share));
   }
 }
 
-/** In a calm there is nothing of the attack to be seen: what it was stays held. */
+/** During a calm phase there are no packets of the attack: the classification stays. */
 function isDue({ attack, isSampled, dueMs }: Watched, now: Now): boolean {
   return dueMs <= now.monotonicMs && (!isSampled || attack.calmSinceMs === null);
 }

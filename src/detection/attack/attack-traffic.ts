@@ -1,6 +1,6 @@
 /**
- * Which of the packets towards a host under attack are the attack's: those that are counted by the metrics over their
- * thresholds. So a SYN flood is told for what it is also in five times as much of other traffic.
+ * Selects the packets of an attack among those of a host: the ones counted by the metrics above their thresholds. So a
+ * SYN flood is recognized even in five times as much other traffic.
  */
 
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
@@ -12,7 +12,7 @@ import type { TrafficUnit } from "./classifier.ts";
 export interface AttackTraffic {
   readonly isPartOf: (header: PacketHeader) => boolean;
   readonly unit: TrafficUnit;
-  /** Rate through threshold of the first metric over its threshold. */
+  /** Rate divided by threshold, of the first metric above its threshold. */
   readonly timesThreshold: number;
 }
 
@@ -49,7 +49,7 @@ const icmp: PacketClass = ({ protocol }) => protocol === IP_PROTOCOL.icmp || pro
 const syn: PacketClass = ({ tcpFlags }) => tcpFlags !== null && (tcpFlags & 0x12) === 0x02;
 const frag: PacketClass = ({ fragment }) => fragment !== null;
 
-/** As the packet counter counts them. */
+/** The same classes as in the packet counter. */
 const CLASSES: Readonly<Record<Metric, PacketClass>> = {
   pps: every,
   mbps: every,

@@ -52,7 +52,7 @@ describe("an attack", () => {
     expect(attack.endedAt).toBe(8000);
   });
 
-  test("begins its calm anew after every crossing, of any metric", () => {
+  test("restarts its calm after every crossing, of any metric", () => {
     const at = (monotonicMs: number) => ({ wallMs: 0, monotonicMs });
     let attack = observeAttack(attackAt(0), rates({}), 2000, at(1000));
     attack = observeAttack(attack, rates({ tcp_syn_pps: 51 }), 2000, at(2900));
@@ -103,14 +103,14 @@ describe("each state and event", () => {
     const after = EVENTS[event](before);
     expect(stateOf(after)).toBe(next);
     expect(after).toMatchObject({ id: "a1", metric: "pps", threshold: 1000, thresholds: limits, startedAt: 5000 });
-    // What is over never changes again; the last rates that count are those of while it lasted.
+    // An ended attack never changes; its rates are the last ones during the attack.
     if (state === "ended") expect(after).toBe(before);
     else if (next === "ended") expect(after).toMatchObject({ endedAt: 6000, rates: before.rates });
     else expect(after.rates).not.toEqual(before.rates);
   });
 });
 
-test("the reason tells the shares of all packets", () => {
+test("the reason contains the shares of all packets", () => {
   const reason = explain(rates({ pps: 1000, udp_pps: 900, tcp_pps: 100, tcp_syn_pps: 50, frag_pps: 900 }));
   expect(reason).toEqual({
     thresholdSource: "static",

@@ -1,6 +1,6 @@
 /**
- * One attack on one host, or on a hostgroup as a whole, from the tick that crossed a threshold to the end of its
- * hysteresis (docs/interface.md#attack-states). Knows nothing of bans, storage or the wire.
+ * One attack on one host, or on a whole hostgroup, from the tick that crossed a threshold to the end of its hysteresis
+ * (docs/interface.md#attack-states). Independent of bans, storage and the wire.
  */
 import type { IpAddress } from "../../net/address.ts";
 import { type Direction, METRICS, type Metric, type Rates, type Thresholds } from "../../traffic/rates.ts";
@@ -9,50 +9,48 @@ import type { Reason } from "./reason.ts";
 import type { Sample, SampledPacket } from "./sample.ts";
 
 export interface Attack {
-  /** Stable over a restart. */
+  /** Does not change with a restart. */
   readonly id: string;
   readonly scope: "host" | "group";
   /** null: scope group. */
   readonly target: IpAddress | null;
   readonly group: string;
-  /** The part of the hostgroup that is attacked, and over how many of its hosts that is spread; null: all or one of it. */
+  /** The attacked prefix of a carpet attack, and the number of attacked hosts in it; null: not a carpet attack. */
   readonly carpet: { readonly prefix: string; readonly hosts: number } | null;
   readonly direction: Direction;
-  /** The first metric in the order of METRICS that was crossed; frozen. */
+  /** The first metric in the order of METRICS that was crossed; does not change. */
   readonly metric: Metric;
-  /** Its threshold; frozen. */
+  /** The threshold of that metric; does not change. */
   readonly threshold: number;
-  /** All thresholds at the start; the end is judged against these. */
+  /** All thresholds at the start; the end is judged by these. */
   readonly thresholds: Thresholds;
   readonly reason: Reason;
-  /** Taken soon after the start; null before, and when sampling is off. */
+  /** Taken soon after the start; null before that, and when sampling is off. */
   readonly sample: Sample | null;
-  /** What kind of attack it is, judged again while it lasts; null until that can be told. */
+  /** The kind of attack, updated while it lasts; null until known. */
   readonly classification: Classification | null;
-  /** Above the baseline for hours, never over a threshold that the operator set: perhaps it is none. */
+  /** Above the baseline for hours and never above a configured threshold: perhaps legitimate traffic. */
   readonly lastingRise: boolean;
   /** Wall clock, ms. */
   readonly startedAt: number;
   /** Wall clock, ms; null while the attack lasts. */
   readonly endedAt: number | null;
-  /** The last rates seen while it lasted. */
+  /** The last rates during the attack. */
   readonly rates: Rates;
-  /** Monotonic ms since when all rates are within the thresholds; null while one is over. */
+  /** Monotonic ms: start of the calm in which all rates are within the thresholds; null while one is above. */
   readonly calmSinceMs: number | null;
 }
 
-/**
- * What others want to hear of an attack. `sampled`: it has a sample now, or a better one. `lasts`: with each tick.
- */
+/** Events of an attack. `sampled`: it has a sample now, or a better one. `lasts`: sent with each tick. */
 export type AttackEvent =
   | { readonly kind: "started" | "lasts" | "sampled" | "ended"; readonly attack: Attack }
   | ClassifiedEvent;
 
-/** An attack's kind can be told, by packets of it as far as they can be told from others. */
+/** An attack was classified from these packets, which are probably part of it. */
 export interface ClassifiedEvent {
   readonly kind: "classified";
   readonly attack: Attack;
-  /** It is the first, or another one than before; else it is the same, told from many more packets. */
+  /** True: the first classification or another kind; false: the same kind, from many more packets. */
   readonly isNewKind: boolean;
   readonly packets: readonly SampledPacket[];
 }
@@ -65,13 +63,13 @@ export interface Now {
 
 export interface Detection {
   readonly id: string;
-  /** null: the hostgroup as a whole. */
+  /** null: the whole hostgroup. */
   readonly target: IpAddress | null;
   readonly group: string;
   readonly direction: Direction;
   /** Index in METRICS of the first metric that was crossed. */
   readonly metric: number;
-  /** Those that it was judged by. */
+  /** The thresholds that were applied. */
   readonly thresholds: Thresholds;
   readonly rates: Rates;
   readonly reason: Reason;
@@ -101,8 +99,8 @@ export function startAttack(detection: Detection, now: Now): Attack {
 }
 
 /**
- * What one tick's rates make of an attack in progress: it goes on, or ends after `hysteresisMs` of calm. One that is over
- * never changes again.
+ * The next state of an attack after one tick: it continues, or ends after `hysteresisMs` of calm. An ended attack never
+ * changes.
  */
 export function observeAttack(attack: Attack, rates: Rates, hysteresisMs: number, now: Now): Attack {
   if (!isActive(attack)) return attack;
@@ -112,7 +110,7 @@ export function observeAttack(attack: Attack, rates: Rates, hysteresisMs: number
   return endAttack({ ...attack, calmSinceMs }, now.wallMs);
 }
 
-/** Whatever its rates are: nobody sees it by itself any more. */
+/** Ends an attack regardless of its rates, when it is no longer judged separately. */
 export function endAttack(attack: Attack, wallMs: number): Attack {
   return isActive(attack) ? { ...attack, endedAt: wallMs } : attack;
 }
@@ -121,12 +119,15 @@ export function isActive(attack: Attack): boolean {
   return attack.endedAt === null;
 }
 
-/** The rate of the metric that tripped. */
+/** The rate of the metric that crossed its threshold. */
 export function attackRate(attack: Attack): number {
   return attack.rates[METRICS.indexOf(attack.metric)] ?? 0;
 }
 
-/** Index of the first metric strictly over its threshold, -1 when there is none. A threshold of 0 is off. `from`: in `rates`. */
+/**
+ * Index of the first metric strictly above its threshold, -1 if none. A threshold of 0 is off. `from`: index in
+ * `rates`.
+ */
 export function firstCrossed(rates: Rates, thresholds: Rates, from = 0): number {
   for (let i = 0; i < METRICS.length; i++) {
     const threshold = thresholds[i] as number;

@@ -35,7 +35,7 @@ function kind(packets: readonly SampledPacket[], options: Partial<ClassifierOpti
   return found === null ? "nothing" : `${found.type} ${found.confidence}`;
 }
 
-/** `count` datagrams cut into three parts each. */
+/** `count` datagrams with three fragments each. */
 function cut(count: number, sourcePort: number, fields = V4): SampledPacket[] {
   const datagram = udp({ sourcePort, payload: new Uint8Array(64) });
   const parts = fragments(fields, datagram, 24).map((part: IpPacket) => sampledPacket(part));
@@ -227,9 +227,9 @@ describe("parts", () => {
       ...times(20, packetOf(icmp())),
       ...times(9, OTHER),
     ];
-    const told = (timesThreshold: number) => classify(mixed, { ...OPTIONS, timesThreshold });
-    expect(told(1.1)).toMatchObject({ type: "mixed", confidence: 0.4 });
-    expect(told(1.1)?.parts.map(({ type }) => type)).toEqual(["syn_flood", "udp_flood"]);
-    expect(told(5)?.parts.map(({ type }) => type)).toEqual(["syn_flood", "udp_flood", "icmp_flood"]);
+    const classified = (timesThreshold: number) => classify(mixed, { ...OPTIONS, timesThreshold });
+    expect(classified(1.1)).toMatchObject({ type: "mixed", confidence: 0.4 });
+    expect(classified(1.1)?.parts.map(({ type }) => type)).toEqual(["syn_flood", "udp_flood"]);
+    expect(classified(5)?.parts.map(({ type }) => type)).toEqual(["syn_flood", "udp_flood", "icmp_flood"]);
   });
 });

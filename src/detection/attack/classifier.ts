@@ -1,6 +1,6 @@
 /**
- * What kind of attack the packets are (docs/interface.md#classification), told from their headers. Each packet shows
- * one vector; one that enough of the traffic shows names the attack. Pure.
+ * Classifies an attack by the headers of its packets (docs/interface.md#classification). Each packet shows one vector;
+ * a vector with enough of the traffic names the attack. Pure.
  */
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
@@ -9,11 +9,11 @@ import { amplificationFrom, reflectedPort, VECTORS, type Vector } from "./vector
 
 export interface Classification {
   readonly type: Vector;
-  /** Share of the attack's traffic that shows the vector, 0 to 1; of `mixed`, the largest part's. */
+  /** Share of the attack's traffic with this vector, 0 to 1; for `mixed`, the largest part's. */
   readonly confidence: number;
-  /** The port that an amplification comes from. */
+  /** The source port of an amplification. */
   readonly sourcePort: number | null;
-  /** The vectors that are attacks by themselves, most traffic first; more than one in a multi-vector attack. */
+  /** The vectors that alone would be attacks, most traffic first; several in a multi-vector attack. */
   readonly parts: readonly VectorPart[];
 }
 
@@ -26,30 +26,30 @@ export interface VectorPart {
 export interface ClassifierOptions {
   /** The share that a vector needs to name the attack. */
   readonly gate: number;
-  /** What the attack has too many of. */
+  /** The unit of the threshold that the attack exceeds. */
   readonly unit: TrafficUnit;
-  /** How many times its threshold the attack reaches. */
+  /** The attack's rate divided by its threshold. */
   readonly timesThreshold: number;
-  /** The judgement before: what it named needs a little less to be named again. null: none. */
+  /** The previous classification, whose vectors need a lower share to be kept. null: none. */
   readonly held: Classification | null;
 }
 
 export type TrafficUnit = "packets" | "bytes" | "flows";
 
 /** A vector below this share is noise. */
-const PART_LEAST = 0.1;
-/** Of the largest, what the others have where none has the most. */
+const PART_MIN = 0.1;
+/** If no vector reaches the gate, vectors count too with this part of the largest one's share. */
 const NEAR_LARGEST = 2 / 3;
-/** What a vector may fall below the gate, and a part below its bar, before it is dropped. */
+/** How far a vector may fall below the gate, and a part below its minimum, before it is dropped. */
 const GATE_SLACK = 0.1;
 const PART_SLACK = 0.7;
-/** Fragments after the first that a datagram of 65,535 bytes comes to at an MTU of 1500. */
+/** Later fragments of a datagram of 65,535 bytes at an MTU of 1500. */
 const LATER_FRAGMENTS_MAX = 44;
 
 const TCP = { syn: 2, rst: 4, psh: 8, ack: 16, fin: 1 } as const;
 const QUIC_PORT = 443;
 
-/** null: there is nothing to tell it from. */
+/** null: no packets. */
 export function classify(packets: readonly SampledPacket[], options: ClassifierOptions): Classification | null {
   const { total, byVector } = trafficOf(packets, options.unit);
   if (total === 0) return null;
@@ -59,17 +59,17 @@ export function classify(packets: readonly SampledPacket[], options: ClassifierO
   const order = shares.toSorted((a, b) => VECTORS.indexOf(a.type) - VECTORS.indexOf(b.type));
   const dominant = order.find((part) => part.share >= gateOf(part.type, options));
   if (dominant !== undefined) {
-    const parts = shares.filter((part) => part === dominant || part.share >= barOf(part.type, 1, options));
+    const parts = shares.filter((part) => part === dominant || part.share >= minimumShareOf(part.type, 1, options));
     return { type: dominant.type, confidence: dominant.share, sourcePort: dominant.sourcePort, parts };
   }
   const largest = shares[0]?.share ?? 0;
-  const parts = shares.filter((part) => part.share >= barOf(part.type, NEAR_LARGEST * largest, options));
+  const parts = shares.filter((part) => part.share >= minimumShareOf(part.type, NEAR_LARGEST * largest, options));
   const protocol = PROTOCOLS.find(({ type, vectors }) => sumOf(parts, vectors) >= gateOf(type, options));
   if (protocol === undefined) return { type: "mixed", confidence: largest, sourcePort: null, parts };
   return { type: protocol.type, confidence: sumOf(shares, protocol.vectors), sourcePort: null, parts };
 }
 
-/** A protocol as a whole names an attack of several of its vectors. */
+/** An attack by several vectors of one protocol is named after the protocol. */
 const PROTOCOLS: readonly { readonly type: Vector; readonly vectors: readonly Vector[] }[] = [
   {
     type: "udp_flood",
@@ -87,7 +87,7 @@ function gateOf(type: Vector, { gate, held }: ClassifierOptions): number {
   return held?.type === type ? gate - GATE_SLACK : gate;
 }
 
-/** What makes one judgement another: neither confidence nor shares, which always change a little. */
+/** Whether two classifications are equal apart from confidence and shares, which always vary. */
 export function isSameKind(a: Classification, b: Classification): boolean {
   const kinds = ({ type, parts }: Classification) => [type, ...parts.map((part) => part.type).toSorted()].join();
   return kinds(a) === kinds(b);
@@ -98,17 +98,17 @@ function portOf(type: Vector): { sourcePort: number | null } {
 }
 
 /**
- * What is a threshold's worth by itself cannot be normal traffic, since the host was below its threshold before. Where
- * no vector has the most, those are told too that come near the largest.
+ * The share that a vector needs. Traffic that alone reaches the threshold is not normal, since the host was below it
+ * before. If no vector has the majority, vectors near the largest one count too.
  */
-function barOf(type: Vector, nearLargest: number, { timesThreshold, held }: ClassifierOptions): number {
-  const bar = Math.max(PART_LEAST, Math.min(1 / timesThreshold, nearLargest));
+function minimumShareOf(type: Vector, nearLargest: number, { timesThreshold, held }: ClassifierOptions): number {
+  const bar = Math.max(PART_MIN, Math.min(1 / timesThreshold, nearLargest));
   return held?.parts.some((part) => part.type === type) ? bar * PART_SLACK : bar;
 }
 
 interface Traffic {
   readonly total: number;
-  /** Each packet is of one vector at most. */
+  /** Each packet counts for at most one vector. */
   readonly byVector: ReadonlyMap<Vector, number>;
 }
 
@@ -117,8 +117,8 @@ function trafficOf(packets: readonly SampledPacket[], unit: TrafficUnit): Traffi
   const add = (vector: Vector | null, amount: number) => {
     if (vector !== null && amount > 0) byVector.set(vector, (byVector.get(vector) ?? 0) + amount);
   };
-  const weightOf = weighing(unit);
-  const cut = new CutDatagrams();
+  const weightOf = weightFunction(unit);
+  const cut = new FragmentedDatagrams();
   let total = 0;
   for (const packet of packets) {
     const { header, standsFor } = packet;
@@ -134,15 +134,15 @@ function trafficOf(packets: readonly SampledPacket[], unit: TrafficUnit): Traffi
   return { total, byVector };
 }
 
-/** What one packet counts for. */
-function weighing(unit: TrafficUnit): (packet: SampledPacket) => number {
+/** The weight of one packet. */
+function weightFunction(unit: TrafficUnit): (packet: SampledPacket) => number {
   const flows = new Set<string>();
   return ({ header, standsFor, wireBytes }) => {
     if (unit === "packets") return standsFor;
     if (unit === "bytes") return standsFor * wireBytes;
     const { source, destination, protocol, ports, fragment } = header;
     const flow = `${source} ${destination} ${protocol} ${ports?.source} ${ports?.destination}`;
-    // As the packet counter has it, a later fragment begins no flow.
+    // As in the packet counter, a later fragment starts no flow.
     if (fragment === "later" || flows.has(flow)) return 0;
     flows.add(flow);
     return standsFor;
@@ -150,10 +150,10 @@ function weighing(unit: TrafficUnit): (packet: SampledPacket) => number {
 }
 
 /**
- * Fragments of UDP datagrams. Only the first of a datagram shows its ports: the later ones are shared out as the first
- * ones are, no more to each than its datagrams could have.
+ * Fragments of UDP datagrams. Only a first fragment has ports: later ones are distributed in proportion to the first
+ * ones, at most LATER_FRAGMENTS_MAX for each.
  */
-class CutDatagrams {
+class FragmentedDatagrams {
   readonly #firstPackets = new Map<Vector, number>();
   #first = 0;
   #laterPackets = 0;
@@ -191,7 +191,7 @@ class CutDatagrams {
   }
 }
 
-/** null: of a protocol that no vector is named for. */
+/** null: no vector is named for the protocol. */
 export function vectorOf({ protocol, ports, tcpFlags, fragment }: PacketHeader): Vector | null {
   const isUdp = protocol === IP_PROTOCOL.udp;
   const amplification = isUdp && ports !== null ? amplificationFrom(ports.source) : null;
@@ -216,6 +216,6 @@ export function vectorOf({ protocol, ports, tcpFlags, fragment }: PacketHeader):
 function tcpVector(flags: number): Vector {
   if ((flags & TCP.syn) !== 0) return "syn_ack_flood";
   if ((flags & TCP.rst) !== 0) return "rst_flood";
-  // A segment that pushes or ends is part of a conversation: many of them are no flood of bare acknowledgements.
+  // A segment with PSH or FIN is part of a conversation, not of a flood of bare acknowledgements.
   return (flags & (TCP.ack | TCP.psh | TCP.fin)) === TCP.ack ? "ack_flood" : "tcp_flood";
 }

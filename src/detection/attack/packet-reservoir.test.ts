@@ -11,7 +11,7 @@ const packet = (sourcePort: number) =>
 const PACKETS = [1, 2, 3].map(packet);
 const [A, B, C] = PACKETS as [(typeof PACKETS)[0], (typeof PACKETS)[0], (typeof PACKETS)[0]];
 
-/** Packets on the wire that those from the port stand for. */
+/** Number of packets on the wire that those from the port represent. */
 function amount(reservoir: PacketReservoir, of: typeof A): number {
   const own = reservoir.packets().filter(({ header }) => header.ports?.source === of.header.ports?.source);
   return own.reduce((sum, { standsFor }) => sum + standsFor, 0);

@@ -1,6 +1,6 @@
 /**
- * A bounded sample of packets that were themselves sampled at different rates, from which shares of all of them are told
- * without bias: priority sampling (Duffield, Lund, Thorup, "Priority sampling for estimation of arbitrary subset sums").
+ * A bounded sample of packets that were sampled at different rates, for unbiased estimates of shares: priority sampling
+ * (Duffield, Lund, Thorup, "Priority sampling for estimation of arbitrary subset sums").
  */
 import type { SampledPacket } from "./sample.ts";
 
@@ -15,7 +15,7 @@ export class PacketReservoir {
   readonly #random: () => number;
   #capacity: number;
   #kept: Kept[] = [];
-  /** The highest priority that was let go: who stays stands for at least as many packets. */
+  /** The highest priority that was removed: each kept packet represents at least this many packets. */
   #bar = 0;
   #offered = 0;
 
@@ -25,18 +25,18 @@ export class PacketReservoir {
     this.#random = random;
   }
 
-  /** @param open is asked for the packet only when it is kept for now; null: it is none of ours. */
+  /** @param open returns the packet, called only if it is kept for now; null: the packet is not wanted. */
   offer(standsFor: number, open: () => Omit<SampledPacket, "standsFor"> | null): void {
-    // Never zero, which would last for ever.
+    // The divisor is never zero: an infinite priority would never be removed.
     const priority = standsFor / (1 - this.#random());
     if (priority <= this.#bar) return;
     const packet = open();
     if (packet === null) return;
     this.#kept.push({ packet, order: this.#offered++, standsFor, priority });
-    if (this.#kept.length >= 2 * this.#capacity) this.#letGo();
+    if (this.#kept.length >= 2 * this.#capacity) this.#removeLowest();
   }
 
-  /** What is in it counts for so much less than what comes: old packets make room for new ones. */
+  /** Multiplies all kept weights, so that newer packets replace older ones. */
   fade(factor: number): void {
     this.#bar *= factor;
     for (const kept of this.#kept) {
@@ -47,7 +47,7 @@ export class PacketReservoir {
 
   resize(capacity: number): void {
     this.#capacity = capacity;
-    this.#letGo();
+    this.#removeLowest();
   }
 
   clear(): void {
@@ -55,15 +55,15 @@ export class PacketReservoir {
     this.#bar = 0;
   }
 
-  /** In the order in which they were offered. */
+  /** In the order of offer(). */
   packets(): SampledPacket[] {
-    this.#letGo();
+    this.#removeLowest();
     return this.#kept
       .toSorted((a, b) => a.order - b.order)
       .map(({ packet, standsFor }) => ({ ...packet, standsFor: Math.max(standsFor, this.#bar) }));
   }
 
-  #letGo(): void {
+  #removeLowest(): void {
     if (this.#kept.length <= this.#capacity) return;
     this.#kept.sort((a, b) => b.priority - a.priority);
     this.#bar = this.#kept[this.#capacity]?.priority ?? this.#bar;

@@ -1,16 +1,19 @@
-/** Why detection fired (docs/interface.md#reason): where the threshold came from, and what the traffic was made of. */
+/**
+ * Why an attack was detected (docs/interface.md#reason): the origin of the threshold, and the composition of the
+ * traffic.
+ */
 
 import { METRICS, type Metric, type Rates } from "../../traffic/rates.ts";
 import type { LimitOrigin } from "../baseline/baselines.ts";
 
 export interface Reason {
   readonly thresholdSource: "static" | "baseline";
-  /** How the limit came about, when it was learned. */
+  /** The origin of a learned limit. */
   readonly baseline: LimitOrigin["baseline"];
-  /** What the learned normal is of. */
+  /** What the normal rate was learned from. */
   readonly normalOf: LimitOrigin["normalOf"];
   readonly baselineConfigured: boolean;
-  /** null: the threshold would hold with a warm baseline as well, or there is none. */
+  /** null: a warm baseline would give the same threshold, or there is no baseline. */
   readonly warmupRemainingSeconds: number | null;
   /** Fractions of all packets, 0 to 1; `syn` and `frag` overlap with the protocols. */
   readonly shares: Readonly<Record<"udp" | "syn" | "tcp" | "icmp" | "frag", number>>;
@@ -22,7 +25,7 @@ const DOMINANT_SHARE_GATE = 0.5;
 
 const SHARES = { udp: "udp_pps", syn: "tcp_syn_pps", tcp: "tcp_pps", icmp: "icmp_pps", frag: "frag_pps" } as const;
 
-/** Where no baseline has any part in it. */
+/** For targets without a baseline. */
 export const NO_BASELINE = {
   baseline: null,
   normalOf: "recent",

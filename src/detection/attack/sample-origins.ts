@@ -1,6 +1,5 @@
 /**
- * Where the sources of a sample are: their autonomous systems and countries, as far as somebody can tell. Pure; who can
- * tell is the matter of whoever hands in the lookup.
+ * The origins of a sample's sources: autonomous systems and countries, if known. Pure; the caller supplies the lookup.
  */
 import type { IpAddress } from "../../net/address.ts";
 import { largestShares, type SampledPacket, type Share } from "./sample-shares.ts";
@@ -9,22 +8,22 @@ import { largestShares, type SampledPacket, type Share } from "./sample-shares.t
 export interface Origin {
   readonly asn: number | null;
   readonly asName: string | null;
-  /** Two letters, as ISO 3166-1 has them. */
+  /** Two letters (ISO 3166-1). */
   readonly country: string | null;
 }
 
-/** Never throws; null where nothing is known. */
+/** Never throws; null: nothing is known. */
 export type OriginOf = (address: IpAddress) => Origin | null;
 
 export interface SampleOrigins {
-  /** Of the largest sources, those that something is known of. */
+  /** The known origins of the largest sources. */
   readonly bySource: Readonly<Record<string, Origin>>;
-  /** Of all sampled packets, most packets first; keys are `AS64500 Name` and `DE`. */
+  /** From all sampled packets, most packets first; keys are `AS64500 Name` and `DE`. */
   readonly topAsns: readonly Share[];
   readonly topCountries: readonly Share[];
 }
 
-/** One lookup for each source among the packets. */
+/** Makes one lookup for each source. */
 export function originsOf(
   packets: readonly SampledPacket[],
   largestSources: readonly Share[],

@@ -1,22 +1,22 @@
-/** What the packets of a sample have in common: sums by any key that their headers have. Pure. */
+/** Sums of sampled packets by any key of their headers. Pure. */
 import type { PacketHeader } from "../../traffic/packet-header.ts";
 
 export interface SampledPacket {
   readonly header: PacketHeader;
   /** Length of the frame on the wire. */
   readonly wireBytes: number;
-  /** Packets on the wire that this one was drawn from. */
+  /** Number of packets on the wire that this one represents. */
   readonly standsFor: number;
 }
 
-/** What the sampled packets with one key come to. */
+/** The sum of the sampled packets with one key. */
 export interface Share {
   readonly key: string;
   readonly packets: number;
   readonly bytes: number;
 }
 
-/** Most packets first, at most `top`. @param keyOf null: the packet counts for none. */
+/** Most packets first, at most `top`. @param keyOf null: the packet is not counted. */
 export function largestShares(
   packets: readonly SampledPacket[],
   keyOf: (header: PacketHeader) => string | number | null,

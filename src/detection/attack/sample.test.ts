@@ -91,7 +91,7 @@ describe("a sample", () => {
     ]);
   });
 
-  test("tells where its sources are, where somebody knows, and sums up all packets by that", () => {
+  test("has the known origins of its sources, and sums of all packets by origin", () => {
     const origins: Record<string, Origin> = {
       "198.51.100.1": { asn: 64500, asName: "Example Net", country: "DE" },
       "198.51.100.2": { asn: 64500, asName: "Example Net", country: null },

@@ -1,6 +1,6 @@
 /**
- * The flow sample of an attack (docs/interface.md#sample): who sends what to which ports, told from the headers of some
- * of its packets. Pure; where the headers come from is the sampler's matter.
+ * The flow sample of an attack (docs/interface.md#sample): sources, ports and protocols from the headers of some of its
+ * packets. Pure; the sampler supplies the headers.
  */
 import type { IpAddress } from "../../net/address.ts";
 import { protocolName } from "../../traffic/ip-protocol.ts";
@@ -10,7 +10,7 @@ import { largestShares, type SampledPacket, type Share } from "./sample-shares.t
 
 export type { SampledPacket, Share } from "./sample-shares.ts";
 
-/** One sampled packet. null: it has none, or its headers do not show it. */
+/** One sampled packet. null: the header has no such field. */
 export interface SampledFlow {
   readonly source: IpAddress;
   readonly destination: IpAddress;
@@ -22,16 +22,16 @@ export interface SampledFlow {
 }
 
 export interface Sample {
-  /** Packets that were sampled, not packets of the attack. */
+  /** Number of sampled packets, not of the attack's packets. */
   readonly totalPackets: number;
-  /** Most packets first. Packets without ports are in no list of ports. */
+  /** Most packets first. Packets without ports are omitted from lists of ports. */
   readonly topSources: readonly Share[];
   readonly topSourcePorts: readonly Share[];
   readonly topDestinationPorts: readonly Share[];
   readonly protocols: readonly Share[];
   /** Newest first. */
   readonly flows: readonly SampledFlow[];
-  /** null: nobody was there to ask. */
+  /** null: no lookup of origins is configured. */
   readonly origins: SampleOrigins | null;
 }
 
@@ -41,7 +41,7 @@ export interface SampleBounds {
   readonly flows: number;
 }
 
-/** @param packets newest last. @param originOf null: nobody knows where sources are. */
+/** @param packets newest last. @param originOf null: no lookup of origins is configured. */
 export function sampleOf(
   packets: readonly SampledPacket[],
   { top, flows }: SampleBounds,

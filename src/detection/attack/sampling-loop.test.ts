@@ -81,7 +81,7 @@ describe("samples", () => {
     expect(clock.pending).toBe(0);
   });
 
-  test("tell the kind of the attack once, and it stays with the attack", () => {
+  test("report the kind of the attack once, and it stays with the attack", () => {
     const { clock, headers, detector, seen, again, tick } = harness();
     headers.frames = new Array(100).fill(headers.frames[0]);
     for (let ticks = 0; ticks < 30; ticks++) {
@@ -94,7 +94,7 @@ describe("samples", () => {
     expect(detector.active.on(address(VICTIM))?.classification).toMatchObject({ type: "udp_flood", confidence: 1 });
   });
 
-  test("tell the kind again when there are many more packets to tell it from", () => {
+  test("report the kind again when it is confirmed by many more packets", () => {
     const { clock, headers, seen, tick } = harness();
     for (const count of [16, 63, 64, 256, 256]) {
       headers.frames = new Array(count).fill(headers.frames[0]);
@@ -135,7 +135,7 @@ describe("samples", () => {
     expect(headers.asked).toEqual([VICTIM, OTHER]);
   });
 
-  test("that cannot be read are told of and tried again", () => {
+  test("that cannot be read are reported and retried", () => {
     const { clock, headers, seen, tick } = harness();
     headers.fault = new Error("closed");
     tick(VICTIM);

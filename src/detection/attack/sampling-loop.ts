@@ -1,27 +1,27 @@
 /**
- * Has the packets of attacks looked at in the pauses between ticks, so that no announcement waits for it, and attaches
- * what they show to their attacks. Knows nothing of where that goes from there.
+ * Reads the packets of attacks between ticks, so that announcements do not wait for it, and attaches the results to the
+ * attacks. Independent of what uses them.
  */
 
 import type { AttackChange, Detector } from "../judge/detector.ts";
 import type { Attack, ClassifiedEvent, Now } from "./attack.ts";
 import { type AttackSampler, findingsOf, noticeOf, type Reading } from "./attack-sampler.ts";
 
-/** From a tick to the readings that follow it, ms: by then what the tick ordered has left the process. */
+/** Delay from a tick to its readings, ms: until then the announcements of the tick have left the process. */
 export const READ_AFTER_MS = 20;
-/** How long the readings of one tick may keep the event loop, ms; one is always made. */
+/** Time limit for the readings of one tick, ms; at least one is made. */
 export const READING_BUDGET_MS = 5;
 
 export interface SamplingLoopOptions {
   readonly sampler: AttackSampler;
   readonly detector: Detector;
-  /** Runs `fn` once, `ms` from now; returns what calls it off. */
+  /** Runs `fn` once in `ms`; returns a function that cancels it. */
   readonly after: (ms: number, fn: () => void) => () => void;
   readonly now: () => Now;
   readonly onSampled: (attack: Attack) => void;
-  /** Its kind can be told now, is another, or is told from many more packets. */
-  readonly onClassified: (told: ClassifiedEvent) => void;
-  /** It is of the kind that it was, by newer packets. */
+  /** The attack has its first classification, another one, or the same from many more packets. */
+  readonly onClassified: (event: ClassifiedEvent) => void;
+  /** Newer packets show the same kind. */
   readonly onSeen: (attack: Attack) => void;
   readonly onFault: (cause: unknown) => void;
 }
@@ -34,7 +34,7 @@ export class SamplingLoop {
     this.#options = options;
   }
 
-  /** Takes up attacks that an earlier process left. */
+  /** Restores the sampling of attacks of an earlier process. */
   start(): void {
     const { sampler, detector, now } = this.#options;
     for (const attack of detector.active.values()) sampler.begin(attack, now());
@@ -45,7 +45,7 @@ export class SamplingLoop {
     this.#cancel = null;
   }
 
-  /** Called with each tick, also when nothing changed. */
+  /** Call this with each tick, even without changes. */
   attacksChanged(changes: readonly AttackChange[], at: Now): void {
     const { sampler, after } = this.#options;
     sampler.attacksChanged(changes, at);
@@ -73,7 +73,7 @@ export class SamplingLoop {
     if (reading.sample !== null) onSampled(attack);
     const { isNewKind, packets } = reading;
     const notice = noticeOf(reading);
-    if (notice === "told") onClassified({ kind: "classified", attack, isNewKind, packets });
+    if (notice === "reclassified") onClassified({ kind: "classified", attack, isNewKind, packets });
     if (notice === "newer") onSeen(attack);
   }
 }

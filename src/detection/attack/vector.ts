@@ -1,9 +1,8 @@
 /**
- * The kinds of attack that are told apart, by the names of the interface (docs/interface.md#classification-type), and
- * the services that amplify.
+ * The vectors by their names in the interface (docs/interface.md#classification-type), and the services that amplify.
  */
 
-/** UDP services that answer a small question at length, by the port that they answer from. */
+/** UDP services that answer a small request with a large response, by source port. */
 export const AMPLIFIERS = {
   dns: 53,
   ntp: 123,
@@ -52,14 +51,14 @@ const BY_PORT = new Map<number, Amplification>(
 
 export const VECTORS: readonly Vector[] = [...BY_PORT.values(), ...OTHERS];
 
-/** null: nothing on this port is known to amplify. */
+/** null: no known amplifier uses this port. */
 export function amplificationFrom(port: number): Amplification | null {
   return BY_PORT.get(port) ?? null;
 }
 
 const PORTS = new Map<Vector, number>([...BY_PORT].map(([port, vector]) => [vector, port]));
 
-/** The port that an amplification comes from; null for all other vectors. */
+/** The source port of an amplification; null for other vectors. */
 export function reflectedPort(vector: Vector): number | null {
   return PORTS.get(vector) ?? null;
 }

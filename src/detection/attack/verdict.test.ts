@@ -13,7 +13,7 @@ const DNS = of("dns_amplification");
 const SYN = of("syn_flood");
 const ACK = of("ack_flood");
 
-/** What is held after each judgement. */
+/** The accepted kind after each classification. */
 function held(...found: (Classification | null)[]): (string | null)[] {
   let verdict = NO_VERDICT;
   return found.map((classification) => {
@@ -35,7 +35,7 @@ test("kinds that take turns change nothing", () => {
   expect(new Set(held(DNS, SYN, DNS, SYN, DNS, SYN, ACK, SYN))).toEqual(new Set(["dns_amplification"]));
 });
 
-test("the same kind brings its new shares, and forgets what was found in between", () => {
+test("the same kind updates its shares, and drops the candidate found in between", () => {
   const first = nextVerdict(NO_VERDICT, DNS);
   const doubted = nextVerdict(first, SYN);
   const again = nextVerdict(doubted, { ...DNS, confidence: 0.7 });

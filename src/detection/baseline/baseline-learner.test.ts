@@ -14,7 +14,7 @@ const BASELINE = { factor: 3, halfLifeSeconds: 60, warmupSeconds: 0, seasonal: f
 const GROUP = hostgroup({ pps: 1000 }, { baseline: BASELINE, thresholdsOutgoing: thresholds({ pps: 1000 }) });
 const WHOLE = hostgroup({ pps: 1000 }, { name: "whole", baseline: BASELINE, calculation: "total" });
 
-/** Hands over one host at a time. */
+/** Returns one host at a time. */
 class Source implements AllRates {
   hosts: (HostRowFields & { readonly idleMs?: number })[] = [];
   sums: HostRowFields[] = [];
@@ -133,13 +133,13 @@ describe("learning", () => {
     expect(baselines.table?.learnedSeconds(0, 0)).toBe(5);
   });
 
-  test("asks for nothing while no group has a baseline", () => {
+  test("reads nothing while no group has a baseline", () => {
     const { source, pass } = harness([hostgroup({})]);
     source.hosts = [{ target: "192.0.2.1", rates: { pps: 10 } }];
     expect(pass(1)).toBe(0);
   });
 
-  test("goes through all hosts as long as spread attacks last that a reload would not find any more", () => {
+  test("goes through all hosts while carpet attacks last after a reload disabled them", () => {
     const { active, learner } = harness([hostgroup({})], new CarpetScan({ carpet: null, networks: [] }));
     expect(learner.hasWork).toBe(false);
     active.set(attack({ target: null, scope: "group", carpet: { prefix: "192.0.2.0/24", hosts: 20 } }));
@@ -169,7 +169,7 @@ test("the hour of the week is that of the wall clock, also where that is set whi
     for (const _ of learner.pass(now));
   };
   const host = { keys: addressToBytes(address("192.0.2.1")), at: 0, group, direction: "incoming" } as const;
-  // Two hours, so that one of them was heard from its beginning to its end.
+  // Two hours, so that one of them is complete.
   for (let passes = 0; passes < 2 * 720; passes++) pass(5);
   wall += 168 * 3600 - 3600;
   pass(5);

@@ -1,6 +1,6 @@
 /**
- * Goes through all hosts and hostgroups and learns from those that are heard and not attacked: about once a second, in
- * slices that others may run between. What the hosts of a prefix come to is added up on the way.
+ * Learns from all hosts and hostgroups that have traffic and are not attacked: one pass about every second, in slices
+ * between which other work runs. The same pass sums the hosts of each prefix.
  */
 
 import type { Hostgroup } from "../../config/config.ts";
@@ -11,15 +11,15 @@ import type { ActiveAttacks } from "../attack/active-attacks.ts";
 import type { CarpetScan } from "../carpet/carpet-scan.ts";
 import { type Baselines, scratchLearner } from "./baselines.ts";
 
-/** What is needed of the packet counter. */
+/** The part of the packet counter that is used. */
 export interface AllRates {
-  /** Chunk by chunk: start with 0, go on with what comes back, -1 is the end. */
+  /** Reads in chunks: start with cursor 0 and continue with `next`; -1 is the end. */
   readHosts(cursor: number, out: HostRows): { readonly next: number; readonly count: number };
   /** Sums by hostgroup: row i is group i. */
   readGroups(out: HostRows): number;
 }
 
-/** Hosts that bans keep traffic from: what is still seen of them is not normal. */
+/** Hosts whose traffic bans drop: their remaining traffic is not normal. */
 export interface BannedRows {
   holds(rows: HostRows, row: number): boolean;
 }
@@ -27,41 +27,41 @@ export interface BannedRows {
 export interface BaselineLearnerOptions {
   readonly source: AllRates;
   readonly baselines: Baselines;
-  /** Attacks in progress: nothing is learned from those. */
+  /** Attacks in progress, from which nothing is learned. */
   readonly active: ActiveAttacks;
-  /** null: nobody asks what prefixes come to. */
+  /** null: sums of prefixes are not needed. */
   readonly carpets: CarpetScan | null;
   readonly windowMs: number;
   readonly hostgroups: () => readonly Hostgroup[];
-  /** Asked once a pass; absent: none is banned. */
+  /** Called once per pass; absent: no host is banned. */
   readonly banned?: () => BannedRows;
   /** Unix time, for the hour of the week; absent: that of the passes. */
   readonly wallSeconds?: () => number;
 }
 
-/** Hosts of one slice: well under 1 ms, a few when all of them are new. */
+/** Hosts of one slice: well under 1 ms, a few ms when all of them are new. */
 const SLICE_ROWS = 2048;
-/** A pass after a longer pause teaches no more than this: the rates are those of now, seconds. */
+/** The longest time that one pass counts for, seconds: the rates are current ones. */
 const SECONDS_MAX = 5;
 const DIRECTIONS = ["incoming", "outgoing"] as const;
-const NOBODY: BannedRows = { holds: () => false };
+const NONE_BANNED: BannedRows = { holds: () => false };
 
 export class BaselineLearner {
   readonly #options: BaselineLearnerOptions;
   readonly #rows = allocateHostRows(SLICE_ROWS);
   #groups = allocateHostRows(0);
   #lastSeconds: number | null = null;
-  #banned = NOBODY;
+  #banned = NONE_BANNED;
   readonly #learner = scratchLearner();
 
   constructor(options: BaselineLearnerOptions) {
     this.#options = options;
   }
 
-  /** False: a pass would come to nothing. */
+  /** False: a pass would have no effect. */
   get hasWork(): boolean {
     const { active, carpets, hostgroups } = this.#options;
-    // Attacks that were found before a reload switched it off have yet to end.
+    // Attacks that started before a reload disabled carpet detection must still end.
     const areCarpetsJudged = carpets !== null && (carpets.isOn || active.carpetCount > 0);
     return areCarpetsJudged || hostgroups().some(({ baseline }) => baseline !== null);
   }
@@ -77,10 +77,10 @@ export class BaselineLearner {
     const moment = { nowSeconds: Math.floor(nowSeconds), seconds: Math.min(nowSeconds - last, SECONDS_MAX) };
     this.#learnGroups(moment);
     carpets?.begin();
-    this.#banned = this.#options.banned?.() ?? NOBODY;
+    this.#banned = this.#options.banned?.() ?? NONE_BANNED;
     for (let cursor = 0; cursor >= 0; ) {
       const { next, count } = source.readHosts(cursor, this.#rows);
-      // Of the moment that the rows are read in, since that is whose groups they name.
+      // Read together with the rows, which refer to these groups.
       const groups = hostgroups();
       for (let row = 0; row < count; row++) this.#look(row, groups[this.#rows.groups[row] as number], moment);
       cursor = next;
@@ -95,11 +95,11 @@ export class BaselineLearner {
     const mayBeAttacked = active.mayHold(rows, row);
     for (const direction of DIRECTIONS) {
       if (mayBeAttacked && active.ofHost(rowAddress(rows, row), direction) !== null) continue;
-      // What a host gets that is attacked by itself is no part of a spread attack.
+      // The traffic of a host with an attack of its own is not part of a carpet attack.
       if (direction === "incoming" && carpets?.isOn === true && carpets.add(rows, row)) continue;
-      // Else each ban would lower what is normal, and the host's own traffic be an attack when it comes back.
+      // Otherwise each ban would lower the normal rate, and the returning legitimate traffic would be an attack.
       if (group.baseline === null || this.#banned.holds(rows, row)) continue;
-      // One object for all rows: with a million hosts the collector would else have more to do than we.
+      // One object for all rows, to avoid a million allocations per pass.
       const learner = this.#learner;
       learner.keys = rows.addresses;
       learner.at = row * ADDRESS_BYTES;

@@ -18,14 +18,14 @@ function risen(changes: Partial<Attack> = {}): Attack {
   return attack({ reason: LEARNED, rates: thresholds({ pps: 1500 }), ...changes });
 }
 
-/** What a look says of one attack, by the time in ms. */
+/** The result of a review of one attack, by the time in ms. */
 function looks(rises = new BaselineRises()) {
   return (at: number, ...attacks: Attack[]) =>
-    rises.look(attacks, [GROUP], at).map(({ id, lastingRise }) => `${id} ${lastingRise}`);
+    rises.review(attacks, [GROUP], at).map(({ id, lastingRise }) => `${id} ${lastingRise}`);
 }
 
 describe("an attack above the baseline alone", () => {
-  test("is taken for a lasting rise after three hours within the thresholds, and that is told once", () => {
+  test("is reported once as a lasting rise after three hours within the thresholds", () => {
     const look = looks();
     expect(look(0, risen())).toEqual([]);
     expect(look(LASTING_RISE_MS - 1, risen())).toEqual([]);
@@ -33,14 +33,17 @@ describe("an attack above the baseline alone", () => {
     expect(look(LASTING_RISE_MS + 1000, risen({ lastingRise: true }))).toEqual([]);
   });
 
-  test.each([{ pps: 5001 }, { pps: 4500, udp_pps: 4001 }])("is none any more with %p, and counted anew", (rates) => {
-    const look = looks();
-    look(0, risen());
-    expect(look(LASTING_RISE_MS, risen({ rates: thresholds(rates), lastingRise: true }))).toEqual(["a1 false"]);
-    look(LASTING_RISE_MS + 1000, risen());
-    expect(look(2 * LASTING_RISE_MS + 999, risen())).toEqual([]);
-    expect(look(2 * LASTING_RISE_MS + 1000, risen())).toEqual(["a1 true"]);
-  });
+  test.each([{ pps: 5001 }, { pps: 4500, udp_pps: 4001 }])(
+    "is none any more with %p, and its time restarts",
+    (rates) => {
+      const look = looks();
+      look(0, risen());
+      expect(look(LASTING_RISE_MS, risen({ rates: thresholds(rates), lastingRise: true }))).toEqual(["a1 false"]);
+      look(LASTING_RISE_MS + 1000, risen());
+      expect(look(2 * LASTING_RISE_MS + 999, risen())).toEqual([]);
+      expect(look(2 * LASTING_RISE_MS + 1000, risen())).toEqual(["a1 true"]);
+    },
+  );
 
   test("with its rates at the threshold is within it", () => {
     const look = looks();
@@ -49,7 +52,7 @@ describe("an attack above the baseline alone", () => {
     expect(look(LASTING_RISE_MS, risen({ rates }))).toEqual(["a1 true"]);
   });
 
-  test("is counted by itself, and forgotten with its end", () => {
+  test("is timed separately, and removed when it ends", () => {
     const look = looks();
     look(0, risen(), risen({ id: "a2" }));
     look(1000, risen({ id: "a2" }));

@@ -1,22 +1,24 @@
 /**
- * Finds attacks that look like a lasting rise of legitimate traffic: above what was normal for hours, and never over a
- * threshold that the operator set. Nothing is learned in an attack, so what is normal cannot follow by itself: people decide.
+ * Finds attacks that look like a lasting rise of legitimate traffic: above the normal rate for hours, and never above a
+ * configured threshold. Nothing is learned during an attack, so an operator must decide.
  */
 import type { Hostgroup } from "../../config/config.ts";
 import { type Attack, firstCrossed } from "../attack/attack.ts";
 
-/** How long an attack must have gone on like that. */
+/** The minimum duration of such an attack. */
 export const LASTING_RISE_MS = 3 * 3_600_000;
 
 export class BaselineRises {
-  /** By id, since when it has kept within the thresholds, monotonic ms: those in progress and no others. */
+  /**
+   * By attack id: since when it has stayed within the configured thresholds, monotonic ms. Only attacks in progress.
+   */
   #since = new Map<string, number>();
 
   /**
-   * To be called about once a second, with all attacks in progress. Returns those of which `lastingRise` is to change, as
-   * they are to be. What is calm for a while goes on being counted: the attack does.
+   * Call this about once a second with all attacks in progress. Returns the attacks whose `lastingRise` changes, with
+   * the new value. Calm phases within an attack count too.
    */
-  look(attacks: Iterable<Attack>, hostgroups: readonly Hostgroup[], monotonicMs: number): Attack[] {
+  review(attacks: Iterable<Attack>, hostgroups: readonly Hostgroup[], monotonicMs: number): Attack[] {
     const groups = new Map(hostgroups.map((group) => [group.name, group]));
     const since = new Map<string, number>();
     const changed: Attack[] = [];
@@ -33,7 +35,7 @@ export class BaselineRises {
   }
 }
 
-/** Over what the operator holds to be too much whatever was learned, as of the configuration of now. */
+/** Whether a rate is above the thresholds of the present configuration. */
 function isOver({ rates, direction }: Attack, { thresholds, thresholdsOutgoing }: Hostgroup): boolean {
   const limits = direction === "incoming" ? thresholds : thresholdsOutgoing;
   return limits === null || firstCrossed(rates, limits) >= 0;

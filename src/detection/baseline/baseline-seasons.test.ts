@@ -8,7 +8,7 @@ import { Baselines, type BaselinesOptions } from "./baselines.ts";
 
 const HOUR = 3600;
 const WEEK = 168 * HOUR;
-/** Of a half-life so long that the recent normal hardly moves. */
+/** A half-life so long that the recent normal hardly moves. */
 const BASELINE: BaselineConfig = {
   factor: 3,
   halfLifeSeconds: 604_800,
@@ -17,7 +17,7 @@ const BASELINE: BaselineConfig = {
   floor: [1, 1, 1],
 };
 
-/** A subject that is heard, second by second of a clock that only the test moves on. */
+/** A host with traffic, second by second of a clock that the test controls. */
 function harness(changes: Partial<BaselineConfig> = {}, options: Partial<BaselinesOptions> = {}) {
   const group = hostgroup({ pps: 1e6 }, { baseline: { ...BASELINE, ...changes } });
   const baselines = new Baselines({ capacity: 8, directions: 1, seed: 1, ...options });
@@ -37,7 +37,7 @@ function harness(changes: Partial<BaselineConfig> = {}, options: Partial<Baselin
     now += seconds;
     baselines.beginPass(now);
   };
-  /** To the first second of an hour counted from the beginning. */
+  /** Advances to the first second of an hour, counted from the start. */
   const goTo = (hour: number) => pass(100 * WEEK + hour * HOUR - now);
   const normal = (target?: string) => baselines.normal(at(target))?.[0] ?? Number.NaN;
   const limit = () => (baselines.limits(at()) ?? [])[0] ?? Number.NaN;
@@ -45,7 +45,7 @@ function harness(changes: Partial<BaselineConfig> = {}, options: Partial<Baselin
   return { baselines, group, at, hear, pass, goTo, normal, limit, normalOf };
 }
 
-/** Within the error of a code. */
+/** Within the rounding error of a code. */
 function expectAbout(rate: number, wanted: number) {
   expect(Math.abs(rate / wanted - 1)).toBeLessThan(0.052);
 }
@@ -79,7 +79,7 @@ describe("the normal of an hour of the week", () => {
     expectAbout(normal(), 200);
     goTo(170);
     pass(1800);
-    // Never heard in that hour.
+    // No traffic in that hour.
     expect(normalOf()).toBe("recent");
     expect(normal()).toBeCloseTo(150, 0);
   });
@@ -89,7 +89,7 @@ describe("the normal of an hour of the week", () => {
     for (const [week, pps] of [100, 200, 200].entries()) {
       goTo(168 * week);
       hear(pps, HOUR);
-      // The hour ends when the next is heard.
+      // The hour ends with the first traffic of the next one.
       hear(pps, 5);
     }
     goTo(168 * 3);
@@ -97,7 +97,7 @@ describe("the normal of an hour of the week", () => {
     expectAbout(normal(), 175);
   });
 
-  test("is left out of an hour in which hardly anything was heard, which forgets nothing either", () => {
+  test("does not change in an hour with hardly any traffic", () => {
     const { hear, goTo, pass, normal, normalOf } = harness();
     hear(100, 595);
     goTo(1);
@@ -126,7 +126,7 @@ describe("the normal of an hour of the week", () => {
     expect(normalOf()).toBe("hour_of_week");
   });
 
-  test("does not jump at the edge of an hour, heard or not, and is there after ten minutes", () => {
+  test("does not jump at the edge of an hour, with or without traffic, and has moved after ten minutes", () => {
     const { hear, goTo, pass, normal } = harness({ factor: 100 });
     hear(100, HOUR);
     hear(1000, HOUR);
@@ -154,12 +154,12 @@ describe("the normal of an hour of the week", () => {
     hear(100, HOUR);
     hear(100, 5);
     goTo(168);
-    // A thousand times as much, for the whole hour, under a threshold of a million.
+    // A thousand times the rate, for the whole hour, below a threshold of a million.
     hear(100_000, HOUR);
     hear(100, 5);
     goTo(336);
     pass(1800);
-    // Half the way to three times as much, and no step of the code beyond.
+    // Halfway to three times the rate, within one step of the code.
     expect(normal()).toBeLessThan(200 * 1.12);
   });
 
@@ -195,7 +195,7 @@ describe("the places of those that are learned by hour of the week", () => {
     for (const host of [1, 2, 3]) hear(100 * host, 5, `192.0.2.${host}`);
     const seasons = baselines.table?.seasons;
     expect(seasons?.count).toBe(2);
-    // Each pass of the third, but the first, in which it was not believed yet.
+    // Each pass of the third hour except the first, in which the warm-up was not over.
     expect(seasons?.refused).toBe(1200 / 5);
     goTo(168);
     pass(1800);
@@ -204,7 +204,7 @@ describe("the places of those that are learned by hour of the week", () => {
     expect(normal("192.0.2.3")).toBeCloseTo(300, 0);
   });
 
-  test("are given up by hosts that were silent for two weeks, and not a second before", () => {
+  test("are freed by hosts that were silent for two weeks, and not a second before", () => {
     const { hear, pass, baselines } = harness({}, { seasonalHosts: 1 });
     hear(100, 10, "192.0.2.1");
     const row = (target: string) => baselines.table?.find(addressToBytes(address(target)), 0) ?? -1;
@@ -217,7 +217,7 @@ describe("the places of those that are learned by hour of the week", () => {
     expect(baselines.table?.seasons?.count).toBe(1);
   });
 
-  test("go with the row when another host takes it, and begin anew", () => {
+  test("are freed when another host takes the row, and start from zero", () => {
     const { hear, goTo, pass, baselines, normalOf, at } = harness({}, { capacity: 1 });
     hear(100, 2 * HOUR, "192.0.2.9");
     goTo(3);

@@ -1,42 +1,45 @@
 /**
- * What is normal in each hour of the week (168 slots, UTC), for rows of the table of baselines that were given a place here.
- * A slot takes the mean of an hour when that hour is over, each week with half the weight. Knows nothing of limits.
+ * The normal rates of each hour of the week (168 slots, UTC), for those rows of the baseline table that have a place
+ * here. At the end of an hour its mean goes into the slot with half the weight. Knows no limits.
  */
 import { BASE_TRIO } from "../../traffic/rates.ts";
 
 const SLOTS = 168;
 export const HOUR_SECONDS = 3600;
-/** An hour in which the row was heard for less teaches its slot nothing, seconds. */
-const SLOT_SECONDS_LEAST = 600;
-/** From the normal of the hour before to that of the new one, seconds: a limit does not jump. */
+/** A slot is not updated after an hour with less traffic than this, seconds. */
+const SLOT_SECONDS_MIN = 600;
+/** Time in which the normal moves from the last hour's to the new one's, seconds, so that a limit does not jump. */
 const BLEND_SECONDS = 600;
-/** One that was not heard for so long makes room when all places are taken, seconds. */
-export const SEASON_STAYS_SECONDS = 14 * 86_400;
+/** A row without traffic for this time may lose its place when all are taken, seconds. */
+export const SEASON_IDLE_SECONDS = 14 * 86_400;
 const WEEK_WEIGHT = 0.5;
-/** Places looked at for one that may go, in one pass over all hosts: of those refused there may be a million. */
+/** Candidates checked for a place in one pass over all hosts: up to a million rows may be refused. */
 const CANDIDATES = 256;
 const NONE = -1;
 
-/** Codes of one direction of a row: a byte for each slot and metric. */
+/** Codes of one direction of a row: one byte for each slot and metric. */
 export const SLOT_BYTES = SLOTS * BASE_TRIO;
-/** Beside them: 1 + the hour since the epoch that was heard last (0: none), seconds heard in it, their mean, and the normal it began with. */
+/**
+ * The state beside the codes: 1 + the last hour with traffic since the epoch (0: none), seconds of traffic in it, their
+ * mean, and the normal at its start.
+ */
 export const STATE_WORDS = 2 + 2 * BASE_TRIO;
 const SECONDS = 1;
 const MEAN = 2;
 const FROM = MEAN + BASE_TRIO;
 
-/** A moment, as hours since the epoch and seconds of the hour that is going on. */
+/** A time as hours since the epoch and seconds into the present hour. */
 export interface HourMoment {
   readonly hour: number;
   readonly intoSeconds: number;
 }
 
 export interface SeasonTableOptions {
-  /** Rows of the table of baselines. */
+  /** Rows of the baseline table. */
   readonly rows: number;
   readonly directions: 1 | 2;
   readonly hosts: number;
-  /** Places that only hostgroups as a whole take. */
+  /** Places reserved for whole hostgroups. */
   readonly groups: number;
 }
 
@@ -44,19 +47,19 @@ export class SeasonTable {
   readonly directions: 1 | 2;
   readonly #hosts: number;
   readonly #capacity: number;
-  /** Place + 1 of a row; 0: none. And back. */
+  /** Place + 1 of a row (0: none), and the reverse. */
   readonly #placeOf: Uint32Array;
   readonly #rowOf: Uint32Array;
   readonly #codes: Uint8Array;
   readonly #words: Uint32Array;
   readonly #floats: Float32Array;
-  /** Places that were given up. */
+  /** Freed places. */
   readonly #free: number[] = [];
-  /** Places that were ever taken: none is beyond. */
+  /** Number of places that were ever used. */
   #used = 0;
   #hand = 0;
   #candidates = CANDIDATES;
-  /** Times that a row found no place. */
+  /** Number of refused requests for a place. */
   refused = 0;
 
   constructor({ rows, directions, hosts, groups }: SeasonTableOptions) {
@@ -74,7 +77,7 @@ export class SeasonTable {
     return this.#used - this.#free.length;
   }
 
-  /** Those that have a place, by the table of baselines. */
+  /** Rows with a place. */
   rows(): number[] {
     const rows: number[] = [];
     for (let place = 0; place < this.#used; place++) {
@@ -88,16 +91,16 @@ export class SeasonTable {
     this.#candidates = CANDIDATES;
   }
 
-  /** -1: it has none. */
+  /** -1: the row has no place. */
   find(row: number): number {
     return (this.#placeOf[row] as number) - 1;
   }
 
-  /** @param isIdle of a row: whether it was not heard for SEASON_STAYS_SECONDS. Returns -1 when there is no room. */
+  /** @param isIdle whether a row had no traffic for SEASON_IDLE_SECONDS. Returns -1 when all places are taken. */
   findOrAdd(row: number, isHost: boolean, isIdle: (row: number) => boolean): number {
     const found = this.find(row);
     if (found >= 0) return found;
-    if (this.count >= (isHost ? this.#hosts : this.#capacity)) this.#giveUpIdle(isIdle);
+    if (this.count >= (isHost ? this.#hosts : this.#capacity)) this.#freeIdle(isIdle);
     if (this.count >= (isHost ? this.#hosts : this.#capacity)) {
       this.refused++;
       return NONE;
@@ -111,8 +114,8 @@ export class SeasonTable {
     return place;
   }
 
-  /** The row is another's from now on. */
-  giveUp(row: number): void {
+  /** Frees the row's place: the row gets another key. */
+  release(row: number): void {
     const place = this.find(row);
     if (place < 0) return;
     this.#placeOf[row] = 0;
@@ -123,44 +126,44 @@ export class SeasonTable {
     return this.#codes[this.#codeAt(place, side, hour)] !== 0;
   }
 
-  /** @param recent what holds in hours that are not learned yet. */
+  /** @param recent the normal rate for hours that are not learned yet. */
   normal(place: number, side: number, metric: number, { hour, intoSeconds }: HourMoment, recent: number): number {
     const now = this.#ofHour(place, side, metric, hour, recent);
     const state = this.#stateAt(place, side);
     if (intoSeconds >= BLEND_SECONDS) return now;
-    const isTurned = this.#words[state] === 1 + hour;
-    const from = isTurned
+    const isCurrentHour = this.#words[state] === 1 + hour;
+    const from = isCurrentHour
       ? (this.#floats[state + FROM + metric] as number)
       : this.#ofHour(place, side, metric, hour - 1, recent);
     return from + (now - from) * (intoSeconds / BLEND_SECONDS);
   }
 
-  /** Before the first rates of an hour are taken: the hour before goes into its slot. */
-  turn(place: number, side: number, { hour }: HourMoment, recents: Float32Array, from: number): void {
+  /** Call this before the first rates of an hour: it stores the last hour in its slot. */
+  startHour(place: number, side: number, { hour }: HourMoment, recents: Float32Array, from: number): void {
     const state = this.#stateAt(place, side);
     const last = (this.#words[state] as number) - 1;
     if (last === hour) return;
     for (let i = 0; i < BASE_TRIO; i++) {
       this.#floats[state + FROM + i] = this.#ofHour(place, side, i, hour - 1, recents[from + i] as number);
     }
-    if ((this.#floats[state + SECONDS] as number) >= SLOT_SECONDS_LEAST) this.#keep(place, side, last);
+    if ((this.#floats[state + SECONDS] as number) >= SLOT_SECONDS_MIN) this.#keep(place, side, last);
     this.#words[state] = 1 + hour;
     this.#floats.fill(0, state + SECONDS, state + FROM);
   }
 
-  /** `seconds` of traffic at these rates, of the hour that turn() was called for. */
+  /** Learns `seconds` of traffic at these rates, for the hour of the last startHour(). */
   learn(place: number, side: number, rates: Float32Array, seconds: number): void {
     const state = this.#stateAt(place, side);
     const floats = this.#floats;
-    const heard = (floats[state + SECONDS] as number) + seconds;
-    floats[state + SECONDS] = heard;
+    const activeSeconds = (floats[state + SECONDS] as number) + seconds;
+    floats[state + SECONDS] = activeSeconds;
     for (let i = 0; i < BASE_TRIO; i++) {
       const mean = floats[state + MEAN + i] as number;
-      floats[state + MEAN + i] = mean + ((rates[i] as number) - mean) * (seconds / heard);
+      floats[state + MEAN + i] = mean + ((rates[i] as number) - mean) * (seconds / activeSeconds);
     }
   }
 
-  /** Views of the table's own memory: the hour as a whole number, the rest of the state as floats, and the codes. */
+  /** Views into the table's memory: the hour as an integer, the rest of the state as floats, and the codes. */
   memory(place: number, side: number): { hour: Uint32Array; state: Float32Array; codes: Uint8Array } {
     const [state, codes] = [this.#stateAt(place, side), this.#codeAt(place, side, 0)];
     return {
@@ -175,9 +178,9 @@ export class SeasonTable {
     const mean = this.#stateAt(place, side) + MEAN;
     for (let i = 0; i < BASE_TRIO; i++) {
       const known = this.#codes[code + i] as number;
-      const heard = this.#floats[mean + i] as number;
+      const hourMean = this.#floats[mean + i] as number;
       const before = rateOf(known);
-      this.#codes[code + i] = codeOf(known === 0 ? heard : before + WEEK_WEIGHT * (heard - before));
+      this.#codes[code + i] = codeOf(known === 0 ? hourMean : before + WEEK_WEIGHT * (hourMean - before));
     }
   }
 
@@ -186,13 +189,13 @@ export class SeasonTable {
     return code === 0 ? recent : rateOf(code);
   }
 
-  #giveUpIdle(isIdle: (row: number) => boolean): void {
+  #freeIdle(isIdle: (row: number) => boolean): void {
     for (; this.#candidates > 0; this.#candidates--) {
       const place = this.#hand;
       this.#hand = (this.#hand + 1) % this.#used;
       const row = this.#rowOf[place] as number;
       if (this.find(row) !== place || !isIdle(row)) continue;
-      this.giveUp(row);
+      this.release(row);
       return;
     }
   }
@@ -207,15 +210,15 @@ export class SeasonTable {
 }
 
 /**
- * A rate in a byte, by its logarithm: 0 is not learned, 1 is none, the rest are 36 octaves from 2^-6 on, beyond every rate
- * of the base trio. 5.1 % off at most.
+ * A rate in one byte, logarithmic: 0 means not learned, 1 means zero, the rest are 36 octaves from 2^-6, above every
+ * possible rate. The error is at most 5.1 %.
  */
-const LEAST_OCTAVE = -6;
+const OCTAVE_MIN = -6;
 const STEP = 36 / 253;
-const RATES = Float64Array.from({ length: 256 }, (_, code) => (code < 2 ? 0 : 2 ** (LEAST_OCTAVE + (code - 2) * STEP)));
+const RATES = Float64Array.from({ length: 256 }, (_, code) => (code < 2 ? 0 : 2 ** (OCTAVE_MIN + (code - 2) * STEP)));
 
 export function codeOf(rate: number): number {
-  const step = Math.round((Math.log2(rate) - LEAST_OCTAVE) / STEP);
+  const step = Math.round((Math.log2(rate) - OCTAVE_MIN) / STEP);
   return Math.min(255, Math.max(1, 2 + step));
 }
 

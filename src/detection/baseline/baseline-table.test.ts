@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { seededRandom } from "../../../test/fixtures/seeded-random.ts";
-import { BaselineTable, STAYS_SECONDS } from "./baseline-table.ts";
+import { BaselineTable, IDLE_SECONDS } from "./baseline-table.ts";
 
 /** Keys 0, 1, 2, … that share most of their bytes, as addresses of one network do. */
 function key(n: number): Uint8Array {
@@ -23,17 +23,17 @@ describe("the table of what is normal", () => {
     }
     for (let n = 0; n < 100; n++) {
       const row = made.find(key(n), 0);
-      expect(made.heardSeconds(row)).toBe(1000 + n);
+      expect(made.lastTrafficSeconds(row)).toBe(1000 + n);
       expect([0, 1].map((direction) => made.learnedSeconds(row, direction))).toEqual([n, n + 1]);
       expect([0, 1, 2].map((i) => made.normal(row, 1, i))).toEqual([10 * n + 3, 10 * n + 4, 10 * n + 5]);
     }
     expect(made.find(key(100), 0)).toBe(-1);
   });
 
-  test("takes no key more than fits while all are heard, and counts what it refuses", () => {
+  test("refuses keys while all rows have recent traffic, and counts them", () => {
     const made = table(4);
     for (let n = 0; n < 4; n++) made.findOrAdd(key(n), 0, 0);
-    expect(made.findOrAdd(key(4), 0, STAYS_SECONDS - 1)).toBe(-1);
+    expect(made.findOrAdd(key(4), 0, IDLE_SECONDS - 1)).toBe(-1);
     expect([made.count, made.refused]).toEqual([4, 1]);
     expect(made.find(key(3), 0)).toBe(3);
   });
@@ -41,13 +41,13 @@ describe("the table of what is normal", () => {
   test("gives the place of one that is silent for long, and of those the one that knows least", () => {
     const made = table(4);
     for (let n = 0; n < 4; n++)
-      made.setLearnedSeconds(made.findOrAdd(key(n), 0, n === 1 ? STAYS_SECONDS : 0), 0, 50 - n);
-    const row = made.findOrAdd(key(9), 0, STAYS_SECONDS);
+      made.setLearnedSeconds(made.findOrAdd(key(n), 0, n === 1 ? IDLE_SECONDS : 0), 0, 50 - n);
+    const row = made.findOrAdd(key(9), 0, IDLE_SECONDS);
     expect(row).toBe(3);
-    expect([made.learnedSeconds(row, 0), made.normal(row, 0, 0), made.heardSeconds(row)]).toEqual([
+    expect([made.learnedSeconds(row, 0), made.normal(row, 0, 0), made.lastTrafficSeconds(row)]).toEqual([
       0,
       0,
-      STAYS_SECONDS,
+      IDLE_SECONDS,
     ]);
     expect(made.find(key(3), 0)).toBe(-1);
     expect([0, 1, 2, 9].map((n) => made.find(key(n), 0))).toEqual([0, 1, 2, 3]);

@@ -1,26 +1,28 @@
 /**
- * What is normal, one row a host or hostgroup, side by side in one buffer of a fixed size, so that all of a row is had with
- * one look into memory: 36 bytes a row with one direction and 52 with two, and 8 to 16 to find it. Never more than `capacity`
- * rows. A row is found by its 16-byte key. When all are taken, one that has been silent for long makes room, and of those
- * the one that knows least.
+ * The table of normal rates, one row for each host or hostgroup, in one buffer of fixed size, so that a row takes one
+ * memory access: 36 bytes per row with one direction and 52 with two, plus 8 to 16 for the hash index. At most
+ * `capacity` rows, found by 16-byte keys. When the table is full, the row with the least learned time among idle
+ * candidates is replaced.
  */
 import { BASE_TRIO } from "../../traffic/rates.ts";
 import type { SeasonTable } from "./baseline-seasons.ts";
 
-/** Rows looked at for one that may go. */
+/** Candidates checked for replacement. */
 const CANDIDATES = 16;
-/** A row heard of within this time stays, seconds. */
-export const STAYS_SECONDS = 600;
-/** Far beyond any warm-up; counting on would lose the seconds in a float's rounding. */
+/** A row with traffic within this time is not replaced, seconds. */
+export const IDLE_SECONDS = 600;
+/** Far beyond any warm-up; a larger count would exceed the precision of a float. */
 export const LEARNED_MAX = 1e7;
 
-/** First byte of the key of a hostgroup as a whole. */
+/** First byte of the key of a whole hostgroup. */
 export const GROUP_KEY = 0xff;
 
 const KEY_WORDS = 4;
-/** Words of a row: the key, when it was heard, and for each direction the seconds learned and the base trio. */
-const HEARD = KEY_WORDS;
-const SIDES = HEARD + 1;
+/**
+ * Words of a row: the key, the time of its last traffic, and for each direction the learned seconds and the base trio.
+ */
+const LAST_TRAFFIC = KEY_WORDS;
+const SIDES = LAST_TRAFFIC + 1;
 const SIDE_WORDS = 1 + BASE_TRIO;
 const NONE = -1;
 
@@ -28,7 +30,7 @@ export interface BaselineTableOptions {
   readonly capacity: number;
   /** 1: incoming only. */
   readonly directions: 1 | 2;
-  /** Keeps a sender from choosing addresses that share a place. */
+  /** Hash seed, so that a sender cannot choose colliding addresses. */
   readonly seed: number;
 }
 
@@ -36,21 +38,21 @@ export class BaselineTable {
   readonly directions: 1 | 2;
   readonly #capacity: number;
   readonly #seed: number;
-  /** Of one row. */
+  /** Words of one row. */
   readonly #stride: number;
-  /** The same memory: keys and seconds of the caller's clock as whole numbers, all else as floats. */
+  /** Integer view of the same memory, for keys and seconds of the caller's clock. */
   readonly #words: Uint32Array;
-  /** Of a row and direction from sideAt() on: seconds with traffic, then the base trio. */
+  /** Float view: from sideAt() on, seconds with traffic, then the base trio. */
   readonly values: Float32Array;
-  /** Row + 1 at the place of its hash or behind it; 0: free. At most half of them are taken. */
+  /** Hash index with linear probing: row + 1; 0: free. At most half full. */
   readonly #slots: Uint32Array;
   readonly #mask: number;
   readonly #key = new Uint32Array(KEY_WORDS);
   #count = 0;
   #hand = 0;
-  /** Keys that found no row. */
+  /** Number of keys without a row. */
   refused = 0;
-  /** null until a hostgroup asks for it. */
+  /** null until a hostgroup is seasonal. */
   seasons: SeasonTable | null = null;
 
   constructor({ capacity, directions, seed }: BaselineTableOptions) {
@@ -69,13 +71,13 @@ export class BaselineTable {
     return this.#count;
   }
 
-  /** -1: not there. */
+  /** -1: not found. */
   find(keys: Uint8Array, at: number): number {
     this.#readKey(keys, at);
     return (this.#slots[this.#slotOfKey()] as number) - 1;
   }
 
-  /** A new row where there is none; -1: there is no room. */
+  /** Adds a row if needed; -1: the table is full. */
   findOrAdd(keys: Uint8Array, at: number, nowSeconds: number): number {
     this.#readKey(keys, at);
     let slot = this.#slotOfKey();
@@ -84,19 +86,19 @@ export class BaselineTable {
     let row = this.#count;
     if (row < this.#capacity) this.#count++;
     else {
-      row = this.#leastWorth(nowSeconds);
+      row = this.#leastLearnedIdle(nowSeconds);
       if (row === NONE) {
         this.refused++;
         return NONE;
       }
       this.#removeSlot(row);
-      this.seasons?.giveUp(row);
+      this.seasons?.release(row);
       slot = this.#slotOfKey();
     }
     this.#slots[slot] = row + 1;
     const first = row * this.#stride;
     this.#words.set(this.#key, first);
-    this.#words[first + HEARD] = nowSeconds;
+    this.#words[first + LAST_TRAFFIC] = nowSeconds;
     this.values.fill(0, first + SIDES, first + this.#stride);
     return row;
   }
@@ -122,20 +124,20 @@ export class BaselineTable {
     this.values[this.sideAt(row, direction)] = Math.min(seconds, LEARNED_MAX);
   }
 
-  heardSeconds(row: number): number {
-    return this.#words[row * this.#stride + HEARD] as number;
+  lastTrafficSeconds(row: number): number {
+    return this.#words[row * this.#stride + LAST_TRAFFIC] as number;
   }
 
-  setHeard(row: number, nowSeconds: number): void {
-    this.#words[row * this.#stride + HEARD] = nowSeconds;
+  setLastTraffic(row: number, nowSeconds: number): void {
+    this.#words[row * this.#stride + LAST_TRAFFIC] = nowSeconds;
   }
 
-  /** Not a hostgroup as a whole: that has the first byte of multicast, which no host has. */
+  /** False for a hostgroup, whose key starts with the first byte of multicast addresses. */
   isHost(row: number): boolean {
     return ((this.#words[row * this.#stride] as number) & 0xff) !== GROUP_KEY;
   }
 
-  /** 16 bytes into `out`. */
+  /** Writes 16 bytes to `out`. */
   copyKey(row: number, out: DataView, at: number): void {
     for (let i = 0; i < KEY_WORDS; i++) out.setUint32(at + 4 * i, this.#words[row * this.#stride + i] as number, true);
   }
@@ -151,7 +153,7 @@ export class BaselineTable {
     }
   }
 
-  /** The slot of the key that was read, or the free one that is to be its. */
+  /** The slot of the present key, or the free slot where it would go. */
   #slotOfKey(): number {
     const a = this.#key[0] as number;
     const b = this.#key[1] as number;
@@ -181,14 +183,14 @@ export class BaselineTable {
     return this.#hash(keys[at] as number, keys[at + 1] as number, keys[at + 2] as number, keys[at + 3] as number);
   }
 
-  /** -1: all of those that were looked at have been heard of lately. */
-  #leastWorth(nowSeconds: number): number {
+  /** -1: all candidates had traffic recently. */
+  #leastLearnedIdle(nowSeconds: number): number {
     let least = NONE;
     let leastLearned = Number.POSITIVE_INFINITY;
     for (let i = 0; i < Math.min(CANDIDATES, this.#capacity); i++) {
       const row = this.#hand;
       this.#hand = (this.#hand + 1) % this.#capacity;
-      if (nowSeconds - this.heardSeconds(row) < STAYS_SECONDS) continue;
+      if (nowSeconds - this.lastTrafficSeconds(row) < IDLE_SECONDS) continue;
       const learned = this.learnedSeconds(row, 0);
       if (learned >= leastLearned) continue;
       least = row;
@@ -197,7 +199,7 @@ export class BaselineTable {
     return least;
   }
 
-  /** Those behind it move up, so that no search ends at the gap (Knuth 6.4, algorithm R). */
+  /** Moves later entries forward, so that searches do not stop at the gap (Knuth 6.4, algorithm R). */
   #removeSlot(row: number): void {
     let gap = this.#hashOfRow(row);
     while (this.#slots[gap] !== row + 1) gap = (gap + 1) & this.#mask;

@@ -58,7 +58,7 @@ describe("a limit", () => {
       warmupRemainingSeconds: null,
     });
     expect(origin(1).baseline).toEqual({ normal: 1, factor: 3, floor: 10, ceiling: 1000 });
-    // The threshold is what holds, and of the parts of the traffic nothing is learned.
+    // The static threshold applies, and the protocol metrics have no baseline.
     for (const metric of [2, 9]) expect(origin(metric)).toEqual(STATIC);
   });
 

@@ -1,18 +1,18 @@
 /**
- * Limits learned from each subject's own traffic (docs/configuration.md, `baseline`): what is normal is an exponentially
- * weighted mean of the base trio over the seconds in which the subject was heard, so that silence neither teaches nor
- * forgets. With `seasonal`, an hour of the week that was learned in an earlier week has a normal of its own. A limit is
- * min(ceiling, max(floor, normal × factor)); the ceiling is the static threshold.
+ * Limits learned from the traffic of each host or hostgroup (docs/configuration.md, `baseline`). The normal rate is an
+ * exponentially weighted mean of the base trio over the seconds with traffic: silence changes nothing. With `seasonal`,
+ * an hour of the week learned in an earlier week has a normal rate of its own. A limit is min(ceiling, max(floor,
+ * normal × factor)); the ceiling is the static threshold.
  */
 import { createHash } from "node:crypto";
 import type { Hostgroup } from "../../config/config.ts";
 import type { BaselineConfig } from "../../config/sections/baseline.ts";
 import { BASELINE_GROUPS_MAX, SEASONAL_HOSTS_MAX } from "../../limits.ts";
 import { BASE_TRIO, type Direction, METRICS, type Rates, type Thresholds } from "../../traffic/rates.ts";
-import { HOUR_SECONDS, type HourMoment, SEASON_STAYS_SECONDS, SeasonTable } from "./baseline-seasons.ts";
+import { HOUR_SECONDS, type HourMoment, SEASON_IDLE_SECONDS, SeasonTable } from "./baseline-seasons.ts";
 import { BaselineTable, type BaselineTableOptions, GROUP_KEY, LEARNED_MAX } from "./baseline-table.ts";
 
-/** Who is judged, and the 16 bytes by which what is normal of it is found. */
+/** The host or hostgroup that is judged, and its 16-byte key in the table. */
 export interface Learner {
   readonly keys: Uint8Array;
   readonly at: number;
@@ -20,12 +20,12 @@ export interface Learner {
   readonly direction: Direction;
 }
 
-/** One to be filled in for each row in turn. */
+/** A reusable object, filled in for each row. */
 export function scratchLearner(): { -readonly [Key in keyof Learner]: Learner[Key] } {
-  return { keys: new Uint8Array(0), at: 0, group: NOBODY, direction: "incoming" };
+  return { keys: new Uint8Array(0), at: 0, group: EMPTY_GROUP, direction: "incoming" };
 }
 
-const NOBODY: Hostgroup = Object.freeze({
+const EMPTY_GROUP: Hostgroup = Object.freeze({
   name: "",
   tenant: null,
   networks: [],
@@ -35,25 +35,25 @@ const NOBODY: Hostgroup = Object.freeze({
   baseline: null,
 });
 
-/** How a limit came about (docs/interface.md#reason-baseline). */
+/** The origin of a limit (docs/interface.md#reason-baseline). */
 export interface LimitOrigin {
-  /** null: the static threshold held. */
+  /** null: the static threshold applied. */
   readonly baseline: {
     readonly normal: number;
     readonly factor: number;
     readonly floor: number;
     readonly ceiling: number;
   } | null;
-  /** What the normal is of, where the baseline held: the hosts' recent traffic, or this hour in earlier weeks. */
+  /** What the normal rate was learned from: recent traffic, or this hour in earlier weeks. */
   readonly normalOf: "recent" | "hour_of_week";
-  /** null: believed already, or nothing is learned of the metric. */
+  /** null: the warm-up is over, or the metric has no baseline. */
   readonly warmupRemainingSeconds: number | null;
 }
 
 const SILENT: readonly number[] = [0, 0, 0];
 
 export type BaselinesOptions = BaselineTableOptions & {
-  /** Hosts that are learned by hour of the week at most; SEASONAL_HOSTS_MAX if absent. */
+  /** The maximum number of hosts learned by hour of the week; SEASONAL_HOSTS_MAX if absent. */
   readonly seasonalHosts?: number;
 };
 
@@ -64,11 +64,11 @@ export class Baselines {
   readonly #limits = new Float64Array(METRICS.length);
   #weight = { seconds: 0, halfLifeSeconds: 0, value: 0 };
   readonly #groupKeys = new Map<string, Uint8Array>();
-  /** As of the pass that learns now, or did last. */
+  /** Time of the present or last pass. */
   #moment: HourMoment = { hour: 0, intoSeconds: 0 };
   #idleSeconds = 0;
-  readonly #isIdle = (row: number) => (this.#table?.heardSeconds(row) ?? 0) < this.#idleSeconds;
-  /** Base trio of the subject that is learned from. */
+  readonly #isIdle = (row: number) => (this.#table?.lastTrafficSeconds(row) ?? 0) < this.#idleSeconds;
+  /** Base trio of the present row. */
   readonly #counted = new Float32Array(BASE_TRIO);
 
   constructor(options: BaselinesOptions) {
@@ -89,12 +89,12 @@ export class Baselines {
   }
 
   /**
-   * Before each pass: which hour of the week it is, for what is learned and for limits until the next.
-   * @param wallSeconds Unix time, which a machine may set right long after its start.
+   * Call this before each pass: sets the hour of the week for learning and for limits until the next pass.
+   * @param wallSeconds Unix time, which may be set correctly only long after the machine's start.
    */
   beginPass(nowSeconds: number, { wallSeconds = nowSeconds } = {}): void {
     this.#moment = { hour: Math.floor(wallSeconds / HOUR_SECONDS), intoSeconds: wallSeconds % HOUR_SECONDS };
-    this.#idleSeconds = nowSeconds - SEASON_STAYS_SECONDS;
+    this.#idleSeconds = nowSeconds - SEASON_IDLE_SECONDS;
     this.#table?.seasons?.beginPass();
   }
 
@@ -102,7 +102,7 @@ export class Baselines {
     return this.#table;
   }
 
-  /** A hostgroup as a whole stands in the table of hosts, under a key that is no address of a host. */
+  /** A whole hostgroup has a row in the table of hosts, with a key that no host has. */
   ofGroup(group: Hostgroup, direction: Direction): Learner {
     let keys = this.#groupKeys.get(group.name);
     if (keys === undefined) {
@@ -113,7 +113,7 @@ export class Baselines {
     return { keys, at: 0, group, direction };
   }
 
-  /** null: the direction is not judged. What it returns is overwritten by the next call. */
+  /** null: the direction is not judged. The next call overwrites the result. */
   limits(learner: Learner): Thresholds | Float64Array | null {
     const { group, direction } = learner;
     const thresholds = thresholdsOf(group, direction);
@@ -144,7 +144,7 @@ export class Baselines {
     return { baseline: limit, normalOf: this.#normalOf(row, learner), warmupRemainingSeconds: null };
   }
 
-  /** The base trio; null: nothing is learned of the group's hosts. */
+  /** The normal base trio; null: the group has no baseline. */
   normal(learner: Learner): readonly number[] | null {
     const { keys, at, group } = learner;
     if (group.baseline === null || group.calculation === "total") return null;
@@ -153,7 +153,7 @@ export class Baselines {
     return [0, 1, 2].map((metric) => this.#normal(row, learner, metric));
   }
 
-  /** Of the base trio only the packets; null also where nothing was learned yet. */
+  /** The normal packet rate; null also when nothing was learned yet. */
   normalPps(learner: Learner): number | null {
     const { keys, at, group } = learner;
     if (group.baseline === null || group.calculation === "total") return null;
@@ -161,7 +161,7 @@ export class Baselines {
     return row < 0 ? null : this.#normal(row, learner, 0);
   }
 
-  /** `seconds` of traffic at these rates. Not to be called for an attack, nor for silence. */
+  /** Learns `seconds` of traffic at these rates. Do not call it for attacked or silent hosts. */
   learn(
     learner: Learner,
     rates: Rates,
@@ -179,29 +179,27 @@ export class Baselines {
     const at = table.sideAt(row, side);
     const before = values[at] as number;
     const learned = before + seconds;
-    const isBelieved = before > 0 && before >= baseline.warmupSeconds;
-    // At first the plain mean: a young host is not weighed down by the zero that it began with.
+    const isWarm = before > 0 && before >= baseline.warmupSeconds;
+    // The plain mean at first, so that the initial zero has no weight.
     const weight = Math.max(this.#steadyWeight(seconds, baseline.halfLifeSeconds), seconds / learned);
-    // Of a host that is not believed yet it would be what nothing was clamped of.
-    const place = isBelieved ? this.#placeFor(row, group) : -1;
-    if (place >= 0) table.seasons?.turn(place, side, this.#moment, values, at + 1);
+    // During the warm-up the rates are not clamped, and must not enter a season.
+    const place = isWarm ? this.#placeFor(row, group) : -1;
+    if (place >= 0) table.seasons?.startHour(place, side, this.#moment, values, at + 1);
     for (let i = 0; i < BASE_TRIO; i++) {
       const recent = values[at + 1 + i] as number;
       const normal = place < 0 ? recent : this.#normal(row, learner, i);
       const rate = rates[from + i] as number;
-      // What crawls up under the limit raises it by no more than the limit allows.
-      const counted = isBelieved
-        ? Math.min(rate, Math.max(baseline.floor[i] as number, normal * baseline.factor))
-        : rate;
+      // Rates that creep up below the limit raise it only as fast as the limit allows.
+      const counted = isWarm ? Math.min(rate, Math.max(baseline.floor[i] as number, normal * baseline.factor)) : rate;
       values[at + 1 + i] = recent + weight * (counted - recent);
       this.#counted[i] = counted;
     }
     if (place >= 0) table.seasons?.learn(place, side, this.#counted, seconds);
     values[at] = Math.min(learned, LEARNED_MAX);
-    table.setHeard(row, nowSeconds);
+    table.setLastTraffic(row, nowSeconds);
   }
 
-  /** The same for nearly all hosts of a pass, and a power is what costs most here. */
+  /** Cached: equal for nearly all hosts of a pass, and the power is the costliest step. */
   #steadyWeight(seconds: number, halfLifeSeconds: number): number {
     const weight = this.#weight;
     if (weight.seconds !== seconds || weight.halfLifeSeconds !== halfLifeSeconds) {
@@ -234,7 +232,7 @@ export class Baselines {
     return isLearned ? "hour_of_week" : "recent";
   }
 
-  /** -1: it is not learned by hour of the week. */
+  /** -1: not learned by hour of the week. */
   #placeFor(row: number, { baseline, calculation }: Hostgroup): number {
     const seasons = this.#table?.seasons ?? null;
     if (seasons === null || baseline?.seasonal !== true) return -1;

@@ -60,7 +60,7 @@ function harness({ isOn = true } = {}) {
   const seconds = async (count: number) => {
     for (let i = 0; i < count; i++) {
       clock.advance(1000);
-      // Lets the promises of a beat run.
+      // Lets the promises of a tick run.
       for (let turn = 0; turn < 20; turn++) await Promise.resolve();
     }
   };
@@ -73,7 +73,7 @@ function harness({ isOn = true } = {}) {
 }
 
 describe("the learning loop", () => {
-  test("takes up what was kept before it learns, learns each second, saves every five minutes and at the end", async () => {
+  test("restores the baselines before it learns, learns each second, saves every five minutes and at the end", async () => {
     const { loop, seen, seconds, count, clock } = harness();
     loop.start();
     await seconds(2);
@@ -103,7 +103,7 @@ describe("the learning loop", () => {
     await loop.stop();
   });
 
-  test("tells of what fails, and goes on", async () => {
+  test("reports failures and continues", async () => {
     const { loop, seen, broken, seconds, count } = harness();
     for (const name of ["load", "save", "read"]) broken.add(name);
     loop.start();

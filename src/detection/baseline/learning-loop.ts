@@ -1,14 +1,14 @@
 /**
- * Keeps what is normal up to date: takes it up from where an earlier process left it, learns once a second, and has it
- * saved every few minutes and at the end. A pass that takes longer than a second drops beats rather than pile them up.
+ * Updates the baselines: restores them, learns once a second, and saves them every few minutes and at the end. A pass
+ * that takes longer than a second skips ticks instead of queueing them.
  */
 import type { BaselineLearner } from "./baseline-learner.ts";
 import type { BaselineTable } from "./baseline-table.ts";
 import type { Baselines } from "./baselines.ts";
 
-/** Where it survives the process. Neither call keeps the event loop for long; both may reject. */
+/** Stores the baselines. Neither call blocks the event loop for long; both may reject. */
 export interface BaselineKeeper {
-  /** Returns how many rows were taken up. */
+  /** Returns the number of restored rows. */
   load(table: BaselineTable, nowSeconds: number): Promise<number>;
   save(table: BaselineTable, nowSeconds: number): Promise<void>;
 }
@@ -17,16 +17,16 @@ export interface LearningLoopOptions {
   readonly learner: BaselineLearner;
   readonly baselines: Baselines;
   readonly keeper: BaselineKeeper;
-  /** Never goes back; of one process as of the next. */
+  /** A clock that never goes back, also over restarts. */
   readonly nowSeconds: () => number;
-  /** Runs `fn` every `ms`; returns what calls it off. */
+  /** Runs `fn` every `ms`; returns a function that cancels it. */
   readonly every: (ms: number, fn: () => void) => () => void;
   /** Lets other work run between two slices. */
   readonly nextTurn: () => Promise<void>;
-  /** All hosts were gone through. Others may run at each yield. */
+  /** Called after each pass. Other work may run at each yield. */
   readonly onPassed: () => Iterable<void>;
   readonly onLoaded: (rows: number) => void;
-  /** What failed: reading or writing what is normal, or a pass. */
+  /** The failed operation: restoring or saving baselines, or a pass. */
   readonly onFault: (operation: "load" | "save" | "learn", cause: unknown) => void;
 }
 
@@ -52,7 +52,7 @@ export class LearningLoop {
     this.#cancel = every(LEARN_EVERY_MS, () => this.#run());
   }
 
-  /** Saves once more. */
+  /** Saves a last time. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancel();
@@ -61,14 +61,14 @@ export class LearningLoop {
   }
 
   #run(): void {
-    this.#work ??= this.#beat().finally(() => {
+    this.#work ??= this.#pass().finally(() => {
       this.#work = null;
     });
   }
 
-  async #beat(): Promise<void> {
+  async #pass(): Promise<void> {
     const { learner, baselines, nowSeconds, nextTurn, onPassed, onFault } = this.#options;
-    // A reload may switch it on.
+    // A reload may enable learning later.
     if (!learner.hasWork) return;
     if (!this.#isLoaded && baselines.table !== null) await this.#load(baselines.table);
     try {

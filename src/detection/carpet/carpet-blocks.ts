@@ -1,4 +1,4 @@
-/** Prefixes within one network and hostgroup, and how far those that are attacked side by side reach. Pure. */
+/** Prefixes within one network and hostgroup, and the extent of attacks on neighboring prefixes. Pure. */
 import { PREFIXES_MAX } from "../../limits.ts";
 import { addressToBytes, type IpAddress } from "../../net/address.ts";
 import type { Prefix } from "../../net/prefix.ts";
@@ -9,15 +9,15 @@ export interface Block {
   readonly network: number;
   readonly isIpv4: boolean;
   readonly length: number;
-  /** The first bits of its addresses, as a leaf has them. */
+  /** The first bits of its addresses, as in a leaf. */
   readonly bits: number;
   readonly anyHost: IpAddress;
 }
 
-/** Of one hostgroup in one network. */
+/** Identifies one hostgroup in one network. */
 type Place = number;
 
-/** Bits of leaves, in order. */
+/** Sorted bits of leaves. */
 export type Places = ReadonlyMap<Place, Float64Array>;
 
 export function placeOf({ group, network }: Pick<Block, "group" | "network">): Place {
@@ -29,30 +29,30 @@ export function blockOf({ address, length, family }: Prefix, place: Pick<Block, 
   return { ...place, isIpv4, length, bits: firstBits(addressToBytes(address), 0, isIpv4, length), anyHost: address };
 }
 
-/** A block holds itself too. */
-export function holdsBlock(outer: Block, inner: Block): boolean {
+/** A block contains itself. */
+export function containsBlock(outer: Block, inner: Block): boolean {
   if (outer.group !== inner.group || outer.network !== inner.network || outer.length > inner.length) return false;
   return Math.floor(inner.bits / 2 ** (knownBits(inner) - knownBits(outer))) === outer.bits;
 }
 
 export interface Reach {
-  /** Leaves that are over the thresholds. */
+  /** Leaves above the thresholds. */
   readonly over: Places;
-  /** Length of a leaf of the block's place. */
+  /** Prefix length of leaves in the block's place. */
   readonly leafLength: number;
-  /** No block is wider. */
+  /** The shortest prefix length of a block. */
   readonly shortest: number;
-  /** Whether there may be an attack as wide; if not, neither may one that is wider still. */
-  readonly mayBe: (block: Block) => boolean;
+  /** Whether an attack may have this block; if not, no wider one may either. */
+  readonly isPossible: (block: Block) => boolean;
 }
 
 /**
- * The widest block around this one that something else in it is over the thresholds of as well, with at least half of its
- * leaves. From whichever of its leaves one begins, one comes to the same.
+ * The widest block around this one in which at least half of the leaves, and at least one more, are above the
+ * thresholds. The result is the same from any of its leaves.
  */
-export function widened(block: Block, { over, leafLength, shortest, mayBe }: Reach): Block {
+export function widestBlock(block: Block, { over, leafLength, shortest, isPossible }: Reach): Block {
   const places = over.get(placeOf(block));
-  // A network of its own, or an attack by leaves of another size.
+  // A network smaller than a leaf, or an attack with leaves of another size.
   if (places === undefined || block.length > knownBits({ isIpv4: block.isIpv4, length: leafLength })) return block;
   let widest = block;
   let { bits } = block;
@@ -63,13 +63,13 @@ export function widened(block: Block, { over, leafLength, shortest, mayBe }: Rea
     if (countBetween(places, beside * half, (beside + 1) * half) === 0) continue;
     if (countBetween(places, bits * 2 * half, (bits + 1) * 2 * half) < half) continue;
     const wider = { ...block, length, bits };
-    if (!mayBe(wider)) break;
+    if (!isPossible(wider)) break;
     widest = wider;
   }
   return widest;
 }
 
-/** How many are at least `from` and below `to`. */
+/** Number of values v with `from` <= v < `to`. */
 function countBetween(sorted: Float64Array, from: number, to: number): number {
   return firstAtLeast(sorted, to) - firstAtLeast(sorted, from);
 }
@@ -84,7 +84,7 @@ function firstAtLeast(sorted: Float64Array, value: number): number {
   return low;
 }
 
-/** Finds the blocks that a leaf lies in by one lookup for each of their lengths. */
+/** Finds the blocks that contain a leaf, with one lookup for each block length. */
 export class BlockIndex<Value> {
   /** By place, by known bits, by bits. */
   readonly #places = new Map<Place, Map<number, Map<number, Value>>>();
@@ -94,7 +94,7 @@ export class BlockIndex<Value> {
     getOrAdd(lengths, knownBits(block), () => new Map<number, Value>()).set(block.bits, value);
   }
 
-  /** What was added with each block that holds the leaf. */
+  /** Calls `found` with the value of each block that contains the leaf. */
   visit(leaf: Block, found: (value: Value) => void): void {
     const lengths = this.#places.get(placeOf(leaf));
     if (lengths === undefined) return;

@@ -50,7 +50,7 @@ describe("a prefix", () => {
     expect(bounds.refusalOf(prefix(text))).toBe(expected as ReturnType<CarpetBounds["refusalOf"]>);
     // What is kept is the same.
     expect(bounds.refusalOf(prefix(text))).toBe(expected as ReturnType<CarpetBounds["refusalOf"]>);
-    expect(carpetPolicy(config).mayBan?.(prefix(text))).toBe(expected === null);
+    expect(carpetPolicy(config).isBannable?.(prefix(text))).toBe(expected === null);
   });
 });
 
@@ -72,6 +72,6 @@ describe("what is done for a prefix", () => {
   test.each(["carpet: { thresholds: { pps: 5000 } }", "dry_run: true"])("is nothing with %s", (section) => {
     const config = configOf(CONFIG.replace(/carpet: .*/, section));
     expect(mitigationPolicy(config).spread).toBeNull();
-    expect(carpetPolicy(config).mayBan).toBeNull();
+    expect(carpetPolicy(config).isBannable).toBeNull();
   });
 });

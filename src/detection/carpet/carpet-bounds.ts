@@ -1,6 +1,6 @@
 /**
- * Which prefixes may be banned when an attack is spread over them. Only those of which every single address might be:
- * in one network and hostgroup, none of them whitelisted, and not wider than the configuration says.
+ * Which prefixes may be banned in a carpet attack: only those in one network and hostgroup, without whitelisted
+ * addresses, and not wider than configured. So every single address of them could be banned too.
  */
 import type { Config } from "../../config/config.ts";
 import type { Prefix } from "../../net/prefix.ts";
@@ -11,7 +11,7 @@ export type PrefixRefusal =
   | "prefix spans hostgroups"
   | "prefix wider than carpet allows";
 
-/** Answers that are kept: each costs a walk through the whitelist and the hostgroups. */
+/** Cached answers: each costs a search through the whitelist and the hostgroups. */
 const ANSWERS_KEPT = 4096;
 
 export class CarpetBounds {
@@ -33,7 +33,7 @@ export class CarpetBounds {
     return answer;
   }
 
-  /** In the order of the checks of a single address. */
+  /** Checks in the same order as for a single address. */
   #judge(prefix: Prefix): PrefixRefusal | null {
     const { carpet, networks, lookup, whitelist } = this.#config;
     if (whitelist.overlaps(prefix)) return "whitelisted";

@@ -19,7 +19,7 @@ const CARPET: CarpetConfig = {
   widestV6: 44,
 };
 
-const TOLD = { type: "udp_flood", confidence: 1, sourcePort: null, parts: [] } as const;
+const CLASSIFIED = { type: "udp_flood", confidence: 1, sourcePort: null, parts: [] } as const;
 
 function harness(changes: Partial<CarpetPolicy> = {}) {
   const policy: CarpetPolicy = {
@@ -30,7 +30,7 @@ function harness(changes: Partial<CarpetPolicy> = {}) {
     carpet: CARPET,
     networks: NETWORKS,
     networkOf: (ip) => NETWORKS.findIndex((network) => prefixContains(network, ip)),
-    mayBan: null,
+    isBannable: null,
     ...changes,
   };
   const scan = new CarpetScan(policy);
@@ -47,7 +47,7 @@ function harness(changes: Partial<CarpetPolicy> = {}) {
       scan.add(rows, row);
     });
     return judge
-      .judgeAtOnce({ wallMs: 0, monotonicMs })
+      .judgeWithoutPauses({ wallMs: 0, monotonicMs })
       .map(
         ({ kind, attack: { carpet, group, rates } }) =>
           `${kind} ${carpet?.prefix} ${carpet?.hosts} ${group} ${rates[0]}`,
@@ -56,7 +56,7 @@ function harness(changes: Partial<CarpetPolicy> = {}) {
   return { scan, active, judge, policy, pass };
 }
 
-/** `count` hosts of a /24 with so many packets a second in all. */
+/** `count` hosts of a /24 with this packet rate in total. */
 function spread(prefix: string, pps: number, count = 20, group = 0): HostRowFields[] {
   return Array.from({ length: count }, (_, i) => ({
     target: `${prefix}.${i + 1}`,
@@ -111,7 +111,7 @@ describe("a carpet attack", () => {
     const { id } = [...active.values()][0] ?? {};
     expect(pass(...spread("10.0.0", 2000), ...spread("10.0.1", 2000))).toEqual(["lasts 10.0.0.0/23 40 global 4000"]);
     expect([...active.values()].map((attack) => attack.id)).toEqual([id ?? ""]);
-    // Half of it is calm again: it stays as wide as it was.
+    // Half of it is calm again: its width does not change.
     expect(pass(...spread("10.0.1", 2000))).toEqual(["lasts 10.0.0.0/23 20 global 2000"]);
   });
 
@@ -126,7 +126,7 @@ describe("a carpet attack", () => {
   });
 
   test("that may be banned grows no wider than what may be, and begins so", () => {
-    const { pass } = harness({ mayBan: ({ text, length }) => length >= 23 && text !== "10.0.2.0/23" });
+    const { pass } = harness({ isBannable: ({ text, length }) => length >= 23 && text !== "10.0.2.0/23" });
     const all = [0, 1, 2, 3, 4, 5].flatMap((third) => spread(`10.0.${third}`, 2000));
     expect(pass(...spread("10.0.0", 2000))).toEqual(["started 10.0.0.0/24 20 global 2000"]);
     expect(pass(...all)).toEqual([
@@ -145,10 +145,10 @@ describe("a carpet attack", () => {
     expect(scan.leaves.length).toBe(3000);
     const steps = judge.judge({ wallMs: 0, monotonicMs: 9000 });
     steps.next();
-    for (const attack of [...active.values()]) active.set({ ...attack, classification: { ...TOLD } });
+    for (const attack of [...active.values()]) active.set({ ...attack, classification: { ...CLASSIFIED } });
     let step = steps.next();
     while (step.done !== true) step = steps.next();
-    expect(step.value).toMatchObject([{ kind: "lasts", attack: { classification: TOLD } }]);
+    expect(step.value).toMatchObject([{ kind: "lasts", attack: { classification: CLASSIFIED } }]);
   });
 
   test("is not judged further when a reload comes in between", () => {
@@ -215,11 +215,11 @@ describe("a carpet attack", () => {
     const { judge, policy, pass } = harness();
     pass(...spread("10.0.0", 2000));
     judge.reconfigure({ ...policy, carpet: null });
-    expect(judge.judgeAtOnce({ wallMs: 0, monotonicMs: 9000 })).toEqual([]);
+    expect(judge.judgeWithoutPauses({ wallMs: 0, monotonicMs: 9000 })).toEqual([]);
     expect(pass(...spread("10.0.0", 2000))).toEqual(["ended 10.0.0.0/24 20 global 2000"]);
   });
 
-  test("tells which hosts are in it, so that nothing is learned from them", () => {
+  test("marks its hosts, so that nothing is learned from them", () => {
     const { scan, pass } = harness();
     pass(...spread("10.0.0", 2000));
     const rows = hostRows({ target: "10.0.0.77", rates: {} }, { target: "10.0.1.77", rates: {} });

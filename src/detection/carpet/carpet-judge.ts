@@ -1,7 +1,7 @@
 /**
- * Judges the prefixes that a pass has added up. Prefixes that come under attack side by side are one attack, as wide as
- * what holds them with at least half of it attacked; it widens as others join, and ends when none of its prefixes is over
- * the thresholds any more, or when it has become a part of another.
+ * Judges the prefixes that a pass has summed. Neighboring prefixes above the thresholds are one attack on the widest
+ * block of which at least half is attacked. It widens as more prefixes join, and ends when none is above the
+ * thresholds, or when it has become part of another attack.
  */
 import type { Config } from "../../config/config.ts";
 import { CARPETS_MAX } from "../../limits.ts";
@@ -16,11 +16,11 @@ import {
   type Block,
   BlockIndex,
   blockOf,
-  holdsBlock,
+  containsBlock,
   type Places,
   placeOf,
   type Reach,
-  widened,
+  widestBlock,
 } from "./carpet-blocks.ts";
 import { type CarpetScan, type Leaf, leafLength } from "./carpet-scan.ts";
 import { CarpetSums } from "./carpet-sums.ts";
@@ -28,13 +28,16 @@ import { CarpetSums } from "./carpet-sums.ts";
 export interface CarpetPolicy extends DetectionPolicy {
   readonly carpet: Config["carpet"];
   readonly networks: readonly Prefix[];
-  /** Index in `networks`; -1: in none. */
+  /** Index in `networks`; -1: in no network. */
   networkOf(address: IpAddress): number;
-  /** Whether a prefix may be banned: attacks do not grow beyond that. null: they only alert, and may be as wide as a network. */
-  readonly mayBan: ((prefix: Prefix) => boolean) | null;
+  /**
+   * Whether a prefix may be banned: attacks do not grow beyond that. null: attacks only alert, and may be as wide as a
+   * network.
+   */
+  readonly isBannable: ((prefix: Prefix) => boolean) | null;
 }
 
-/** An attack in progress, or one that begins. */
+/** An attack in progress, or a new one. */
 interface Subject {
   readonly of:
     | { readonly kind: "known"; readonly id: string; readonly isPart: boolean }
@@ -44,12 +47,12 @@ interface Subject {
 }
 
 interface OverThresholds {
-  /** With the metric that each of them is over, spread over enough hosts and held for long enough. */
+  /** Leaves above a threshold for long enough and over enough hosts, each with its first such metric. */
   readonly metrics: ReadonlyMap<Leaf, number>;
   readonly places: Places;
 }
 
-/** Leaves that are looked at in one go: well under a millisecond, a few when all of them are attacked. */
+/** Leaves checked in one slice: well under a millisecond, a few when all of them are attacked. */
 const SLICE_LEAVES = 2048;
 
 export class CarpetJudge {
@@ -57,9 +60,9 @@ export class CarpetJudge {
   readonly #scan: CarpetScan;
   readonly #active: ActiveAttacks;
   readonly #newId: () => string;
-  /** Detections that found no place. */
+  /** Detections refused because the table of attacks was full. */
   refused = 0;
-  /** Prefixes over the thresholds, by group: since when, in monotonic ms. */
+  /** By group and prefix above the thresholds: since when, monotonic ms. */
   #suspects = new Map<string, number>();
 
   constructor(policy: CarpetPolicy, scan: CarpetScan, active: ActiveAttacks, newId: () => string) {
@@ -74,11 +77,14 @@ export class CarpetJudge {
     this.#scan.reconfigure(policy);
   }
 
-  /** After each pass, before the next one. Others may run at each yield: nothing has changed until the last step. */
+  /**
+   * Call this after each pass, before the next one. Other work may run at each yield: all changes happen in the last
+   * step.
+   */
   *judge(now: Now): Generator<void, AttackChange[]> {
     if (!this.#scan.isWhole) return [];
     const over = yield* this.#overThresholds(now);
-    // A reload came between: the pass that follows has its numbers.
+    // A reload happened meanwhile: the next pass counts for the new configuration.
     if (!this.#scan.isWhole) return [];
     const subjects = yield* this.#known(over.places);
     yield* this.#addNew(subjects, over);
@@ -86,8 +92,8 @@ export class CarpetJudge {
     return this.#scan.isWhole ? this.#changes(subjects, now) : [];
   }
 
-  /** For those who have nothing else to do meanwhile. */
-  judgeAtOnce(now: Now): AttackChange[] {
+  /** Runs judge() without pauses, for a replay. */
+  judgeWithoutPauses(now: Now): AttackChange[] {
     const steps = this.judge(now);
     let step = steps.next();
     while (step.done !== true) step = steps.next();
@@ -103,7 +109,7 @@ export class CarpetJudge {
       if (leaf.index % SLICE_LEAVES === SLICE_LEAVES - 1) yield;
       const metric = this.#scan.firstCrossed(leaf, carpet?.thresholds ?? []);
       if (metric < 0 || this.#scan.hosts(leaf, metric) < (carpet?.minHosts ?? 0)) continue;
-      // The sums of all of it are judged as they are.
+      // Only the group's total is judged.
       if (hostgroups[leaf.group]?.calculation !== "per_host") continue;
       if (sustainMs > 0 && !this.#isSustained(leaf, suspects, now)) continue;
       metrics.set(leaf, metric);
@@ -124,19 +130,19 @@ export class CarpetJudge {
     return monotonicMs - since >= this.#policy.sustainMs;
   }
 
-  /** The widest first: what has become a part of another attack in the pass before is none of its own any more. */
+  /** Widest first: an attack that became part of another one ends. */
   *#known(places: Places): Generator<void, Subject[]> {
     const subjects: Subject[] = [];
     const before: Block[] = [];
     const attacks = [...this.#active.carpets()].map((attack) => ({ id: attack.id, block: this.#blockOf(attack) }));
     for (const { id, block } of attacks.sort((a, b) => a.block.length - b.block.length)) {
-      const isPart = before.some((other) => holdsBlock(other, block));
-      // One that becomes a part now stays until what is done about the other is in force.
-      const isTaken = isPart || subjects.some((other) => holdsBlock(other.block, block));
+      const isPart = before.some((other) => containsBlock(other, block));
+      // An attack that becomes part of another one stays for one more pass, until the other one's ban is in force.
+      const isTaken = isPart || subjects.some((other) => containsBlock(other.block, block));
       before.push(block);
-      const widest = isTaken ? block : widened(block, this.#reach(block, places));
+      const widest = isTaken ? block : widestBlock(block, this.#reach(block, places));
       subjects.push({ of: { kind: "known", id, isPart }, block: widest, sums: new CarpetSums() });
-      // Whether a prefix may be banned takes a while to tell where there are many hostgroups.
+      // With many hostgroups the check of a prefix takes time.
       yield;
     }
     return subjects;
@@ -155,7 +161,7 @@ export class CarpetJudge {
       const block = { group, network, isIpv4, length, bits, anyHost };
       const subject: Subject = {
         of: { kind: "new", metric },
-        block: widened(block, this.#reach(block, places)),
+        block: widestBlock(block, this.#reach(block, places)),
         sums: new CarpetSums(),
       };
       index.add(subject.block, subject);
@@ -187,18 +193,18 @@ export class CarpetJudge {
   }
 
   #reach(block: Block, over: Places): Reach {
-    const { carpet, networks, mayBan } = this.#policy;
+    const { carpet, networks, isBannable } = this.#policy;
     const network = networks[block.network];
     const shortest = network?.length ?? block.length;
     return {
       over,
       leafLength: network === undefined || carpet === null ? block.length : leafLength(network, carpet),
       shortest,
-      mayBe: ({ anyHost, length }) => mayBan === null || mayBan(enclosingPrefix(anyHost, length)),
+      isPossible: ({ anyHost, length }) => isBannable === null || isBannable(enclosingPrefix(anyHost, length)),
     };
   }
 
-  /** Of a hostgroup or network that a reload took away there is nothing to be seen any more. */
+  /** A hostgroup or network that a reload removed has no traffic. */
   #blockOf({ group, carpet }: CarpetAttack): Block {
     const prefix = canonicalPrefix(carpet.prefix);
     return blockOf(prefix, {
@@ -207,11 +213,11 @@ export class CarpetJudge {
     });
   }
 
-  /** null: it is over already. */
+  /** null: the attack ended already. */
   #observe({ of, block, sums }: Subject, now: Now): AttackChange | null {
     const attack = of.kind === "known" ? this.#active.carpet(of.id) : null;
     if (of.kind !== "known" || attack === null) return null;
-    // By the busiest of its prefixes, as at the start: the sum of many calm ones says nothing.
+    // Judged by its busiest prefix, as at the start: the sum of many calm prefixes means nothing.
     const judged = of.isPart
       ? endAttack(attack, now.wallMs)
       : observeAttack(attack, sums.most, this.#policy.hysteresisMs(attack.group), now);
@@ -224,7 +230,7 @@ export class CarpetJudge {
     return { kind: "lasts", attack: observed };
   }
 
-  /** null: there is no place for it. */
+  /** null: the table is full. */
   #start({ of, block, sums }: Subject, now: Now): AttackChange | null {
     if (of.kind !== "new") return null;
     if (this.#active.size >= this.#policy.maxActive || this.#active.carpetCount >= CARPETS_MAX) {

@@ -1,6 +1,6 @@
 /**
- * Adds up what the hosts of each prefix get, in one pass over all hosts: the counting side of attacks that are spread over
- * so many hosts that none is over a threshold of its own. Hosts of two hostgroups are never added up together.
+ * Sums the rates of the hosts of each prefix in one pass over all hosts: the counting part of carpet detection. Hosts
+ * of different hostgroups are never summed together.
  */
 
 import type { Config } from "../../config/config.ts";
@@ -12,10 +12,10 @@ import type { HostRows } from "../../traffic/host-rows.ts";
 import { METRICS, type Thresholds } from "../../traffic/rates.ts";
 import { firstCrossed } from "../attack/attack.ts";
 
-/** Bits of an IPv6 prefix that tell it from others: all that a number holds exactly. */
+/** Significant bits of an IPv6 prefix: as many as a number represents exactly. */
 const BITS_MAX = 52;
 
-/** One prefix of the configured size, or a network that is smaller. */
+/** One prefix of the configured size, or a smaller network. */
 export interface Leaf {
   readonly index: number;
   readonly group: number;
@@ -32,13 +32,13 @@ type Policy = Pick<Config, "carpet" | "networks">;
 export class CarpetScan {
   #policy: Policy;
   #leaves: Leaf[] = [];
-  /** By group and network, then by bits. */
+  /** Leaf index by group and network, then by bits. */
   readonly #places = new Map<number, Map<number, number>>();
   readonly #sums = new Float64Array(CARPET_PREFIXES_MAX * METRICS.length);
   readonly #squares = new Float64Array(CARPET_PREFIXES_MAX * METRICS.length);
   readonly #attacked = new Uint8Array(CARPET_PREFIXES_MAX);
   #isWhole = false;
-  /** Hosts that were in no sum because there are too many prefixes. */
+  /** Hosts that were not summed because of too many prefixes. */
   overflow = 0;
 
   constructor(policy: Policy) {
@@ -49,7 +49,7 @@ export class CarpetScan {
     return this.#policy.carpet !== null;
   }
 
-  /** False: a reload came between, and the sums are of two configurations. */
+  /** False: a reload happened during the pass, and the sums mix two configurations. */
   get isWhole(): boolean {
     return this.#isWhole;
   }
@@ -64,7 +64,7 @@ export class CarpetScan {
     this.#clear();
   }
 
-  /** Before each pass. */
+  /** Call this before each pass. */
   begin(): void {
     this.#isWhole = true;
     if (this.#leaves.length === CARPET_PREFIXES_MAX) this.#clear();
@@ -72,7 +72,7 @@ export class CarpetScan {
     this.#squares.fill(0, 0, this.#leaves.length * METRICS.length);
   }
 
-  /** Returns whether the host's prefix is attacked, as of the last judgement. */
+  /** Returns whether the host's prefix was attacked at the last judgement. */
   add(rows: HostRows, row: number): boolean {
     const index = this.#leafOf(rows, row);
     if (index < 0) return false;
@@ -85,17 +85,17 @@ export class CarpetScan {
     return this.#attacked[index] === 1;
   }
 
-  /** As it was added up in the last pass, as are the next. */
+  /** The sum of the last pass. */
   sum({ index }: Leaf, metric: number): number {
     return this.#sums[index * METRICS.length + metric] as number;
   }
 
-  /** Of the rates of its hosts. */
+  /** The sum of the squared rates of its hosts. */
   squares({ index }: Leaf, metric: number): number {
     return this.#squares[index * METRICS.length + metric] as number;
   }
 
-  /** Index of the first metric strictly over its threshold; -1: none is. */
+  /** Index of the first metric strictly above its threshold; -1: none. */
   firstCrossed({ index }: Leaf, thresholds: Thresholds): number {
     return firstCrossed(this.#sums, thresholds, index * METRICS.length);
   }
@@ -104,7 +104,7 @@ export class CarpetScan {
     return hostsOfEqualRates(this.sum(leaf, metric), this.squares(leaf, metric));
   }
 
-  /** Those that an attack is on now; nothing is learned from their hosts. */
+  /** Sets the attacked leaves; nothing is learned from their hosts. */
   setAttacked(lists: readonly (readonly Leaf[])[]): void {
     this.#attacked.fill(0, 0, this.#leaves.length);
     for (const leaves of lists) for (const { index } of leaves) this.#attacked[index] = 1;
@@ -114,7 +114,7 @@ export class CarpetScan {
     const { carpet, networks } = this.#policy;
     const network = rows.networks[row] as number;
     const whole = networks[network];
-    // A row that was counted under a table which a reload has just replaced.
+    // The row refers to a table that a reload has just replaced.
     if (carpet === null || whole === undefined) return -1;
     const length = leafLength(whole, carpet);
     const bits = firstBits(rows.addresses, row * ADDRESS_BYTES, whole.family === 4, length);
@@ -147,22 +147,22 @@ export class CarpetScan {
   }
 }
 
-/** How many bits of its prefix `bits` has. */
+/** How many bits of the prefix `bits` holds. */
 export function knownBits({ isIpv4, length }: Pick<Leaf, "isIpv4" | "length">): number {
   return isIpv4 ? length : Math.min(length, BITS_MAX);
 }
 
-/** What a network is divided into: prefixes of the configured size, or itself where it is smaller. */
+/** The leaf length of a network: the configured size, or the network itself if it is smaller. */
 export function leafLength(network: Prefix, { prefixV4, prefixV6 }: CarpetConfig): number {
   return Math.max(network.length, network.family === 4 ? prefixV4 : prefixV6);
 }
 
-/** How many hosts of equal rates would come to the same: 40 that get a flood and 200 that get next to nothing are 40. */
+/** The effective number of hosts, (Σx)²/Σx²: 40 flooded hosts among 200 nearly idle ones give about 40. */
 export function hostsOfEqualRates(sum: number, squares: number): number {
   return squares === 0 ? 0 : (sum * sum) / squares;
 }
 
-/** As a number. Of IPv6 at most BITS_MAX of them: what is longer is a network by itself. */
+/** The first bits as a number; of IPv6 at most BITS_MAX, since a longer prefix is a network by itself. */
 export function firstBits(bytes: Uint8Array, at: number, isIpv4: boolean, length: number): number {
   if (isIpv4) return Math.floor(wordAt(bytes, at + 12) / 2 ** (32 - length));
   const first = wordAt(bytes, at) * 2 ** 20 + Math.floor(wordAt(bytes, at + 4) / 2 ** 12);

@@ -1,10 +1,10 @@
-/** What the prefixes of one attack come to together, added up leaf by leaf. */
+/** The sums of the prefixes of one attack, added leaf by leaf. */
 import { METRICS } from "../../traffic/rates.ts";
 import { type CarpetScan, hostsOfEqualRates, type Leaf } from "./carpet-scan.ts";
 
 export class CarpetSums {
   readonly leaves: Leaf[] = [];
-  /** Of the busiest prefix, metric by metric. */
+  /** The largest prefix sum of each metric. */
   readonly most: number[] = new Array<number>(METRICS.length).fill(0);
   readonly rates: number[] = new Array<number>(METRICS.length).fill(0);
   readonly #squares: number[] = new Array<number>(METRICS.length).fill(0);

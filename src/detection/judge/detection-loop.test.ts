@@ -55,10 +55,10 @@ function harness(capacity = 8) {
     now: () => ({ wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() }),
     after: (ms, fn) => timers.after(ms, fn),
     onChanges: (changes) => seen.push(...changes.map(({ kind, attack }) => `${kind} ${attack.target}`)),
-    onBeat: () => {},
+    onTick: () => {},
     onFault: (cause) => seen.push(String(cause)),
   });
-  /** Lets the promises of a beat run, then time go on. */
+  /** Lets the promises of a tick run, then advances time. */
   const advance = async (ms: number) => {
     clock.advance(ms);
     for (let i = 0; i < 10; i++) await Promise.resolve();
@@ -104,14 +104,14 @@ describe("the detection loop", () => {
     loop.start();
     await advance(100);
     expect([counter.ticks, seen]).toEqual([1, []]);
-    // Between two folds nothing is lost by it: the next one has the new hostgroups.
+    // Between two folds nothing is lost: the next one uses the new hostgroups.
     loop.reconfigured();
     await advance(100);
     expect(seen).toEqual(["started 192.0.2.2"]);
     await loop.stop();
   });
 
-  test("drops the beats that it missed instead of piling them up", async () => {
+  test("skips missed ticks instead of queueing them", async () => {
     const { loop, counter, advance } = harness();
     loop.start();
     await advance(100);

@@ -1,6 +1,6 @@
 /**
- * Keeps the beat: at every tick the packet counter folds, on a thread of its own, and what it screened is judged. A tick
- * that takes too long drops beats rather than pile them up. Knows nothing of what is done about an attack.
+ * Runs the ticks: at each tick the packet counter folds on a thread of its own, and the screened rows are judged. A
+ * tick that takes too long skips the next ones instead of queueing them. Independent of what is done about an attack.
  */
 import type { Now } from "../attack/attack.ts";
 import type { AttackChange } from "./detector.ts";
@@ -8,19 +8,19 @@ import type { ScreenedRates, TickJudge } from "./tick-judge.ts";
 
 export interface FoldSummary {
   readonly trackedHosts: number;
-  /** Rows that readScreened() has. */
+  /** Number of rows for readScreened(). */
   readonly screened: number;
   readonly foldMicros: number;
 }
 
 export interface PacketCounter extends ScreenedRates {
-  /** Brings all windows up to now. One at a time. */
+  /** Updates all windows to the present time. Only one call at a time. */
   tick(): Promise<FoldSummary>;
 }
 
-export interface Beat {
+export interface CompletedTick {
   readonly summary: FoldSummary;
-  /** How long judging and acting kept the event loop, ms. */
+  /** Time that judging and acting blocked the event loop, ms. */
   readonly busyMs: number;
 }
 
@@ -29,10 +29,10 @@ export interface DetectionLoopOptions {
   readonly judge: TickJudge;
   readonly tickMs: number;
   readonly now: () => Now;
-  /** Runs `fn` once, `ms` from now; returns what calls it off. */
+  /** Runs `fn` once in `ms`; returns a function that cancels it. */
   readonly after: (ms: number, fn: () => void) => () => void;
   readonly onChanges: (changes: readonly AttackChange[], now: Now) => void;
-  readonly onBeat: (beat: Beat) => void;
+  readonly onTick: (tick: CompletedTick) => void;
   readonly onFault: (cause: unknown) => void;
 }
 
@@ -40,9 +40,9 @@ export class DetectionLoop {
   readonly #options: DetectionLoopOptions;
   #dueMs = 0;
   #cancel: () => void = () => {};
-  #beat: Promise<void> = Promise.resolve();
+  #currentTick: Promise<void> = Promise.resolve();
   #isStopped = true;
-  /** Of the fold under way. */
+  /** The hostgroups changed during the present fold. */
   #isStale = false;
 
   constructor(options: DetectionLoopOptions) {
@@ -55,16 +55,16 @@ export class DetectionLoop {
     this.#schedule();
   }
 
-  /** There are other hostgroups now: what is being folded is of those before, and must not be judged by the new ones. */
+  /** The hostgroups changed: the present fold used the old ones, and must not be judged by the new ones. */
   reconfigured(): void {
     this.#isStale = true;
   }
 
-  /** Returns when the beat in progress is over. */
+  /** Returns when the tick in progress has ended. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancel();
-    await this.#beat;
+    await this.#currentTick;
   }
 
   #schedule(): void {
@@ -74,20 +74,20 @@ export class DetectionLoop {
     const skipped = Math.max(0, Math.floor(lateMs / tickMs));
     this.#dueMs += (skipped + 1) * tickMs;
     this.#cancel = after(Math.max(0, this.#dueMs - now().monotonicMs), () => {
-      this.#beat = this.#run().finally(() => this.#schedule());
+      this.#currentTick = this.#run().finally(() => this.#schedule());
     });
   }
 
   async #run(): Promise<void> {
-    const { counter, judge, now, onChanges, onBeat, onFault } = this.#options;
+    const { counter, judge, now, onChanges, onTick, onFault } = this.#options;
     try {
       this.#isStale = false;
       const summary = await counter.tick();
       const at = now();
       if (!this.#isStale) onChanges(judge.judge(at), at);
-      onBeat({ summary, busyMs: now().monotonicMs - at.monotonicMs });
+      onTick({ summary, busyMs: now().monotonicMs - at.monotonicMs });
     } catch (cause) {
-      // One tick that failed must not be the last one.
+      // A failed tick must not stop the loop.
       onFault(cause);
     }
   }

@@ -1,6 +1,6 @@
 /**
- * All that judges the traffic of one packet counter, put together once for the live service and for replays: the screened
- * rows of each tick, the passes over all hosts, and the packets of each attack. Whoever builds it says when each has its turn.
+ * The complete detection for one packet counter, used by the live service and by replays: the screened rows of each
+ * tick, the passes over all hosts, and the packets of each attack. The owner schedules each part.
  */
 import type { Config } from "../../config/config.ts";
 import { SCREENED_ROWS_MAX } from "../../limits.ts";
@@ -16,7 +16,7 @@ import { carpetPolicy, samplingPolicy } from "./policy.ts";
 import { screensFor } from "./screens.ts";
 import { type ScreenedRates, TickJudge } from "./tick-judge.ts";
 
-/** What is needed of the packet counter. */
+/** The part of the packet counter that is used. */
 export interface JudgedCounter extends ScreenedRates, AllRates, HeaderSamples {
   setNetworks(table: NetworksTable): void;
   setScreens(screens: Float64Array): void;
@@ -26,10 +26,10 @@ export interface DetectionOptions extends Pick<BaselineLearnerOptions, "banned" 
   readonly counter: JudgedCounter;
   readonly detector: Detector;
   readonly config: Config;
-  /** Where sources are; null: nobody knows. */
+  /** Lookup of the origins of sources; null: not configured. */
   readonly originOf: OriginOf | null;
   readonly newId: () => string;
-  /** Which packets are looked at, where there are many. Default: Math.random. */
+  /** Chooses the sampled packets. Default: Math.random. */
   readonly random?: () => number;
 }
 
@@ -64,7 +64,7 @@ export class Detection {
     this.#setCounter(config);
   }
 
-  /** The detector is reconfigured by its owner. */
+  /** Does not reconfigure the detector, which its owner does. */
   reconfigure(config: Config, originOf: OriginOf | null): void {
     this.#hostgroups = config.hostgroups;
     this.#setCounter(config);
@@ -72,7 +72,7 @@ export class Detection {
     this.sampler.reconfigure(samplingPolicy(config, originOf));
   }
 
-  /** Detections that found the table of attacks full. */
+  /** Detections refused because the table of attacks was full. */
   get refused(): number {
     return this.detector.refused + this.carpets.refused;
   }

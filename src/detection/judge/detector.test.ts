@@ -188,7 +188,7 @@ describe("a learned limit", () => {
     return { judge };
   };
 
-  test("is what trips, what ends the attack, and what the reason tells", () => {
+  test("starts the attack, ends it, and is in the reason", () => {
     const { judge } = setUp(60, 50);
     expect(judge(150)).toBeUndefined();
     expect(judge(151)?.attack).toMatchObject({

@@ -1,6 +1,6 @@
 /**
- * Judges each tick's rates: which hosts and hostgroups come under attack, which attacks go on, which are over. Owns the
- * table of attacks in progress. Knows nothing of where rates come from, nor of what is done about an attack.
+ * Judges each tick's rates: which attacks on hosts and hostgroups start, continue or end. Owns the table of attacks in
+ * progress. Independent of the source of rates and of what is done about an attack.
  */
 import type { Hostgroup } from "../../config/config.ts";
 import { ADDRESS_BYTES, addressFromBytes, type IpAddress } from "../../net/address.ts";
@@ -17,7 +17,7 @@ export interface DetectionPolicy {
   readonly sustainMs: number;
   /** How long all rates must stay within the thresholds before an attack is over. */
   readonly hysteresisMs: (group: string) => number;
-  /** Attacks in progress at once. */
+  /** The maximum number of attacks in progress. */
   readonly maxActive: number;
 }
 
@@ -27,15 +27,15 @@ export type AttackChange = { readonly kind: "started" | "lasts" | "ended"; reado
 
 const QUIET: Rates = new Array<number>(METRICS.length).fill(0);
 const DIRECTIONS = ["incoming", "outgoing"] as const;
-/** Of a detector that is given none. */
-const NO_ROOM = { capacity: 1, directions: 1, seed: 0 } as const;
+/** For a detector without a given table. */
+const MINIMAL_TABLE = { capacity: 1, directions: 1, seed: 0 } as const;
 
-/** One tick's judgement on its way. */
+/** State of one tick's judgement. */
 interface Judgement {
   readonly now: Now;
   readonly changes: AttackChange[];
   readonly suspects: Map<string, number>;
-  /** Ids of the attacks that had their turn. */
+  /** Ids of the attacks that were judged. */
   readonly judged: Set<string>;
 }
 
@@ -43,15 +43,15 @@ export class Detector {
   #policy: DetectionPolicy;
   readonly #newId: () => string;
   readonly baselines: Baselines;
-  /** For each row in turn: thousands a tick. */
+  /** Reused for each row: there are thousands per tick. */
   readonly #host = scratchLearner();
   readonly active = new ActiveAttacks();
-  /** Those over a threshold that have not been so for `sustainMs` yet: since when, in monotonic ms. */
+  /** Targets above a threshold for less than `sustainMs`: since when, monotonic ms. */
   #suspects = new Map<string, number>();
-  /** Detections that found the table full. */
+  /** Detections refused because the table was full. */
   refused = 0;
 
-  constructor(policy: DetectionPolicy, newId: () => string, baselines = new Baselines(NO_ROOM)) {
+  constructor(policy: DetectionPolicy, newId: () => string, baselines = new Baselines(MINIMAL_TABLE)) {
     this.#policy = policy;
     this.#newId = newId;
     this.baselines = baselines;
@@ -64,35 +64,35 @@ export class Detector {
     this.baselines.reconfigure(policy.hostgroups);
   }
 
-  /** How many hostgroups' sums judge() asks for; 0: none is judged as a whole. */
+  /** How many hostgroup sums judge() needs; 0: no whole hostgroup is judged. */
   get groupsToRead(): number {
     const { hostgroups } = this.#policy;
     const areAsked = this.active.hasGroups || hostgroups.some(({ calculation }) => calculation === "total");
     return areAsked ? hostgroups.length : 0;
   }
 
-  /** Attacks that an earlier process saw start; their calm is counted anew. */
+  /** Restores attacks of an earlier process; their calm time starts again from zero. */
   restore(attacks: readonly Attack[]): void {
     for (const attack of attacks) this.active.set({ ...attack, lastingRise: false, calmSinceMs: null });
   }
 
   /**
-   * `count` rows: every host over a threshold and every host in attack; one that is missing has no traffic. `groups`: the
-   * sums of all hostgroups, needed while one of them is judged as a whole.
+   * @param rows `count` rows: every host above a threshold and every attacked host; a missing host has no traffic.
+   * @param groups the sums of all hostgroups, needed if one of them is judged as a whole.
    */
   judge(rows: HostRows, count: number, now: Now, groups: HostRows | null = null): AttackChange[] {
     const judgement: Judgement = { now, changes: [], suspects: new Map(), judged: new Set() };
     for (let row = 0; row < count; row++) this.#judgeHost(rows, row, judgement);
     if (groups !== null) this.#judgeGroups(groups, judgement);
     for (const attack of this.active.values()) {
-      // Those on a part of a hostgroup are judged by the passes over all hosts.
+      // Carpet attacks are judged by the passes over all hosts.
       if (attack.carpet === null && !judgement.judged.has(attack.id)) this.#observe(attack, QUIET, judgement);
     }
     this.#suspects = judgement.suspects;
     return judgement.changes;
   }
 
-  /** What is found out about an attack beside its rates. null: it is not in progress. */
+  /** Attaches findings other than rates to an attack. null: it is not in progress. */
   attach(id: string, findings: AttackFindings): Attack | null {
     for (const attack of this.active.values()) {
       if (attack.id !== id) continue;
@@ -110,7 +110,7 @@ export class Detector {
       const column = rows[direction];
       const attack = target === null ? null : this.active.ofHost(target, direction);
       if (attack !== null) this.#observe(attack, rowRates(column, row), judgement);
-      // No group: the row was counted under a table which a reload has just replaced. The next tick has its new one.
+      // No group: the row refers to a table that a reload has just replaced. The next tick uses the new one.
       else if (group?.calculation === "per_host") {
         const host = this.#host;
         host.keys = rows.addresses;
@@ -169,10 +169,10 @@ export class Detector {
     judgement.changes.push({ kind: "started", attack });
   }
 
-  /** Whether what is over a limit has been so for long enough, and finds a place. */
+  /** Whether the target has been above a limit for `sustainMs`, and the table has room. */
   #isSustained(subject: Learner, { now, suspects }: Judgement): boolean {
     const { sustainMs, maxActive } = this.#policy;
-    // Nobody is waited for: with a full table thousands of suspects a tick need no name.
+    // Without a sustain time, no keys are built: a full table may see thousands of suspects per tick.
     if (sustainMs === 0) {
       const hasRoom = this.active.size < maxActive;
       if (!hasRoom) this.refused++;

@@ -1,4 +1,4 @@
-/** What the configuration says about detection and sampling, in the form that each of them asks for. */
+/** The configuration of detection and sampling, in the form that each needs. */
 import type { Config } from "../../config/config.ts";
 import { ACTIVE_ATTACKS_MAX } from "../../limits.ts";
 import type { SamplingPolicy } from "../attack/attack-sampler.ts";
@@ -14,7 +14,7 @@ export function detectionPolicy(config: Config): DetectionPolicy {
   return {
     hostgroups: config.hostgroups,
     sustainMs: config.detection.sustainMs,
-    // A group that a reload took away leaves its attacks to the global value.
+    // Attacks of a removed group use the global value.
     hysteresisMs: (group) => 1000 * (seconds.get(group) ?? seconds.get("global") ?? 0),
     maxActive: ACTIVE_ATTACKS_MAX,
   };
@@ -28,11 +28,11 @@ export function carpetPolicy(config: Config): CarpetPolicy {
     carpet,
     networks,
     networkOf: (ip) => lookup.network(ip),
-    mayBan: bounds === null ? null : (prefix) => bounds.refusalOf(prefix) === null,
+    isBannable: bounds === null ? null : (prefix) => bounds.refusalOf(prefix) === null,
   };
 }
 
-/** null: sampling is off. @param originOf opened from the files that the configuration names; null: it names none. */
+/** null: sampling is off. @param originOf lookup from the configured files; null: none is configured. */
 export function samplingPolicy(config: Config, originOf: OriginOf | null): SamplingPolicy | null {
   const { samples, detection, hostgroups, lookup } = config;
   if (!samples.enabled) return null;

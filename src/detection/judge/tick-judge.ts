@@ -1,19 +1,19 @@
 /**
- * One tick: takes the rows that the packet counter screened, has them judged, and tells the counter which hosts to
- * watch. Live detection and replay run through here alike.
+ * One tick: reads the rows that the packet counter screened, judges them, and sets the hosts that the counter must
+ * watch. Used by live detection and replay.
  */
 import { addressToBytes } from "../../net/address.ts";
 import { allocateHostRows, type HostRows } from "../../traffic/host-rows.ts";
 import type { Now } from "../attack/attack.ts";
 import type { AttackChange, Detector } from "./detector.ts";
 
-/** What is needed of the packet counter. */
+/** The part of the packet counter that is used. */
 export interface ScreenedRates {
-  /** Returns how many rows there are; the first `capacity` are written, watched hosts before all others. */
+  /** Returns the number of rows; writes the first `capacity`, watched hosts first. */
   readScreened(out: HostRows): number;
-  /** Sums by hostgroup: row i is group i. Returns how many groups there are. */
+  /** Sums by hostgroup: row i is group i. Returns the number of groups. */
   readGroups(out: HostRows): number;
-  /** 16 bytes a host. */
+  /** 16 bytes per host. */
   setWatched(addresses: Uint8Array): void;
 }
 
@@ -22,7 +22,7 @@ export class TickJudge {
   readonly #detector: Detector;
   readonly #rows: HostRows;
   #groups: HostRows = allocateHostRows(0);
-  /** Screened rows that found no place and were not judged, in all ticks. */
+  /** Total number of screened rows that did not fit and were not judged. */
   overflow = 0;
 
   constructor(source: ScreenedRates, detector: Detector, capacity: number) {
@@ -40,7 +40,7 @@ export class TickJudge {
     return changes;
   }
 
-  /** null: no hostgroup is judged as a whole. */
+  /** null: no whole hostgroup is judged. */
   #sums(): HostRows | null {
     const { groupsToRead } = this.#detector;
     if (groupsToRead === 0) return null;
@@ -49,7 +49,7 @@ export class TickJudge {
     return this.#groups;
   }
 
-  /** Also needed once after attacks were restored. */
+  /** Also call this once after attacks were restored. */
   watchAttacked(): void {
     const targets = [...this.#detector.active.targets()];
     const addresses = new Uint8Array(targets.length * 16);

@@ -24,7 +24,7 @@ class LaboriousNodes extends ScrubNodes {
 
 beforeEach(() => {
   clock = new ManualClock();
-  const observer = { reported() {}, understands() {}, liveness() {}, moved() {} };
+  const observer = { reported() {}, ruleSupportChanged() {}, liveness() {}, moved() {} };
   const now = () => ({ wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() });
   nodes = new LaboriousNodes({ config: scrubbing({ name: "s1" }), now, mbpsOf: () => null, observer });
   const metrics = { parked() {}, ended() {}, refused() {} };

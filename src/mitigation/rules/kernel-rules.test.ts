@@ -25,7 +25,7 @@ describe("rules of a ban in the kernel", () => {
     ]);
   });
 
-  test("a diverted one has those that scrub nodes are told", () => {
+  test("a diverted one has those of the rule document", () => {
     const measure = { kind: "divert", route: null, node: null, rules: udpRules() } as const;
     expect(texts(ban({ measure }))).toEqual(["dst 192.0.2.1/32 proto udp discard"]);
   });
@@ -44,7 +44,7 @@ describe("rules of a ban in the kernel", () => {
     expect(kernelRulesOf(ban({ expiresAt: 12_345 }))).toMatchObject([{ banId: "b1", expiresAtMs: 12_345 }]);
   });
 
-  test("are known again by their name as long as they say the same, also when the ban is pushed on", () => {
+  test("keep their id while they are unchanged, also when the ban is extended", () => {
     const udp = { ...discard, protocol: 17 };
     const [before] = kernelRulesOf(flowspec(udp));
     const after = kernelRulesOf({ ...flowspec({ ...discard, protocol: 6 }, udp), expiresAt: 99 });
@@ -57,7 +57,7 @@ describe("rules of a ban in the kernel", () => {
     expect(texts(flowspec(discard, { ...discard }))).toHaveLength(1);
   });
 
-  test("limit to a byte a second at least, which is the least that the kernel knows", () => {
+  test("limit to at least one byte per second, the kernel's minimum", () => {
     const slow = { ...discard, action: { kind: "rate_limit", bytesPerSecond: 0.1 } } as const;
     expect(texts(flowspec(slow))).toEqual(["dst 192.0.2.1/32 rate-limit 1 bytes/s"]);
   });
@@ -77,7 +77,7 @@ describe("rules of all bans", () => {
     expect(made.leftOut).toBe(leftOut);
   });
 
-  test("no more for one destination than the kernel looks through", () => {
+  test("are bounded by the kernel's limit per destination", () => {
     const from = (i: number) => ({ ...discard, destination: null, source: prefix(`10.0.${i >> 8}.${i & 255}/32`) });
     const rules = Array.from({ length: DYNAMIC_RULES_PER_DESTINATION + 1 }, (_, i) => from(i));
     const made = kernelRules([flowspec(...rules), ...bans], 1000);

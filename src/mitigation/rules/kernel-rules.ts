@@ -1,6 +1,6 @@
 /**
- * Which rules the bans in force want in the kernel of this machine: those of FlowSpec and divert bans, and for a blackhole
- * one that discards all. Pure. Knows nothing of how the kernel holds them.
+ * The rules of active bans for the kernel of this machine: those of FlowSpec and divert bans, and for a blackhole one
+ * rule that discards all. Pure; independent of how the kernel stores them.
  */
 import { DYNAMIC_RULES_PER_DESTINATION } from "../../limits.ts";
 import type { Ban } from "../ban.ts";
@@ -8,24 +8,24 @@ import { scrubRules } from "../measure.ts";
 import { type Rule, ruleText, wideRule } from "./rule.ts";
 
 export interface KernelRule {
-  /** At most 63 bytes: of the ban, and of what the rule says. A rule that stays keeps its name, over restarts too. */
+  /** At most 63 bytes, from the ban's id and the rule's text. An unchanged rule keeps its id, also over restarts. */
   readonly id: string;
   readonly banId: string;
   readonly rule: Rule;
-  /** Wall clock, ms: that of the ban. */
+  /** Wall clock, ms: the expiry of the ban. */
   readonly expiresAtMs: number;
 }
 
 export interface KernelRules {
   readonly rules: readonly KernelRule[];
-  /** For which there is no room. */
+  /** Number of rules that did not fit. */
   readonly leftOut: number;
 }
 
-/** Bytes per second: less than this the kernel's limit cannot tell from nothing at all. */
-const LEAST_RATE = 1;
+/** Bytes per second: the kernel's limiter cannot represent a lower rate. */
+const RATE_MIN = 1;
 
-/** Of a ban that is virtual or over, or that only watches, none. Made once for a ban as it is. */
+/** The kernel rules of one ban; none if it is virtual, ended or only watches. Cached by ban. */
 export function kernelRulesOf(ban: Ban): readonly KernelRule[] {
   let made = MADE.get(ban);
   if (made === undefined) {
@@ -37,14 +37,17 @@ export function kernelRulesOf(ban: Ban): readonly KernelRule[] {
 
 const MADE = new WeakMap<Ban, readonly KernelRule[]>();
 
-/** Those of the bans that come first, each whole, as far as `room` and the kernel's bound for one destination reach. */
+/**
+ * The rules of the first bans that fit into `room` and the kernel's limit per destination; a ban gets all of its rules
+ * or none.
+ */
 export function kernelRules(bans: Iterable<Ban>, room: number): KernelRules {
   const wanted = [...bans].flatMap(kernelRulesOf);
   const rules = fittingRules(wanted, room);
   return { rules, leftOut: wanted.length - rules.length };
 }
 
-/** Those that come first, as far as `room` and the kernel's bound for one destination reach. */
+/** The first rules that fit into `room` and the kernel's limit per destination. */
 export function fittingRules<Named extends { readonly rule: Rule }>(wanted: readonly Named[], room: number): Named[] {
   const towards = new Map<string, number>();
   const fitting: Named[] = [];
@@ -58,7 +61,7 @@ export function fittingRules<Named extends { readonly rule: Rule }>(wanted: read
   return fitting;
 }
 
-/** Names it by what it says, so that a rule that stays keeps its name, and with it the kernel's count of what it dropped. */
+/** An id from the rule's text: an unchanged rule keeps its id, and so the kernel's drop count. */
 export function ruleId(owner: string, rule: Rule): string {
   return owner + Bun.hash(ruleText(rule)).toString(16);
 }
@@ -91,6 +94,6 @@ function wantedRules({ state, dryRun, measure, prefix }: Ban): readonly Rule[] {
 
 function atLeastRate(rule: Rule): Rule {
   const { action } = rule;
-  if (action.kind === "discard" || action.bytesPerSecond >= LEAST_RATE) return rule;
-  return { ...rule, action: { ...action, bytesPerSecond: LEAST_RATE } };
+  if (action.kind === "discard" || action.bytesPerSecond >= RATE_MIN) return rule;
+  return { ...rule, action: { ...action, bytesPerSecond: RATE_MIN } };
 }

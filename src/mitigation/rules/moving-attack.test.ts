@@ -1,4 +1,4 @@
-/** Rules of attacks that move on while they stay of one kind, through the sampler and the ban engine. */
+/** Rules of attacks that change while their kind does not, through the sampler and the ban engine. */
 import { expect, test } from "bun:test";
 import { attackOn, harness, started, terms, victim } from "../../../test/fixtures/mitigation/ban-engine.ts";
 import { ethernet, ip, udp } from "../../../test/fixtures/packets/frames.ts";
@@ -9,7 +9,7 @@ import { attackRules } from "./attack-rules.ts";
 import { wideRule } from "./rule.ts";
 import { isEnough } from "./rule-coverage.ts";
 
-/** What is sent to the victim in each second; returns the rules of the ban after it. */
+/** Sends packets to the victim for one second; returns the rules of the ban after it. */
 function world(makeRules: RuleMaker = attackRules) {
   const headers = new FakeHeaderSamples();
   const policy = { windowMs: 1000, top: 10, flows: 20, originOf: null, groupOf: () => "global", networksOf: () => [] };
@@ -28,8 +28,9 @@ function world(makeRules: RuleMaker = attackRules) {
     second: (...frames: Uint8Array[]) => {
       headers.frames = frames.map((frame) => ({ frame, ageMs: 0 }));
       for (const { classification, isNewKind, isFirmer } of sampler.readings({ wallMs: at, monotonicMs: at })) {
-        const told = { ...attack, classification };
-        if (classification !== null) engine.attackClassified(told, at, isNewKind || isFirmer ? "told" : "newer");
+        const classified = { ...attack, classification };
+        if (classification !== null)
+          engine.attackClassified(classified, at, isNewKind || isFirmer ? "reclassified" : "newer");
       }
       at += JUDGE_AGAIN_MS;
       const [ban] = [...engine.active.values()];
@@ -55,7 +56,7 @@ test("ports that an attack moves on to are in its rules a second later", () => {
 });
 
 test("traffic beside the attack that rules rightly miss changes none of them", () => {
-  // Of what catches as much as the rules in force there may be another choice each second.
+  // Several sets of rules match equally well, and each second might choose another.
   let made = 0;
   const { second, announcer } = world((prefix) => {
     const destinationPorts = [{ from: 20_000, to: 20_000 + (made++ % 2) }];

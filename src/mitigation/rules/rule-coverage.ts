@@ -1,14 +1,14 @@
-/** How much of an attack rules catch, as far as its packets tell. Pure. */
+/** Estimates from sampled packets how much of an attack the rules match. Pure. */
 import type { SampledPacket } from "../../detection/attack/sample.ts";
 import { type Rule, ruleMatches } from "./rule.ts";
 
-/** What rules may miss without a look at others: chance, and traffic that is not the attack's. */
+/** The share that rules may miss before other rules are considered: chance, and legitimate traffic. */
 const SPARE_SHARE = 0.02;
-/** Others are worth a change of routes from so much more on. */
+/** New rules must match this factor more to be worth a change of routes. */
 const WORTH_FACTOR = 1.1;
 
-/** Between 0 and 1, of packets weighed by how many they stand for; 1 for none. */
-export function caughtShare(rules: readonly Rule[], packets: readonly SampledPacket[]): number {
+/** Between 0 and 1, packets weighted by `standsFor`; 1 without packets. */
+export function matchedShare(rules: readonly Rule[], packets: readonly SampledPacket[]): number {
   let all = 0;
   let caught = 0;
   for (const { header, standsFor } of packets) {
@@ -18,16 +18,19 @@ export function caughtShare(rules: readonly Rule[], packets: readonly SampledPac
   return all === 0 ? 1 : caught / all;
 }
 
-/** Rules that catch nearly all need no other ones. */
+/** Rules that match nearly all packets need no replacement. */
 export function isEnough(rules: readonly Rule[], packets: readonly SampledPacket[]): boolean {
-  return caughtShare(rules, packets) >= 1 - SPARE_SHARE;
+  return matchedShare(rules, packets) >= 1 - SPARE_SHARE;
 }
 
-/** Where other traffic goes to the victim too, no narrow rules catch all: what counts is how much more others would. */
+/**
+ * If other traffic goes to the victim too, narrow rules never match all packets: compare how much more the new rules
+ * match.
+ */
 export function isWorthChanging(
   present: readonly Rule[],
   others: readonly Rule[],
   packets: readonly SampledPacket[],
 ): boolean {
-  return caughtShare(others, packets) > WORTH_FACTOR * caughtShare(present, packets);
+  return matchedShare(others, packets) > WORTH_FACTOR * matchedShare(present, packets);
 }

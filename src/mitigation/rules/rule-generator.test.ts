@@ -13,7 +13,7 @@ import { type Evidence, type FlowspecPolicy, rulesFor } from "./rule-generator.t
 const VICTIMS = [address("203.0.113.9"), address("2001:db8::9")] as const;
 const [VICTIM] = VICTIMS;
 const POLICY: FlowspecPolicy = { action: { kind: "discard" }, sourceAnchored: false, minSourceConcentration: 0.8 };
-/** As many as a sample has at least when an attack gets its rules, and as many as it may come to. */
+/** The least and the largest number of packets in a sample. */
 const SAMPLES = [64, 512];
 
 function evidenceOf(packets: readonly SampledPacket[], changes: Partial<Evidence> = {}): Evidence {
@@ -30,11 +30,11 @@ function evidenceOf(packets: readonly SampledPacket[], changes: Partial<Evidence
   };
 }
 
-function caughtShare(rules: readonly Rule[], packets: readonly SampledPacket[]): number {
+function matchedShare(rules: readonly Rule[], packets: readonly SampledPacket[]): number {
   return packets.filter(({ header }) => rules.some((rule) => ruleMatches(rule, header))).length / packets.length;
 }
 
-/** The same seed each time: what a rule must catch is drawn anew, and 98 % of it is no certainty with 64 packets. */
+/** A fixed seed: the packets are random, and a rule from 64 packets does not always match 98 %. */
 const crowd = (count: number, seed: number, victim = VICTIM) => ({ count, victim, random: seededRandom(seed) });
 const ORDINARY = ordinaryPackets(crowd(10_000, 5));
 
@@ -52,24 +52,24 @@ describe.each(VECTORS.filter((vector) => vector !== "mixed"))("%s", (vector: Vec
           const flood = floodPackets(vector, crowd(count, seed, victim));
           const packets = [...flood, ...ordinaryPackets(crowd(count * ordinary, seed + 1, victim))];
           const { rules, matchesAll } = rulesFor(evidenceOf(packets, { timesThreshold }), POLICY);
-          const told = `${rulesText(rules)} (seed ${seed}, ${count} packets, ${ordinary} ordinary)`;
-          expect(matchesAll, told).toBe(false);
-          expect(rules.length, told).toBeLessThanOrEqual(RULES_MAX);
-          expect(new Set(rules.map((rule) => rule.destination?.text)), told).toEqual(
+          const message = `${rulesText(rules)} (seed ${seed}, ${count} packets, ${ordinary} ordinary)`;
+          expect(matchesAll, message).toBe(false);
+          expect(rules.length, message).toBeLessThanOrEqual(RULES_MAX);
+          expect(new Set(rules.map((rule) => rule.destination?.text)), message).toEqual(
             new Set([hostPrefix(victim).text]),
           );
-          expect(rules.map(ruleProblem), told).toEqual(rules.map(() => null));
-          expect(caughtShare(rules, flood), told).toBeGreaterThanOrEqual(0.98);
-          expect(caughtShare(rules, later), told).toBeGreaterThanOrEqual(0.98);
+          expect(rules.map(ruleProblem), message).toEqual(rules.map(() => null));
+          expect(matchedShare(rules, flood), message).toBeGreaterThanOrEqual(0.98);
+          expect(matchedShare(rules, later), message).toBeGreaterThanOrEqual(0.98);
         }
       }
     }
   });
 
-  test("leaves people's traffic alone", () => {
+  test("does not match legitimate traffic", () => {
     const packets = [...floodPackets(vector, crowd(512, 3)), ...ordinaryPackets(crowd(25, 4))];
     const { rules } = rulesFor(evidenceOf(packets), POLICY);
-    expect(caughtShare(rules, ORDINARY), rulesText(rules)).toBeLessThanOrEqual(0.001);
+    expect(matchedShare(rules, ORDINARY), rulesText(rules)).toBeLessThanOrEqual(0.001);
   });
 });
 
@@ -91,9 +91,9 @@ test("an attack of several vectors gets rules for each of its parts", () => {
   const packets = [...flood("syn_flood", 1), ...flood("ntp_amplification", 2), ...flood("icmp_flood", 3)];
   const { rules } = rulesFor(evidenceOf(packets), POLICY);
   for (const vector of ["syn_flood", "ntp_amplification", "icmp_flood"] as const) {
-    expect(caughtShare(rules, floodPackets(vector, crowd(2_000, 9))), rulesText(rules)).toBeGreaterThanOrEqual(0.98);
+    expect(matchedShare(rules, floodPackets(vector, crowd(2_000, 9))), rulesText(rules)).toBeGreaterThanOrEqual(0.98);
   }
-  expect(caughtShare(rules, ORDINARY)).toBeLessThanOrEqual(0.001);
+  expect(matchedShare(rules, ORDINARY)).toBeLessThanOrEqual(0.001);
 });
 
 test("what all packets have in common is left out where they are few", () => {
@@ -145,7 +145,7 @@ test("an outgoing attack's rules name the host as their source", () => {
 });
 
 describe("sources", () => {
-  const anchored = { ...POLICY, sourceAnchored: true };
+  const anchoredToSources = { ...POLICY, sourceAnchored: true };
   const from = (sources: readonly string[]) =>
     floodPackets("udp_flood", crowd(512, 1)).map((packet, i) => ({
       ...packet,
@@ -154,25 +154,25 @@ describe("sources", () => {
   const sourcesOf = (packets: readonly SampledPacket[], policy: FlowspecPolicy) =>
     rulesFor(evidenceOf(packets), policy).rules.map((rule) => rule.source?.text ?? "any");
 
-  test("are named as hosts where they are few and the policy asks for it", () => {
+  test("are named as hosts if they are few and the policy enables it", () => {
     const few = from(["198.51.100.1", "198.51.100.2"]);
-    expect(sourcesOf(few, anchored)).toEqual(["198.51.100.1/32", "198.51.100.2/32"]);
+    expect(sourcesOf(few, anchoredToSources)).toEqual(["198.51.100.1/32", "198.51.100.2/32"]);
     expect(sourcesOf(few, POLICY)).toEqual(["any"]);
   });
 
   test("are named as networks where many hosts are near to each other", () => {
     const near = from(Array.from({ length: 100 }, (_, i) => `198.51.100.${i}`));
-    expect(sourcesOf(near, anchored)).toEqual(["198.51.100.0/24"]);
+    expect(sourcesOf(near, anchoredToSources)).toEqual(["198.51.100.0/24"]);
   });
 
   test("are not named where they are everywhere", () => {
-    expect(sourcesOf(floodPackets("udp_flood", crowd(512, 1)), anchored)).toEqual(["any"]);
+    expect(sourcesOf(floodPackets("udp_flood", crowd(512, 1)), anchoredToSources)).toEqual(["any"]);
   });
 
   test("are not named where what comes from others would be an attack still", () => {
     const packets = [...from(["198.51.100.1"]), ...floodPackets("udp_flood", crowd(100, 2))];
-    expect(sourcesOf(packets, anchored)).toEqual(["any"]);
-    expect(rulesFor(evidenceOf(packets, { timesThreshold: 2 }), anchored).rules[0]?.source?.text).toBe(
+    expect(sourcesOf(packets, anchoredToSources)).toEqual(["any"]);
+    expect(rulesFor(evidenceOf(packets, { timesThreshold: 2 }), anchoredToSources).rules[0]?.source?.text).toBe(
       "198.51.100.1/32",
     );
   });

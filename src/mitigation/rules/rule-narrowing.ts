@@ -5,55 +5,55 @@ import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
 import { PORT_RANGES_MAX, type PortRange, type Rule, ruleMatches } from "./rule.ts";
 
-/** With fewer packets what they have in common may be chance. */
-const PACKETS_LEAST = 32;
-/** Share of the packets that each port of a list must have, and each range of lengths. */
-const PORT_SHARE_LEAST = 0.05;
-const LENGTH_SHARE_LEAST = 0.1;
-/** Lengths so near to each other are one range, bytes; a range that is wider tells nothing. */
+/** With fewer packets, common values may be chance. */
+const PACKETS_MIN = 32;
+/** The least share of packets for each port of a list, and for each range of lengths. */
+const PORT_SHARE_MIN = 0.05;
+const LENGTH_SHARE_MIN = 0.1;
+/** Lengths at most this many bytes apart form one range; a range wider than LENGTH_WIDTH_MAX is not specific. */
 const LENGTH_GAP = 16;
 const LENGTH_WIDTH_MAX = 100;
 const LENGTH_RANGES_MAX = 3;
 const LONG_LEAST = 400;
-/** Of the heaviest value's weight: what has less may be others'. */
+/** Values below this part of the heaviest value's weight may be legitimate traffic. */
 export const FAR_BELOW = 0.25;
-/** Share of the packets that a flag may be on or missing in and still be called a rule. */
+/** A flag counts as always set or always unset if at most this share of packets differs. */
 const FLAG_SLACK = 0.005;
 const FLAGS_JUDGED = [0x01, 0x02, 0x04, 0x08, 0x10];
-/** So many take one component's five values. */
+/** The largest number of excluded ports: one FlowSpec component holds five values. */
 const PORTS_LEFT_OUT_MAX = 2;
-/** Share of the packets that may be lost by it. */
+/** The share of packets that may be left unmatched by it. */
 const APART_LOSS_MAX = 0.01;
 const PORT_MAX = 0xffff;
 const ENDS = ["destination", "source"] as const;
 const SOURCES_MAX = 4;
-/** What is told as one source, from the narrowest on. */
+/** Prefix lengths that count as one source, narrowest first. */
 const SOURCE_LENGTHS = { 4: [32, 24], 6: [128, 64, 48] } as const;
 
-export interface WeighedPacket {
+export interface WeightedPacket {
   readonly header: PacketHeader;
-  /** What it stands for, in the unit that the attack has too many of. */
+  /** The number of packets or bytes that it represents. */
   readonly weight: number;
 }
 
-export function weightOf(packets: readonly WeighedPacket[]): number {
+export function weightOf(packets: readonly WeightedPacket[]): number {
   return packets.reduce((sum, { weight }) => sum + weight, 0);
 }
 
 type Spared = Pick<Narrowing, "packets" | "spare">;
 
 export interface Narrowing {
-  /** Packets that the rule is for; some of them may be others' that look alike. */
-  readonly packets: readonly WeighedPacket[];
-  /** Weight of them that may be left out. */
+  /** Packets that the rule must match; some may be legitimate packets that look alike. */
+  readonly packets: readonly WeightedPacket[];
+  /** The weight of `packets` that may be left unmatched. */
   readonly spare: number;
-  /** Packets that the rule matches and is not for. */
-  readonly others: readonly WeighedPacket[];
+  /** Packets that the rule matches and should not match. */
+  readonly others: readonly WeightedPacket[];
 }
 
-/** The rules that together take the place of this one; itself where nothing is in common. */
+/** Narrower rules that together replace this one; the rule itself if nothing is in common. */
 export function narrowed(rule: Rule, { packets, spare, others }: Narrowing): readonly Rule[] {
-  if (packets.length < PACKETS_LEAST) return [rule];
+  if (packets.length < PACKETS_MIN) return [rule];
   let result = rule;
   let left = { packets, spare };
   const narrow = (changes: Partial<Rule>) => {
@@ -70,18 +70,22 @@ export function narrowed(rule: Rule, { packets, spare, others }: Narrowing): rea
   }
   const lengths = lengthsInCommon(left)?.map(({ from, to }) => ({ packetLength: { min: from, max: to } })) ?? [{}];
   const rules = lengths.map((length) => ({ ...result, ...length }));
-  return apartFrom(others, rules, left.packets);
+  return excludingPortsOf(others, rules, left.packets);
 }
 
-/** Leaves out the ports that the others have most of, where hardly any of the packets have them. */
-function apartFrom(others: readonly WeighedPacket[], rules: readonly Rule[], packets: readonly WeighedPacket[]) {
+/** Leaves out the ports that most of the others use, if hardly any of the packets use them. */
+function excludingPortsOf(
+  others: readonly WeightedPacket[],
+  rules: readonly Rule[],
+  packets: readonly WeightedPacket[],
+) {
   let result = rules;
   for (const end of ENDS) {
     const left = others.filter(({ header }) => result.some((rule) => ruleMatches(rule, header)));
     if (weightOf(left) === 0) break;
     const taken = weightsOf(left, ({ header }) => header.ports?.[end] ?? null);
     const heaviest = [...taken].sort(([, a], [, b]) => b - a).slice(0, PORTS_LEFT_OUT_MAX);
-    const ports = portsBut(heaviest.map(([port]) => port));
+    const ports = portsExcept(heaviest.map(([port]) => port));
     const lost = packets.filter(({ header }) => !isIn(ports, header.ports?.[end]));
     const gained = heaviest.reduce((sum, [, weight]) => sum + weight, 0);
     const isWorthIt = gained >= weightOf(left) / 2 && weightOf(lost) <= weightOf(packets) * APART_LOSS_MAX;
@@ -91,8 +95,8 @@ function apartFrom(others: readonly WeighedPacket[], rules: readonly Rule[], pac
   return result;
 }
 
-/** All ports without these. */
-function portsBut(ports: readonly number[]): readonly PortRange[] {
+/** All ports except these. */
+function portsExcept(ports: readonly number[]): readonly PortRange[] {
   const ranges: PortRange[] = [];
   let from = 0;
   for (const port of [...ports].sort((a, b) => a - b)) {
@@ -107,36 +111,36 @@ function isIn(ranges: readonly PortRange[], value: number | undefined): boolean 
   return value !== undefined && ranges.some(({ from, to }) => from <= value && value <= to);
 }
 
-/** null: they go all over. */
+/** null: the ports vary too much. */
 function portsInCommon({ packets, spare }: Spared, end: "source" | "destination"): PortRange[] | null {
   const weights = weightsOf(packets, ({ header }) => header.ports?.[end] ?? null);
   const ports = [...weights].map(([port, weight]) => ({ from: port, to: port, weight }));
-  return outstanding(ports, {
+  return dominantValues(ports, {
     total: weightOf(packets),
     spare,
-    shareLeast: PORT_SHARE_LEAST,
+    shareLeast: PORT_SHARE_MIN,
     countMax: PORT_RANGES_MAX,
   });
 }
 
-/** null: they have all lengths, or lengths that are left open. */
+/** null: the lengths vary too much. */
 function lengthsInCommon({ packets, spare }: Spared): PortRange[] | null {
   const weights = weightsOf(packets, ({ header }) => (header.packetBytes > 0 ? header.packetBytes : null));
   const exact = [...weights].map(([length, weight]) => ({ from: length, to: length, weight }));
-  const bounds = { total: weightOf(packets), spare, shareLeast: LENGTH_SHARE_LEAST, countMax: LENGTH_RANGES_MAX };
-  const lengths = outstanding(exact, bounds);
+  const bounds = { total: weightOf(packets), spare, shareLeast: LENGTH_SHARE_MIN, countMax: LENGTH_RANGES_MAX };
+  const lengths = dominantValues(exact, bounds);
   if (lengths !== null) return lengths;
-  const ranges = outstanding(inClusters(exact), bounds);
+  const ranges = dominantValues(mergedRanges(exact), bounds);
   if (ranges?.every(({ from, to }) => to - from <= LENGTH_WIDTH_MAX)) return ranges.map(padded);
-  return longOnly(exact, spare);
+  return withoutShort(exact, spare);
 }
 
 interface Weighted extends PortRange {
   readonly weight: number;
 }
 
-/** Those that have nearly all of the weight, in order: preferably without ones that are far below the heaviest. */
-function outstanding(
+/** The values with nearly all of the weight, in order, preferably without those far below the heaviest. */
+function dominantValues(
   values: readonly Weighted[],
   { total, spare, shareLeast, countMax }: { total: number; spare: number; shareLeast: number; countMax: number },
 ): Weighted[] | null {
@@ -150,8 +154,8 @@ function outstanding(
   return null;
 }
 
-/** Values with no gap between them. */
-function inClusters(values: readonly Weighted[]): Weighted[] {
+/** Merges values that are close to each other into ranges. */
+function mergedRanges(values: readonly Weighted[]): Weighted[] {
   const clusters: Weighted[] = [];
   for (const value of values.toSorted((a, b) => a.from - b.from)) {
     const last = clusters.at(-1);
@@ -161,8 +165,8 @@ function inClusters(values: readonly Weighted[]): Weighted[] {
   return clusters;
 }
 
-/** All but short packets: answers that are worth asking for in an attack are long, those to people mostly are not. */
-function longOnly(lengths: readonly Weighted[], spare: number): PortRange[] | null {
+/** All lengths except short ones: amplified answers are long, legitimate answers mostly are not. */
+function withoutShort(lengths: readonly Weighted[], spare: number): PortRange[] | null {
   let passed = 0;
   for (const { from, weight } of lengths.toSorted((a, b) => a.from - b.from)) {
     passed += weight;
@@ -172,14 +176,14 @@ function longOnly(lengths: readonly Weighted[], spare: number): PortRange[] | nu
   return null;
 }
 
-/** The sample has not seen the ends of a range. */
+/** Widens the range: the sample may not contain its ends. */
 function padded({ from, to }: PortRange): PortRange {
   const margin = Math.ceil((to - from) / 4);
   return { from: Math.max(1, from - margin), to: Math.min(0xffff, to + margin) };
 }
 
-/** Of packets that show any. */
-function flagsInCommon(packets: readonly WeighedPacket[]): Rule["tcpFlags"] {
+/** From the packets that show flags. */
+function flagsInCommon(packets: readonly WeightedPacket[]): Rule["tcpFlags"] {
   const shown = packets.filter(({ header }) => header.tcpFlags !== null);
   const total = weightOf(shown);
   let set = 0;
@@ -192,18 +196,16 @@ function flagsInCommon(packets: readonly WeighedPacket[]): Rule["tcpFlags"] {
   return (set === 0 && unset === 0) || shown.length < packets.length ? null : { set, unset };
 }
 
-/**
- * The few prefixes that at least such a share comes from, hosts before networks; null: it comes from everywhere.
- */
-export function sourcesInCommon(packets: readonly WeighedPacket[], shareLeast: number): readonly Prefix[] | null {
+/** The few prefixes that send at least `shareLeast` of the weight, hosts before networks; null: there are none. */
+export function sourcesInCommon(packets: readonly WeightedPacket[], shareLeast: number): readonly Prefix[] | null {
   const [first] = packets;
-  if (first === undefined || packets.length < PACKETS_LEAST) return null;
+  if (first === undefined || packets.length < PACKETS_MIN) return null;
   const family = addressFamily(first.header.destination);
   const total = weightOf(packets);
   for (const length of SOURCE_LENGTHS[family]) {
     const weights = weightsOf(packets, ({ header }) => sourceText(header.source, family, length));
     const heaviest = [...weights].sort(([, a], [, b]) => b - a).slice(0, SOURCES_MAX);
-    const chosen = heaviest.filter(([, weight]) => weight >= total * PORT_SHARE_LEAST);
+    const chosen = heaviest.filter(([, weight]) => weight >= total * PORT_SHARE_MIN);
     const share = chosen.reduce((sum, [, weight]) => sum + weight, 0) / total;
     if (share >= shareLeast) return chosen.map(([address]) => enclosingPrefix(address, length));
   }
@@ -214,7 +216,7 @@ function sourceText(source: IpAddress, family: 4 | 6, length: number): IpAddress
   return addressFamily(source) === family ? enclosingPrefix(source, length).address : null;
 }
 
-function weightsOf<K>(packets: readonly WeighedPacket[], keyOf: (packet: WeighedPacket) => K | null): Map<K, number> {
+function weightsOf<K>(packets: readonly WeightedPacket[], keyOf: (packet: WeightedPacket) => K | null): Map<K, number> {
   const weights = new Map<K, number>();
   for (const packet of packets) {
     const key = keyOf(packet);

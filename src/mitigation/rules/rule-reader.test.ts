@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { prefix } from "../../../test/fixtures/bgp/bgp.ts";
 import { randomRule } from "../../../test/fixtures/dataplane/filter-cases.ts";
 import { seededRandom } from "../../../test/fixtures/seeded-random.ts";
-import { formsOf, RULE_CAPABILITIES, understandingOf } from "../../scrub/rule-forms.ts";
+import { formsOf, RULE_CAPABILITIES, ruleSupportOf } from "../../scrub/rule-forms.ts";
 import { type Rule, ruleText, ruleToWire, wideRule } from "./rule.ts";
 import { RuleProblem, readRule } from "./rule-reader.ts";
 
@@ -19,16 +19,16 @@ function problemOf(wire: unknown): string {
   }
 }
 
-test("reads back what is written for a node that understands everything", () => {
+test("reads back what is written for a node that supports all fields", () => {
   const seed = Math.floor(Math.random() * 2 ** 31);
   const random = seededRandom(seed);
-  const understood = understandingOf(RULE_CAPABILITIES);
+  const support = ruleSupportOf(RULE_CAPABILITIES);
   let read = 0;
   for (let i = 0; i < 5000; i++) {
     const rule = randomRule(random);
     const { destination, source } = rule;
     if (destination === null || (source !== null && source.family !== destination.family)) continue;
-    for (const form of formsOf([rule], understood).rules) {
+    for (const form of formsOf([rule], support).rules) {
       const wire: unknown = JSON.parse(JSON.stringify(ruleToWire(form)));
       expect({ seed, rule: readRule(wire, destination) }).toEqual({ seed, rule: form });
       read++;
@@ -37,7 +37,7 @@ test("reads back what is written for a node that understands everything", () => 
   expect(read).toBeGreaterThan(1000);
 });
 
-test("absent or zero matches anything, and what it does not know is left alone", () => {
+test("absent or zero matches anything, and unknown keys are ignored", () => {
   const zeros = { proto: 0, src_port: 0, dst_port: 0, tcp_flags: 0, fragment: false, colour: "blue", ...DISCARD };
   expect(readRule(zeros, VICTIM)).toEqual(ANY);
   expect(readRule(DISCARD, VICTIM)).toEqual(ANY);

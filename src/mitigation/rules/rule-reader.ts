@@ -1,21 +1,21 @@
 /**
- * Reads a rule from its wire form (RuleWire), strictly: what does not say clearly what is to be dropped is no rule.
- * Keys that it does not know are left alone; absent or zero matches anything (docs/interface.md#rule).
+ * Reads a rule from its wire form (RuleWire), strictly: a malformed rule is refused, since it could match too much.
+ * Unknown keys are ignored; absent or zero matches anything (docs/interface.md#rule).
  */
 import { type Prefix, parsePrefix, prefixContains } from "../../net/prefix.ts";
 import { PORT_RANGES_MAX, type PortRange, type Rule, type RuleAction } from "./rule.ts";
 
-/** What is wrong, beginning with the key: `proto: must be …`. */
+/** The message starts with the key: `proto: must be …`. */
 export class RuleProblem extends Error {}
 
 type Wire = Readonly<Record<string, unknown>>;
 
 const PORT_MAX = 65_535;
-/** Of any packet, a jumbogram too. */
+/** The largest possible packet, including jumbograms. */
 const PACKET_BYTES_MAX = 0xffff_ffff;
 
 /**
- * @param within what the rule is for: its destination lies inside, and is this where the rule names none.
+ * @param within the banned prefix: the rule's destination must lie inside, and defaults to it.
  * Throws RuleProblem.
  */
 export function readRule(value: unknown, within: Prefix): Rule {
@@ -49,7 +49,7 @@ function readPrefix(wire: Wire, key: string): Prefix | null {
   return prefix;
 }
 
-/** 0 where it is absent. */
+/** 0 if absent. */
 function readWhole(wire: Wire, key: string, max: number): number {
   const value = wire[key] ?? 0;
   if (!isWhole(value, max)) throw new RuleProblem(`${key}: must be a whole number from 0 to ${max}`);
@@ -71,7 +71,7 @@ function readPorts(wire: Wire, key: string, rangesKey: string): readonly PortRan
   const ranges = wire[rangesKey];
   if (ranges === undefined) return port === 0 ? [] : [{ from: port, to: port }];
   if (port !== 0) throw new RuleProblem(`${rangesKey}: goes without ${key}`);
-  // An empty list would match anything, which a list of ports never means.
+  // An empty list would match any port, which the writer cannot have meant.
   if (!Array.isArray(ranges) || ranges.length === 0 || ranges.length > PORT_RANGES_MAX) {
     throw new RuleProblem(`${rangesKey}: must be a list of 1 to ${PORT_RANGES_MAX} ranges`);
   }
@@ -101,7 +101,7 @@ function readAction({ action, rate_bytes: rate }: Wire): RuleAction {
   if (typeof rate !== "number" || !Number.isFinite(rate) || rate < 0) {
     throw new RuleProblem("rate_bytes: must be a number of bytes per second");
   }
-  // Less than a byte a second is nothing.
+  // Less than one byte per second equals a discard.
   return rate < 1 ? { kind: "discard" } : { kind: "rate_limit", bytesPerSecond: rate };
 }
 

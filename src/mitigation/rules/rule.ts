@@ -1,13 +1,13 @@
 /**
- * A rule: which packets, and what is done to them. The one form that BGP FlowSpec, the local data plane and scrub nodes
- * are encoded from; what it matches is defined here, by ruleMatches(), and nowhere else.
+ * A rule: match fields and an action. BGP FlowSpec, the local data plane and scrub nodes are encoded from this one
+ * form; ruleMatches() alone defines what a rule matches.
  */
 import { FILTER_PORT_RANGES_MAX } from "../../dataplane/native-constants.ts";
 import { type Prefix, prefixContains } from "../../net/prefix.ts";
 import { protocolName } from "../../traffic/ip-protocol.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
 
-/** Both ends are in it; between 0 and 65535, `from` not above `to`. */
+/** Both ends inclusive; between 0 and 65535, `from` <= `to`. */
 export interface PortRange {
   readonly from: number;
   readonly to: number;
@@ -15,7 +15,7 @@ export interface PortRange {
 
 export type RuleAction =
   | { readonly kind: "discard" }
-  /** Above zero: no bytes at all is a discard. */
+  /** Above zero; zero would be a discard. */
   | { readonly kind: "rate_limit"; readonly bytesPerSecond: number };
 
 /** Every field narrows the match; null or an empty list matches anything. */
@@ -26,36 +26,36 @@ export interface Rule {
   /** At most PORT_RANGES_MAX. */
   readonly sourcePorts: readonly PortRange[];
   readonly destinationPorts: readonly PortRange[];
-  /** Bits that must be set and bits that must not be, FIN being 1. */
+  /** Bits that must be set and bits that must be unset; FIN is 1. */
   readonly tcpFlags: { readonly set: number; readonly unset: number } | null;
-  /** Whether the packet is any fragment, the first one too. */
+  /** True: any fragment, including the first; false: no fragment. */
   readonly fragment: boolean | null;
-  /** Of the IP packet with its headers, both ends in it. */
+  /** Length of the IP packet with its headers, both ends inclusive. */
   readonly packetLength: { readonly min: number; readonly max: number } | null;
   readonly action: RuleAction;
 }
 
 export const PORT_RANGES_MAX = FILTER_PORT_RANGES_MAX;
 
-/** What the generator gives at most for one attack. */
+/** The maximum that the generator makes for one attack. */
 export const RULES_MAX = 8;
 
-/** Ports and flags that the packet does not show, as in a later fragment, match no rule that asks for them. */
+/** A rule with ports or flags does not match a packet without them, such as a later fragment. */
 export function ruleMatches(rule: Rule, packet: PacketHeader): boolean {
   const { destination, source, protocol, tcpFlags, fragment, packetLength } = rule;
   return (
     (protocol === null || packet.protocol === protocol) &&
     (fragment === null || (packet.fragment !== null) === fragment) &&
     (packetLength === null || isWithin(packet.packetBytes, packetLength.min, packetLength.max)) &&
-    isOfPorts(rule.sourcePorts, packet.ports?.source) &&
-    isOfPorts(rule.destinationPorts, packet.ports?.destination) &&
+    isInPorts(rule.sourcePorts, packet.ports?.source) &&
+    isInPorts(rule.destinationPorts, packet.ports?.destination) &&
     (tcpFlags === null || hasFlags(packet.tcpFlags, tcpFlags)) &&
     (destination === null || prefixContains(destination, packet.destination)) &&
     (source === null || prefixContains(source, packet.source))
   );
 }
 
-function isOfPorts(ranges: readonly PortRange[], port: number | undefined): boolean {
+function isInPorts(ranges: readonly PortRange[], port: number | undefined): boolean {
   if (ranges.length === 0) return true;
   return port !== undefined && ranges.some(({ from, to }) => isWithin(port, from, to));
 }
@@ -68,7 +68,7 @@ function isWithin(value: number, min: number, max: number): boolean {
   return min <= value && value <= max;
 }
 
-/** What is matched, without the action: `dst 192.0.2.7/32 proto udp src-port 53`. Equal matches have equal texts. */
+/** The match without the action: `dst 192.0.2.7/32 proto udp src-port 53`. Equal matches have equal texts. */
 export function matchText(rule: Rule): string {
   const parts: string[] = [];
   const add = (name: string, value: string | null) => {
@@ -122,8 +122,8 @@ function flagsText({ set, unset }: { set: number; unset: number }): string {
 }
 
 /**
- * As the API and rule documents show it; absent matches anything. The fields after `action` and `rate_bytes` narrow the
- * rule beyond what agents of the first version understand.
+ * The form in the API and in rule documents; absent matches anything. The fields after `action` and `rate_bytes` narrow
+ * the rule further; agents of the first version do not know them.
  */
 export interface RuleWire {
   readonly dst?: string;
@@ -135,10 +135,10 @@ export interface RuleWire {
   readonly fragment?: boolean;
   readonly action: RuleAction["kind"];
   readonly rate_bytes?: number;
-  /** In place of `src_port` and `dst_port` where there is more than one, or port 0, which would be any there. */
+  /** Replaces `src_port` and `dst_port` if there are several, or for port 0, which would mean any port there. */
   readonly src_ports?: readonly PortRange[];
   readonly dst_ports?: readonly PortRange[];
-  /** Flags that must be absent. */
+  /** Flags that must be unset. */
   readonly tcp_flags_unset?: number;
   readonly packet_length?: { readonly min: number; readonly max: number };
 }
@@ -169,7 +169,7 @@ function onePort([range, ...others]: readonly PortRange[]): number | null {
   return range.from === 0 ? null : range.from;
 }
 
-/** Matches every packet to a destination; to be narrowed. */
+/** A rule that matches every packet to a destination, as a start for narrowing. */
 export function wideRule(destination: Prefix, action: RuleAction): Rule {
   return {
     destination,
@@ -184,7 +184,7 @@ export function wideRule(destination: Prefix, action: RuleAction): Rule {
   };
 }
 
-/** Whether it asks for nothing but the destination. */
-export function matchesAllTowards(rule: Rule): boolean {
+/** Whether only the destination is matched. */
+export function matchesOnlyDestination(rule: Rule): boolean {
   return matchText({ ...rule, destination: null }) === "any";
 }

@@ -30,7 +30,7 @@ test("a reload that changes the action of rules, before a restarted service has 
   const [{ measure } = { measure: null }] = after.engine.active.values();
   after.engine.tick(250);
   expect([...after.engine.active.values()][0]?.measure).toBe(measure as never);
-  // Rules of the new terms are made as soon as there is something to make them from.
+  // Rules of the new terms are made as soon as there are packets.
   packets = [PACKET];
   after.engine.tick(500);
   expect([...after.engine.active.values()][0]?.measure).not.toBe(measure as never);

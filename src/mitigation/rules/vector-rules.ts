@@ -1,4 +1,4 @@
-/** What tells each vector's packets from others in the fields that a rule has: where the generator begins. */
+/** The rule fields that distinguish each vector's packets: the generator starts from these. */
 import type { Vector } from "../../detection/attack/vector.ts";
 import { reflectedPort } from "../../detection/attack/vector.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
@@ -9,7 +9,7 @@ type Signature = Partial<Pick<Rule, "protocol" | "sourcePorts" | "destinationPor
 export interface VectorRules {
   /** Together they catch the vector's packets. */
   readonly signatures: readonly Signature[];
-  /** Much of what people do looks like it too: the packets that show it are not all of the attack. */
+  /** Normal traffic has these fields too: the packets that match are not all part of the attack. */
   readonly isWide: boolean;
 }
 
@@ -53,7 +53,7 @@ export function vectorRules(vector: Vector, family: 4 | 6): VectorRules {
     case "udp_flood":
       return wide({ protocol: IP_PROTOCOL.udp });
     default:
-      // `mixed` and whatever else has no form of its own.
+      // `mixed` and other vectors without a signature.
       return wide();
   }
 }

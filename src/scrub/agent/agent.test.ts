@@ -1,4 +1,4 @@
-/** The agent over a kernel and a service that a test can look into and break; with real ones it is in test/scenario. */
+/** The agent with a fake kernel and a fake service; with real ones: test/scenario. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -142,7 +142,7 @@ interface DocumentOptions {
   readonly sentAtMs?: number | null;
 }
 
-/** One ban of one rule, which holds for so long by the clock of the service. */
+/** One ban with one rule, which expires after this time on the service's clock. */
 function document({ seconds = 60, etag = '"a"', sentAtMs = null }: DocumentOptions = {}): PollAnswer {
   const expiresAt = new Date((sentAtMs ?? clock.wallMs()) + seconds * 1000).toISOString();
   const flowspec = [{ dst: "192.0.2.1/32", proto: 17, action: "discard" }];
@@ -162,13 +162,13 @@ async function answer(with_: PollAnswer): Promise<void> {
 const said = (message: string) => logged.filter(({ msg }) => msg === message);
 const leftMs = () => filter.rules.map(({ expiresAtMs }) => expiresAtMs - clock.wallMs());
 
-/** As the next process would find it. */
+/** The file as the next process finds it. */
 async function restarted(): Promise<void> {
   for (const agent of agents.splice(0)) await agent.stop();
   desk = new Desk();
 }
 
-test("fills the filter before it puts it in force, and asks the service after", async () => {
+test("fills the filter before it attaches it, and polls the service after that", async () => {
   filter.pairs = [{ source: address("192.0.2.9"), victim: address("192.0.2.1"), expiresAtMs: 0, packets: 0, bytes: 0 }];
   await start();
   expect(filter.calls).toEqual(["allowlist", "whitelist", "attach"]);
@@ -205,14 +205,14 @@ describe("what is on disk", () => {
     filter = new TableFilter();
     await start({ node: "scrub2" });
     expect(filter.calls).not.toContain("rules");
-    expect(said("the rule document on disk is another node's: not taken")).toHaveLength(1);
+    expect(said("the rule document on disk belongs to another node: ignored")).toHaveLength(1);
   });
 
   test.each(["", "{", '{"format":1}', "null"])("that is %j, leaves what is in the kernel", async (text) => {
     writeFileSync(join(directory, DOCUMENT_FILE), text);
     await start();
     expect(filter.calls).not.toContain("rules");
-    expect(said("the rule document on disk cannot be used: rules stay as they are")).toHaveLength(1);
+    expect(said("the rule document on disk is unusable: rules stay unchanged")).toHaveLength(1);
     await answer(document());
     expect(filter.rules).toHaveLength(1);
   });
@@ -259,10 +259,10 @@ test("an empty document empties the table", async () => {
   expect(filter.rules).toEqual([]);
 });
 
-test("bans hold by the service's clock, whatever this node's says", async () => {
+test("expiries follow the service's clock, not this node's", async () => {
   await start();
   await answer(document({ seconds: 60, sentAtMs: clock.wallMs() + HOUR }));
-  // Half a second is what the header leaves open.
+  // The header leaves half a second open.
   expect(leftMs()).toEqual([59_500]);
   expect(
     said("the clocks of this node and of the service differ: expiries follow the service's; run NTP on both"),
@@ -271,13 +271,13 @@ test("bans hold by the service's clock, whatever this node's says", async () => 
   expect(desk.reports.at(-1)?.body["service_ahead_seconds"]).toBe(0);
 });
 
-test("a kernel that refuses is asked again each second, and the report names what is in force", async () => {
+test("a refused write is retried each second, and the report names what is in force", async () => {
   const agent = await start();
   filter.isBroken = true;
   await answer(document());
   clock.advance(2000);
   expect(filter.calls.filter((call) => call === "rules")).toHaveLength(3);
-  expect(said("the kernel refuses the rules, those before stay; this is tried again")).toHaveLength(1);
+  expect(said("the kernel refuses the rules: the old ones stay, retrying")).toHaveLength(1);
   filter.isBroken = false;
   clock.advance(1000);
   expect(filter.rules).toHaveLength(1);
@@ -314,7 +314,7 @@ test("reports at once and then every so often, real load and drops; never two at
   expect(desk.reports[1]?.body).toMatchObject({ load_pps: 2000, load_mbps: 2, rules: 1, rules_etag: '"a"' });
 });
 
-test("a report that is taken has the service polled at once, where it could not be reached", async () => {
+test("an accepted report causes a poll at once, if the service was unreachable", async () => {
   await start();
   await answer({ kind: "unreachable", reason: "ECONNREFUSED" });
   expect(desk.polls).toHaveLength(1);
@@ -323,7 +323,7 @@ test("a report that is taken has the service polled at once, where it could not 
   expect(desk.polls).toHaveLength(2);
 });
 
-test("the log tells of a document that has more or less in it, not of one that only lasts longer", async () => {
+test("a document with other content is logged, not one with mere extensions", async () => {
   await start();
   for (const seconds of [60, 70, 80]) {
     await answer(document({ seconds, etag: `"${seconds}"` }));
@@ -331,9 +331,9 @@ test("the log tells of a document that has more or less in it, not of one that o
     await turn();
   }
   expect(leftMs()).toEqual([79_900]);
-  expect(said("rule document taken")).toEqual([expect.objectContaining({ bans: 1, rules: 1, rules_etag: '"60"' })]);
+  expect(said("rule document applied")).toEqual([expect.objectContaining({ bans: 1, rules: 1, rules_etag: '"60"' })]);
   await answer({ kind: "document", text: '{"version":1,"bans":[]}', etag: '"x"', sentAtMs: null });
-  expect(said("rule document taken").at(-1)).toMatchObject({ bans: 0, rules: 0 });
+  expect(said("rule document applied").at(-1)).toMatchObject({ bans: 0, rules: 0 });
 });
 
 test("a line of the log says each minute how it is", async () => {

@@ -1,6 +1,7 @@
 /**
- * The agent on a scrub node: fills and attaches the filter, follows the controller's rule document, and reports. What is in
- * force outlives it; without the controller it goes on with the last document until that has lapsed.
+ * The agent on a scrub node: fills and attaches the filter, follows the controller's rule document, and sends reports.
+ * The filter stays in force without the agent; without the controller the agent applies the last document until its
+ * bans expire.
  */
 import type { ScrubAgentConfig } from "../../config/scrub-agent-config.ts";
 import type { KernelFilter } from "../../dataplane/kernel-filter.ts";
@@ -15,17 +16,17 @@ import { Enforcement } from "./enforcement.ts";
 import { aheadMs, heldBans, heldBansOf } from "./held-document.ts";
 import { InterfaceWatch } from "./interface-watch.ts";
 import { droppedIn, xdpModeOf } from "./load-meter.ts";
-import { Poller, type PollTrouble, type TakenDocument } from "./poller.ts";
+import { Poller, type PollTrouble, type ReceivedDocument } from "./poller.ts";
 import { Reporter } from "./reporter.ts";
 import { readDocument } from "./rule-document.ts";
 
 export interface ScrubAgentOptions {
   readonly config: ScrubAgentConfig;
   readonly version: string;
-  /** Open, not attached. Its owner closes it, after stop(). */
+  /** Open, not attached. The owner closes it after stop(). */
   readonly filter: AgentFilter;
   readonly controller: Controller;
-  /** In an operator's words, with a remedy. */
+  /** The text for operators, with a remedy. */
   readonly troubleText: (trouble: PollTrouble) => string;
   readonly log: Log;
   readonly limiter: Limiter;
@@ -52,22 +53,22 @@ export class ScrubAgent {
   readonly #interfaces: InterfaceWatch;
   #polling: Promise<void> | null = null;
   #cancels: readonly Cancel[] = [];
-  /** Since when the service does not answer, monotonic ms; null: it does. */
-  #awaySinceMs: number | null = null;
+  /** Since when the service does not answer, monotonic ms; null: it answers. */
+  #unreachableSinceMs: number | null = null;
   #hasAnswered = false;
   #skewMs = 0;
-  /** What the log said last of a document. */
-  #told = "";
+  /** The last logged state of the document. */
+  #loggedState = "";
 
   constructor(options: ScrubAgentOptions) {
     const { config, filter, clock, timers, controller, metrics, random, log } = options;
     this.#options = options;
     this.#file = new DocumentFile(config.stateDir, (cause) => {
       metrics.failed("document_file");
-      this.#tell(
+      this.#logError(
         "document file",
         cause,
-        "the rule document cannot be saved: a restart without the service begins empty",
+        "the rule document cannot be saved: after a restart without the service there are no rules",
       );
     });
     this.#enforcement = new Enforcement({
@@ -77,18 +78,18 @@ export class ScrubAgent {
       maxRules: config.dataplane.maxDynamicRules,
       onFault: (cause) => {
         metrics.failed("kernel");
-        this.#tell("kernel", cause, "the kernel refuses the rules, those before stay; this is tried again");
+        this.#logError("kernel", cause, "the kernel refuses the rules: the old ones stay, retrying");
       },
       onLeftOut: (rules) => {
-        if (rules === 0) log.info({}, "all rules have room again");
-        else log.error({ rules }, "rules find no room: raise dataplane.limits.max_dynamic_rules and restart");
+        if (rules === 0) log.info({}, "all rules fit again");
+        else log.error({ rules }, "some rules do not fit: raise dataplane.limits.max_dynamic_rules and restart");
       },
     });
     this.#poller = new Poller({
       controller,
       onDocument: (document) => this.#takeDocument(document),
-      onTrouble: (trouble, nextMs) => this.#lament(trouble, nextMs),
-      onAnswer: () => this.#rejoice(),
+      onTrouble: (trouble, nextMs) => this.#onPollFailed(trouble, nextMs),
+      onAnswer: () => this.#onPollSucceeded(),
       count: (result) => metrics.polled(result),
       clock,
       timers,
@@ -98,21 +99,21 @@ export class ScrubAgent {
       ...options,
       enforced: () => this.#enforcement.state,
       skewMs: () => this.#skewMs,
-      onStored: () => this.#poller.hurry(),
+      onStored: () => this.#poller.pollNow(),
     });
     this.#interfaces = new InterfaceWatch(log);
   }
 
-  /** The filter is filled and in force when this resolves; then the service is asked. Throws what attach() throws. */
+  /** Resolves when the filter is filled and in force; then polling starts. Throws the errors of attach(). */
   async start(): Promise<void> {
     const { filter, config, timers, log } = this.#options;
     const { dataplane, protectedWhitelist, dryRun, node } = config;
     filter.setAllowlist(dataplane.allowlist);
     filter.setWhitelist(protectedWhitelist);
-    // Pairs are the service's: of one that had these pins before.
+    // Only a service sets pairs: these are from one that used the same pins before.
     filter.removePairs(filter.readPairs());
-    // Where there is no document, rules of the process before stay until the first one comes.
-    if (!(await this.#takeSaved()) && dryRun) this.#enforcement.clear();
+    // Without a saved document, the rules of an earlier process stay until the first document arrives.
+    if (!(await this.#loadSaved()) && dryRun) this.#enforcement.clear();
     filter.attach();
     this.#interfaces.look(filter.status().interfaces);
     log.info({ node, dry_run: dryRun, ...this.#enforced() }, "the filter is in force");
@@ -121,7 +122,7 @@ export class ScrubAgent {
     this.#polling = this.#poller.run();
   }
 
-  /** What is in force stays so. Resolves when the last document is on disk. */
+  /** Leaves the rules in force. Resolves when the last document is on disk. */
   async stop(): Promise<void> {
     for (const cancel of this.#cancels) cancel();
     this.#cancels = [];
@@ -132,11 +133,11 @@ export class ScrubAgent {
     await this.#file.written();
   }
 
-  /** Reads all values that metrics tell of. */
+  /** Updates the values for the metrics. */
   read(): void {
     const { metrics, filter, config } = this.#options;
     const { interfaces, verdicts } = filter.status();
-    const isControllerUp = this.#hasAnswered && this.#awaySinceMs === null;
+    const isControllerUp = this.#hasAnswered && this.#unreachableSinceMs === null;
     metrics.set({ ...this.#enforcement.state, isDryRun: config.dryRun, isControllerUp, interfaces, verdicts });
   }
 
@@ -145,10 +146,10 @@ export class ScrubAgent {
     const { interfaces, verdicts } = filter.status();
     const dropped = droppedIn(verdicts);
     const { pps, mbps } = this.#reporter.load;
-    const away = this.#awaySinceMs;
+    const sinceMs = this.#unreachableSinceMs;
     log.info(
       {
-        controller: away === null ? "up" : `away for ${Math.round((clock.monotonicMs() - away) / 1000)} s`,
+        controller: sinceMs === null ? "up" : `away for ${Math.round((clock.monotonicMs() - sinceMs) / 1000)} s`,
         xdp_mode: xdpModeOf(interfaces),
         load_pps: pps,
         load_mbps: mbps,
@@ -170,7 +171,7 @@ export class ScrubAgent {
     this.#interfaces.look(this.#options.filter.status().interfaces);
   }
 
-  #takeDocument({ bans, text, etag, sentAtMs }: TakenDocument): void {
+  #takeDocument({ bans, text, etag, sentAtMs }: ReceivedDocument): void {
     const { clock, log, limiter } = this.#options;
     const now = { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() };
     const ahead = aheadMs(sentAtMs, now.wallMs);
@@ -185,66 +186,69 @@ export class ScrubAgent {
     }
     this.#enforcement.want(heldBans(bans, { ...now, aheadMs: ahead }), etag);
     this.#file.save({ text, etag, savedAtMs: now.wallMs, aheadMs: ahead, owner: this.#owner });
-    this.#tellChange();
+    this.#logChange();
   }
 
-  /** Not of each document: an attack that lasts moves its expiry every ten seconds. */
-  #tellChange(): void {
+  /** Does not log every document: a lasting attack changes its expiry every ten seconds. */
+  #logChange(): void {
     const { bans, virtualBans, rules, leftOutRules } = this.#enforcement.state;
     const now = [bans, virtualBans, rules, leftOutRules].join();
-    if (now === this.#told) return;
-    this.#told = now;
-    this.#options.log.info(this.#enforced(), "rule document taken");
+    if (now === this.#loggedState) return;
+    this.#loggedState = now;
+    this.#options.log.info(this.#enforced(), "rule document applied");
   }
 
-  /** Whether there was one for this node. */
-  async #takeSaved(): Promise<boolean> {
+  /** Returns whether a document for this node was found. */
+  async #loadSaved(): Promise<boolean> {
     const { clock, log } = this.#options;
     try {
       const saved = await this.#file.load();
       if (saved === null) return false;
       if (saved.owner !== this.#owner) {
-        log.warn({ file: this.#file.path, of: saved.owner }, "the rule document on disk is another node's: not taken");
+        log.warn(
+          { file: this.#file.path, of: saved.owner },
+          "the rule document on disk belongs to another node: ignored",
+        );
         return false;
       }
       const now = { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() };
       const held = heldBansOf(readDocument(saved.text), { atMs: saved.savedAtMs, aheadMs: saved.aheadMs }, now);
       this.#enforcement.want(held, saved.etag);
-      log.info(this.#enforced(), "rule document taken from the disk");
+      log.info(this.#enforced(), "rule document loaded from disk");
       return true;
     } catch (cause) {
-      log.error({ cause, file: this.#file.path }, "the rule document on disk cannot be used: rules stay as they are");
+      log.error({ cause, file: this.#file.path }, "the rule document on disk is unusable: rules stay unchanged");
       return false;
     }
   }
 
-  /** Whose document it is. */
+  /** Identifies the node and controller of a document. */
   get #owner(): string {
     const { node, controller } = this.#options.config;
     return `${node} at ${controller.url}`;
   }
 
-  #lament(trouble: PollTrouble, nextMs: number): void {
+  #onPollFailed(trouble: PollTrouble, nextMs: number): void {
     const { clock, limiter, log, troubleText } = this.#options;
-    this.#awaySinceMs ??= clock.monotonicMs();
+    this.#unreachableSinceMs ??= clock.monotonicMs();
     const key = trouble.kind === "refused" ? `poll ${trouble.status}` : `poll ${trouble.kind}`;
     limiter.pass(key, (suppressed) =>
       log.warn({ problem: troubleText(trouble), next_try_seconds: nextMs / 1000, suppressed }, "no rule document"),
     );
   }
 
-  #rejoice(): void {
+  #onPollSucceeded(): void {
     const { clock, log } = this.#options;
-    const away = this.#awaySinceMs;
+    const sinceMs = this.#unreachableSinceMs;
     if (!this.#hasAnswered) log.info({}, "the service answers");
-    else if (away !== null) {
-      log.info({ after_seconds: Math.round((clock.monotonicMs() - away) / 1000) }, "the service answers again");
+    else if (sinceMs !== null) {
+      log.info({ after_seconds: Math.round((clock.monotonicMs() - sinceMs) / 1000) }, "the service answers again");
     }
-    this.#awaySinceMs = null;
+    this.#unreachableSinceMs = null;
     this.#hasAnswered = true;
   }
 
-  #tell(key: string, cause: unknown, message: string): void {
+  #logError(key: string, cause: unknown, message: string): void {
     const { limiter, log } = this.#options;
     limiter.pass(key, (suppressed) => log.error({ cause, suppressed }, message));
   }

@@ -1,4 +1,4 @@
-/** Against real servers: what of an answer counts, and how long we wait for one. */
+/** Against real servers: which parts of an answer count, and the deadlines. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { type Certificate, selfSigned } from "../../../test/fixtures/edge/certificate.ts";
 import { ManualClock, ManualTimers } from "../../../test/fixtures/manual-clock.ts";
@@ -126,7 +126,7 @@ describe("a document that cannot be used", () => {
   });
 });
 
-describe("nobody there", () => {
+describe("an unreachable service", () => {
   test("a closed port", async () => {
     await server.stop(true);
     expect(await controller().poll(null)).toEqual({ kind: "unreachable", reason: "ECONNREFUSED" });

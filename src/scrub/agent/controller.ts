@@ -1,7 +1,7 @@
 /**
- * The service as a scrub node sees it (docs/interface.md#scrub-channel): the poll for rules and the report, over HTTP.
- * Certificates are always verified, redirects never followed, and every answer has a bound in time and size. Decides
- * nothing.
+ * The HTTP client of a scrub node (docs/interface.md#scrub-channel): polls the service for rules and sends reports. It
+ * always verifies certificates, never follows redirects, and bounds every answer in time and size. Contains no
+ * decisions.
  */
 import { isUtf8 } from "node:buffer";
 import { RULE_DOCUMENT_BYTES_MAX } from "../../limits.ts";
@@ -11,9 +11,9 @@ import type { Cancel, Timers } from "../../system/timers.ts";
 export interface ControllerOptions {
   readonly url: URL;
   readonly node: string;
-  /** Read for each request; null: the service has no tokens. */
+  /** Called for each request; null: the service has no tokens. */
   readonly token: () => string | null;
-  /** Certificate authority in place of the system's, PEM; null: the system's. */
+  /** Certificate authority that replaces the system's, PEM; null: the system's. */
   readonly authority: string | null;
   readonly timers: Pick<Timers, "after">;
 }
@@ -22,35 +22,35 @@ export type PollAnswer =
   | {
       readonly kind: "document";
       readonly text: string;
-      /** With its quotes; null: it has none. */
+      /** Including its quotes; null: none. */
       readonly etag: string | null;
-      /** The service's wall clock, to the second; null: not told. */
+      /** The service's wall clock, in whole seconds; null: not in the answer. */
       readonly sentAtMs: number | null;
     }
   | { readonly kind: "unchanged" }
   | Failure;
 
 export type Failure =
-  /** `detail` is what the service says of it, cut; empty: nothing. */
+  /** `detail` is the service's error text, truncated; empty: none. */
   | { readonly kind: "refused"; readonly status: number; readonly detail: string }
-  /** Beyond RULE_DOCUMENT_BYTES_MAX, or no UTF-8. */
+  /** Larger than RULE_DOCUMENT_BYTES_MAX, or not UTF-8. */
   | { readonly kind: "unusable"; readonly reason: string }
   | { readonly kind: "unreachable"; readonly reason: string };
 
 export type ReportAnswer = { readonly kind: "stored" } | Failure;
 
 export interface Controller {
-  /** Never rejects. With the tag of the document that is held the answer takes 30 s where nothing changes. */
+  /** Never rejects. With the ETag of the current document, the answer takes 30 s if nothing changes. */
   poll(etag: string | null): Promise<PollAnswer>;
   report(body: object): Promise<ReportAnswer>;
-  /** Requests under way end as unreachable, and so do all later ones. */
+  /** Ends requests in progress, and all later ones, as unreachable. */
   close(): void;
 }
 
-/** Until the answer begins: a poll is held for 30 s. */
+/** Time until the answer starts: a poll is held for 30 s. */
 const HELD_MS = 45_000;
 const ANSWER_MS = 10_000;
-/** From then on until its end: the largest document at 10 Mbit/s. */
+/** Time from then to the end of the answer: enough for the largest document at 10 Mbit/s. */
 const BODY_MS = 30_000;
 const DETAIL_BYTES_MAX = 4096;
 const DETAIL_CHARACTERS_MAX = 200;
@@ -74,9 +74,9 @@ export class HttpController implements Controller {
     return this.#ask(this.#rules, { headers }, etag === null ? ANSWER_MS : HELD_MS, async (response) => {
       if (response.status === 304) return { kind: "unchanged" };
       if (response.status !== 200) return refusal(response);
-      const { headers: told } = response;
+      const { headers } = response;
       const text = await boundedText(response, RULE_DOCUMENT_BYTES_MAX);
-      return { kind: "document", text, etag: told.get("etag"), sentAtMs: timeIn(told.get("date")) };
+      return { kind: "document", text, etag: headers.get("etag"), sentAtMs: timeIn(headers.get("date")) };
     });
   }
 
@@ -133,7 +133,7 @@ export class HttpController implements Controller {
   }
 }
 
-/** One at a time. */
+/** A deadline that can be set again; only one at a time. */
 class Deadline {
   readonly #timers: Pick<Timers, "after">;
   readonly #onEnd: () => void;
@@ -163,7 +163,7 @@ async function refusal(response: Response): Promise<Failure> {
   return { kind: "refused", status: response.status, detail: detailIn(text).slice(0, DETAIL_CHARACTERS_MAX) };
 }
 
-/** Of `{"error": …}`; what another server says is not ours to repeat. */
+/** The text in `{"error": …}`; text of other servers is not repeated. */
 function detailIn(text: string): string {
   try {
     const { error } = JSON.parse(text) as { error?: unknown };
@@ -182,7 +182,7 @@ async function boundedText(response: Response, bytesMax: number): Promise<string
   const body = response.body as ReadableStream<Uint8Array> | null;
   for await (const chunk of body ?? []) {
     bytes += chunk.length;
-    // Leaving the loop cancels the rest.
+    // Leaving the loop cancels the response.
     if (bytes > bytesMax) throw new UnusableText(`it has more than ${bytesMax} bytes`);
     chunks.push(chunk);
   }
@@ -196,7 +196,7 @@ function timeIn(date: string | null): number | null {
   return Number.isNaN(ms) ? null : ms;
 }
 
-/** A code of the system's where there is one: messages of the library name the URL. */
+/** The system's error code if there is one: the library's messages contain the URL. */
 function reasonOf(cause: unknown): string {
   const code = cause instanceof Error && "code" in cause ? cause.code : null;
   return typeof code === "string" && code !== "" ? code : messageOf(cause);

@@ -41,7 +41,7 @@ test("no file is none", async () => {
   expect(await file.load()).toBeNull();
 });
 
-test("one that cannot be saved is told of, and the next is tried", async () => {
+test("a failed save is reported, and the next one is tried", async () => {
   writeFileSync(join(directory, "state"), "in the way");
   file.save(document(null));
   await file.written();

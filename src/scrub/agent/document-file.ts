@@ -1,6 +1,6 @@
 /**
- * The last rule document on disk, so that a node that starts while its controller is away goes on. One file, replaced as a
- * whole: a reader finds the old one or the new one. A file that cannot be used is told of and left out.
+ * Stores the last rule document on disk, so that a node can start without its controller. The file is replaced as a
+ * whole: a reader finds the old or the new one. An unusable file is reported and ignored.
  */
 import { mkdir, open, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -9,16 +9,16 @@ import { RULE_DOCUMENT_BYTES_MAX } from "../../limits.ts";
 export interface SavedDocument {
   readonly text: string;
   readonly etag: string | null;
-  /** By this node's wall clock, and by how much the service's was ahead of it. */
+  /** Time by this node's wall clock, and by how much the service's was ahead of it. */
   readonly savedAtMs: number;
   readonly aheadMs: number;
-  /** Whose document it is; another node's, or another controller's, is not taken. */
+  /** The node and controller of the document; one of another node or controller is not applied. */
   readonly owner: string;
 }
 
 export const DOCUMENT_FILE = "scrub-rules.json";
 const FORMAT = 1;
-/** The text inside is escaped once more. */
+/** The text inside is escaped once more, in JSON. */
 const FILE_BYTES_MAX = 2 * RULE_DOCUMENT_BYTES_MAX;
 
 export class DocumentFile {
@@ -27,18 +27,18 @@ export class DocumentFile {
   #next: SavedDocument | null = null;
   #writing: Promise<void> | null = null;
 
-  /** @param onFault a document could not be saved; the next one is tried all the same. */
+  /** @param onFault called when a document could not be saved; later ones are saved if possible. */
   constructor(stateDir: string, onFault: (cause: unknown) => void) {
     this.path = join(stateDir, DOCUMENT_FILE);
     this.#onFault = onFault;
   }
 
-  /** null: there is none. Throws an Error when it cannot be used. */
+  /** null: there is none. Throws an Error if it is unusable. */
   async load(): Promise<SavedDocument | null> {
     const text = await readBounded(this.path);
     if (text === null) return null;
     const file = JSON.parse(text) as Partial<Record<keyof SavedDocument | "format", unknown>> | null;
-    if (file?.format !== FORMAT) throw new Error(`${this.path} is of no format that this build knows`);
+    if (file?.format !== FORMAT) throw new Error(`${this.path} has an unknown format`);
     const { text: document, etag, savedAtMs, aheadMs, owner } = file;
     const isWhole =
       typeof document === "string" &&
@@ -50,7 +50,7 @@ export class DocumentFile {
     return { text: document, etag, savedAtMs: savedAtMs as number, aheadMs: aheadMs as number, owner };
   }
 
-  /** Returns at once. While one is written only the newest waits. */
+  /** Returns at once. During a write, only the newest document is queued. */
   save(document: SavedDocument): void {
     this.#next = document;
     this.#writing ??= this.#write();

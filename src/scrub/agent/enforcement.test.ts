@@ -36,7 +36,7 @@ function enforcement(dryRun = false, maxRules = MAX_RULES): Enforcement {
   });
 }
 
-/** Its rules differ by their source port, counted from 0. */
+/** Rules with different source ports, counted from 0. */
 function ban(target: string, { seconds = 60, rules = 1, isVirtual = false } = {}): HeldBan {
   const victim = prefix(`${target}/32`);
   const expiresAtMs = clock.monotonicMs() + seconds * 1000;
@@ -101,7 +101,7 @@ test("what was over before it came is left alone, what is over later makes room"
   expect(names()).toEqual(["10.0.0.3#0"]);
 });
 
-test("a kernel that refuses is asked again until it takes them", () => {
+test("a refused write is retried until the kernel accepts it", () => {
   const held = enforcement();
   held.want([ban("10.0.0.1")], '"a"');
   isBroken = true;

@@ -1,6 +1,6 @@
 /**
- * Brings the kernel to what the last document wants, and keeps it there: bans that are new, gone or over, rules that found no
- * room, a kernel that refuses. Never enforces what is virtual, nor anything while this node is in dry run.
+ * Keeps the kernel's rules equal to those of the last document: handles new, removed and expired bans, rules that do
+ * not fit, and kernel faults. Never enforces virtual bans, nor anything in dry run of this node.
  */
 import type { KernelFilter } from "../../dataplane/kernel-filter.ts";
 import { fittingRules, ruleId } from "../../mitigation/rules/kernel-rules.ts";
@@ -8,11 +8,11 @@ import type { Rule } from "../../mitigation/rules/rule.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import type { Clock } from "../../system/clock.ts";
 
-/** A ban as this node holds it. */
+/** A ban with its expiry on this node's clock. */
 export interface HeldBan {
   readonly prefix: Prefix;
   readonly isVirtual: boolean;
-  /** By this node's monotonic clock: nobody can set it. */
+  /** On this node's monotonic clock, which cannot be set. */
   readonly expiresAtMs: number;
   readonly rules: readonly Rule[];
 }
@@ -21,22 +21,22 @@ export interface EnforcementOptions {
   readonly filter: Pick<KernelFilter, "setRules">;
   readonly clock: Clock;
   readonly dryRun: boolean;
-  /** Rules that the filter has room for. */
+  /** Number of rules that fit into the filter. */
   readonly maxRules: number;
-  /** The kernel refused; it is asked again at the next tick. */
+  /** The kernel refused; the next tick retries. */
   readonly onFault: (cause: unknown) => void;
-  /** So many rules more, or fewer, find no room. */
+  /** The number of rules that do not fit changed. */
   readonly onLeftOut: (rules: number) => void;
 }
 
 export interface Enforced {
-  /** Of the document, not over: real ones, and virtual ones. */
+  /** Number of bans of the document that have not expired: real and virtual ones. */
   readonly bans: number;
   readonly virtualBans: number;
-  /** In the kernel. */
+  /** Number of rules in the kernel. */
   readonly rules: number;
   readonly leftOutRules: number;
-  /** Of the document that the kernel was brought to last; null: none. */
+  /** ETag of the last document that was enforced; null: none. */
   readonly etag: string | null;
 }
 
@@ -48,7 +48,7 @@ interface Wanted {
 export class Enforcement {
   readonly #options: EnforcementOptions;
   #wanted: Wanted | null = null;
-  /** In the kernel, as far as this process knows. */
+  /** The rules in the kernel that this process knows of. */
   #enforced: readonly HeldRule[] = [];
   #etag: string | null = null;
   #leftOut = 0;
@@ -65,25 +65,25 @@ export class Enforcement {
     return { bans: bans.length - virtualBans, virtualBans, rules, leftOutRules: this.#leftOut, etag: this.#etag };
   }
 
-  /** Before anything is wanted: a filter that was taken over from a process before keeps its rules until then. */
+  /** Removes all rules. Before the first want(), an adopted filter keeps its rules until this call. */
   clear(): void {
     this.want([], null);
   }
 
-  /** All bans from now on; those that are missing are removed at once. */
+  /** Sets all bans; missing ones are removed at once. */
   want(bans: readonly HeldBan[], etag: string | null): void {
     this.#wanted = { bans, etag };
-    this.#bring(this.#wanted);
+    this.#apply(this.#wanted);
   }
 
-  /** About once a second. What lapses does so in the kernel; here it makes room. */
+  /** Call this about once a second. The kernel expires rules itself; tick() reuses their room. */
   tick(): void {
     if (this.#wanted === null) return;
     const isOver = this.#live(this.#enforced).length < this.#enforced.length;
-    if (this.#isDue || isOver) this.#bring(this.#wanted);
+    if (this.#isDue || isOver) this.#apply(this.#wanted);
   }
 
-  #bring({ bans, etag }: Wanted): void {
+  #apply({ bans, etag }: Wanted): void {
     const { filter, clock, dryRun, maxRules, onFault, onLeftOut } = this.#options;
     const real = dryRun ? [] : this.#live(bans).filter(({ isVirtual }) => !isVirtual);
     const rules = rulesOf(real);
@@ -127,7 +127,7 @@ function rulesOf(bans: readonly HeldBan[]): readonly HeldRule[] {
   return [...byId.values()];
 }
 
-/** Within the kernel's bounds; those that are in force already go first. */
+/** Selects rules within the kernel's limits; rules already in force come first. */
 function fit(rules: readonly HeldRule[], maxRules: number, inForce: ReadonlySet<string>): readonly HeldRule[] {
   const [old, fresh] = [rules.filter(({ id }) => inForce.has(id)), rules.filter(({ id }) => !inForce.has(id))];
   return fittingRules([...old, ...fresh], maxRules);

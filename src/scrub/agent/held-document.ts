@@ -1,18 +1,18 @@
 /**
- * From the clock of the service to that of this node: until when a ban of a document holds here. The service's expiries are
- * wall time of another machine, and this one's wall clock may be wrong, or be set. Pure.
+ * Converts expiries of a document from the service's clock to that of this node. The service's expiries are wall time
+ * of another machine, and this machine's wall clock may be wrong, or be set. Pure.
  */
 import { BAN_SECONDS_MAX } from "../../limits.ts";
 import type { HeldBan } from "./enforcement.ts";
 import type { WantedBan } from "./rule-document.ts";
 
-/** Less is what the header's whole seconds and the way take. */
+/** A smaller difference is caused by the header's whole seconds and by latency. */
 const SKEW_MS = 2000;
-/** In the middle of the second that the header names. */
+/** The middle of the second in the header. */
 const HALF_SECOND_MS = 500;
 const LONGEST_MS = BAN_SECONDS_MAX * 1000;
 
-/** By how much the service's clock is ahead of ours, ms; 0: they agree, or it did not say. */
+/** By how much the service's clock is ahead of this one, ms; 0: equal or unknown. */
 export function aheadMs(sentAtMs: number | null, nowMs: number): number {
   if (sentAtMs === null) return 0;
   const ahead = sentAtMs + HALF_SECOND_MS - nowMs;
@@ -36,8 +36,8 @@ export function heldBans(
 }
 
 /**
- * The same from the disk, after a time that only the wall clock knows of, which may have been set meanwhile: no ban holds
- * longer than it had left when it was saved.
+ * The same for a document from the disk. Only the wall clock measures the time since it was saved, and it may have been
+ * set: so no ban lasts longer than its remaining time when saved.
  */
 export function heldBansOf(
   bans: readonly WantedBan[],

@@ -1,4 +1,4 @@
-/** Tells once when an interface gets or loses its filter, with the remedy. */
+/** Logs once when an interface gets or loses its filter, with the remedy. */
 import type { FilterInterface } from "../../dataplane/native.d.ts";
 import type { Log } from "../../observability/log.ts";
 

@@ -25,7 +25,7 @@ test("load is what arrives, dropped or not, since the last look", () => {
   expect(meter.measure(verdicts(1e6 + 20_000, 10_005), 20_000)).toEqual({ pps: 0, mbps: 0 });
 });
 
-test("counters that begin anew are no load", () => {
+test("restarted counters are no load", () => {
   const meter = new LoadMeter();
   meter.measure(verdicts(1e6, 0), 0);
   expect(meter.measure(verdicts(10, 0), 1000)).toEqual({ pps: 0, mbps: 0 });

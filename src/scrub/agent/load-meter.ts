@@ -1,4 +1,4 @@
-/** What arrives at a scrub node and what it drops of that, from the filter's verdicts: one for each packet. Pure. */
+/** Measures the received and dropped traffic of a scrub node from the filter's verdicts: one for each packet. Pure. */
 import type { FilterInterface, FilterVerdicts } from "../../dataplane/native.d.ts";
 
 export interface Load {
@@ -14,12 +14,12 @@ interface Sum {
 export class LoadMeter {
   #last: (Sum & { readonly atMs: number }) | null = null;
 
-  /** The rate since the last call; zero at the first. Monotonic time. */
+  /** The rate since the last call; zero at the first call. Monotonic time. */
   measure(verdicts: FilterVerdicts, nowMs: number): Load {
     const last = this.#last;
     const all = sumOf(verdicts, () => true);
     this.#last = { ...all, atMs: nowMs };
-    // Fewer than before: the filter's maps are new.
+    // Lower counts than before: the filter's maps are new.
     if (last === null || nowMs <= last.atMs || all.packets < last.packets) return { pps: 0, mbps: 0 };
     const seconds = (nowMs - last.atMs) / 1000;
     return {
@@ -41,7 +41,7 @@ function sumOf(verdicts: FilterVerdicts, counts: (verdict: string) => boolean): 
   };
 }
 
-/** The worst of all interfaces: `none` where one has no program. */
+/** The worst mode of all interfaces: `none` if one has no program. */
 export function xdpModeOf(interfaces: readonly Pick<FilterInterface, "mode">[]): "native" | "generic" | "none" {
   if (interfaces.some(({ mode }) => mode === null)) return "none";
   return interfaces.some(({ mode }) => mode?.startsWith("generic")) ? "generic" : "native";

@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { ManualClock, ManualTimers } from "../../../test/fixtures/manual-clock.ts";
 import type { PollAnswer } from "./controller.ts";
-import { Poller, type PollResult, type PollTrouble, type TakenDocument } from "./poller.ts";
+import { Poller, type PollResult, type PollTrouble, type ReceivedDocument } from "./poller.ts";
 
 const TEXT = '{"version":1,"bans":[]}';
 
 let clock: ManualClock;
 let asked: (string | null)[];
 let parked: PromiseWithResolvers<PollAnswer>;
-let taken: TakenDocument[];
+let taken: ReceivedDocument[];
 let troubles: { readonly trouble: PollTrouble; readonly nextMs: number }[];
 let results: PollResult[];
 let answers: number;
@@ -81,7 +81,7 @@ test("a document after a hold is followed by the next poll at once, one that cam
   expect(asked).toEqual([null, '"a"', '"b"', '"c"']);
 });
 
-describe("an answer that came at once with nothing new does not keep us busy:", () => {
+describe("an immediate answer without a change does not cause a busy loop:", () => {
   test.each<[string, PollAnswer]>([
     ["unchanged", { kind: "unchanged" }],
     ["the same document", document('"a"')],
@@ -97,7 +97,7 @@ describe("an answer that came at once with nothing new does not keep us busy:", 
   });
 });
 
-test("waits 1 s after a failure, then twice as long each time, up to 30 s; an answer begins anew", async () => {
+test("waits 1 s after a failure, then twice as long each time, up to 30 s; an answer resets the wait", async () => {
   for (let i = 0; i < 7; i++) {
     await answer({ kind: "unreachable", reason: "ECONNREFUSED" });
     await pass(troubles.at(-1)?.nextMs ?? 0);
@@ -109,31 +109,31 @@ test("waits 1 s after a failure, then twice as long each time, up to 30 s; an an
   expect(troubles.at(-1)?.nextMs).toBe(1000);
 });
 
-describe("when the service is heard of by another way,", () => {
-  test("one that could not be reached is asked at once", async () => {
+describe("when another request reached the service,", () => {
+  test("an unreachable one is polled at once", async () => {
     for (let i = 0; i < 6; i++) {
       await answer({ kind: "unreachable", reason: "ECONNREFUSED" });
       await pass(troubles.at(-1)?.nextMs ?? 0);
     }
     await answer({ kind: "unreachable", reason: "ECONNREFUSED" });
-    poller.hurry();
+    poller.pollNow();
     await pass(0);
     expect([asked.length, clock.pending]).toEqual([8, 0]);
-    poller.hurry();
+    poller.pollNow();
     await pass(0);
     expect(asked).toHaveLength(8);
   });
 
-  test.each([502, 503, 504])("one for which a server between us answered %d is asked at once", async (status) => {
+  test.each([502, 503, 504])("one for which a proxy answered %d is polled at once", async (status) => {
     await answer({ kind: "refused", status, detail: "" });
-    poller.hurry();
+    poller.pollNow();
     await pass(0);
     expect(asked).toHaveLength(2);
   });
 
-  test.each([403, 404, 429, 500])("one that refuses by %d is left in peace", async (status) => {
+  test.each([403, 404, 429, 500])("one that refuses with %d is not polled earlier", async (status) => {
     await answer({ kind: "refused", status, detail: "" });
-    poller.hurry();
+    poller.pollNow();
     await pass(0);
     expect(asked).toHaveLength(1);
   });
@@ -146,7 +146,7 @@ test("a document that cannot be used changes nothing, and its tag is not taken",
   expect(taken).toHaveLength(1);
   expect(troubles[0]?.trouble).toEqual({
     kind: "bad_document",
-    reason: "version: 2 is not 1, the one that this build knows: update it",
+    reason: "version: 2 is not 1, the supported version: update the agent",
   });
   await pass(1000);
   expect(asked).toEqual([null, '"a"', '"a"']);

@@ -1,6 +1,6 @@
 /**
- * Polls the controller for ever: parks, takes what changed, and waits longer after each failure. What cannot be used
- * changes nothing that is held.
+ * Polls the controller until stopped: waits for each answer, applies changes, and waits longer after each failure. An
+ * unusable answer does not change the current document.
  */
 import { Backoff } from "../../system/backoff.ts";
 import type { Clock } from "../../system/clock.ts";
@@ -9,22 +9,22 @@ import type { Timers } from "../../system/timers.ts";
 import type { Controller, Failure, PollAnswer } from "./controller.ts";
 import { DocumentProblem, readDocument, type WantedBan } from "./rule-document.ts";
 
-export interface TakenDocument {
+export interface ReceivedDocument {
   readonly bans: readonly WantedBan[];
   readonly text: string;
   readonly etag: string | null;
   readonly sentAtMs: number | null;
 }
 
-/** `bad_document`: the service answered, but what it says cannot be used. */
+/** `bad_document`: the service answered with an unusable document. */
 export type PollTrouble = Failure | { readonly kind: "bad_document"; readonly reason: string };
 export type PollResult = "document" | "unchanged" | PollTrouble["kind"];
 
 export interface PollerOptions {
   readonly controller: Pick<Controller, "poll">;
-  readonly onDocument: (document: TakenDocument) => void;
+  readonly onDocument: (document: ReceivedDocument) => void;
   readonly onTrouble: (trouble: PollTrouble, nextMs: number) => void;
-  /** At each poll that came to something. */
+  /** Called after each successful poll. */
   readonly onAnswer: () => void;
   readonly count: (result: PollResult) => void;
   readonly clock: Pick<Clock, "monotonicMs">;
@@ -33,13 +33,16 @@ export interface PollerOptions {
 }
 
 /**
- * From one poll to the next, where it was answered with a document, and where at once with nothing new: nobody may keep us
- * busy. One that was held is followed at once: the rules of a ban often come some ms after the ban.
+ * Minimum time between polls, if the last one returned a document, or returned at once without one: it bounds the load
+ * from a faulty service. A held poll is followed at once: the rules of a ban often come some ms after the ban.
  */
 const DOCUMENT_MS = 100;
 const QUICK_MS = 1000;
 
-/** docs/interface.md#limits; with a tenth more or less, so that a fleet spreads after its controller was away. */
+/**
+ * docs/interface.md#limits; randomized by 10 %, so that the nodes do not poll together after an outage of the
+ * controller.
+ */
 export function pollBackoff(random: () => number): Backoff {
   return new Backoff({ retryMinMs: 1000, retryMaxMs: 30_000 }, () => 0.9 + 0.2 * random());
 }
@@ -49,13 +52,13 @@ export class Poller {
   readonly #backoff: Backoff;
   readonly #pause: Pause;
   /**
-   * Of the document that is held. The first poll is without, also where one was taken from the disk: its answer comes at
-   * once, and tells of the service's clock.
+   * ETag of the current document. The first poll is sent without, even if a document was loaded from disk: its answer
+   * comes at once, and gives the service's clock.
    */
   #etag: string | null = null;
   #isStopped = false;
-  /** The service did not answer the last poll, nor did anyone who speaks for it. */
-  #isAway = false;
+  /** The last poll did not reach the service: no answer, or a proxy's 502, 503 or 504. */
+  #isUnreachable = false;
 
   constructor(options: PollerOptions) {
     this.#options = options;
@@ -63,7 +66,7 @@ export class Poller {
     this.#pause = new Pause(options.timers);
   }
 
-  /** Resolves once stopped, and after the poll under way has ended. */
+  /** Resolves after stop(), when the poll in progress has ended. */
   async run(): Promise<void> {
     const { controller, clock } = this.#options;
     while (!this.#isStopped) {
@@ -76,11 +79,11 @@ export class Poller {
   }
 
   /**
-   * The service was heard of by another way: where it could not be reached, it is asked at once, since one that has begun
-   * anew takes a node for lost that does not poll for 15 s.
+   * Another request reached the service: if polling is waiting to retry, it polls now, since a restarted service
+   * regards a node without polls for 15 s as lost.
    */
-  hurry(): void {
-    if (this.#isAway) this.#pause.end();
+  pollNow(): void {
+    if (this.#isUnreachable) this.#pause.end();
   }
 
   stop(): void {
@@ -88,7 +91,7 @@ export class Poller {
     this.#pause.end();
   }
 
-  /** Returns how long to wait, ms. */
+  /** Returns the time to wait, ms. */
   #take(answer: PollAnswer, tookMs: number): number {
     switch (answer.kind) {
       case "document":
@@ -104,7 +107,7 @@ export class Poller {
   #takeDocument({ text, etag, sentAtMs }: Extract<PollAnswer, { kind: "document" }>, tookMs: number): number {
     const bans = bansIn(text);
     if (bans instanceof DocumentProblem) return this.#fail({ kind: "bad_document", reason: bans.message });
-    // Without a tag, or with the same again, the next answer would come at once as well.
+    // Without an ETag, or with an unchanged one, the next answer would come at once as well.
     const isNew = etag !== null && etag !== this.#etag;
     this.#etag = etag;
     this.#options.onDocument({ bans, text, etag, sentAtMs });
@@ -113,7 +116,7 @@ export class Poller {
   }
 
   #succeed(result: PollResult): void {
-    this.#isAway = false;
+    this.#isUnreachable = false;
     this.#options.count(result);
     this.#backoff.reset();
     this.#options.onAnswer();
@@ -121,18 +124,18 @@ export class Poller {
 
   #fail(trouble: PollTrouble): number {
     const nextMs = this.#backoff.next();
-    this.#isAway = isAway(trouble);
+    this.#isUnreachable = isUnreachable(trouble);
     this.#options.count(trouble.kind);
     this.#options.onTrouble(trouble, nextMs);
     return nextMs;
   }
 }
 
-/** What a proxy says for a service that it does not reach, and a service that starts says itself. */
-const AWAY_STATUSES: ReadonlySet<number> = new Set([502, 503, 504]);
+/** Status codes of a proxy for an unreachable service, and of a starting service. */
+const UNREACHABLE_STATUSES: ReadonlySet<number> = new Set([502, 503, 504]);
 
-function isAway(trouble: PollTrouble): boolean {
-  return trouble.kind === "unreachable" || (trouble.kind === "refused" && AWAY_STATUSES.has(trouble.status));
+function isUnreachable(trouble: PollTrouble): boolean {
+  return trouble.kind === "unreachable" || (trouble.kind === "refused" && UNREACHABLE_STATUSES.has(trouble.status));
 }
 
 function bansIn(text: string): readonly WantedBan[] | DocumentProblem {

@@ -1,6 +1,6 @@
 /**
- * Tells the controller how this node is, every so often (docs/interface.md#scrub-report): advisory, so that a report
- * lost is no loss.
+ * Reports the state of this node to the controller at an interval (docs/interface.md#scrub-report). Reports are
+ * advisory: a lost one does no harm.
  */
 import type { ScrubAgentConfig } from "../../config/scrub-agent-config.ts";
 import type { KernelFilter } from "../../dataplane/kernel-filter.ts";
@@ -20,7 +20,7 @@ export interface ReporterOptions {
   readonly filter: Pick<KernelFilter, "status">;
   readonly controller: Pick<Controller, "report">;
   readonly enforced: () => Enforced;
-  /** By how much the service's clock is ahead of ours. */
+  /** By how much the service's clock is ahead of this one. */
   readonly skewMs: () => number;
   readonly troubleText: (failure: Failure) => string;
   readonly onStored: () => void;
@@ -34,7 +34,7 @@ export interface ReporterOptions {
 export class Reporter {
   readonly #options: ReporterOptions;
   readonly #meter = new LoadMeter();
-  /** Over the last interval. */
+  /** Load over the last interval. */
   load: Load = { pps: 0, mbps: 0 };
   #isSending = false;
   #cancel: Cancel = () => {};
@@ -43,7 +43,7 @@ export class Reporter {
     this.#options = options;
   }
 
-  /** The first goes at once: what this node understands decides what the document says to it. */
+  /** Sends the first report at once: the node's capabilities decide the form of the rules in its document. */
   start(): void {
     const { timers, config } = this.#options;
     this.#report();
@@ -58,7 +58,7 @@ export class Reporter {
     const { filter, clock } = this.#options;
     const status = filter.status();
     this.load = this.#meter.measure(status.verdicts, clock.monotonicMs());
-    // The one before is still on its way: this one would tell the same.
+    // The last report is still being sent: this one would say the same.
     if (!this.#isSending) void this.#send(this.#body(status));
   }
 
@@ -70,7 +70,7 @@ export class Reporter {
     metrics.reported(answer.kind);
     if (answer.kind === "stored") return onStored();
     limiter.pass(`report ${answer.kind}`, (suppressed) =>
-      log.warn({ problem: troubleText(answer), suppressed }, "a report was not taken"),
+      log.warn({ problem: troubleText(answer), suppressed }, "a report was not accepted"),
     );
   }
 
@@ -88,8 +88,8 @@ export class Reporter {
       dropped_bytes: dropped.bytes,
       ...(etag === null ? {} : { rules_etag: etag }),
       capabilities: RULE_CAPABILITIES,
-      interfaces: interfaces.map(({ error, mode, ...told }) => ({
-        ...told,
+      interfaces: interfaces.map(({ error, mode, ...others }) => ({
+        ...others,
         ...(mode === null ? {} : { mode }),
         ...(error === null ? {} : { error }),
       })),

@@ -1,6 +1,6 @@
 /**
- * The rule document as a node takes it (docs/interface.md#rule-document): whole or not at all. Keys that it does not
- * know are left alone, a version that it does not know is refused. Pure.
+ * Reads the rule document on a node (docs/interface.md#rule-document), completely or not at all. Unknown keys are
+ * ignored, an unknown version is refused. Pure.
  */
 import { parseTimestamp } from "../../http/wire/timestamp.ts";
 import { ACTIVE_BANS_MAX, DYNAMIC_RULES_MAX } from "../../limits.ts";
@@ -9,22 +9,22 @@ import { RuleProblem, readRule } from "../../mitigation/rules/rule-reader.ts";
 import { type Prefix, parsePrefix } from "../../net/prefix.ts";
 
 export interface WantedBan {
-  /** What it protects; each once. An address and the prefix that begins there are two. */
+  /** The protected prefix; unique. An address and the prefix that starts there are different. */
   readonly prefix: Prefix;
-  /** Recorded by the service, not to be enforced. */
+  /** Virtual: recorded by the service, not enforced. */
   readonly isVirtual: boolean;
-  /** By the wall clock of the service. */
+  /** On the service's wall clock. */
   readonly expiresAtMs: number;
-  /** None: nothing tells its attack from the rest. */
+  /** Empty: no rule distinguishes the attack from other traffic. */
   readonly rules: readonly Rule[];
 }
 
-/** The document cannot be used; the message says where and why. */
+/** The document is unusable; the message says where and why. */
 export class DocumentProblem extends Error {}
 
 const VERSION = 1;
-/** Of other texts in a message. */
-const TOLD_CHARACTERS = 60;
+/** Maximum number of quoted characters in a message. */
+const QUOTED_CHARACTERS_MAX = 60;
 
 type Wire = Readonly<Record<string, unknown>>;
 
@@ -33,14 +33,14 @@ export function readDocument(text: string): readonly WantedBan[] {
   const document = asObject(parse(text), "the document");
   const { version, bans } = document;
   if (version !== VERSION) {
-    const told = JSON.stringify(version)?.slice(0, TOLD_CHARACTERS) ?? "missing";
-    throw new DocumentProblem(`version: ${told} is not ${VERSION}, the one that this build knows: update it`);
+    const shown = JSON.stringify(version)?.slice(0, QUOTED_CHARACTERS_MAX) ?? "missing";
+    throw new DocumentProblem(`version: ${shown} is not ${VERSION}, the supported version: update the agent`);
   }
   if (!Array.isArray(bans)) throw new DocumentProblem("bans: must be a list");
   if (bans.length > ACTIVE_BANS_MAX) throw new DocumentProblem(`bans: more than ${ACTIVE_BANS_MAX}`);
   const wanted = bans.map((ban: unknown, i) => readBan(ban, `bans[${i}]`));
   if (new Set(wanted.map(({ prefix }) => prefix.text)).size < wanted.length) {
-    throw new DocumentProblem("bans: a prefix is there twice");
+    throw new DocumentProblem("bans: duplicate prefix");
   }
   const rules = wanted.reduce((sum, ban) => sum + ban.rules.length, 0);
   if (rules > DYNAMIC_RULES_MAX) throw new DocumentProblem(`bans: more than ${DYNAMIC_RULES_MAX} rules in all`);

@@ -1,4 +1,4 @@
-/** What an operator reads when the service does not answer as it should, held against the service's real refusals. */
+/** The texts for operators on failures, checked against real refusals of the service. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { NOON } from "../../../test/fixtures/browser/views.ts";
 import { ScrubChannel } from "../../../test/fixtures/scrub/scrub-channel.ts";
@@ -29,7 +29,7 @@ describe("of the real service", () => {
     return made;
   }
 
-  function told(answer: PollAnswer, node = "s1"): string {
+  function problemText(answer: PollAnswer, node = "s1"): string {
     if (answer.kind === "document" || answer.kind === "unchanged") throw new Error(`answered ${answer.kind}`);
     return troubleText(answer, { ...NAMES, node });
   }
@@ -55,16 +55,16 @@ describe("of the real service", () => {
   });
 
   test("a wrong secret", async () => {
-    expect(told(await controller("other").poll(null))).toBe(
-      "answered 401 (missing or invalid bearer token): the secret in TOKEN is that of no token of the service",
+    expect(problemText(await controller("other").poll(null))).toBe(
+      "answered 401 (missing or invalid bearer token): the secret in TOKEN matches no token of the service",
     );
   });
 
   test("another node's token, and one of another role", async () => {
-    expect(told(await controller("bound2").poll(null))).toBe(
+    expect(problemText(await controller("bound2").poll(null))).toBe(
       "answered 403 (this token is bound to another node): the token must have the role agent, and be bound to s1 or to no node",
     );
-    expect(told(await controller("eyes").poll(null))).toBe(
+    expect(problemText(await controller("eyes").poll(null))).toBe(
       "answered 403 (this token's role may not perform this action): the token must have the role agent, and be bound to s1 or to no node",
     );
   });
@@ -72,7 +72,7 @@ describe("of the real service", () => {
   test("a name that the service does not know, for polls and for reports", async () => {
     const text =
       "answered 404 (unknown scrubbing node): s9 must be a name in scrubbing.nodes of the service, and controller.url the service's";
-    expect(told(await controller("unbound", "s9").poll(null), "s9")).toBe(text);
+    expect(problemText(await controller("unbound", "s9").poll(null), "s9")).toBe(text);
     const reported = await controller("unbound", "s9").report({ version: "1" });
     expect(reported.kind === "refused" && troubleText(reported, { ...NAMES, node: "s9" })).toBe(text);
   });
@@ -89,14 +89,14 @@ test.each([
     "no variable",
     refused(401),
     { tokenEnv: null },
-    "answered 401: the service wants a token, name its variable in controller.token_env",
+    "answered 401: the service requires a token: name its variable in controller.token_env",
   ],
   ["an unset variable", refused(401), { hasToken: false }, "answered 401: the environment variable TOKEN is not set"],
   ["too many polls", refused(429), {}, "answered 429: too many polls with this token, give each node one of its own"],
   ["a redirect", refused(301), {}, "answered 301: redirects are not followed, controller.url must be the service's"],
   ["a broken service", refused(503), {}, "answered 503"],
   [
-    "nobody there",
+    "an unreachable service",
     { kind: "unreachable", reason: "ECONNREFUSED" } as const,
     {},
     "https://fw.example.net cannot be reached: ECONNREFUSED",
@@ -111,7 +111,7 @@ test.each([
     "a bad document",
     { kind: "bad_document", reason: "it is no JSON" } as const,
     {},
-    "the rule document cannot be used, the last good one stays: it is no JSON",
+    "the rule document is unusable, the last good one stays: it is no JSON",
   ],
 ])("%s", (_, trouble, changes, text) => {
   expect(troubleText(trouble, { ...NAMES, ...changes })).toBe(text);

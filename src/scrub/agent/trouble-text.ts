@@ -1,10 +1,10 @@
-/** What went wrong between this node and its controller, and what an operator does about it. Pure. */
+/** Texts and remedies for failures between this node and its controller. Pure. */
 import type { PollTrouble } from "./poller.ts";
 
 export interface TroubleNames {
   readonly url: string;
   readonly node: string;
-  /** The variable with the token; null: there is none. */
+  /** The variable that holds the token; null: there is none. */
   readonly tokenEnv: string | null;
   readonly hasToken: boolean;
 }
@@ -15,7 +15,7 @@ export function troubleText(trouble: PollTrouble, names: TroubleNames): string {
       return `${names.url} cannot be reached: ${trouble.reason}${unreachableRemedy(trouble.reason)}`;
     case "unusable":
     case "bad_document":
-      return `the rule document cannot be used, the last good one stays: ${trouble.reason}`;
+      return `the rule document is unusable, the last good one stays: ${trouble.reason}`;
     case "refused":
       return refusedText(trouble, names);
     default:
@@ -23,7 +23,7 @@ export function troubleText(trouble: PollTrouble, names: TroubleNames): string {
   }
 }
 
-/** Codes of the TLS library name the fault of a certificate. */
+/** Error codes of the TLS library name the fault of a certificate. */
 function unreachableRemedy(reason: string): string {
   return /CERT|TLS|SELF_SIGNED|UNABLE_TO/.test(reason)
     ? ": its certificate must be valid for this name; controller.ca_file names an authority of your own"
@@ -32,22 +32,23 @@ function unreachableRemedy(reason: string): string {
 
 function refusedText({ status, detail }: Extract<PollTrouble, { kind: "refused" }>, names: TroubleNames): string {
   const { node, tokenEnv, hasToken } = names;
-  const told = `answered ${status}${detail === "" ? "" : ` (${detail})`}`;
+  const answer = `answered ${status}${detail === "" ? "" : ` (${detail})`}`;
   switch (status) {
     case 401:
-      if (tokenEnv === null) return `${told}: the service wants a token, name its variable in controller.token_env`;
+      if (tokenEnv === null)
+        return `${answer}: the service requires a token: name its variable in controller.token_env`;
       return hasToken
-        ? `${told}: the secret in ${tokenEnv} is that of no token of the service`
-        : `${told}: the environment variable ${tokenEnv} is not set`;
+        ? `${answer}: the secret in ${tokenEnv} matches no token of the service`
+        : `${answer}: the environment variable ${tokenEnv} is not set`;
     case 403:
-      return `${told}: the token must have the role agent, and be bound to ${node} or to no node`;
+      return `${answer}: the token must have the role agent, and be bound to ${node} or to no node`;
     case 404:
-      return `${told}: ${node} must be a name in scrubbing.nodes of the service, and controller.url the service's`;
+      return `${answer}: ${node} must be a name in scrubbing.nodes of the service, and controller.url the service's`;
     case 429:
-      return `${told}: too many polls with this token, give each node one of its own`;
+      return `${answer}: too many polls with this token, give each node one of its own`;
     default:
       if (status >= 300 && status < 400)
-        return `${told}: redirects are not followed, controller.url must be the service's`;
-      return told;
+        return `${answer}: redirects are not followed, controller.url must be the service's`;
+      return answer;
   }
 }

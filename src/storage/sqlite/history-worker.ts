@@ -1,6 +1,6 @@
 /** The thread that owns one file of history: nothing that the disk does holds up the event loop of the service. */
 import { messageOf } from "../../system/error-message.ts";
-import { giveWay } from "../../system/priority.ts";
+import { lowerPriority } from "../../system/priority.ts";
 import { nextTurn } from "../../system/timers.ts";
 import { StorageFault } from "../storage-fault.ts";
 import { type FileCalls, type FileReply, type FileRequest, ofFileBatch } from "./file-calls.ts";
@@ -22,7 +22,7 @@ const calls: FileCalls = {
     file = null;
     file = new HistoryFile(argument);
     // Orders wait for their audit rows; whoever reads traffic waits behind bans and answers where CPUs are short.
-    if (argument.role === "series") giveWay();
+    if (argument.role === "series") lowerPriority();
   },
   write: (batch) => opened().write(ofFileBatch(batch)),
   ask: ({ name, question }) => opened().ask(name, question),

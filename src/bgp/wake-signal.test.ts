@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { Doorbell } from "./doorbell.ts";
+import { WakeSignal } from "./wake-signal.ts";
 
 function manualTimers() {
   let due: (() => void) | null = null;
@@ -16,29 +16,29 @@ function manualTimers() {
   };
 }
 
-test("wakes at a ring, and its timer is gone", async () => {
+test("wakes at a signal, and cancels its timer", async () => {
   const timers = manualTimers();
-  const doorbell = new Doorbell(timers);
-  const waiting = doorbell.wait(1_000);
-  doorbell.ring();
+  const wakeSignal = new WakeSignal(timers);
+  const waiting = wakeSignal.wait(1_000);
+  wakeSignal.signal();
   expect(await waiting).toBe(true);
   expect(timers.isSet()).toBe(false);
 });
 
 test("wakes when the time is over", async () => {
   const timers = manualTimers();
-  const waiting = new Doorbell(timers).wait(1_000);
+  const waiting = new WakeSignal(timers).wait(1_000);
   timers.fire();
   expect(await waiting).toBe(false);
 });
 
-test("keeps a ring for the next wait, and only for that", async () => {
+test("keeps a signal for the next wait, and only for that", async () => {
   const timers = manualTimers();
-  const doorbell = new Doorbell(timers);
-  doorbell.ring();
-  doorbell.ring();
-  expect(await doorbell.wait(1_000)).toBe(true);
-  const waiting = doorbell.wait(1_000);
+  const wakeSignal = new WakeSignal(timers);
+  wakeSignal.signal();
+  wakeSignal.signal();
+  expect(await wakeSignal.wait(1_000)).toBe(true);
+  const waiting = wakeSignal.wait(1_000);
   timers.fire();
   expect(await waiting).toBe(false);
 });
