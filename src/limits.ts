@@ -214,7 +214,7 @@ export const EVENT_KEYS_MAX = 16_384;
 /** How long a reload may take to read and check the configuration file, ms. */
 export const CONFIG_READ_MS = 45_000;
 /** Faults and warnings of a configuration that the service tells of; `floodwall check` tells them all. */
-export const CONFIG_FINDINGS_TOLD = 1000;
+export const CONFIG_FINDINGS_SHOWN = 1000;
 /** Of a capture that thresholds are suggested from: rows judged in one tick, hosts told apart, and the busiest that are named. */
 export const SUGGEST_ROWS_MAX = 65_536;
 export const SUGGEST_HOSTS_MAX = 65_536;

@@ -3,7 +3,7 @@
  * stands here only when its own bytes are the same, so that each has in truth received what it holds.
  */
 import { gunzipSync } from "node:zlib";
-import type { ToldDocument } from "./edge-channel.ts";
+import type { PolledDocument } from "./edge-channel.ts";
 import { type NodeDocument, readDocument } from "./zone-document.ts";
 
 interface Shelved {
@@ -20,7 +20,7 @@ export class DocumentShelf {
   readonly #byTag = new Map<string, Shelved>();
 
   /** Throws DocumentProblem, or why it cannot be unpacked. */
-  read({ etag, body, isGzipped }: ToldDocument): Omit<Shelved, "bytes"> {
+  read({ etag, body, isGzipped }: PolledDocument): Omit<Shelved, "bytes"> {
     const key = etag ?? "";
     const known = this.#byTag.get(key);
     if (known?.bytes.equals(body) === true) return known;

@@ -10,14 +10,14 @@ export type Failure =
   | { readonly kind: "unreachable"; readonly reason: string };
 
 /** As it came. */
-export interface ToldDocument {
+export interface PolledDocument {
   readonly etag: string | null;
   readonly body: Buffer;
   /** In gzip. */
   readonly isGzipped: boolean;
 }
 
-export type PollAnswer = ({ readonly kind: "document" } & ToldDocument) | { readonly kind: "unchanged" } | Failure;
+export type PollAnswer = ({ readonly kind: "document" } & PolledDocument) | { readonly kind: "unchanged" } | Failure;
 
 export type SlotAnswer =
   | { readonly kind: "granted"; readonly expiresAt: string }

@@ -9,7 +9,7 @@ import { seededRandom } from "../../test/fixtures/seeded-random.ts";
 import { type Authority, type Certificate, type DanceEnd, dance, type Order } from "./acme-dance.ts";
 import { DocumentCache } from "./document-cache.ts";
 import type { DocumentShelf } from "./document-shelf.ts";
-import type { Done, EdgeChannel, ToldDocument } from "./edge-channel.ts";
+import type { Done, EdgeChannel, PolledDocument } from "./edge-channel.ts";
 import { Poller, type PollResult } from "./poller.ts";
 import { Reporter } from "./reporter.ts";
 import { Waits } from "./waits.ts";
@@ -142,7 +142,7 @@ export class EdgeNode {
     return true;
   }
 
-  #take(told: ToldDocument): void {
+  #take(told: PolledDocument): void {
     const text = this.#render(told);
     this.takenAtMs = this.#options.clock.wallMs();
     this.cache?.save({ etag: told.etag, text }).catch((cause: unknown) => {
@@ -152,7 +152,7 @@ export class EdgeNode {
   }
 
   /** Returns its text. */
-  #render(told: ToldDocument): string {
+  #render(told: PolledDocument): string {
     const { document, text } = this.#options.shelf.read(told);
     this.document = document;
     this.etag = told.etag;

@@ -7,7 +7,7 @@ import type { Backoff } from "../../src/system/backoff.ts";
 import type { Clock } from "../../src/system/clock.ts";
 import { Pause } from "../../src/system/pause.ts";
 import type { Timers } from "../../src/system/timers.ts";
-import type { EdgeChannel, ToldDocument } from "./edge-channel.ts";
+import type { EdgeChannel, PolledDocument } from "./edge-channel.ts";
 
 /** Of one poll: what the service said, or what was wrong with it. */
 export type PollResult = "document" | "unchanged" | "bad_document" | "too_many_holds" | "refused" | "unreachable";
@@ -15,7 +15,7 @@ export type PollResult = "document" | "unchanged" | "bad_document" | "too_many_h
 export interface PollerOptions {
   readonly channel: Pick<EdgeChannel, "poll">;
   /** Throws where the document cannot be used; then the one before stays. */
-  readonly take: (document: ToldDocument) => void;
+  readonly take: (document: PolledDocument) => void;
   readonly onResult: (result: PollResult, detail: string) => void;
   readonly clock: Pick<Clock, "monotonicMs">;
   readonly timers: Pick<Timers, "after">;
@@ -72,7 +72,7 @@ export class Poller {
     }
   }
 
-  #takeDocument(document: ToldDocument, quickMs: number): number {
+  #takeDocument(document: PolledDocument, quickMs: number): number {
     try {
       this.#options.take(document);
     } catch (cause) {

@@ -10,7 +10,7 @@ import { methodName } from "../text/words.ts";
 import { Button } from "./button.tsx";
 import { Confirm } from "./dialog.tsx";
 import { TextField } from "./field.tsx";
-import { Foresight } from "./foresight.tsx";
+import { BanPreview } from "./ban-preview.tsx";
 import { tellOutcome } from "./outcome.tsx";
 
 /** `target`: of a button beside it; absent: it is asked for. */
@@ -44,7 +44,7 @@ export function BanButton({ target }: { readonly target?: string }) {
           {target === undefined && (
             <TextField label="Address" value={typed} onInput={setTyped} placeholder="203.0.113.7" isRequired />
           )}
-          <Foresight ip={ip} />
+          <BanPreview ip={ip} />
         </Confirm>
       )}
     </>

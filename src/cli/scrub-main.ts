@@ -14,25 +14,25 @@ exit codes: 0 stopped; 1 it could not start, the reason is on standard error; 2 
 process.exit(await main(Bun.argv.slice(2)));
 
 async function main(argv: readonly string[]): Promise<number> {
-  const asked = parse(argv);
-  switch (asked.kind) {
+  const invocation = parse(argv);
+  switch (invocation.kind) {
     case "run":
-      return scrub(asked.config);
-    case "tell":
-      console.log(asked.text);
+      return scrub(invocation.config);
+    case "print":
+      console.log(invocation.text);
       return 0;
     case "wrong":
-      console.error(`floodwall-scrub: ${asked.why}\n${USAGE}`);
+      console.error(`floodwall-scrub: ${invocation.why}\n${USAGE}`);
       return 2;
   }
 }
 
-type Asked =
+type Invocation =
   | { readonly kind: "run"; readonly config: string }
-  | { readonly kind: "tell"; readonly text: string }
+  | { readonly kind: "print"; readonly text: string }
   | { readonly kind: "wrong"; readonly why: string };
 
-function parse(argv: readonly string[]): Asked {
+function parse(argv: readonly string[]): Invocation {
   try {
     const options = {
       config: { type: "string", default: DEFAULT_CONFIG },
@@ -40,8 +40,8 @@ function parse(argv: readonly string[]): Asked {
       help: { type: "boolean", short: "h", default: false },
     } as const;
     const { values } = parseArgs({ args: [...argv], options });
-    if (values.help) return { kind: "tell", text: USAGE };
-    if (values.version) return { kind: "tell", text: `floodwall-scrub ${VERSION}` };
+    if (values.help) return { kind: "print", text: USAGE };
+    if (values.version) return { kind: "print", text: `floodwall-scrub ${VERSION}` };
     return { kind: "run", config: values.config };
   } catch (cause) {
     return { kind: "wrong", why: messageOf(cause) };

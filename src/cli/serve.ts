@@ -7,7 +7,7 @@ import { originFindings } from "../geo/origins.ts";
 import { Limiter } from "../observability/limiter.ts";
 import { openLog } from "../observability/log.ts";
 import { composeService, isStartFault } from "../service/compose.ts";
-import { linesTold } from "../service/config-reader.ts";
+import { firstLines } from "../service/config-reader.ts";
 import { ServiceEnvironment } from "../service/environment.ts";
 import { logWarnings } from "../service/reloader.ts";
 import { systemClock } from "../system/clock.ts";
@@ -28,7 +28,7 @@ export async function serve(configPath: string): Promise<number> {
     return 1;
   }
   const warnings = warningLines(configPath, loaded, (name) => environment.read(name));
-  logWarnings(log, linesTold(configPath, warnings));
+  logWarnings(log, firstLines(configPath, warnings));
   try {
     // First: what is started after has it too.
     const nice = raisePriority();

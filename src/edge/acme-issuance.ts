@@ -4,7 +4,7 @@
  * ms.
  */
 import { CHALLENGE_LIFE_MS, LIVE_CHALLENGES_MAX, SLOT_LEASE_MS, SLOT_RETRY_SECONDS_MAX } from "../limits.ts";
-import { endOf } from "./lapse.ts";
+import { endOf } from "./expiry.ts";
 import type { AcmeChallenge, IssuanceGrant } from "./zone-documents.ts";
 
 export interface AcmeOptions {

@@ -27,8 +27,8 @@ export const EDGE_COUNTERS = [
 export type EdgeCounts = Readonly<Record<(typeof EDGE_COUNTERS)[number], number>>;
 
 /** Strongest first. Sources in other states are not kept. */
-export const TELLING_STATES = ["denied", "challenged", "would-deny", "would-challenge"] as const;
-export type TellingState = (typeof TELLING_STATES)[number];
+export const REPORTED_STATES = ["denied", "challenged", "would-deny", "would-challenge"] as const;
+export type ReportedState = (typeof REPORTED_STATES)[number];
 
 /** One closed window of one zone on one node. The same (zone, node, end) again takes its place. */
 export interface EdgeWindow {
@@ -43,7 +43,7 @@ export interface EdgeWindow {
 
 export interface EdgeSource {
   readonly source: IpAddress;
-  readonly state: TellingState;
+  readonly state: ReportedState;
   readonly requests: number;
 }
 
@@ -104,13 +104,13 @@ export interface EdgeSourcesQuestion extends Range {
   readonly zone: string;
   readonly node: string | null;
   /** The strongest state over the range; null: any. */
-  readonly state: TellingState | null;
+  readonly state: ReportedState | null;
 }
 
 export interface EdgeSourceTotal {
   readonly source: IpAddress;
   /** The strongest over the range. */
-  readonly state: TellingState;
+  readonly state: ReportedState;
   readonly requests: number;
   readonly windows: number;
   /** Distinct nodes that saw it. */

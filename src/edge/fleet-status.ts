@@ -3,7 +3,7 @@
  * names of nodes. A pure function of the reports; windows of different nodes are not aligned.
  */
 import type { IpAddress } from "../net/address.ts";
-import { FLEET_COUNTERS, type TellingState } from "./edge-history.ts";
+import { FLEET_COUNTERS, type ReportedState } from "./edge-history.ts";
 import type { CertClaim, ClaimedSource, EdgeReport, ZoneClaim } from "./report.ts";
 import type { Zone } from "./zone.ts";
 import type { ChallengeOverride } from "./zone-documents.ts";
@@ -68,7 +68,7 @@ export interface NodeCert extends CertClaim {
   readonly node: string;
 }
 
-export type WouldBeState = Extract<TellingState, "would-deny" | "would-challenge">;
+export type WouldBeState = Extract<ReportedState, "would-deny" | "would-challenge">;
 
 export interface WouldBeSource {
   readonly source: IpAddress;

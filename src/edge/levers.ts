@@ -5,7 +5,7 @@
  */
 import { LEVERS_MAX } from "../limits.ts";
 import { UnsavedRecords } from "../system/unsaved-records.ts";
-import { endOf } from "./lapse.ts";
+import { endOf } from "./expiry.ts";
 import type { Zone } from "./zone.ts";
 import type { ChallengeOverride } from "./zone-documents.ts";
 
@@ -46,7 +46,7 @@ export interface LeversOptions {
 export interface LeverObserver {
   set(lever: Lever): void;
   cleared(lever: Lever): void;
-  lapsed(lever: Lever): void;
+  expired(lever: Lever): void;
   refused(refusal: LeverRefusal): void;
   /** What happened by itself is not on disk, and is tried again. */
   storeFault(cause: unknown): void;
@@ -120,7 +120,7 @@ export class Levers {
       if (now !== null) this.#levers.set(zone, now);
       else {
         this.#levers.delete(zone);
-        this.#options.observer.lapsed(lever);
+        this.#options.observer.expired(lever);
       }
     }
     this.flush();

@@ -3,10 +3,10 @@ import type { Liveness } from "../nodes/node-presence.ts";
 import { PresenceChanges } from "./presence-changes.ts";
 
 test.each<[string, Liveness[], (string | null)[]]>([
-  ["first seen in time", ["unheard", "alive", "alive"], [null, null, null]],
-  ["never seen", ["unheard", "lost", "lost"], [null, null, null]],
+  ["first seen in time", ["not_seen", "alive", "alive"], [null, null, null]],
+  ["never seen", ["not_seen", "lost", "lost"], [null, null, null]],
   ["lost, and back", ["alive", "lost", "lost", "alive"], [null, "node_lost", null, "node_alive"]],
-  ["first seen too late", ["unheard", "lost", "alive"], [null, null, "node_alive"]],
+  ["first seen too late", ["not_seen", "lost", "alive"], [null, null, "node_alive"]],
 ])("a node that is %s", (_, seen, told) => {
   const changes = new PresenceChanges();
   expect(seen.map((liveness) => changes.next("e1", liveness))).toEqual(told as never);

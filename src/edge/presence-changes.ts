@@ -12,7 +12,7 @@ export class PresenceChanges {
 
   /** null: nothing has changed, or nothing that is news. */
   next(node: string, liveness: Liveness): PresenceChange | null {
-    const before = this.#known.get(node) ?? "unheard";
+    const before = this.#known.get(node) ?? "not_seen";
     this.#known.set(node, liveness);
     if (liveness === "alive") return before === "lost" ? "node_alive" : null;
     return before === "alive" && liveness === "lost" ? "node_lost" : null;

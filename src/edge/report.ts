@@ -3,7 +3,7 @@
  * zones that the node does not serve are among it: whoever uses it asks for the placement of the moment.
  */
 import type { IpAddress } from "../net/address.ts";
-import type { EdgeCounts, TellingState } from "./edge-history.ts";
+import type { EdgeCounts, ReportedState } from "./edge-history.ts";
 
 export interface EdgeReport {
   /** As it came, unknown keys among it: JSON. */
@@ -78,6 +78,6 @@ export interface ActiveChallenge {
 
 export interface ClaimedSource {
   readonly source: IpAddress;
-  readonly state: TellingState;
+  readonly state: ReportedState;
   readonly requests: number;
 }

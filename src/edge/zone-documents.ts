@@ -166,14 +166,14 @@ export class ZoneDocuments {
   #written(placed: readonly Zone[], state: ZoneState, nowMs: number): string {
     const zones = [...placed].sort((a, b) => order(a.name, b.name));
     const names = new Set(zones.map(({ name }) => name));
-    const isTold = ({ zone, expiresAtMs }: { readonly zone: string; readonly expiresAtMs: number }) =>
+    const isCurrent = ({ zone, expiresAtMs }: { readonly zone: string; readonly expiresAtMs: number }) =>
       names.has(zone) && expiresAtMs > nowMs;
     const challenges = state.challenges
-      .filter(isTold)
+      .filter(isCurrent)
       .sort((a, b) => order(a.zone, b.zone) || order(a.token, b.token))
       .map(challengeWire);
     const grants = state.grants
-      .filter(isTold)
+      .filter(isCurrent)
       .sort((a, b) => order(a.zone, b.zone) || order(a.node, b.node))
       .map(grantWire);
     const texts = zones.map((zone) => this.#textOf(zone, state, nowMs));

@@ -54,7 +54,7 @@ export interface Backend {
   /** Returns a rejected ban when policy refuses. Throws BackendFault when the ban cannot be kept. */
   ban(target: IpAddress, operator: string): BanView;
   /** What ban() would come to now. Nothing is done. */
-  foreseenBan(target: IpAddress): ForeseenBan;
+  banPreview(target: IpAddress): BanPreview;
   /** The withdrawn ban; null: the address has no active one. Throws BackendFault when that cannot be kept. */
   unban(target: IpAddress, operator: string): BanView | null;
   /** In force, oldest first; may be read while blocks come and go. */
@@ -236,7 +236,7 @@ export interface Configured
   readonly needsRestart: readonly string[];
 }
 
-export interface ForeseenBan {
+export interface BanPreview {
   /** Rejected where policy would refuse it. */
   readonly ban: Ban;
   /** The hostgroup of the address; null: it is outside of all networks. */

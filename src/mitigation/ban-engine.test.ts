@@ -137,11 +137,11 @@ describe("an operator", () => {
 
   test("is told beforehand what an order would come to, and nothing is done", () => {
     const { engine, announcer, disk } = harness();
-    expect(engine.foreseen(victim, 1000)).toMatchObject({ state: "active", manual: true, expiresAt: 601_000 });
-    expect(engine.foreseen(WHITELISTED, 1000)).toMatchObject({ state: "rejected", reason: "whitelisted" });
+    expect(engine.preview(victim, 1000)).toMatchObject({ state: "active", manual: true, expiresAt: 601_000 });
+    expect(engine.preview(WHITELISTED, 1000)).toMatchObject({ state: "rejected", reason: "whitelisted" });
     expect([engine.all(), announcer.calls, disk.size]).toEqual([[], 0, 0]);
     const held = engine.ban(victim, 1000);
-    expect(engine.foreseen(victim, 61_000)).toMatchObject({ startedAt: 1000, expiresAt: 661_000 });
+    expect(engine.preview(victim, 61_000)).toMatchObject({ startedAt: 1000, expiresAt: 661_000 });
     expect(engine.active.get(hostPrefix(victim).text)).toBe(held);
   });
 

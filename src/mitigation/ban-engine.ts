@@ -110,7 +110,7 @@ export class BanEngine {
 
   /** By an operator. Throws when the store cannot keep it: then there is no ban. */
   ban(target: IpAddress, wallMs: number): Ban {
-    const ban = this.foreseen(target, wallMs);
+    const ban = this.preview(target, wallMs);
     if (ban.state === "rejected") return ban;
     this.#unsaved.now([[ban.id, ban]]);
     this.#put(ban, this.#active.get(ban.prefix.text) ?? null);
@@ -119,7 +119,7 @@ export class BanEngine {
   }
 
   /** What an operator's order would come to now, a refusal included. Nothing is done. */
-  foreseen(target: IpAddress, wallMs: number): Ban {
+  preview(target: IpAddress, wallMs: number): Ban {
     const prefix = hostPrefix(target);
     const admission = this.#admit({ prefix, isCoolingDown: false });
     const existing = this.#active.get(prefix.text);

@@ -3,8 +3,8 @@
  * parked and for a while after. Monotonic time is an argument, ms.
  */
 
-/** `unheard`: not since the start, which is too short ago to tell. */
-export type Liveness = "alive" | "unheard" | "lost";
+/** `not_seen`: not since the start, which is too short ago to tell. */
+export type Liveness = "alive" | "not_seen" | "lost";
 
 interface Sighting {
   /** Polls in progress. */
@@ -58,7 +58,7 @@ export class NodePresence {
     const seenMs = this.lastSeenMs(name);
     if (seenMs !== null) return nowMs - seenMs <= staleAfterMs ? "alive" : "lost";
     const sinceMs = this.#listenedSinceMs.get(name);
-    return sinceMs !== undefined && nowMs - sinceMs <= staleAfterMs ? "unheard" : "lost";
+    return sinceMs !== undefined && nowMs - sinceMs <= staleAfterMs ? "not_seen" : "lost";
   }
 
   /** A poll that a reload ends still ends. */

@@ -85,7 +85,7 @@ export class DeliveryQueue {
       return;
     }
     this.#waiting.push({ event, sinceMs: this.#options.clock.monotonicMs() });
-    this.#tellLength();
+    this.#reportLength();
     if (this.#delivery === null && this.#cancelPause === null) this.#goOnAfter(this.#gatherMs());
   }
 
@@ -138,7 +138,7 @@ export class DeliveryQueue {
     if (this.#delivery !== delivery) return;
     this.#delivery = null;
     const pauseMs = fault === null ? this.#delivered() : this.#failed(fault);
-    this.#tellLength();
+    this.#reportLength();
     if (this.length > 0) this.#goOnAfter(this.#isStopping ? 0 : pauseMs);
     else if (this.#isStopping) this.#emptied.resolve();
   }
@@ -162,7 +162,7 @@ export class DeliveryQueue {
     if (tooOld.length > 0) this.#drop(tooOld.length, "too old");
     if (this.#batch.length > 0) return;
     this.#batch = this.#waiting.splice(0, this.#channel.audience === "people" ? NOTIFY_QUEUE_MAX : 1);
-    this.#tellLength();
+    this.#reportLength();
   }
 
   /** Returns how long to wait before the next delivery, ms. */
@@ -204,7 +204,7 @@ export class DeliveryQueue {
     if (this.length > 0) this.#drop(this.length, cause);
     this.#waiting = [];
     this.#batch = [];
-    this.#tellLength();
+    this.#reportLength();
     this.#emptied.resolve();
   }
 
@@ -216,7 +216,7 @@ export class DeliveryQueue {
     );
   }
 
-  #tellLength(): void {
+  #reportLength(): void {
     this.#options.metrics.setQueueLength(this.#options.name, this.length);
   }
 }

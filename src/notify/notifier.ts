@@ -11,13 +11,13 @@ import type { Log } from "../observability/log.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Environment } from "../system/environment.ts";
 import type { Timers } from "../system/timers.ts";
-import { AttackNews, type AttackTurn } from "./attack-news.ts";
+import { AttackNotices, type AttackTurn } from "./attack-notices.ts";
 import { CHANNELS, type Channel, type ChannelContext, type ChannelName } from "./channel.ts";
 import { type DeliveryMetrics, DeliveryQueue, type DeliveryTimes } from "./delivery-queue.ts";
 import { emailChannel } from "./email.ts";
 import type { AttackEvent, BanEvent, Neighbor, NotifyEvent, SessionEvent } from "./event.ts";
 import { execChannel } from "./exec.ts";
-import { SessionNews } from "./session-news.ts";
+import { SessionNotices } from "./session-notices.ts";
 import { slackChannel } from "./slack.ts";
 import { TELEGRAM_API, telegramChannel } from "./telegram.ts";
 import { webhookChannel } from "./webhook.ts";
@@ -53,7 +53,7 @@ export const DEFAULT_TIMES: DeliveryTimes = {
 };
 
 /** An event but for what all have in common. */
-type News =
+type NewEvent =
   | Pick<AttackEvent, "kind" | "attack" | "ban" | "isNewKind">
   | Pick<BanEvent, "kind" | "ban">
   | Pick<SessionEvent, "kind" | "neighbor">;
@@ -61,8 +61,8 @@ type News =
 export class Notifier {
   readonly #options: NotifierOptions;
   readonly #context: ChannelContext;
-  readonly #attackNews = new AttackNews();
-  readonly #sessionNews: SessionNews;
+  readonly #attackNotices = new AttackNotices();
+  readonly #sessionNotices: SessionNotices;
   readonly #queues = new Map<ChannelName, DeliveryQueue>();
   #config: NotifyConfig;
   #isRunning = false;
@@ -78,7 +78,7 @@ export class Notifier {
       telegramApi: telegramApi ?? TELEGRAM_API,
       authority: authority ?? null,
     };
-    this.#sessionNews = new SessionNews({ timers, tell: (kind, neighbor) => this.#tell({ kind, neighbor }) });
+    this.#sessionNotices = new SessionNotices({ timers, notify: (kind, neighbor) => this.#enqueue({ kind, neighbor }) });
   }
 
   /** Before this nothing is told. */
@@ -108,8 +108,8 @@ export class Notifier {
   /** Also for each tick that an attack lasts. `ban`: the one that it has or had. */
   attackChanged(turn: AttackTurn, attack: Attack, ban: Ban | null): void {
     if (!this.#isRunning) return;
-    const kinds = this.#attackNews.take(turn, attack, this.#options.clock.monotonicMs());
-    for (const kind of kinds) this.#tell({ kind, attack, ban, isNewKind: turn === "classified" });
+    const kinds = this.#attackNotices.take(turn, attack, this.#options.clock.monotonicMs());
+    for (const kind of kinds) this.#enqueue({ kind, attack, ban, isNewKind: turn === "classified" });
   }
 
   /** After any change. What is done about an attack may change often, and is told with the attack. */
@@ -117,27 +117,27 @@ export class Notifier {
     const news = banNews(change);
     if (news === null || news === "changed") return;
     const { ban } = change;
-    this.#tell({ kind: `ban_${ban.state}`, ban });
+    this.#enqueue({ kind: `ban_${ban.state}`, ban });
   }
 
   /** All configured neighbors, after any change of a session. */
   bgpSessions(neighbors: readonly Neighbor[]): void {
-    if (this.#isRunning) this.#sessionNews.take(neighbors);
+    if (this.#isRunning) this.#sessionNotices.take(neighbors);
   }
 
   /** Delivers what it can within STOP_STEP_MS. */
   async stop(): Promise<void> {
     this.#isRunning = false;
-    this.#sessionNews.stop();
+    this.#sessionNotices.stop();
     await Promise.all([...this.#queues.values()].map((queue) => queue.stop(STOP_STEP_MS)));
     this.#queues.clear();
   }
 
-  #tell(news: News): void {
+  #enqueue(event: NewEvent): void {
     if (!this.#isRunning || this.#queues.size === 0) return;
     const { newId, clock, dryRun } = this.#options;
-    const event: NotifyEvent = { id: newId(), atMs: clock.wallMs(), dryRun: dryRun(), ...news };
-    for (const queue of this.#queues.values()) queue.add(event);
+    const full: NotifyEvent = { id: newId(), atMs: clock.wallMs(), dryRun: dryRun(), ...event };
+    for (const queue of this.#queues.values()) queue.add(full);
   }
 
   #openQueues(config: NotifyConfig): void {

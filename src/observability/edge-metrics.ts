@@ -12,7 +12,7 @@ export interface EdgeReading {
   readonly documentBytes: number;
 }
 
-const LEVER_CHANGES = ["set", "cleared", "lapsed", "refused"] as const;
+const LEVER_CHANGES = ["set", "cleared", "expired", "refused"] as const;
 export type LeverChange = (typeof LEVER_CHANGES)[number];
 
 const ACME_CALLS = ["slot_granted", "slot_held", "slot_released", "published", "refused", "unknown_zone"] as const;
@@ -23,7 +23,7 @@ export type UnsavedEdgeState = (typeof UNSAVED_EDGE_STATE)[number];
 
 export class EdgeMetrics {
   readonly #nodes: Gauge<"state">;
-  readonly #told: Gauge<"what">;
+  readonly #documentItems: Gauge<"kind">;
   readonly #documentBytes: Gauge;
   readonly #leverChanges: Counter<"change">;
   readonly #acmeCalls: Counter<"end">;
@@ -39,10 +39,10 @@ export class EdgeMetrics {
       labelNames: ["state"],
       registers,
     });
-    this.#told = new Gauge({
-      name: "svc_edge_told",
-      help: "What edge nodes are told of: zones, levers, slots given and live challenges; and in how many different documents.",
-      labelNames: ["what"],
+    this.#documentItems = new Gauge({
+      name: "svc_edge_document_items",
+      help: "Zones, levers, granted slots and live challenges in the zone documents, and the number of different documents.",
+      labelNames: ["kind"],
       registers,
     });
     this.#documentBytes = new Gauge({
@@ -79,11 +79,11 @@ export class EdgeMetrics {
     for (const what of UNSAVED_EDGE_STATE) this.#saveFailures.inc({ what }, 0);
   }
 
-  set({ nodes, documentBytes, ...told }: EdgeReading): void {
-    const count = { alive: 0, unheard: 0, lost: 0 };
+  set({ nodes, documentBytes, ...items }: EdgeReading): void {
+    const count = { alive: 0, not_seen: 0, lost: 0 };
     for (const liveness of nodes) count[liveness]++;
     for (const state of LIVENESSES) this.#nodes.set({ state }, count[state]);
-    for (const [what, value] of Object.entries(told)) this.#told.set({ what }, value);
+    for (const [kind, value] of Object.entries(items)) this.#documentItems.set({ kind }, value);
     this.#documentBytes.set(documentBytes);
   }
 

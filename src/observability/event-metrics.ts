@@ -47,7 +47,7 @@ export class EventMetrics {
     this.#refused.inc();
   }
 
-  told(event: (typeof EVENTS)[number]): void {
+  sent(event: (typeof EVENTS)[number]): void {
     this.#events.inc({ event });
   }
 }

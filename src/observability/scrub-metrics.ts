@@ -1,7 +1,7 @@
 /** The scrub nodes: how many are alive, what is diverted to them, and what they cannot be told. */
 import { Counter, Gauge, type Registry } from "prom-client";
 
-export const LIVENESSES = ["alive", "unheard", "lost"] as const;
+export const LIVENESSES = ["alive", "not_seen", "lost"] as const;
 
 export interface ScrubReading {
   readonly liveness: (typeof LIVENESSES)[number];
@@ -45,7 +45,7 @@ export class ScrubMetrics {
   }
 
   set(nodes: Iterable<ScrubReading>): void {
-    const count = { alive: 0, unheard: 0, lost: 0 };
+    const count = { alive: 0, not_seen: 0, lost: 0 };
     let [bans, split, leftOut] = [0, 0, 0];
     for (const { liveness, activeBans, splitRules, leftOutRules } of nodes) {
       count[liveness]++;

@@ -106,7 +106,7 @@ export class StorageMetrics {
     this.#auditLate.inc();
   }
 
-  asked(query: string, seconds: number): void {
+  queried(query: string, seconds: number): void {
     this.#querySeconds.observe({ query }, seconds);
   }
 

@@ -110,9 +110,9 @@ function thresholdsFor(
     const value = proposed[i] ?? null;
     const own = configured[i] ?? 0;
     const isInherited = (inherited[metric] ?? 0) > 0;
-    const isAsked = i < BASE_TRIO || own > 0 || isInherited;
+    const isWanted = i < BASE_TRIO || own > 0 || isInherited;
     const whole = proposed[unitOf(i)] ?? Number.POSITIVE_INFINITY;
-    if (value !== null && (isAsked || value <= PART_MAX * whole)) thresholds[metric] = value;
+    if (value !== null && (isWanted || value <= PART_MAX * whole)) thresholds[metric] = value;
     // Of what was not seen nothing is known: it stays as it is, unless the whole would always trip first.
     else if (value === null && own > 0 && (own < whole || isInherited)) thresholds[metric] = own;
   }

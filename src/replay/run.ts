@@ -164,7 +164,7 @@ class ReplayRun {
       if (attack === null) continue;
       const notice = noticeOf(reading);
       if (notice !== null) this.#bans.attackClassified(attack, now.wallMs, notice);
-      this.#tell({ kind: "reading", reading, attack, ban: this.#bans.banOf(attack) });
+      this.#emit({ kind: "reading", reading, attack, ban: this.#bans.banOf(attack) });
     }
   }
 
@@ -176,9 +176,9 @@ class ReplayRun {
     this.#held = null;
     for (const { kind, attack } of changes) {
       if (kind === "started") this.#attacks++;
-      if (kind !== "lasts") this.#tell({ kind: "attack", change: kind, attack, ban: this.#bans.banOf(attack) });
+      if (kind !== "lasts") this.#emit({ kind: "attack", change: kind, attack, ban: this.#bans.banOf(attack) });
     }
-    for (const event of held) this.#tell(event);
+    for (const event of held) this.#emit(event);
     this.#detection.sampler.attacksChanged(changes, now);
   }
 
@@ -191,11 +191,11 @@ class ReplayRun {
       this.#banStates[news]++;
     }
     const event: BanEvent = { kind: "ban", news, ban };
-    if (this.#held === null) this.#tell(event);
+    if (this.#held === null) this.#emit(event);
     else this.#held.push(event);
   }
 
-  #tell(event: ReplayEvent): void {
+  #emit(event: ReplayEvent): void {
     this.#onEvent(event, this.#timeMs);
   }
 

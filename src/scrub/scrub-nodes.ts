@@ -190,7 +190,7 @@ export class ScrubNodes {
   tick(): void {
     for (const name of this.#nodes.keys()) {
       const liveness = this.#livenessOf(name);
-      if (liveness === (this.#told.get(name) ?? "unheard")) continue;
+      if (liveness === (this.#told.get(name) ?? "not_seen")) continue;
       this.#told.set(name, liveness);
       this.#options.observer.liveness(name, liveness);
     }

@@ -11,7 +11,7 @@ import type {
   Configured,
   Dropping,
   EdgeHistory,
-  ForeseenBan,
+  BanPreview,
   GroupRatesView,
   HostView,
   ReloadOutcome,
@@ -194,10 +194,10 @@ export class ServiceBackend implements Backend {
     return this.#banView(orFault(() => this.#floodwall.bans.ban(target, this.#floodwall.now().wallMs)));
   }
 
-  foreseenBan(target: IpAddress): ForeseenBan {
+  banPreview(target: IpAddress): BanPreview {
     const { bans, config } = this.#floodwall;
     return {
-      ban: bans.foreseen(target, this.#floodwall.now().wallMs),
+      ban: bans.preview(target, this.#floodwall.now().wallMs),
       group: config.hostgroups[config.lookup.group(target)]?.name ?? null,
       isRefresh: bans.active.has(hostPrefix(target).text),
     };

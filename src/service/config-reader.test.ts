@@ -9,7 +9,7 @@ import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
 import { eventually } from "../../test/fixtures/service.ts";
 import { readChecked } from "../config/check.ts";
 import { IDLE_SECONDS } from "../http/server/pipeline.ts";
-import { CONFIG_FINDINGS_TOLD, CONFIG_READ_MS } from "../limits.ts";
+import { CONFIG_FINDINGS_SHOWN, CONFIG_READ_MS } from "../limits.ts";
 import { readEnvFile } from "../system/env-file.ts";
 import { processEnvironment } from "../system/environment.ts";
 import { systemTimers } from "../system/timers.ts";
@@ -60,11 +60,11 @@ describe("a file read off the event loop", () => {
   test("with more faults than anyone reads says how many more there are", async () => {
     const path = file(
       "c.yaml",
-      `${GOOD}${Array.from({ length: CONFIG_FINDINGS_TOLD + 2 }, (_, i) => `k${i}: 1\n`).join("")}`,
+      `${GOOD}${Array.from({ length: CONFIG_FINDINGS_SHOWN + 2 }, (_, i) => `k${i}: 1\n`).join("")}`,
     );
     const outcome = await reader().read(path);
     const problems = outcome.kind === "invalid" ? outcome.problems : [];
-    expect(problems).toHaveLength(CONFIG_FINDINGS_TOLD + 1);
+    expect(problems).toHaveLength(CONFIG_FINDINGS_SHOWN + 1);
     expect(problems.at(-1)).toBe(`${path}: 2 more: floodwall check names them all`);
   });
 

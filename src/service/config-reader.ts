@@ -4,7 +4,7 @@
  */
 import type { CheckedConfig } from "../config/check.ts";
 import { unpackConfig } from "../config/packed-config.ts";
-import { CONFIG_FINDINGS_TOLD, CONFIG_READ_MS } from "../limits.ts";
+import { CONFIG_FINDINGS_SHOWN, CONFIG_READ_MS } from "../limits.ts";
 import { environmentNow } from "../system/environment.ts";
 import { type Cancel, nextTurn, type Timers } from "../system/timers.ts";
 import type { ConfigMessage, ConfigOrder } from "./config-thread.ts";
@@ -35,9 +35,9 @@ export class ConfigReader {
   /** One at a time. Never rejects: a thread that breaks, or takes too long, is a problem like any other. */
   async read(path: string): Promise<CheckedConfig> {
     const message = await this.#ask(path);
-    if (message.kind === "invalid") return { kind: "invalid", problems: linesTold(path, message.problems) };
+    if (message.kind === "invalid") return { kind: "invalid", problems: firstLines(path, message.problems) };
     const config = await unpackConfig(message.packed, nextTurn);
-    return { kind: "valid", config, warnings: linesTold(path, message.warnings) };
+    return { kind: "valid", config, warnings: firstLines(path, message.warnings) };
   }
 
   /** A reading under way ends at once, with this as its problem, and no thread is left. */
@@ -105,8 +105,8 @@ export class ConfigReader {
 }
 
 /** The first ones, and how many more there are. */
-export function linesTold(path: string, lines: readonly string[]): readonly string[] {
-  const more = lines.length - CONFIG_FINDINGS_TOLD;
+export function firstLines(path: string, lines: readonly string[]): readonly string[] {
+  const more = lines.length - CONFIG_FINDINGS_SHOWN;
   if (more <= 0) return lines;
-  return [...lines.slice(0, CONFIG_FINDINGS_TOLD), `${path}: ${more} more: floodwall check names them all`];
+  return [...lines.slice(0, CONFIG_FINDINGS_SHOWN), `${path}: ${more} more: floodwall check names them all`];
 }

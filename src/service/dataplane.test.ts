@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
 import { tmpdir } from "node:os";
 import { TableFilters } from "../../test/fixtures/dataplane/table-filter.ts";
-import { tellLeftBehind } from "./dataplane.ts";
+import { warnOfPinnedFilters } from "./dataplane.ts";
 
 function told(kernel: Pick<TableFilters, "readPinned">, pinPath = tmpdir()): unknown[] {
   const lines: unknown[] = [];
-  tellLeftBehind({ kernel, pinPath, log: { warn: (fields: unknown) => lines.push(fields) } });
+  warnOfPinnedFilters({ kernel, pinPath, log: { warn: (fields: unknown) => lines.push(fields) } });
   return lines;
 }
 

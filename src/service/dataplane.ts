@@ -44,7 +44,7 @@ export function openDataPlane(options: PacketDroppingOptions): DataPlane | null 
   const { dataplane } = config;
   if (kernel === null) return null;
   if (dataplane === null) {
-    tellLeftBehind({ kernel, pinPath: DEFAULT_PIN_PATH, log: options.log });
+    warnOfPinnedFilters({ kernel, pinPath: DEFAULT_PIN_PATH, log: options.log });
     return null;
   }
   metrics.dataplane.declare(DATA_PLANE_OPERATIONS);
@@ -64,7 +64,7 @@ export function openDataPlane(options: PacketDroppingOptions): DataPlane | null 
  * Without the section nobody here adopts or removes what a process before this one kept in force, nor may: it could be that
  * of a scrub node's agent that is about to come back.
  */
-export function tellLeftBehind({ kernel, pinPath, log }: LeftBehindOptions): void {
+export function warnOfPinnedFilters({ kernel, pinPath, log }: LeftBehindOptions): void {
   if (!existsSync(pinPath)) return;
   try {
     const { state, isOwned, pairs, rules } = kernel.readPinned(pinPath);

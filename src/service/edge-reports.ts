@@ -75,11 +75,11 @@ export class EdgeReporting {
     const { nodes } = this.#options;
     for (const { name } of nodes.nodes()) {
       const change = this.#presence.next(name, nodes.livenessOf(name));
-      if (change !== null) this.#tell(name, change);
+      if (change !== null) this.#changed(name, change);
     }
   }
 
-  #tell(node: string, kind: PresenceChange): void {
+  #changed(node: string, kind: PresenceChange): void {
     const { log, clock, nodes } = this.#options;
     const staleAfter = `${nodes.staleAfterSeconds} s`;
     if (kind === "node_lost") log.warn({ node }, "an edge node is lost: it polls no more");

@@ -281,12 +281,12 @@ test("metrics tell nodes by their liveness, what they are told of, and every cal
   const text = await metrics.text();
   for (const line of [
     'svc_edge_nodes{state="alive"} 1',
-    'svc_edge_nodes{state="unheard"} 1',
-    'svc_edge_told{what="zones"} 1',
-    'svc_edge_told{what="levers"} 0',
-    'svc_edge_told{what="grants"} 1',
-    'svc_edge_told{what="challenges"} 1',
-    'svc_edge_told{what="documents"} 1',
+    'svc_edge_nodes{state="not_seen"} 1',
+    'svc_edge_document_items{kind="zones"} 1',
+    'svc_edge_document_items{kind="levers"} 0',
+    'svc_edge_document_items{kind="grants"} 1',
+    'svc_edge_document_items{kind="challenges"} 1',
+    'svc_edge_document_items{kind="documents"} 1',
     'svc_edge_lever_changes_total{change="set"} 1',
     'svc_edge_lever_changes_total{change="cleared"} 1',
     'svc_edge_acme_calls_total{end="slot_granted"} 1',

@@ -166,15 +166,15 @@ function leverObserver({ log, limiter, metrics }: EdgeChannelOptions): LeverObse
       metrics.lever("cleared");
       log.info(fieldsOf(lever), "a zone's challenge lever is cleared");
     },
-    lapsed(lever) {
-      metrics.lever("lapsed");
-      log.info(fieldsOf(lever), "a zone's challenge lever has lapsed");
+    expired(lever) {
+      metrics.lever("expired");
+      log.info(fieldsOf(lever), "a zone's challenge lever has expired");
     },
     refused: () => metrics.lever("refused"),
     storeFault(cause) {
       metrics.saveFailed("levers");
       limiter.pass("levers", (suppressed) =>
-        log.error({ cause, suppressed }, "that levers have lapsed cannot be saved: it is tried again"),
+        log.error({ cause, suppressed }, "that the expiry of levers cannot be saved: it is tried again"),
       );
     },
   };

@@ -131,7 +131,7 @@ export class Floodwall {
       divertTo: (request) => this.scrub.divertTo(request),
       newId: randomUUIDv7,
       endedKept: ENDED_BANS_KEPT,
-      onChange: (ban, previous) => this.#banChanges.tell({ ban, previous }),
+      onChange: (ban, previous) => this.#banChanges.emit({ ban, previous }),
       ...writeBehind,
       onFault: (cause) =>
         this.#limiter.pass("ban", (suppressed) => log.error({ cause, suppressed }, "a ban could not be brought on")),
@@ -232,7 +232,7 @@ export class Floodwall {
   #endUnwatched(attacks: readonly Attack[]): void {
     const { clock, log } = this.#options;
     if (attacks.length === 0) return;
-    for (const attack of attacks) this.#attackEvents.tell({ kind: "ended", attack: endAttack(attack, clock.wallMs()) });
+    for (const attack of attacks) this.#attackEvents.emit({ kind: "ended", attack: endAttack(attack, clock.wallMs()) });
     log.warn({ attacks: attacks.length }, "no capture sees how attacks go on: they are over, their bans run to expiry");
   }
 
@@ -266,7 +266,7 @@ export class Floodwall {
     this.sourceBlocks.reconfigure(sourceBlockPolicy(next), this.now().wallMs);
     this.dataPlane?.reconfigure(next);
     if (next.bgp !== null) this.announcer?.reload(next.bgp);
-    this.#reloads.tell(next);
+    this.#reloads.emit(next);
   }
 
   /** Of a configuration that had a managed speaker: nobody would withdraw its routes any more. */
@@ -332,10 +332,10 @@ export class Floodwall {
       timers,
       now: () => this.now(),
       onChanges: (changes, now) => this.#attacksChanged(changes, now),
-      onSampled: (attack) => this.#attackEvents.tell({ kind: "sampled", attack }),
-      onClassified: (told) => {
-        this.bans.attackClassified(told.attack, this.now().wallMs);
-        this.#attackEvents.tell(told);
+      onSampled: (attack) => this.#attackEvents.emit({ kind: "sampled", attack }),
+      onClassified: (event) => {
+        this.bans.attackClassified(event.attack, this.now().wallMs);
+        this.#attackEvents.emit(event);
       },
       onSeen: (attack) => this.bans.attackClassified(attack, this.now().wallMs, "newer"),
       onBeat: ({ summary, busyMs }) =>
@@ -360,7 +360,7 @@ export class Floodwall {
   #attacksChanged(changes: readonly AttackChange[], now: Now): void {
     this.#announcements.attacksChanged(changes, now.monotonicMs);
     this.bans.attacksChanged(changes, now.wallMs);
-    for (const { kind, attack } of changes) this.#attackEvents.tell({ kind, attack });
+    for (const { kind, attack } of changes) this.#attackEvents.emit({ kind, attack });
   }
 
   #keepAttack({ kind, attack }: AttackEvent): void {

@@ -12,7 +12,7 @@ export class Listeners<Event> {
     this.#listeners.push(listener);
   }
 
-  tell(event: Event): void {
+  emit(event: Event): void {
     for (const listener of this.#listeners) {
       try {
         listener(event);

@@ -65,10 +65,10 @@ export class MachineWatch {
   #take(number: number, items: readonly Item[]): void {
     // A later look knows better.
     if (number !== this.#looks) return;
-    const told = new Set(this.#problems?.map(itemLine));
+    const known = new Set(this.#problems?.map(itemLine));
     this.#problems = items.filter(({ level }) => level !== "ok");
     for (const problem of this.#problems) {
-      if (told.has(itemLine(problem))) continue;
+      if (known.has(itemLine(problem))) continue;
       const { about, level, found, remedy } = problem;
       const { log } = this.#options;
       const fields = { about, found, remedy };

@@ -38,7 +38,7 @@ export interface PacketPathOptions {
   /** An attack has a sample now, or a better one. */
   readonly onSampled: (attack: Attack) => void;
   /** Its kind can be told now, is another, or is told from many more packets. */
-  readonly onClassified: (told: ClassifiedEvent) => void;
+  readonly onClassified: (event: ClassifiedEvent) => void;
   readonly onSeen: (attack: Attack) => void;
   readonly onBeat: (beat: Beat) => void;
   readonly onFault: (cause: unknown) => void;
@@ -73,8 +73,8 @@ export class PacketPath {
     const { onSampled, onClassified, onSeen, onBeat, onFault } = options;
     const after = (ms: number, fn: () => void) => timers.after(ms, fn);
     const { sampler, judge } = this.detection;
-    const told = { onSampled, onClassified, onSeen, onFault };
-    this.#sampling = new SamplingLoop({ sampler, detector, after, now, ...told });
+    const handlers = { onSampled, onClassified, onSeen, onFault };
+    this.#sampling = new SamplingLoop({ sampler, detector, after, now, ...handlers });
     this.#loop = new DetectionLoop({
       counter: this.engine,
       judge,

@@ -60,6 +60,6 @@ function logEnd(log: Log, end: BlockEnd, blocks: readonly SourceBlock[]): void {
   const pairs = blocks.slice(0, PAIRS_TOLD).map(pairName);
   const fields = { reason: end, count: blocks.length, pairs };
   if (end === "install_failed") log.error(fields, "source blocks removed");
-  else if (end === "lapsed" || end === "unblocked") log.info(fields, "source blocks ended");
+  else if (end === "expired" || end === "unblocked") log.info(fields, "source blocks ended");
   else log.warn(fields, "source blocks removed, the configuration does not allow them any more");
 }

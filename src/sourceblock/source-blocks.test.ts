@@ -207,7 +207,7 @@ describe("time", () => {
     blocks.tick(2000);
     blocks.flush();
     expect([live(), kernel.pairs.size, store.rows.size]).toEqual([[], 0, 0]);
-    expect(recorder.news.filter((line) => line.startsWith("lapsed"))).toHaveLength(2);
+    expect(recorder.news.filter((line) => line.startsWith("expired"))).toHaveLength(2);
   });
 
   test("what lapsed is not written over a block that followed", () => {

@@ -45,7 +45,7 @@ export interface SourceBlocksOptions {
 }
 
 /** How a block ended; a PairRefusal is that of a new configuration. */
-export const BLOCK_ENDS = ["unblocked", "lapsed", "install_failed", ...PAIR_REFUSALS] as const;
+export const BLOCK_ENDS = ["unblocked", "expired", "install_failed", ...PAIR_REFUSALS] as const;
 export type BlockEnd = (typeof BLOCK_ENDS)[number];
 
 export interface SourceBlockObserver {
@@ -273,7 +273,7 @@ export class SourceBlocks {
   #lapse(wallMs: number): void {
     const lapsed = this.#table.takeLapsed(wallMs);
     if (lapsed.length === 0) return;
-    this.#forget("lapsed", lapsed);
+    this.#forget("expired", lapsed);
     // Lapsed pairs still fill the kernel's table.
     this.#settle();
   }

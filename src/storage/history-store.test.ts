@@ -34,7 +34,7 @@ class CountedMetrics implements HistoryMetrics {
   writeFailed = (kind: string) => this.#add(`${kind} failed`);
   dropped = (kind: string, records: number) => this.#add(`${kind} dropped`, records);
   auditLate = () => this.#add("audit late");
-  asked = (question: string) => this.#add(`${question} asked`);
+  queried = (question: string) => this.#add(`${question} queried`);
   askFailed = (question: string) => this.#add(`${question} failed`);
   maintenanceFailed = () => this.#add("maintenance failed");
 
@@ -172,7 +172,7 @@ describe("with a store that stalls", () => {
     expect(await fault).toBeInstanceOf(StorageFault);
     expect(driver.isLastWanted()).toBe(false);
     expect(String(await fault)).toContain("does not answer in time");
-    expect(metrics.counts).toEqual({ "endedAttacks failed": 1, "endedAttacks asked": 1 });
+    expect(metrics.counts).toEqual({ "endedAttacks failed": 1, "endedAttacks queried": 1 });
   });
 
   test("further questions than its bound are refused at once, until those before are done", async () => {

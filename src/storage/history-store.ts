@@ -45,7 +45,7 @@ export interface HistoryMetrics {
   dropped(kind: RecordKind, records: number): void;
   /** An order was answered before its audit row was kept. */
   auditLate(): void;
-  asked(question: QuestionName, seconds: number): void;
+  queried(question: QuestionName, seconds: number): void;
   askFailed(question: QuestionName): void;
   maintenanceFailed(): void;
 }
@@ -70,7 +70,7 @@ export class HistoryStore implements AuditTrail {
   readonly #limiter: Limiter;
   readonly #queues: Queues;
   #cancels: Cancel[] = [];
-  #tellUp: () => void = () => {};
+  #onUp: () => void = () => {};
   #isUp = false;
   #isOpening = false;
   #isMaintaining = false;
@@ -92,7 +92,7 @@ export class HistoryStore implements AuditTrail {
 
   /** Calls `listener` each time that the store has come up: then what it keeps can be read. One listener; before start(). */
   onUp(listener: () => void): void {
-    this.#tellUp = listener;
+    this.#onUp = listener;
   }
 
   /** Opens the store; the service need not wait for it. What is recorded meanwhile waits in the queues. */
@@ -187,7 +187,7 @@ export class HistoryStore implements AuditTrail {
       this.#limiter.pass(`ask ${name}`, (suppressed) => log.error({ cause, suppressed }, "the history cannot be read"));
       throw cause;
     } finally {
-      metrics.asked(name, (clock.monotonicMs() - began) / 1000);
+      metrics.queried(name, (clock.monotonicMs() - began) / 1000);
     }
   }
 
@@ -260,7 +260,7 @@ export class HistoryStore implements AuditTrail {
     this.#options.metrics.setUp(isUp);
     // Also while it was up: a part of it may have been opened again.
     if (isUp) for (const kind of RECORD_KINDS) this.#queues[kind].wake();
-    if (comesUp) this.#tellUp();
+    if (comesUp) this.#onUp();
   }
 
   async #maintain(): Promise<void> {

@@ -305,7 +305,7 @@ describe("edge node presence:", () => {
     channel.configure({ nodes: [{ name: "e1" }, { name: "e3" }] });
     await channel.poll({ token: "admin", node: "e3" });
     const { answer } = await channel.parked({ token: "admin", node: "e3" });
-    expect(view("e3")).toMatchObject({ liveness: "unheard", isHolding: false, lastSeenAt: null, lastToken: null });
+    expect(view("e3")).toMatchObject({ liveness: "not_seen", isHolding: false, lastSeenAt: null, lastToken: null });
     await channel.lever("www.example.net", LEVER);
     await answer;
     expect(view("e3").lastSeenAt).toBeNull();
@@ -333,7 +333,7 @@ describe("edge node presence:", () => {
 
 describe("edge node never polled", () => {
   test("has no last_seen, and is treated as lost once stale_after_seconds has passed", () => {
-    expect(view()).toMatchObject({ liveness: "unheard", lastSeenAt: null });
+    expect(view()).toMatchObject({ liveness: "not_seen", lastSeenAt: null });
     clock().advance(15_001);
     expect(view()).toMatchObject({ liveness: "lost", lastSeenAt: null });
   });

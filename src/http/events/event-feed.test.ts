@@ -277,10 +277,10 @@ test("a reader that does not keep up is cut off and counted; others are not kept
   await slow.write("GET /api/v1/events HTTP/1.1\r\nHost: h\r\n\r\n");
   await streamsAre(2);
   const reason = "x".repeat(EVENT_QUEUE_BYTES / 32);
-  let told = 0;
+  let count = 0;
   await eventually(
     async () => {
-      tellBan(`b${told++}`, { reason });
+      tellBan(`b${count++}`, { reason });
       await expectNext(quick, "ban 192.0.2.1 active");
       return (await metric('svc_api_event_streams_ended_total{reason="slow"}')) === 1;
     },
@@ -288,7 +288,7 @@ test("a reader that does not keep up is cut off and counted; others are not kept
     20_000,
     0,
   );
-  expect(told).toBeGreaterThan(32);
+  expect(count).toBeGreaterThan(32);
   expect(await metric("svc_api_event_streams")).toBe(1);
   slow.close();
 });

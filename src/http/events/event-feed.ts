@@ -39,7 +39,7 @@ export interface EventMetrics {
   opened(): void;
   ended(reason: StreamEnd): void;
   refused(): void;
-  told(event: EventName): void;
+  sent(event: EventName): void;
 }
 
 type StreamCall = Pick<Call, "principal" | "request" | "recheck">;
@@ -70,7 +70,7 @@ export class EventFeed {
   /** While nobody listens, nor has of late, nothing is written. */
   #isListenedTo = false;
   #isStopped = false;
-  #cancelBeats: Cancel = () => {};
+  #cancelHeartbeats: Cancel = () => {};
   #cancelForget: Cancel = () => {};
 
   constructor(options: EventFeedOptions) {
@@ -78,7 +78,7 @@ export class EventFeed {
     this.#options = options;
     this.#originMicros = (clock.wallMs() - clock.monotonicMs()) * 1000;
     this.#ring = new EventRing(EVENT_RING_BYTES, this.#nextId());
-    this.#throttle = new EventThrottle(timers, (event) => this.#tell(event));
+    this.#throttle = new EventThrottle(timers, (event) => this.#send(event));
   }
 
   /** For what starts, ends or turns into something else; also of what is no news, the feed sees to that. */
@@ -113,7 +113,7 @@ export class EventFeed {
     this.#ring.forget(id);
     this.#recheckAll();
     this.#sendAll(encode("reload", id, "{}"));
-    if (this.#subscribers.size > 0) this.#options.metrics.told("reload");
+    if (this.#subscribers.size > 0) this.#options.metrics.sent("reload");
   }
 
   stop(): void {
@@ -131,19 +131,19 @@ export class EventFeed {
 
   #listen(): void {
     this.#cancelForget();
-    if (this.#subscribers.size === 1) this.#startBeats();
+    if (this.#subscribers.size === 1) this.#startHeartbeats();
     if (this.#isListenedTo) return;
     this.#isListenedTo = true;
     this.#ring.forget(this.#nextId());
   }
 
-  #startBeats(): void {
+  #startHeartbeats(): void {
     const { timers, activeAttacks } = this.#options;
-    const cancelHeartbeat = timers.every(HEARTBEAT_MS, () => this.#beat());
+    const cancelHeartbeat = timers.every(HEARTBEAT_MS, () => this.#sendHeartbeat());
     const cancelLook = timers.every(LOOK_MS, () => {
       for (const view of activeAttacks()) this.publish({ kind: "attack", view });
     });
-    this.#cancelBeats = () => {
+    this.#cancelHeartbeats = () => {
       cancelHeartbeat();
       cancelLook();
     };
@@ -153,7 +153,7 @@ export class EventFeed {
     this.#subscribers.delete(subscriber);
     this.#options.metrics.ended(reason);
     if (this.#subscribers.size > 0) return;
-    this.#cancelBeats();
+    this.#cancelHeartbeats();
     this.#cancelForget = this.#options.timers.after(REMEMBERED_MS, () => this.#forget());
   }
 
@@ -175,7 +175,7 @@ export class EventFeed {
     const missed = this.#missedSince(lastId);
     if (missed === null) {
       stream.send(encode("reset", this.#nextId(), "{}"));
-      this.#options.metrics.told("reset");
+      this.#options.metrics.sent("reset");
       return;
     }
     for (const { tenant, bytes } of missed) if (maySee(call.principal, tenant)) stream.send(bytes);
@@ -186,7 +186,7 @@ export class EventFeed {
     return this.#ring.after(Number(lastId));
   }
 
-  #tell(event: FeedEvent): void {
+  #send(event: FeedEvent): void {
     const { kind, view } = event;
     const tenancy = this.#options.tenancy();
     const tenant = kind === "attack" ? tenancy.ownerOf(view.attack) : tenancy.tenantOf(view.ban.target);
@@ -195,11 +195,11 @@ export class EventFeed {
     const bytes = encode(kind, id, JSON.stringify(wire));
     this.#ring.add({ id, tenant, bytes });
     for (const { call, stream } of this.#subscribers) if (maySee(call.principal, tenant)) stream.send(bytes);
-    this.#options.metrics.told(kind);
+    this.#options.metrics.sent(kind);
   }
 
   /** Keeps the connection, and its caller's place: all that he may see up to this id was sent. */
-  #beat(): void {
+  #sendHeartbeat(): void {
     // A secret may have been changed without a reload.
     this.#recheckAll();
     this.#sendAll(utf8.encode(`:\nid: ${this.#nextId()}\n\n`));

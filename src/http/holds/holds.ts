@@ -164,7 +164,7 @@ export class Holds<Poll extends PollCall> {
   }
 
   /** Resolves once everybody was told who is to be told of anything. */
-  async told(): Promise<void> {
+  async drained(): Promise<void> {
     await this.#drained;
   }
 

@@ -31,7 +31,7 @@ export class RulePolls {
   readonly #holds: Holds<Call>;
   readonly #held = new WeakMap<RuleDocument, HeldDocument>();
   /** When all were told last, and for how long documents were made since; monotonic clock, ms. */
-  #told = { atMs: Number.NEGATIVE_INFINITY, madeMs: 0 };
+  #lastWake = { atMs: Number.NEGATIVE_INFINITY, madeMs: 0 };
   /** While changes wait to be told. */
   #refresh: { readonly dueMs: number; readonly cancel: Cancel } | null = null;
 
@@ -50,7 +50,7 @@ export class RulePolls {
       nextTurn,
     });
     nodes.watch({
-      documentsChanged: (change, withinMs) => this.#tellWithin(change === "content" ? this.#restMs() : withinMs),
+      documentsChanged: (change, withinMs) => this.#wakeWithin(change === "content" ? this.#restMs() : withinMs),
       nodeChanged: (name) => this.#holds.changed(name),
       reloaded: () => this.#holds.judgeAll(),
     });
@@ -75,7 +75,7 @@ export class RulePolls {
   #documentFor(node: string | null): HeldDocument {
     const begunMs = this.#clock.monotonicMs();
     const held = this.#heldOf(this.#nodes.documentFor(node));
-    this.#told.madeMs += this.#clock.monotonicMs() - begunMs;
+    this.#lastWake.madeMs += this.#clock.monotonicMs() - begunMs;
     return held;
   }
 
@@ -90,22 +90,22 @@ export class RulePolls {
 
   /** None where documents are made in no time: then all are told at once. */
   #restMs(): number {
-    const { atMs, madeMs } = this.#told;
+    const { atMs, madeMs } = this.#lastWake;
     return Math.max(0, atMs + REST * madeMs - this.#clock.monotonicMs());
   }
 
-  #tellWithin(ms: number): void {
+  #wakeWithin(ms: number): void {
     const nowMs = this.#clock.monotonicMs();
     const dueMs = nowMs + ms;
     if (this.#refresh !== null && this.#refresh.dueMs <= dueMs) return;
     this.#cancelRefresh();
-    if (dueMs === nowMs) this.#tellAll();
-    else this.#refresh = { dueMs, cancel: this.#timers.after(ms, () => this.#tellAll()) };
+    if (dueMs === nowMs) this.#wakeAll();
+    else this.#refresh = { dueMs, cancel: this.#timers.after(ms, () => this.#wakeAll()) };
   }
 
-  #tellAll(): void {
+  #wakeAll(): void {
     this.#refresh = null;
-    this.#told = { atMs: this.#clock.monotonicMs(), madeMs: 0 };
+    this.#lastWake = { atMs: this.#clock.monotonicMs(), madeMs: 0 };
     this.#nodes.refreshDocuments();
     this.#holds.changedAll();
   }

@@ -38,7 +38,7 @@ export class ZonePolls {
   #restsUntilMs = Number.NEGATIVE_INFINITY;
   #isStopped = false;
   /** While changes wait to be told. */
-  #cancelTelling: Cancel | null = null;
+  #cancelWake: Cancel | null = null;
 
   constructor({ edge, metrics, clock, timers, nextTurn }: ZonePollsOptions) {
     this.#edge = edge;
@@ -54,7 +54,7 @@ export class ZonePolls {
       timers,
       nextTurn,
     });
-    edge.feed.watch({ changed: () => this.#tellSoon(), reloaded: () => void this.#tell("reloaded") });
+    edge.feed.watch({ changed: () => this.#wakeSoon(), reloaded: () => void this.#wakeAll("reloaded") });
   }
 
   poll(call: Call): Answer {
@@ -64,7 +64,7 @@ export class ZonePolls {
   /** Answers all that are parked, and parks no more. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    this.#cancelTelling?.();
+    this.#cancelWake?.();
     await this.#holds.stop();
   }
 
@@ -80,30 +80,30 @@ export class ZonePolls {
   }
 
   /** At once, unless that was done only now and took long. A fresh poll sees changes at once in any case. */
-  #tellSoon(): void {
-    if (this.#isStopped || this.#cancelTelling !== null) return;
+  #wakeSoon(): void {
+    if (this.#isStopped || this.#cancelWake !== null) return;
     if (this.#rounds > 0) {
       this.#hasChanged = true;
       return;
     }
     const restMs = this.#restsUntilMs - this.#clock.monotonicMs();
-    if (restMs <= 0) void this.#tell("changed");
-    else this.#cancelTelling = this.#timers.after(restMs, () => void this.#tell("changed"));
+    if (restMs <= 0) void this.#wakeAll("changed");
+    else this.#cancelWake = this.#timers.after(restMs, () => void this.#wakeAll("changed"));
   }
 
-  async #tell(what: "changed" | "reloaded"): Promise<void> {
-    this.#cancelTelling?.();
-    this.#cancelTelling = null;
+  async #wakeAll(what: "changed" | "reloaded"): Promise<void> {
+    this.#cancelWake?.();
+    this.#cancelWake = null;
     const begunMs = this.#clock.monotonicMs();
     this.#rounds++;
     if (what === "changed") this.#holds.changedAll();
     else this.#holds.judgeAll();
-    await this.#holds.told();
+    await this.#holds.drained();
     this.#rounds--;
     const nowMs = this.#clock.monotonicMs();
     this.#restsUntilMs = nowMs + Math.min(REST * (nowMs - begunMs), REST_MS_MAX);
     if (this.#rounds > 0 || !this.#hasChanged) return;
     this.#hasChanged = false;
-    this.#tellSoon();
+    this.#wakeSoon();
   }
 }

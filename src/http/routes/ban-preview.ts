@@ -7,7 +7,7 @@ import { BanPreviewWire, banPreviewToWire } from "../wire/ban-preview.ts";
 import { AddressText } from "../wire/request-texts.ts";
 
 /** Judged as the order is, and in the same sequence: the address, the tenant, and what policy says. */
-export function banPreviewRoute(backend: Pick<Backend, "tenancy" | "foreseenBan">): ReadRoute {
+export function banPreviewRoute(backend: Pick<Backend, "tenancy" | "banPreview">): ReadRoute {
   return {
     name: "ban_preview",
     method: "GET",
@@ -23,7 +23,7 @@ export function banPreviewRoute(backend: Pick<Backend, "tenancy" | "foreseenBan"
       const target = parseAddress(text);
       if (target === null) return { kind: "invalid_ip", text };
       if (!backend.tenancy().owns(principal, target)) return { kind: "foreign_target" };
-      return jsonAnswer(200, banPreviewToWire(backend.foreseenBan(target)));
+      return jsonAnswer(200, banPreviewToWire(backend.banPreview(target)));
     },
   };
 }

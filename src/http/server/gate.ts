@@ -41,7 +41,7 @@ export class TokenGate implements Gate {
     if (secret === undefined) return NO_VALID_TOKEN;
     const meaning = this.#tokens.meaningOf(secret, tokens);
     if (meaning.kind === "principal") return meaning;
-    if (meaning.kind === "ambiguous_secret") this.#tellAmbiguous(meaning.names);
+    if (meaning.kind === "ambiguous_secret") this.#logAmbiguous(meaning.names);
     return NO_VALID_TOKEN;
   }
 
@@ -59,7 +59,7 @@ export class TokenGate implements Gate {
     return { kind: "other_node" };
   }
 
-  #tellAmbiguous(token_names: readonly string[]): void {
+  #logAmbiguous(token_names: readonly string[]): void {
     const { log, limiter } = this.#options;
     limiter.pass(`ambiguous secret: ${token_names.join()}`, (suppressed) =>
       log.warn({ token_names, suppressed }, "one secret is that of tokens with different rights: refused"),

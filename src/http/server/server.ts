@@ -60,7 +60,7 @@ export class HttpServer {
     const slicing = { clock, nextTurn };
     const hosts = new TablePass(() => backend.hosts(), slicing);
     this.#snapshots = new HostsSnapshots(hosts, timers);
-    this.#failures = { metrics: metrics.api, onFailure: (route, cause) => this.#tell(route, cause) };
+    this.#failures = { metrics: metrics.api, onFailure: (route, cause) => this.#logFailure(route, cause) };
     this.#app = createApp();
     this.events = new EventFeed({
       tenancy: () => backend.tenancy(),
@@ -127,7 +127,7 @@ export class HttpServer {
     this.#snapshots.close();
   }
 
-  #tell(route: string, cause: unknown): void {
+  #logFailure(route: string, cause: unknown): void {
     this.#options.limiter.pass(`request failed: ${route}`, (suppressed) =>
       this.#options.log.error({ route, cause, suppressed }, "request failed"),
     );

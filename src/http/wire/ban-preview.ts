@@ -1,6 +1,6 @@
 /** What an order to ban an address would come to, for who is about to give it. */
 import { type Static, Type } from "@sinclair/typebox";
-import type { ForeseenBan } from "../backend.ts";
+import type { BanPreview } from "../backend.ts";
 import { BanWire, banToWire } from "./ban.ts";
 import { closed } from "./closed.ts";
 
@@ -17,7 +17,7 @@ export const BanPreviewWire = Type.Object(
 );
 export type BanPreviewWire = Static<typeof BanPreviewWire>;
 
-export function banPreviewToWire({ ban, group, isRefresh }: ForeseenBan): BanPreviewWire {
+export function banPreviewToWire({ ban, group, isRefresh }: BanPreview): BanPreviewWire {
   return {
     ban: banToWire({ ban, routeState: null }),
     ...(group === null ? {} : { hostgroup: group }),

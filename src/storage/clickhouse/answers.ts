@@ -5,7 +5,7 @@ import {
   type EdgeEvent,
   type EdgeHistoryPoint,
   type EdgeSourceTotal,
-  TELLING_STATES,
+  REPORTED_STATES,
 } from "../../edge/edge-history.ts";
 import { HISTORY_ROWS_MAX } from "../../limits.ts";
 import type { TrafficPoint } from "../../traffic/traffic-history.ts";
@@ -110,14 +110,14 @@ export const ANSWERS: Answers = {
     const once = `
       SELECT source, at, node, argMax(state, version) AS rank, argMax(requests, version) AS n
       FROM ${database}.edge_sources WHERE ${conditions} GROUP BY source, at, node`;
-    const having = state === null ? "" : `HAVING strongest = ${TELLING_STATES.indexOf(state)}`;
+    const having = state === null ? "" : `HAVING strongest = ${REPORTED_STATES.indexOf(state)}`;
     const rows = await select(`
       SELECT source, min(rank) AS strongest, sum(n) AS requests, count() AS windows, uniqExact(node) AS nodes,
         min(at) AS firstMs, max(at) AS lastMs
       FROM (${once}) GROUP BY source ${having} ORDER BY requests DESC, source LIMIT ${HISTORY_ROWS_MAX}`);
     return (rows as (Omit<EdgeSourceTotal, "state"> & { strongest: number })[]).map(({ strongest, ...row }) => ({
       ...row,
-      state: TELLING_STATES[strongest] as EdgeSourceTotal["state"],
+      state: REPORTED_STATES[strongest] as EdgeSourceTotal["state"],
     }));
   },
 

@@ -1,5 +1,5 @@
 /** Records as rows of the tables; those of the audit trail are in audit-record.ts. */
-import { type EdgeEvent, type EdgeWindow, TELLING_STATES } from "../../edge/edge-history.ts";
+import { type EdgeEvent, type EdgeWindow, REPORTED_STATES } from "../../edge/edge-history.ts";
 import { addressFromBytes } from "../../net/address.ts";
 import { TRAFFIC_VALUES, type TrafficSnapshot } from "../../traffic/traffic-history.ts";
 import type { AttackRecord, Identified } from "../history-driver.ts";
@@ -29,7 +29,7 @@ export function sourceRows({ zone, node, atMs, sources }: EdgeWindow, version: n
     node,
     source,
     at: atMs,
-    state: TELLING_STATES.indexOf(state),
+    state: REPORTED_STATES.indexOf(state),
     requests,
     version,
   }));

@@ -10,12 +10,12 @@ import {
   type EdgeSourcesQuestion,
   type EdgeSourceTotal,
   type EdgeWindow,
-  TELLING_STATES,
+  REPORTED_STATES,
 } from "../../edge/edge-history.ts";
 import { HISTORY_ROWS_MAX } from "../../limits.ts";
 import type { Identified } from "../history-driver.ts";
 
-/** `state` is the place in TELLING_STATES: the least is the strongest. */
+/** `state` is the place in REPORTED_STATES: the least is the strongest. */
 export const EDGE_SCHEMA = `
   CREATE TABLE edge_windows (
     zone TEXT NOT NULL, at INTEGER NOT NULL, node TEXT NOT NULL, seconds REAL NOT NULL,
@@ -48,7 +48,7 @@ export class EdgeTables {
     for (const { zone, atMs, node, seconds, counts, sources } of windows) {
       insertWindow.run(zone, atMs, node, seconds, ...EDGE_COUNTERS.map((name) => counts[name]));
       for (const { source, state, requests } of sources) {
-        insertSource.run(zone, atMs, node, source, TELLING_STATES.indexOf(state), requests);
+        insertSource.run(zone, atMs, node, source, REPORTED_STATES.indexOf(state), requests);
       }
     }
   }
@@ -89,9 +89,9 @@ export class EdgeTables {
       ORDER BY requests DESC, source LIMIT ${HISTORY_ROWS_MAX}`;
     const values: Values = { zone, from: fromMs, to: toMs };
     if (node !== null) values["node"] = node;
-    if (state !== null) values["state"] = TELLING_STATES.indexOf(state);
+    if (state !== null) values["state"] = REPORTED_STATES.indexOf(state);
     const rows = this.#db.query(sql).all(values) as (Omit<EdgeSourceTotal, "state"> & { state: number })[];
-    return rows.map((row) => ({ ...row, state: TELLING_STATES[row.state] as EdgeSourceTotal["state"] }));
+    return rows.map((row) => ({ ...row, state: REPORTED_STATES[row.state] as EdgeSourceTotal["state"] }));
   }
 
   events({ node, zone, kind, fromMs, toMs }: EdgeEventsQuestion): EdgeEvent[] {

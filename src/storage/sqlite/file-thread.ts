@@ -13,7 +13,7 @@ export class FileThread {
   readonly #waiting = new Map<number, Waiting>();
   #lastId = 0;
   /** Resolves when the last question is answered. */
-  #lastAsked: Promise<void> = Promise.resolve();
+  #lastRequest: Promise<void> = Promise.resolve();
 
   /** Does nothing when the file is open already, and still the one under its name. */
   open(argument: OpenFile): Promise<void> {
@@ -38,9 +38,9 @@ export class FileThread {
   async ask(argument: FileArgument<"ask">, isWanted: () => boolean): Promise<FileAnswer<"ask">> {
     this.#worker ??= this.#spawn();
     const worker = this.#worker;
-    const before = this.#lastAsked;
+    const before = this.#lastRequest;
     const answered = Promise.withResolvers<void>();
-    this.#lastAsked = answered.promise;
+    this.#lastRequest = answered.promise;
     await before;
     try {
       if (this.#worker !== worker) throw new StorageFault("ask", "unavailable", "the thread was ended");

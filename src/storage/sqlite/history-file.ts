@@ -69,16 +69,16 @@ export class HistoryFile {
 
   ask<N extends QuestionName>(name: N, question: Question<N>): AnswerTo<N> {
     const answers: Questions = {
-      auditEvents: (asked) => this.#audit.select(asked),
+      auditEvents: (question) => this.#audit.select(question),
       endedAttacks: ({ limit }) => this.#attacks.ended(limit),
       endedAttack: ({ id }) => this.#attacks.endedOf(id),
-      trafficPoints: (asked) => this.#traffic.points(asked),
-      edgePoints: (asked) => this.#edge.points(asked),
-      edgeSources: (asked) => this.#edge.sources(asked),
-      edgeEvents: (asked) => this.#edge.events(asked),
+      trafficPoints: (question) => this.#traffic.points(question),
+      edgePoints: (question) => this.#edge.points(question),
+      edgeSources: (question) => this.#edge.sources(question),
+      edgeEvents: (question) => this.#edge.events(question),
     };
     try {
-      return (answers[name] as (asked: Question<N>) => AnswerTo<N>)(question);
+      return (answers[name] as (question: Question<N>) => AnswerTo<N>)(question);
     } catch (cause) {
       throw this.#fault(`read ${name}`, cause);
     }

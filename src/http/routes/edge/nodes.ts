@@ -63,11 +63,11 @@ class InventoryReader implements Reader<string> {
   answer(): Blob {
     const { nodes, scrubNodes } = this.#sources;
     const unbound = this.#namesOf(null);
-    const isTold = unbound.length > 0 && nodes.size + scrubNodes() > 0;
+    const hasHint = unbound.length > 0 && nodes.size + scrubNodes() > 0;
     const head = {
       nodes_total: this.#count,
       stale_after_seconds: nodes.staleAfterSeconds,
-      ...(isTold && { unbound_agent_tokens: unbound }),
+      ...(hasHint && { unbound_agent_tokens: unbound }),
     };
     return new Blob([`${JSON.stringify(head).slice(0, -1)},"nodes":`, ...this.#array.parts(), "}"]);
   }

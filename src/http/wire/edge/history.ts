@@ -11,7 +11,7 @@ import {
   type EdgeHistoryPoint,
   type EdgeHistoryQuestion,
   type EdgeSourceTotal,
-  TELLING_STATES,
+  REPORTED_STATES,
 } from "../../../edge/edge-history.ts";
 import { round } from "../../../traffic/rates.ts";
 import { closed } from "../closed.ts";
@@ -21,7 +21,7 @@ import { Timestamp, timestamp } from "../timestamp.ts";
 
 const total = Type.Integer({ minimum: 0 });
 
-export const TellingStateWire = oneOf(...TELLING_STATES);
+export const ReportedStateWire = oneOf(...REPORTED_STATES);
 export const EdgeEventKindWire = oneOf(...EDGE_EVENT_KINDS);
 
 const EdgePointWire = Type.Object(
@@ -54,7 +54,7 @@ const EdgeSourceWire = Type.Object(
   {
     source: Type.String(),
     /** The strongest over the range. */
-    state: TellingStateWire,
+    state: ReportedStateWire,
     requests: total,
     windows: total,
     nodes: total,
@@ -68,7 +68,7 @@ export const EdgeSourcesWire = Type.Object(
   {
     available: Type.Boolean(),
     zone: Type.String(),
-    state: Type.Optional(TellingStateWire),
+    state: Type.Optional(ReportedStateWire),
     sources: Type.Array(EdgeSourceWire),
   },
   closed,

@@ -2,7 +2,7 @@
  * What an edge node reports of itself (docs/interface.md#edge-report): read into the service's words, kept as it came.
  */
 import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
-import { EDGE_COUNTERS, type EdgeCounts, TELLING_STATES, type TellingState } from "../../../edge/edge-history.ts";
+import { EDGE_COUNTERS, type EdgeCounts, REPORTED_STATES, type ReportedState } from "../../../edge/edge-history.ts";
 import type {
   ActiveChallenge,
   CertClaim,
@@ -205,11 +205,11 @@ function claimedSources(wire: readonly Static<typeof SourceWire>[]): {
   readonly cut: number;
 } {
   // So it is with most zones, and there are a hundred thousand.
-  if (!wire.some(({ state = "" }) => isTelling(state))) return NO_SOURCES;
+  if (!wire.some(({ state = "" }) => isReportedState(state))) return NO_SOURCES;
   const read = new Map<IpAddress, ClaimedSource>();
   let cut = 0;
   for (const { source: text, state = "", requests = 0 } of wire) {
-    if (!isTelling(state)) continue;
+    if (!isReportedState(state)) continue;
     const source = parseAddress(text);
     const known = source === null ? undefined : read.get(source);
     if (source === null || (known === undefined && read.size === EDGE_SOURCES_PER_WINDOW)) {
@@ -219,8 +219,8 @@ function claimedSources(wire: readonly Static<typeof SourceWire>[]): {
   return { read: [...read.values()], cut };
 }
 
-function together(known: ClaimedSource, state: TellingState, requests: number): ClaimedSource {
-  const isStronger = TELLING_STATES.indexOf(state) < TELLING_STATES.indexOf(known.state);
+function together(known: ClaimedSource, state: ReportedState, requests: number): ClaimedSource {
+  const isStronger = REPORTED_STATES.indexOf(state) < REPORTED_STATES.indexOf(known.state);
   return {
     source: known.source,
     state: isStronger ? state : known.state,
@@ -229,6 +229,6 @@ function together(known: ClaimedSource, state: TellingState, requests: number): 
   };
 }
 
-function isTelling(state: string): state is TellingState {
-  return (TELLING_STATES as readonly string[]).includes(state);
+function isReportedState(state: string): state is ReportedState {
+  return (REPORTED_STATES as readonly string[]).includes(state);
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { attack, classification } from "../../test/fixtures/browser/views.ts";
 import { thresholds } from "../../test/fixtures/host-rows.ts";
-import { AttackNews, CHANGE_PAUSE_MS, KIND_WAIT_MS } from "./attack-news.ts";
+import { AttackNotices, CHANGE_PAUSE_MS, KIND_WAIT_MS } from "./attack-notices.ts";
 
 const DNS = classification();
 const SYN = classification({ type: "syn_flood", sourcePort: null });
@@ -11,14 +11,14 @@ function at(pps: number, kind: typeof DNS | null = DNS) {
 }
 
 test("a start and an end are told, each time that they are reported", () => {
-  const news = new AttackNews();
+  const news = new AttackNotices();
   expect(news.take("started", at(1000), 0)).toEqual(["attack_started"]);
   expect(news.take("lasts", at(1500), 100)).toEqual([]);
   expect(news.take("ended", at(1500), 200)).toEqual(["attack_ended"]);
 });
 
 test("a start waits for the attack's kind", () => {
-  const news = new AttackNews();
+  const news = new AttackNotices();
   expect(news.take("started", at(1000, null), 0)).toEqual([]);
   expect(news.take("lasts", at(1000, null), 100)).toEqual([]);
   expect(news.take("classified", at(1000), 120)).toEqual(["attack_started"]);
@@ -26,7 +26,7 @@ test("a start waits for the attack's kind", () => {
 });
 
 test("a start does not wait for ever", () => {
-  const news = new AttackNews();
+  const news = new AttackNotices();
   news.take("started", at(1000, null), 0);
   expect(news.take("lasts", at(1000, null), KIND_WAIT_MS - 1)).toEqual([]);
   expect(news.take("lasts", at(1000, null), KIND_WAIT_MS)).toEqual(["attack_started"]);
@@ -34,14 +34,14 @@ test("a start does not wait for ever", () => {
 });
 
 test("an attack that ends before its kind is known is told whole, and then forgotten", () => {
-  const news = new AttackNews();
+  const news = new AttackNotices();
   news.take("started", at(1000, null), 0);
   expect(news.take("ended", at(1000, null), 100)).toEqual(["attack_started", "attack_ended"]);
   expect(news.take("started", at(1000), 200)).toEqual(["attack_started"]);
 });
 
 test("a rate that has doubled is told, once, and not before the pause is over", () => {
-  const news = new AttackNews();
+  const news = new AttackNotices();
   news.take("started", at(1000), 0);
   expect(news.take("lasts", at(2000), CHANGE_PAUSE_MS - 1)).toEqual([]);
   expect(news.take("lasts", at(1999), CHANGE_PAUSE_MS)).toEqual([]);
@@ -51,7 +51,7 @@ test("a rate that has doubled is told, once, and not before the pause is over", 
 });
 
 test("another kind is told at once, a change of its parts is not", () => {
-  const news = new AttackNews();
+  const news = new AttackNotices();
   news.take("started", at(1000), 0);
   expect(news.take("classified", at(1000, { ...DNS, parts: [] }), 100)).toEqual([]);
   expect(news.take("classified", at(1000, SYN), 200)).toEqual(["attack_changed"]);
@@ -59,7 +59,7 @@ test("another kind is told at once, a change of its parts is not", () => {
 });
 
 test("an attack of an earlier process is not told again, but its growth, its kind and its end are", () => {
-  const news = new AttackNews();
+  const news = new AttackNotices();
   expect(news.take("lasts", at(1000), 0)).toEqual([]);
   expect(news.take("lasts", at(2000), CHANGE_PAUSE_MS)).toEqual(["attack_changed"]);
   expect(news.take("classified", at(2000, SYN), CHANGE_PAUSE_MS)).toEqual(["attack_changed"]);

@@ -14,15 +14,15 @@ const CHANGE_FACTOR = 2;
 
 export type AttackTurn = "started" | "lasts" | "classified" | "ended";
 
-interface Told {
+interface Notice {
   readonly rate: number;
   readonly type: string | null;
   readonly atMs: number;
 }
 
-export class AttackNews {
+export class AttackNotices {
   /** By attack in progress: as many as the detector lets be. */
-  readonly #told = new Map<string, Told>();
+  readonly #last = new Map<string, Notice>();
   /** Started, and not told yet: since when. */
   readonly #waiting = new Map<string, number>();
 
@@ -38,32 +38,32 @@ export class AttackNews {
       }
       this.#waiting.delete(id);
       if (turn === "ended") return ["attack_started", "attack_ended"];
-      this.#tell(attack, monotonicMs);
+      this.#keep(attack, monotonicMs);
       return ["attack_started"];
     }
     if (turn === "ended") {
-      this.#told.delete(id);
+      this.#last.delete(id);
       return ["attack_ended"];
     }
     return this.#hasChanged(attack, monotonicMs) ? ["attack_changed"] : [];
   }
 
   #hasChanged(attack: Attack, monotonicMs: number): boolean {
-    const told = this.#told.get(attack.id);
+    const last = this.#last.get(attack.id);
     const type = attack.classification?.type ?? null;
-    if (told === undefined) {
+    if (last === undefined) {
       // One that lasts and is not known was told by an earlier process.
-      this.#tell(attack, monotonicMs);
+      this.#keep(attack, monotonicMs);
       return false;
     }
-    const isOfNewKind = type !== null && told.type !== null && type !== told.type;
-    const hasGrown = attackRate(attack) >= CHANGE_FACTOR * told.rate && monotonicMs - told.atMs >= CHANGE_PAUSE_MS;
-    if (isOfNewKind || hasGrown) this.#tell(attack, monotonicMs);
-    else if (told.type === null && type !== null) this.#told.set(attack.id, { ...told, type });
+    const isOfNewKind = type !== null && last.type !== null && type !== last.type;
+    const hasGrown = attackRate(attack) >= CHANGE_FACTOR * last.rate && monotonicMs - last.atMs >= CHANGE_PAUSE_MS;
+    if (isOfNewKind || hasGrown) this.#keep(attack, monotonicMs);
+    else if (last.type === null && type !== null) this.#last.set(attack.id, { ...last, type });
     return isOfNewKind || hasGrown;
   }
 
-  #tell(attack: Attack, atMs: number): void {
-    this.#told.set(attack.id, { rate: attackRate(attack), type: attack.classification?.type ?? null, atMs });
+  #keep(attack: Attack, atMs: number): void {
+    this.#last.set(attack.id, { rate: attackRate(attack), type: attack.classification?.type ?? null, atMs });
   }
 }

@@ -4,18 +4,18 @@ import type { BanPreviewWire } from "../../src/http/wire/ban-preview.ts";
 import { serviceNow } from "../api/contact.ts";
 import { useResource } from "../api/resource.ts";
 import { looksLikeAddress } from "../text/address.ts";
-import { foresightSentences } from "../text/foresight.ts";
+import { previewSentences } from "../text/ban-preview.ts";
 import { failureText } from "./callout.tsx";
 
 const PAUSE_MS = 250;
 
 /** @param ip as it is being typed. */
-export function Foresight({ ip }: { readonly ip: string }) {
+export function BanPreview({ ip }: { readonly ip: string }) {
   const settled = useSettled(ip);
   return (
-    <div role="status" class="foresight">
+    <div role="status" class="ban-preview">
       {looksLikeAddress(settled) && settled === ip ? (
-        <Foreseen key={settled} ip={settled} />
+        <Preview key={settled} ip={settled} />
       ) : (
         <p class="muted">{ip === "" ? "Type an address." : "An address is 203.0.113.7 or 2001:db8::7."}</p>
       )}
@@ -23,7 +23,7 @@ export function Foresight({ ip }: { readonly ip: string }) {
   );
 }
 
-function Foreseen({ ip }: { readonly ip: string }) {
+function Preview({ ip }: { readonly ip: string }) {
   const { value } = useResource<BanPreviewWire>(`/api/v1/bans/preview?ip=${encodeURIComponent(ip)}`, 0).state;
   switch (value.kind) {
     case "loading":
@@ -34,7 +34,7 @@ function Foreseen({ ip }: { readonly ip: string }) {
       const { ban, hostgroup } = value.data;
       return (
         <>
-          {foresightSentences(value.data, serviceNow()).map((sentence) => (
+          {previewSentences(value.data, serviceNow()).map((sentence) => (
             <p key={sentence}>{sentence}</p>
           ))}
           {hostgroup !== undefined && (

@@ -6,7 +6,7 @@ import { duration } from "./times.ts";
 import { methodName } from "./words.ts";
 
 /** @param nowMs the service's wall clock. */
-export function foresightSentences({ ban, refresh }: BanPreviewWire, nowMs: number): string[] {
+export function previewSentences({ ban, refresh }: BanPreviewWire, nowMs: number): string[] {
   if (ban.state === "rejected") return [`Floodwall would refuse it: ${ban.reason ?? "it does not say why"}.`];
   const ends = Date.parse(ban.expires_at);
   const seconds = (ends - (refresh ? nowMs : Date.parse(ban.started_at))) / 1000;
