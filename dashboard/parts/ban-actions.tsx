@@ -1,4 +1,4 @@
-/** Ban and unban, each with a question before it. Nothing is there for who may not. */
+/** The ban and unban buttons, each with a confirmation dialog. Hidden from callers who may not use them. */
 import { useState } from "preact/hooks";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { command } from "../api/client.ts";
@@ -13,7 +13,7 @@ import { TextField } from "./field.tsx";
 import { BanPreview } from "./ban-preview.tsx";
 import { tellOutcome } from "./outcome.tsx";
 
-/** `target`: of a button beside it; absent: it is asked for. */
+/** `target`: the address to ban; absent: the dialog asks for it. */
 export function BanButton({ target }: { readonly target?: string }) {
   const [isOpen, setOpen] = useState(false);
   const [typed, setTyped] = useState("");
@@ -73,8 +73,8 @@ export function UnbanButton({ ban }: { readonly ban: BanWire }) {
           onClose={() => setOpen(false)}
         >
           <p>
-            {ban.dry_run ? "Dry run: nothing was announced. The ban ends." : "Its traffic flows again as before."}
-            {manual ? "" : " An attack that still goes on does not ban it again; the next attack does."}
+            {ban.dry_run ? "Dry run: nothing was announced. The ban ends." : "Its traffic flows as before the ban."}
+            {manual ? "" : " The current attack does not ban it again; the next attack does."}
           </p>
         </Confirm>
       )}

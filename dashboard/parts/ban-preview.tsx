@@ -1,4 +1,4 @@
-/** What a ban of an address would come to, asked of the service before the order is given. */
+/** Shows what a ban of an address would do, before the user confirms it. */
 import { useEffect, useState } from "preact/hooks";
 import type { BanPreviewWire } from "../../src/http/wire/ban-preview.ts";
 import { serviceNow } from "../api/contact.ts";
@@ -9,7 +9,7 @@ import { failureText } from "./callout.tsx";
 
 const PAUSE_MS = 250;
 
-/** @param ip as it is being typed. */
+/** @param ip the text in the input field. */
 export function BanPreview({ ip }: { readonly ip: string }) {
   const settled = useSettled(ip);
   return (
@@ -27,7 +27,7 @@ function Preview({ ip }: { readonly ip: string }) {
   const { value } = useResource<BanPreviewWire>(`/api/v1/bans/preview?ip=${encodeURIComponent(ip)}`, 0).state;
   switch (value.kind) {
     case "loading":
-      return <p class="muted">Asking what that would do …</p>;
+      return <p class="muted">Loading a preview of the ban …</p>;
     case "failed":
       return <p>{failureText(value.failure)}</p>;
     case "ready": {
@@ -51,7 +51,7 @@ function Preview({ ip }: { readonly ip: string }) {
   }
 }
 
-/** The value once it has not changed for a moment. */
+/** The value once it has not changed for PAUSE_MS. */
 function useSettled(value: string): string {
   const [settled, setSettled] = useState(value);
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** All zones that the caller may see, those first that something is the matter with. */
+/** All zones that the caller may see, zones with problems first. */
 import type { Static } from "@sinclair/typebox";
 import { useState } from "preact/hooks";
 import type { FleetStatusWire, ZoneStatusWire } from "../../src/http/wire/edge/status.ts";
@@ -109,7 +109,7 @@ function ZoneList({ fleet }: { readonly fleet: FleetStatus }) {
         <SearchField label="Find" value={search} onSearch={(q) => setQuery({ q })} placeholder="hostname, tenant" />
       </div>
       {rows.length === 0 ? (
-        <Empty title="No zone matches">Take something out of the search.</Empty>
+        <Empty title="No zone matches">Make the search shorter.</Empty>
       ) : (
         <DataTable
           label="Zones"

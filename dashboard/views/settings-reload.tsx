@@ -1,4 +1,4 @@
-/** Reads the configuration file again, and tells what came of it: what is in force now, or what is wrong with the file. */
+/** Reloads the configuration file and shows the result: the values in force now, or the errors of the file. */
 import { useState } from "preact/hooks";
 import type { ReloadWire } from "../../src/http/wire/reload.ts";
 import { type Answer, command, type Failure } from "../api/client.ts";
@@ -11,7 +11,7 @@ import { problemLines } from "../text/settings.ts";
 import { zonedTime } from "../text/times.ts";
 
 export interface ReloadPanelProps {
-  /** Keys that wait for a restart. */
+  /** Keys whose changes take effect at the next restart. */
   readonly needsRestart: readonly string[];
   readonly mayReload: boolean;
   readonly onReloaded: () => void;
@@ -54,7 +54,7 @@ export function ReloadPanel({ needsRestart, mayReload, onReloaded }: ReloadPanel
           verb="Reload"
           act={async () => {
             const answer = await command<ReloadWire>("/api/v1/config/reload");
-            // Its faults are told where there is room for them.
+            // The errors are shown in the view, which has room for them.
             return { kind: "answer", data: { answer, atMs: Date.now() } };
           }}
           onDone={(done) => {
@@ -93,7 +93,7 @@ function Refused({ failure }: { readonly failure: Failure }) {
     );
   }
   return (
-    <Callout tone="danger" title="Not reloaded: the file has faults. What was in force still is." isAlert>
+    <Callout tone="danger" title="Not reloaded: the file has errors. The configuration in force did not change." isAlert>
       <ul class="problems">
         {problemLines(failure.text).map(({ at, key, rule }) => (
           <li key={`${at} ${key} ${rule}`}>

@@ -1,14 +1,11 @@
-/**
- * What nobody called for over the API, as rows of the audit trail: `source` auto or signal
- * (docs/interface.md#audit-trail).
- */
+/** Audit rows of events that no API call caused: `source` is `auto` or `signal` (docs/interface.md#audit-trail). */
 import { type BanChange, banNews, MANUAL_UNBAN } from "../mitigation/ban.ts";
 import { isOneAddress } from "../mitigation/ban-subject.ts";
 import type { AuditEvent } from "./audit-event.ts";
 
 const NOBODY = { operator: "", role: "", tenant: "" } as const;
 
-/** null: an operator's order, which has a row of its own, or no news. */
+/** null: an operator's command, which has its own row, or no change of state. */
 export function automaticBanEvent(change: BanChange, wallMs: number): AuditEvent | null {
   const { ban, previous } = change;
   const isOrdered = (ban.manual && previous === null) || ban.reason === MANUAL_UNBAN;
@@ -27,7 +24,7 @@ export function automaticBanEvent(change: BanChange, wallMs: number): AuditEvent
   };
 }
 
-/** A reload by SIGHUP. No problems: it took effect. */
+/** A reload by SIGHUP. Without problems it took effect. */
 export function signalReloadEvent(
   { problems, dryRun }: { readonly problems: readonly string[]; readonly dryRun: boolean },
   wallMs: number,

@@ -1,5 +1,5 @@
 #!/usr/bin/env bun
-/** The command line of the executable that a scrub node needs: the agent alone, as `floodwall scrub` runs it. */
+/** The command line of the executable for scrub nodes: the same agent as `floodwall scrub`. */
 import { parseArgs } from "node:util";
 import { messageOf } from "../system/error-message.ts";
 import { VERSION } from "../version.ts";
@@ -10,7 +10,7 @@ const USAGE = `usage: floodwall-scrub [--config FILE | --version | --help]
   runs the agent of a scrub node (default ${DEFAULT_CONFIG}); \`floodwall check FILE\` checks its configuration
 exit codes: 0 stopped; 1 it could not start, the reason is on standard error; 2 wrong usage`;
 
-// Not by running out of work: a timer that someone left behind must not keep a stopped agent alive.
+// Exits explicitly: a timer that is still set must not keep a stopped agent alive.
 process.exit(await main(Bun.argv.slice(2)));
 
 async function main(argv: readonly string[]): Promise<number> {
