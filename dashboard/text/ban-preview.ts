@@ -1,4 +1,4 @@
-/** What an order to ban would come to, in sentences for who is about to give it. Pure. */
+/** What a ban would do, in sentences for the confirmation dialog. Pure. */
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import type { BanPreviewWire } from "../../src/http/wire/ban-preview.ts";
 import { rungsOf } from "./ladder.ts";
@@ -18,11 +18,11 @@ export function previewSentences({ ban, refresh }: BanPreviewWire, nowMs: number
     ...(ahead.length === 0
       ? []
       : [
-          `As long as it lasts: ${ahead.map(({ action, afterSeconds }) => `${methodName(action)} after ${duration(afterSeconds)}`).join(", ")}.`,
+          `While the ban lasts: ${ahead.map(({ action, afterSeconds }) => `${methodName(action)} after ${duration(afterSeconds)}`).join(", ")}.`,
         ]),
     ...(ban.fallback === undefined ? [] : [`Not as planned: ${ban.fallback}.`]),
     ...(refresh
-      ? ["It has a ban already, which is prolonged and becomes yours: it does not end with the attack."]
+      ? ["The address is banned already. That ban is extended and becomes a manual one: it does not end with the attack."]
       : []),
   ];
 }

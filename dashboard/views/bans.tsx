@@ -1,4 +1,4 @@
-/** Bans: those in force, those that policy refused, and the last that are over; and one of them, by the steps behind. */
+/** The active, refused and ended bans, and the view of one ban. */
 import { useMemo, useState } from "preact/hooks";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { ENDED_BANS_KEPT } from "../../src/limits.ts";

@@ -1,14 +1,14 @@
 /**
- * Which turns of an attack are worth a message: its start, its end, and in between each time that its rate has doubled
- * since it was last told, or that it turned into another kind. A start is told with the kind, which takes a moment; of
- * its size an early message says little, since a window fills while a flood begins.
+ * Decides which changes of an attack are notified: its start, its end, and in between each time that its rate has
+ * doubled since the last notification or its kind has changed. The start waits for the kind, which takes a moment; the
+ * first rates say little about the size, since the window still fills.
  */
 import { type Attack, attackRate } from "../detection/attack/attack.ts";
 import type { AttackEvent } from "./event.ts";
 
-/** A rate that climbs is told again after this time at the earliest, ms. */
+/** The shortest time between two notifications of a growing rate, ms. */
 export const CHANGE_PAUSE_MS = 10_000;
-/** How long a start waits for the attack's kind, ms: without sampling it never comes. */
+/** How long the notification of a start waits for the attack's kind, ms: without sampling the kind never arrives. */
 export const KIND_WAIT_MS = 500;
 const CHANGE_FACTOR = 2;
 
@@ -21,12 +21,12 @@ interface Notice {
 }
 
 export class AttackNotices {
-  /** By attack in progress: as many as the detector lets be. */
+  /** By active attack; bounded by the detector. */
   readonly #last = new Map<string, Notice>();
-  /** Started, and not told yet: since when. */
+  /** Attacks whose start is not notified yet, with the time when they started. */
   readonly #waiting = new Map<string, number>();
 
-  /** Empty: nothing new. Called for each attack in progress each tick. */
+  /** Returns the notifications to send, which may be none. Called for each active attack in each tick. */
   take(turn: AttackTurn, attack: Attack, monotonicMs: number): readonly AttackEvent["kind"][] {
     const { id, classification } = attack;
     const waitsSince = turn === "started" ? monotonicMs : this.#waiting.get(id);
@@ -52,7 +52,7 @@ export class AttackNotices {
     const last = this.#last.get(attack.id);
     const type = attack.classification?.type ?? null;
     if (last === undefined) {
-      // One that lasts and is not known was told by an earlier process.
+      // An unknown attack that lasts was notified by an earlier process.
       this.#keep(attack, monotonicMs);
       return false;
     }

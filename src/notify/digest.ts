@@ -1,4 +1,7 @@
-/** Several events in one message for people: the first ones in full, the rest counted, so that a flood is not repeated. */
+/**
+ * Combines several events into one message for people: the first ones in full, the rest as counts, so that a flood of
+ * events is one message.
+ */
 import { NOTIFY_TEXT_CHARACTERS_MAX } from "../limits.ts";
 import type { NotifyEvent } from "./event.ts";
 import { describeEvent } from "./event-text.ts";

@@ -1,6 +1,6 @@
 /**
- * Tells people and programs of attacks, bans and BGP sessions, each through a queue of its own. Whoever reports here
- * waits for nothing: what is worth a message is put into the queues, and that is all.
+ * Notifies people and programs of attacks, bans and BGP sessions, with a queue for each channel. Its callers never
+ * wait: events are only put into the queues.
  */
 import type { NotifyConfig } from "../config/sections/notify.ts";
 import type { Attack } from "../detection/attack/attack.ts";
@@ -24,9 +24,9 @@ import { webhookChannel } from "./webhook.ts";
 
 export interface NotifierOptions {
   readonly config: NotifyConfig;
-  /** Whether nothing at all is announced at this moment. */
+  /** Whether the service is in dry run. */
   readonly dryRun: () => boolean;
-  /** The machine's name, as messages give it. */
+  /** The machine's name, as shown in messages. */
   readonly instance: string;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -52,7 +52,7 @@ export const DEFAULT_TIMES: DeliveryTimes = {
   ageMaxMs: 900_000,
 };
 
-/** An event but for what all have in common. */
+/** An event without the common fields. */
 type NewEvent =
   | Pick<AttackEvent, "kind" | "attack" | "ban" | "isNewKind">
   | Pick<BanEvent, "kind" | "ban">
@@ -81,19 +81,19 @@ export class Notifier {
     this.#sessionNotices = new SessionNotices({ timers, notify: (kind, neighbor) => this.#enqueue({ kind, neighbor }) });
   }
 
-  /** Before this nothing is told. */
+  /** Before start(), no notification is sent. */
   start(): void {
     this.#isRunning = true;
     this.#openQueues(this.#config);
   }
 
-  /** Channels that stay as they were keep what waits; one that is gone gives it up. */
+  /** Unchanged channels keep their waiting events; removed channels give them up. */
   reconfigure(config: NotifyConfig): void {
     this.#config = config;
     if (this.#isRunning) this.#openQueues(config);
   }
 
-  /** Which channels are configured: all that is ever shown of them. */
+  /** Which channels are configured. No other part of their configuration is ever shown. */
   enabled(): Record<ChannelName, boolean> {
     const { webhook, slack, telegram, email, exec } = this.#config;
     return {
@@ -105,14 +105,17 @@ export class Notifier {
     };
   }
 
-  /** Also for each tick that an attack lasts. `ban`: the one that it has or had. */
+  /** Also called for each tick that an attack lasts. `ban`: the attack's current or last ban. */
   attackChanged(turn: AttackTurn, attack: Attack, ban: Ban | null): void {
     if (!this.#isRunning) return;
     const kinds = this.#attackNotices.take(turn, attack, this.#options.clock.monotonicMs());
     for (const kind of kinds) this.#enqueue({ kind, attack, ban, isNewKind: turn === "classified" });
   }
 
-  /** After any change. What is done about an attack may change often, and is told with the attack. */
+  /**
+   * Called after any change. Changes of the mitigation of an attack may be frequent, and are part of the attack's
+   * notifications.
+   */
   banChanged(change: BanChange): void {
     const news = banNews(change);
     if (news === null || news === "changed") return;

@@ -1,6 +1,6 @@
 /**
- * Which turns of BGP sessions are worth a message: one that was up and has been down for a while, and its return. A
- * session that never came up is no news, and a speaker that is asked again within moments is none either.
+ * Decides which changes of BGP sessions are notified: a session that was established and has been down for a while, and
+ * its return. A session that was never established is not notified, nor is a short restart of the speaker.
  */
 import type { Cancel, Timers } from "../system/timers.ts";
 import type { Neighbor, SessionEvent } from "./event.ts";
@@ -22,7 +22,7 @@ export interface SessionNoticesOptions {
 export class SessionNotices {
   readonly #options: SessionNoticesOptions;
   readonly #up = new Set<string>();
-  /** Those that were up once. */
+  /** Sessions that were established before. */
   readonly #down = new Map<string, Session>();
 
   constructor(options: SessionNoticesOptions) {

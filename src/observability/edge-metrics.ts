@@ -1,4 +1,4 @@
-/** The edge channel: its nodes and zones, levers, and what nodes order of certificates. */
+/** The edge channel: its nodes, zones and levers, and its calls for certificates. */
 import { Counter, Gauge, type Registry } from "prom-client";
 import { LIVENESSES } from "./scrub-metrics.ts";
 
@@ -35,7 +35,7 @@ export class EdgeMetrics {
     const registers = [registry];
     this.#nodes = new Gauge({
       name: "svc_edge_nodes",
-      help: "Configured edge nodes: alive, not heard of since the start, or lost.",
+      help: "Configured edge nodes: alive, not seen since the start, or lost.",
       labelNames: ["state"],
       registers,
     });
@@ -47,31 +47,31 @@ export class EdgeMetrics {
     });
     this.#documentBytes = new Gauge({
       name: "svc_edge_document_bytes",
-      help: "Bytes of zone documents that are kept; beyond the bound the oldest are written anew for each poll.",
+      help: "Bytes of zone documents that are kept; beyond the bound the oldest are written again for each poll.",
       registers,
     });
     this.#leverChanges = new Counter({
       name: "svc_edge_lever_changes_total",
-      help: "Levers set, cleared and lapsed, and those that were refused.",
+      help: "Levers that were set, cleared, expired or refused.",
       labelNames: ["change"],
       registers,
     });
     this.#acmeCalls = new Counter({
       name: "svc_edge_acme_calls_total",
-      help: "Calls of edge nodes for slots and challenges, by how they ended.",
+      help: "Calls of edge nodes for slots and challenges, by result.",
       labelNames: ["end"],
       registers,
     });
     this.#saveFailures = new Counter({
       name: "svc_edge_save_failures_total",
-      help: "Times that levers or clearance masters could not be saved; it is tried again.",
+      help: "Times that levers or clearance masters could not be saved; saving is tried again.",
       labelNames: ["what"],
       registers,
     });
     this.#reports = new Counter({ name: "svc_edge_reports_total", help: "Reports of edge nodes.", registers });
     this.#reportsLeftOut = new Counter({
       name: "svc_edge_reports_left_out_total",
-      help: "Reports whose windows and changes are not in the history, since it was behind or the node reports too often.",
+      help: "Reports whose windows and changes are not in the history, because it was too slow or the node reports too often.",
       registers,
     });
     for (const change of LEVER_CHANGES) this.#leverChanges.inc({ change }, 0);
