@@ -1,4 +1,6 @@
-/** The questions in ClickHouse's words. Each counts a record once, however often and on how many shards it lies. */
+/**
+ * The queries in ClickHouse's SQL. Each counts a record once, even if it is stored several times or on several shards.
+ */
 import {
   EDGE_COUNTERS,
   type EdgeCounts,
@@ -26,7 +28,7 @@ export const ANSWERS: Answers = {
     const conditions = [sql`at >= ${range.fromMs} AND at <= ${range.toMs}`];
     if (action !== null) conditions.push(sql`action = ${action}`);
     if (tenant !== null) conditions.push(sql`tenant = ${tenant}`);
-    // An address holds no wildcard.
+    // An address contains no wildcard.
     if (target !== null)
       conditions.push(sql`(target = ${target} OR target LIKE ${`${target}->%`} OR target LIKE ${`%->${target}`})`);
     const rows = await select(`
@@ -122,7 +124,7 @@ export const ANSWERS: Answers = {
   },
 
   async edgeEvents({ node, zone, kind, fromMs, toMs }, select, database) {
-    // Stored so are the events of a node as a whole, which are of no zone.
+    // Events without a zone concern the node as a whole.
     if (zone === "") return [];
     const conditions = [sql`at >= ${fromMs} AND at <= ${toMs}`];
     for (const [column, value] of Object.entries({ node, zone, kind })) {

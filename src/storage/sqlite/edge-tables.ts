@@ -1,4 +1,4 @@
-/** Windows, telling sources and events of edge nodes in SQLite. */
+/** Windows, reported sources and events of edge nodes in SQLite. */
 import type { Database } from "bun:sqlite";
 import {
   EDGE_COUNTERS,
@@ -15,7 +15,7 @@ import {
 import { HISTORY_ROWS_MAX } from "../../limits.ts";
 import type { Identified } from "../history-driver.ts";
 
-/** `state` is the place in REPORTED_STATES: the least is the strongest. */
+/** `state` is the index in REPORTED_STATES: the lowest is the strongest. */
 export const EDGE_SCHEMA = `
   CREATE TABLE edge_windows (
     zone TEXT NOT NULL, at INTEGER NOT NULL, node TEXT NOT NULL, seconds REAL NOT NULL,

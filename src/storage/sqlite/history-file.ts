@@ -17,8 +17,8 @@ const MIGRATIONS: Readonly<Record<FileRole, readonly string[]>> = {
 };
 
 /**
- * Edge windows of a thousand zones go to a thousand pages, and ten seconds later to the same again: with SQLite's own 4 MB
- * of log these would be carried into the file many times a second.
+ * Edge windows of a thousand zones change a thousand pages, and the same pages again ten seconds later: with SQLite's
+ * default log of 4 MB there would be many checkpoints a second.
  */
 const WRITING = {
   records: { synchronous: "FULL", logBytes: 4 * 1024 * 1024 },
@@ -51,7 +51,7 @@ export class HistoryFile {
     this.#edge = new EdgeTables(this.#db);
   }
 
-  /** False: it was removed or replaced, and what is written into it is gone with the process. */
+  /** False: the file was removed or replaced, and what is written into the open one would be lost. */
   isInPlace(): boolean {
     return this.#identity !== "" && fileIdentity(this.#path) === this.#identity;
   }
@@ -84,7 +84,7 @@ export class HistoryFile {
     }
   }
 
-  /** In slices: whoever runs it lets others in between. */
+  /** Works in slices, so that the caller can run other work in between. */
   *maintain(nowMs: number): Generator<void> {
     try {
       yield* this.#role === "records" ? this.#removeOldRecords(nowMs) : this.#maintainSeries(nowMs);

@@ -1,4 +1,4 @@
-/** The thread that owns one file of history: nothing that the disk does holds up the event loop of the service. */
+/** The thread that owns one file of history, so that disk access never blocks the event loop of the service. */
 import { messageOf } from "../../system/error-message.ts";
 import { giveWay } from "../../system/priority.ts";
 import { nextTurn } from "../../system/timers.ts";
@@ -21,7 +21,8 @@ const calls: FileCalls = {
     file?.close();
     file = null;
     file = new HistoryFile(argument);
-    // Orders wait for their audit rows; whoever reads traffic waits behind bans and answers where CPUs are short.
+    // Commands wait for their audit rows, but queries of traffic have a lower priority than bans and answers when CPUs
+    // are short.
     if (argument.role === "series") giveWay();
   },
   write: (batch) => opened().write(ofFileBatch(batch)),

@@ -1,6 +1,6 @@
 /**
- * History on this machine: two SQLite files, each owned by a thread. Audit and attacks lie in a file of their own, so that
- * hours of traffic never stand between an order and its audit row.
+ * History on this machine: two SQLite files, each owned by a thread. Audit and attacks have their own file, so that
+ * writing traffic never delays the audit row of a command.
  */
 import { extname } from "node:path";
 import type { AnswerTo, HistoryBatch, HistoryDriver, Question, QuestionName, RecordKind } from "../history-driver.ts";
@@ -8,7 +8,7 @@ import { type FileRole, toFileBatch } from "./file-calls.ts";
 import { FileThread } from "./file-thread.ts";
 
 export interface SqliteHistoryOptions {
-  /** Of traffic and edge history; audit and attacks lie beside it. */
+  /** File of traffic and edge history; the file of audit and attacks is beside it. */
   readonly path: string;
   readonly retentionDays: number;
 }
@@ -39,7 +39,7 @@ export class SqliteHistory implements HistoryDriver {
     this.#options = options;
   }
 
-  /** A file that cannot be opened leaves the other one at work. */
+  /** If one file cannot be opened, the other one still works. */
   async open(): Promise<void> {
     const { path, retentionDays } = this.#options;
     const { records, series } = this.#threads;
