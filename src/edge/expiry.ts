@@ -1,11 +1,11 @@
-/** When what is given for a time is over, by a wall clock that may be set meanwhile; ms. */
+/** Expiry times by a wall clock that may be set in the meantime; ms. */
 
-/** Less than this is no clock that was set, but one that is held to time. */
+/** A smaller difference is a gradual correction of the clock, not a clock that was set. */
 const SLEW_MS = 1000;
 
 /**
- * Its end as of now; null: it is past. After a clock that was set back it holds for `lifeMs` at most, which is what it was
- * given for, and not until that time comes once more.
+ * Returns the end of the period as of now; null: it has expired. After the clock was set back, the period ends after at
+ * most `lifeMs`, its original duration.
  */
 export function endOf(endMs: number, lifeMs: number, nowMs: number): number | null {
   if (endMs <= nowMs) return null;

@@ -1,6 +1,6 @@
 /**
- * The last reports of the alive nodes by the zones that they tell of, made for one reading of the fleet: zones times nodes
- * may be a million, of which most have nothing to say of each other.
+ * Indexes the last reports of alive nodes by zone, for one reading of the fleet: zones times nodes may be a million
+ * pairs, most of which have no data.
  */
 import { type Fleet, type Placed, type Saying, type ZoneStatus, zoneStatus } from "./fleet-status.ts";
 import type { EdgeReport } from "./report.ts";
@@ -16,16 +16,16 @@ export class FleetIndex {
   readonly #isZone: (name: string) => boolean;
   /** By zone. */
   readonly #sayings = new Map<string, Saying[]>();
-  /** Many zones are placed on the same nodes, by the same list. */
+  /** Many zones share the same list of nodes. */
   readonly #places = new Map<readonly string[], Place>();
 
-  /** @param isZone names that nobody asks for are left out. */
+  /** @param isZone returns false for names that are not needed. */
   constructor(fleet: Fleet, isZone: (name: string) => boolean) {
     this.#fleet = fleet;
     this.#isZone = isZone;
   }
 
-  /** Takes up the reports one by one, in as many steps. */
+  /** Indexes one report per step. */
   *build(): Generator<undefined> {
     for (const [node, report] of this.#fleet.reports) {
       const saying = { node, report };
@@ -35,8 +35,7 @@ export class FleetIndex {
   }
 
   /**
-   * Of an index that was built.
-   *
+   * Requires a complete build.
    * @param placed nodes that serve the zone.
    */
   statusOf(zone: Zone, placed: readonly string[], override: ChallengeOverride | null): ZoneStatus {

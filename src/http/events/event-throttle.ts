@@ -1,6 +1,6 @@
 /**
- * Lets an item's first event through, and every one in which it has passed into another phase; of those in between the
- * latest, once a second. Without it an attack would be told of at every tick.
+ * Passes on an item's first event and every event in which its phase changes; of other events, the latest one once a
+ * second. Without it an attack would cause an event in every tick.
  */
 import { EVENT_KEYS_MAX } from "../../limits.ts";
 import type { Cancel, Timers } from "../../system/timers.ts";
@@ -8,7 +8,7 @@ import type { Cancel, Timers } from "../../system/timers.ts";
 export const THROTTLE_MS = 1000;
 
 export interface ThrottledItem<Event> {
-  /** What it is that the event is about. */
+  /** Identifies the item of the event. */
   readonly key: string;
   readonly phase: string;
   readonly event: Event;
@@ -16,7 +16,7 @@ export interface ThrottledItem<Event> {
 
 interface Sent<Event> {
   phase: string;
-  /** Told when the second is over; null: nothing new. */
+  /** Sent at the end of the second; null: nothing new. */
   next: Event | null;
   cancel: Cancel;
 }
@@ -24,7 +24,7 @@ interface Sent<Event> {
 export class EventThrottle<Event> {
   readonly #timers: Pick<Timers, "after">;
   readonly #send: (event: Event) => void;
-  /** Told of within the last second. */
+  /** Items with an event in the last second. */
   readonly #sent = new Map<string, Sent<Event>>();
 
   constructor(timers: Pick<Timers, "after">, send: (event: Event) => void) {
@@ -39,7 +39,7 @@ export class EventThrottle<Event> {
       return;
     }
     sent?.cancel();
-    // So many at once go out as they come.
+    // Beyond the bound, events are not throttled.
     if (sent !== undefined || this.#sent.size < EVENT_KEYS_MAX) this.#await(key, phase);
     this.#send(event);
   }

@@ -1,6 +1,6 @@
 /**
- * The long polls of edge nodes (docs/interface.md#edge-zones-poll): who gets which zone document, and who is told when
- * it is another.
+ * The long polls of edge nodes (docs/interface.md#edge-zones-poll): the document for each caller, and waking polls when
+ * documents change.
  */
 import type { EdgeNodes } from "../../edge/edge-nodes.ts";
 import { scopeOf } from "../../edge/placement.ts";
@@ -20,10 +20,13 @@ export interface ZonePollsOptions {
   readonly nextTurn: () => Promise<void>;
 }
 
-/** Where it takes long to tell a change, that takes no more than a share of one to this; yet nobody waits longer than a second. */
+/**
+ * If a round of answers takes long, rounds take at most a share of 1 / (1 + REST) of the time; no poll waits longer
+ * than a second.
+ */
 const REST = 2;
 const REST_MS_MAX = 1000;
-/** Of an agent that does not say which node it is: what every node gets. */
+/** The scope of an agent that names no node: the zones that every node gets. */
 const ANY_NODE = scopeOf({ hostgroups: null });
 
 export class ZonePolls {
@@ -31,13 +34,13 @@ export class ZonePolls {
   readonly #clock: ZonePollsOptions["clock"];
   readonly #timers: Timers;
   readonly #holds: Holds<Call>;
-  /** Rounds in which all are told, and whether something has changed since they began. */
+  /** Rounds in progress that wake all polls, and whether something has changed since they began. */
   #rounds = 0;
   #hasChanged = false;
   /** Monotonic clock, ms. */
   #restsUntilMs = Number.NEGATIVE_INFINITY;
   #isStopped = false;
-  /** While changes wait to be told. */
+  /** Cancels the pending wake-up. */
   #cancelWake: Cancel | null = null;
 
   constructor({ edge, metrics, clock, timers, nextTurn }: ZonePollsOptions) {
@@ -61,14 +64,14 @@ export class ZonePolls {
     return this.#holds.poll(call);
   }
 
-  /** Answers all that are parked, and parks no more. */
+  /** Answers all parked polls and parks no more. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancelWake?.();
     await this.#holds.stop();
   }
 
-  /** Named by the node; "" is whoever does not say which. */
+  /** The key is the node's name; "" for a caller that names no node. */
   #find({ principal, node }: Call): Found | Refusal {
     if (node === null) {
       const scope = principal.role === "agent" ? ANY_NODE : "all";
@@ -79,7 +82,7 @@ export class ZonePolls {
     return { kind: "document", key: node, document: this.#edge.feed.documentFor(this.#edge.nodes.scopeOf(node)) };
   }
 
-  /** At once, unless that was done only now and took long. A fresh poll sees changes at once in any case. */
+  /** At once, unless the last round has just ended and took long. A new poll gets changes at once in any case. */
   #wakeSoon(): void {
     if (this.#isStopped || this.#cancelWake !== null) return;
     if (this.#rounds > 0) {

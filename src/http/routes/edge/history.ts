@@ -1,4 +1,4 @@
-/** What zones had to serve over time, and which sources were told of them (docs/interface.md#edge-history-reading). */
+/** The requests of zones over time, and the reported sources (docs/interface.md#edge-history-reading). */
 import { Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { REPORTED_STATES, type ReportedState } from "../../../edge/edge-history.ts";
@@ -46,7 +46,7 @@ export function edgeHistoryRoute(sources: EdgeHistorySources): ReadRoute {
     path: "/api/v1/edge/history",
     access: "viewer",
     about: {
-      summary: "What a zone had to serve over time; a token with a tenant reads its own zones",
+      summary: "The requests of a zone over time; a token with a tenant reads its own zones",
       query: {
         ...PARAMETERS,
         step: {
@@ -124,7 +124,7 @@ interface Subject {
   readonly range: TimeRange;
 }
 
-/** What is wrong with the question by itself: that is told with storage off, too. */
+/** Finds what is wrong with the query itself, also if storage is off. */
 function subjectOf(
   { principal, query }: Call,
   { clock }: Pick<EdgeHistorySources, "clock">,
@@ -137,7 +137,7 @@ function subjectOf(
   return range.kind === "range" ? { kind: "subject", zone, node, range } : range;
 }
 
-/** A zone that is not the tenant's is refused in the same way whether there is one or not. */
+/** A zone of another tenant gets the same refusal whether it exists or not. */
 function refusalOf(
   { principal }: Call,
   { zone, node }: Subject,
