@@ -7,10 +7,10 @@ import { mayAct } from "../api/session.ts";
 import { banSubject } from "../text/bans.ts";
 import { momentText } from "../text/times.ts";
 import { methodName } from "../text/words.ts";
+import { BanPreview } from "./ban-preview.tsx";
 import { Button } from "./button.tsx";
 import { Confirm } from "./dialog.tsx";
 import { TextField } from "./field.tsx";
-import { BanPreview } from "./ban-preview.tsx";
 import { tellOutcome } from "./outcome.tsx";
 
 /** `target`: the address to ban; absent: the dialog asks for it. */

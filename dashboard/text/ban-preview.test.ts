@@ -36,11 +36,9 @@ test("says what comes later", () => {
   ] as const;
   expect(
     previewSentences(preview({ method: "flowspec", escalation: [...escalation], escalation_step: 0 }), NOW)[1],
-  ).toBe("As long as it lasts: Blackhole after 5 min.");
+  ).toBe("While the ban lasts: Blackhole after 5 min.");
   const late = [escalation[0], { after_seconds: 600, action: "blackhole" as const }];
-  expect(previewSentences(preview({ method: "flowspec", escalation: late, escalation_step: 0 }), NOW)).toHaveLength(
-    1,
-  );
+  expect(previewSentences(preview({ method: "flowspec", escalation: late, escalation_step: 0 }), NOW)).toHaveLength(1);
 });
 
 test("says that nothing is announced, that a ban is prolonged, and that it would be refused", () => {
@@ -50,7 +48,7 @@ test("says that nothing is announced, that a ban is prolonged, and that it would
   const earlier = preview({ started_at: "2026-03-01T11:00:00Z" }, true);
   expect(previewSentences(earlier, NOW)).toEqual([
     "Routers drop all traffic to it (Blackhole) for 10 min, or until you unban it.",
-    "It has a ban already, which is prolonged and becomes yours: it does not end with the attack.",
+    "The address is banned already. That ban is extended and becomes a manual one: it does not end with the attack.",
   ]);
   expect(previewSentences(preview({ state: "rejected", reason: "whitelisted" }), NOW)).toEqual([
     "Floodwall would refuse it: whitelisted.",

@@ -22,7 +22,9 @@ export function previewSentences({ ban, refresh }: BanPreviewWire, nowMs: number
         ]),
     ...(ban.fallback === undefined ? [] : [`Not as planned: ${ban.fallback}.`]),
     ...(refresh
-      ? ["The address is banned already. That ban is extended and becomes a manual one: it does not end with the attack."]
+      ? [
+          "The address is banned already. That ban is extended and becomes a manual one: it does not end with the attack.",
+        ]
       : []),
   ];
 }

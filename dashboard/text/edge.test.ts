@@ -24,7 +24,7 @@ describe("zoneWords", () => {
   test.each([
     [{}, ["served"]],
     [{ unserved: true as const, nodes: 0 }, ["unserved"]],
-    [{ placement: { nodes: 0, alive: 0 }, nodes: 0 }, ["no node has it"]],
+    [{ placement: { nodes: 0, alive: 0 }, nodes: 0 }, ["no node serves it"]],
     [{ nodes: 0 }, ["no report"]],
     [{ nodes: 0, mode: "none" as const }, ["no policy"]],
     [{ placement: { nodes: 3, alive: 2 } }, ["1 node lost"]],
@@ -41,7 +41,7 @@ describe("zoneWords", () => {
 
   test("of one that is gone from the file has its lever alone", () => {
     const gone = { zone: "old.example", nodes: 0, rps: 0, override: lever("auto") };
-    expect(zoneWords(gone, NOON).map(({ text }) => text)).toEqual(["gone from the file", "lever: auto"]);
+    expect(zoneWords(gone, NOON).map(({ text }) => text)).toEqual(["not in the zones file", "lever: auto"]);
   });
 });
 
@@ -59,7 +59,7 @@ describe("leverEffect", () => {
 
   test("that is nothing where every node only watches", () => {
     const watched = zone({ watch_only: ["e1"], rung_watch_only: ["e1", "e2"] });
-    expect(leverEffect("manual", watched)).toStartWith("Visitors see nothing");
+    expect(leverEffect("manual", watched)).toStartWith("Visitors notice nothing");
   });
 });
 
@@ -74,7 +74,7 @@ describe("leverResult", () => {
   test("names what may keep it from being felt", () => {
     expect(leverResult({ ...told, mode: "manual", nodes })).toEqual([
       "Visitors are challenged from now on.",
-      "2 of its 3 nodes are alive and told at once.",
+      "2 of its 3 nodes are alive and informed at once.",
       "In dry run, and so without effect: e2.",
     ]);
     expect(leverResult({ ...told, mode: "auto", rung_watch_only: true, nodes: [] }).join(" ")).toContain(
@@ -83,6 +83,6 @@ describe("leverResult", () => {
   });
 
   test("of one that was cleared says that", () => {
-    expect(leverResult({ ...told, nodes })).toEqual(["The zone follows its file again."]);
+    expect(leverResult({ ...told, nodes })).toEqual(["The zone follows its zones file again."]);
   });
 });

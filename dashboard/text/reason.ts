@@ -20,7 +20,7 @@ export function reasonSentences({ metric, threshold, group, reason }: AttackWire
     const left = reason.warmup_remaining_seconds ?? 0;
     return [
       over,
-      `This is the fixed threshold of hostgroup ${group}: the baseline of the address was not learned yet,  ` +
+      `This is the fixed threshold of hostgroup ${group}: the baseline of the address was not learned yet, ` +
         `for another ${duration(left)}.`,
     ];
   }

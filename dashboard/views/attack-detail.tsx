@@ -139,8 +139,8 @@ function Reason({ attack }: { readonly attack: AttackWire }) {
       ))}
       {attack.lasting_rise === true && (
         <p>
-          It has lasted for three hours, below your configured thresholds. If it is legitimate traffic that has grown, lift the ban
-          and raise <code>baseline.floor</code> or <code>baseline.factor</code>.
+          It has lasted for three hours, below your configured thresholds. If it is legitimate traffic that has grown,
+          lift the ban and raise <code>baseline.floor</code> or <code>baseline.factor</code>.
         </p>
       )}
       <Facts facts={Object.entries(shares).map(([name, share]) => [SHARES[name] ?? name, percent(share)] as const)} />

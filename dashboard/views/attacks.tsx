@@ -168,7 +168,7 @@ function AttackList() {
                 />
               </div>
               {rows.length === 0 ? (
-                <Empty title="No attack matches">Take something out of the search.</Empty>
+                <Empty title="No attack matches">Make the search shorter.</Empty>
               ) : (
                 <DataTable
                   label={which === "active" ? "Attacks in progress" : "Attacks that are over"}

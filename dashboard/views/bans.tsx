@@ -95,7 +95,7 @@ function Listed({ all, which, search }: ListedProps) {
         </p>
       </div>
       {rows.length === 0 ? (
-        <Empty title="No ban matches">Take something out of the search.</Empty>
+        <Empty title="No ban matches">Make the search shorter.</Empty>
       ) : (
         <DataTable
           label={LABELS[which]}

@@ -33,8 +33,8 @@ export function BgpPanel({ bgp }: { readonly bgp: Bgp | undefined }) {
           )}
           {bgp.connected && !bgp.neighbors.some(({ state }) => isUp(state)) && (
             <Callout tone="danger" title="No session is established">
-              No router receives any ban. Check that this machine is configured as a neighbor on it, and that port 179 is open between
-              us.
+              No router receives any ban. Check that this machine is configured as a neighbor on it, and that port 179
+              is open between us.
             </Callout>
           )}
           <DataTable label="BGP sessions" columns={COLUMNS} rows={bgp.neighbors} rowKey={({ address }) => address} />

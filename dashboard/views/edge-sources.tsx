@@ -96,7 +96,11 @@ export function EdgeSources({ zone }: { readonly zone: string }) {
         {({ available, sources: rows }) => {
           if (!available) return <StorageOff what="sources" />;
           if (rows.length === 0)
-            return <Empty title="No source was refused or challenged">Dry run would not have refused or challenged one either.</Empty>;
+            return (
+              <Empty title="No source was refused or challenged">
+                Dry run would not have refused or challenged one either.
+              </Empty>
+            );
           return (
             <>
               <DataTable

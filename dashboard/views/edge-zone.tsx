@@ -171,7 +171,9 @@ function Certificates({ zone: { certs } }: { readonly zone: ZoneStatusWire }) {
   return (
     <Panel title="Certificates" isWide>
       {certs === undefined ? (
-        <Empty title="No node reports a certificate">Certificates appear with the next report of a node that has one.</Empty>
+        <Empty title="No node reports a certificate">
+          Certificates appear with the next report of a node that has one.
+        </Empty>
       ) : (
         <DataTable
           label="Certificates"

@@ -53,9 +53,7 @@ function Host({ target }: { readonly target: string }) {
         <Show loaded={value} what="rates of this host" onRetry={() => void found.refresh()}>
           {() =>
             host === undefined ? (
-              <Empty title="No traffic now">
-                Its rates appear when it has traffic. Its recorded history is below.
-              </Empty>
+              <Empty title="No traffic now">Its rates appear when it has traffic. Its recorded history is below.</Empty>
             ) : (
               <RatesNow host={host} group={group} />
             )
@@ -164,7 +162,8 @@ function HostBans({ target }: { readonly target: string }) {
       <Show loaded={bans.value} what="bans">
         {(all) => {
           const own = all.filter((ban) => ban.target === target);
-          if (own.length === 0) return <Empty title="Not banned">There is no active ban, and none in the list of ended bans.</Empty>;
+          if (own.length === 0)
+            return <Empty title="Not banned">There is no active ban, and none in the list of ended bans.</Empty>;
           const newestFirst = own.toSorted((a, b) => (a.started_at < b.started_at ? 1 : -1));
           return <DataTable label="Bans of it" columns={BAN_COLUMNS} rows={newestFirst} rowKey={banKey} />;
         }}

@@ -155,7 +155,7 @@ function NoHosts({ search, group }: { readonly search: string; readonly group: s
   if (search !== "" || group !== "") {
     return (
       <Empty title="No host matches">
-        A host without traffic is not kept in mind. Take something out of the search
+        A host without traffic is not listed. Make the search shorter
         {isWholeAddress(search) && (
           <>
             , or <a href={linkTo(["hosts", search])}>look at the history of {search}</a>

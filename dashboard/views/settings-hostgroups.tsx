@@ -41,7 +41,11 @@ const COLUMNS: readonly Column<HostgroupConfigWire>[] = [
 
 export function HostgroupTable({ hostgroups }: { readonly hostgroups: readonly HostgroupConfigWire[] }) {
   if (hostgroups.length === 0) {
-    return <Empty title="Your tenant has no hostgroup">Ask the administrator of Floodwall to give your tenant a hostgroup.</Empty>;
+    return (
+      <Empty title="Your tenant has no hostgroup">
+        Ask the administrator of Floodwall to give your tenant a hostgroup.
+      </Empty>
+    );
   }
   return <DataTable label="Hostgroups" columns={COLUMNS} rows={hostgroups} rowKey={({ name }) => name} />;
 }
@@ -59,7 +63,9 @@ export function HostgroupPage({ name, hostgroups }: HostgroupPageProps) {
         <a href={linkTo(["settings"])}>All settings</a>
       </p>
       {group === undefined ? (
-        <Empty title={`There is no hostgroup ${name}`}>It was removed from the configuration, or belongs to another tenant.</Empty>
+        <Empty title={`There is no hostgroup ${name}`}>
+          It was removed from the configuration, or belongs to another tenant.
+        </Empty>
       ) : (
         <div class="masonry">
           <Judged group={group} />

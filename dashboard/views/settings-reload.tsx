@@ -93,7 +93,11 @@ function Refused({ failure }: { readonly failure: Failure }) {
     );
   }
   return (
-    <Callout tone="danger" title="Not reloaded: the file has errors. The configuration in force did not change." isAlert>
+    <Callout
+      tone="danger"
+      title="Not reloaded: the file has errors. The configuration in force did not change."
+      isAlert
+    >
       <ul class="problems">
         {problemLines(failure.text).map(({ at, key, rule }) => (
           <li key={`${at} ${key} ${rule}`}>

@@ -118,7 +118,7 @@ describe("what is perhaps not meant:", () => {
       "a token in clear text",
       file("url: http://example.net, token_env: T"),
       "x",
-      ["controller.url: is http: whoever is on the way can read the token and say what is dropped here; use https"],
+      ["controller.url: is http: anyone on the network path can read the token and change the rules; use https"],
     ],
     [
       "no token",

@@ -49,7 +49,12 @@ describe("placement", () => {
 
 describe("a node", () => {
   test("that has not polled has neither a sighting nor a token, and is lost in time", () => {
-    expect(edge.view("e1")).toMatchObject({ liveness: "not_seen", isHolding: false, lastSeenAt: null, lastToken: null });
+    expect(edge.view("e1")).toMatchObject({
+      liveness: "not_seen",
+      isHolding: false,
+      lastSeenAt: null,
+      lastToken: null,
+    });
     clock.advance(STALE_MS + 1);
     expect([edge.livenessOf("e1"), edge.isAlive("e1")]).toEqual(["lost", false]);
   });

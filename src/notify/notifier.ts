@@ -78,7 +78,10 @@ export class Notifier {
       telegramApi: telegramApi ?? TELEGRAM_API,
       authority: authority ?? null,
     };
-    this.#sessionNotices = new SessionNotices({ timers, notify: (kind, neighbor) => this.#enqueue({ kind, neighbor }) });
+    this.#sessionNotices = new SessionNotices({
+      timers,
+      notify: (kind, neighbor) => this.#enqueue({ kind, neighbor }),
+    });
   }
 
   /** Before start(), no notification is sent. */

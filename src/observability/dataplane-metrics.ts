@@ -35,7 +35,10 @@ export class DataplaneMetrics {
     this.#state = gauge("svc_dataplane_state", "1 for the current state of the data plane, else 0.", "state");
     this.#attached = gauge("svc_dataplane_attached", "1 for an interface on which packets are dropped.", "interface");
     this.#entries = gauge("svc_dataplane_entries", "Pairs and rules in the kernel that have not expired.", "kind");
-    this.#bound = gauge("svc_dataplane_entries_max", "The most pairs and rules together that the kernel maps can hold.");
+    this.#bound = gauge(
+      "svc_dataplane_entries_max",
+      "The most pairs and rules together that the kernel maps can hold.",
+    );
     this.#leftOut = gauge("svc_dataplane_rules_left_out", "Rules of bans left out because the kernel maps were full.");
     this.#packets = counter(
       "svc_dataplane_packets_total",

@@ -53,7 +53,11 @@ export class ScrubAgentMetrics {
     this.#bytes = counter("svc_scrub_agent_bytes_total", "Bytes of frames by verdict.", "verdict");
     this.#polls = counter("svc_scrub_agent_polls_total", "Polls of the service by result.", "result");
     this.#reports = counter("svc_scrub_agent_reports_total", "Reports to the service by result.", "result");
-    this.#faults = counter("svc_scrub_agent_faults_total", "Operations that the kernel or the disk refused.", "operation");
+    this.#faults = counter(
+      "svc_scrub_agent_faults_total",
+      "Operations that the kernel or the disk refused.",
+      "operation",
+    );
     for (const result of POLL_RESULTS) this.#polls.inc({ result }, 0);
     for (const result of REPORT_RESULTS) this.#reports.inc({ result }, 0);
     for (const operation of AGENT_FAULTS) this.#faults.inc({ operation }, 0);

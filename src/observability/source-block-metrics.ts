@@ -35,7 +35,11 @@ export class SourceBlockMetrics {
     this.#orders = counter("svc_source_blocks_ordered_total", "Commands that blocked a source or refreshed its block.");
     this.#refused = counter("svc_source_blocks_refused_total", "Commands that were refused.", "reason");
     this.#ended = counter("svc_source_blocks_ended_total", "Source blocks that ended.", "reason");
-    this.#faults = counter("svc_source_block_faults_total", "Operations on pairs that the kernel refused.", "operation");
+    this.#faults = counter(
+      "svc_source_block_faults_total",
+      "Operations on pairs that the kernel refused.",
+      "operation",
+    );
   }
 
   /** Creates the labels with a value of 0. */

@@ -132,7 +132,7 @@ function boundNotes({ refusedHosts, status }: CaptureRates, unjudgedRows: number
   return [
     ...(refusedHosts > 0 || untracked > 0
       ? [
-          `the host table was full: ${untracked} packets of ${refusedHosts} hosts are not included;  ` +
+          `the host table was full: ${untracked} packets of ${refusedHosts} hosts are not included; ` +
             "raise capture.max_hosts",
         ]
       : []),

@@ -6,12 +6,12 @@ import type { Edge } from "../edge/edge.ts";
 import type {
   AttackView,
   Backend,
+  BanPreview,
   BanView,
   BgpView,
   Configured,
   Dropping,
   EdgeHistory,
-  BanPreview,
   GroupRatesView,
   HostView,
   ReloadOutcome,

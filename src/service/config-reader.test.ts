@@ -65,7 +65,7 @@ describe("a file read off the event loop", () => {
     const outcome = await reader().read(path);
     const problems = outcome.kind === "invalid" ? outcome.problems : [];
     expect(problems).toHaveLength(CONFIG_FINDINGS_SHOWN + 1);
-    expect(problems.at(-1)).toBe(`${path}: 2 more: floodwall check names them all`);
+    expect(problems.at(-1)).toBe(`${path}: 2 more: floodwall check shows them all`);
   });
 
   test("sees the environment as it is now", async () => {
@@ -104,7 +104,7 @@ describe("a thread that", () => {
     const clock = new ManualClock();
     const outcome = new ConfigReader(new ManualTimers(clock), thread(HANGS)).read("/c.yaml");
     clock.advance(CONFIG_READ_MS);
-    expect(await outcome).toEqual({ kind: "invalid", problems: ["/c.yaml: not read: this takes longer than 45 s"] });
+    expect(await outcome).toEqual({ kind: "invalid", problems: ["/c.yaml: not read: reading takes longer than 45 s"] });
     expect(clock.pending).toBe(0);
   });
 

@@ -103,7 +103,8 @@ function observerOf({ log, limiter, metrics }: PacketDroppingOptions): DataPlane
     },
     interfaceChanged(name, error) {
       if (error === null) log.info({ interface: name }, "the data plane is attached to an interface again");
-      else log.error({ interface: name, error }, "the data plane is not attached correctly to an interface; trying again");
+      else
+        log.error({ interface: name, error }, "the data plane is not attached correctly to an interface; trying again");
     },
     leftOut(rules) {
       if (rules === 0) log.info({}, "there is room in the kernel for all rules of bans again");

@@ -216,7 +216,8 @@ export class Floodwall {
     this.announcer?.start();
     this.dataPlane?.start();
     this.packetPath?.start();
-    if (this.packetPath === null) log.warn({}, "no capture is configured: control plane only, attacks are not detected");
+    if (this.packetPath === null)
+      log.warn({}, "no capture is configured: control plane only, attacks are not detected");
     this.#endRiseWatch = watchRises(timers, {
       detector: this.detector,
       hostgroups: () => this.config.hostgroups,
@@ -236,7 +237,10 @@ export class Floodwall {
     const { clock, log } = this.#options;
     if (attacks.length === 0) return;
     for (const attack of attacks) this.#attackEvents.emit({ kind: "ended", attack: endAttack(attack, clock.wallMs()) });
-    log.warn({ attacks: attacks.length }, "no capture is configured: attacks in progress are ended, their bans stay until they expire");
+    log.warn(
+      { attacks: attacks.length },
+      "no capture is configured: attacks in progress are ended, their bans stay until they expire",
+    );
   }
 
   /** Bans stay in force: a managed speaker keeps their routes, and the next start restores them. */
@@ -388,7 +392,10 @@ export class Floodwall {
   #listeners<Event>(): Listeners<Event> {
     return new Listeners<Event>((cause) =>
       this.#limiter.pass("listener", (suppressed) =>
-        this.#options.log.error({ cause, suppressed }, "a listener for changes failed; the other listeners were called"),
+        this.#options.log.error(
+          { cause, suppressed },
+          "a listener for changes failed; the other listeners were called",
+        ),
       ),
     );
   }

@@ -110,7 +110,7 @@ describe("a start", () => {
     const { lines, watch } = watching(() => native);
     await watch.look(NEEDS, "start");
     expect(lines).toMatchObject([
-      { level: "error", message: "what this machine lacks for the configuration is not known" },
+      { level: "error", message: "the check of this machine for the configuration failed" },
     ]);
     expect(watch.problems).toBeNull();
   });

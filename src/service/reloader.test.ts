@@ -50,7 +50,7 @@ test("a reload puts the file in force and names what needs a restart", async () 
   expect(reloader.needsRestart).toEqual(["detection.tick_ms"]);
   expect(applied).toEqual([2]);
   expect(said).toEqual([
-    expect.stringMatching(/perhaps not all of it is meant .*dry_run: warning: is true/),
+    expect.stringMatching(/some of it may be unintended .*dry_run: warning: is true/),
     'configuration reloaded {"dry_run":true,"needs_restart":["detection.tick_ms"]}',
   ]);
 });
@@ -61,7 +61,7 @@ test("a broken file changes nothing, and its faults are told and logged", async 
   const outcome = await reloader.reload();
   expect(outcome).toMatchObject({ kind: "invalid", problems: [expect.stringContaining("c.yaml:4: nonsense: ")] });
   expect(applied).toEqual([]);
-  expect(said).toEqual([expect.stringContaining("reload refused, the running configuration stays")]);
+  expect(said).toEqual([expect.stringContaining("reload refused, the running configuration is unchanged")]);
 });
 
 test("reloads come one after the other, each with the outcome of the file as it was then", async () => {
@@ -117,5 +117,5 @@ test("files that it names and that cannot be opened refuse a configuration", asy
   const problems = [`${path}: /srv/asn.mmdb cannot be read`];
   expect(await reloader.reload()).toEqual({ kind: "invalid", problems });
   expect(applied).toEqual([]);
-  expect(said).toEqual([`reload refused, the running configuration stays ${JSON.stringify({ problems })}`]);
+  expect(said).toEqual([`reload refused, the running configuration is unchanged ${JSON.stringify({ problems })}`]);
 });

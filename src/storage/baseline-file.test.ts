@@ -107,7 +107,7 @@ describe("what is normal", () => {
   test("of a file of another kind is refused", async () => {
     const kept = file();
     writeFileSync(kept.path, "something else, long enough for a header");
-    expect(await faultOf(kept.load(table(), 0))).toContain("no version that this build knows");
+    expect(await faultOf(kept.load(table(), 0))).toContain("has a version that this build does not know");
   });
 
   test("cannot become what is no rate", async () => {

@@ -70,7 +70,7 @@ describe("the file", () => {
     expect(file.load()).toHaveLength(1);
     writeFileSync(file.path, text);
     expect(() => file.load()).toThrow(ClearanceFileError);
-    expect(() => file.load()).toThrow("clearance-masters is of no form that this build knows: move it aside");
+    expect(() => file.load()).toThrow("clearance-masters has a format that this build does not know: move it aside");
   });
 
   test("that cannot be read or written names the remedy", () => {

@@ -126,7 +126,7 @@ describe("with a store that stalls", () => {
     clock.advance(1);
     await recorded;
     expect(metrics.counts).toEqual({ "audit late": 1 });
-    expect(lines.filter((line) => line.includes("an audit row is not kept yet"))).toHaveLength(1);
+    expect(lines.filter((line) => line.includes("an audit row is not stored yet"))).toHaveLength(1);
     expect(lines.join()).toContain('"target":"192.0.2.7"');
     driver.release();
     await settle();
@@ -178,7 +178,7 @@ describe("with a store that stalls", () => {
   test("further questions than its bound are refused at once, until those before are done", async () => {
     const asked = Array.from({ length: HISTORY_QUESTIONS_MAX }, () => store.ask("endedAttacks", { limit: 1 }));
     const fault = await store.ask("endedAttacks", { limit: 1 }).catch((cause: unknown) => cause);
-    expect(String(fault)).toContain("too many questions");
+    expect(String(fault)).toContain("too many queries");
     driver.release();
     await Promise.all(asked);
     expect(await store.ask("endedAttacks", { limit: 1 })).toEqual([]);
@@ -192,7 +192,7 @@ describe("with a store that stalls", () => {
     await stopped;
     expect(driver.isClosed).toBe(true);
     expect(metrics.counts).toEqual({ "traffic dropped": 1 });
-    expect(lines.join()).toContain("history that the store did not take in time is lost");
+    expect(lines.join()).toContain("history that could not be written in time is lost");
     expect(clock.pending).toBe(0);
   });
 });

@@ -137,7 +137,10 @@ export class HistoryStore implements AuditTrail {
     if (outcome === "late") metrics.auditLate();
     this.#limiter.pass(`audit ${outcome}`, (suppressed) => {
       const { action, result, operator, target } = event;
-      const fate = outcome === "late" ? "is not stored yet: the store is slow or unreachable" : "is lost: the store accepts no rows";
+      const fate =
+        outcome === "late"
+          ? "is not stored yet: the store is slow or unreachable"
+          : "is lost: the store accepts no rows";
       log.error({ action, result, operator, target, suppressed }, `an audit row ${fate}`);
     });
   }
@@ -251,7 +254,10 @@ export class HistoryStore implements AuditTrail {
       metrics.openFailed();
       this.#setUp(false);
       this.#limiter.pass("open", (suppressed) =>
-        log.error({ cause, suppressed }, "the history cannot be opened: the service continues without it, and tries again"),
+        log.error(
+          { cause, suppressed },
+          "the history cannot be opened: the service continues without it, and tries again",
+        ),
       );
     } finally {
       this.#isOpening = false;

@@ -62,7 +62,7 @@ describe("under attack", () => {
     await page.getByRole("link", { name: "All bans" }).click();
     await page.getByRole("heading", { name: "In force" }).waitFor();
     await page.goto(`${world.base}/#/bans/203.0.113.1%2F32/2020-01-01T00:00:00.000Z`);
-    await page.getByText("is not known any more").waitFor();
+    await page.getByText("is not in the list any more").waitFor();
     expect(await opened.violations()).toEqual([]);
   });
 

@@ -81,7 +81,7 @@ describe("with nodes and zones", () => {
     expect(await opened.violations()).toEqual([]);
     await dialog.getByRole("button", { name: "Challenge", exact: true }).click();
     const panel = page.getByRole("region", { name: "Challenge", exact: true });
-    await panel.getByRole("status").getByText("1 of its 3 nodes is alive and told at once.").waitFor();
+    await panel.getByRole("status").getByText("1 of its 3 nodes is alive and informed at once.").waitFor();
     await panel.getByText("ticket 7").waitFor();
     await panel.getByText(/^14:\d\d$/).waitFor();
     // The focus is back where it was.
@@ -89,14 +89,14 @@ describe("with nodes and zones", () => {
     await page.getByRole("button", { name: `Clear the lever of ${SHOP}` }).click();
     await page.getByRole("dialog").getByText("Its file says off").waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Follow the file", exact: true }).click();
-    await panel.getByRole("status").getByText("The zone follows its file again.").waitFor();
+    await panel.getByRole("status").getByText("The zone follows its zones file again.").waitFor();
     await panel.getByText("not set").waitFor();
   });
 
   test("of a zone that is only watched it says that visitors will see nothing", async () => {
     const { page } = await open(`/edge/zones/${WWW}`);
     await page.getByRole("button", { name: `Challenge visitors of ${WWW}` }).click();
-    await page.getByRole("dialog").getByText("Visitors see nothing of it").waitFor();
+    await page.getByRole("dialog").getByText("Visitors notice nothing").waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
   });
@@ -119,7 +119,7 @@ describe("with nodes and zones", () => {
     await page.getByText("it can have no lever").waitFor();
     expect(await page.getByRole("button", { name: /Challenge visitors/ }).count()).toBe(0);
     await page.goto(`${fleet.world.base}/#/edge/zones/${ORPHAN}`);
-    await page.getByText("no node has it").waitFor();
+    await page.getByText("no node serves it").waitFor();
     await page.goto(`${fleet.world.base}/#/edge/zones/nobody.example`);
     await page.getByText("No zone nobody.example").waitFor();
   });
@@ -172,9 +172,9 @@ describe("with nodes and zones", () => {
     await page.getByText("Visitors are challenged from now on.").waitFor();
     await page.getByRole("button", { name: `Clear the lever of ${SHOP}` }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Follow the file", exact: true }).click();
-    await page.getByText("The zone follows its file again.").waitFor();
+    await page.getByText("The zone follows its zones file again.").waitFor();
     await page.goto(`${fleet.world.base}/#/edge/nodes`);
-    await page.getByText("There is nothing here that your token shows").waitFor();
+    await page.getByText("Your token does not allow this part").waitFor();
   });
 });
 

@@ -108,5 +108,5 @@ test("a clearance file that this build does not know refuses the start, and says
   writeFileSync(path, `another form\n${readFileSync(path, "latin1")}`);
   service = await ServiceProcess.spawn({ config: config(), api: API, env: ENV, directory });
   expect(await service.ended()).toBe(1);
-  expect(service.output).toContain(`floodwall: ${path} is of no form that this build knows: move it aside`);
+  expect(service.output).toContain(`floodwall: ${path} has a format that this build does not know: move it aside`);
 });

@@ -138,7 +138,7 @@ describe("floodwall replay --suggest", () => {
     expect(checked.lines.at(-1)).toBe(`${path}: valid`);
     writeFileSync(join(directory, "capture.pcap"), NORMAL());
     expect(floodwall("replay", join(directory, "capture.pcap"), "--config", path).lines.at(-1)).toBe(
-      "attacks: 0, still going on at the end: 0",
+      "attacks: 0, still in progress at the end: 0",
     );
   });
 

@@ -44,7 +44,7 @@ describe("floodwall replay", () => {
     expect(text).toMatch(/attack ended {4}203\.0\.113\.7/);
     expect(text).toContain("ban withdrawn   203.0.113.7/32  attack ended");
     expect(text).toContain("30020 packets: 30020 counted, 0 untracked, 0 of no configured network");
-    expect(text).toContain("attacks: 1, still going on at the end: 0");
+    expect(text).toContain("attacks: 1, still in progress at the end: 0");
   });
 
   test("names the metric that was crossed first in the configured order", () => {
@@ -54,7 +54,7 @@ describe("floodwall replay", () => {
 
   test("sees nothing in traffic at the threshold", () => {
     const { lines } = replay(flood(datagram(VICTIM), 1000, 3));
-    expect(lines.at(-1)).toBe("attacks: 0, still going on at the end: 0");
+    expect(lines.at(-1)).toBe("attacks: 0, still in progress at the end: 0");
   });
 
   test("tells what a host sends apart from what it gets, when that is judged", () => {
@@ -64,7 +64,7 @@ describe("floodwall replay", () => {
     const text = lines.join("\n");
     expect(text).toMatch(/attack started {2}203\.0\.113\.7 outgoing {2}pps \d+ > 500/);
     expect(text).toMatch(/attack ended {4}203\.0\.113\.7 outgoing/);
-    expect(replay(capture).lines.at(-1)).toBe("attacks: 0, still going on at the end: 0");
+    expect(replay(capture).lines.at(-1)).toBe("attacks: 0, still in progress at the end: 0");
   });
 
   test("alerts for a hostgroup that is judged as a whole, and bans none of its hosts", () => {
@@ -78,7 +78,7 @@ describe("floodwall replay", () => {
     expect(text).not.toContain("ban ");
     expect(text).toContain("attacks: 1, ");
     // A tenth of its threshold each: none of them is attacked by itself.
-    expect(replay(capture).lines.at(-1)).toBe("attacks: 0, still going on at the end: 0");
+    expect(replay(capture).lines.at(-1)).toBe("attacks: 0, still in progress at the end: 0");
   });
 
   test("finds an attack that is spread over a prefix, whose hosts are all under their thresholds", () => {
@@ -101,7 +101,7 @@ describe("floodwall replay", () => {
     expect(Number(limit)).toBeGreaterThan(590);
     expect(Number(limit)).toBeLessThan(620);
     expect(Number(rate)).toBeLessThan(1000);
-    expect(replay(capture).lines.at(-1)).toBe("attacks: 0, still going on at the end: 0");
+    expect(replay(capture).lines.at(-1)).toBe("attacks: 0, still in progress at the end: 0");
   });
 
   test("counts what is cut off at the end of a broken capture, and says so", () => {

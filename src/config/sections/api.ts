@@ -1,4 +1,4 @@
-/** The section `api`: where the interface listens and who may call it (docs/interface.md#authentication). */
+/** The section `api`: where the API listens, and who may call it (docs/interface.md#authentication). */
 import { type Static, Type } from "@sinclair/typebox";
 import { TOKENS_MAX } from "../../limits.ts";
 import type { IpAddress } from "../../net/address.ts";
@@ -74,7 +74,7 @@ export interface ApiConfig {
   readonly port: number;
   /** Empty: the API is open. `token_env` is one operator token of the name `api`. */
   readonly tokens: readonly TokenConfig[];
-  /** Whether the file says it by `token_env`. */
+  /** Whether the file uses `token_env`. */
   readonly isShorthand: boolean;
   /** Watched for variables; null: none. */
   readonly envFile: string | null;

@@ -213,7 +213,7 @@ describe("floodwall check warns of", () => {
 
   test("nodes without a zones file", () => {
     writeFileSync(configPath, `${BASE}edge: {nodes: [{name: e1}]}\n`);
-    expect(warnings()).toEqual(["floodwall.yaml:4: edge: warning: has no zones_file: its nodes are told of no zone"]);
+    expect(warnings()).toEqual(["floodwall.yaml:4: edge: warning: has no zones_file: its nodes get no zones"]);
   });
 });
 

@@ -106,7 +106,7 @@ withServer("goes on without a server that is killed in mid-run, and loses nothin
   await store.recordAudit(auditEvent({ operator: "during", wallMs: NOON + 1 }));
   store.recordTraffic(snapshot(NOON / 1000, 10, { host: "192.0.2.1", pps: 5 }));
   expect(await counted("svc_storage_audit_late_total")).toBe(1);
-  expect(lines.join()).toContain("an audit row is not kept yet");
+  expect(lines.join()).toContain("an audit row is not stored yet");
   const fault = await operators(store).catch((cause: unknown) => cause);
   expect(fault).toBeInstanceOf(StorageFault);
   await started.resume();
