@@ -1,5 +1,5 @@
 /**
- * Documents as they were read, for all nodes of a process: those that are told the same read it once. A node takes what
+ * Documents as they were read, for all nodes of a process: nodes with the same document parse it once. A node takes what
  * stands here only when its own bytes are the same, so that each has in truth received what it holds.
  */
 import { gunzipSync } from "node:zlib";

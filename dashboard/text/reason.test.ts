@@ -19,7 +19,9 @@ test("a fixed threshold is named with its hostgroup", () => {
 });
 
 test("a fixed threshold in the place of a baseline says until when", () => {
-  const sentences = reasonSentences(attack({ baseline_configured: true, warming_up: true, warmup_remaining_seconds: 90 }));
+  const sentences = reasonSentences(
+    attack({ baseline_configured: true, warming_up: true, warmup_remaining_seconds: 90 }),
+  );
   expect(sentences[1]).toEndWith("was not learned yet, for another 1 min 30 s.");
 });
 
