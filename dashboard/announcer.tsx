@@ -22,10 +22,10 @@ export function Announcer() {
     if (before === null) return;
     const begun = active.filter(({ id }) => !before.has(id));
     const ended = [...before].filter((id) => !known.current?.has(id)).length;
-    const told = [begunText(begun), ended === 0 ? "" : `${counted(ended, "attack")} over.`].filter(
+    const parts = [begunText(begun), ended === 0 ? "" : `${counted(ended, "attack")} over.`].filter(
       (part) => part !== "",
     );
-    if (told.length > 0) setText(told.join(" "));
+    if (parts.length > 0) setText(parts.join(" "));
   }, [value]);
   return (
     <div class="unseen" role="status" aria-live="assertive">

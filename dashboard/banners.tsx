@@ -44,7 +44,7 @@ export function LostContact() {
       title={sinceMs === null ? "No answer" : `No answer since ${momentText(sinceMs, Date.now())}`}
       isAlert
     >
-      Floodwall does not answer; what you see is from then. It is asked again all the time. See whether the service
+      Floodwall does not answer; the data shown is from that time. The page keeps trying. Check whether the service
       runs.
     </Callout>
   );

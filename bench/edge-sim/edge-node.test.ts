@@ -151,7 +151,7 @@ describe("polls", () => {
     expect(results).toEqual(["document", "unchanged"]);
   });
 
-  test("after 1 s, then twice as long each time up to 30 s, while it is refused or nobody is there", async () => {
+  test("after 1 s, then twice as long each time up to 30 s, while it is refused or there is no service", async () => {
     await node.start();
     const waited: number[] = [];
     for (let i = 0; i < 7; i++) {
@@ -280,7 +280,7 @@ describe("for a certificate it", () => {
     expect(waits).toBe(1);
   });
 
-  test("asks again as soon as its document tells that the slot is free", async () => {
+  test("requests again as soon as its document shows that the slot is free", async () => {
     channel.slots = [held, held, granted];
     const grant = { zone: ZONE, node: "e2", expires_at: "2026-03-01T12:10:00.000Z" };
     const slots = () => channel.asked.filter((asked) => asked.startsWith("slot")).length;

@@ -99,7 +99,7 @@ test("a report that cannot be cut further is a fault", () => {
   expect(() => fitted(report([]), 10)).toThrow("does not fit into 10 bytes");
 });
 
-test("a window tells of 20 sources, and of how many would-be ones are missing", () => {
+test("a window has 20 sources, and the number of missing would-be ones", () => {
   const many = Array.from({ length: 23 }, (_, i) => source("would-deny", i));
   const { top_sources, sources_truncated } = sourcesToTell({ sources: [...many, source("allow", 99)] });
   expect([top_sources, sources_truncated]).toEqual([many.slice(0, 20), 3]);

@@ -15,7 +15,7 @@ const ZONES = ["a.example", "b.example"].map((name) => ({
 }));
 const DOCUMENT = readDocument(JSON.stringify({ version: 1, zones: ZONES, acme_challenges: [], issuance_grants: [] }));
 
-/** What it sends in so many windows, one after the other; the document is another one from the fifth on. */
+/** The reports of consecutive windows; the document changes with the fifth. */
 async function sentIn(windows: number, reportsKept: number | null): Promise<ReportWire[]> {
   const clock = new ManualClock();
   const sent: ReportWire[] = [];

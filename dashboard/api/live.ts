@@ -62,14 +62,14 @@ class Live {
   /** Shows the result of a command before its event arrives. */
   tookBan(ban: BanWire): void {
     this.#bans.apply(ban);
-    this.#tell();
+    this.#notify();
   }
 
   async readBans(): Promise<void> {
     const answer = await read<BansWire>("/api/v1/bans");
     if (answer.kind !== "answer") return;
     this.#bans.replace(answer.data.bans);
-    this.#tell();
+    this.#notify();
   }
 
   async #run(ended: AbortSignal): Promise<void> {
@@ -132,7 +132,7 @@ class Live {
   #take(event: SentEvent): void {
     if (this.#early !== null) this.#early.push(event);
     this.#apply(event);
-    this.#tell();
+    this.#notify();
   }
 
   #apply({ name, data }: SentEvent): void {
@@ -165,10 +165,10 @@ class Live {
     this.#attacks.replace(attackLists.data);
     this.#bans.replace(banList.data.bans);
     for (const event of early) if (event.name === "attack" || event.name === "ban") this.#apply(event);
-    this.#tell();
+    this.#notify();
   }
 
-  #tell(): void {
+  #notify(): void {
     if (this.#early !== null) return;
     if (this.#tellTimer !== null) return;
     this.#tellTimer = setTimeout(() => {

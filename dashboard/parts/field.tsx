@@ -18,7 +18,7 @@ export interface TextFieldProps {
 
 export function TextField({ label, value, onInput, hint, fault, type = "text", ...rest }: TextFieldProps) {
   const id = useId();
-  const told = [hint === undefined ? null : `${id}-hint`, fault == null ? null : `${id}-fault`].filter(
+  const describedBy = [hint === undefined ? null : `${id}-hint`, fault == null ? null : `${id}-fault`].filter(
     (part) => part !== null,
   );
   return (
@@ -36,7 +36,7 @@ export function TextField({ label, value, onInput, hint, fault, type = "text", .
         spellcheck={false}
         autocapitalize="off"
         aria-invalid={fault == null ? undefined : true}
-        aria-describedby={told.length === 0 ? undefined : told.join(" ")}
+        aria-describedby={describedBy.length === 0 ? undefined : describedBy.join(" ")}
       />
       {hint !== undefined && (
         <small id={`${id}-hint`} class="hint">

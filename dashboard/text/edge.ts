@@ -87,9 +87,9 @@ export function leverResult(lever: Static<typeof LeverWire>): string[] {
   return [
     mode === "manual" ? "Visitors are challenged from now on." : "Visitors are challenged when the zone is busy.",
     `${alive.length} of its ${counted(nodes.length, "node")} ${alive.length === 1 ? "is" : "are"} alive and informed at once.`,
-    ...(lever.zone_watch_only ? ["Its file says policy.dry_run: nodes count and challenge nobody."] : []),
+    ...(lever.zone_watch_only ? ["Its file says policy.dry_run: nodes only count and challenge no one."] : []),
     ...(!lever.zone_watch_only && lever.rung_watch_only
-      ? ["Its file says challenge_options.dry_run: nodes count and challenge nobody."]
+      ? ["Its file says challenge_options.dry_run: nodes only count and challenge no one."]
       : []),
     ...(watching.length > 0 ? [`In dry run, and so without effect: ${watching.join(", ")}.`] : []),
   ];

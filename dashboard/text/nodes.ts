@@ -14,7 +14,7 @@ export interface Presence {
 
 export function presenceWord({ alive, last_seen: lastSeen }: Presence): StateWord {
   if (alive) return { tone: "ok", text: "alive" };
-  return lastSeen === undefined ? { tone: "warn", text: "not heard of" } : { tone: "danger", text: "lost" };
+  return lastSeen === undefined ? { tone: "warn", text: "not seen" } : { tone: "danger", text: "lost" };
 }
 
 /** Lost nodes first, then nodes that have not polled yet. */

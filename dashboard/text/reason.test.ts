@@ -28,7 +28,7 @@ test("a fixed threshold in the place of a baseline says until when", () => {
 test.each([
   [undefined, "Recent normal is"],
   ["hour_of_week", "Normal at this hour of the week is"],
-] as const)("a baseline tells how its limit came about (%s)", (normal_of, begin) => {
+] as const)("a baseline explains its limit (%s)", (normal_of, begin) => {
   const baseline = { normal: 1000, factor: 3, floor: 500, ceiling: 10_000 };
   const sentences = reasonSentences(
     attack({ threshold_source: "baseline", baseline, ...(normal_of === undefined ? {} : { normal_of }) }),

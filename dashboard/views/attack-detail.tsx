@@ -112,7 +112,7 @@ function Kind({ attack: { classification } }: { readonly attack: AttackWire }) {
   if (classification === undefined) {
     return (
       <Panel title="Kind">
-        <p class="muted">Not told yet: too few packets were sampled, or samples are off.</p>
+        <p class="muted">Not classified yet: too few packets were sampled, or samples are off.</p>
       </Panel>
     );
   }

@@ -192,7 +192,7 @@ function NoAttacks({ which }: { readonly which: Which }) {
     <Empty title="No attack now">An attack shows here within half a second of its detection.</Empty>
   ) : (
     <Empty title="No attack is over yet">
-      The last hundred are kept here; older ones are in the history, if there is one.
+      This list has the last hundred; older ones are in the history, if storage is on.
     </Empty>
   );
 }

@@ -57,7 +57,7 @@ export function AuditFilterFields({ filters }: { readonly filters: AuditFilters 
           <TimeField label="From" time={span.from} onChange={(from) => setQuery({ from })} />
           <TimeField label="To" time={span.to} onChange={(to) => setQuery({ to })} />
           <p class="muted">
-            In {Intl.DateTimeFormat().resolvedOptions().timeZone} time. Without an end it goes on to now; 31 days at
+            In {Intl.DateTimeFormat().resolvedOptions().timeZone} time. Without an end the range ends now; 31 days at
             most.
           </p>
         </div>

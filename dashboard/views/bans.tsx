@@ -122,8 +122,8 @@ function None({ which }: { readonly which: State }) {
       return <Empty title="No ban in force">Bans come with attacks, or by hand.</Empty>;
     case "rejected":
       return (
-        <Empty title="No attack is spared">
-          A ban that policy refuses is here as long as its attack lasts: one of a whitelisted address, say.
+        <Empty title="No ban was refused">
+          A refused ban, for example of a whitelisted address, is listed while its attack lasts.
         </Empty>
       );
     case "withdrawn":

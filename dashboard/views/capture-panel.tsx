@@ -56,8 +56,8 @@ export function CapturePanel({ capture }: { readonly capture: Capture }) {
           )}
           {lossy.length > 0 && (
             <Callout tone="danger" title="Packets are lost before they are counted">
-              Rates are higher than shown. Pin the capture's threads to processors of their own, or use more queues: see
-              “Queues and CPUs” in docs/operations/mirror-port.md.
+              Rates are higher than shown. Pin the capture's threads to separate CPUs, or use more queues: see “Queues
+              and CPUs” in docs/operations/mirror-port.md.
             </Callout>
           )}
           <DataTable label="Captured interfaces" columns={columns} rows={interfaces} rowKey={({ name }) => name} />

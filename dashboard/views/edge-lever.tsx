@@ -53,7 +53,8 @@ export function LeverPanel({ zone, onChanged }: LeverPanelProps) {
       />
       {zone.mode === "none" && (
         <p class="muted">
-          The zone's <code>policy.mode</code> is <code>none</code>: its nodes decide nothing, and it can have no lever.
+          The zone's <code>policy.mode</code> is <code>none</code>: its requests are not decided, so it cannot have a
+          lever.
         </p>
       )}
       <div role="status">

@@ -75,8 +75,8 @@ function PollPanel({ node, staleSeconds }: { readonly node: EdgeNode; readonly s
     <Panel title={node.name}>
       {!node.alive && (
         <Callout tone="danger" title={node.last_seen === undefined ? "It has not polled yet" : "It is lost"}>
-          No poll for {duration(staleSeconds)}. See whether the node runs, whether its token is right, and whether it
-          reaches this service. It goes on with what it was told last.
+          No poll for {duration(staleSeconds)}. Check that the node runs, that its token is right, and that it can reach
+          this service. It uses the last document that it received.
         </Callout>
       )}
       <Facts

@@ -118,7 +118,7 @@ function NoNodes() {
   return (
     <Empty title="No edge node">
       To add one, name it in <code>edge.nodes</code>, give it a token of its own with <code>role: agent</code> and its{" "}
-      <code>node</code> in <code>api.tokens</code>, and reload. It shows with its first poll.
+      <code>node</code> in <code>api.tokens</code>, and reload. It is shown as alive after its first poll.
     </Empty>
   );
 }

@@ -142,7 +142,7 @@ function WouldBe({ zone: { would_be: sources, would_be_truncated: cut, partial }
     <Panel title="Would be refused or challenged now" isWide>
       {partial === true && (
         <Callout tone="info" title="There are more">
-          Nodes tell of twenty each{cut === undefined ? "" : `; ${wholeNumber(cut)} are known to be missing`}.
+          Each node reports at most twenty{cut === undefined ? "" : `; ${wholeNumber(cut)} are known to be missing`}.
         </Callout>
       )}
       {sources !== undefined && (

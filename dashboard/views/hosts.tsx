@@ -168,8 +168,8 @@ function NoHosts({ search, group }: { readonly search: string; readonly group: s
   const isCapturing = !isNothingCaptured(groupRates.state.value);
   return isCapturing ? (
     <Empty title="No host has traffic yet">
-      A host shows here with its first packet. If there is traffic, see on the overview whether the capture runs, and
-      whether <code>networks</code> has your prefixes.
+      A host appears with its first packet. If there is traffic, check on the overview that the capture runs, and that
+      <code>networks</code> has your prefixes.
     </Empty>
   ) : (
     <Empty title="Nothing is captured">

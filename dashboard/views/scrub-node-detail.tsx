@@ -50,8 +50,8 @@ function NodePanel({ node, staleSeconds }: { readonly node: ScrubNode; readonly 
     <Panel title={name}>
       {!node.alive && (
         <Callout tone="danger" title={node.last_seen === undefined ? "It has not polled yet" : "It is lost"}>
-          No poll for {duration(staleSeconds)}. See whether <code>floodwall-scrub</code> runs there, whether its token
-          is right, and whether it reaches this service.
+          No poll for {duration(staleSeconds)}. Check that <code>floodwall-scrub</code> runs there, that its token is
+          right, and that it can reach this service.
         </Callout>
       )}
       {lacksRules(node) && (

@@ -133,7 +133,7 @@ function Losses({ nodes }: { readonly nodes: readonly ScrubNode[] }) {
 function NoNodes() {
   return (
     <Empty title="No scrub node">
-      Scrub nodes drop the attack out of diverted traffic and pass the rest on. To add one, name it in{" "}
+      Scrub nodes drop attack packets from diverted traffic and pass the rest on. To add one, name it in{" "}
       <code>scrubbing.nodes</code>, give it a token of its own with <code>role: agent</code> and its <code>node</code>{" "}
       in <code>api.tokens</code>, reload, and start <code>floodwall-scrub</code> on it.
     </Empty>

@@ -32,8 +32,8 @@ export function ReloadPanel({ needsRestart, mayReload, onReloaded }: ReloadPanel
       actions={mayReload && <Button onClick={() => setAsking(true)}>Reload …</Button>}
     >
       <p>
-        It is changed in its file, on the machine that Floodwall runs on. A reload puts the file in force; a file with a
-        fault changes nothing.
+        Change the configuration in its file, on the machine of Floodwall. A reload puts the file in force; a file with
+        a fault changes nothing.
       </p>
       {needsRestart.length > 0 && (
         <Callout tone="warn" title="Waiting for a restart">
@@ -47,7 +47,7 @@ export function ReloadPanel({ needsRestart, mayReload, onReloaded }: ReloadPanel
           </ul>
         </Callout>
       )}
-      {result !== null && <Told result={result} />}
+      {result !== null && <Outcome result={result} />}
       {isAsking && (
         <Confirm<Result>
           title="Reload the configuration?"
@@ -64,7 +64,7 @@ export function ReloadPanel({ needsRestart, mayReload, onReloaded }: ReloadPanel
           onClose={() => setAsking(false)}
         >
           <p>
-            The file is read and checked; if it has no fault it is put in force at once, bans and thresholds included.
+            The file is read and checked. If it has no errors, it takes effect at once, also for bans and thresholds.
           </p>
         </Confirm>
       )}
@@ -72,7 +72,7 @@ export function ReloadPanel({ needsRestart, mayReload, onReloaded }: ReloadPanel
   );
 }
 
-function Told({ result: { answer, atMs } }: { readonly result: Result }) {
+function Outcome({ result: { answer, atMs } }: { readonly result: Result }) {
   if (answer.kind !== "answer") return <Refused failure={answer} />;
   const { dry_run: isDry, thresholds } = answer.data;
   const { pps, mbps, flows_per_sec: flows } = thresholds;

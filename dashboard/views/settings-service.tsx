@@ -53,7 +53,7 @@ function Detection({ service: { detection, protected_whitelist: spared, samples 
       <Facts
         facts={[
           ["Networks", <List items={status.networks} />],
-          ["Never banned", spared.length === 0 ? "nobody" : <List items={spared} />],
+          ["Never banned", spared.length === 0 ? "none" : <List items={spared} />],
           [
             "Captured from",
             status.capture.interfaces.map(({ name }) => name).join(", ") || "nothing: control plane only",
@@ -182,7 +182,7 @@ const CHANNELS = {
 
 function Notify({ notify }: { readonly notify: StatusWire["notify"] }) {
   return (
-    <Panel title="Who is told">
+    <Panel title="Notifications">
       <Facts
         facts={Object.entries(CHANNELS).map(
           ([channel, name]) => [name, <OnOff isOn={notify[channel as keyof typeof CHANNELS]} />] as const,

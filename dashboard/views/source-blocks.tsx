@@ -46,8 +46,8 @@ function Dataplane() {
   if (!hasDataplane() || dataplane === undefined) {
     return (
       <Empty title="This machine drops nothing: it has no data plane">
-        To block sources, set <code>dataplane.enabled</code> to <code>true</code>, name the interfaces that traffic
-        comes in by in <code>dataplane.interfaces</code>, and restart Floodwall.
+        To block sources, set <code>dataplane.enabled</code> to <code>true</code>, list the interfaces on which traffic
+        arrives in <code>dataplane.interfaces</code>, and restart Floodwall.
       </Empty>
     );
   }
@@ -81,7 +81,7 @@ function Listed({ sources, blocks }: ListedProps) {
   if (sources.length === 0) {
     return hasDataplane() ? (
       <Empty title="No source is blocked">
-        Block one that attacks a single victim: its packets are dropped here before anything else sees them.
+        A block drops all packets from one source to one victim on this machine.
       </Empty>
     ) : null;
   }

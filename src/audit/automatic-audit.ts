@@ -3,7 +3,7 @@ import { type BanChange, banNews, MANUAL_UNBAN } from "../mitigation/ban.ts";
 import { isOneAddress } from "../mitigation/ban-subject.ts";
 import type { AuditEvent } from "./audit-event.ts";
 
-const NOBODY = { operator: "", role: "", tenant: "" } as const;
+const NO_CALLER = { operator: "", role: "", tenant: "" } as const;
 
 /** null: an operator's command, which has its own row, or no change of state. */
 export function automaticBanEvent(change: BanChange, wallMs: number): AuditEvent | null {
@@ -11,7 +11,7 @@ export function automaticBanEvent(change: BanChange, wallMs: number): AuditEvent
   const isOrdered = (ban.manual && previous === null) || ban.reason === MANUAL_UNBAN;
   if (isOrdered || banNews(change) !== ban.state) return null;
   return {
-    ...NOBODY,
+    ...NO_CALLER,
     wallMs,
     action: ban.state === "withdrawn" ? "unban" : "ban",
     result: ban.state,
@@ -30,7 +30,7 @@ export function signalReloadEvent(
   wallMs: number,
 ): AuditEvent {
   return {
-    ...NOBODY,
+    ...NO_CALLER,
     wallMs,
     action: "config_reload",
     result: problems.length === 0 ? "ok" : "error",

@@ -99,7 +99,7 @@ test.each([
   expect(isScrubAgentFile(bytesOf(text))).toBe(expected);
 });
 
-describe("what is perhaps not meant:", () => {
+describe("what is perhaps unintended:", () => {
   const warned = (text: string, token: string | null) =>
     [...scrubAgentWarnings(configOf(load(text)), () => token)].map(({ path, rule }) => `${path.join(".")}: ${rule}`);
   const file = (controller: string, more = "dry_run: false") =>

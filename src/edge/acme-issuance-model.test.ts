@@ -21,7 +21,7 @@ interface Challenge extends Grant {
   readonly keyAuthorization: string;
 }
 
-/** All that ever was, the latest last: what counts is looked for among it, each time anew. */
+/** All records, the latest last; each query searches all of them. */
 class Model {
   grants: Grant[] = [];
   challenges: Challenge[] = [];
@@ -49,7 +49,7 @@ class Model {
   }
 }
 
-test(`what the table answers and tells is what the rules say, in whatever order (seed ${SEED})`, () => {
+test(`answers and documents follow the rules in any order (seed ${SEED})`, () => {
   const random = seededRandom(SEED);
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
   const model = new Model();

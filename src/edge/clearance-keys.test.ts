@@ -7,7 +7,7 @@ import { type ClearanceKey, ClearanceKeys, type ClearanceMaster, clearanceKey, n
 const WWW = { name: "www.example.net" };
 const DAY_MS = 86_400_000;
 
-/** Keeps what it is given, unless it is told to fail. */
+/** Keeps what it is given, unless it is set to fail. */
 class MemoryStore {
   masters: readonly ClearanceMaster[] = [];
   saves = 0;
@@ -170,7 +170,7 @@ describe("masters", () => {
     expect(start).toThrow("disk full");
   });
 
-  test("that cannot be saved later are told of, tried again after a minute, and midnight finds a key that was kept", () => {
+  test("that cannot be saved later are reported, tried again after a minute, and midnight finds a key that was kept", () => {
     const keys = start();
     store.isBroken = true;
     clock.advance(DAY_MS);

@@ -30,7 +30,7 @@ function statusIn(fleet: Fleet, placed: readonly string[]): ZoneStatus {
 const statusOf = (reports: Readonly<Record<string, Wire>>, silent: readonly string[] = []) =>
   statusIn(fleetOf(reports, silent), ["e1", "e2", "e3"]);
 
-test("a zone that nobody reports on has nothing but its place", () => {
+test("a zone without reports has only its placement", () => {
   expect(statusOf({}, ["e1"])).toEqual({
     kind: "zone",
     zone: ZONE,

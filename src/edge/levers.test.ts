@@ -44,7 +44,7 @@ describe("a lever", () => {
     ]);
   });
 
-  test("is on disk before anybody is told", () => {
+  test("is on disk before the watcher is called", () => {
     const keptWhenTold: boolean[] = [];
     levers = new Levers({
       store,
@@ -76,7 +76,7 @@ describe("a lever", () => {
 });
 
 describe("settling", () => {
-  test("lets lapse what is past its time, in one write, and nothing else", () => {
+  test("expires what is past its time, in one write, and nothing else", () => {
     levers.set(A, order(), NOON);
     levers.set(B, order({ ttlSeconds: 120 }), NOON);
     levers.settle(NOON + MINUTE_MS);

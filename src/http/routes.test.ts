@@ -108,7 +108,7 @@ describe("ban", () => {
     expect(server.logged).toMatchObject([{ route: "ban", cause: server.backend.fault }]);
   });
 
-  test("that meets a bug of ours is a bland 500, told once a minute in the log", async () => {
+  test("that meets a bug of ours is a 500 without details, logged once a minute", async () => {
     server.backend.fault = new Error("undefined is not a function");
     for (let i = 0; i < 3; i++)
       await expectError(await server.post("/api/v1/ban", '{"ip":"192.0.2.1"}'), 500, "internal error");

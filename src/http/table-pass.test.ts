@@ -94,7 +94,7 @@ describe("a pass over a table", () => {
   test.each([
     [PASS_READERS_MAX, 2],
     [PASS_READERS_MAX + 1, 3],
-  ])("serves at most so many views: %d of them after the first take %d passes in all", async (views, expected) => {
+  ])("serves a limited number of views: %d of them after the first take %d passes in all", async (views, expected) => {
     const { read, finish, passes } = world(() => numbers(3));
     const answers = [
       read("first"),
@@ -106,7 +106,7 @@ describe("a pass over a table", () => {
     expect(passes()).toBe(expected);
   });
 
-  test.each([0, 3])("that fails after %d items is told to who waits for it, and the next one is fresh", async (at) => {
+  test.each([0, 3])("that fails after %d items rejects for its callers, and the next one starts again", async (at) => {
     let isBroken = true;
     function* broken() {
       yield* numbers(at);

@@ -28,8 +28,8 @@ class Receiver implements Channel {
     this.audience = audience;
   }
 
-  deliver(told: Parameters<Channel["deliver"]>[0], signal: AbortSignal): Promise<void> {
-    this.deliveries.push(told.map(({ id }) => id));
+  deliver(batch: Parameters<Channel["deliver"]>[0], signal: AbortSignal): Promise<void> {
+    this.deliveries.push(batch.map(({ id }) => id));
     return this.outcome(signal);
   }
 }
@@ -197,7 +197,7 @@ describe("a queue for people", () => {
     expect(await counted("sent_total")).toBe(250);
   });
 
-  test("leaves them some time between two messages, and tells what comes after a calm soon", async () => {
+  test("leaves them some time between two messages, and sends events after a quiet time soon", async () => {
     const { channel, queue, advance } = setup("people");
     queue.add(attackEvent({ id: "a" }));
     await advance(500);

@@ -5,16 +5,16 @@ import { SESSION_GRACE_MS, SessionNotices } from "./session-notices.ts";
 function setup() {
   const clock = new ManualClock();
   const notices: string[] = [];
-  const news = new SessionNotices({
+  const sessionNotices = new SessionNotices({
     timers: new ManualTimers(clock),
     notify: (kind, { address, state }) => notices.push(`${kind} ${address} ${state}`),
   });
   const be = (states: Record<string, string>) =>
-    news.take(Object.entries(states).map(([address, state]) => ({ address, remoteAsn: 64501, state })));
-  return { clock, notices, news, be };
+    sessionNotices.take(Object.entries(states).map(([address, state]) => ({ address, remoteAsn: 64501, state })));
+  return { clock, notices, sessionNotices, be };
 }
 
-test("a session that never was up is no news", () => {
+test("a session that was never up is not notified", () => {
   const { clock, notices, be } = setup();
   be({ a: "idle", b: "unknown" });
   be({ a: "connect", b: "idle" });
@@ -23,14 +23,14 @@ test("a session that never was up is no news", () => {
   expect(clock.pending).toBe(0);
 });
 
-test("a session that comes up for the first time is no news", () => {
+test("a session that comes up for the first time is not notified", () => {
   const { notices, be } = setup();
   be({ a: "idle" });
   be({ a: "established" });
   expect(notices).toEqual([]);
 });
 
-test("a loss is told after the grace with the state of then, and the return at once", () => {
+test("a loss is notified after the grace time with its current state, and the return at once", () => {
   const { clock, notices, be } = setup();
   be({ a: "established", b: "established" });
   be({ a: "unknown", b: "established" });
@@ -65,11 +65,11 @@ test("a neighbor that is configured no more is forgotten", () => {
   expect(notices).toEqual([]);
 });
 
-test("nothing is told once it is stopped", () => {
-  const { clock, notices, news, be } = setup();
+test("nothing is reported once it is stopped", () => {
+  const { clock, notices, sessionNotices, be } = setup();
   be({ a: "established" });
   be({ a: "idle" });
-  news.stop();
+  sessionNotices.stop();
   clock.advance(2 * SESSION_GRACE_MS);
   expect(notices).toEqual([]);
   expect(clock.pending).toBe(0);

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { Metrics } from "./metrics.ts";
 
-test("scrub nodes are counted by liveness, with what is diverted and what they are not told", async () => {
+test("scrub nodes are counted by liveness, with their diverted bans and left-out rules", async () => {
   const metrics = new Metrics("1");
   const node = { liveness: "alive", activeBans: 2, splitRules: 1, leftOutRules: 3 } as const;
   metrics.scrub.set([node, node, { ...node, liveness: "lost", activeBans: 0 }]);

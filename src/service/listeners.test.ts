@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { Listeners } from "./listeners.ts";
 
-test("all listeners are told in the order in which they came, also after one that fails", () => {
+test("all listeners are called in order, also after one that fails", () => {
   const received: string[] = [];
   const faults: unknown[] = [];
   const listeners = new Listeners<string>((cause) => faults.push(cause));

@@ -1,4 +1,4 @@
-/** What a start and a reload tell of the machine, by a native side that finds what a test says. */
+/** The findings of a start and a reload about the machine, with a simulated native side. */
 import { describe, expect, test } from "bun:test";
 import {
   interfaceFindings,
@@ -22,7 +22,7 @@ class FakeNative implements MachineNative {
   device: ReturnType<typeof interfaceFindings> | null = interfaceFindings();
   readonly tried: ProgramVariant[] = [];
   readonly asked: string[] = [];
-  /** Awaited before an interface is told of. */
+  /** Awaited before an interface is returned. */
   gate: Promise<void> = Promise.resolve();
 
   async probeProgram(variant: ProgramVariant) {
@@ -115,7 +115,7 @@ describe("a start", () => {
     expect(watch.problems).toBeNull();
   });
 
-  test("waits for a bounded time; what comes later is told later", async () => {
+  test("waits for a bounded time; what comes later is reported later", async () => {
     const native = new FakeNative();
     native.device = null;
     const gate = Promise.withResolvers<void>();
@@ -149,7 +149,7 @@ test("a start that goes on without the look is not taken for a stranger on its o
 });
 
 describe("a reload", () => {
-  test("tells what is new alone, and keeps what is true now", async () => {
+  test("logs only new problems, and keeps the current ones", async () => {
     const native = new FakeNative();
     native.device = null;
     const { lines, watch } = watching(() => native);

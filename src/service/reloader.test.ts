@@ -55,7 +55,7 @@ test("a reload puts the file in force and names what needs a restart", async () 
   ]);
 });
 
-test("a broken file changes nothing, and its faults are told and logged", async () => {
+test("a broken file changes nothing, and its faults are reported and logged", async () => {
   const { reloader, applied, said } = harness();
   writeFileSync(path, `${config(2)}nonsense: 1\n`);
   const outcome = await reloader.reload();

@@ -40,7 +40,7 @@ const faultOf = (loading: Promise<number>) =>
   );
 
 describe("what is normal", () => {
-  test("is there again after a restart, with how long ago it was heard", async () => {
+  test("is restored after a restart, with the time since it was last seen", async () => {
     const kept = file();
     await kept.save(filled(9000), 1500);
     const loaded = table();
@@ -149,7 +149,7 @@ describe("what is normal", () => {
     expect([loaded.count, loaded.seasons?.count]).toEqual([3, 0]);
   });
 
-  test("by hour of the week is left out where nobody asks for it", async () => {
+  test("by hour of the week is left out if it is not configured", async () => {
     const kept = file();
     await kept.save(withSeasons(filled(5), 5), 1000);
     const loaded = table();

@@ -184,7 +184,7 @@ describe("with a store that stalls", () => {
     expect(await store.ask("endedAttacks", { limit: 1 })).toEqual([]);
   });
 
-  test("stopping takes a bounded time and tells what is lost", async () => {
+  test("stopping takes a bounded time and logs what is lost", async () => {
     store.recordTraffic(snapshot(NOON / 1000, 10));
     const stopped = store.stop();
     await settle();
@@ -197,7 +197,7 @@ describe("with a store that stalls", () => {
   });
 });
 
-test("a store that cannot be opened is told of, and tried again until it can", async () => {
+test("a store that cannot be opened is logged, and opening is tried again", async () => {
   const driver = new StalledDriver();
   driver.release();
   driver.openFault = driver.writeFault = new StorageFault("open", "unavailable", "/srv/history.sqlite: read-only");

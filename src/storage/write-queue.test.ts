@@ -130,7 +130,7 @@ describe("a write queue", () => {
       expect([written, clock.pending]).toEqual([[[1]], 0]);
     });
 
-    test("waits no longer once a batch is full, and anew for the next", async () => {
+    test("does not wait once a batch is full, and waits again for the next", async () => {
       const [first, second, third] = [queue.push(1), queue.push(2), queue.push(3)];
       expect(await Promise.all([first, second])).toEqual(["stored", "stored"]);
       await settle();

@@ -135,7 +135,7 @@ describe("in dry run", () => {
     const opened = await browser.open({ base: world.base, secret: SECRETS.operator, place: "/bans" });
     const { page } = opened;
     for (const [button, text] of [
-      ["Refused", "No attack is spared"],
+      ["Refused", "No ban was refused"],
       ["Over", "No ban is over yet"],
       ["In force", "No ban in force"],
     ] as const) {

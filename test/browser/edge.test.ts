@@ -116,7 +116,7 @@ describe("with nodes and zones", () => {
 
   test("a zone that nothing is decided of can have no lever, and one of no node says so", async () => {
     const { page } = await open(`/edge/zones/${PLAIN}`);
-    await page.getByText("it can have no lever").waitFor();
+    await page.getByText("it cannot have a lever").waitFor();
     expect(await page.getByRole("button", { name: /Challenge visitors/ }).count()).toBe(0);
     await page.goto(`${fleet.world.base}/#/edge/zones/${ORPHAN}`);
     await page.getByText("no node serves it").waitFor();
@@ -129,7 +129,7 @@ describe("with nodes and zones", () => {
     const { page } = opened;
     await page.getByText("Tokens that are not bound to a node").waitFor();
     await page.getByRole("row", { name: /^ams1 lost 3 / }).waitFor();
-    await page.getByRole("row", { name: /^sin1 not heard of 3 never/ }).waitFor();
+    await page.getByRole("row", { name: /^sin1 not seen 3 never/ }).waitFor();
     await page.getByRole("row", { name: /^fra1 alive 3 .* nginx 1\.26\.2 global scrub1 1\.5\.0$/ }).waitFor();
     expect(await opened.violations()).toEqual([]);
     await page.getByRole("link", { name: "fra1" }).click();

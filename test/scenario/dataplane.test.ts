@@ -189,7 +189,7 @@ describe.skipIf(vethUnavailable !== null)(`the data plane${reason}`, () => {
     expect(interfaces[0]?.error).toMatch(
       /^XDP program \d+ \(xdp_mirror\) is attached to interface veth and is not replaced/,
     );
-    await service.says("the data plane is not right on an interface");
+    await service.says("the data plane is not attached correctly to an interface");
     expect(box.attachedProgram()).toBe(holder);
     await box.block(SOURCE, VICTIM, 600);
     box.veth.far.run(["ip", "link", "set", DEVICE, "xdp", "off"]);

@@ -127,7 +127,7 @@ test("a broken file costs the history and nothing else", async () => {
   expect((await service.post("/api/v1/unban", { ip: VICTIM })).status).toBe(200);
   for (const path of ["/api/v1/audit", `/api/v1/traffic?key=${VICTIM}`])
     expect((await service.get(path)).status).toBe(502);
-  await service.says("the history cannot be opened: the service goes on without");
+  await service.says("the history cannot be opened: the service continues without it");
   await service.says("the file is corrupt, move it aside and restart");
   const metrics = await (await fetch(`http://127.0.0.1:${service.port}/metrics`)).text();
   expect(metrics).toContain("svc_storage_up 0");

@@ -195,7 +195,7 @@ describe("a full file", () => {
   });
 });
 
-test("files that tell where sources are keep their paths", () => {
+test("files of origins keep their paths", () => {
   const text = "networks: [192.0.2.0/24]\nthresholds: {pps: 1, mbps: 1, flows_per_sec: 1}\n";
   const files = "samples: {asn_file: /srv/asn.mmdb, country_file: /srv/country.mmdb}\n";
   expect(configOf(text + files).samples).toMatchObject({ asnFile: "/srv/asn.mmdb", countryFile: "/srv/country.mmdb" });

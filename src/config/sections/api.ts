@@ -10,7 +10,7 @@ const Token = Type.Object(
     name: described(text("tokenName"), "The name of the token, unique. The audit trail records it as the operator."),
     token_env: described(
       text("variableName"),
-      "The environment variable with the secret, which must be visible ASCII without a comma. While it is unset, nobody can call with this token.",
+      "The environment variable with the secret, which must be visible ASCII without a comma. While it is unset, no one can call with this token.",
     ),
     role: described(
       oneOf("viewer", "operator", "agent"),

@@ -33,7 +33,7 @@ export function* tokenWarnings({ api, hostgroups, edge }: Config, read: ReadVari
 /** Only a warning: without a secret no one can use the token, and it may be set later without a restart. */
 function secretWarning({ name, tokenEnv }: TokenConfig, read: ReadVariable): string | null {
   const secret = read(tokenEnv) ?? "";
-  if (secret === "") return `the variable ${tokenEnv} is not set here: nobody can call as ${name}`;
+  if (secret === "") return `the variable ${tokenEnv} is not set here: no one can call as ${name}`;
   if (canBePresented(secret)) return null;
   return `the variable ${tokenEnv} holds more than visible ASCII, or a comma: no request can carry it`;
 }

@@ -48,7 +48,7 @@ describe("a zones file with a fault", () => {
     ]);
   });
 
-  test("is told of together with the faults of the file that names it", () => {
+  test("is reported together with the faults of the file that names it", () => {
     write(`zones:\n${zone("a.example.net", ", tls: 1")}`, { extra: "tenant: a b\n" });
     expect(check()).toEqual([
       "floodwall.yaml:4: tenant: must be 1 to 63 letters, digits, dots, dashes or underscores, the first a letter or digit",

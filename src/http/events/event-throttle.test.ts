@@ -30,7 +30,7 @@ test("the first goes out at once, of the next within a second the latest when it
   expect(emitted).toEqual(["1 at 0", "9 at 1000"]);
 });
 
-test("what changes all the time is told once a second", () => {
+test("a continuously changing item is sent once a second", () => {
   for (let i = 0; i < 35; i++) {
     offer(String(i));
     clock.advance(100);
@@ -47,7 +47,7 @@ test("another phase goes out at once, and what was held back before it never", (
   expect(emitted).toEqual(["1 at 0", "over at 500"]);
 });
 
-test("items are told apart", () => {
+test("items are throttled separately", () => {
   offer("1");
   offer("2", { key: "b" });
   expect(emitted).toEqual(["1 at 0", "2 at 0"]);
@@ -63,7 +63,7 @@ test("a second after the last news nothing is left", () => {
   expect(emitted).toEqual(["1 at 0", "2 at 1000"]);
 });
 
-test("cleared, it tells nothing more", () => {
+test("cleared, it sends nothing more", () => {
   offer("1");
   offer("2");
   throttle.clear();

@@ -28,7 +28,7 @@ describe("the caps", () => {
     expect(channel.holds.size).toBe(5);
   });
 
-  test("in total: the eighth poll is parked, the ninth refused, whoever sends it", async () => {
+  test("in total: the eighth poll is parked, the ninth refused, for any sender", async () => {
     for (let i = 0; i < 8; i++) channel.poll(OLD.etag, { token: `t${i}` });
     await expectRefused(channel.poll(OLD.etag, { token: "t8" }));
     expect(channel.holds.size).toBe(8);

@@ -248,7 +248,7 @@ test("a token that was rotated without a reload is refused when the hold is over
 });
 
 describe("a change while a poll is judged", () => {
-  /** Changes the document right after it was handed out: as when writing it shows that something in it has lapsed. */
+  /** Changes the document right after it was handed out: as when writing it shows that something in it has expired. */
   function changeOnce(): void {
     const { find } = channel;
     channel.find = (poll) => {
@@ -294,7 +294,7 @@ describe("a stop", () => {
     expectNothingLeft();
   });
 
-  test("parks nobody after, and may come twice", async () => {
+  test("parks no poll afterwards, and may be called twice", async () => {
     await stop();
     await expectUnchanged(channel.poll(), OLD);
     await expectDocument(channel.poll(null), OLD);

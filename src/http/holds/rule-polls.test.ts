@@ -1,4 +1,4 @@
-/** When nodes are told of changes. What they are told, and how polls end: test/api/scrub-channel.test.ts. */
+/** When nodes get changes. The documents, and how polls end: test/api/scrub-channel.test.ts. */
 import { beforeEach, expect, test } from "bun:test";
 import { ManualClock, ManualTimers } from "../../../test/fixtures/manual-clock.ts";
 import { divertedBan, scrubbing } from "../../../test/fixtures/scrub/scrubbing.ts";
@@ -52,16 +52,16 @@ async function poll(etag: string | null = null): Promise<Response> {
 const targets = async (answer: Response) =>
   ((await answer.json()) as { bans: { target: string }[] }).bans.map(({ target }) => target);
 
-test("the first change is told at once, the next once ten times as long has passed as documents took to make", async () => {
+test("the first change is sent at once, the next one after ten times as long as documents took to write", async () => {
   const before = (await poll()).headers.get("etag");
   const parked = poll(before);
   nodes.banChanged(divertedBan({ target: "192.0.2.1" }));
-  const told = await parked;
-  expect(await targets(told)).toEqual(["192.0.2.1"]);
+  const first = await parked;
+  expect(await targets(first)).toEqual(["192.0.2.1"]);
   nodes.banChanged(divertedBan({ target: "192.0.2.2" }));
   nodes.banChanged(divertedBan({ target: "192.0.2.3" }));
   expect(await targets(await poll())).toEqual(["192.0.2.1"]);
-  const waiting = poll(told.headers.get("etag"));
+  const waiting = poll(first.headers.get("etag"));
   clock.advance(10 * MAKING_MS);
   expect(await targets(await waiting)).toEqual(["192.0.2.1", "192.0.2.2", "192.0.2.3"]);
   clock.advance(60_000);

@@ -40,6 +40,6 @@ test.each([
   ["viewer", "?ip=192.0.2.01", 400, "invalid ip: 192.0.2.01"],
   ["tenantViewer", `?ip=${OTHER_HOST}`, 403, "target is outside your tenant"],
   ["tenantOperator", "?ip=203.0.113.1", 403, "target is outside your tenant"],
-] as const)("%s asking %p is told %d: %s", async (caller, query, status, error) => {
+] as const)("%s asking %p gets %d: %s", async (caller, query, status, error) => {
   expect(await ask(caller, query)).toEqual([status, { error }]);
 });

@@ -23,7 +23,7 @@ function gateFor(role: Role): Gate {
 const openGate: Gate = { admit: () => ANYONE, bind: () => null };
 const refusingGate: Gate = { ...openGate, admit: () => ({ kind: "insufficient_role" }) };
 
-/** A listener with these routes alone; keeps what the pipeline tells of requests. */
+/** A listener with these routes alone; keeps the pipeline's metrics of requests. */
 function listen(routes: readonly Route[], options: { gate?: Gate; isReady?: () => boolean } = {}) {
   const { gate = openGate, isReady = () => true } = options;
   const app = createApp();
@@ -63,7 +63,7 @@ const JSON_TYPE = { "content-type": "application/json" };
 const tooLarge = "x".repeat(BODY_BYTES_MAX + 1);
 
 describe("order of the checks", () => {
-  // Each request has the fault of its line and all faults below it: the first in the order must be the one that is told.
+  // Each request has the fault of its line and all faults below it: the first in the order must be reported.
   const lines = [
     { fault: "path", path: "/api/v1/none", role: "viewer", ready: false, type: {}, body: tooLarge, status: 404 },
     { fault: "role", path: "/api/v1/command", role: "viewer", ready: false, type: {}, body: tooLarge, status: 403 },
@@ -145,7 +145,7 @@ describe("roles", () => {
     if (status === 403) expect(await answer.json()).toEqual({ error: "this token's role may not perform this action" });
   });
 
-  test("handlers are told who calls", async () => {
+  test("handlers get the caller", async () => {
     const { base } = listen(
       [command(({ principal: { operator } }, { name }) => textAnswer(200, `${operator} ${name}`))],
       {
@@ -212,7 +212,7 @@ describe("a handler that throws", () => {
   });
 });
 
-test("requests are told by route, method and status, unknown ones together", async () => {
+test("requests are counted by route, method and status, unknown ones together", async () => {
   const { base, answered } = listen([read(() => textAnswer(200, "seen"))]);
   await fetch(`${base}/api/v1/read`);
   await fetch(`${base}/api/v1/read`, { method: "HEAD" });

@@ -38,7 +38,7 @@ const operators = async (driver: Pick<HistoryDriver, "ask">) =>
 const writeAudit = (driver: HistoryDriver, operator: string) =>
   driver.write({ kind: "audit", records: [identified(auditEvent({ operator }))] });
 
-withServer("makes the database when it is missing, and anew when someone has dropped it", async () => {
+withServer("creates the database if it is missing, and again if it was dropped", async () => {
   const { url, query } = await server().then((started) => ({ url: started.url, query: started.query.bind(started) }));
   const driver = clickhouseHistory(url, "made");
   undo.push(() => driver.close());
