@@ -209,10 +209,10 @@ export const HISTORY_BATCH_MAX = {
  */
 export const HISTORY_GATHER_MS = { audit: 0, attacks: 0, traffic: 0, edge_windows: 200, edge_events: 0 } as const;
 /** Queries of the history store at once. */
-export const HISTORY_QUESTIONS_MAX = 32;
+export const HISTORY_QUERIES_MAX = 32;
 /** How long a command waits for its audit row, and a query for its answer, ms. */
 export const AUDIT_WAIT_MS = 1000;
-export const HISTORY_QUESTION_MS = 5000;
+export const HISTORY_QUERY_MS = 5000;
 /**
  * A stopping service exits within 5 s. It waits this long for each of these, one after the other, ms: answers in
  * progress, the BGP speaker, and notifications and history.

@@ -6,7 +6,7 @@
 import type { Clock } from "../../src/system/clock.ts";
 import type { Timers } from "../../src/system/timers.ts";
 import { seededRandom } from "../../test/fixtures/seeded-random.ts";
-import { type Authority, type Certificate, type DanceEnd, dance, type Order } from "./acme-dance.ts";
+import { type Authority, type Certificate, type Order, type OrderEnd, orderCertificate } from "./certificate-order.ts";
 import { DocumentCache } from "./document-cache.ts";
 import type { DocumentShelf } from "./document-shelf.ts";
 import type { Done, EdgeChannel, PolledDocument } from "./edge-channel.ts";
@@ -20,7 +20,7 @@ export interface NodeWatcher {
   polled(node: EdgeNode, result: PollResult, detail: string): void;
   reported(node: EdgeNode, answer: Done, tookMs: number): void;
   slotAwaited(node: EdgeNode): void;
-  danced(node: EdgeNode, zone: string, end: DanceEnd): void;
+  danced(node: EdgeNode, zone: string, end: OrderEnd): void;
 }
 
 export interface EdgeNodeOptions {
@@ -180,7 +180,7 @@ export class EdgeNode {
     const { channel, authority, watcher, clock } = this.#options;
     const isPublished = (token: string) =>
       this.document.challenges.some((other) => other.zone === zone && other.token === token);
-    const end = await dance(zone, {
+    const end = await orderCertificate(zone, {
       ...{ channel, authority, clock },
       answer: (order) => this.#ownOrders.set(`${zone} ${order.token}`, order),
       isFannedOut: (token, withinMs) => this.until(() => isPublished(token), withinMs),

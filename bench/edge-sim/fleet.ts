@@ -1,7 +1,7 @@
 /** Many edge nodes in one process, and their statistics. */
 import type { Clock } from "../../src/system/clock.ts";
 import type { Timers } from "../../src/system/timers.ts";
-import type { DanceEnd } from "./acme-dance.ts";
+import type { OrderEnd } from "./certificate-order.ts";
 import { DocumentShelf } from "./document-shelf.ts";
 import { type Done, HttpEdgeChannel } from "./edge-channel.ts";
 import { EdgeNode, type NodeWatcher } from "./edge-node.ts";
@@ -163,7 +163,7 @@ export class Fleet implements NodeWatcher {
     this.#certificates.waits++;
   }
 
-  danced(_node: EdgeNode, _zone: string, end: DanceEnd): void {
+  danced(_node: EdgeNode, _zone: string, end: OrderEnd): void {
     this.#certificates[end.kind]++;
     if (end.kind === "failed") this.#trouble(`certificate: ${end.reason}`);
   }

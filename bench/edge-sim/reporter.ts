@@ -1,7 +1,7 @@
 /** Reports to the service every ten seconds (docs/interface.md#edge-report): each closed window once. */
 import type { Clock } from "../../src/system/clock.ts";
 import type { Cancel, Timers } from "../../src/system/timers.ts";
-import type { Certificate } from "./acme-dance.ts";
+import type { Certificate } from "./certificate-order.ts";
 import type { Done, EdgeChannel } from "./edge-channel.ts";
 import {
   type CertificateWire,

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { Clock } from "../../src/system/clock.ts";
 import type { Timers } from "../../src/system/timers.ts";
 import { seededRandom } from "../../test/fixtures/seeded-random.ts";
-import type { Authority, Order } from "./acme-dance.ts";
+import type { Authority, Order } from "./certificate-order.ts";
 import type { EdgeNode } from "./edge-node.ts";
 
 export interface SimulatedAuthorityOptions {

@@ -53,7 +53,7 @@ export interface AuditEvent {
   readonly dryRun: boolean;
 }
 
-export interface AuditQuestion {
+export interface AuditQuery {
   /** Wall clock, ms; both ends included. */
   readonly range: { readonly fromMs: number; readonly toMs: number };
   readonly filters: AuditFilters;

@@ -82,7 +82,7 @@ interface Range {
   readonly toMs: number;
 }
 
-export interface EdgeHistoryQuestion extends Range {
+export interface EdgeHistoryQuery extends Range {
   readonly zone: string;
   /** null: all nodes. */
   readonly node: string | null;
@@ -100,7 +100,7 @@ export interface EdgeHistoryPoint {
   readonly counts: EdgeCounts;
 }
 
-export interface EdgeSourcesQuestion extends Range {
+export interface EdgeSourcesQuery extends Range {
   readonly zone: string;
   readonly node: string | null;
   /** The strongest state in the range; null: any. */
@@ -121,7 +121,7 @@ export interface EdgeSourceTotal {
 }
 
 /** null: any. */
-export interface EdgeEventsQuestion extends Range {
+export interface EdgeEventsQuery extends Range {
   readonly node: string | null;
   readonly zone: string | null;
   readonly kind: EdgeEventKind | null;

@@ -88,7 +88,7 @@ export function fleetTotals({ alive, reports }: Fleet): FleetTotals {
 }
 
 /** What an alive node reports about a zone that it serves, or about another zone. */
-export interface Saying {
+export interface NodeClaim {
   readonly node: string;
   readonly report: EdgeReport;
 }
@@ -101,15 +101,15 @@ export interface Placed {
   readonly cutReports: readonly EdgeReport[];
 }
 
-/** @param sayings of the nodes that report about the zone, in the configuration's order. */
+/** @param claims of the nodes that report about the zone, in the configuration's order. */
 export function zoneStatus(
   zone: Zone,
   placed: Placed,
-  sayings: readonly Saying[],
+  claims: readonly NodeClaim[],
   override: ChallengeOverride | null,
 ): ZoneStatus {
   const merged = new MergedSayings(zone.name);
-  for (const saying of sayings) merged.add(saying);
+  for (const claim of claims) merged.add(claim);
   // If the zone may have been left out of a report, so may its sources.
   const isCut = placed.cutReports.some(({ zones }) => !zones.has(zone.name));
   return { kind: "zone", zone, override, placed: placed.nodes, placedAlive: placed.alive, ...merged.result(isCut) };
@@ -136,7 +136,7 @@ class MergedSayings {
     this.#zone = zone;
   }
 
-  add({ node, report }: Saying): void {
+  add({ node, report }: NodeClaim): void {
     for (const cert of report.certs.get(this.#zone) ?? []) this.#certs.push({ node, ...cert });
     if (report.h3.serving.has(this.#zone)) this.#h3.serving++;
     if (report.h3.unsupported.has(this.#zone)) this.#h3.unsupported++;

@@ -1,6 +1,6 @@
 /** What the routes need from the service, in domain terms. Implemented by the composition root. */
 import type { Tenancy } from "../access/tenancy.ts";
-import type { AuditAnswer, AuditQuestion } from "../audit/audit-event.ts";
+import type { AuditAnswer, AuditQuery } from "../audit/audit-event.ts";
 import type { BgpConfig, Config } from "../config/config.ts";
 import type { RouteTerms } from "../config/sections/mitigation.ts";
 import type { SourceView } from "../dataplane/capture.ts";
@@ -9,10 +9,10 @@ import type { Attack } from "../detection/attack/attack.ts";
 import type { Edge } from "../edge/edge.ts";
 import type {
   EdgeEvent,
-  EdgeEventsQuestion,
+  EdgeEventsQuery,
   EdgeHistoryPoint,
-  EdgeHistoryQuestion,
-  EdgeSourcesQuestion,
+  EdgeHistoryQuery,
+  EdgeSourcesQuery,
   EdgeSourceTotal,
 } from "../edge/edge-history.ts";
 import type { Item } from "../machine/item.ts";
@@ -23,7 +23,7 @@ import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
 import type { BlockOrder, Pair } from "../sourceblock/source-block.ts";
 import type { BlockAnswer, SourceBlockView, UnblockAnswer } from "../sourceblock/source-blocks.ts";
 import type { Rates, Thresholds } from "../traffic/rates.ts";
-import type { TrafficPoint, TrafficQuestion } from "../traffic/traffic-history.ts";
+import type { TrafficPoint, TrafficQuery } from "../traffic/traffic-history.ts";
 
 export interface Backend {
   /** False until all components have started; until then only open routes are served. */
@@ -48,9 +48,9 @@ export interface Backend {
   /** Active, refused and ended, in no order. */
   bans(): readonly BanView[];
   /** Oldest first; null: storage is off. Rejects with a HistoryFault. */
-  traffic(question: TrafficQuestion): Promise<readonly TrafficPoint[] | null>;
+  traffic(question: TrafficQuery): Promise<readonly TrafficPoint[] | null>;
   /** Newest first. Rejects with a HistoryFault. */
-  auditEvents(question: AuditQuestion): Promise<AuditAnswer>;
+  auditEvents(question: AuditQuery): Promise<AuditAnswer>;
   /** Returns a rejected ban if policy refuses. Throws BackendFault if the ban cannot be saved. */
   ban(target: IpAddress, operator: string): BanView;
   /** The ban that ban() would return now. Changes nothing. */
@@ -81,11 +81,11 @@ export type ReloadOutcome =
 /** The history of edge nodes' reports. All calls reject with a HistoryFault. */
 export interface EdgeHistory {
   /** Oldest first. */
-  points(question: EdgeHistoryQuestion): Promise<readonly EdgeHistoryPoint[]>;
+  points(question: EdgeHistoryQuery): Promise<readonly EdgeHistoryPoint[]>;
   /** Busiest first. */
-  sources(question: EdgeSourcesQuestion): Promise<readonly EdgeSourceTotal[]>;
+  sources(question: EdgeSourcesQuery): Promise<readonly EdgeSourceTotal[]>;
   /** Newest first. */
-  events(question: EdgeEventsQuestion): Promise<readonly EdgeEvent[]>;
+  events(question: EdgeEventsQuery): Promise<readonly EdgeEvent[]>;
 }
 
 /** The environment failed (disk, kernel, BGP): answered 503 with this message, which must be suitable for callers. */

@@ -1,6 +1,6 @@
 /** Answers the API's queries and carries out its commands, with the tables of the running service. */
 import { Tenancy } from "../access/tenancy.ts";
-import type { AuditAnswer, AuditQuestion } from "../audit/audit-event.ts";
+import type { AuditAnswer, AuditQuery } from "../audit/audit-event.ts";
 import type { Config } from "../config/config.ts";
 import type { Edge } from "../edge/edge.ts";
 import type {
@@ -28,7 +28,7 @@ import { type BlockOrder, type Pair, pairName } from "../sourceblock/source-bloc
 import type { BlockAnswer, SourceBlockView, UnblockAnswer } from "../sourceblock/source-blocks.ts";
 import type { HistoryStore } from "../storage/history-store.ts";
 import { allocateHostRows, type HostRows, rowRates } from "../traffic/host-rows.ts";
-import type { TrafficPoint, TrafficQuestion } from "../traffic/traffic-history.ts";
+import type { TrafficPoint, TrafficQuery } from "../traffic/traffic-history.ts";
 import { edgeHistoryOf, orFault, orHistoryFault } from "./faults.ts";
 import type { Floodwall } from "./floodwall.ts";
 import { HostRowView } from "./host-row-view.ts";
@@ -138,11 +138,11 @@ export class ServiceBackend implements Backend {
     return attack === null ? null : { attack, ban: this.#floodwall.bans.banOf(attack) };
   }
 
-  async traffic(question: TrafficQuestion): Promise<readonly TrafficPoint[] | null> {
+  async traffic(question: TrafficQuery): Promise<readonly TrafficPoint[] | null> {
     return this.#history === null ? null : orHistoryFault(this.#history.ask("trafficPoints", question));
   }
 
-  async auditEvents(question: AuditQuestion): Promise<AuditAnswer> {
+  async auditEvents(question: AuditQuery): Promise<AuditAnswer> {
     if (this.#history === null) return { available: false };
     return { available: true, events: await orHistoryFault(this.#history.ask("auditEvents", question)) };
   }

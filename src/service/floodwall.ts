@@ -59,10 +59,7 @@ export interface FloodwallOptions {
   readonly native: Native | null;
   /** Looks up where sources are, in the configured files; absent: origins are not known. */
   readonly originOf?: OriginOf | null;
-  /**
-   * Does the part of a reload that can fail or takes long; a rejection refuses the reload. Default: opens the origin
-   * files.
-   */
+  /** The part of a reload that can fail or takes long; a rejection refuses the reload. Default: opens origin files. */
   readonly openReload?: (next: Config) => Promise<OriginOf | null>;
   /** Default: nothing is dropped on this machine, whatever the configuration says. */
   readonly filterOpener?: FilterOpener | null;
@@ -216,8 +213,7 @@ export class Floodwall {
     this.announcer?.start();
     this.dataPlane?.start();
     this.packetPath?.start();
-    if (this.packetPath === null)
-      log.warn({}, "no capture is configured: control plane only, attacks are not detected");
+    if (this.packetPath === null) log.warn({}, "no capture is configured: control plane only, no attack detection");
     this.#endRiseWatch = watchRises(timers, {
       detector: this.detector,
       hostgroups: () => this.config.hostgroups,
@@ -237,10 +233,7 @@ export class Floodwall {
     const { clock, log } = this.#options;
     if (attacks.length === 0) return;
     for (const attack of attacks) this.#attackEvents.emit({ kind: "ended", attack: endAttack(attack, clock.wallMs()) });
-    log.warn(
-      { attacks: attacks.length },
-      "no capture is configured: attacks in progress are ended, their bans stay until they expire",
-    );
+    log.warn({ attacks: attacks.length }, "no capture is configured: attacks are ended, their bans run until expiry");
   }
 
   /** Bans stay in force: a managed speaker keeps their routes, and the next start restores them. */
@@ -287,9 +280,7 @@ export class Floodwall {
     }
   }
 
-  /**
-   * After a change of the wall clock, bans must neither end early nor last for days: their expiry moves with the clock.
-   */
+  /** A change of the wall clock must neither end bans early nor extend them by days: their expiry moves with it. */
   now(): Now {
     const { clock, log } = this.#options;
     const now = { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() };
@@ -392,10 +383,7 @@ export class Floodwall {
   #listeners<Event>(): Listeners<Event> {
     return new Listeners<Event>((cause) =>
       this.#limiter.pass("listener", (suppressed) =>
-        this.#options.log.error(
-          { cause, suppressed },
-          "a listener for changes failed; the other listeners were called",
-        ),
+        this.#options.log.error({ cause, suppressed }, "a listener for changes failed; the others were called"),
       ),
     );
   }

@@ -3,18 +3,18 @@
  * slow and may fail; the store handles queues, deadlines and counters.
  */
 
-import type { AuditEvent, AuditQuestion } from "../audit/audit-event.ts";
+import type { AuditEvent, AuditQuery } from "../audit/audit-event.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import type {
   EdgeEvent,
-  EdgeEventsQuestion,
+  EdgeEventsQuery,
   EdgeHistoryPoint,
-  EdgeHistoryQuestion,
-  EdgeSourcesQuestion,
+  EdgeHistoryQuery,
+  EdgeSourcesQuery,
   EdgeSourceTotal,
   EdgeWindow,
 } from "../edge/edge-history.ts";
-import type { TrafficPoint, TrafficQuestion, TrafficSnapshot } from "../traffic/traffic-history.ts";
+import type { TrafficPoint, TrafficQuery, TrafficSnapshot } from "../traffic/traffic-history.ts";
 
 /** A record written twice with the same id is kept once, so a write may be repeated if its answer was lost. */
 export interface Identified<T> {
@@ -52,26 +52,26 @@ export type HistoryBatch = {
 }[RecordKind];
 
 /** The queries: name → parameters and result. */
-export interface Questions {
+export interface HistoryQueries {
   /** Newest first, at most HISTORY_ROWS_MAX, both ends of the range included. */
-  auditEvents(question: AuditQuestion): AuditEvent[];
+  auditEvents(question: AuditQuery): AuditEvent[];
   /** Newest end first. */
   endedAttacks(question: { readonly limit: number }): Attack[];
   /** null: there is none with this id, or it has not ended. */
   endedAttack(question: { readonly id: string }): Attack | null;
   /** Oldest first; up to but not including the end of the range. */
-  trafficPoints(question: TrafficQuestion): TrafficPoint[];
+  trafficPoints(question: TrafficQuery): TrafficPoint[];
   /** Oldest first; up to but not including the end of the range. */
-  edgePoints(question: EdgeHistoryQuestion): EdgeHistoryPoint[];
+  edgePoints(question: EdgeHistoryQuery): EdgeHistoryPoint[];
   /** Busiest first, at most HISTORY_ROWS_MAX, both ends of the range included. */
-  edgeSources(question: EdgeSourcesQuestion): EdgeSourceTotal[];
+  edgeSources(question: EdgeSourcesQuery): EdgeSourceTotal[];
   /** Newest first, at most HISTORY_ROWS_MAX, both ends of the range included. */
-  edgeEvents(question: EdgeEventsQuestion): EdgeEvent[];
+  edgeEvents(question: EdgeEventsQuery): EdgeEvent[];
 }
 
-export type QuestionName = keyof Questions;
-export type Question<N extends QuestionName> = Parameters<Questions[N]>[0];
-export type AnswerTo<N extends QuestionName> = ReturnType<Questions[N]>;
+export type QueryName = keyof HistoryQueries;
+export type HistoryQuery<N extends QueryName> = Parameters<HistoryQueries[N]>[0];
+export type AnswerTo<N extends QueryName> = ReturnType<HistoryQueries[N]>;
 
 /** All methods reject with a StorageFault. */
 export interface HistoryDriver {
@@ -80,7 +80,7 @@ export interface HistoryDriver {
   /** Resolves when the records are stored: audit events durably, also after a power loss. All of them or none. */
   write(batch: HistoryBatch): Promise<void>;
   /** May skip a query that is not wanted any more when its turn comes. Absent: it is wanted. */
-  ask<N extends QuestionName>(name: N, question: Question<N>, isWanted?: () => boolean): Promise<AnswerTo<N>>;
+  ask<N extends QueryName>(name: N, question: HistoryQuery<N>, isWanted?: () => boolean): Promise<AnswerTo<N>>;
   /** Regular work: removes what is older than the retention. Called every minute. */
   maintain(nowMs: number): Promise<void>;
   close(): Promise<void>;

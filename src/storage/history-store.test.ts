@@ -7,8 +7,8 @@ import { type HistoryPlace, sqlitePlace } from "../../test/fixtures/storage/hist
 import {
   AUDIT_WAIT_MS,
   HISTORY_FLUSH_MS,
-  HISTORY_QUESTION_MS,
-  HISTORY_QUESTIONS_MAX,
+  HISTORY_QUERIES_MAX,
+  HISTORY_QUERY_MS,
   HISTORY_QUEUES_MAX,
 } from "../limits.ts";
 import { openLog } from "../observability/log.ts";
@@ -168,7 +168,7 @@ describe("with a store that stalls", () => {
   test("a question is refused after its time, and not wanted any more", async () => {
     const fault = store.ask("endedAttacks", { limit: 1 }).catch((cause: unknown) => cause);
     expect(driver.isLastWanted()).toBe(true);
-    clock.advance(HISTORY_QUESTION_MS);
+    clock.advance(HISTORY_QUERY_MS);
     expect(await fault).toBeInstanceOf(StorageFault);
     expect(driver.isLastWanted()).toBe(false);
     expect(String(await fault)).toContain("does not answer in time");
@@ -176,7 +176,7 @@ describe("with a store that stalls", () => {
   });
 
   test("further questions than its bound are refused at once, until those before are done", async () => {
-    const asked = Array.from({ length: HISTORY_QUESTIONS_MAX }, () => store.ask("endedAttacks", { limit: 1 }));
+    const asked = Array.from({ length: HISTORY_QUERIES_MAX }, () => store.ask("endedAttacks", { limit: 1 }));
     const fault = await store.ask("endedAttacks", { limit: 1 }).catch((cause: unknown) => cause);
     expect(String(fault)).toContain("too many queries");
     driver.release();

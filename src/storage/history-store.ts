@@ -13,8 +13,8 @@ import {
   HISTORY_CLOSE_MS,
   HISTORY_FLUSH_MS,
   HISTORY_GATHER_MS,
-  HISTORY_QUESTION_MS,
-  HISTORY_QUESTIONS_MAX,
+  HISTORY_QUERIES_MAX,
+  HISTORY_QUERY_MS,
   HISTORY_QUEUES_MAX,
 } from "../limits.ts";
 import { Limiter } from "../observability/limiter.ts";
@@ -27,8 +27,8 @@ import {
   type AnswerTo,
   type HistoryBatch,
   type HistoryDriver,
-  type Question,
-  type QuestionName,
+  type HistoryQuery,
+  type QueryName,
   RECORD_KINDS,
   type RecordKind,
   type RecordsByKind,
@@ -46,8 +46,8 @@ export interface HistoryMetrics {
   dropped(kind: RecordKind, records: number): void;
   /** A command was answered before its audit row was stored. */
   auditLate(): void;
-  queried(question: QuestionName, seconds: number): void;
-  askFailed(question: QuestionName): void;
+  queried(question: QueryName, seconds: number): void;
+  askFailed(question: QueryName): void;
   maintenanceFailed(): void;
 }
 
@@ -178,14 +178,14 @@ export class HistoryStore implements AuditTrail {
     return this.#queues.edge_events.push({ id: randomUUIDv7(), record: event });
   }
 
-  /** Rejects with a StorageFault, at the latest after HISTORY_QUESTION_MS. */
-  async ask<N extends QuestionName>(name: N, question: Question<N>): Promise<AnswerTo<N>> {
+  /** Rejects with a StorageFault, at the latest after HISTORY_QUERY_MS. */
+  async ask<N extends QueryName>(name: N, question: HistoryQuery<N>): Promise<AnswerTo<N>> {
     const { clock, timers, metrics, log } = this.#options;
     const began = clock.monotonicMs();
     let isWanted = true;
     const answer = this.#askDriver(name, question, () => isWanted);
     try {
-      return await within(answer, HISTORY_QUESTION_MS, timers, () => {
+      return await within(answer, HISTORY_QUERY_MS, timers, () => {
         isWanted = false;
         throw new StorageFault(`read ${name}`, "unavailable", "the history does not answer in time");
       });
@@ -199,8 +199,8 @@ export class HistoryStore implements AuditTrail {
   }
 
   /** Counted until the driver has finished, even if the caller has given up: each query may occupy a thread. */
-  async #askDriver<N extends QuestionName>(name: N, question: Question<N>, isWanted: () => boolean) {
-    if (this.#questions >= HISTORY_QUESTIONS_MAX) {
+  async #askDriver<N extends QueryName>(name: N, question: HistoryQuery<N>, isWanted: () => boolean) {
+    if (this.#questions >= HISTORY_QUERIES_MAX) {
       throw new StorageFault(`read ${name}`, "unavailable", "too many queries of the history at once");
     }
     this.#questions++;

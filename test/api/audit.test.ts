@@ -82,7 +82,7 @@ test.each([
 });
 
 describe("GET /api/v1/audit", () => {
-  const questions = () => server.backend.auditQuestions;
+  const questions = () => server.backend.auditQueries;
 
   test("is of the last hour, everyone's and every action's, where nothing is said", async () => {
     await audit();

@@ -85,7 +85,7 @@ describe("long poll ended by a reload, with the answer that a first poll would n
     const answer = poll();
     await parked(1);
     server.tokens = [agentToken("b", "node-b")];
-    server.holds.judgeAll();
+    server.holds.recheckAll();
     await expectSameAsFresh(answer, poll, 401);
   });
 
@@ -95,7 +95,7 @@ describe("long poll ended by a reload, with the answer that a first poll would n
     const answer = poll();
     await parked(1);
     server.tokens = [agentToken("a", "node-b")];
-    server.holds.judgeAll();
+    server.holds.recheckAll();
     await expectSameAsFresh(answer, poll, 403);
     expect(await (await poll()).text()).toBe('{"error":"this token is bound to another node"}');
   });
@@ -106,7 +106,7 @@ describe("long poll ended by a reload, with the answer that a first poll would n
     const answer = poll();
     await parked(1);
     server.nodes = new Set(["node-b"]);
-    server.holds.judgeAll();
+    server.holds.recheckAll();
     await expectSameAsFresh(answer, poll, 404);
   });
 
@@ -115,7 +115,7 @@ describe("long poll ended by a reload, with the answer that a first poll would n
     const [removed, kept] = [server.poll({ token: "a", node: "node-a" }), server.poll({ token: "b", node: "node-b" })];
     await parked(2);
     server.tokens = [agentToken("b", "node-b")];
-    server.holds.judgeAll();
+    server.holds.recheckAll();
     expect((await removed).status).toBe(401);
     expect(server.holds.size).toBe(1);
     server.change(NEW);
@@ -152,7 +152,7 @@ describe("long poll presence", () => {
     const answer = server.poll({ token: "a", node: "node-a" });
     await parked(1);
     server.tokens = server.tokens.slice(1);
-    server.holds.judgeAll();
+    server.holds.recheckAll();
     expect((await answer).status).toBe(401);
     expect(server.seen).toEqual(["node-a started", "node-a ended"]);
   });

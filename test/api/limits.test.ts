@@ -41,14 +41,14 @@ test("limit history range is the last hour by default", async () => {
   await server.get("/api/v1/traffic?key=192.0.2.1");
   await server.get("/api/v1/audit");
   const range = { fromMs: NOON - 3_600_000, toMs: NOON };
-  expect(server.backend.trafficQuestions).toMatchObject([range]);
-  expect(server.backend.auditQuestions).toMatchObject([{ range }]);
+  expect(server.backend.trafficQueries).toMatchObject([range]);
+  expect(server.backend.auditQueries).toMatchObject([{ range }]);
 });
 
 describe("limit history step", () => {
   test("is 60 s by default", async () => {
     await server.get("/api/v1/traffic?key=192.0.2.1");
-    expect(server.backend.trafficQuestions).toMatchObject([{ stepSeconds: 60 }]);
+    expect(server.backend.trafficQueries).toMatchObject([{ stepSeconds: 60 }]);
   });
 
   test.each([
@@ -66,7 +66,7 @@ describe("limit history step", () => {
     [31 * DAY, 536],
   ])("is raised so that %d ms have at most 5000 buckets: %d s", async (ms, stepSeconds) => {
     await server.get(`/api/v1/traffic?key=192.0.2.1&from=${at(NOON - ms)}&to=${at(NOON)}`);
-    expect(server.backend.trafficQuestions).toMatchObject([{ stepSeconds }]);
+    expect(server.backend.trafficQueries).toMatchObject([{ stepSeconds }]);
   });
 });
 

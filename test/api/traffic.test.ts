@@ -37,7 +37,7 @@ afterEach(() => server.http.stop());
 
 const traffic = (query: string, caller: Caller = "viewer") =>
   fetch(`${server.base}/api/v1/traffic${query}`, { headers: as(caller) });
-const questions = () => server.backend.trafficQuestions;
+const questions = () => server.backend.trafficQueries;
 
 describe("GET /api/v1/traffic", () => {
   test("is of one host over the last hour by the minute, incoming, where no more is said", async () => {

@@ -147,7 +147,7 @@ describe.skipIf(unavailable !== null)(`the example${reason}`, () => {
     expect(told(service)).toEqual([
       DRY_RUN,
       "capture: warning: is absent: no packets are seen, only manual bans work",
-      "no capture is configured: control plane only, attacks are not detected",
+      "no capture is configured: control plane only, no attack detection",
     ]);
   });
 });

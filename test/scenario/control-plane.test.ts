@@ -230,7 +230,7 @@ describe("the command line", () => {
 
   test.each([
     [[], "a command is missing"],
-    [["dance"], "unknown command dance"],
+    [["orderCertificate"], "unknown command orderCertificate"],
     [["check"], "FILE is missing"],
     [["version", "now"], "unexpected now"],
     [["serve", "--fast"], "--fast"],

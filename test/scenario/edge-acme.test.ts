@@ -4,7 +4,7 @@ import { X509Certificate } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { DanceEnd } from "../../bench/edge-sim/acme-dance.ts";
+import type { OrderEnd } from "../../bench/edge-sim/certificate-order.ts";
 import { DocumentShelf } from "../../bench/edge-sim/document-shelf.ts";
 import { HttpEdgeChannel } from "../../bench/edge-sim/edge-channel.ts";
 import { EdgeNode } from "../../bench/edge-sim/edge-node.ts";
@@ -31,7 +31,7 @@ const asked: { readonly node: NodeName; readonly isKnown: boolean }[] = [];
 const servers: Bun.Server<undefined>[] = [];
 const nodes: EdgeNode[] = [];
 const accounts: AcmeClient[] = [];
-const ends: { readonly node: string; readonly end: DanceEnd }[] = [];
+const ends: { readonly node: string; readonly end: OrderEnd }[] = [];
 
 beforeAll(async () => {
   if (pebbleExecutable === null) return;

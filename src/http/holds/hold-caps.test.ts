@@ -48,7 +48,7 @@ describe("the caps", () => {
   test("that a reload lowers end no hold, nor one that is woken for nothing", async () => {
     const parked = [channel.poll(), channel.poll(), channel.poll(), channel.poll()];
     channel.caps = { perToken: 1, total: 1 };
-    channel.holds.judgeAll();
+    channel.holds.recheckAll();
     await channel.turn();
     expect(parked.some((poll) => poll.isAnswered())).toBe(false);
     await expectRefused(channel.poll());

@@ -92,7 +92,7 @@ interface Hold<Poll> {
   /** Why it ends although its document has not changed; null: it does not end. */
   due: "expired" | "stopped" | null;
   /** The caller must be checked again after a reload. */
-  isCallerInDoubt: boolean;
+  needsCallerCheck: boolean;
   /** Cancels its timer and its listener for the caller's leaving. */
   release: Cancel;
 }
@@ -107,7 +107,7 @@ export class Holds<Poll extends PollCall> {
   /** Holds to be checked again, in this order. */
   readonly #woken = new Set<Hold<Poll>>();
   #drained: Promise<void> | null = null;
-  /** Counts calls of `changed`, `changedAll` and `judgeAll`, to notice one during a check. */
+  /** Counts calls of `changed`, `changedAll` and `recheckAll`, to notice one during a check. */
   #wakes = 0;
   #isStopped = false;
 
@@ -157,9 +157,9 @@ export class Holds<Poll extends PollCall> {
   }
 
   /** After a reload: every parked poll gets the answer that a new poll would get, or stays parked. */
-  judgeAll(): void {
+  recheckAll(): void {
     this.#wakes++;
-    for (const hold of this.#table.all()) hold.isCallerInDoubt = true;
+    for (const hold of this.#table.all()) hold.needsCallerCheck = true;
     this.#wake(this.#table.all());
   }
 
@@ -193,7 +193,7 @@ export class Holds<Poll extends PollCall> {
       answer: Promise.withResolvers(),
       key,
       due: null,
-      isCallerInDoubt: false,
+      needsCallerCheck: false,
       release: () => {},
     };
     const cancelTimer = timers.after(holdMs, () => {
@@ -243,16 +243,16 @@ export class Holds<Poll extends PollCall> {
       this.#end(hold, outcome.reason, outcome.answer);
       return;
     }
-    hold.isCallerInDoubt = false;
+    hold.needsCallerCheck = false;
     this.#move(hold, outcome.key);
     if (this.#wakes !== wakesBefore) this.#wake([hold]);
   }
 
-  #outcome({ poll, tags, due, isCallerInDoubt }: Hold<Poll>): Outcome {
+  #outcome({ poll, tags, due, needsCallerCheck }: Hold<Poll>): Outcome {
     const { find } = this.#options;
     let found: Found | Refusal;
     try {
-      const known = isCallerInDoubt ? null : find(poll);
+      const known = needsCallerCheck ? null : find(poll);
       // If nothing has changed, the caller need not be identified, which is slow with many tokens.
       if (due === null && known?.kind === "document" && tags.has(known.document.etag)) {
         return { kind: "stays", key: known.key };

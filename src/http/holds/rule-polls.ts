@@ -54,7 +54,7 @@ export class RulePolls {
     nodes.watch({
       documentsChanged: (change, withinMs) => this.#wakeWithin(change === "content" ? this.#restMs() : withinMs),
       nodeChanged: (name) => this.#holds.changed(name),
-      reloaded: () => this.#holds.judgeAll(),
+      reloaded: () => this.#holds.recheckAll(),
     });
   }
 

@@ -100,7 +100,7 @@ export class ZonePolls {
     const begunMs = this.#clock.monotonicMs();
     this.#rounds++;
     if (what === "changed") this.#holds.changedAll();
-    else this.#holds.judgeAll();
+    else this.#holds.recheckAll();
     await this.#holds.drained();
     this.#rounds--;
     const nowMs = this.#clock.monotonicMs();

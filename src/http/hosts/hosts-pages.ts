@@ -12,7 +12,7 @@ import { type HostsPageQuery, pageKey } from "./hosts-query.ts";
 import type { VisibleGroups } from "./hosts-snapshots.ts";
 
 /** A requested page. */
-export interface PageQuestion {
+export interface PageRequest {
   readonly principal: Pick<Principal, "operator" | "tenant">;
   readonly page: HostsPageQuery;
   /** What the page was read from. */
@@ -31,7 +31,7 @@ export class HostsPages {
     this.#pass = pass;
   }
 
-  async read({ principal, page, query, groups }: PageQuestion): Promise<Blob | Refusal> {
+  async read({ principal, page, query, groups }: PageRequest): Promise<Blob | Refusal> {
     const { operator, tenant } = principal;
     if (this.#isFull(operator)) return { kind: "too_many_pages" };
     this.#count(operator, 1);

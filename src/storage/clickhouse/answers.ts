@@ -13,14 +13,14 @@ import { HISTORY_ROWS_MAX } from "../../limits.ts";
 import type { TrafficPoint } from "../../traffic/traffic-history.ts";
 import { attackOfRecord } from "../attack-record.ts";
 import { type AuditRow, auditEventOf } from "../audit-record.ts";
-import type { AnswerTo, Question, QuestionName } from "../history-driver.ts";
+import type { AnswerTo, HistoryQuery, QueryName } from "../history-driver.ts";
 import { literal, sql } from "./literal.ts";
 
 /** Runs a query and returns its rows. */
 export type Select = (query: string) => Promise<unknown[]>;
 
 export type Answers = {
-  readonly [N in QuestionName]: (question: Question<N>, select: Select, database: string) => Promise<AnswerTo<N>>;
+  readonly [N in QueryName]: (question: HistoryQuery<N>, select: Select, database: string) => Promise<AnswerTo<N>>;
 };
 
 export const ANSWERS: Answers = {

@@ -9,7 +9,7 @@ import { messageOf } from "../../system/error-message.ts";
 import { nextTurn } from "../../system/timers.ts";
 import type { TrafficSnapshot } from "../../traffic/traffic-history.ts";
 import { auditRow } from "../audit-record.ts";
-import type { AnswerTo, HistoryBatch, HistoryDriver, Question, QuestionName } from "../history-driver.ts";
+import type { AnswerTo, HistoryBatch, HistoryDriver, HistoryQuery, QueryName } from "../history-driver.ts";
 import { StorageFault } from "../storage-fault.ts";
 import { ANSWERS } from "./answers.ts";
 import { literal } from "./literal.ts";
@@ -29,7 +29,7 @@ export interface ClickhouseHistoryOptions {
 
 const REQUEST_MS = 10_000;
 /** The server aborts a query after this number of seconds, since its caller has given up by then. */
-const QUESTION_SECONDS = 5;
+const QUERY_SECONDS = 5;
 const DAY_MS = 86_400_000;
 /** Rows of traffic that are formatted in one slice: about 1 ms. */
 const SLICE_ROWS = 1000;
@@ -78,7 +78,7 @@ export class ClickhouseHistory implements HistoryDriver {
     await this.#guard(`write ${batch.kind}`, () => this.#insertBatch(batch));
   }
 
-  ask<N extends QuestionName>(name: N, question: Question<N>): Promise<AnswerTo<N>> {
+  ask<N extends QueryName>(name: N, question: HistoryQuery<N>): Promise<AnswerTo<N>> {
     return this.#guard(`read ${name}`, () => ANSWERS[name](question, (query) => this.#select(query), this.#database));
   }
 
@@ -169,7 +169,7 @@ export class ClickhouseHistory implements HistoryDriver {
   }
 
   async #select(query: string): Promise<unknown[]> {
-    const settings = { max_execution_time: QUESTION_SECONDS };
+    const settings = { max_execution_time: QUERY_SECONDS };
     const format = "JSONEachRow";
     const result = await this.#client.query({ query, format, clickhouse_settings: settings, ...this.#auth() });
     return result.json();

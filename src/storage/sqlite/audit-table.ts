@@ -1,6 +1,6 @@
 /** The audit trail in SQLite. */
 import type { Database } from "bun:sqlite";
-import type { AuditEvent, AuditQuestion } from "../../audit/audit-event.ts";
+import type { AuditEvent, AuditQuery } from "../../audit/audit-event.ts";
 import { HISTORY_ROWS_MAX } from "../../limits.ts";
 import { type AuditRow, auditEventOf, auditRow } from "../audit-record.ts";
 import type { Identified } from "../history-driver.ts";
@@ -35,7 +35,7 @@ export class AuditTable {
     for (const record of records) statement.run(auditRow(record));
   }
 
-  select({ range, filters, tenant }: AuditQuestion): AuditEvent[] {
+  select({ range, filters, tenant }: AuditQuery): AuditEvent[] {
     const conditions = ["at >= $from", "at <= $to"];
     const values: Record<string, string | number> = { from: range.fromMs, to: range.toMs };
     if (filters.action !== null) {

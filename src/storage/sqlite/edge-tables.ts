@@ -4,10 +4,10 @@ import {
   EDGE_COUNTERS,
   type EdgeCounts,
   type EdgeEvent,
-  type EdgeEventsQuestion,
+  type EdgeEventsQuery,
   type EdgeHistoryPoint,
-  type EdgeHistoryQuestion,
-  type EdgeSourcesQuestion,
+  type EdgeHistoryQuery,
+  type EdgeSourcesQuery,
   type EdgeSourceTotal,
   type EdgeWindow,
   REPORTED_STATES,
@@ -61,7 +61,7 @@ export class EdgeTables {
     }
   }
 
-  points({ zone, node, fromMs, toMs, stepSeconds }: EdgeHistoryQuestion): EdgeHistoryPoint[] {
+  points({ zone, node, fromMs, toMs, stepSeconds }: EdgeHistoryQuery): EdgeHistoryPoint[] {
     const sums = EDGE_COUNTERS.map((name) => `sum(${name}) AS ${name}`).join(", ");
     const sql = `
       SELECT bucket, count(*) AS nodes, max(seconds) AS seconds, ${sums} FROM (
@@ -80,7 +80,7 @@ export class EdgeTables {
     }));
   }
 
-  sources({ zone, node, state, fromMs, toMs }: EdgeSourcesQuestion): EdgeSourceTotal[] {
+  sources({ zone, node, state, fromMs, toMs }: EdgeSourcesQuery): EdgeSourceTotal[] {
     const sql = `
       SELECT source, min(state) AS state, sum(requests) AS requests, count(*) AS windows, count(DISTINCT node) AS nodes,
         min(at) AS firstMs, max(at) AS lastMs
@@ -94,7 +94,7 @@ export class EdgeTables {
     return rows.map((row) => ({ ...row, state: REPORTED_STATES[row.state] as EdgeSourceTotal["state"] }));
   }
 
-  events({ node, zone, kind, fromMs, toMs }: EdgeEventsQuestion): EdgeEvent[] {
+  events({ node, zone, kind, fromMs, toMs }: EdgeEventsQuery): EdgeEvent[] {
     const conditions = ["at >= $from", "at <= $to"];
     const values: Values = { from: fromMs, to: toMs };
     for (const [column, value] of Object.entries({ node, zone, kind })) {

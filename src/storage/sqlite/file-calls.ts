@@ -1,6 +1,6 @@
 /** The messages between the driver and the threads that own its files. */
 import type { EdgeWindow } from "../../edge/edge-history.ts";
-import type { AnswerTo, HistoryBatch, Question, QuestionName } from "../history-driver.ts";
+import type { AnswerTo, HistoryBatch, HistoryQuery, QueryName } from "../history-driver.ts";
 import type { StorageFaultKind } from "../storage-fault.ts";
 
 /** `records`: audit and attacks, which survive a power loss. `series`: traffic and edge history. */
@@ -16,7 +16,7 @@ export interface OpenFile {
 export interface FileCalls {
   open(argument: OpenFile): void;
   write(argument: FileBatch): void;
-  ask(argument: { readonly name: QuestionName; readonly question: Question<QuestionName> }): AnswerTo<QuestionName>;
+  ask(argument: { readonly name: QueryName; readonly question: HistoryQuery<QueryName> }): AnswerTo<QueryName>;
   maintain(argument: { readonly nowMs: number }): Promise<void>;
   close(argument: null): void;
 }

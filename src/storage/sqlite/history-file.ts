@@ -1,7 +1,7 @@
 /** One SQLite file of history with its tables. Runs in the thread that owns the file; all calls block. */
 import type { Database } from "bun:sqlite";
 import { AUDIT_REFUSALS_KEPT } from "../../limits.ts";
-import type { AnswerTo, HistoryBatch, Question, QuestionName, Questions } from "../history-driver.ts";
+import type { AnswerTo, HistoryBatch, HistoryQueries, HistoryQuery, QueryName } from "../history-driver.ts";
 import type { StorageFault } from "../storage-fault.ts";
 import { ATTACK_SCHEMA, AttackTable } from "./attack-table.ts";
 import { AUDIT_SCHEMA, AuditTable } from "./audit-table.ts";
@@ -67,8 +67,8 @@ export class HistoryFile {
     }
   }
 
-  ask<N extends QuestionName>(name: N, question: Question<N>): AnswerTo<N> {
-    const answers: Questions = {
+  ask<N extends QueryName>(name: N, question: HistoryQuery<N>): AnswerTo<N> {
+    const answers: HistoryQueries = {
       auditEvents: (question) => this.#audit.select(question),
       endedAttacks: ({ limit }) => this.#attacks.ended(limit),
       endedAttack: ({ id }) => this.#attacks.endedOf(id),
@@ -78,7 +78,7 @@ export class HistoryFile {
       edgeEvents: (question) => this.#edge.events(question),
     };
     try {
-      return (answers[name] as (question: Question<N>) => AnswerTo<N>)(question);
+      return (answers[name] as (question: HistoryQuery<N>) => AnswerTo<N>)(question);
     } catch (cause) {
       throw this.#fault(`read ${name}`, cause);
     }

@@ -3,7 +3,7 @@
  * writing traffic never delays the audit row of a command.
  */
 import { extname } from "node:path";
-import type { AnswerTo, HistoryBatch, HistoryDriver, Question, QuestionName, RecordKind } from "../history-driver.ts";
+import type { AnswerTo, HistoryBatch, HistoryDriver, HistoryQuery, QueryName, RecordKind } from "../history-driver.ts";
 import { type FileRole, toFileBatch } from "./file-calls.ts";
 import { FileThread } from "./file-thread.ts";
 
@@ -21,7 +21,7 @@ const ROLE_OF_KIND: Readonly<Record<RecordKind, FileRole>> = {
   edge_events: "series",
 };
 
-const ROLE_OF_QUESTION: Readonly<Record<QuestionName, FileRole>> = {
+const ROLE_OF_QUERY: Readonly<Record<QueryName, FileRole>> = {
   auditEvents: "records",
   endedAttacks: "records",
   endedAttack: "records",
@@ -54,8 +54,8 @@ export class SqliteHistory implements HistoryDriver {
     return this.#threads[ROLE_OF_KIND[batch.kind]].call("write", toFileBatch(batch));
   }
 
-  async ask<N extends QuestionName>(name: N, question: Question<N>, isWanted = () => true): Promise<AnswerTo<N>> {
-    return (await this.#threads[ROLE_OF_QUESTION[name]].ask({ name, question }, isWanted)) as AnswerTo<N>;
+  async ask<N extends QueryName>(name: N, question: HistoryQuery<N>, isWanted = () => true): Promise<AnswerTo<N>> {
+    return (await this.#threads[ROLE_OF_QUERY[name]].ask({ name, question }, isWanted)) as AnswerTo<N>;
   }
 
   async maintain(nowMs: number): Promise<void> {

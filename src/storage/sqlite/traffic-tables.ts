@@ -9,7 +9,7 @@ import {
   bucketOf,
   TRAFFIC_VALUES,
   type TrafficPoint,
-  type TrafficQuestion,
+  type TrafficQuery,
   type TrafficSnapshot,
 } from "../../traffic/traffic-history.ts";
 
@@ -120,7 +120,7 @@ export class TrafficTables {
     return (this.#db.query("SELECT ts FROM frontier").get() as { ts: number }).ts;
   }
 
-  points({ key, direction, fromMs, toMs, stepSeconds: step }: TrafficQuestion): TrafficPoint[] {
+  points({ key, direction, fromMs, toMs, stepSeconds: step }: TrafficQuery): TrafficPoint[] {
     const sql = "SELECT id FROM series WHERE address = ? AND outgoing = ?";
     const series = this.#db.query(sql).get(key, direction === "outgoing" ? 1 : 0) as { id: number } | null;
     if (series === null) return [];

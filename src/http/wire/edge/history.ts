@@ -9,7 +9,7 @@ import {
   type EdgeCounts,
   type EdgeEvent,
   type EdgeHistoryPoint,
-  type EdgeHistoryQuestion,
+  type EdgeHistoryQuery,
   type EdgeSourceTotal,
   REPORTED_STATES,
 } from "../../../edge/edge-history.ts";
@@ -89,7 +89,7 @@ const EdgeEventWire = Type.Object(
 export const EdgeEventsWire = Type.Object({ available: Type.Boolean(), events: Type.Array(EdgeEventWire) }, closed);
 
 export function edgeHistoryToWire(
-  { zone, node, stepSeconds }: EdgeHistoryQuestion,
+  { zone, node, stepSeconds }: EdgeHistoryQuery,
   points: readonly EdgeHistoryPoint[],
 ): EdgeHistoryWire {
   const head = omitNulls({ available: true, zone, node, step_seconds: stepSeconds });

@@ -23,11 +23,11 @@ export interface Authority {
   order(zone: string): Promise<Order>;
 }
 
-export type DanceEnd =
+export type OrderEnd =
   | { readonly kind: "issued"; readonly certificate: Certificate; readonly hadSlot: boolean }
   | { readonly kind: "failed"; readonly reason: string };
 
-export interface DanceOptions {
+export interface OrderOptions {
   readonly channel: Pick<EdgeChannel, "slot" | "release" | "publish">;
   readonly authority: Authority;
   /** From now on this node answers the challenge. */
@@ -53,7 +53,7 @@ const FAN_OUT_MS = 30_000;
 const SETTLE_MS = 500;
 
 /** Never rejects. */
-export async function dance(zone: string, options: DanceOptions): Promise<DanceEnd> {
+export async function orderCertificate(zone: string, options: OrderOptions): Promise<OrderEnd> {
   let hasSlot = false;
   try {
     hasSlot = await waitForSlot(zone, options);
@@ -66,7 +66,7 @@ export async function dance(zone: string, options: DanceOptions): Promise<DanceE
 }
 
 /** Returns whether it has the slot. */
-async function waitForSlot(zone: string, { channel, onWait, slotFreed, pause, clock }: DanceOptions): Promise<boolean> {
+async function waitForSlot(zone: string, { channel, onWait, slotFreed, pause, clock }: OrderOptions): Promise<boolean> {
   const untilMs = clock.monotonicMs() + SLOT_WAIT_MS;
   for (;;) {
     const answer = await channel.slot(zone);
@@ -81,7 +81,7 @@ async function waitForSlot(zone: string, { channel, onWait, slotFreed, pause, cl
   }
 }
 
-async function obtain(zone: string, hasSlot: boolean, options: DanceOptions): Promise<DanceEnd> {
+async function obtain(zone: string, hasSlot: boolean, options: OrderOptions): Promise<OrderEnd> {
   const { channel, authority, answer, isFannedOut, pause } = options;
   const order = await authority.order(zone);
   answer(order);
