@@ -11,7 +11,7 @@ import { isScrubAgentFile, type LoadedScrubAgent, loadScrubAgent, scrubAgentWarn
 
 const EXAMPLE = join(import.meta.dir, "../../deploy/scrub.yaml");
 
-/** All that a node needs. */
+/** The required keys. */
 const MINIMAL = `node: scrub1
 controller: {url: "https://floodwall.example.net:8443"}
 dataplane: {interfaces: [eth1]}

@@ -1,4 +1,4 @@
-/** Slots and challenges held against a naive model of the rules, through random calls, reloads and passing time. */
+/** Compares slots and challenges with a simple model of the rules, through random calls, reloads and passing time. */
 import { expect, test } from "bun:test";
 import { acmeStory } from "../../test/fixtures/edge/edge.ts";
 import { seededRandom } from "../../test/fixtures/seeded-random.ts";
@@ -86,7 +86,7 @@ test(`answers and documents follow the rules in any order (seed ${SEED})`, () =>
     },
     wait() {
       const ends = [...model.grants, ...model.challenges].map(({ endMs }) => endMs);
-      // To the very moment of an end, too.
+      // Including the exact end of a period.
       nowMs = ends.length > 0 && random() < 0.1 ? pick(ends) : nowMs + Math.floor(random() ** 8 * LIFE_MS);
       if (random() < 0.5) acme.settle(nowMs);
     },
@@ -99,7 +99,7 @@ test(`answers and documents follow the rules in any order (seed ${SEED})`, () =>
       model.challenges = model.live(nowMs).filter((challenge) => !gone.includes(challenge));
     },
   };
-  /** It need not have settled. */
+  /** Expired items may still be there before settle(). */
   const isLive = ({ expiresAtMs }: { readonly expiresAtMs: number }) => expiresAtMs > nowMs;
   const kinds = ["request", "release", "wait", "reload", ...Array<string>(6).fill("publish")];
   for (let step = 0; step < STEPS; step++) {

@@ -183,7 +183,7 @@ describe("masters", () => {
     clock.advance(1);
     keysNow(keys);
     expect(faults).toHaveLength(2);
-    // By a clock that was set back, too.
+    // Also after the clock was set back.
     clock.setWall(new Date(clock.wallMs() - 60_000).toISOString());
     keysNow(keys);
     expect(faults).toHaveLength(3);
@@ -197,7 +197,7 @@ describe("masters", () => {
   });
 });
 
-/** A start from what is kept, on a disk that works again. */
+/** A start with the saved masters, on a working disk. */
 function startElsewhere(masters: readonly ClearanceMaster[]): ClearanceKeys {
   const working = new MemoryStore();
   working.masters = masters;

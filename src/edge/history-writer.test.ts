@@ -11,7 +11,7 @@ import { nextTurn } from "../system/timers.ts";
 import type { EdgeEvent, EdgeWindow } from "./edge-history.ts";
 import { HistoryWriter } from "./history-writer.ts";
 
-/** Keeps what it is handed, and says that it has when the test lets it. */
+/** Stores records, and resolves when the test allows it. */
 class SlowStore {
   readonly windows: EdgeWindow[] = [];
   readonly events: EdgeEvent[] = [];
@@ -60,7 +60,7 @@ function report(node: string, wire: Parameters<typeof edgeReport>[0] = {}, repor
   writer.reported(node, { report: edgeReport(wire), reportedAt });
 }
 
-/** All that can be done without the store is done. */
+/** Resolves when everything that does not need the store is done. */
 async function settled(): Promise<void> {
   for (let i = 0; i < 5000; i++) await nextTurn();
 }
@@ -190,7 +190,7 @@ describe("a node that reports too often", () => {
 
   test("has some at once, one a second after, and the rest left out and log", async () => {
     for (let i = 0; i < 1000; i++) await reportAt(i * 100);
-    // One was earned in each of the 99.9 s.
+    // One was earned in each full second of the 99.9 s.
     expect(store.windows.length).toBe(EDGE_REPORTS_AT_ONCE + 99);
     expect(leftOut()).toBe(1000 - store.windows.length);
     expect(new Set(log.map(String))).toEqual(new Set(["left out,e1,too_often"]));

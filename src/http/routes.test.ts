@@ -22,7 +22,7 @@ async function expectError(answer: Response, status: number, error: string): Pro
   expect(answer.headers.get("content-type")).toBe("application/json");
 }
 
-/** Nothing of such a request reaches the service. */
+/** Also checks that the request does not reach the service. */
 async function expectRefusal(answer: Response, status: number, error: string): Promise<void> {
   await expectError(answer, status, error);
   expect(server.backend.calls).toEqual([]);

@@ -3,7 +3,7 @@ import { PASS_READERS_MAX } from "../limits.ts";
 import { ListReader } from "./list-reader.ts";
 import { SLICE_MS, TablePass } from "./table-pass.ts";
 
-/** A table of numbers whose every item takes `itemMs` to read, and whose turns a test gives. */
+/** A table of numbers in which reading an item takes `itemMs`, and a test controls the turns. */
 function world(items: () => Iterable<number>, itemMs = SLICE_MS) {
   let nowMs = 0;
   let passes = 0;
@@ -25,7 +25,7 @@ function world(items: () => Iterable<number>, itemMs = SLICE_MS) {
   );
   const read = (view: string, isVisible: (item: number) => boolean = () => true) =>
     pass.read(view, () => new ListReader("items", (item) => (isVisible(item) ? { item } : null)));
-  /** Lets waiting passes go on, turn by turn, until nothing waits. */
+  /** Runs waiting passes, turn by turn, until none waits. */
   const finish = async () => {
     for (let calm = 0; calm < 20; ) {
       const turn = turns.shift();

@@ -16,7 +16,7 @@ const TIMES: DeliveryTimes = {
   ageMaxMs: 60_000,
 };
 
-/** A channel whose deliveries end as the test says. */
+/** A channel whose deliveries the test resolves or rejects. */
 class Receiver implements Channel {
   readonly deadlineMs = 5_000;
   readonly audience: Channel["audience"];
@@ -49,7 +49,7 @@ function setup(audience: Channel["audience"] = "programs") {
     metrics: observed.metrics.notify,
     random: () => 1,
   });
-  /** Time goes by, and what was awaited in between goes on. */
+  /** Advances the clock, and runs what was waiting. */
   const advance = async (ms: number) => {
     clock.advance(ms);
     await new Promise<void>((resolve) => setImmediate(resolve));

@@ -13,7 +13,7 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 let scripts = 0;
 
-/** `$OUT` is a file of this script's own. Returns paths of both. */
+/** `$OUT` is an output file of this script. Returns the paths of both. */
 function script(lines: string): { readonly command: string; readonly out: string } {
   const command = join(directory, `script-${scripts++}`);
   const out = `${command}.out`;

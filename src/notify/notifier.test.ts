@@ -277,7 +277,7 @@ test("neither log nor metrics nor status contain a secret or a URL, even after e
   const variables = {
     WEBHOOK_URL: `${server.url}s3cret-path?s3cret=query`,
     WEBHOOK_SECRET: "s3cret-key",
-    // Nobody listens there.
+    // No server listens there.
     SLACK_URL: "http://s3cret-user:s3cret-password@127.0.0.1:1/s3cret-path",
     TELEGRAM_TOKEN: "1:s3cret-token",
     SMTP_USER: "s3cret-user",

@@ -48,7 +48,7 @@ describe("a file read off the event loop", () => {
   });
 
   test("gives the problems that the check gives", async () => {
-    // Some of them: it is the same code, and what is to be shown is that nothing is lost on the way.
+    // A selection: the code is the same, and the test shows that nothing is lost between the threads.
     const faulty = [...TEXT_FAULTS, ...SERVICE_FAULTS].filter((_, i) => i % 4 === 0);
     for (const path of [join(dir, "missing.yaml"), ...faulty.map(({ text }, i) => file(`${i}.yaml`, text))]) {
       const here = checked(path);
@@ -120,7 +120,7 @@ describe("a thread that", () => {
 
 describe("the thread", () => {
   const clock = new ManualClock();
-  /** Says how often it was asked, and gives a configuration of its own. */
+  /** Counts how often it was called, and returns its own configuration. */
   const COUNTS = `
     let asked = 0;
     self.onmessage = ({ data }) => {

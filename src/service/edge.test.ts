@@ -41,7 +41,7 @@ afterEach(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** A start of the service, after the end of the one before. */
+/** Starts the service after the previous one has ended. */
 function start(config: EdgeConfig | null = CONFIG): EdgeChannel {
   state?.close();
   state = new StateDatabase(directory);

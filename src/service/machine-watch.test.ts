@@ -126,7 +126,7 @@ describe("a start", () => {
     await looked;
     expect(lines).toEqual([]);
     gate.resolve();
-    // The steps that are left of the look, one turn each.
+    // The remaining steps of the check, one per turn.
     for (let turn = 0; lines.length === 0 && turn < 100; turn++) await Promise.resolve();
     expect(lines).toMatchObject([{ fields: { about: "interface eth0", found: "does not exist" } }]);
   });
@@ -140,7 +140,7 @@ test("a start that goes on without the look is not taken for a stranger on its o
   const looked = watch.look(NEEDS, "start");
   clock.advance(MACHINE_LOOK_MS);
   await looked;
-  // The service has attached its program by now; the name takes a right that it does not have.
+  // The service has attached its program by now, and lacks the capability to read its name.
   native.device = interfaceFindings({ attached: { id: 7, name: null, isGeneric: false } });
   gate.resolve();
   for (let turn = 0; watch.problems === null && turn < 100; turn++) await Promise.resolve();

@@ -21,7 +21,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-/** Of a service that runs with 1 s; `onApply` runs as a configuration is put in force. */
+/** A service that runs with 1 s; `onApply` runs when a configuration is put in force. */
 function harness(onApply: (ttlSeconds: number) => void = () => {}, open: () => Promise<null> = async () => null) {
   writeFileSync(path, config(1));
   let running: Config = loadConfigOrThrow(path);
@@ -68,7 +68,7 @@ test("reloads come one after the other, each with the outcome of the file as it 
   const { reloader, applied } = harness((ttlSeconds) => writeFileSync(path, ttlSeconds === 2 ? "broken" : config(2)));
   writeFileSync(path, config(3));
   const first = reloader.reload();
-  // Has begun now, so that what follows is another.
+  // It has started now, so the next one is another reload.
   await Promise.resolve();
   const second = reloader.reload();
   const third = reloader.reload();

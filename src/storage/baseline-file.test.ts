@@ -183,7 +183,7 @@ describe("what is normal", () => {
     const running = withSeasons(filled(300), 300);
     const { seasons } = running;
     if (seasons === null) throw new Error("no seasons");
-    // The list of them is made before the first byte is written.
+    // The list is built before the first byte is written.
     const rows = seasons.rows.bind(seasons);
     seasons.rows = () => {
       const listed = rows();

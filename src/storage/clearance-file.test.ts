@@ -107,7 +107,7 @@ test(
   TIMEOUT_MS,
 );
 
-/** The keys of each day that a process printed before it was killed, which was after this many or a few more. */
+/** The keys that a process printed for each day before it was killed after about `count` days. */
 async function printedUntilKilled(stateDir: string, count: number): Promise<ClearanceKey[][]> {
   rmSync(stateDir, { recursive: true, force: true });
   const child = Bun.spawn([process.execPath, CHILD, stateDir, String(START_MS)], { stdout: "pipe", stderr: "inherit" });

@@ -43,7 +43,7 @@ class CountedMetrics implements HistoryMetrics {
   }
 }
 
-/** A store that does nothing until it is let. */
+/** A store that does nothing until the test allows it. */
 class StalledDriver implements HistoryDriver {
   readonly writes: HistoryBatch[] = [];
   openFault: Error | null = null;
@@ -231,7 +231,7 @@ test("what waits for a part that was opened again is written then, however long 
     await settle();
   }
   driver.writeFault = null;
-  // The driver is looked after at 10 s, the pause would last until 15 s.
+  // The maintenance runs at 10 s; the pause would last until 15 s.
   clock.advance(3000);
   await settle();
   expect(driver.writes).toHaveLength(1);

@@ -10,7 +10,7 @@ const REFUSED = new StorageFault("write", "refused", "no such column");
 
 let clock: ManualClock;
 let written: number[][];
-/** What the next writes do: null is well. */
+/** The results of the next writes; null: success. */
 let fate: (Error | null)[];
 let faults: unknown[];
 let dropped: number;
@@ -45,7 +45,7 @@ function queueOf(gatherMs: number): WriteQueue<number> {
   });
 }
 
-/** Lets all promises run that can. */
+/** Runs all promises that can continue. */
 async function settle(): Promise<void> {
   for (let i = 0; i < 3; i++) await nextTurn();
 }

@@ -230,7 +230,7 @@ describe("the command line", () => {
 
   test.each([
     [[], "a command is missing"],
-    [["orderCertificate"], "unknown command orderCertificate"],
+    [["dance"], "unknown command dance"],
     [["check"], "FILE is missing"],
     [["version", "now"], "unexpected now"],
     [["serve", "--fast"], "--fast"],

@@ -248,7 +248,7 @@ test("a token that was rotated without a reload is refused when the hold is over
 });
 
 describe("a change while a poll is judged", () => {
-  /** Changes the document right after it was handed out: as when writing it shows that something in it has expired. */
+  /** Changes the document right after it was returned, as when writing it shows that something in it has expired. */
   function changeOnce(): void {
     const { find } = channel;
     channel.find = (poll) => {

@@ -8,7 +8,7 @@ import { ScrubNodes } from "../../scrub/scrub-nodes.ts";
 import type { Call } from "../route.ts";
 import { RulePolls } from "./rule-polls.ts";
 
-/** Of thousands of bans. */
+/** As for thousands of bans. */
 const MAKING_MS = 20;
 
 let clock: ManualClock;

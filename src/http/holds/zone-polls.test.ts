@@ -14,7 +14,7 @@ let clock: ManualClock;
 let edge: TestEdge;
 let polls: ZonePolls;
 let ends: HoldEnd[];
-/** What writing a document takes, ms. */
+/** Duration of writing a document, ms. */
 let writingMs: number;
 /** What happens meanwhile. */
 let whileWriting: () => void;
@@ -62,7 +62,7 @@ describe("a change is sent", () => {
     }
   });
 
-  /** One round that takes as long as writing a document does. */
+  /** A round in which writing a document takes this long. */
   async function slowRound(ms: number): Promise<void> {
     poll();
     writingMs = ms;

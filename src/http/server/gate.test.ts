@@ -5,7 +5,7 @@ import { refuse } from "../refusal.ts";
 import type { Call, ReadRoute } from "../route.ts";
 import { textAnswer } from "./answer.ts";
 
-/** Says which node the pipeline takes the caller for. */
+/** Returns the node that the pipeline has identified. */
 const sayNode = ({ node }: Call) => textAnswer(200, node ?? "none");
 
 const poll: ReadRoute = {
@@ -17,7 +17,7 @@ const poll: ReadRoute = {
   handle: sayNode,
 };
 
-/** Knows no node but fra1. */
+/** Accepts only the node fra1. */
 const report: ReadRoute = {
   ...poll,
   name: "edge_report",

@@ -63,7 +63,7 @@ const JSON_TYPE = { "content-type": "application/json" };
 const tooLarge = "x".repeat(BODY_BYTES_MAX + 1);
 
 describe("order of the checks", () => {
-  // Each request has the fault of its line and all faults below it: the first in the order must be reported.
+  // Each request has the error of its line and all errors below it: the first in the order must be reported.
   const lines = [
     { fault: "path", path: "/api/v1/none", role: "viewer", ready: false, type: {}, body: tooLarge, status: 404 },
     { fault: "role", path: "/api/v1/command", role: "viewer", ready: false, type: {}, body: tooLarge, status: 403 },

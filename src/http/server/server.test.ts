@@ -198,7 +198,7 @@ describe("start and stop", () => {
   async function halfRequest(): Promise<RawHttp> {
     const client = await RawHttp.connect(server.port);
     await client.write(`${COMMAND_HEAD}Content-Length: 18\r\n\r\n{"ip":`);
-    // The listener takes connections in order: once this one is answered, the first is in progress.
+    // The listener accepts connections in order: once this one is answered, the first is in progress.
     expect((await server.get("/healthz")).status).toBe(200);
     return client;
   }
