@@ -5,8 +5,8 @@
  */
 import { readPinnedStatus } from "../src/dataplane/kernel-filter.ts";
 import type { FilterVerdict } from "../src/dataplane/native.d.ts";
+import { eventually, FilterProcess } from "../test/fixtures/dataplane/asked-process.ts";
 import { BpfDirectory } from "../test/fixtures/dataplane/bpf-directory.ts";
-import { eventually, FilterProcess } from "../test/fixtures/dataplane/filtering.ts";
 import { namespacesUnavailable } from "../test/lab/namespaces.ts";
 import { buildRivals, XDP_DROP, XDP_HASH_BLOCK, XDP_LPM_BLOCK } from "./counting-process.ts";
 import { BOUNDS, later, PAIRS, pairsTo, RULE_VICTIMS, rulesFor, VICTIM, WIDE_RULE } from "./dataplane-tables.ts";

@@ -123,8 +123,11 @@ function faultOf(chapter: Chapter, { path, value, choices }: PrintedDefault): st
     if (absent === null || printed === null) continue;
     if (!Bun.deepEquals(absent, printed)) return `${path}: the loader does not use ${JSON.stringify(value)}`;
     if (COUPLED.has(path)) return null;
-    const others = [...choices, ...otherValues(value)].map((other) => loadOrNull(chapter, file.with(other)));
-    if (others.some((other) => other !== null && !Bun.deepEquals(absent, other))) return null;
+    const makesDifference = (other: unknown) => {
+      const loaded = loadOrNull(chapter, file.with(other));
+      return loaded !== null && !Bun.deepEquals(absent, loaded);
+    };
+    if ([...choices, ...otherValues(value)].some(makesDifference)) return null;
   }
   return `${path}: no example shows a difference between its default and another value`;
 }

@@ -1,9 +1,23 @@
 /** All bounds of the service, with units. The bounds that callers meet are described in docs/interface.md#limits. */
 
+import {
+  FILTER_RULES_PER_DESTINATION_MAX,
+  HOSTS_MAX,
+  LOCKED_BYTES_PER_QUEUE,
+  SCREENED_ROWS_MAX,
+  WATCHED_HOSTS_MAX,
+} from "./dataplane/native-constants.ts";
+
+/**
+ * Rows of the host table, the maximum of `capture.max_hosts`; hosts that the addon hands over in one tick; memory that
+ * AF_XDP locks for each queue at the usual MTU, bytes: twice as much for jumbo frames.
+ */
+export { HOSTS_MAX, LOCKED_BYTES_PER_QUEUE, SCREENED_ROWS_MAX };
+
 /** Ended attacks that `GET /api/v1/attacks` returns. */
 export const ENDED_ATTACKS_KEPT = 100;
-/** Attacks in progress at once; further ones are counted but not opened. */
-export const ACTIVE_ATTACKS_MAX = 1024;
+/** Attacks in progress at once; further ones are counted but not opened. The addon watches each attacked host. */
+export const ACTIVE_ATTACKS_MAX = WATCHED_HOSTS_MAX;
 /** Sampled packets kept for all attacks together; slightly more if there are very many attacks. */
 export const SAMPLED_PACKETS_MAX = 65_536;
 /** Bytes of a file of address origins; it is kept in memory. */
@@ -12,8 +26,6 @@ export const ORIGIN_FILE_BYTES_MAX = 512 * 1024 * 1024;
 export const ENDED_BANS_KEPT = 1000;
 /** Request bodies, bytes. */
 export const BODY_BYTES_MAX = 64 * 1024;
-/** Hosts that the addon hands over in one tick. */
-export const SCREENED_ROWS_MAX = 8192;
 /** Rows read from the addon in one crossing when all hosts are read. */
 export const HOST_CHUNK_ROWS = 65_536;
 /** Prefixes over which the traffic of hosts is summed, and attacks on such prefixes at once. */
@@ -51,7 +63,7 @@ export const SLOTS_PER_BAN = 8;
  * Rules of bans in the kernel for one destination prefix, or for any destination: at most this many are compared with a
  * packet.
  */
-export const DYNAMIC_RULES_PER_DESTINATION = 256;
+export const DYNAMIC_RULES_PER_DESTINATION = FILTER_RULES_PER_DESTINATION_MAX;
 /** The shortest time between two updates of all ban rules in the kernel, ms; longer if an update takes long. */
 export const KERNEL_RULES_INTERVAL_MS = 100;
 /** Source blocks whose drop counters are read; reading more would block the event loop for too long. */
@@ -70,8 +82,6 @@ export const SOURCE_BLOCK_REASON_MAX = 1000;
 export const SOURCE_BLOCKS_PER_PIECE = 2048;
 /** Rungs of an escalation ladder. */
 export const ESCALATION_RUNGS_MAX = 5;
-/** Rows of the host table: the maximum of `capture.max_hosts`. */
-export const HOSTS_MAX = 16_777_216;
 /** Keys of repeated warnings that the log counts separately; all further keys share one entry. */
 export const LIMITER_KEYS_MAX = 1024;
 /** A host without packets for this long leaves the host table, ms. */
@@ -244,8 +254,6 @@ export const CONFIG_FINDINGS_SHOWN = 1000;
 export const SUGGEST_ROWS_MAX = 65_536;
 export const SUGGEST_HOSTS_MAX = 65_536;
 export const SUGGEST_BUSIEST_HOSTS = 5;
-/** Memory that AF_XDP locks for each queue at the usual MTU, bytes; twice as much for jumbo frames. */
-export const LOCKED_BYTES_PER_QUEUE = 16 * 1024 * 1024;
 /** How long a start waits for the machine check, ms; later findings are logged later. */
 export const MACHINE_LOOK_MS = 500;
 /** How long gobgpd may take to print its version or options, ms. */

@@ -56,6 +56,11 @@ const STEPS: readonly Step[] = [
     counts: doctest,
   },
   {
+    name: "native unit tests (TSan)",
+    command: ["make", "-C", "addon", "--no-print-directory", jobs, "tsan"],
+    counts: doctest,
+  },
+  {
     name: "stock kernels: every program, packets of every kind",
     command: [bun, "test/machines/kernels.ts", "--short"],
     counts: one,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the filter in the kernel and its owner share: the pinned maps, which outlive both. Whoever changes a struct, or
- * what a field means, counts FILTER_SCHEMA up: an older service's maps are then replaced, never misread.
+/* What the filter in the kernel and its owner share: the pinned maps, which outlive both. A change of a struct, or of
+ * what a field means, must increase FILTER_SCHEMA: an older service's maps are then replaced, never misread.
  *
- * The owner writes tables in place while the program reads them. A new row is whole before a way or a number makes it
- * known, and one that was given up is left alone for a while: a program that still looks at it runs for microseconds.
+ * The owner writes tables in place while the program reads them. A new row is complete before a way or a number leads
+ * to it, and a row that was given up is not used again for a while: a program that still reads it runs for
+ * microseconds.
  */
 #pragma once
 
@@ -62,7 +63,7 @@ struct filter_pair {
   /* The last words of both: of IPv4 the addresses. All of both is in filter_pair_keys, at the row's number. */
   __u32 source;
   __u32 victim;
-  /* On the boot-time clock, with FILTER_PAIR_IPV6; what lapsed is as if it were not there. 0: nobody uses the row. */
+  /* On the boot-time clock, with FILTER_PAIR_IPV6; after it the pair has no effect. 0: the row is unused. */
   __u64 expires_at_ns;
   /* What the owner counted: the CPU that met the pair first. A flow keeps to its CPU, and what only one CPU writes
    * needs no locked instruction, of which a drop would pay for two. Other CPUs count in filter_pair_hits, at the row's

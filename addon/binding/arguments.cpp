@@ -67,7 +67,7 @@ std::string stringOf(const Napi::Object& object, const char* key) {
   const Napi::Value value = object.Get(key);
   if (!value.IsString()) throwType(object.Env(), key, "a string");
   std::string text = value.As<Napi::String>().Utf8Value();
-  // Names end at the first zero byte for the kernel: another interface or file than the one that was named.
+  // The kernel reads a name up to its first zero byte, and would take another interface or file.
   if (text.find('\0') != std::string::npos) throwType(object.Env(), key, "a string without zero bytes");
   return text;
 }

@@ -1,8 +1,7 @@
 #include "engine_handle.h"
 
-#include <array>
-
 #include "arguments.h"
+#include "constants.h"
 #include "errors.h"
 #include "filter_handle.h"
 #include "open_source.h"
@@ -12,7 +11,6 @@ namespace floodwall::binding {
 namespace {
 
 constexpr napi_type_tag kEngineTag = {0x6b5a1f0e9d3c4782, 0x9e21c7f4a8d05b36};
-constexpr std::array<const char*, 2> kClocks = {"monotonic", "capture"};
 
 /// Hands a slot to a new handle.
 template <typename Slot>

@@ -1,4 +1,4 @@
-// The Engine of native.d.ts. Owns the sources and replays that were opened on it: they go before it does.
+// The Engine of native.d.ts. Owns the sources and replays that were opened on it, and closes them before itself.
 #pragma once
 
 #include <napi.h>

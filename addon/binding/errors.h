@@ -1,5 +1,5 @@
-// What goes wrong becomes a JavaScript error: an exception that leaves a callback as itself ends the process, and so
-// does a method that is called on a foreign object.
+// Turns exceptions into JavaScript errors: a C++ exception that leaves a callback ends the process, and so does a
+// method that is called on an object of another class.
 #pragma once
 
 #include <napi.h>

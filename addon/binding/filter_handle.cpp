@@ -1,10 +1,12 @@
 #include "filter_handle.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
 #include "arguments.h"
 #include "base/boot_clock.h"
+#include "constants.h"
 #include "engine_handle.h"
 #include "errors.h"
 #include "filter/pinned_filter.h"
@@ -14,17 +16,13 @@ namespace floodwall::binding {
 namespace {
 
 constexpr napi_type_tag kFilterTag = {0x4f0d6b7c21e94a35, 0x8c5e93b1f27a604d};
-constexpr std::array<const char*, 3> kXdpModes = {"auto", "native", "generic"};
-constexpr std::array<const char*, 2> kEnds = {"keep", "detach"};
-constexpr std::array<const char*, 4> kPinnedStates = {"healthy", "detached", "missing", "wrong_schema"};
-constexpr std::size_t kPairBytes = 32;
-/// Far beyond what anybody needs, far below what overflows a size.
-constexpr std::uint32_t kEntriesMax = 1U << 22;
+constexpr std::size_t kPairBytes = sizeof(PairKey);
 
 std::uint32_t boundOf(const Napi::Object& options, const char* key) {
   const std::uint32_t bound = uint32Of(options, key);
-  if (bound >= 1 && bound <= kEntriesMax) return bound;
-  throw Napi::RangeError::New(options.Env(), std::string(key) + " must be from 1 to " + std::to_string(kEntriesMax));
+  if (bound >= 1 && bound <= kFilterEntriesMax) return bound;
+  throw Napi::RangeError::New(options.Env(),
+                              std::string(key) + " must be from 1 to " + std::to_string(kFilterEntriesMax));
 }
 
 std::vector<std::string> interfacesOf(const Napi::Object& options) {
@@ -105,17 +103,18 @@ Napi::Value FilterHandle::readPairs(const Napi::CallbackInfo& info) {
   if (!info[0].IsNumber()) throw Napi::TypeError::New(env, "cursor must be a number");
   const auto addresses = bytesArgument(info, 1, "addresses");
   const auto counts = doublesArgument(info, 2, "rows");
-  const std::size_t most = std::min(addresses.size() / kPairBytes, counts.size() / 3);
+  const std::size_t most = std::min(addresses.size() / kPairBytes, counts.size() / kPairColumns);
   std::size_t count = 0;
   const auto next = guarded(env, [&] {
-    return core.readPairs(info[0].As<Napi::Number>().Uint32Value(), most,
-                          [&](const PairKey& pair, std::uint64_t expiresAtNs, const filter_count& hits) {
-                            std::memcpy(addresses.data() + count * kPairBytes, &pair, kPairBytes);
-                            counts[count * 3] = wallMsFromBootNs(expiresAtNs);
-                            counts[count * 3 + 1] = static_cast<double>(hits.packets);
-                            counts[count * 3 + 2] = static_cast<double>(hits.bytes);
-                            count++;
-                          });
+    return core.readPairs(
+        info[0].As<Napi::Number>().Uint32Value(), most,
+        [&](const PairKey& pair, std::uint64_t expiresAtNs, const filter_count& hits) {
+          std::memcpy(addresses.data() + count * kPairBytes, &pair, kPairBytes);
+          const std::array<double, kPairColumns> row = {
+              wallMsFromBootNs(expiresAtNs), static_cast<double>(hits.packets), static_cast<double>(hits.bytes)};
+          std::copy(row.begin(), row.end(), counts.begin() + static_cast<std::ptrdiff_t>(count * kPairColumns));
+          count++;
+        });
   });
   Napi::Object object = Napi::Object::New(env);
   object.Set("next", static_cast<double>(next));
@@ -158,9 +157,10 @@ Napi::Value FilterHandle::drops(const Napi::CallbackInfo& info) {
 void FilterHandle::close(const Napi::CallbackInfo& info) {
   requireTag(info, kFilterTag, "filter");
   const std::string end = info[0].IsString() ? info[0].As<Napi::String>().Utf8Value() : std::string();
-  if (end != kEnds[0] && end != kEnds[1]) throw Napi::TypeError::New(info.Env(), "end must be keep or detach");
+  if (end != kFilterEnds[0] && end != kFilterEnds[1])
+    throw Napi::TypeError::New(info.Env(), "end must be keep or detach");
   if (!filter_) return;
-  filter_->close(end == kEnds[0]);
+  filter_->close(end == kFilterEnds[0]);
   filter_.reset();
 }
 

@@ -7,29 +7,18 @@
 #include <string>
 
 #include "base/boot_clock.h"
+#include "constants.h"
+#include "record_abi.h"
 
 namespace floodwall::binding {
 namespace {
 
-constexpr std::size_t kPairBytes = 32, kRuleBytes = 112, kAddressBytes = 16;
-constexpr std::uint8_t kNoPrefix = 255;
-constexpr std::uint32_t kMappedBits = 96, kBits = 128;
-
-/// In the order of filter_verdict.
-constexpr std::array<const char*, FILTER_VERDICTS> kVerdicts = {"pass_not_ip",    "pass_malformed",  "pass_allowlist",
-                                                                "pass_whitelist", "pass_rate_limit", "pass_default",
-                                                                "drop_source",    "drop_rule",       "drop_rate_limit"};
+constexpr std::size_t kPairBytes = sizeof(PairKey), kAddressBytes = sizeof(inline_address);
+constexpr std::uint32_t kBits = 8 * kAddressBytes;
 
 double number(std::uint64_t count) { return static_cast<double>(count); }
 
 [[noreturn]] void throwRange(const Napi::Env& env, const std::string& text) { throw Napi::RangeError::New(env, text); }
-
-template <typename Value>
-Value read(std::span<const std::uint8_t> bytes, std::size_t at) {
-  Value value;
-  std::memcpy(&value, bytes.data() + at, sizeof value);
-  return value;
-}
 
 inline_address addressAt(std::span<const std::uint8_t> bytes, std::size_t at) {
   inline_address address;
@@ -62,17 +51,23 @@ std::uint64_t costOf(const Napi::Env& env, double bytesPerSecond) {
   return static_cast<std::uint64_t>(std::max(1.0, std::round(1e9 * 65536 / bytesPerSecond)));
 }
 
-void readPrefixes(const Napi::Env& env, std::span<const std::uint8_t> row, WantedRule& wanted) {
+inline_address addressOf(const __u8 (&bytes)[kAddressBytes]) {
+  inline_address address;
+  std::memcpy(address.bytes, bytes, kAddressBytes);
+  return address;
+}
+
+void readPrefixes(const Napi::Env& env, const rule_record& record, WantedRule& wanted) {
   filter_rule& rule = wanted.rule;
-  if (row[48] != kNoPrefix) {
-    const SetPrefix destination = prefixAt(env, addressAt(row, 16), row[48]);
+  if (record.destination_length != RECORD_NO_PREFIX) {
+    const SetPrefix destination = prefixAt(env, addressOf(record.destination), record.destination_length);
     rule.destination = destination.address;
-    rule.destination_length = row[48];
+    rule.destination_length = record.destination_length;
     rule.asks |= FILTER_ASKS_DESTINATION;
-    wanted.destinationLength = row[48];
+    wanted.destinationLength = record.destination_length;
   }
-  if (row[49] != kNoPrefix) {
-    const SetPrefix source = prefixAt(env, addressAt(row, 32), row[49]);
+  if (record.source_length != RECORD_NO_PREFIX) {
+    const SetPrefix source = prefixAt(env, addressOf(record.source), record.source_length);
     rule.source = source.address;
     rule.source_mask = maskOf(source.length);
     rule.is_source_ipv4 = isIpv4Prefix(source) ? 1 : 0;
@@ -80,26 +75,27 @@ void readPrefixes(const Napi::Env& env, std::span<const std::uint8_t> row, Wante
   }
 }
 
-WantedRule ruleOf(const Napi::Env& env, std::string id, std::span<const std::uint8_t> row) {
+WantedRule ruleOf(const Napi::Env& env, std::string id, const rule_record& record) {
   WantedRule wanted{.id = std::move(id)};
   filter_rule& rule = wanted.rule;
-  rule.expires_at_ns = bootNsFromWallMs(read<double>(row, 0));
-  rule.byte_cost = costOf(env, read<double>(row, 8));
+  rule.expires_at_ns = bootNsFromWallMs(record.expires_at_ms);
+  rule.byte_cost = costOf(env, record.bytes_per_second);
   rule.is_limit = rule.byte_cost != 0 ? 1 : 0;
-  rule.asks = row[50] & (FILTER_ASKS_PROTOCOL | FILTER_ASKS_FRAGMENT | FILTER_ASKS_FLAGS | FILTER_ASKS_LENGTH);
-  rule.protocol = row[51];
-  rule.fragment = row[52];
-  rule.flags_set = row[53];
-  rule.flags_unset = row[54];
-  rule.source_ports = row[55];
-  rule.destination_ports = row[56];
+  rule.asks = record.asks & (FILTER_ASKS_PROTOCOL | FILTER_ASKS_FRAGMENT | FILTER_ASKS_FLAGS | FILTER_ASKS_LENGTH);
+  rule.protocol = record.protocol;
+  rule.fragment = record.fragment;
+  rule.flags_set = record.flags_set;
+  rule.flags_unset = record.flags_unset;
+  rule.source_ports = record.source_ports;
+  rule.destination_ports = record.destination_ports;
   if (rule.source_ports > FILTER_PORT_RANGES || rule.destination_ports > FILTER_PORT_RANGES) {
     throwRange(env, "a rule can have " + std::to_string(FILTER_PORT_RANGES) + " port ranges a side");
   }
-  rule.length_min = read<std::uint32_t>(row, 60);
-  rule.length_max = read<std::uint32_t>(row, 64);
-  std::memcpy(rule.ports, row.data() + 68, sizeof rule.ports);
-  readPrefixes(env, row, wanted);
+  rule.length_min = record.length_min;
+  rule.length_max = record.length_max;
+  std::memcpy(rule.ports, record.source_ranges, sizeof record.source_ranges);
+  std::memcpy(rule.ports + FILTER_PORT_RANGES, record.destination_ranges, sizeof record.destination_ranges);
+  readPrefixes(env, record, wanted);
   return wanted;
 }
 
@@ -120,18 +116,6 @@ Napi::Object portObject(const Napi::Env& env, const PortStatus& port) {
   object.Set("mode", textOrNull(port.mode));
   object.Set("error", textOrNull(port.error));
   return object;
-}
-
-const char* originName(FilterOrigin origin) {
-  switch (origin) {
-    case FilterOrigin::made:
-      return "made";
-    case FilterOrigin::adopted:
-      return "adopted";
-    case FilterOrigin::replaced:
-      return "replaced";
-  }
-  return "made";
 }
 
 }  // namespace
@@ -158,12 +142,16 @@ std::vector<std::uint64_t> expiriesOf(const Napi::Env& env, std::span<const doub
 std::vector<WantedRule> rulesOf(const Napi::Env& env, const Napi::Value& ids, std::span<const std::uint8_t> bytes) {
   if (!ids.IsArray()) throw Napi::TypeError::New(env, "ids must be an array");
   const auto names = ids.As<Napi::Array>();
-  if (bytes.size() != names.Length() * kRuleBytes) throwRange(env, "rules must be of 112 bytes for each identifier");
+  if (bytes.size() != names.Length() * sizeof(rule_record)) {
+    throwRange(env, "rules must be of " + std::to_string(sizeof(rule_record)) + " bytes for each identifier");
+  }
   std::vector<WantedRule> rules;
   for (std::uint32_t i = 0; i < names.Length(); i++) {
     const Napi::Value name = names[i];
     if (!name.IsString()) throw Napi::TypeError::New(env, "ids must be strings");
-    rules.push_back(ruleOf(env, name.As<Napi::String>().Utf8Value(), bytes.subspan(i * kRuleBytes, kRuleBytes)));
+    rule_record record;
+    std::memcpy(&record, bytes.data() + i * sizeof record, sizeof record);
+    rules.push_back(ruleOf(env, name.As<Napi::String>().Utf8Value(), record));
   }
   return rules;
 }
@@ -179,16 +167,15 @@ std::vector<SetPrefix> prefixesOf(const Napi::Env& env, std::span<const std::uin
 }
 
 Napi::Object rulesObject(const Napi::Env& env, const std::vector<RuleHits>& rules) {
-  constexpr std::size_t kColumns = 5;
   Napi::Array ids = Napi::Array::New(env, rules.size());
-  auto counts = Napi::Float64Array::New(env, rules.size() * kColumns);
+  auto counts = Napi::Float64Array::New(env, rules.size() * kRuleColumns);
   for (std::uint32_t i = 0; i < rules.size(); i++) {
     const RuleHits& hits = rules[i];
     ids.Set(i, hits.id);
-    const std::array<double, kColumns> row = {wallMsFromBootNs(hits.expiresAtNs), number(hits.all.packets),
-                                              number(hits.all.bytes), number(hits.dropped.packets),
-                                              number(hits.dropped.bytes)};
-    std::copy(row.begin(), row.end(), counts.Data() + i * kColumns);
+    const std::array<double, kRuleColumns> row = {wallMsFromBootNs(hits.expiresAtNs), number(hits.all.packets),
+                                                  number(hits.all.bytes), number(hits.dropped.packets),
+                                                  number(hits.dropped.bytes)};
+    std::copy(row.begin(), row.end(), counts.Data() + i * kRuleColumns);
   }
   Napi::Object object = Napi::Object::New(env);
   object.Set("ids", ids);
@@ -207,7 +194,7 @@ Napi::Object statusObject(const Napi::Env& env, const KernelFilterStatus& status
   for (std::uint32_t i = 0; i < status.ports.size(); i++) ports.Set(i, portObject(env, status.ports[i]));
   Napi::Object object = Napi::Object::New(env);
   object.Set("schema", FILTER_SCHEMA);
-  object.Set("origin", originName(status.origin));
+  object.Set("origin", kFilterOrigins.at(static_cast<std::size_t>(status.origin)));
   object.Set("interfaces", ports);
   object.Set("verdicts", verdictsObject(env, status.stats));
   object.Set("pairs", status.pairs);

@@ -16,7 +16,7 @@ namespace floodwall::binding {
 /// Wall times in milliseconds onto the boot-time clock; as many as there are pairs.
 [[nodiscard]] std::vector<std::uint64_t> expiriesOf(const Napi::Env& env, std::span<const double> wallMs,
                                                     std::size_t count);
-/// 112 bytes a rule, in the form that native.d.ts gives.
+/// A rule_record each.
 [[nodiscard]] std::vector<WantedRule> rulesOf(const Napi::Env& env, const Napi::Value& ids,
                                               std::span<const std::uint8_t> bytes);
 /// 16 bytes and a length each.

@@ -6,9 +6,10 @@
 #include <vector>
 
 #include "arguments.h"
-#include "findings/interface_findings.h"
+#include "constants.h"
 #include "device/netdev_family.h"
 #include "errors.h"
+#include "findings/interface_findings.h"
 #include "findings/kernel_findings.h"
 #include "findings/program_probe.h"
 #include "promise_worker.h"
@@ -16,20 +17,9 @@
 namespace floodwall::binding {
 namespace {
 
-// Names in the order of the core's enumerations.
-constexpr std::array<const char*, 3> kPrograms = {"mirror", "filter", "inline"};
-
-struct Feature {
-  const char* name;
-  std::uint64_t bit;
-};
-constexpr std::array<Feature, 7> kFeatures = {{{"basic", kXdpBasic},
-                                               {"redirect", kXdpRedirect},
-                                               {"takes_redirects", kXdpTakesRedirects},
-                                               {"zero_copy", kXdpZeroCopy},
-                                               {"offload", kXdpOffload},
-                                               {"fragments", kXdpFragments},
-                                               {"takes_fragments", kXdpTakesFragments}}};
+/// In the order of kXdpFeatures.
+constexpr std::array<std::uint64_t, kXdpFeatures.size()> kFeatureBits = {
+    kXdpBasic, kXdpRedirect, kXdpTakesRedirects, kXdpZeroCopy, kXdpOffload, kXdpFragments, kXdpTakesFragments};
 
 std::string textArgument(const Napi::CallbackInfo& info, std::size_t index, const char* name) {
   if (!info[index].IsString()) throw Napi::TypeError::New(info.Env(), std::string(name) + " must be a string");
@@ -71,8 +61,8 @@ Napi::Value nowAndMost(const Napi::Env& env, const std::optional<NowAndMost>& va
 Napi::Value featuresOf(const Napi::Env& env, const std::optional<std::uint64_t>& bits) {
   return orNull(env, bits, [&](std::uint64_t set) {
     std::vector<std::string> names;
-    for (const auto& [name, bit] : kFeatures) {
-      if ((set & bit) != 0) names.emplace_back(name);
+    for (std::size_t i = 0; i < kXdpFeatures.size(); i++) {
+      if ((set & kFeatureBits.at(i)) != 0) names.emplace_back(kXdpFeatures.at(i));
     }
     return namesOf(env, names);
   });

@@ -1,11 +1,9 @@
 // What `require("floodwall.node")` gives: the Native of native.d.ts.
 #include <napi.h>
 
-#include "count/counters.h"
 #include "engine_handle.h"
 #include "filter_handle.h"
 #include "findings.h"
-#include "parse/packet_parser.h"
 
 namespace floodwall::binding {
 namespace {
@@ -18,12 +16,6 @@ Napi::Value openFilter(const Napi::CallbackInfo& info) {
   return info.Env().GetInstanceData<Constructors>()->filter.New({info[0]});
 }
 
-Napi::Array parseErrors(const Napi::Env& env) {
-  Napi::Array names = Napi::Array::New(env, kParseErrors);
-  for (std::uint32_t i = 0; i < kParseErrors; i++) names.Set(i, kParseErrorNames[i]);
-  return names;
-}
-
 Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   auto constructors = std::make_unique<Constructors>();
   constructors->engine = Napi::Persistent(EngineHandle::define(env));
@@ -32,8 +24,6 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   constructors->filter = Napi::Persistent(FilterHandle::define(env));
   // Node-API deletes it with the addon's instance.
   env.SetInstanceData(constructors.release());
-  exports.Set("PARSE_ERRORS", parseErrors(env));
-  exports.Set("METRIC_COUNT", static_cast<double>(kMetrics));
   exports.Set("openEngine", Napi::Function::New(env, openEngine, "openEngine"));
   exports.Set("openFilter", Napi::Function::New(env, openFilter, "openFilter"));
   exports.Set("readPinnedFilter", Napi::Function::New(env, readPinnedFilter, "readPinnedFilter"));

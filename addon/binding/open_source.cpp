@@ -1,30 +1,19 @@
 #include "open_source.h"
 
-#include <sched.h>
-
-#include <array>
-
 #include "arguments.h"
 #include "capture/af_xdp_source.h"
 #include "capture/pcap_file_source.h"
 #include "capture/pcap_live_source.h"
+#include "constants.h"
 #include "inline/xdp_inline_source.h"
 
 namespace floodwall::binding {
 namespace {
 
-// Names in the order of the core's enumerations.
-constexpr std::array<const char*, 4> kKinds = {"af_xdp", "xdp_inline", "pcap_live", "pcap_file"};
-constexpr std::array<const char*, 3> kXdpModes = {"auto", "native", "generic"};
-constexpr std::array<const char*, 3> kZeroCopies = {"auto", "on", "off"};
-constexpr std::array<const char*, 2> kPaces = {"real", "max"};
-
-constexpr std::uint32_t kQueueMax = 4095;
-
 XdpMode xdpModeOf(const Napi::Object& options) { return static_cast<XdpMode>(choiceOf(options, "xdpMode", kXdpModes)); }
 
 std::vector<int> cpusOf(const Napi::Object& options) {
-  const auto cpus = uint32sOf(options, "cpus", CPU_SETSIZE - 1);
+  const auto cpus = uint32sOf(options, "cpus", kCpuMax);
   return {cpus.begin(), cpus.end()};
 }
 
@@ -59,7 +48,7 @@ XdpInlineOptions inlineOptions(const Napi::Object& options, const EngineOptions&
 
 std::unique_ptr<CaptureSource> openSource(const Napi::Object& options, const EngineOptions& engine,
                                           std::shared_ptr<KernelFilter> filter, const AddShard& addShard) {
-  switch (choiceOf(options, "kind", kKinds)) {
+  switch (choiceOf(options, "kind", kSourceKinds)) {
     case 0:
       return openAfXdp(afXdpOptions(options), addShard);
     case 1:

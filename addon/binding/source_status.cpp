@@ -1,5 +1,7 @@
 #include "source_status.h"
 
+#include "constants.h"
+
 namespace floodwall::binding {
 namespace {
 
@@ -29,25 +31,13 @@ Napi::Object queueObject(const Napi::Env& env, const QueueStats& queue) {
   return object;
 }
 
-const char* stateName(SourceState state) {
-  switch (state) {
-    case SourceState::running:
-      return "running";
-    case SourceState::failed:
-      return "failed";
-    case SourceState::ended:
-      return "ended";
-  }
-  return "failed";
-}
-
 }  // namespace
 
 Napi::Object statusObject(const Napi::Env& env, const SourceStatus& status) {
   Napi::Array queues = Napi::Array::New(env, status.queues.size());
   for (std::uint32_t i = 0; i < status.queues.size(); i++) queues.Set(i, queueObject(env, status.queues[i]));
   Napi::Object object = Napi::Object::New(env);
-  object.Set("state", stateName(status.state));
+  object.Set("state", kSourceStates.at(static_cast<std::size_t>(status.state)));
   object.Set("mode", status.mode);
   object.Set("error", status.error.empty() ? env.Null() : Napi::String::New(env, status.error).As<Napi::Value>());
   object.Set("queues", queues);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// The filter alone, for an interface that nothing is counted on: drops what filter.h says, passes the rest on
+// The filter alone, for an interface that nothing is counted on: drops what packet_filter.h says, passes the rest on
 // unchanged.
 #include <linux/bpf.h>
 
 #include <bpf/bpf_helpers.h>
 
-#include "filter.h"
+#include "packet_filter.h"
 
 const volatile struct filter_settings settings;
 

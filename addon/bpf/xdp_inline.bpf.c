@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Counts packets of the configured networks where they pass, and passes them on unchanged: the reader takes the counts
-// away, and samples of headers, about once a tick. Where the interface filters too, filter.h has the last word, after
-// the packet was counted: what judges the counts must go on seeing an attack that is being dropped.
+// away, and samples of headers, about once a tick. Where the interface filters too, packet_filter.h has the last word,
+// after the packet was counted: what judges the counts must go on seeing an attack that is being dropped.
 #include <linux/bpf.h>
 
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
-#include "bounds.h"
-#include "filter.h"
-#include "flow_filter.h"
-#include "host_table.h"
+#include "flow_sets.h"
 #include "inline_abi.h"
-#include "packet.h"
+#include "lane_table.h"
+#include "packet_filter.h"
+#include "parse_packet.h"
+#include "verifier_bounds.h"
 
 const volatile struct inline_settings settings = {.cpus = 1, .near_buckets = 1, .chunks = 1, .flow_sets = 1};
 
@@ -21,8 +21,10 @@ struct inline_filter network_filter;
 __u32 flow_epoch;
 
 // The networks are replaced as a whole: the reader fills new inner maps and puts them into the one slot of these.
-// Inner maps are given by sizes, since the compiler describes types that only they use by name alone. A network has
-// counts for each lane: the reader sets the size.
+// Inner maps are given by sizes, since the compiler describes types that only they use by name alone.
+//
+// Here the kernel's LPM trie will do: it is asked only for an address that has no row and that network_filter lets
+// through, so that most packets of a flood do without it.
 struct network_trie4 {
   __uint(type, BPF_MAP_TYPE_LPM_TRIE);
   __uint(map_flags, BPF_F_NO_PREALLOC);
@@ -37,6 +39,8 @@ struct network_trie6 {
   __uint(key_size, sizeof(struct inline_prefix6));
   __uint(value_size, sizeof(__u32));
 };
+// By network, counts for each lane: the reader sets the size. A hash of the kernel, since networks are few and only
+// packets of hosts without a row are counted here.
 struct network_counts {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, 1);
@@ -54,6 +58,8 @@ SLOT_OF(network_trie4) networks4 SEC(".maps");
 SLOT_OF(network_trie6) networks6 SEC(".maps");
 SLOT_OF(network_counts) network_rows SEC(".maps");
 
+// The flows that each CPU saw lately, in sets of half a cache line. An LRU hash of the kernel forgets old flows as
+// well, but takes a lock and a list's node for each new one, and in many floods every packet is a new flow.
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(max_entries, 1);
@@ -61,6 +67,7 @@ struct {
   __type(value, struct inline_flow_set);
 } flow_sets SEC(".maps");
 
+// What became of the frames of each CPU.
 struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
   __uint(max_entries, 1);
@@ -68,6 +75,7 @@ struct {
   __type(value, struct inline_stats);
 } stats SEC(".maps");
 
+// Sampled headers. One buffer for all CPUs: samples are rare, and the reader takes them in one go.
 struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
   __uint(max_entries, 256 * 1024);

@@ -159,13 +159,30 @@ TEST_CASE("idleMs tells how long ago a host's last packet was folded") {
 TEST_CASE("refuses options out of bounds and names them") {
   const auto open = [](const EngineOptions& options) { const Engine engine(options); };
   CHECK_THROWS_WITH_AS(open({.maxHosts = 0}), "maxHosts must be between 1 and 16000000", std::out_of_range);
-  CHECK_THROWS_WITH_AS(open({.maxHosts = kMaxHostsLimit + 1}), "maxHosts must be between 1 and 16000000",
-                       std::out_of_range);
+  CHECK_THROWS_WITH_AS(open({.maxHosts = kHostsMax + 1}), "maxHosts must be between 1 and 16000000", std::out_of_range);
   CHECK_THROWS_WITH_AS(open({.windowMs = 199}), "windowMs must be between 200 and 60000", std::out_of_range);
   CHECK_THROWS_WITH_AS(open({.tickMs = 19}), "tickMs must be between 20 and 1000", std::out_of_range);
   CHECK_THROWS_WITH_AS(open({.tickMs = 300}), "tickMs must divide windowMs", std::out_of_range);
   CHECK_THROWS_WITH_AS(open({.idleMs = 999}), "idleMs must be between 1000 and 3600000", std::out_of_range);
   open({.maxHosts = 1, .windowMs = 60'000, .tickMs = 20, .idleMs = 3'600'000});
+}
+
+TEST_CASE("opens with as many hosts as it may have, and a shard for each of 64 interfaces") {
+  // Reserved, not used: memory follows what is touched.
+  Engine engine({.maxHosts = kHostsMax, .windowMs = kWindowMsMax, .countOutgoing = true});
+  setNetworks(engine, usualNetworks());
+  std::vector<std::shared_ptr<Shard>> shards;
+  for (int i = 0; i < 64; i++) shards.push_back(engine.addShard());
+  const Frame frame = frameOf(kFrame);
+  for (const auto& shard : shards) {
+    shard->leaveIdle();
+    shard->countFrames(std::span(&frame, 1), Link::ethernet);
+    shard->enterIdle();
+  }
+  CHECK(engine.fold(1'000'000'000).trackedHosts == 1);
+  Columns columns(1);
+  REQUIRE(engine.readHost(kHost, columns.spans()));
+  CHECK(columns.row(0).incoming(Metric::pps) * kWindowMsMax / 1000 == doctest::Approx(64));
 }
 
 TEST_CASE("refuses networks whose columns do not fit together") {

@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+#include <atomic>
+#include <thread>
 #include <vector>
 
 using namespace floodwall;
@@ -108,4 +111,55 @@ TEST_CASE("the ring holds three epochs of all rows, which is the most that can b
     handover.adopt(++epoch);
     CHECK(read(handover, epoch).size() == kRows);
   }
+}
+
+TEST_CASE("a row's contents reach the fold's thread, and are changed only after it has read them") {
+  constexpr std::uint32_t kFolds = 200;
+  Handover handover(kRows);
+  std::atomic<std::uint32_t> epoch = 1;
+  std::atomic<bool> isOver = false;
+  // Not atomic: what makes it safe is the handover alone.
+  std::array<std::uint64_t, kRows> contents{};
+  std::uint64_t written = 0;
+  std::thread worker([&] {
+    std::uint32_t own = 0;
+    std::array<std::uint32_t, kRows> touched{};
+    handover.leaveIdle(own);
+    while (!isOver.load(std::memory_order_relaxed)) {
+      const std::uint32_t now = epoch.load(std::memory_order_acquire);
+      if (now != own) handover.adopt(own = now);
+      for (std::uint32_t row = 0; row < kRows; row++) {
+        const bool isFree = epochsSince(touched[row], own) > epochsSince(handover.folded(), own);
+        if (touched[row] != 0 && !isFree) continue;
+        contents[row]++;
+        written++;
+        touched[row] = own;
+        handover.push(row);
+      }
+      std::this_thread::yield();
+    }
+    handover.enterIdle(own);
+  });
+  std::array<std::uint64_t, kRows> seen{};
+  std::uint64_t read = 0, wrong = 0;
+  const auto fold = [&](std::uint32_t raised) {
+    const Handover::Readable readable = handover.readable(raised);
+    std::uint32_t row;
+    while (handover.pop(readable.tail, row)) {
+      read++;
+      if (contents[row] != ++seen[row]) wrong++;
+    }
+    handover.finish(readable);
+  };
+  std::uint32_t raised = 1;
+  while (raised < kFolds || read == 0) {
+    epoch.store(++raised, std::memory_order_seq_cst);
+    std::this_thread::yield();
+    fold(raised);
+  }
+  isOver = true;
+  worker.join();
+  fold(++raised);
+  CHECK(wrong == 0);
+  CHECK(read == written);
 }

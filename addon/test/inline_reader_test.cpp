@@ -199,19 +199,19 @@ TEST_CASE("inline reader: samples one packet in so many, from its Ethernet heade
   const Bytes frame = ethernet(0x0800) + ipv4Packet({}, udp(4000, 53, 300));
   all.box.run(frame, 20);
   all.read();
-  std::vector<std::uint8_t> records(64 * kSampleRecord);
+  std::vector<std::uint8_t> records(64 * sizeof(sample_record));
   all.engine.tick();
   REQUIRE(all.engine.engine.readSamples(kHost, records) == 20);
-  std::uint32_t wire = 0;
-  std::memcpy(&wire, records.data(), 4);
-  CHECK(wire == frame.size());
-  CHECK(std::equal(frame.begin(), frame.begin() + 128, records.begin() + 24));
+  sample_record record;
+  std::memcpy(&record, records.data(), sizeof record);
+  CHECK(record.wire_bytes == frame.size());
+  CHECK(std::equal(frame.begin(), frame.begin() + RECORD_FRAME_BYTES, record.frame));
 
   ReaderFixture some({.maxHosts = 16, .sampleEvery = 10});
   some.box.run(frame, 2'000);
   some.read();
   some.engine.tick();
-  std::vector<std::uint8_t> room(2'000 * kSampleRecord);
+  std::vector<std::uint8_t> room(2'000 * sizeof(sample_record));
   const std::uint32_t samples = some.engine.engine.readSamples(kHost, room);
   CHECK(samples > 140);
   CHECK(samples < 260);

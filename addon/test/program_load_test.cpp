@@ -18,8 +18,8 @@
 #include <string>
 #include <thread>
 
-#include "inline_box.h"
 #include "findings/program_probe.h"
+#include "inline_box.h"
 #include "refused.skel.h"
 
 using namespace floodwall;

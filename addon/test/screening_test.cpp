@@ -35,17 +35,18 @@ struct SampleRecord {
   std::vector<std::uint8_t> data;
 };
 std::vector<SampleRecord> samples(const Engine& engine, const Address& address, std::size_t most = 10'000) {
-  std::vector<std::uint8_t> bytes(most * kSampleRecord);
+  std::vector<std::uint8_t> bytes(most * sizeof(sample_record));
   const std::uint32_t count = engine.readSamples(address, bytes);
   std::vector<SampleRecord> records;
   for (std::size_t i = 0; i < count; i++) {
-    const std::uint8_t* const at = &bytes[i * kSampleRecord];
-    SampleRecord record{0, 0, 0, at[16], 0, {at + 24, at + 24 + kHeaderBytes}};
-    std::memcpy(&record.wire, at, 4);
-    std::memcpy(&record.captured, at + 4, 4);
-    std::memcpy(&record.ageMs, at + 8, 8);
-    std::memcpy(&record.standsFor, at + 20, 4);
-    records.push_back(std::move(record));
+    sample_record at;
+    std::memcpy(&at, &bytes[i * sizeof at], sizeof at);
+    records.push_back({at.wire_bytes,
+                       at.captured_bytes,
+                       at.age_ms,
+                       at.direction,
+                       at.stands_for,
+                       {std::begin(at.frame), std::end(at.frame)}});
   }
   return records;
 }
@@ -223,7 +224,7 @@ TEST_CASE("samples are of all hosts of a prefix when that is asked for") {
   EngineFixture fixture;
   for (std::uint16_t i = 1; i <= 9; i++) fixture.count(udpFrame(kForeign, kProtected + i, i));
   fixture.tick();
-  std::vector<std::uint8_t> room(100 * kSampleRecord);
+  std::vector<std::uint8_t> room(100 * sizeof(sample_record));
   const auto count = [&](std::uint32_t host, std::uint32_t length) {
     return fixture.engine.readSamples(ipv4(kProtected + host), room, 96 + length);
   };

@@ -27,13 +27,18 @@ const EXIT_DAMAGED = 3;
 /** Returns the exit code. */
 export async function replay(options: ReplayOptions): Promise<number> {
   try {
-    const config = loadConfigOrThrow(options.configPath);
-    const error = options.isSuggesting ? printSuggestion(config, options) : await printEvents(config, options);
-    return error === null ? 0 : EXIT_DAMAGED;
+    return await replayOrThrow(options);
   } catch (cause) {
     console.error(cause instanceof ConfigError ? cause.message : `floodwall: ${messageOf(cause)}`);
     return 1;
   }
+}
+
+/** Returns the exit code. Throws an error that says why nothing can be replayed. */
+export async function replayOrThrow(options: ReplayOptions): Promise<number> {
+  const config = loadConfigOrThrow(options.configPath);
+  const error = options.isSuggesting ? printSuggestion(config, options) : await printEvents(config, options);
+  return error === null ? 0 : EXIT_DAMAGED;
 }
 
 /** Returns why the capture ends early; null: it is complete. Throws if it cannot be opened. */

@@ -2,9 +2,13 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { prefix } from "../../test/fixtures/bgp/bgp.ts";
-import { accountedFor, CaptureProcess } from "../../test/fixtures/captures/captured.ts";
+import {
+  accountedFor,
+  CaptureProcess,
+  eventually,
+  FilterProcess,
+} from "../../test/fixtures/dataplane/asked-process.ts";
 import { BpfDirectory } from "../../test/fixtures/dataplane/bpf-directory.ts";
-import { eventually, FilterProcess } from "../../test/fixtures/dataplane/filtering.ts";
 import { DEVICE, Veth, vethUnavailable } from "../../test/fixtures/dataplane/veth.ts";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { ethernet, FRAME_BYTES_MIN, ip, udp } from "../../test/fixtures/packets/frames.ts";
@@ -229,7 +233,7 @@ describe.skipIf(vethUnavailable !== null)(`on a veth${vethUnavailable === null ?
       () => filter.counted(),
       ({ queues }) => queues[0]?.receivedPackets === 100,
     );
-    await filter.ask({ op: "stopCounting" });
+    await filter.ask({ op: "closeSource", source: 0 });
     expect(attachedProgram()).toContain("xdp_filter");
     await veth.send(frames(SOURCE));
     await filter.until((now) => droppedSources(now) === 100);

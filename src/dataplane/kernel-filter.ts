@@ -9,6 +9,7 @@ import { ADDRESS_BYTES, addressFromBytes, addressToBytes, type IpAddress } from 
 import { mappedLength, type Prefix } from "../net/prefix.ts";
 import { loadAddon } from "./addon.ts";
 import type { Filter, FilterOptions, FilterStatus, FilterVerdicts, PinnedFilter } from "./native.d.ts";
+import { PAIR_BYTES, PAIR_COLUMNS, RULE_COLUMNS } from "./native-constants.ts";
 import { RULE_BYTES, writeRule } from "./rule-record.ts";
 
 export type { FilterOptions, FilterStatus, FilterVerdicts, PinnedFilter };
@@ -71,9 +72,6 @@ export interface KernelFilter {
   close(end: "keep" | "detach"): void;
 }
 
-const PAIR_BYTES = 2 * ADDRESS_BYTES;
-const PAIR_VALUES = 3;
-const RULE_VALUES = 5;
 /** Pairs read in one crossing. */
 const PAIR_CHUNK = 16_384;
 
@@ -111,7 +109,7 @@ class AddonFilter implements KernelFilter {
 
   readPairs(): FilterPairRow[] {
     const addresses = new Uint8Array(PAIR_CHUNK * PAIR_BYTES);
-    const values = new Float64Array(PAIR_CHUNK * PAIR_VALUES);
+    const values = new Float64Array(PAIR_CHUNK * PAIR_COLUMNS);
     const pairs: FilterPairRow[] = [];
     for (let cursor = 0; cursor >= 0; ) {
       const { next, count } = this.native.readPairs(cursor, addresses, values);
@@ -135,8 +133,8 @@ class AddonFilter implements KernelFilter {
     const { ids, rows } = this.native.readRules();
     return ids.map((id, i) => {
       const [expiresAtMs = 0, packets = 0, bytes = 0, droppedPackets = 0, droppedBytes = 0] = rows.subarray(
-        i * RULE_VALUES,
-        (i + 1) * RULE_VALUES,
+        i * RULE_COLUMNS,
+        (i + 1) * RULE_COLUMNS,
       );
       return { id, expiresAtMs, packets, bytes, droppedPackets, droppedBytes };
     });
@@ -172,9 +170,9 @@ function pairRow(addresses: Uint8Array, values: Float64Array, row: number): Filt
   return {
     source: addressFromBytes(addresses, row * PAIR_BYTES),
     victim: addressFromBytes(addresses, row * PAIR_BYTES + ADDRESS_BYTES),
-    expiresAtMs: values[row * PAIR_VALUES] ?? 0,
-    packets: values[row * PAIR_VALUES + 1] ?? 0,
-    bytes: values[row * PAIR_VALUES + 2] ?? 0,
+    expiresAtMs: values[row * PAIR_COLUMNS] ?? 0,
+    packets: values[row * PAIR_COLUMNS + 1] ?? 0,
+    bytes: values[row * PAIR_COLUMNS + 2] ?? 0,
   };
 }
 

@@ -1,5 +1,6 @@
 /**
- * What the addon offers, in the order of addon/binding/. Addresses cross as 16 bytes each, IPv4 in its mapped form
+ * What the addon offers, in the order of addon/binding/; bounds, names and record layouts are in native-constants.ts.
+ * Addresses cross as 16 bytes each, IPv4 in its mapped form
  * (::ffff:a.b.c.d); prefix lengths are of that 128-bit form (an IPv4 /24 is 120). Absent values are null.
  * Every handle has close(): twice is fine, use after it throws `TypeError: <handle> is closed`.
  */
@@ -7,6 +8,19 @@
 import type { InterfaceFindings, KernelFindings, ProgramProbe, ProgramVariant } from "../machine/machine.ts";
 import type { HostRows } from "../traffic/host-rows.ts";
 import type { NetworksTable } from "../traffic/network-lookup.ts";
+import type {
+  CLOCKS,
+  FILTER_ENDS,
+  FILTER_ORIGINS,
+  FILTER_VERDICTS,
+  PACES,
+  PINNED_STATES,
+  SOURCE_STATES,
+  XDP_MODES,
+  ZERO_COPIES,
+} from "./native-constants.ts";
+
+type XdpMode = (typeof XDP_MODES)[number];
 
 export interface EngineOptions {
   readonly maxHosts: number;
@@ -15,7 +29,7 @@ export interface EngineOptions {
   readonly tickMs: number;
   readonly countOutgoing: boolean;
   /** `monotonic`: sources run in their own threads and tick() folds. `capture`: only openReplay, time is the capture's. */
-  readonly clock: "monotonic" | "capture";
+  readonly clock: (typeof CLOCKS)[number];
   /** A host without packets for this long leaves the table. */
   readonly idleMs: number;
 }
@@ -26,21 +40,21 @@ export type SourceOptions =
       readonly interface: string;
       /** null: all RX queues of the interface. */
       readonly queues: readonly number[] | null;
-      readonly xdpMode: "auto" | "native" | "generic";
-      readonly zeroCopy: "auto" | "on" | "off";
+      readonly xdpMode: XdpMode;
+      readonly zeroCopy: (typeof ZERO_COPIES)[number];
       /** The CPU for each queue's worker in turn; empty: not pinned. */
       readonly cpus: readonly number[];
     }
   | {
       readonly kind: "xdp_inline";
       readonly interface: string;
-      readonly xdpMode: "auto" | "native" | "generic";
+      readonly xdpMode: XdpMode;
       /** One header in so many is copied out for samples. */
       readonly sampleEvery: number;
       readonly cpus: readonly number[];
     }
   | { readonly kind: "pcap_live"; readonly interface: string; readonly cpus: readonly number[] }
-  | { readonly kind: "pcap_file"; readonly path: string; readonly pace: "real" | "max" };
+  | { readonly kind: "pcap_file"; readonly path: string; readonly pace: (typeof PACES)[number] };
 
 export interface QueueStats {
   readonly interface: string;
@@ -69,7 +83,7 @@ export interface SourceStatus {
    * `ended`: a capture file was read to its end. `failed`: `error` says what and what to do; an interface is tried again
    * about once a second, a capture file that turned out to be damaged is over.
    */
-  readonly state: "running" | "failed" | "ended";
+  readonly state: (typeof SOURCE_STATES)[number];
   /** What is in use, for example "native, copy mode, 4 queues, real-time priority". */
   readonly mode: string;
   readonly error: string | null;
@@ -119,7 +133,7 @@ export interface Engine {
    * over by readScreened; Infinity is off.
    */
   setScreens(screens: Float64Array): void;
-  /** Hosts that are handed over and sampled whatever their rates: 16 bytes each, at most 1024. */
+  /** Hosts that are handed over and sampled whatever their rates: 16 bytes each, at most WATCHED_HOSTS_MAX. */
   setWatched(addresses: Uint8Array): void;
   /**
    * Throws an Error that names interface and remedy. An `xdp_inline` source on an interface of the filter counts and
@@ -140,9 +154,8 @@ export interface Engine {
   /**
    * Recent headers of packets to or from a host, or to or from hosts that agree with it in the first `length` bits (96
    * more than an IPv4 prefix has; 128 by default), newest last, unbiased. Where not all fit, the newest are taken, those of
-   * one tick evenly from all workers. Returns how many were written. A record is 160 bytes: u32 wire length, u32
-   * captured length, f64 age in milliseconds, u8 direction (0 incoming), 3 bytes zero, u32 packets of
-   * its worker that it was drawn from, 128 bytes from the start of the Ethernet frame; shorter frames end in zeros (linktypes without Ethernet get an Ethernet header of zeros and the type).
+   * one tick evenly from all workers. Returns how many were written. A record is a SAMPLE_RECORD: what its fields say
+   * is in addon/abi/record_abi.h.
    */
   readSamples(address: Uint8Array, out: Uint8Array, length?: number): number;
   stats(): EngineStats;
@@ -153,7 +166,7 @@ export interface FilterOptions {
   /** On a BPF file system. */
   readonly pinPath: string;
   readonly interfaces: readonly string[];
-  readonly xdpMode: "auto" | "native" | "generic";
+  readonly xdpMode: XdpMode;
   /** Bounds of the tables; `maxPrefixes` of each list. Other bounds than those pinned make the maps anew. */
   readonly maxPairs: number;
   readonly maxRules: number;
@@ -170,22 +183,13 @@ export interface FilterInterface {
 }
 
 /** Exactly one for each packet; bytes are those of the frame. */
-export type FilterVerdict =
-  | "pass_not_ip"
-  | "pass_malformed"
-  | "pass_allowlist"
-  | "pass_whitelist"
-  | "pass_rate_limit"
-  | "pass_default"
-  | "drop_source"
-  | "drop_rule"
-  | "drop_rate_limit";
+export type FilterVerdict = (typeof FILTER_VERDICTS)[number];
 export type FilterVerdicts = Readonly<Record<FilterVerdict, { readonly packets: number; readonly bytes: number }>>;
 
 export interface FilterStatus {
   readonly schema: number;
   /** `adopted`: the maps of the process before. `replaced`: those had another schema or other bounds. */
-  readonly origin: "made" | "adopted" | "replaced";
+  readonly origin: (typeof FILTER_ORIGINS)[number];
   readonly interfaces: readonly FilterInterface[];
   /** Since the maps were made, which may be longer ago than this process. */
   readonly verdicts: FilterVerdicts;
@@ -209,11 +213,8 @@ export interface Filter {
     rows: Float64Array,
   ): { readonly next: number; readonly count: number };
   /**
-   * All rules. A record is 112 bytes in the machine's order: f64 wall time of the lapse, f64 bytes per second (0:
-   * discard), 16 bytes destination, 16 bytes source, u8 length of each (255: none), u8 what is asked besides (1 protocol,
-   * 2 fragment, 4 TCP flags, 8 length), u8 protocol, u8 fragment, u8 flags set, u8 flags unset, u8 number of source port
-   * ranges, u8 of destination port ranges, 3 bytes zero, u32 least and u32 greatest length, 5 source and 5 destination
-   * ranges of u16 first, u16 last, 4 bytes zero. Identifiers have at most 63 bytes and differ.
+   * All rules, each a RULE_RECORD in the machine's byte order: what its fields say is in addon/abi/record_abi.h.
+   * Identifiers have at most FILTER_RULE_ID_BYTES_MAX bytes and differ.
    */
   setRules(ids: readonly string[], rules: Uint8Array): void;
   /** 5 values a rule: wall time of the lapse, packets and bytes that it matched, packets and bytes of those dropped. */
@@ -225,12 +226,12 @@ export interface Filter {
   /** Runs the filter over one frame, as if it had arrived, and counts it: for tests. */
   drops(frame: Uint8Array): boolean;
   /** `keep`: all stays in force without this process, and lapses in time. `detach`: all is removed. */
-  close(end: "keep" | "detach"): void;
+  close(end: (typeof FILTER_ENDS)[number]): void;
 }
 
 export interface PinnedFilter {
   /** `detached`: there are maps, but no program on an interface that should have one. */
-  readonly state: "healthy" | "detached" | "missing" | "wrong_schema";
+  readonly state: (typeof PINNED_STATES)[number];
   /** `v1`, and others that an older or newer version left. */
   readonly schemas: readonly string[];
   /** Interfaces, and the identifier of the program on each; 0 for none. */
@@ -243,8 +244,6 @@ export interface PinnedFilter {
 }
 
 export interface Native {
-  readonly PARSE_ERRORS: readonly string[];
-  readonly METRIC_COUNT: number;
   /** Throws RangeError on options out of bounds. */
   openEngine(options: EngineOptions): Engine;
   /** Adopts what is pinned, or makes it anew. Throws an Error with the remedy; one process for each pin path. */

@@ -1,7 +1,7 @@
 /** What live sources do when the world goes wrong: they say what and what to do, and come back by themselves. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { release } from "node:os";
-import { accountedFor, CaptureProcess } from "../../test/fixtures/captures/captured.ts";
+import { accountedFor, CaptureProcess } from "../../test/fixtures/dataplane/asked-process.ts";
 import { DEVICE, Veth, vethUnavailable } from "../../test/fixtures/dataplane/veth.ts";
 import { ethernet, FRAME_BYTES_MIN, ip, TCP_FLAGS, tcp } from "../../test/fixtures/packets/frames.ts";
 import type { SourceOptions } from "./native.d.ts";

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { TSchema } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { attack, ban, host, NOON } from "../../test/fixtures/browser/views.ts";
-import { TestServer } from "../../test/fixtures/http/http.ts";
+import { expectError, TestServer } from "../../test/fixtures/http/http.ts";
 import { BackendFault } from "./backend.ts";
 import { AttacksWire } from "./wire/attack.ts";
 import { BanWire } from "./wire/ban.ts";
@@ -16,13 +16,7 @@ beforeEach(() => {
 });
 afterEach(() => server.http.stop());
 
-async function expectError(answer: Response, status: number, error: string): Promise<void> {
-  expect(await answer.json()).toEqual({ error });
-  expect(answer.status).toBe(status);
-  expect(answer.headers.get("content-type")).toBe("application/json");
-}
-
-/** Also checks that the request does not reach the service. */
+/** Nothing of such a request reaches the service. */
 async function expectRefusal(answer: Response, status: number, error: string): Promise<void> {
   await expectError(answer, status, error);
   expect(server.backend.calls).toEqual([]);
@@ -35,26 +29,26 @@ async function checked(answer: Response, schema: TSchema): Promise<Record<string
   return value as Record<string, unknown>;
 }
 
-describe("reads", () => {
-  test("status is of an unscoped operator on an open API", async () => {
+describe("GET /api/v1", () => {
+  test("/status is of an unscoped operator on an open API", async () => {
     const answer = await server.get("/api/v1/status");
     expect(await checked(answer, StatusWire)).toMatchObject({ role: "operator", unscoped: true, version: "1.2.3" });
   });
 
-  test("attacks are those in progress and those that are over", async () => {
+  test("/attacks is {active, recent}: those in progress and those that are over", async () => {
     const over = attack({ id: "a0", endedAt: NOON + 1000 });
     server.backend.attacksView = { active: [{ attack: attack(), ban: ban() }], recent: [{ attack: over, ban: null }] };
     const value = await checked(await server.get("/api/v1/attacks"), AttacksWire);
     expect(value).toMatchObject({ active: [{ id: "a1", ban_state: "active" }], recent: [{ id: "a0", active: false }] });
   });
 
-  test("hosts are those that the service tracks", async () => {
+  test("/hosts is {hosts}: those that the service tracks", async () => {
     server.backend.hostViews = [host(), host({ target: "2001:db8::1" })];
     const value = await checked(await server.get("/api/v1/hosts"), HostsWire);
     expect(value).toMatchObject({ hosts: [{ target: "192.0.2.1" }, { target: "2001:db8::1" }] });
   });
 
-  test("bans are in order of address", async () => {
+  test("/bans is {bans}, active and historical, in order of address", async () => {
     server.backend.banViews = ["192.0.2.9", "192.0.2.10", "10.0.0.1"].map((target) => ({
       ban: ban({ target }),
       routeState: null,
@@ -69,18 +63,18 @@ describe("reads", () => {
     ["attacks", '{"active":[],"recent":[]}'],
     ["hosts", '{"hosts":[]}'],
     ["bans", '{"bans":[]}'],
-  ])("%s are empty lists where there is nothing", async (name, text) => {
+  ])("/%s has empty lists where there is nothing", async (name, text) => {
     expect(await (await server.get(`/api/v1/${name}`)).text()).toBe(text);
   });
 
   test("a query that no route knows changes nothing", async () => {
     expect((await server.get("/api/v1/bans?x=1&x=2")).status).toBe(200);
   });
+});
 
-  test("are not for caches, and no other type than they say", async () => {
-    const { headers } = await server.get("/api/v1/status");
-    expect([headers.get("cache-control"), headers.get("x-content-type-options")]).toEqual(["no-store", "nosniff"]);
-  });
+test("reads are not for caches, and no other type than they say", async () => {
+  const { headers } = await server.get("/api/v1/status");
+  expect([headers.get("cache-control"), headers.get("x-content-type-options")]).toEqual(["no-store", "nosniff"]);
 });
 
 describe("ban", () => {
@@ -108,7 +102,7 @@ describe("ban", () => {
     expect(server.logged).toMatchObject([{ route: "ban", cause: server.backend.fault }]);
   });
 
-  test("that meets a bug of ours is a 500 without details, logged once a minute", async () => {
+  test("that meets a bug of ours is a bland 500, told once a minute in the log", async () => {
     server.backend.fault = new Error("undefined is not a function");
     for (let i = 0; i < 3; i++)
       await expectError(await server.post("/api/v1/ban", '{"ip":"192.0.2.1"}'), 500, "internal error");
@@ -200,8 +194,8 @@ describe.each(["/api/v1/ban", "/api/v1/unban"])("%s refuses", (path) => {
   });
 });
 
-describe("the open routes", () => {
-  test("healthz says starting, then ok, as plain text without a newline", async () => {
+describe("GET", () => {
+  test("/healthz says starting, then ok, as plain text without a newline", async () => {
     server.backend.ready = false;
     const starting = await server.get("/healthz");
     expect([starting.status, await starting.text()]).toEqual([503, "starting"]);
@@ -211,7 +205,7 @@ describe("the open routes", () => {
     expect(ready.headers.get("content-type")).toBe("text/plain; charset=utf-8");
   });
 
-  test("metrics answer in the text exposition format, also while the service starts", async () => {
+  test("/metrics is open, and answers in the text exposition format, also while the service starts", async () => {
     server.backend.ready = false;
     const answer = await server.get("/metrics");
     expect(answer.status).toBe(200);
@@ -219,7 +213,7 @@ describe("the open routes", () => {
     expect(await answer.text()).toContain("# TYPE svc_api_requests_total counter");
   });
 
-  test("metrics count requests by route, method and status", async () => {
+  test("/metrics counts requests by route, method and status", async () => {
     await server.get("/api/v1/status");
     await server.get("/nowhere");
     const text = await (await server.get("/metrics")).text();
@@ -227,14 +221,5 @@ describe("the open routes", () => {
     expect(text).toMatch(/^svc_api_requests_total\{route="unknown",method="GET",status="404"\} \d+$/m);
     expect(text).toMatch(/^svc_api_request_duration_seconds_count\{route="status"\} \d+$/m);
     expect(text).not.toContain("nowhere");
-  });
-
-  test("all else waits for the service to be ready", async () => {
-    server.backend.ready = false;
-    for (const path of ["status", "attacks", "hosts", "bans"]) {
-      await expectError(await server.get(`/api/v1/${path}`), 503, "the service is starting");
-    }
-    await expectError(await server.post("/api/v1/ban", '{"ip":"192.0.2.1"}'), 503, "the service is starting");
-    expect(server.backend.calls).toEqual([]);
   });
 });

@@ -1,11 +1,10 @@
 /** Whether the kernel, and this process in it, can do what a configuration asks of them. */
+import { LEAST_KERNEL } from "../dataplane/native-constants.ts";
 import { LOCKED_BYTES_PER_QUEUE } from "../limits.ts";
 import { error, type Item, ok, warning } from "./item.ts";
 import type { KernelFindings, MachineFindings } from "./machine.ts";
 import { type InterfaceUse, type MachineNeeds, usesXdp } from "./needs.ts";
 
-/** XDP programs that take frames in pieces. */
-const LEAST_RELEASE = "5.18";
 const BPF_MOUNT = "/sys/fs/bpf";
 const MIB = 1024 * 1024;
 
@@ -33,7 +32,8 @@ function* xdpItems(kernel: KernelFindings, { programs }: MachineFindings): Gener
   const { release, possibleCpus, hasBtf, lockdown } = kernel;
   const about = "kernel";
   if (isTooOld(release)) {
-    const found = `Linux ${release} is too old for the XDP programs, which need ${LEAST_RELEASE}`;
+    const { major, minor } = LEAST_KERNEL;
+    const found = `Linux ${release} is too old for the XDP programs, which need ${major}.${minor}`;
     yield error(about, found, "boot a newer kernel, or capture mirror ports with backend pcap");
   } else {
     const cpus = `${possibleCpus} possible ${possibleCpus === 1 ? "CPU" : "CPUs"}`;
@@ -105,7 +105,8 @@ function pinPathItems({ pinPath }: MachineNeeds, kernel: KernelFindings, seenBy:
 /** Of a release that says neither, nothing is known. */
 function isTooOld(release: string): boolean {
   const [version] = /^\d+\.\d+/.exec(release) ?? [];
-  return version !== undefined && !Bun.semver.satisfies(`${version}.0`, `>=${LEAST_RELEASE}`);
+  const { major, minor } = LEAST_KERNEL;
+  return version !== undefined && !Bun.semver.satisfies(`${version}.0`, `>=${major}.${minor}`);
 }
 
 function mib(bytes: number): string {

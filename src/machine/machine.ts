@@ -3,6 +3,8 @@
  * rules of this folder judge. How it is found out is the rim's.
  */
 
+import type { XDP_FEATURES } from "../dataplane/native-constants.ts";
+
 export interface MachineFindings {
   /** `check`: by a command, which may have other rights than the service. `running`: by a service that captures by now. */
   readonly seenBy: "check" | "start" | "running";
@@ -72,14 +74,7 @@ export interface InterfaceFindings {
   readonly attached: { readonly id: number; readonly name: string | null; readonly isGeneric: boolean } | null;
 }
 
-export type XdpFeature =
-  | "basic"
-  | "redirect"
-  | "takes_redirects"
-  | "zero_copy"
-  | "offload"
-  | "fragments"
-  | "takes_fragments";
+export type XdpFeature = (typeof XDP_FEATURES)[number];
 
 /** A program of ours as it would be loaded for some interface. */
 export type ProgramVariant =

@@ -1,8 +1,7 @@
 /** The records in which the packet counter hands over the headers of sampled packets. */
+import { SAMPLE_RECORD } from "../dataplane/native-constants.ts";
 
-export const HEADER_RECORD_BYTES = 160;
-const FRAME_AT = 24;
-const FRAME_BYTES = 128;
+export const HEADER_RECORD_BYTES = SAMPLE_RECORD.bytes;
 
 /** What is needed of the packet counter. */
 export interface HeaderSamples {
@@ -28,23 +27,24 @@ export class HeaderRecords {
 
   /** Length of the frame on the wire. */
   wireBytes(index: number): number {
-    return this.#words[(index * HEADER_RECORD_BYTES) / 4] as number;
+    return this.#words[(index * HEADER_RECORD_BYTES + SAMPLE_RECORD.wireBytes) / 4] as number;
   }
 
   /** How long ago it came, in whole ticks. */
   ageMs(index: number): number {
-    return this.#doubles[(index * HEADER_RECORD_BYTES + 8) / 8] as number;
+    return this.#doubles[(index * HEADER_RECORD_BYTES + SAMPLE_RECORD.ageMs) / 8] as number;
   }
 
   /** Packets of its worker that it was drawn from: a worker with more traffic keeps one in more. */
   standsFor(index: number): number {
-    return this.#words[(index * HEADER_RECORD_BYTES + 20) / 4] as number;
+    return this.#words[(index * HEADER_RECORD_BYTES + SAMPLE_RECORD.standsFor) / 4] as number;
   }
 
   /** From the start of the Ethernet header, as much as was kept: a view that the next reading overwrites. */
   frame(index: number): Uint8Array {
     const start = index * HEADER_RECORD_BYTES;
-    const captured = Math.min(this.#words[(start + 4) / 4] as number, FRAME_BYTES);
-    return this.bytes.subarray(start + FRAME_AT, start + FRAME_AT + captured);
+    const captured = this.#words[(start + SAMPLE_RECORD.capturedBytes) / 4] as number;
+    const frameAt = start + SAMPLE_RECORD.frame;
+    return this.bytes.subarray(frameAt, frameAt + Math.min(captured, SAMPLE_RECORD.frameBytes));
   }
 }

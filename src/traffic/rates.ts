@@ -1,23 +1,10 @@
 /**
  * The thirteen metrics of one host in one direction, their order, and their form on the wire (docs/interface.md#rates).
  */
+import { METRICS } from "../dataplane/native-constants.ts";
 
-/** In the order in which thresholds are judged; the addon's `Metric` has the same order. */
-export const METRICS = [
-  "pps",
-  "mbps",
-  "flows_per_sec",
-  "tcp_pps",
-  "tcp_mbps",
-  "udp_pps",
-  "udp_mbps",
-  "icmp_pps",
-  "icmp_mbps",
-  "tcp_syn_pps",
-  "tcp_syn_mbps",
-  "frag_pps",
-  "frag_mbps",
-] as const;
+/** In the order in which thresholds are judged. */
+export { METRICS };
 
 export type Metric = (typeof METRICS)[number];
 export type Direction = "incoming" | "outgoing";

@@ -66,13 +66,6 @@ describe("open API:", () => {
     await command("/api/v1/ban", {});
     expect(server.audited).toMatchObject([{ operator: "", role: "operator", tenant: "" }]);
   });
-
-  test("a routable address without a token is refused", () => {
-    expect(problemsOf('api: {listen: "0.0.0.0:8080"}')).toEqual([
-      "api.listen: a token must be set before binding to a routable address: set api.tokens, or listen on 127.0.0.1 or [::1]",
-    ]);
-    expect(problemsOf('api: {listen: "0.0.0.0:8080", token_env: NOC}')).toEqual([]);
-  });
 });
 
 test("token_env is exactly one operator token, of the name api", async () => {
@@ -95,12 +88,6 @@ describe("token entries:", () => {
     const entry = ["name: a", "token_env: A", "role: viewer"].filter((part) => !part.startsWith(`${key}:`));
     expect(problemsOf(`api: {tokens: [{${entry.join()}}]}`)).toEqual([
       expect.stringContaining(`api.tokens.0.${key}: is required`),
-    ]);
-  });
-
-  test.each(["admin", "Viewer", '""'])("the unknown role %s is refused", (role) => {
-    expect(problemsOf(`api: {tokens: [{name: a, token_env: A, role: ${role}}]}`)).toEqual([
-      expect.stringContaining("api.tokens.0.role: must be viewer or operator or agent"),
     ]);
   });
 });
@@ -257,15 +244,16 @@ describe("ambiguous secret:", () => {
   });
 });
 
-describe("refused credentials:", () => {
-  beforeEach(() => admitCallers(server));
-
-  test("no token and an unknown one are 401, too little rank is 403", async () => {
-    expect((await command("/api/v1/ban", {})).status).toBe(401);
-    expect((await command("/api/v1/ban", bearer("unknown"))).status).toBe(401);
-    expect((await command("/api/v1/ban", as("viewer"))).status).toBe(403);
-    expect(server.backend.calls).toEqual([]);
-  });
+test("refused credentials: no token and an unknown one are 401, too little rank is 403", async () => {
+  admitCallers(server);
+  for (const [headers, refusal] of [
+    [{}, 401],
+    [bearer("unknown"), 401],
+    [as("viewer"), 403],
+  ] as const) {
+    expect((await command("/api/v1/ban", headers)).status).toBe(refusal);
+  }
+  expect(server.backend.calls).toEqual([]);
 });
 
 test("open without a token: the dashboard's shell is the same for everyone, whatever the token", async () => {
@@ -281,22 +269,10 @@ test("open without a token: the dashboard's shell is the same for everyone, what
 describe("roles and tenants:", () => {
   beforeEach(() => admitCallers(server));
 
-  test("an admin is an operator without a tenant: reload is for no other", async () => {
-    expect((await command("/api/v1/config/reload", as("operator"), {})).status).toBe(200);
-    const answer = await command("/api/v1/config/reload", as("tenantOperator"), {});
-    expect([answer.status, await answer.json()]).toEqual([403, { error: "restricted to unscoped tokens" }]);
-    expect(server.backend.calls).toEqual(["reload"]);
-  });
-
   test("an agent cannot carry a tenant", () => {
     expect(problemsOf("api: {tokens: [{name: a, token_env: A, role: agent, tenant: acme}]}")).toEqual([
       "api.tokens.0.tenant: an agent cannot carry a tenant: remove it, or choose another role",
     ]);
-  });
-
-  test("a target in the caller's tenant is its own", async () => {
-    expect((await command("/api/v1/ban", as("tenantOperator"))).status).toBe(200);
-    expect(server.backend.calls).toEqual([`ban ${ACME_HOST} by "acme-operator"`]);
   });
 
   test.each(["/api/v1/ban", "/api/v1/unban"])(
@@ -332,24 +308,6 @@ describe("roles and tenants:", () => {
       { operator: "acme-operator", tenant: "acme" },
     ]);
   });
-
-  test("metrics and health are open", async () => {
-    for (const path of ["/metrics", "/healthz"]) expect((await server.get(path)).status).toBe(200);
-  });
-
-  test.each(["ban", "unban", "config/reload"])(
-    "a POST of %s needs the header and the media type, both",
-    async (path) => {
-      const url = `${server.base}/api/v1/${path}`;
-      const type = { "content-type": "application/json" };
-      const body = path === "config/reload" ? "" : JSON.stringify({ ip: ACME_HOST });
-      expect((await fetch(url, { method: "POST", headers: type, body })).status).toBe(401);
-      expect((await fetch(url, { method: "POST", headers: as("operator"), body })).status).toBe(415);
-      expect((await fetch(url, { method: "POST", headers: { ...as("operator"), ...type }, body })).status).not.toBe(
-        415,
-      );
-    },
-  );
 
   test("no answer, no log line and no row holds a secret", async () => {
     server.backend.fault = new Error("told in the log");

@@ -1,22 +1,73 @@
-/** Every status that a route can answer with (docs/interface.md#errors), and the form of each, over a real listener. */
+/** Refusals in their cases and what a caller reads of the tables (docs/interface.md#errors), over a real listener. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { BackendFault, HistoryFault } from "../../src/http/backend.ts";
-import { BODY_BYTES_MAX } from "../../src/limits.ts";
+import { BackendFault } from "../../src/http/backend.ts";
 import { BLOCK_REFUSALS } from "../../src/sourceblock/admission.ts";
-import { ban } from "../fixtures/browser/views.ts";
+import { attack, ban, host, NOON } from "../fixtures/browser/views.ts";
+import { address } from "../fixtures/host-rows.ts";
 import {
   ACME_HOST,
   admitCallers,
   as,
-  bearer,
   CALLERS,
+  type Caller,
   OTHER_HOST,
   OUTSIDE_HOST,
   secretOf,
+  tenancyOf,
+  UNOWNED_HOST,
 } from "../fixtures/http/callers.ts";
-import { TestServer } from "../fixtures/http/http.ts";
+import { expectError, JSON_TYPE, TestServer } from "../fixtures/http/http.ts";
+
+const NOBODY = "missing or invalid bearer token";
 
 let server: TestServer;
+
+interface Fault {
+  readonly status: number;
+  readonly what: string;
+  /** `POST` where there is a body. */
+  readonly path: string;
+  readonly body?: string;
+  readonly caller?: Caller;
+  readonly error: string;
+  prepare?(): void;
+}
+
+const badUrl = "invalid URL: an escape is broken or not UTF-8";
+const FAULTS: readonly Fault[] = [
+  { status: 400, what: "for an invalid IP", path: "ban", body: '{"ip":"1.2.3"}', error: "invalid ip: 1.2.3" },
+  { status: 400, what: "for no body", path: "ban", body: "", error: "invalid JSON body: empty" },
+  {
+    ...{ status: 400, what: "for an invalid configuration at reload", path: "config/reload", body: "" },
+    error: "floodwall.yaml:3: networks: required",
+    prepare: () => {
+      server.backend.reloadOutcome = { kind: "invalid", problems: ["floodwall.yaml:3: networks: required"] };
+    },
+  },
+  { status: 400, what: "for a broken escape", path: "hosts?q=%", error: badUrl },
+  { status: 400, what: "for an escape that is not UTF-8", path: "attacks/%ff", error: badUrl },
+  {
+    ...{ status: 401, what: "for a secret of tokens with different rights", path: "status", error: NOBODY },
+    prepare: () => void server.secrets.set("ACME_VIEWER", secretOf(CALLERS.viewer)),
+  },
+  {
+    ...{ status: 403, what: "for a target outside of the tenant", path: "ban", body: `{"ip":"${OTHER_HOST}"}` },
+    ...{ caller: "tenantOperator", error: "target is outside your tenant" },
+  },
+  {
+    ...{ status: 404, what: "without an active ban to unban", path: "unban", body: `{"ip":"${ACME_HOST}"}` },
+    error: `no active ban for ${ACME_HOST}`,
+  },
+  { status: 404, what: "for a path that there is not", path: "nothing", error: "not found" },
+  { status: 404, what: "for an attack that there is not", path: "attacks/none", error: "unknown attack" },
+  {
+    ...{ status: 503, what: "of a command that could not be kept", path: "ban", body: `{"ip":"${ACME_HOST}"}` },
+    error: "the ban could not be stored; nothing was changed",
+    prepare: () => {
+      server.backend.fault = new BackendFault("the ban could not be stored; nothing was changed");
+    },
+  },
+];
 
 beforeEach(() => {
   server = TestServer.started();
@@ -24,171 +75,123 @@ beforeEach(() => {
 });
 afterEach(() => server.http.stop());
 
-const get = (path: string, headers: Record<string, string> = as("viewer")) => fetch(server.base + path, { headers });
-const post = (path: string, body: string, headers: Record<string, string> = as("operator")) =>
-  fetch(server.base + path, { method: "POST", headers: { "content-type": "application/json", ...headers }, body });
+const get = (path: string, caller: Caller = "viewer") =>
+  fetch(`${server.base}/api/v1/${path}`, { headers: as(caller) });
+const post = (path: string, body: string, caller: Caller = "operator") =>
+  fetch(`${server.base}/api/v1/${path}`, { method: "POST", headers: { ...JSON_TYPE, ...as(caller) }, body });
 
-async function expectError(answer: Response, status: number, error?: string): Promise<void> {
-  const body: unknown = await answer.json();
-  expect([answer.status, body]).toEqual([status, { error: error ?? expect.stringMatching(/./) }]);
-  expect(answer.headers.get("content-type")).toBe("application/json");
-}
-
-describe("error 400", () => {
-  test("for an invalid IP", async () => {
-    await expectError(await post("/api/v1/ban", '{"ip":"1.2.3"}'), 400, "invalid ip: 1.2.3");
-  });
-
-  test("for invalid JSON", async () => {
-    await expectError(await post("/api/v1/ban", '{"ip"'), 400);
-    await expectError(await post("/api/v1/ban", ""), 400, "invalid JSON body: empty");
-  });
-
-  test("for an invalid configuration at reload, with the error", async () => {
-    server.backend.reloadOutcome = { kind: "invalid", problems: ["floodwall.yaml:3: networks: required"] };
-    await expectError(await post("/api/v1/config/reload", ""), 400, "floodwall.yaml:3: networks: required");
-  });
-
-  test.each([
-    "/api/v1/audit?from=nonsense",
-    "/api/v1/audit?action=nonsense",
-    `/api/v1/traffic?key=${ACME_HOST}&step=-1`,
-    "/api/v1/hosts?limit=-1",
-  ])("for a bad range, step or filter: %s", async (path) => {
-    await expectError(await get(path), 400);
-  });
-
-  test("for an escape that is broken or not UTF-8", async () => {
-    for (const path of ["/api/v1/hosts?q=%ff", "/api/v1/hosts?q=%", "/api/v1/attacks/%ff"]) {
-      await expectError(await get(path), 400, "invalid URL: an escape is broken or not UTF-8");
-    }
-  });
-});
-
-describe("error 401", () => {
-  test("without a token, and with an unknown one", async () => {
-    for (const headers of [{}, bearer("unknown")]) {
-      await expectError(await get("/api/v1/status", headers), 401, "missing or invalid bearer token");
-    }
-  });
-
-  test("for a secret that is that of tokens with different rights", async () => {
-    server.secrets.set("ACME_VIEWER", secretOf(CALLERS.viewer));
-    await expectError(await get("/api/v1/status"), 401, "missing or invalid bearer token");
-  });
-});
-
-describe("error 403", () => {
-  test("for too little role", async () => {
-    const error = "this token's role may not perform this action";
-    await expectError(await post("/api/v1/ban", `{"ip":"${ACME_HOST}"}`, as("viewer")), 403, error);
-    await expectError(await get("/api/v1/status", as("agent")), 403, error);
-  });
-
-  test("for a reload with a tenant's token", async () => {
-    await expectError(
-      await post("/api/v1/config/reload", "", as("tenantOperator")),
-      403,
-      "restricted to unscoped tokens",
-    );
-  });
-
-  test("for a target outside of the tenant", async () => {
-    const answer = await post("/api/v1/ban", `{"ip":"${OTHER_HOST}"}`, as("tenantOperator"));
-    await expectError(answer, 403, "target is outside your tenant");
-  });
-});
-
-describe("error 404", () => {
-  test("without an active ban to unban", async () => {
-    const answer = await post("/api/v1/unban", `{"ip":"${ACME_HOST}"}`);
-    await expectError(answer, 404, `no active ban for ${ACME_HOST}`);
-  });
-
-  test("for a path or a method that there is not", async () => {
-    await expectError(await get("/api/v1/nothing"), 404, "not found");
-    await expectError(await post("/api/v1/status", "{}"), 404, "not found");
-  });
-
-  test("for an attack that there is not", async () => {
-    await expectError(await get("/api/v1/attacks/none"), 404, "unknown attack");
-  });
+test.each(FAULTS)("error $status $what", async ({ status, path, body, caller, error, prepare }) => {
+  prepare?.();
+  await expectError(await (body === undefined ? get(path, caller) : post(path, body, caller)), status, error);
 });
 
 test.each(["whitelisted", "outside configured networks", "max_active_bans reached"])(
   "error 409 for a ban that is refused as %s, with a ban as its body",
   async (reason) => {
     server.backend.onBan = (target) => ({ ban: ban({ target, state: "rejected", reason }), routeState: null });
-    const answer = await post("/api/v1/ban", `{"ip":"${ACME_HOST}"}`);
-    expect([answer.status, await answer.json()]).toMatchObject([409, { target: ACME_HOST, state: "rejected", reason }]);
+    const answer = await post("ban", `{"ip":"${ACME_HOST}"}`);
+    expect([answer.status, await answer.json()]).toMatchObject([409, { state: "rejected", reason }]);
   },
 );
-
-describe("errors of source blocks:", () => {
-  const pair = { source: OUTSIDE_HOST, victim: ACME_HOST };
-  const order = (path: string, fields: object) => post(`/api/v1/dataplane/sources${path}`, JSON.stringify(fields));
-
-  test("400 is for bad input", async () => {
-    await expectError(await order("", { ...pair, ttl_seconds: 0 }), 400);
-  });
-
-  test("404 is for an unblock without a live block", async () => {
-    await expectError(await order("/unblock", pair), 404, "no such source block");
-  });
-
-  test.each(BLOCK_REFUSALS)("409 is for a refusal: %s", async (refusal) => {
-    server.backend.onBlockSource = () => ({ kind: "refused", refusal });
-    await expectError(await order("", { ...pair, ttl_seconds: 60 }), 409);
-  });
-
-  test("503 is for one that could not be kept or installed", async () => {
-    server.backend.fault = new BackendFault("the kernel did not take the block");
-    await expectError(await order("", { ...pair, ttl_seconds: 60 }), 503, "the kernel did not take the block");
-  });
-});
-
-test("error 413 for a body that is too large", async () => {
-  await expectError(await post("/api/v1/ban", "x".repeat(BODY_BYTES_MAX + 1)), 413, "request body exceeds 64 KiB");
-});
-
-test("error 415 for a POST without the JSON content type", async () => {
-  const answer = await post("/api/v1/ban", "{}", { ...as("operator"), "content-type": "text/plain" });
-  await expectError(answer, 415, "Content-Type must be application/json");
-});
-
-test.each([`/api/v1/traffic?key=${ACME_HOST}`, "/api/v1/audit"])(
-  "error 502 for a history that fails: %s",
-  async (path) => {
-    const fail = () => {
-      throw new HistoryFault("SQLITE_CORRUPT: /var/lib/floodwall/history.db");
-    };
-    server.backend.onTraffic = fail;
-    server.backend.onAudit = fail;
-    await expectError(await get(path), 502, "the history cannot be read");
-  },
-);
-
-describe("error 503", () => {
-  test("of the health probe before the start is complete", async () => {
-    server.backend.ready = false;
-    const answer = await fetch(`${server.base}/healthz`);
-    expect([answer.status, await answer.text()]).toEqual([503, "starting"]);
-  });
-
-  test("of all that is asked before, once the caller may ask it", async () => {
-    server.backend.ready = false;
-    await expectError(await get("/api/v1/status"), 503, "the service is starting");
-    await expectError(await get("/api/v1/status", {}), 401);
-  });
-
-  test("of a command that could not be kept", async () => {
-    server.backend.fault = new BackendFault("the ban could not be stored; nothing was changed");
-    const answer = await post("/api/v1/ban", `{"ip":"${ACME_HOST}"}`);
-    await expectError(answer, 503, "the ban could not be stored; nothing was changed");
-  });
-});
 
 test("errors tell nothing of the inside of the service", async () => {
   server.backend.fault = new Error("at /srv/floodwall/src/mitigation/ban-engine.ts:12 SELECT secret");
-  await expectError(await post("/api/v1/ban", `{"ip":"${ACME_HOST}"}`), 500, "internal error");
+  await expectError(await post("ban", `{"ip":"${ACME_HOST}"}`), 500, "internal error");
+});
+
+const block = JSON.stringify({ source: OUTSIDE_HOST, victim: ACME_HOST, ttl_seconds: 60 });
+
+test.each(BLOCK_REFUSALS)("errors of source blocks: 409 is for a refusal: %s", async (refusal) => {
+  server.backend.onBlockSource = () => ({ kind: "refused", refusal });
+  await expectError(await post("dataplane/sources", block), 409);
+});
+
+test("errors of source blocks: 404 is for an unblock without a live block, 503 for one that was not installed", async () => {
+  await expectError(await post("dataplane/sources/unblock", block), 404, "no such source block");
+  server.backend.fault = new BackendFault("the kernel did not take the block");
+  await expectError(await post("dataplane/sources", block), 503, "the kernel did not take the block");
+});
+
+test("POST /api/v1/config/reload has an empty body or {}", async () => {
+  for (const [body, status] of [
+    ["", 200],
+    ["{}", 200],
+    ['{"x":1}', 400],
+  ] as const) {
+    expect((await post("config/reload", body)).status).toBe(status);
+  }
+});
+
+test("GET /api/v1/attacks/{id} finds an attack in progress, one that is over, and one of the history", async () => {
+  const view = (id: string) => ({ attack: attack({ id }), ban: null });
+  server.backend.attacksView = { active: [view("a1")], recent: [view("a2")] };
+  server.backend.storedAttacks.set("a3", view("a3"));
+  for (const id of ["a1", "a2", "a3"]) {
+    expect(await (await get(`attacks/${id}`)).json()).toMatchObject({ id, target: ACME_HOST, tenant: "acme" });
+  }
+});
+
+test("GET /api/v1/attacks/{id} of another tenant is as unknown as one that never was, to the byte", async () => {
+  server.backend.attacksView = {
+    active: [{ attack: attack({ id: "theirs", target: address(OTHER_HOST) }), ban: null }],
+    recent: [{ attack: attack({ id: "ours", target: address(ACME_HOST), endedAt: NOON }), ban: null }],
+  };
+  const answers = await Promise.all(
+    ["theirs", "none", "%20", "x".repeat(3000)].map(async (id) => {
+      const answer = await get(`attacks/${id}`, "tenantViewer");
+      return `${answer.status} ${[...answer.headers.keys()].join()} ${await answer.text()}`;
+    }),
+  );
+  expect(new Set(answers).size).toBe(1);
+  expect(answers[0]).toMatch(/^404 .*{"error":"unknown attack"}$/);
+  expect((await get("attacks/ours", "tenantViewer")).status).toBe(200);
+});
+
+test("GET /api/v1/hosts with parameters is a page, with where to go on", async () => {
+  server.backend.hostViews = ["192.0.2.3", "192.0.2.1", "192.0.2.2"].map((target) => host({ target }));
+  const first = (await (await get("hosts?limit=2")).json()) as { next: string };
+  expect(first).toMatchObject({ hosts: [{ target: "192.0.2.1" }, { target: "192.0.2.2" }], total: 3 });
+  const rest = await (await get(`hosts?limit=2&after=${first.next}`)).json();
+  expect(rest).toEqual({ hosts: [expect.objectContaining({ target: "192.0.2.3" })], total: 3 });
+});
+
+test.each(["limit", "sort", "after", "q", "group"])(
+  "GET /api/v1/hosts with parameters: a bad %s is named",
+  async (name) => {
+    await expectError(await get(`hosts?${name}=`), 400, expect.stringContaining(name));
+    expect(server.backend.calls).toEqual([]);
+  },
+);
+
+describe("tenants see only their own rows:", () => {
+  const targets = [ACME_HOST, OTHER_HOST, UNOWNED_HOST];
+
+  beforeEach(() => {
+    const groups = ["web", "mail", "global"];
+    server.backend.hostViews = targets.map((target, i) => host({ target, group: groups[i] ?? "" }));
+    server.backend.banViews = targets.map((target) => ({ ban: ban({ target, manual: true }), routeState: null }));
+    const views = (changes: object) =>
+      targets.map((target) => ({ attack: attack({ target: address(target), ...changes }), ban: null }));
+    server.backend.attacksView = { active: views({}), recent: views({ endedAt: NOON }) };
+  });
+
+  test.each([
+    ["attacks", 2],
+    ["hosts", 1],
+    ["hosts?q=192.0.2.&sort=-pps&limit=10", 1],
+    ["hosts?group=mail", 0],
+    ["bans", 1],
+  ])("GET %s, whoever asked before, also after a reload gave them to another", async (path, rows) => {
+    const whole = await (await get(path)).text();
+    const text = await (await get(path, "tenantViewer")).text();
+    expect(text.match(/"target":/g) ?? []).toHaveLength(rows);
+    for (const foreign of [OTHER_HOST, UNOWNED_HOST, "mail", '"other"']) expect(text).not.toContain(foreign);
+    expect(whole.match(/"target":/g)?.length).toBeGreaterThan(rows);
+    expect(await (await get(path)).text()).toBe(whole);
+    server.backend.ownership = tenancyOf(`networks: [192.0.2.0/24]
+tenant: other
+thresholds: {pps: 100000, mbps: 1000, flows_per_sec: 20000}
+`);
+    expect(await (await get(path, "tenantViewer")).text()).not.toContain(ACME_HOST);
+  });
 });

@@ -5,7 +5,8 @@ import { BackendFault } from "../../src/http/backend.ts";
 import { EDGE_ORDER_BYTES_MAX, LEVERS_MAX } from "../../src/limits.ts";
 import { NOON } from "../fixtures/browser/views.ts";
 import { EdgeChannelServer } from "../fixtures/edge/edge-channel.ts";
-import { agent } from "../fixtures/scrub/scrub-channel.ts";
+import { expectError } from "../fixtures/http/http.ts";
+import { agent } from "../fixtures/http/node-channel.ts";
 
 const WWW = "www.example.net";
 const MANUAL = { mode: "manual", ttl_seconds: 600, reason: "ticket 7" };
@@ -17,11 +18,6 @@ beforeEach(() => {
   channel = new EdgeChannelServer();
 });
 afterEach(() => channel.stop());
-
-async function expectError(answer: Response | Promise<Response>, status: number, error: string): Promise<void> {
-  const response = await answer;
-  expect([response.status, await response.json()]).toEqual([status, { error }]);
-}
 
 async function lever(zone: string, body: unknown, token?: string): Promise<Record<string, unknown>> {
   const answer = await channel.lever(zone, body, token);
@@ -134,13 +130,6 @@ describe("lever override in force", () => {
     expect(channel.edge.store.kept.size).toBe(0);
   });
 
-  test("is not gated by the global dry_run", async () => {
-    channel.server.backend.statusView = { ...channel.server.backend.statusView, dryRun: true };
-    await lever(WWW, MANUAL);
-    expect(await override()).toMatchObject({ mode: "manual" });
-    expect(channel.server.audited).toMatchObject([{ result: "set", dryRun: false }]);
-  });
-
   test("keeps its until over a wall clock that is set, lapses if that is past, and never holds for longer than it was set for", async () => {
     await lever(WWW, MANUAL);
     await lever("shop.example.net", { ...MANUAL, ttl_seconds: 7200 });
@@ -151,6 +140,13 @@ describe("lever override in force", () => {
     clock().setWall("2026-02-01T12:00:00.000Z");
     clock().advance(1000);
     expect(await override("shop.example.net")).toMatchObject({ until: "2026-02-01T14:00:01.000Z" });
+  });
+
+  test("is not gated by the global dry_run", async () => {
+    channel.server.backend.statusView = { ...channel.server.backend.statusView, dryRun: true };
+    await lever(WWW, MANUAL);
+    expect(await override()).toMatchObject({ mode: "manual" });
+    expect(channel.server.audited).toMatchObject([{ result: "set", dryRun: false }]);
   });
 
   test("survives a zone that leaves the file and comes back", async () => {
@@ -164,33 +160,23 @@ describe("lever override in force", () => {
 });
 
 describe("lever fields:", () => {
-  test.each([60, 86_400])("ttl_seconds %d is in the range", async (ttl) => {
-    expect(await lever(WWW, { ...MANUAL, ttl_seconds: ttl })).toMatchObject({
-      until: new Date(NOON + ttl * 1000).toISOString(),
-    });
-  });
-
   test.each([59, 86_401, 0, -60, 60.5, "60", null, undefined])("ttl_seconds %p is 400", async (ttl) => {
     const error = "invalid JSON body: ttl_seconds must be a whole number from 60 to 86400";
     await expectError(channel.lever(WWW, { ...MANUAL, ttl_seconds: ttl }), 400, error);
     expect(isSet()).toBe(false);
   });
 
-  test("ttl_seconds is not required when mode is off", async () => {
-    await lever(WWW, { mode: "off" });
+  test("ttl_seconds is not required when mode is off, nor is a reason", async () => {
+    expect(await lever(WWW, { mode: "auto", ttl_seconds: 60 })).toMatchObject({ reason: "" });
     await lever(WWW, { mode: "off", ttl_seconds: 0, reason: "over" });
+    await lever(WWW, { mode: "off" });
     expect(isSet()).toBe(false);
   });
 
-  test("reason has at most 200 characters, counted as characters", async () => {
-    expect(await lever(WWW, { ...MANUAL, reason: "😀".repeat(200) })).toMatchObject({ reason: "😀".repeat(200) });
+  test("reason has at most 200 characters", async () => {
     const error = "invalid JSON body: reason has more than 200 characters";
     await expectError(channel.lever(WWW, { ...MANUAL, reason: "a".repeat(201) }), 400, error);
     await expectError(channel.lever(WWW, { mode: "off", reason: "a".repeat(201) }), 400, error);
-  });
-
-  test("reason may be absent, and is the empty string then", async () => {
-    expect(await lever(WWW, { mode: "auto", ttl_seconds: 60 })).toMatchObject({ reason: "" });
   });
 
   test.each([
@@ -202,15 +188,6 @@ describe("lever fields:", () => {
     [{ ...MANUAL, zone: WWW }, 'unknown field "zone"'],
   ])("%j is 400", async (body, detail) => {
     await expectError(channel.lever(WWW, body), 400, `invalid JSON body: ${detail}`);
-  });
-
-  test("the body is JSON of 4 KiB at most; DELETE needs none, nor its media type", async () => {
-    const post = (body: string, type?: string) => channel.post(PATH, body, "admin", type);
-    await expectError(post("{}", "text/plain"), 415, "Content-Type must be application/json");
-    await expectError(post("x".repeat(EDGE_ORDER_BYTES_MAX + 1)), 413, "request body exceeds 4 KiB");
-    expect((await post("x".repeat(EDGE_ORDER_BYTES_MAX))).status).toBe(400);
-    expect((await channel.clearLever(WWW)).status).toBe(200);
-    expect(channel.server.audited.map(({ result }) => result)).toEqual(["error", "error", "cleared"]);
   });
 });
 
@@ -242,17 +219,9 @@ describe("lever refusals:", () => {
     expect(channel.server.audited).toMatchObject([{ target: WWW }]);
   });
 
-  test.each([
-    ["eyes", "this token's role may not perform this action"],
-    ["acme-eyes", "this token's role may not perform this action"],
-    ["bound1", "this token's role may not perform this action"],
-  ])("403 for %s, and a row of the audit trail", async (token, error) => {
-    await expectError(channel.lever(WWW, MANUAL, token), 403, error);
-    await expectError(channel.clearLever(WWW, token), 403, error);
-    expect(channel.server.audited).toMatchObject([
-      { result: "rejected", target: WWW },
-      { result: "rejected", target: WWW },
-    ]);
+  test("403 for the role is a row of the audit trail, with the zone", async () => {
+    await expectError(channel.lever(WWW, MANUAL, "eyes"), 403, "this token's role may not perform this action");
+    expect(channel.server.audited).toMatchObject([{ result: "rejected", target: WWW }]);
   });
 
   test("a lever more than there may be is 409, those that are set may be set anew", async () => {

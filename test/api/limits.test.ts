@@ -1,93 +1,100 @@
-/** The limits of the API (docs/interface.md#limits): at each of them, one below and one above. */
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+/** The limits of the API (docs/interface.md#limits): what is within each of them, and what is one beyond. */
+import { afterEach, beforeEach, expect, test } from "bun:test";
 import { loadConfig } from "../../src/config/load/load.ts";
 import { AttackLog } from "../../src/detection/attack/attack-log.ts";
-import { BODY_BYTES_MAX, ENDED_ATTACKS_KEPT, HOSTS_PAGE_MAX } from "../../src/limits.ts";
-import { attack, NOON } from "../fixtures/browser/views.ts";
-import { TestServer } from "../fixtures/http/http.ts";
+import { BODY_BYTES_MAX, ENDED_ATTACKS_KEPT, HOSTS_PAGE_MAX, RULES_HOLD_MS, ZONES_HOLD_MS } from "../../src/limits.ts";
+import { attack, configOf, NOON } from "../fixtures/browser/views.ts";
+import { EdgeChannelServer } from "../fixtures/edge/edge-channel.ts";
 
 const DAY = 86_400_000;
+const WWW = "www.example.net";
 
-let server: TestServer;
+let channel: EdgeChannelServer;
 
 beforeEach(() => {
-  server = TestServer.started();
+  channel = new EdgeChannelServer();
 });
-afterEach(() => server.http.stop());
+afterEach(() => channel.stop());
 
-const at = (wallMs: number) => new Date(wallMs).toISOString();
-const statusOf = async (path: string) => (await server.get(path)).status;
+const advance = (ms: number) => channel.server.clock.advance(ms);
+const statusOf = async (path: string) => (await channel.get(`/api/v1/${path}`)).status;
+const rangeOf = (path: string) => (ms: number) =>
+  statusOf(`${path}from=${new Date(NOON - ms).toISOString()}&to=${new Date(NOON).toISOString()}`);
+const post = async (path: string, body: string) => (await channel.post(`/api/v1/${path}`, body, "admin")).status;
+const lever = async (body: object) => (await channel.lever(WWW, { mode: "manual", ttl_seconds: 60, ...body })).status;
+const blockOf = (ttl: number) =>
+  post("dataplane/sources", `{"source":"198.51.100.1","victim":"192.0.2.1","ttl_seconds":${ttl}}`);
+
+const AUDIT = "audit?";
+const TRAFFIC = "traffic?key=192.0.2.1&";
+const HISTORY = `edge/history?zone=${WWW}&`;
+/** What asks with a number, the numbers that are within, and those that are beyond, with the status of the latter. */
+const LIMITS: readonly [string, (value: number) => Promise<number>, readonly number[], readonly number[], number][] = [
+  ["history range of the audit trail, ms", rangeOf(AUDIT), [31 * DAY - 1, 31 * DAY], [31 * DAY + 1], 400],
+  ["history range of traffic, ms", rangeOf(TRAFFIC), [31 * DAY], [31 * DAY + 1], 400],
+  ["history range of zones, ms", rangeOf(HISTORY), [31 * DAY], [31 * DAY + 1], 400],
+  ["history step of traffic", (step) => statusOf(`${TRAFFIC}step=${step}`), [1, 86_400], [0, 86_401], 400],
+  ["history step of zones", (step) => statusOf(`${HISTORY}step=${step}`), [1, 86_400], [0, 86_401], 400],
+  [
+    "request body",
+    (bytes) => post("ban", '{"ip":"192.0.2.1"}'.padEnd(bytes)),
+    [BODY_BYTES_MAX - 1, BODY_BYTES_MAX],
+    [BODY_BYTES_MAX + 1],
+    413,
+  ],
+  ["page of hosts", (limit) => statusOf(`hosts?limit=${limit}`), [HOSTS_PAGE_MAX], [HOSTS_PAGE_MAX + 1], 400],
+  ["lever ttl_seconds", (ttl) => lever({ ttl_seconds: ttl }), [60, 86_400], [59, 86_401], 400],
+  ["lever reason", (length) => lever({ reason: "😀".repeat(length) }), [0, 199, 200], [201], 400],
+  ["source-block ttl_seconds", blockOf, [1, 86_400], [0, 86_401], 400],
+];
+
+test.each(LIMITS)("limit %s", async (_, ask, within, beyond, refusal) => {
+  const statuses = async (values: readonly number[]) => Promise.all(values.map(ask));
+  expect(await statuses(within)).toEqual(within.map(() => 200));
+  expect(await statuses(beyond)).toEqual(beyond.map(() => refusal));
+});
 
 test("limit ended attacks returned: the last 100, newest first", async () => {
   const log = new AttackLog(ENDED_ATTACKS_KEPT);
   for (let i = 1; i <= 101; i++) log.add(attack({ id: `a${i}`, endedAt: NOON + i }));
-  server.backend.attacksView = { active: [], recent: log.ended.map((over) => ({ attack: over, ban: null })) };
-  const { recent } = (await (await server.get("/api/v1/attacks")).json()) as { recent: { id: string }[] };
-  expect(recent).toHaveLength(100);
-  expect([recent[0]?.id, recent.at(-1)?.id]).toEqual(["a101", "a2"]);
+  const { backend } = channel.server;
+  backend.attacksView = { active: [], recent: log.ended.map((over) => ({ attack: over, ban: null })) };
+  const { recent } = (await channel.get<{ recent: { id: string }[] }>("/api/v1/attacks")).body;
+  expect([recent.length, recent[0]?.id, recent.at(-1)?.id]).toEqual([100, "a101", "a2"]);
 });
 
-describe.each(["/api/v1/audit?", "/api/v1/traffic?key=192.0.2.1&"])("limit history range of GET %s", (path) => {
-  test.each([
-    [31 * DAY - 1, 200],
-    [31 * DAY, 200],
-    [31 * DAY + 1, 400],
-  ])("of %d ms is %d", async (ms, status) => {
-    expect(await statusOf(`${path}from=${at(NOON - ms)}&to=${at(NOON)}`)).toBe(status);
-  });
+test("limit challenge fan-out is ten minutes, and live challenges per node are 16", async () => {
+  await channel.slot({ zone: WWW });
+  const publish = async (i: number) => (await channel.publish({ token: `t${i}`, key_authorization: `t${i}.k` })).status;
+  for (let i = 0; i < 16; i++) expect(await publish(i)).toBe(204);
+  expect(await publish(16)).toBe(429);
+  advance(599_999);
+  expect((await channel.document()).acme_challenges).toHaveLength(16);
+  advance(1);
+  expect((await channel.document()).acme_challenges).toHaveLength(0);
+  await channel.slot({ zone: WWW });
+  expect(await publish(16)).toBe(204);
 });
 
-test("limit history range is the last hour by default", async () => {
-  await server.get("/api/v1/traffic?key=192.0.2.1");
-  await server.get("/api/v1/audit");
-  const range = { fromMs: NOON - 3_600_000, toMs: NOON };
-  expect(server.backend.trafficQueries).toMatchObject([range]);
-  expect(server.backend.auditQueries).toMatchObject([{ range }]);
+test("limit clearance key validity is 48 h each", async () => {
+  const { zones } = await channel.document();
+  const keys = zones.flatMap(({ clearance_keys }) => clearance_keys as { not_before: string; not_after: string }[]);
+  expect(keys.length).toBeGreaterThan(0);
+  for (const { not_before, not_after } of keys) expect(Date.parse(not_after) - Date.parse(not_before)).toBe(2 * DAY);
 });
 
-describe("limit history step", () => {
-  test("is 60 s by default", async () => {
-    await server.get("/api/v1/traffic?key=192.0.2.1");
-    expect(server.backend.trafficQueries).toMatchObject([{ stepSeconds: 60 }]);
-  });
-
-  test.each([
-    [1, 200],
-    [86_400, 200],
-    [86_401, 400],
-    [0, 400],
-  ])("of %d s is %d", async (seconds, status) => {
-    expect(await statusOf(`/api/v1/traffic?key=192.0.2.1&step=${seconds}`)).toBe(status);
-  });
-
-  test.each([
-    [5000 * 60_000, 60],
-    [5000 * 60_000 + 1, 61],
-    [31 * DAY, 536],
-  ])("is raised so that %d ms have at most 5000 buckets: %d s", async (ms, stepSeconds) => {
-    await server.get(`/api/v1/traffic?key=192.0.2.1&from=${at(NOON - ms)}&to=${at(NOON)}`);
-    expect(server.backend.trafficQueries).toMatchObject([{ stepSeconds }]);
-  });
-});
-
-describe("limit request body", () => {
-  test.each([
-    [BODY_BYTES_MAX - 1, 200],
-    [BODY_BYTES_MAX, 200],
-    [BODY_BYTES_MAX + 1, 413],
-  ])("of %d bytes is %d", async (bytes, status) => {
-    expect((await server.post("/api/v1/ban", '{"ip":"192.0.2.1"}'.padEnd(bytes))).status).toBe(status);
-  });
-});
-
-test.each([
-  [HOSTS_PAGE_MAX, 200],
-  [HOSTS_PAGE_MAX + 1, 400],
-])("limit page of hosts: a limit of %d is %d", async (limit, status) => {
-  expect(await statusOf(`/api/v1/hosts?limit=${limit}`)).toBe(status);
+test("limit edge stale_after_seconds is 15 s on defaults", () => {
+  const { edge } = configOf(`networks: [192.0.2.0/24]
+thresholds: {pps: 1, mbps: 1, flows_per_sec: 1}
+edge: {nodes: [{name: e1}]}`);
+  expect(edge?.staleAfterSeconds).toBe(15);
 });
 
 test("limit listener default is 127.0.0.1:8080", () => {
   const loaded = loadConfig(new URL("../fixtures/config/good-minimal.yaml", import.meta.url).pathname);
   expect(loaded).toMatchObject({ kind: "valid", config: { api: { host: "127.0.0.1", port: 8080 } } });
+});
+
+test("limit zones poll hold is 25 s, and that of rules 30 s", () => {
+  expect([ZONES_HOLD_MS, RULES_HOLD_MS]).toEqual([25_000, 30_000]);
 });

@@ -99,7 +99,7 @@ describe("rule document flowspec", () => {
 
   test("has further match fields for nodes whose report lists them, and simpler rules or none for others", async () => {
     channel.change(divertedBan({ rules: [lengthRule, portsRule] }));
-    await channel.report({ capabilities: ["packet_length", "port_ranges"] });
+    await channel.report("s1", { capabilities: ["packet_length", "port_ranges"] });
     const rulesFor = async (options: object) => (await channel.document(options)).bans[0]?.["flowspec"];
     const dst = "192.0.2.1/32";
     expect(await rulesFor({})).toEqual([
@@ -119,8 +119,8 @@ describe("rule document flowspec", () => {
 
   test("the difference is shown in the inventory and the metrics", async () => {
     channel.change(divertedBan({ rules: [lengthRule, portsRule] }));
-    await channel.report({ capabilities: ["packet_length", "port_ranges"] });
-    const { nodes } = await channel.inventory();
+    await channel.report("s1", { capabilities: ["packet_length", "port_ranges"] });
+    const { nodes } = (await channel.inventory()).body;
     expect(nodes[0]).not.toHaveProperty("left_out_rules");
     expect(nodes[1]).toMatchObject({ split_rules: 1, left_out_rules: 1 });
   });

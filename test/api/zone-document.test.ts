@@ -25,6 +25,12 @@ async function zone(entry: object = {}): Promise<Record<string, unknown>> {
 const policy = async (entry: object = {}) => (await zone({ policy: entry }))["policy"] as Record<string, unknown>;
 const clock = () => channel.server.clock;
 
+test("zone document version is 1, and the three lists are there, also without any edge", async () => {
+  channel.edge.reconfigure(null);
+  const document = await channel.document({ token: "admin", node: null });
+  expect(document).toEqual({ version: 1, zones: [], acme_challenges: [], issuance_grants: [] });
+});
+
 test("zone document name is the zone's hostname, in lower case", async () => {
   expect(await zone({ name: "WWW.Example.NET" })).toMatchObject({ name: NAME });
 });
@@ -135,6 +141,28 @@ describe("zone document clearance_keys", () => {
       expect(Date.parse(key.not_after) - Date.parse(key.not_before)).toBe(2 * DAY_MS);
       expect(Buffer.from(key.secret, "base64url")).toHaveLength(32);
     }
+  });
+
+  test("turn exactly at midnight UTC: the ETag moves, parked polls wake, and a fresh one has the new keys", async () => {
+    clock().advance(12 * 3_600_000 - 10_000);
+    const { answer, etag } = await channel.parked();
+    clock().advance(9_999);
+    expect(await channel.etag()).toBe(etag);
+    clock().advance(1);
+    const woken = await answer;
+    expect([woken.status, woken.headers.get("etag")]).toEqual([200, await channel.etag()]);
+    const { zones } = (await woken.json()) as { zones: { clearance_keys: Key[] }[] };
+    expect(zones[0]?.clearance_keys.map(({ id }) => id)).toEqual(["c20260301", "c20260302"]);
+    expect(woken.headers.get("etag")).not.toBe(etag);
+  });
+
+  test("follow a wall clock that is set, forth and back", async () => {
+    const { answer, etag } = await channel.parked();
+    clock().setWall("2026-03-03T10:00:00.000Z");
+    clock().advance(1000);
+    expect((await answer).headers.get("etag")).not.toBe(etag);
+    clock().setWall("2026-03-01T12:00:00.000Z");
+    expect(await channel.etag()).toBe(etag);
   });
 
   test("are a zone's own, and a day's key stays the same the day after", async () => {

@@ -1,7 +1,7 @@
 /** The attacks: the list with its search and order, and one of them with all that is known of it. */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { TestBrowser } from "../fixtures/browser/browser.ts";
-import { ACME_VICTIM, BrowserWorld, SECRETS, VICTIM } from "../fixtures/browser/world.ts";
+import { describe, expect, test } from "bun:test";
+import { useBrowser, useWorld } from "../fixtures/browser/dashboard-tests.ts";
+import { ACME_VICTIM, type BrowserWorld, SECRETS, VICTIM } from "../fixtures/browser/world.ts";
 import { eventually } from "../fixtures/service.ts";
 
 const ENDED = "203.0.113.210";
@@ -9,26 +9,14 @@ const LADDER = `
 escalation: [{ after_seconds: 0, action: flowspec }, { after_seconds: 300, action: blackhole }]
 `;
 
-let browser: TestBrowser;
-let world: BrowserWorld;
-
-beforeAll(async () => {
-  const floods = [
-    { vector: "dns_amplification", victim: VICTIM, pps: 1500, fromSeconds: 0, toSeconds: 120 },
-    { vector: "syn_flood", victim: ACME_VICTIM, pps: 600, fromSeconds: 0, toSeconds: 120 },
-    { vector: "icmp_flood", victim: ENDED, pps: 900, fromSeconds: 0, toSeconds: 2 },
-  ] as const;
-  const storage = "storage: { driver: sqlite, traffic_interval_seconds: 1 }";
-  [browser, world] = await Promise.all([
-    TestBrowser.start(),
-    BrowserWorld.start({ hasBgp: true, capture: { floods, seconds: 120 }, config: `${LADDER}${storage}` }),
-  ]);
-}, 60_000);
-afterEach(() => browser.closePages());
-afterAll(async () => {
-  await browser.stop();
-  await world.stop();
-});
+const floods = [
+  { vector: "dns_amplification", victim: VICTIM, pps: 1500, fromSeconds: 0, toSeconds: 120 },
+  { vector: "syn_flood", victim: ACME_VICTIM, pps: 600, fromSeconds: 0, toSeconds: 120 },
+  { vector: "icmp_flood", victim: ENDED, pps: 900, fromSeconds: 0, toSeconds: 2 },
+] as const;
+const storage = "storage: { driver: sqlite, traffic_interval_seconds: 1 }";
+const browser = useBrowser();
+const world = useWorld({ hasBgp: true, capture: { floods, seconds: 120 }, config: `${LADDER}${storage}` });
 
 const signedIn = (place: string) => browser.open({ base: world.base, secret: SECRETS.operator, place });
 
@@ -97,33 +85,26 @@ describe("one attack", () => {
   });
 });
 
-test("with a history that cannot be read it says so, and what to look at", async () => {
-  const floods = [{ vector: "udp_flood", victim: VICTIM, pps: 1500, fromSeconds: 0, toSeconds: 60 }] as const;
-  const config = 'storage: { driver: clickhouse, clickhouse: { url: "http://127.0.0.1:9" } }';
-  const broken = await BrowserWorld.start({ capture: { floods, seconds: 60 }, config });
-  try {
-    const opened = await browser.open({ base: broken.base, secret: SECRETS.viewer, place: "/attacks" });
+/** While a flood goes on. */
+function inFlood(config: string, use: (world: BrowserWorld) => Promise<void>): Promise<void> {
+  const flood = { vector: "udp_flood", victim: VICTIM, pps: 1500, fromSeconds: 0, toSeconds: 60 } as const;
+  return browser.inWorld({ capture: { floods: [flood], seconds: 60 }, config }, use);
+}
+
+test("with a history that cannot be read it says so, and what to look at", () =>
+  inFlood('storage: { driver: clickhouse, clickhouse: { url: "http://127.0.0.1:9" } }', async ({ base }) => {
+    const opened = await browser.open({ base, secret: SECRETS.viewer, place: "/attacks" });
     opened.expectFault(/status of 502/);
     const { page } = opened;
     await page.getByRole("link", { name: VICTIM }).click();
     await page.getByText("the history cannot be read. The database does not answer").waitFor();
     await page.getByRole("button", { name: "Try again" }).click();
     expect(await opened.violations()).toEqual([]);
-    await browser.closePages();
-  } finally {
-    await broken.stop();
-  }
-});
+  }));
 
-test("with storage off the history of an attack says so", async () => {
-  const floods = [{ vector: "udp_flood", victim: VICTIM, pps: 1500, fromSeconds: 0, toSeconds: 60 }] as const;
-  const off = await BrowserWorld.start({ capture: { floods, seconds: 60 }, config: "storage: { driver: none }" });
-  try {
-    const { page } = await browser.open({ base: off.base, secret: SECRETS.viewer, place: "/attacks" });
+test("with storage off the history of an attack says so", () =>
+  inFlood("storage: { driver: none }", async ({ base }) => {
+    const { page } = await browser.open({ base, secret: SECRETS.viewer, place: "/attacks" });
     await page.getByRole("link", { name: VICTIM }).click();
     await page.getByText("No history: storage is off").waitFor();
-    await browser.closePages();
-  } finally {
-    await off.stop();
-  }
-});
+  }));

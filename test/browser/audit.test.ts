@@ -1,26 +1,17 @@
 /** The audit trail: what is in it, what is looked for in it, and how it is taken along. */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { HISTORY_ROWS_MAX } from "../../src/limits.ts";
-import { TestBrowser } from "../fixtures/browser/browser.ts";
-import { ACME_VICTIM, BrowserWorld, SECRETS, WHITELISTED } from "../fixtures/browser/world.ts";
+import { useBrowser, useWorld } from "../fixtures/browser/dashboard-tests.ts";
+import { ACME_VICTIM, SECRETS, WHITELISTED } from "../fixtures/browser/world.ts";
 
 const FREE = "203.0.113.90";
 
-let browser: TestBrowser;
-
-beforeAll(async () => {
-  browser = await TestBrowser.start();
-}, 60_000);
-afterEach(() => browser.closePages());
-afterAll(() => browser.stop());
+const browser = useBrowser();
 
 describe("with some orders", () => {
-  let world: BrowserWorld;
-
-  beforeAll(async () => {
-    world = await BrowserWorld.start({ config: "dataplane: { enabled: true, interfaces: [lo] }" });
+  const world = useWorld({ config: "dataplane: { enabled: true, interfaces: [lo] }" }, async (world) => {
     const order = (path: string, body: object, secret: string = SECRETS.operator) =>
       world.service.post(`/api/v1/${path}`, body, secret);
     await order("ban", { ip: FREE });
@@ -30,8 +21,7 @@ describe("with some orders", () => {
     const block = { source: "198.51.100.9", victim: FREE, ttl_seconds: 60 };
     await order("dataplane/sources", { ...block, reason: '=HYPERLINK("http://198.51.100.9","x")' });
     await order("config/reload", {});
-  }, 60_000);
-  afterAll(() => world.stop());
+  });
 
   const open = (secret: string, place = "/audit") => browser.open({ base: world.base, secret, place });
   const rows = (page: Page) => page.getByRole("row").filter({ has: page.getByRole("rowheader") });
@@ -100,8 +90,7 @@ describe("with some orders", () => {
 });
 
 test("more than one answer holds is told, and the older ones are a click away", async () => {
-  const world = await BrowserWorld.start();
-  try {
+  await browser.inWorld({}, async (world) => {
     for (let i = 0; i < HISTORY_ROWS_MAX + 9; i += 101) {
       const answers = Array.from({ length: 101 }, () =>
         world.service.post("/api/v1/unban", { ip: FREE }, SECRETS.operator),
@@ -116,21 +105,14 @@ test("more than one answer holds is told, and the older ones are a click away", 
     await page.getByRole("button", { name: "Older ones" }).click();
     await page.waitForURL(/range=own&to=/);
     await page.getByText(/entr(y|ies), newest first$/).waitFor();
-    await browser.closePages();
-  } finally {
-    await world.stop();
-  }
+  });
 }, 60_000);
 
 test("with storage off it says how to have one", async () => {
-  const world = await BrowserWorld.start({ config: "storage: { driver: none }" });
-  try {
+  await browser.inWorld({ config: "storage: { driver: none }" }, async (world) => {
     const opened = await browser.open({ base: world.base, secret: SECRETS.viewer, place: "/audit" });
     await opened.page.getByText("No audit trail: storage is off").waitFor();
     expect(await opened.page.getByRole("button", { name: "Export as CSV" }).count()).toBe(0);
     expect(await opened.violations()).toEqual([]);
-    await browser.closePages();
-  } finally {
-    await world.stop();
-  }
+  });
 }, 60_000);

@@ -1,33 +1,22 @@
 /** The bans: what a list tells of each, one in full, and the orders of an operator. */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { TestBrowser } from "../fixtures/browser/browser.ts";
-import { ACME_VICTIM, BrowserWorld, SECRETS, VICTIM, WHITELISTED } from "../fixtures/browser/world.ts";
+import { describe, expect, test } from "bun:test";
+import { useBrowser, useWorld } from "../fixtures/browser/dashboard-tests.ts";
+import { ACME_VICTIM, SECRETS, VICTIM, WHITELISTED } from "../fixtures/browser/world.ts";
 import { eventually } from "../fixtures/service.ts";
 
 const LADDER = "escalation: [{ after_seconds: 0, action: flowspec }, { after_seconds: 300, action: blackhole }]";
 const FREE = "203.0.113.90";
 
-let browser: TestBrowser;
-
-beforeAll(async () => {
-  browser = await TestBrowser.start();
-}, 60_000);
-afterEach(() => browser.closePages());
-afterAll(() => browser.stop());
+const browser = useBrowser();
 
 describe("under attack", () => {
-  let world: BrowserWorld;
-
-  beforeAll(async () => {
-    const span = { fromSeconds: 0, toSeconds: 180 };
-    const floods = [
-      { vector: "dns_amplification", victim: VICTIM, pps: 1500, ...span },
-      { vector: "syn_flood", victim: ACME_VICTIM, pps: 600, ...span },
-      { vector: "udp_flood", victim: WHITELISTED, pps: 400, ...span },
-    ] as const;
-    world = await BrowserWorld.start({ hasBgp: true, capture: { floods, seconds: 180 }, config: LADDER });
-  }, 60_000);
-  afterAll(() => world.stop());
+  const span = { fromSeconds: 0, toSeconds: 180 };
+  const floods = [
+    { vector: "dns_amplification", victim: VICTIM, pps: 1500, ...span },
+    { vector: "syn_flood", victim: ACME_VICTIM, pps: 600, ...span },
+    { vector: "udp_flood", victim: WHITELISTED, pps: 400, ...span },
+  ] as const;
+  const world = useWorld({ hasBgp: true, capture: { floods, seconds: 180 }, config: LADDER });
 
   const open = (secret: string, place = "/bans") => browser.open({ base: world.base, secret, place });
 
@@ -124,12 +113,7 @@ describe("under attack", () => {
 });
 
 describe("in dry run", () => {
-  let world: BrowserWorld;
-
-  beforeAll(async () => {
-    world = await BrowserWorld.start();
-  }, 60_000);
-  afterAll(() => world.stop());
+  const world = useWorld();
 
   test("empty lists say what would be in them, and an order what it is worth", async () => {
     const opened = await browser.open({ base: world.base, secret: SECRETS.operator, place: "/bans" });
@@ -150,8 +134,7 @@ describe("in dry run", () => {
 });
 
 test("of thousands only those in sight are in the page, and one is found among them", async () => {
-  const world = await BrowserWorld.start();
-  try {
+  await browser.inWorld({}, async (world) => {
     const many = world.options.config.replace("hysteresis_seconds: 2", "hysteresis_seconds: 2, max_active_bans: 10000");
     world.service.writeConfig(many);
     const reload = await world.service.post("/api/v1/config/reload", {}, SECRETS.operator);
@@ -176,8 +159,5 @@ test("of thousands only those in sight are in the page, and one is found among t
     await page.getByText(/^1 of 3\s000$/).waitFor();
     await page.getByRole("link", { name: "2001:db8:1:1::bb8", exact: true }).waitFor();
     expect(await opened.violations()).toEqual([]);
-    await browser.closePages();
-  } finally {
-    await world.stop();
-  }
+  });
 }, 60_000);

@@ -1,16 +1,16 @@
 /** A thousand attacks at once, each with a ban: the lists have them all, and the page only those in sight. */
-import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { TestBrowser } from "../fixtures/browser/browser.ts";
 import { crowdCapture } from "../fixtures/browser/crowd.ts";
+import { useBrowser } from "../fixtures/browser/dashboard-tests.ts";
 import { ServiceProcess } from "../fixtures/service.ts";
 
 const CROWD = 1000;
 const ROWS_IN_PAGE_MAX = 120;
 
-let browser: TestBrowser;
+const browser = useBrowser();
 let directory: string;
 let service: ServiceProcess;
 
@@ -24,11 +24,9 @@ ban: { max_active_bans: ${CROWD} }
 storage: { driver: none }
 capture: { pcap_file: ${pcap}, pace: real }
 `;
-  [browser, service] = await Promise.all([TestBrowser.start(), ServiceProcess.start({ config })]);
+  service = await ServiceProcess.start({ config });
 }, 60_000);
-afterEach(() => browser.closePages());
 afterAll(async () => {
-  await browser.stop();
   await service.remove();
   rmSync(directory, { recursive: true, force: true });
 });

@@ -1,26 +1,16 @@
 /** The edge: zones and what is the matter with them, the lever, their past, the nodes, and what of it a tenant sees. */
-import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { TestBrowser, type TestPage } from "../fixtures/browser/browser.ts";
-import { BrowserFleet, ORPHAN, PLAIN, SHOP, WWW } from "../fixtures/browser/fleet.ts";
-import { BrowserWorld, SECRETS } from "../fixtures/browser/world.ts";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import type { TestPage } from "../fixtures/browser/browser.ts";
+import { useBrowser, useFleet } from "../fixtures/browser/dashboard-tests.ts";
+import { ORPHAN, PLAIN, SHOP, WWW } from "../fixtures/browser/fleet.ts";
+import { SECRETS } from "../fixtures/browser/world.ts";
 
 setDefaultTimeout(60_000);
 
-let browser: TestBrowser;
-
-beforeAll(async () => {
-  browser = await TestBrowser.start();
-});
-afterEach(() => browser.closePages());
-afterAll(() => browser.stop());
+const browser = useBrowser();
 
 describe("with nodes and zones", () => {
-  let fleet: BrowserFleet;
-
-  beforeAll(async () => {
-    fleet = await BrowserFleet.start();
-  });
-  afterAll(() => fleet.stop());
+  const fleet = useFleet();
 
   const open = (place: string, secret: string = SECRETS.operator): Promise<TestPage> =>
     browser.open({ base: fleet.world.base, secret, place });
@@ -178,24 +168,21 @@ describe("with nodes and zones", () => {
   });
 });
 
-test("with storage off zones are shown without a past", async () => {
-  const fleet = await BrowserFleet.start({ config: "storage: { driver: none }" });
-  try {
+describe("with storage off", () => {
+  const fleet = useFleet({ config: "storage: { driver: none }" });
+
+  test("zones are shown without a past", async () => {
     const { base } = fleet.world;
     const opened = await browser.open({ base, secret: SECRETS.viewer, place: `/edge/zones/${SHOP}` });
     const { page } = opened;
     await page.getByRole("heading", { name: SHOP }).waitFor();
     for (const what of ["history", "sources", "events"]) await page.getByText(`No ${what}: storage is off`).waitFor();
     expect(await opened.violations()).toEqual([]);
-    await browser.closePages();
-  } finally {
-    await fleet.stop();
-  }
+  });
 });
 
 test("without zones and nodes it says how to add them, and to a tenant whom to ask", async () => {
-  const world = await BrowserWorld.start();
-  try {
+  await browser.inWorld({}, async (world) => {
     const opened = await browser.open({ base: world.base, secret: SECRETS.viewer, place: "/edge" });
     const { page } = opened;
     await page.getByText("No zone", { exact: true }).waitFor();
@@ -206,8 +193,5 @@ test("without zones and nodes it says how to add them, and to a tenant whom to a
     expect(await opened.violations()).toEqual([]);
     const tenant = await browser.open({ base: world.base, secret: SECRETS.tenantOperator, place: "/edge" });
     await tenant.page.getByText("No zone of your tenant").waitFor();
-    await browser.closePages();
-  } finally {
-    await world.stop();
-  }
+  });
 });

@@ -1,23 +1,17 @@
 /** Hosts: found, sorted and paged; one host with its past and what can be done about it; a hundred thousand of them. */
-import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { TestBrowser } from "../fixtures/browser/browser.ts";
-import { ACME_VICTIM, BrowserWorld, SECRETS, VICTIM } from "../fixtures/browser/world.ts";
+import { useBrowser, useWorld } from "../fixtures/browser/dashboard-tests.ts";
+import { ACME_VICTIM, SECRETS, VICTIM } from "../fixtures/browser/world.ts";
 import { evenly, pcapBytes } from "../fixtures/captures/pcap-writer.ts";
 import { ethernet, ip, udp } from "../fixtures/packets/frames.ts";
 
 setDefaultTimeout(60_000);
 
-let browser: TestBrowser;
-
-beforeAll(async () => {
-  browser = await TestBrowser.start();
-});
-afterEach(() => browser.closePages());
-afterAll(() => browser.stop());
+const browser = useBrowser();
 
 /** Its users' hosts are 203.0.113.100 to .169. */
 const CALM = "203.0.113.104";
@@ -27,17 +21,12 @@ function addresses(page: Page): Promise<string[]> {
 }
 
 describe("under attack", () => {
-  let world: BrowserWorld;
-
-  beforeAll(async () => {
-    const span = { fromSeconds: 0, toSeconds: 240 };
-    const floods = [
-      { vector: "dns_amplification", victim: VICTIM, pps: 1500, ...span },
-      { vector: "syn_flood", victim: ACME_VICTIM, pps: 600, ...span },
-    ] as const;
-    world = await BrowserWorld.start({ capture: { floods, seconds: 240, hosts: 70 } });
-  });
-  afterAll(() => world.stop());
+  const span = { fromSeconds: 0, toSeconds: 240 };
+  const floods = [
+    { vector: "dns_amplification", victim: VICTIM, pps: 1500, ...span },
+    { vector: "syn_flood", victim: ACME_VICTIM, pps: 600, ...span },
+  ] as const;
+  const world = useWorld({ capture: { floods, seconds: 240, hosts: 70 } });
 
   const open = (place: string, secret: string = SECRETS.operator) => browser.open({ base: world.base, secret, place });
 
@@ -143,8 +132,7 @@ describe("under attack", () => {
 });
 
 test("with nothing captured and storage off it says what to do", async () => {
-  const world = await BrowserWorld.start({ config: "storage: { driver: none }" });
-  try {
+  await browser.inWorld({ config: "storage: { driver: none }" }, async (world) => {
     const opened = await browser.open({ base: world.base, secret: SECRETS.viewer, place: "/hosts" });
     const { page } = opened;
     await page.getByText("Nothing is captured").waitFor();
@@ -153,29 +141,22 @@ test("with nothing captured and storage off it says what to do", async () => {
       await page.getByText(text, { exact: true }).waitFor();
     }
     expect(await opened.violations()).toEqual([]);
-    await browser.closePages();
-  } finally {
-    await world.stop();
-  }
+  });
 });
 
 describe("a hundred thousand", () => {
   const HOSTS = 100_000;
   const directory = mkdtempSync(join(tmpdir(), `floodwall-hosts-${process.pid}-`));
-  let world: BrowserWorld;
+  const pcap = join(directory, "hosts.pcap");
 
-  beforeAll(async () => {
-    const pcap = join(directory, "hosts.pcap");
+  beforeAll(() => {
     const frames = Array.from({ length: HOSTS }, (_, i) =>
       ethernet(ip({ src: "2001:db8:ffff::1", dst: address(i) }, udp({ destinationPort: 443 }))),
     );
     writeFileSync(pcap, pcapBytes(evenly(frames, { stepMs: 0.05 })));
-    world = await BrowserWorld.start({ config: `capture: { pcap_file: ${pcap}, pace: real }` });
   });
-  afterAll(async () => {
-    await world.stop();
-    rmSync(directory, { recursive: true, force: true });
-  });
+  const world = useWorld({ config: `capture: { pcap_file: ${pcap}, pace: real }` });
+  afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
   test("are paged, sorted and searched, with a page of them in the browser", async () => {
     const { page } = await browser.open({ base: world.base, secret: SECRETS.viewer, place: "/hosts?sort=target" });

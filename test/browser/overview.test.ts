@@ -1,29 +1,18 @@
 /** The overview under real attacks, and what can be done from it. */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { TestBrowser } from "../fixtures/browser/browser.ts";
-import { ACME_VICTIM, BrowserWorld, SECRETS, VICTIM, WHITELISTED } from "../fixtures/browser/world.ts";
+import { describe, expect, test } from "bun:test";
+import { useBrowser, useWorld } from "../fixtures/browser/dashboard-tests.ts";
+import { ACME_VICTIM, SECRETS, VICTIM, WHITELISTED } from "../fixtures/browser/world.ts";
 
-let browser: TestBrowser;
-
-beforeAll(async () => {
-  browser = await TestBrowser.start();
-}, 60_000);
-afterEach(() => browser.closePages());
-afterAll(() => browser.stop());
+const browser = useBrowser();
 
 describe("under attack", () => {
-  let world: BrowserWorld;
-
-  beforeAll(async () => {
-    const span = { fromSeconds: 0, toSeconds: 120 };
-    const floods = [
-      { vector: "dns_amplification", victim: VICTIM, pps: 1500, ...span },
-      { vector: "syn_flood", victim: ACME_VICTIM, pps: 600, ...span },
-      { vector: "udp_flood", victim: WHITELISTED, pps: 400, ...span },
-    ] as const;
-    world = await BrowserWorld.start({ hasBgp: true, capture: { floods, seconds: 120 } });
-  }, 60_000);
-  afterAll(() => world.stop());
+  const span = { fromSeconds: 0, toSeconds: 120 };
+  const floods = [
+    { vector: "dns_amplification", victim: VICTIM, pps: 1500, ...span },
+    { vector: "syn_flood", victim: ACME_VICTIM, pps: 600, ...span },
+    { vector: "udp_flood", victim: WHITELISTED, pps: 400, ...span },
+  ] as const;
+  const world = useWorld({ hasBgp: true, capture: { floods, seconds: 120 } });
 
   test("shows each victim, how hard it is hit, by what, and whether the routers have its route", async () => {
     const { page } = await browser.open({ base: world.base, secret: SECRETS.viewer });
@@ -87,13 +76,8 @@ describe("under attack", () => {
 });
 
 describe("as time goes by", () => {
-  let world: BrowserWorld;
-
-  beforeAll(async () => {
-    const floods = [{ vector: "udp_flood", victim: VICTIM, pps: 1500, fromSeconds: 12, toSeconds: 20 }] as const;
-    world = await BrowserWorld.start({ capture: { floods, seconds: 60 } });
-  }, 60_000);
-  afterAll(() => world.stop());
+  const floods = [{ vector: "udp_flood", victim: VICTIM, pps: 1500, fromSeconds: 12, toSeconds: 20 }] as const;
+  const world = useWorld({ capture: { floods, seconds: 60 } });
 
   test("an attack comes and goes by itself, and is read out", async () => {
     const { page } = await browser.open({ base: world.base, secret: SECRETS.viewer });
@@ -109,15 +93,11 @@ describe("as time goes by", () => {
 });
 
 test("with nothing captured and no speaker it says what to do", async () => {
-  const world = await BrowserWorld.start();
-  try {
+  await browser.inWorld({}, async (world) => {
     const opened = await browser.open({ base: world.base, secret: SECRETS.viewer });
     const { page } = opened;
     for (const text of ["No attack now", "No ban in force", "No announcer"]) await page.getByText(text).waitFor();
     expect(await page.getByText("Nothing is captured").count()).toBe(2);
     expect(await opened.violations()).toEqual([]);
-    await browser.closePages();
-  } finally {
-    await world.stop();
-  }
+  });
 });

@@ -1,8 +1,8 @@
 /** Each view whose lists the service refuses: what it says, and that it has them when they are to be had again. */
-import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import type { Page, Route } from "playwright-core";
-import { TestBrowser } from "../fixtures/browser/browser.ts";
-import { BrowserWorld, SECRETS } from "../fixtures/browser/world.ts";
+import { useBrowser, useWorld } from "../fixtures/browser/dashboard-tests.ts";
+import { SECRETS } from "../fixtures/browser/world.ts";
 import { eventually } from "../fixtures/service.ts";
 
 const PLACES = ["/", "/attacks", "/bans", "/hosts", "/sources", "/scrub", "/edge", "/audit", "/settings"];
@@ -14,18 +14,8 @@ const REFUSALS = [
   [503, "Not ready. If this lasts, see Floodwall's log."],
 ] as const;
 
-let browser: TestBrowser;
-let world: BrowserWorld;
-
-beforeAll(async () => {
-  browser = await TestBrowser.start();
-  world = await BrowserWorld.start();
-}, 60_000);
-afterEach(() => browser.closePages());
-afterAll(async () => {
-  await browser.stop();
-  await world.stop();
-});
+const browser = useBrowser();
+const world = useWorld();
 
 test("says why, in the service's words and what to do, and reads again", async () => {
   const opened = await browser.open({ base: world.base, secret: SECRETS.operator, place: "/about-to-start" });

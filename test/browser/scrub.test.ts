@@ -1,31 +1,19 @@
 /** The scrub nodes, of which one polls, one is lost and one was never there. */
-import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { TestBrowser } from "../fixtures/browser/browser.ts";
-import { BrowserFleet } from "../fixtures/browser/fleet.ts";
-import { BrowserWorld, SECRETS } from "../fixtures/browser/world.ts";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { useBrowser, useFleet } from "../fixtures/browser/dashboard-tests.ts";
+import { SECRETS } from "../fixtures/browser/world.ts";
 
 setDefaultTimeout(60_000);
 
 const VICTIM = "203.0.113.99";
 
-let browser: TestBrowser;
-
-beforeAll(async () => {
-  browser = await TestBrowser.start();
-});
-afterEach(() => browser.closePages());
-afterAll(() => browser.stop());
+const browser = useBrowser();
 
 describe("with nodes", () => {
-  let fleet: BrowserFleet;
-
-  beforeAll(async () => {
-    fleet = await BrowserFleet.start({ config: "mitigation: divert" });
-    const { service } = fleet.world;
+  const fleet = useFleet({ config: "mitigation: divert" }, async ({ world: { service } }) => {
     const { body } = await service.post<{ node?: string }>("/api/v1/ban", { ip: VICTIM }, SECRETS.operator);
     expect(body.node).toBe("scrub1");
   });
-  afterAll(() => fleet.stop());
 
   const open = (place: string, secret: string = SECRETS.viewer) =>
     browser.open({ base: fleet.world.base, secret, place });
@@ -69,15 +57,11 @@ describe("with nodes", () => {
 });
 
 test("without nodes it says how to add one", async () => {
-  const world = await BrowserWorld.start();
-  try {
+  await browser.inWorld({}, async (world) => {
     const opened = await browser.open({ base: world.base, secret: SECRETS.viewer, place: "/scrub" });
     const { page } = opened;
     await page.getByText("No scrub node", { exact: true }).waitFor();
     await page.getByText("scrubbing.nodes").waitFor();
     expect(await opened.violations()).toEqual([]);
-    await browser.closePages();
-  } finally {
-    await world.stop();
-  }
+  });
 });

@@ -1,24 +1,16 @@
 /** The settings: what is configured, and a reload with all that may come of it. */
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
-import { TestBrowser } from "../fixtures/browser/browser.ts";
-import { BrowserWorld, SECRETS } from "../fixtures/browser/world.ts";
+import { beforeEach, expect, test } from "bun:test";
+import { useBrowser, useWorld } from "../fixtures/browser/dashboard-tests.ts";
+import { SECRETS } from "../fixtures/browser/world.ts";
 
 const CONFIG = "detection: { tick_ms: 100 }";
 
-let browser: TestBrowser;
-let world: BrowserWorld;
+const browser = useBrowser();
+const world = useWorld({ config: CONFIG });
 
-beforeAll(async () => {
-  [browser, world] = await Promise.all([TestBrowser.start(), BrowserWorld.start({ config: CONFIG })]);
-}, 60_000);
 beforeEach(async () => {
   world.service.writeConfig(world.options.config);
   expect((await world.service.post("/api/v1/config/reload", {}, SECRETS.operator)).status).toBe(200);
-});
-afterEach(() => browser.closePages());
-afterAll(async () => {
-  await browser.stop();
-  await world.stop();
 });
 
 const open = (secret: string, place = "/settings") => browser.open({ base: world.base, secret, place });

@@ -1,22 +1,13 @@
 /** What is around every view: signing in, roles, themes, the keyboard, a service that goes away and comes back. */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { EVENT_STREAMS_PER_TOKEN } from "../../src/limits.ts";
-import { TestBrowser } from "../fixtures/browser/browser.ts";
-import { BrowserWorld, SECRETS } from "../fixtures/browser/world.ts";
+import { useBrowser, useWorld } from "../fixtures/browser/dashboard-tests.ts";
+import { SECRETS } from "../fixtures/browser/world.ts";
 import { EventReader } from "../fixtures/http/event-reader.ts";
 import { eventually, ServiceProcess } from "../fixtures/service.ts";
 
-let browser: TestBrowser;
-let world: BrowserWorld;
-
-beforeAll(async () => {
-  [browser, world] = await Promise.all([TestBrowser.start(), BrowserWorld.start()]);
-}, 60_000);
-afterEach(() => browser.closePages());
-afterAll(async () => {
-  await browser.stop();
-  await world.stop();
-});
+const browser = useBrowser();
+const world = useWorld();
 
 const REFUSED = /status of 40[13]/;
 
@@ -71,8 +62,7 @@ describe("signing in", () => {
   });
 
   test("a token that is taken away in the middle of things is told of, with what to do", async () => {
-    const own = await BrowserWorld.start();
-    try {
+    await browser.inWorld({}, async (own) => {
       const opened = await browser.open({ base: own.base, secret: SECRETS.viewer });
       opened.expectFault(/status of 401|ERR_INCOMPLETE_CHUNKED_ENCODING/);
       const { page } = opened;
@@ -84,23 +74,16 @@ describe("signing in", () => {
       await page.getByLabel("Token").fill(SECRETS.operator);
       await page.keyboard.press("Enter");
       await page.getByText("noc · operator").waitFor();
-      await browser.closePages();
-    } finally {
-      await own.stop();
-    }
+    });
   });
 
   test("without tokens nobody signs in, and a warning says so", async () => {
-    const open = await BrowserWorld.start({ hasTokens: false });
-    try {
+    await browser.inWorld({ hasTokens: false }, async (open) => {
       const { page } = await browser.open({ base: open.base });
       await page.getByText("The API is open", { exact: true }).waitFor();
       await page.getByText("open API · operator").waitFor();
       expect(await page.getByRole("button", { name: "Sign out" }).count()).toBe(0);
-      await browser.closePages();
-    } finally {
-      await open.stop();
-    }
+    });
   });
 });
 
@@ -161,9 +144,8 @@ test("without a stream of events left it says so, and reads again and again", as
 });
 
 test("says since when what it shows is old, and goes on by itself when the service is back", async () => {
-  const own = await BrowserWorld.start();
-  const { directory, port } = own.service;
-  try {
+  await browser.inWorld({}, async (own) => {
+    const { directory, port } = own.service;
     const opened = await browser.open({ base: own.base, secret: SECRETS.operator });
     opened.expectFault(
       /ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET/,
@@ -183,7 +165,5 @@ test("says since when what it shows is old, and goes on by itself when the servi
     } finally {
       await again.stop("SIGKILL");
     }
-  } finally {
-    await own.stop();
-  }
+  });
 }, 60_000);

@@ -1,7 +1,7 @@
 /** The source blocks: ordered, refused, ended; and a machine that drops nothing. */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { TestBrowser } from "../fixtures/browser/browser.ts";
-import { ACME_VICTIM, BrowserWorld, SECRETS, WHITELISTED } from "../fixtures/browser/world.ts";
+import { afterEach, describe, expect, test } from "bun:test";
+import { useBrowser, useWorld } from "../fixtures/browser/dashboard-tests.ts";
+import { ACME_VICTIM, SECRETS, WHITELISTED } from "../fixtures/browser/world.ts";
 
 const SOURCE = "198.51.100.9";
 
@@ -9,22 +9,11 @@ interface Blocks {
   readonly sources: readonly { readonly source: string; readonly victim: string }[];
 }
 
-let browser: TestBrowser;
-
-beforeAll(async () => {
-  browser = await TestBrowser.start();
-}, 60_000);
-afterEach(() => browser.closePages());
-afterAll(() => browser.stop());
+const browser = useBrowser();
 
 describe("with a data plane", () => {
-  let world: BrowserWorld;
-
-  beforeAll(async () => {
-    // In dry run nothing is attached to it.
-    world = await BrowserWorld.start({ config: "dataplane: { enabled: true, interfaces: [lo] }" });
-  }, 60_000);
-  afterAll(() => world.stop());
+  // In dry run nothing is attached to it.
+  const world = useWorld({ config: "dataplane: { enabled: true, interfaces: [lo] }" });
   // The next test begins with none.
   afterEach(async () => {
     const { sources } = (await world.service.get<Blocks>("/api/v1/dataplane/sources", SECRETS.operator)).body;
@@ -109,8 +98,7 @@ describe("with a data plane", () => {
 });
 
 test("without one it says how to have one", async () => {
-  const world = await BrowserWorld.start();
-  try {
+  await browser.inWorld({}, async (world) => {
     const opened = await browser.open({ base: world.base, secret: SECRETS.operator, place: "/sources" });
     const { page } = opened;
     await page.getByText("This machine drops nothing: it has no data plane").waitFor();
@@ -125,8 +113,5 @@ test("without one it says how to have one", async () => {
     await dialog.getByLabel("Victim").fill(ACME_VICTIM);
     await dialog.getByRole("button", { name: "Block" }).click();
     await dialog.getByRole("alert").getByText("the data plane is absent or disabled").waitFor();
-    await browser.closePages();
-  } finally {
-    await world.stop();
-  }
+  });
 }, 60_000);

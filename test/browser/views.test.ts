@@ -1,33 +1,19 @@
 /** Every view there is, with attacks going on, light and dark, wide and narrow: no fault, no violation, nothing cut off. */
-import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
-import { DESKTOP, PHONE, TestBrowser } from "../fixtures/browser/browser.ts";
-import { BrowserFleet } from "../fixtures/browser/fleet.ts";
+import { expect, test } from "bun:test";
+import { DESKTOP, PHONE } from "../fixtures/browser/browser.ts";
+import { useBrowser, useFleet } from "../fixtures/browser/dashboard-tests.ts";
 import { placesOf } from "../fixtures/browser/places.ts";
-import { ACME_VICTIM, type BrowserWorld, SECRETS, VICTIM } from "../fixtures/browser/world.ts";
+import { ACME_VICTIM, SECRETS, VICTIM } from "../fixtures/browser/world.ts";
 
 /** Longer than all of it takes on a busy machine. */
 const SECONDS = 420;
 
-let browser: TestBrowser;
-let fleet: BrowserFleet;
-let world: BrowserWorld;
-
-beforeAll(async () => {
-  const floods = [
-    { vector: "dns_amplification", victim: VICTIM, pps: 450, fromSeconds: 0, toSeconds: SECONDS },
-    { vector: "syn_flood", victim: ACME_VICTIM, pps: 400, fromSeconds: 0, toSeconds: SECONDS },
-  ] as const;
-  [browser, fleet] = await Promise.all([
-    TestBrowser.start(),
-    BrowserFleet.start({ capture: { floods, seconds: SECONDS } }),
-  ]);
-  ({ world } = fleet);
-}, 60_000);
-afterEach(() => browser.closePages());
-afterAll(async () => {
-  await browser.stop();
-  await fleet.stop();
-});
+const floods = [
+  { vector: "dns_amplification", victim: VICTIM, pps: 450, fromSeconds: 0, toSeconds: SECONDS },
+  { vector: "syn_flood", victim: ACME_VICTIM, pps: 400, fromSeconds: 0, toSeconds: SECONDS },
+] as const;
+const browser = useBrowser();
+const fleet = useFleet({ capture: { floods, seconds: SECONDS } });
 
 test.each([
   ["light", DESKTOP],
@@ -37,6 +23,7 @@ test.each([
 ] as const)(
   "%s, %p",
   async (colorScheme, viewport) => {
+    const { world } = fleet;
     const secret = SECRETS.operator;
     const opened = await browser.open({ base: world.base, secret, colorScheme, viewport });
     const { page } = opened;

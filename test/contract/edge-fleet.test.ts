@@ -5,8 +5,8 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { EdgeWorld, type Json } from "../fixtures/edge/edge-world.ts";
 import { NaiveEdge, type NaiveNode, type NaiveZone } from "../fixtures/edge/naive-edge.ts";
+import { Chance, seededRandom } from "../fixtures/seeded-random.ts";
 import { historyDrivers } from "../fixtures/storage/history-drivers.ts";
-import { Chance } from "../simulation/chance.ts";
 
 const FIRST_SEED = Number(process.env["SEED"] ?? Math.floor(Math.random() * 1_000_000));
 const SEEDS = Array.from({ length: Number(process.env["SEEDS"] ?? 5) }, (_, i) => FIRST_SEED + i);
@@ -110,7 +110,7 @@ async function step(chance: FleetChance, naive: NaiveEdge, edge: EdgeWorld): Pro
     edge.configure({ nodes: next[0], zones: next[1] });
     naive.configure(...next);
   } else if (chance.happens(0.5)) {
-    await edge.poll(name);
+    await edge.seen(name);
     naive.seenMs.set(name, edge.nowMs);
   } else {
     const before = naive.last.get(name);
@@ -138,7 +138,7 @@ describe.each(historyDrivers())("$title", ({ skipped, place }) => {
     "seed %d: status and history are what the raw reports say",
     async (seed) => {
       world = await EdgeWorld.withHistory(place());
-      const chance = new FleetChance(seed);
+      const chance = new FleetChance(seededRandom(seed));
       const naive = new NaiveEdge();
       world.configure({ nodes: NODES, zones: ZONES });
       naive.configure(NODES, ZONES);

@@ -1,164 +1,289 @@
-/** The service with a real gobgpd that it manages and a real BIRD as its peer, on loopback. */
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { findGobgpd } from "../../src/bgp/gobgpd-process.ts";
-import { loopback } from "../fixtures/bgp/bgp.ts";
-import { type Bird, startBird } from "../fixtures/bgp/bird.ts";
-import { eventually, freePort, ServiceProcess } from "../fixtures/service.ts";
+/** What the service does about attacks and orders, as a real BIRD sees it: routes, rules, diverts, ladders and prefixes. */
+import { expect, test } from "bun:test";
+import { NEXT_HOP, PeeredScenario } from "../fixtures/bgp/peered-scenario.ts";
+import { type CapturedFrame, evenly } from "../fixtures/captures/pcap-writer.ts";
+import { ethernet, ip, udp } from "../fixtures/packets/frames.ts";
+import { eventually, type ServiceProcess } from "../fixtures/service.ts";
 
-const ASN = 64500;
-
-let directory: string;
-let bgpPort: number;
-let bird: Bird;
-const services: ServiceProcess[] = [];
-
-beforeEach(async () => {
-  directory = mkdtempSync(join(tmpdir(), `floodwall-scenario-${process.pid}-`));
-  bgpPort = await freePort();
-  bird = await startBird({
-    address: loopback(2),
-    port: bgpPort,
-    asn: ASN,
-    sessions: [{ name: "floodwall", address: loopback(1), asn: ASN, port: bgpPort }],
-  });
-});
-
-afterEach(async () => {
-  for (const service of services.splice(0)) await service.remove();
-  const pid = findGobgpd(join(directory, "state/gobgpd/run"));
-  if (pid !== null) process.kill(pid, "SIGKILL");
-  await bird.stop();
-  rmSync(directory, { recursive: true, force: true });
-});
-
-const WITHOUT_BGP = `
-networks: [203.0.113.0/24, 2001:db8::/32]
-thresholds: { pps: 1000, mbps: 100, flows_per_sec: 500 }
+const VICTIM = "203.0.113.7";
+const PREFIX = `${VICTIM}/32`;
+const CONFIG = `
+networks: [203.0.112.0/22, "2001:db8::/32"]
+thresholds: { pps: 1000, mbps: 1000, flows_per_sec: 100000 }
+ban: { unban_hysteresis_seconds: 1 }
 `;
+const LIVE = `${CONFIG}dry_run: false\n`;
+const TIMEOUT_MS = 120_000;
 
-function config({ dryRun = false } = {}): string {
-  return `${WITHOUT_BGP}
-dry_run: ${dryRun}
-bgp:
-  local_asn: ${ASN}
-  router_id: ${loopback(1)}
-  listen: "${loopback(1)}:${bgpPort}"
-  next_hop: 192.0.2.1
-  communities: ["65535:666", "64500:1"]
-  local_pref: 250
-  neighbors: [{ address: ${loopback(2)}, remote_asn: ${ASN}, port: ${bgpPort}, multihop_ttl: 4 }]
-`;
-}
+const scene = new PeeredScenario();
 
-async function started(options: { dryRun?: boolean } = {}): Promise<ServiceProcess> {
-  const service = await ServiceProcess.start({ config: config(options), directory });
-  services.push(service);
-  return service;
-}
+type Row = Readonly<Record<string, unknown>>;
+const bansOf = async (service: ServiceProcess) => (await service.get<{ bans: Row[] }>("/api/v1/bans")).body.bans;
+const attacksOf = async (service: ServiceProcess) =>
+  (await service.get<{ active: Row[] }>("/api/v1/attacks")).body.active;
+const ban = async (service: ServiceProcess, target = VICTIM) =>
+  (await service.post("/api/v1/ban", { ip: target })).body;
+const unban = (service: ServiceProcess, target = VICTIM) => service.post("/api/v1/unban", { ip: target });
 
-const isRouted = (prefix: string) => eventually(() => bird.hasRoute(prefix), `${prefix} was not announced`, 20_000);
-const isGone = (prefix: string) =>
-  eventually(async () => !(await bird.hasRoute(prefix)), `${prefix} was not withdrawn`, 20_000);
-
-describe("a ban", () => {
-  test("is in the peer's table with next hop, communities and local preference, and leaves with the unban", async () => {
-    const service = await started();
-    await service.post("/api/v1/ban", { ip: "203.0.113.7" });
-    await service.post("/api/v1/ban", { ip: "2001:db8::7" });
-    await isRouted("203.0.113.7/32");
-    await isRouted("2001:db8::7/128");
-    const routes = await bird.routes();
-    expect(
-      routes.map(({ prefix, nextHop, communities, localPref }) => ({ prefix, nextHop, communities, localPref })),
-    ).toEqual(
-      expect.arrayContaining([
-        { prefix: "203.0.113.7/32", nextHop: "192.0.2.1", communities: ["64500:1", "65535:666"], localPref: 250 },
-        { prefix: "2001:db8::7/128", nextHop: "100::1", communities: ["64500:1", "65535:666"], localPref: 250 },
-      ]),
+test(
+  "a ban is announced once there is a session, stays over a stop, and goes with the unban, a dry run or the section",
+  async () => {
+    const bgp = await scene.peer({ keys: 'communities: ["65535:666", "64500:1"], local_pref: 250' });
+    await scene.bird.ask("disable floodwall");
+    const first = await scene.start(LIVE + bgp);
+    expect(await ban(first)).toMatchObject({ state: "active", announced: false });
+    await ban(first, "2001:db8::7");
+    await scene.bird.ask("enable floodwall");
+    await scene.holds(`${PREFIX} ${NEXT_HOP}`, "2001:db8::7/128 100::1");
+    const attributes = { communities: ["64500:1", "65535:666"], localPref: 250 };
+    expect(await scene.bird.routes()).toMatchObject([attributes, attributes]);
+    await eventually(
+      async () => (await bansOf(first)).every(({ announced }) => announced !== false),
+      "a ban still says that it is not announced",
     );
-    await service.post("/api/v1/unban", { ip: "203.0.113.7" });
-    await isGone("203.0.113.7/32");
-    expect(await bird.hasRoute("2001:db8::7/128")).toBe(true);
-  });
+    const { body } = await first.get<{ bgp: { neighbors: Row[] } }>("/api/v1/status");
+    expect(body.bgp.neighbors).toMatchObject([{ state: "established" }]);
+    await unban(first, "2001:db8::7");
+    await scene.holds(`${PREFIX} ${NEXT_HOP}`);
+    expect(await first.stop()).toBe(0);
+    expect(await scene.held()).toEqual([`${PREFIX} ${NEXT_HOP}`]);
 
-  test("without a session says that it is not announced, and is when the session comes up", async () => {
-    await bird.ask("disable floodwall");
-    const service = await started();
-    const { body } = await service.post("/api/v1/ban", { ip: "203.0.113.7" });
-    expect(body).toMatchObject({ state: "active", announced: false });
-    await bird.ask("enable floodwall");
-    await isRouted("203.0.113.7/32");
-    await eventually(async () => {
-      const { bans } = (await service.get<{ bans: { announced?: boolean }[] }>("/api/v1/bans")).body;
-      return bans[0]?.announced !== false;
-    }, "the ban still says that it is not announced");
-    const status = (await service.get<{ bgp: { neighbors: { state: string }[] } }>("/api/v1/status")).body;
-    expect(status.bgp.neighbors[0]?.state).toBe("established");
-  });
+    const dry = await scene.start(CONFIG + bgp);
+    await scene.holds();
+    expect(await bansOf(dry)).toMatchObject([{ dry_run: true }, { state: "withdrawn" }]);
+    expect(scene.gobgpdPid).not.toBeNull();
+    // With virtual bans alone nothing is left to announce.
+    await dry.stop();
+    expect(scene.gobgpdPid).toBeNull();
 
-  test("keeps its route while the service is dead, and the next one withdraws it", async () => {
-    const first = await started();
-    await first.post("/api/v1/ban", { ip: "203.0.113.7" });
-    await isRouted("203.0.113.7/32");
-    await first.stop("SIGKILL");
-    expect(await bird.hasRoute("203.0.113.7/32")).toBe(true);
-    const second = await started();
-    expect(await bird.hasRoute("203.0.113.7/32")).toBe(true);
-    await second.post("/api/v1/unban", { ip: "203.0.113.7" });
-    await isGone("203.0.113.7/32");
-  });
+    const again = await scene.start(LIVE + bgp);
+    await scene.holds(`${PREFIX} ${NEXT_HOP}`);
+    await again.stop();
+    await scene.start(LIVE);
+    await scene.holds();
+    expect(scene.gobgpdPid).toBeNull();
+  },
+  TIMEOUT_MS,
+);
 
-  test("is withdrawn from the peers by a start in dry run", async () => {
-    const first = await started();
-    await first.post("/api/v1/ban", { ip: "203.0.113.7" });
-    await isRouted("203.0.113.7/32");
-    await first.stop("SIGTERM");
-    expect(await bird.hasRoute("203.0.113.7/32")).toBe(true);
-    const second = await started({ dryRun: true });
-    await isGone("203.0.113.7/32");
-    expect((await second.get<{ bans: object[] }>("/api/v1/bans")).body.bans[0]).toMatchObject({ dry_run: true });
-  });
+test(
+  "a ladder is climbed from rules to a divert to a blackhole, and all is withdrawn with the ban",
+  async () => {
+    const ladder = [
+      { after_seconds: 0, action: "flowspec" },
+      { after_seconds: 3, action: "divert" },
+      { after_seconds: 6, action: "blackhole" },
+    ];
+    const scrubbing = 'scrubbing: { next_hop: 192.0.2.2, communities: ["64500:2"], local_pref: 300, nodes: [] }\n';
+    const service = await scene.start(
+      `${LIVE}${await scene.peer()}${scrubbing}escalation: ${JSON.stringify(ladder)}\n`,
+    );
+    await eventually(() => scene.bird.isEstablished("floodwall"), "no session", 20_000);
+    const rules = { method: "flowspec", flowspec: [{ dst: PREFIX, action: "discard" }], matches_all: true };
+    expect(await ban(service)).toMatchObject({ ...rules, escalation_step: 0, escalation: ladder });
+    await scene.holds(`dst ${PREFIX}`);
+    await scene.holds(`${PREFIX} 192.0.2.2`);
+    expect((await scene.bird.routes())[0]).toMatchObject({ communities: ["64500:2"], localPref: 300 });
+    await scene.holds(`${PREFIX} ${NEXT_HOP}`);
+    expect(await bansOf(service)).toMatchObject([{ method: "blackhole", escalation_step: 2, community: "65535:666" }]);
+    await unban(service);
+    await scene.holds();
+  },
+  TIMEOUT_MS,
+);
 
-  test("is withdrawn from the peers by a start whose configuration has no speaker any more", async () => {
-    const first = await started();
-    await first.post("/api/v1/ban", { ip: "203.0.113.7" });
-    await isRouted("203.0.113.7/32");
-    await first.stop("SIGTERM");
-    services.push(await ServiceProcess.start({ config: WITHOUT_BGP, directory }));
-    await isGone("203.0.113.7/32");
-    expect(findGobgpd(join(directory, "state/gobgpd/run"))).toBeNull();
-  });
+test(
+  "rules that no neighbor takes give way to a blackhole, and the ban says why",
+  async () => {
+    const service = await scene.start(`${LIVE}${await scene.peer({ takesFlowspec: false })}mitigation: flowspec\n`);
+    await ban(service);
+    await scene.holds(`${PREFIX} ${NEXT_HOP}`);
+    const fallback = expect.stringContaining("bgp announce failed: ");
+    expect(await bansOf(service)).toMatchObject([{ method: "blackhole", fallback }]);
+  },
+  TIMEOUT_MS,
+);
 
-  test("is announced again after gobgpd was killed", async () => {
-    const service = await started();
-    await service.post("/api/v1/ban", { ip: "203.0.113.7" });
-    await isRouted("203.0.113.7/32");
-    const pid = findGobgpd(join(directory, "state/gobgpd/run"));
-    expect(pid).not.toBeNull();
-    process.kill(pid as number, "SIGKILL");
+const START_MS = 1_700_000_000_000;
+const PPS = 4000;
+const hosts = (third: number) => Array.from({ length: 100 }, (_, i) => `203.0.${third}.${i + 1}`);
+
+interface FloodFields {
+  readonly from?: number;
+  readonly seconds: number;
+}
+
+/** Answers of a name server to two ports of each host in turn. */
+function flood(targets: readonly string[], { from = 0, seconds }: FloodFields): CapturedFrame[] {
+  const frames = targets.flatMap((dst) =>
+    [20_000, 20_001].map((destinationPort) => {
+      const src = dst.includes(":") ? "2001:db8:ffff::9" : "198.51.100.9";
+      return ethernet(ip({ src, dst }, udp({ sourcePort: 53, destinationPort, payload: new Uint8Array(400) })));
+    }),
+  );
+  const all = Array.from({ length: seconds * PPS }, (_, i) => frames[i % frames.length] as Uint8Array);
+  return evenly(all, { startMs: START_MS + from * 1000, stepMs: 1000 / PPS });
+}
+
+/** Something to go by when the floods are over. */
+const calm = (from: number) => {
+  const frame = ethernet(ip({ src: "192.0.2.7", dst: "203.0.115.9" }, udp()));
+  return evenly(new Array<Uint8Array>(100).fill(frame), { startMs: START_MS + from * 1000, stepMs: 100 });
+};
+
+test(
+  "a flood's rules are in the peer's flow table while it lasts, as they are shown; those of a prefix too",
+  async () => {
+    const site = Array.from({ length: 100 }, (_, i) => `2001:db8:7:${(i + 1).toString(16)}::1`);
+    const SITE = "2001:db8:7::/48";
+    const lasts = { seconds: 7 };
+    const packets = scene.capture(flood([VICTIM], lasts), flood(site, lasts), flood(hosts(114), lasts), calm(7));
+    const service = await scene.start(
+      `${LIVE}${await scene.peer()}${packets}mitigation: flowspec
+protected_whitelist: [203.0.114.200]
+carpet: { thresholds: { pps: 1500 }, mitigation: flowspec }
+`,
+    );
+    const ports = "proto 17; dport 20000,20001; sport 53; length 428";
+    const matches = [`dst ${PREFIX}; ${ports}`, `dst ${SITE}; next header 17; dport 20000,20001; sport 53; length 448`];
+    await scene.holds(...matches);
+    expect((await scene.bird.flows()).map(({ rateBytes }) => rateBytes)).toEqual([0, 0]);
+    const rule = {
+      ...{ dst: PREFIX, proto: 17, src_port: 53, packet_length: { min: 428, max: 428 }, action: "discard" },
+      dst_ports: [20_000, 20_001].map((port) => ({ from: port, to: port })),
+    };
+    expect(await attacksOf(service)).toContainEqual(
+      expect.objectContaining({ target: VICTIM, method: "flowspec", flowspec: [rule] }),
+    );
+    const bans = await bansOf(service);
+    // A whitelisted address keeps its prefix free.
+    const refused = { target: "203.0.114.0", prefix: "203.0.114.0/24", state: "rejected", reason: "whitelisted" };
+    expect(bans).toContainEqual(expect.objectContaining(refused));
+    expect(bans).toContainEqual(expect.objectContaining({ target: "2001:db8:7::", prefix: SITE, state: "active" }));
+    await eventually(async () => (await scene.held()).length === 0, "a rule is still there", 30_000);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "a prefix is blackholed, the ban follows as the flood widens, outlasts a kill, and is lifted by its first address",
+  async () => {
+    const [narrow, wide] = ["203.0.113.0/24", "203.0.112.0/23"];
+    const bgp = await scene.peer();
+    const carpet = "carpet: { thresholds: { pps: 1500 }, mitigation: blackhole }\n";
+    const packets = scene.capture(flood(hosts(113), { seconds: 14 }), flood(hosts(112), { from: 5, seconds: 9 }));
+    const first = await scene.start(LIVE + bgp + carpet + packets);
+    await scene.holds(`${narrow} ${NEXT_HOP}`);
+    // Until the wider one is alone there: at no moment is there none.
+    const seen = new Set<string>();
     await eventually(
       async () => {
-        const { bgp } = (await service.get<{ bgp: { connected: boolean } }>("/api/v1/status")).body;
-        const now = findGobgpd(join(directory, "state/gobgpd/run"));
-        return bgp.connected && now !== null && now !== pid;
+        const held = (await scene.held()).join();
+        seen.add(held);
+        return held === `${wide} ${NEXT_HOP}`;
       },
-      () => `gobgpd was not started again:\n${service.output}`,
+      `no ${wide} alone in BIRD`,
       20_000,
     );
-    await isRouted("203.0.113.7/32");
-  });
-});
+    expect(seen).not.toContain("");
+    const before = await bansOf(first);
+    expect(before).toMatchObject([{ target: "203.0.112.0", prefix: wide, state: "active", method: "blackhole" }]);
+    expect(await attacksOf(first)).toMatchObject([{ scope: "group", prefix: wide, ban_state: "active" }]);
 
-test.each([
-  ["without bans in force", false],
-  ["with virtual bans only", true],
-])("a stop %s ends gobgpd too", async (_, dryRun) => {
-  const service = await started({ dryRun });
-  await eventually(() => findGobgpd(join(directory, "state/gobgpd/run")) !== null, "gobgpd did not start");
-  if (dryRun) expect((await service.post("/api/v1/ban", { ip: "203.0.113.7" })).status).toBe(200);
-  expect(await service.stop("SIGTERM")).toBe(0);
-  expect(findGobgpd(join(directory, "state/gobgpd/run"))).toBeNull();
-});
+    await first.stop("SIGKILL");
+    expect(await scene.held()).toEqual([`${wide} ${NEXT_HOP}`]);
+    // Nobody sees how the attack goes on: its ban stays until it expires or is lifted.
+    const second = await scene.start(LIVE + bgp + carpet);
+    expect(await bansOf(second)).toMatchObject([
+      { prefix: wide, started_at: before[0]?.["started_at"], state: "active" },
+    ]);
+    expect(await attacksOf(second)).toEqual([]);
+    expect((await unban(second, "203.0.112.7")).status).toBe(404);
+    const lifted = await unban(second, "203.0.112.0");
+    expect(lifted).toMatchObject({ status: 200, body: { prefix: wide, state: "withdrawn", reason: "manual unban" } });
+    await scene.holds();
+  },
+  TIMEOUT_MS,
+);
+
+const HOPS = { s1: "192.0.2.2", s2: "192.0.2.3" } as const;
+type NodeName = keyof typeof HOPS;
+
+/** Polls as an agent does until it is stopped. */
+class Node {
+  readonly #leaving = new AbortController();
+  readonly #polling: Promise<void>;
+  bans: readonly unknown[] = [];
+
+  constructor(name: NodeName, port: number) {
+    this.#polling = this.#poll(name, port);
+    scene.onEnd(() => this.stop());
+  }
+
+  async stop(): Promise<void> {
+    this.#leaving.abort();
+    await this.#polling;
+  }
+
+  async #poll(name: NodeName, port: number): Promise<void> {
+    const { signal } = this.#leaving;
+    let etag = '""';
+    while (!signal.aborted) {
+      const headers = { authorization: `Bearer ${name}`, "if-none-match": etag };
+      const url = `http://127.0.0.1:${port}/api/v1/dataplane/rules?node=${name}`;
+      const answer = await fetch(url, { headers, signal }).catch(() => null);
+      if (answer?.status === 200) {
+        this.bans = ((await answer.json()) as { bans: unknown[] }).bans;
+        etag = answer.headers.get("etag") ?? etag;
+      } else await Bun.sleep(50);
+    }
+  }
+}
+
+test(
+  "a victim goes to a node, is in every node's document, stays there over a kill, and moves without a gap when its node is lost",
+  async () => {
+    const names = ["s1", "s2"] as const;
+    const tokens = names.map((name) => ({ name, token_env: `FW_${name}`, role: "agent", node: name }));
+    const nodesOf = JSON.stringify(names.map((name) => ({ name, next_hop: HOPS[name] })));
+    const config = `${LIVE}${await scene.peer()}mitigation: divert
+scrubbing: { communities: ["64500:2"], stale_after_seconds: 3, nodes: ${nodesOf} }
+`;
+    const api = `tokens: ${JSON.stringify([{ name: "noc", token_env: "FW_noc", role: "operator" }, ...tokens])}`;
+    const options = { api, env: { FW_noc: "noc", FW_s1: "s1", FW_s2: "s2" } };
+    const service = await scene.start(config, options);
+    const nodes = { s1: new Node("s1", service.port), s2: new Node("s2", service.port) };
+    const alive = async () =>
+      (await service.get<{ nodes: Row[] }>("/api/v1/dataplane/nodes", "noc")).body.nodes.filter(
+        (node) => node["alive"],
+      );
+    await eventually(async () => (await alive()).length === 2, "not both nodes are alive");
+    const { body } = await service.post("/api/v1/ban", { ip: VICTIM }, "noc");
+    const first = body["node"] as NodeName;
+    const second = first === "s1" ? "s2" : "s1";
+    expect(body).toMatchObject({ method: "divert", next_hop: HOPS[first], community: "64500:2" });
+    await scene.holds(`${PREFIX} ${HOPS[first]}`);
+    await eventually(() => Object.values(nodes).every(({ bans }) => bans.length === 1), "a node was not told");
+    expect(nodes.s1.bans).toEqual(nodes.s2.bans);
+
+    await service.stop("SIGKILL");
+    const next = await scene.start(config, { ...options, port: service.port });
+    const only = async () => (await next.get<{ bans: Row[] }>("/api/v1/bans", "noc")).body.bans[0];
+    expect(await only()).toMatchObject({ state: "active", node: first });
+    const routes = new Set<number>();
+    let isWatching = true;
+    const watching = (async () => {
+      while (isWatching) routes.add(await scene.bird.routeCount());
+    })();
+    await nodes[first].stop();
+    await scene.holds(`${PREFIX} ${HOPS[second]}`);
+    isWatching = false;
+    await watching;
+    expect([...routes]).toEqual([1]);
+    expect(await only()).toMatchObject({ state: "active", node: second, next_hop: HOPS[second] });
+    await next.post("/api/v1/unban", { ip: VICTIM }, "noc");
+    await scene.holds();
+    await eventually(() => nodes[second].bans.length === 0, "the node was not told of the end");
+  },
+  TIMEOUT_MS,
+);

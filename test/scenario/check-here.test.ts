@@ -9,7 +9,6 @@ import { DEVICE, Veth, vethUnavailable } from "../fixtures/dataplane/veth.ts";
 import { linesOf } from "../fixtures/lines.ts";
 import { MAIN } from "../fixtures/replay-command.ts";
 
-const FOREIGN_PROGRAM = `${import.meta.dir}/../../build/lab/xdp_pass.bpf.o`;
 const NOBODY = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"];
 /** As a service that was given too little: the kernel takes the mirror program alone then. */
 const WITHOUT_PERFMON = ["setpriv", "--bounding-set=-perfmon,-sys_admin", "--inh-caps=-perfmon,-sys_admin"];
@@ -91,23 +90,12 @@ describe.skipIf(unavailable !== null)(`on a veth${because(unavailable)}`, () => 
       expect.stringMatching(/^ok {7}program xdp_inline: loads: /),
       expect.stringMatching(/^ok {7}program xdp_inline \(filtering\): loads: /),
     ]);
-  });
-
-  test("of a scrub node it needs the filter alone", () => {
-    const { exitCode, lines } = checkHere(NODE());
-    expect({ exitCode, problems: problemsIn(lines) }).toEqual({ exitCode: 0, problems: [] });
-    expect(lines.filter((line) => line.includes("program "))).toEqual([
-      expect.stringMatching(/^ok {7}program xdp_filter: loads: /),
-    ]);
-  });
-
-  test("nothing is attached or pinned by looking", () => {
-    checkHere(SERVICE());
+    // Nothing is attached or pinned by looking.
     expect(veth.far.run(["ip", "-details", "link", "show", DEVICE])).not.toContain("xdp");
     expect(existsSync(pins.path)).toBe(false);
   });
 
-  test("an interface that is missing is an error, and so is one that is down", () => {
+  test("what is missing or down is an error; of a scrub node the filter alone is needed", () => {
     const missing = checkHere(SERVICE().replaceAll(DEVICE, "eth7"));
     expect(missing.exitCode).toBe(1);
     expect(problemsIn(missing.lines)).toEqual([
@@ -117,23 +105,12 @@ describe.skipIf(unavailable !== null)(`on a veth${because(unavailable)}`, () => 
     const down = checkHere(NODE());
     expect(down).toMatchObject({ exitCode: 1, summary: "this machine: 1 error" });
     expect(problemsIn(down.lines)).toEqual(["error    interface veth: is down: `ip link set veth up`"]);
-  });
-
-  test("a program of others on the interface is an error with its id, its name and the command that takes it off", () => {
-    veth.far.run(["ip", "link", "set", DEVICE, "xdpgeneric", "obj", FOREIGN_PROGRAM, "sec", "xdp"]);
-    const { exitCode, lines } = checkHere(NODE());
-    expect(exitCode).toBe(1);
-    expect(problemsIn(lines)).toEqual([
-      expect.stringMatching(
-        /^error {4}interface veth: XDP program \d+ \(xdp_pass\) is attached and is not replaced: stop its owner, or `ip link set veth xdpgeneric off`$/,
-      ),
-    ]);
-  });
-
-  test("a folder that is on no BPF file system is an error", () => {
-    const { exitCode, lines } = checkHere(NODE().replace(pins.path, directory));
-    expect(exitCode).toBe(1);
-    expect(problemsIn(lines)).toEqual([expect.stringContaining(`${directory} is not on a BPF file system`)]);
+    const programs = down.lines.filter((line) => line.includes("program "));
+    expect(programs).toEqual([expect.stringMatching(/^ok {7}program xdp_filter: loads: /)]);
+    // A file with errors is not held against the machine.
+    const invalid = checkHere(`${SERVICE()}nonsense: 1\n`);
+    expect(invalid.exitCode).toBe(1);
+    expect(invalid.lines.filter((line) => line.startsWith("ok "))).toEqual([]);
   });
 
   test("the agent of a scrub node tells the same when it starts, before its filter is in force", async () => {
@@ -155,12 +132,6 @@ describe.skipIf(unavailable !== null)(`on a veth${because(unavailable)}`, () => 
     }
   });
 
-  test("a file with errors is not held against the machine", () => {
-    const { exitCode, lines } = checkHere(`${SERVICE()}nonsense: 1\n`);
-    expect(exitCode).toBe(1);
-    expect(lines.filter((line) => line.startsWith("ok "))).toEqual([]);
-  });
-
   test.skipIf(unreadable !== null)(`without root it says what it could not try${because(unreadable)}`, () => {
     const { exitCode, lines, errors } = checkHere(SERVICE(), { runner: NOBODY });
     expect({ exitCode, errors }).toEqual({ exitCode: 0, errors: "" });
@@ -172,59 +143,32 @@ describe.skipIf(unavailable !== null)(`on a veth${because(unavailable)}`, () => 
   });
 });
 
-describe.skipIf(unavailable !== null)(`a service in dry run${because(unavailable)}`, () => {
-  let box: DroppingBox;
-  beforeEach(() => {
-    box = new DroppingBox();
-  });
-  afterEach(() => box.close());
-
-  test("tells at its start what would fail once it is live, before it captures, and starts all the same", async () => {
-    const service = await box.start({ dryRun: true, runner: WITHOUT_PERFMON });
-    await service.says('"capture failed');
-    const told = service.output
-      .split("\n")
-      .filter((line) => line.startsWith("{"))
-      .map((line) => JSON.parse(line) as LogLine);
-    const refused = told.find(({ about }) => about === "program xdp_filter");
-    expect(refused).toMatchObject({ level: "error", msg: "this machine lacks what the configuration needs" });
-    expect(refused?.found).toMatch(/^Linux \S+ refused the XDP filter \(xdp_filter\): its verifier does not take/);
-    expect(refused?.found).toContain("CAP_PERFMON missing: run as root");
-    const lastTold = told.findLastIndex(({ about }) => about !== undefined);
-    expect(lastTold).toBeLessThan(told.findIndex(({ msg }) => msg.startsWith("capture failed")));
-    const { state, problems } = await box.dropping();
-    expect(state).toBe("dry_run");
-    expect(problems).toContainEqual({
-      about: "program xdp_filter",
-      level: "error",
-      found: refused?.found ?? "",
-    });
-    expect(problems).toContainEqual({
-      about: "capabilities",
-      level: "error",
-      found: "CAP_PERFMON missing",
-      remedy: "run as root, or give the service CAP_NET_ADMIN, CAP_BPF, CAP_PERFMON",
-    });
-  }, 60_000);
-
-  test("looks again at a reload, and its status has what is wrong then", async () => {
-    const service = await box.start({ dryRun: true });
-    expect((await box.dropping()).problems).toEqual([]);
-    box.veth.far.run(["ip", "link", "set", DEVICE, "down"]);
-    await box.reload({ dryRun: true });
-    await service.says('"about":"interface veth","found":"is down"');
-    await box.until(({ problems }) => problems?.length === 1);
-    expect((await box.dropping()).problems).toEqual([
-      { about: "interface veth", level: "error", found: "is down", remedy: "`ip link set veth up`" },
-    ]);
-  }, 60_000);
-
-  test("goes live on a machine that has all without a word of it", async () => {
-    const service = await box.start({ dryRun: true });
-    await box.reload({ dryRun: false });
-    await box.until(({ state }) => state === "up");
-    await box.reload({ dryRun: false });
-    expect((await box.dropping()).problems).toEqual([]);
-    expect(service.output).not.toContain("this machine");
-  }, 60_000);
-});
+test.skipIf(unavailable !== null)(
+  `a service in dry run tells at its start what would fail once it is live, before it captures${because(unavailable)}`,
+  async () => {
+    const box = new DroppingBox();
+    try {
+      const service = await box.start({ dryRun: true, runner: WITHOUT_PERFMON });
+      await service.says('"capture failed');
+      const lines = service.output.split("\n").filter((line) => line.startsWith("{"));
+      const told = lines.map((line) => JSON.parse(line) as LogLine);
+      const refused = told.find(({ about }) => about === "program xdp_filter");
+      expect(refused).toMatchObject({ level: "error", msg: "this machine lacks what the configuration needs" });
+      expect(refused?.found).toMatch(/^Linux \S+ refused the XDP filter \(xdp_filter\): its verifier does not take/);
+      expect(refused?.found).toContain("CAP_PERFMON missing: run as root");
+      const lastTold = told.findLastIndex(({ about }) => about !== undefined);
+      expect(lastTold).toBeLessThan(told.findIndex(({ msg }) => msg.startsWith("capture failed")));
+      const { state, problems } = await box.dropping();
+      expect(state).toBe("dry_run");
+      expect(problems).toContainEqual({ about: "program xdp_filter", level: "error", found: refused?.found ?? "" });
+      const remedy = "run as root, or give the service CAP_NET_ADMIN, CAP_BPF, CAP_PERFMON";
+      expect(problems).toContainEqual({ about: "capabilities", level: "error", found: "CAP_PERFMON missing", remedy });
+      box.veth.far.run(["ip", "link", "set", DEVICE, "down"]);
+      await box.reload({ dryRun: true });
+      await service.says('"about":"interface veth","found":"is down"');
+    } finally {
+      await box.close();
+    }
+  },
+  60_000,
+);

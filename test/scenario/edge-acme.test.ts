@@ -1,9 +1,6 @@
 /** Certificates from a real authority, Pebble, which finds another node than the one that ordered. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { X509Certificate } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { OrderEnd } from "../../bench/edge-sim/certificate-order.ts";
 import { DocumentShelf } from "../../bench/edge-sim/document-shelf.ts";
 import { HttpEdgeChannel } from "../../bench/edge-sim/edge-channel.ts";
@@ -13,7 +10,8 @@ import { systemTimers } from "../../src/system/timers.ts";
 import { loopback } from "../fixtures/bgp/bgp.ts";
 import { AcmeClient } from "../fixtures/edge/acme-client.ts";
 import { Pebble, pebbleExecutable } from "../fixtures/edge/pebble.ts";
-import { eventually, freePort, ServiceProcess } from "../fixtures/service.ts";
+import { Scenario } from "../fixtures/scenario.ts";
+import { eventually, freePort, type ServiceProcess } from "../fixtures/service.ts";
 
 const ZONE = "shop.example.net";
 const NODES = ["e1", "e2", "e3"] as const;
@@ -23,81 +21,67 @@ const ANSWERING: NodeName = "e2";
 
 const reason = pebbleExecutable === null ? " (pebble is not installed)" : "";
 
-let directory: string;
-let pebble: Pebble;
-let service: ServiceProcess;
+const scene = new Scenario();
 /** Challenges that were asked for, and of whom. */
 const asked: { readonly node: NodeName; readonly isKnown: boolean }[] = [];
-const servers: Bun.Server<undefined>[] = [];
-const nodes: EdgeNode[] = [];
-const accounts: AcmeClient[] = [];
 const ends: { readonly node: string; readonly end: OrderEnd }[] = [];
 
-beforeAll(async () => {
-  if (pebbleExecutable === null) return;
-  directory = mkdtempSync(join(tmpdir(), `floodwall-edge-acme-${process.pid}-`));
+interface World {
+  readonly pebble: Pebble;
+  readonly service: ServiceProcess;
+  readonly nodes: readonly EdgeNode[];
+  readonly accounts: readonly AcmeClient[];
+}
+
+async function world(): Promise<World> {
   const httpPort = await freePort();
-  pebble = await Pebble.start({ address: addressOf(ANSWERING), httpPort });
+  const pebble = await Pebble.start({ address: addressOf(ANSWERING), httpPort });
+  scene.onEnd(() => pebble.stop());
   const zones = { zones: [{ name: ZONE, origins: ["192.0.2.1:443"], acme: { directory: pebble.directory } }] };
-  writeFileSync(join(directory, "zones.yaml"), JSON.stringify(zones));
   const tokens = NODES.map((name) => ({ name, token_env: `FW_${name}`, role: "agent", node: name }));
-  service = await ServiceProcess.start({
-    config: `
+  const service = await scene.start(
+    `
 networks: [192.0.2.0/24]
 thresholds: { pps: 1000, mbps: 100, flows_per_sec: 1000 }
-edge: { zones_file: ${directory}/zones.yaml, nodes: ${JSON.stringify(NODES.map((name) => ({ name })))} }
+edge: { zones_file: ${scene.file("zones.yaml", JSON.stringify(zones))}, nodes: ${JSON.stringify(NODES.map((name) => ({ name })))} }
 `,
-    api: `tokens: ${JSON.stringify(tokens)}`,
-    env: Object.fromEntries(NODES.map((name) => [`FW_${name}`, `secret-of-${name}`])),
-  });
+    {
+      api: `tokens: ${JSON.stringify(tokens)}`,
+      env: Object.fromEntries(NODES.map((name) => [`FW_${name}`, `secret-of-${name}`])),
+    },
+  );
+  const accounts: AcmeClient[] = [];
+  const nodes: EdgeNode[] = [];
   for (const name of NODES) {
-    const node = await nodeNamed(name);
+    const account = await AcmeClient.register({ directory: pebble.directory, ca: pebble.certificate.cert });
+    const node = edgeNode(name, account, service.port);
+    const server = answering(name, node, httpPort);
+    scene.onEnd(() => server.stop(true));
+    scene.onEnd(() => node.stop());
+    accounts.push(account);
     nodes.push(node);
-    servers.push(answering(name, node, httpPort));
   }
-}, 60_000);
-
-afterAll(async () => {
-  if (pebbleExecutable === null) return;
-  for (const node of nodes) await node.stop();
-  for (const server of servers) await server.stop(true);
-  await service.remove();
-  await pebble.stop();
-  rmSync(directory, { recursive: true, force: true });
-});
+  return { pebble, service, nodes, accounts };
+}
 
 function addressOf(name: NodeName): string {
   return loopback(20 + NODES.indexOf(name));
 }
 
 /** The first and the last order a certificate, both of the same zone and at once. */
-async function nodeNamed(name: NodeName): Promise<EdgeNode> {
-  const account = await AcmeClient.register({ directory: pebble.directory, ca: pebble.certificate.cert });
-  accounts.push(account);
+function edgeNode(name: NodeName, authority: AcmeClient, port: number): EdgeNode {
+  const url = new URL(`http://127.0.0.1:${port}`);
   return new EdgeNode({
-    ...{
-      name,
-      seed: 1,
-      shelf: new DocumentShelf(),
-      cacheDirectory: null,
-      windowSeconds: 10,
-      isDryRun: false,
-      reportsKept: null,
-    },
-    channel: new HttpEdgeChannel({
-      url: new URL(`http://127.0.0.1:${service.port}`),
-      ...{ node: name, secret: `secret-of-${name}`, timers: systemTimers },
-    }),
+    ...{ name, seed: 1, shelf: new DocumentShelf(), cacheDirectory: null, windowSeconds: 10 },
+    ...{ isDryRun: false, reportsKept: null, authority, clock: systemClock, timers: systemTimers },
+    channel: new HttpEdgeChannel({ url, node: name, secret: `secret-of-${name}`, timers: systemTimers }),
     orders: ({ zones }) => (name === ANSWERING ? [] : zones.map((zone) => zone.name)),
-    authority: account,
     watcher: {
       polled: () => {},
       reported: () => {},
       slotAwaited: () => {},
       danced: ({ name: node }, _zone, end) => ends.push({ node, end }),
     },
-    clock: systemClock,
-    timers: systemTimers,
   });
 }
 
@@ -119,6 +103,7 @@ function answering(name: NodeName, node: EdgeNode, port: number): Bun.Server<und
 test.skipIf(pebbleExecutable === null)(
   `two nodes that order for one zone at once both get their certificate, by the answers of a third${reason}`,
   async () => {
+    const { pebble, service, nodes, accounts } = await world();
     for (const node of nodes) await node.start();
     await eventually(
       () => ends.length === 2,

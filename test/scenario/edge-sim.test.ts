@@ -20,6 +20,7 @@ const REPORTS = 4;
 
 const config = new FleetConfig(SHAPE);
 const admin = config.adminSecret;
+const ZONES = Array.from({ length: SHAPE.zones }, (_, i) => config.zoneName(i));
 /** Every report that the service took, by node. */
 const taken = new Map<string, ReportWire[]>(config.nodes.map(({ name }) => [name, []]));
 let directory: string;
@@ -57,10 +58,8 @@ afterAll(async () => {
 
 /** By the configuration, without a look at what the service says. */
 function zonesOf(node: number): string[] {
-  const group = `pop-${1 + (node % SHAPE.groups)}`;
-  return Array.from({ length: SHAPE.zones }, (_, i) => i)
-    .filter((i) => config.groupOfZone(i) === null || config.groupOfZone(i) === group)
-    .map((i) => config.zoneName(i));
+  const groups = [null, `pop-${1 + (node % SHAPE.groups)}`];
+  return ZONES.filter((_, i) => groups.includes(config.groupOfZone(i)));
 }
 
 /** The tag of what a node is to have now. */
@@ -129,10 +128,8 @@ test("every node gets its certificate, with another node's answer to the challen
     40_000,
   );
   expect(fleet.summary().certificates.failed).toBe(0);
-  await eventually(
-    () => fleet.nodes.every(({ document }) => document.grants.length === 0),
-    "a slot was not given back",
-  );
+  const areGivenBack = () => fleet.nodes.every(({ document }) => document.grants.length === 0);
+  await eventually(areGivenBack, "a slot was not given back");
 }, 60_000);
 
 test("no report is lost: fleet status and history add up to what was sent", async () => {
@@ -145,56 +142,45 @@ test("no report is lost: fleet status and history add up to what was sent", asyn
   await historyAddsUp();
 }, 90_000);
 
-interface Row extends Record<string, unknown> {
+/** Status codes and HTTP/3 are of the history alone. */
+const FLEET_COUNTS = COUNT_NAMES.filter((name) => !/^(status|h3)_/.test(name));
+type Counts = Readonly<Partial<Record<CountName, number>>>;
+interface Row extends Counts {
   readonly zone: string;
   readonly nodes: number;
+  readonly watch_only?: readonly string[];
 }
+
+const sums = (windows: readonly Counts[], names: readonly CountName[]) =>
+  Object.fromEntries(names.map((name) => [name, windows.reduce((total, window) => total + (window[name] ?? 0), 0)]));
 
 async function statusAddsUp(): Promise<void> {
   const { body } = await service.get<{ zones: Row[] } & Record<string, unknown>>("/api/v1/edge/zones/status", admin);
   expect(body).toMatchObject({ nodes_alive: SHAPE.nodes, nodes_reporting: SHAPE.nodes, zones_truncated: 0 });
-  expect(body.zones.map(({ zone }) => zone)).toEqual(Array.from({ length: SHAPE.zones }, (_, i) => config.zoneName(i)));
+  expect(body.zones.map(({ zone }) => zone)).toEqual(ZONES);
+  const last = fleet.nodes.flatMap(({ reporter }) => reporter.last?.zones ?? []);
   for (const row of body.zones) {
-    const told = fleet.nodes.flatMap(
-      ({ reporter }) => reporter.last?.zones.filter(({ zone }) => zone === row.zone) ?? [],
-    );
-    expect([row.zone, row.nodes]).toEqual([row.zone, told.length]);
-    for (const name of FLEET_COUNTS)
-      expect([row.zone, name, row[name] ?? 0]).toEqual([row.zone, name, sum(told, name)]);
+    const told = last.filter(({ zone }) => zone === row.zone);
     const watching = told.filter(({ dry_run }) => dry_run).length;
-    expect((row["watch_only"] as string[] | undefined)?.length ?? 0).toBe(watching);
+    expect([row.zone, row.nodes, row.watch_only?.length ?? 0]).toEqual([row.zone, told.length, watching]);
+    expect({ zone: row.zone, ...sums([row], FLEET_COUNTS) }).toEqual({ zone: row.zone, ...sums(told, FLEET_COUNTS) });
   }
 }
-
-const FLEET_COUNTS: readonly CountName[] = [
-  "requests",
-  "decided",
-  "denied",
-  "challenged",
-  "cleared",
-  "would_deny",
-  "would_challenge",
-];
 
 /** Written after the answers: they are waited for. */
 async function historyAddsUp(): Promise<void> {
   const windows = [...taken.values()].flatMap((reports) => reports.flatMap(({ zones }) => zones));
-  for (let i = 0; i < SHAPE.zones; i++) {
-    const zone = config.zoneName(i);
-    const own = windows.filter((window) => window.zone === zone);
-    const total = Object.fromEntries(COUNT_NAMES.map((name) => [name, sum(own, name)]));
+  for (const zone of ZONES) {
+    const of = windows.filter((window) => window.zone === zone);
+    const total = sums(of, COUNT_NAMES);
     let kept = {};
     await eventually(
       async () => {
         const answer = await service.get<{ points: ZoneWire[] }>(`/api/v1/edge/history?zone=${zone}`, admin);
-        kept = Object.fromEntries(COUNT_NAMES.map((name) => [name, sum(answer.body.points, name)]));
+        kept = sums(answer.body.points, COUNT_NAMES);
         return Bun.deepEquals(kept, total);
       },
       () => `${zone}: ${JSON.stringify(total)} was reported, ${JSON.stringify(kept)} is kept`,
     );
   }
-}
-
-function sum(windows: readonly Readonly<Record<CountName, number>>[], name: CountName): number {
-  return windows.reduce((total, window) => total + window[name], 0);
 }

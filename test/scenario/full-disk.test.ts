@@ -1,61 +1,75 @@
 /** A state folder on a small file system of its own that runs full: what is ordered is refused, nothing is lost. */
-import { afterEach, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { expect, test } from "bun:test";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { eventually, ServiceProcess } from "../fixtures/service.ts";
+import { Scenario } from "../fixtures/scenario.ts";
+import { eventually, type ServiceProcess } from "../fixtures/service.ts";
 
 const CONFIG = `
 networks: [203.0.113.0/24]
 thresholds: { pps: 1000, mbps: 100, flows_per_sec: 500 }
+dataplane: { interfaces: [fw-absent0] }
 `;
-const isRoot = process.getuid?.() === 0;
+const BLOCKS = "/api/v1/dataplane/sources";
+const KINDS = [
+  {
+    name: "bans",
+    order: (i: number) => ({ ip: `203.0.113.${i}` }),
+    ...{ begin: "/api/v1/ban", end: "/api/v1/unban" },
+    live: async (service: ServiceProcess) => {
+      const { bans } = (await service.get<{ bans: { target: string; state: string }[] }>("/api/v1/bans")).body;
+      return bans.filter(({ state }) => state === "active").map(({ target }) => target);
+    },
+  },
+  {
+    name: "source blocks",
+    order: (i: number) => ({
+      ...{ source: `198.51.100.${i}`, victim: "203.0.113.1", ttl_seconds: 600 },
+      reason: "x".repeat(900),
+    }),
+    ...{ begin: BLOCKS, end: `${BLOCKS}/unblock` },
+    live: async (service: ServiceProcess) =>
+      (await service.get<{ sources: { source: string }[] }>(BLOCKS)).body.sources.map(({ source }) => source),
+  },
+] as const;
 
-const undo: (() => void | Promise<void>)[] = [];
-afterEach(async () => {
-  for (const step of undo.splice(0).reverse()) await step();
-});
+const isRoot = process.getuid?.() === 0;
+const scene = new Scenario();
 
 function run(...argv: string[]): void {
   const { success, stderr } = Bun.spawnSync(argv);
   if (!success) throw new Error(`${argv.join(" ")}: ${stderr.toString()}`);
 }
 
-test.skipIf(!isRoot)(
-  `a full disk refuses orders, and takes them again when there is room${isRoot ? "" : ": needs root"}`,
-  async () => {
-    const directory = mkdtempSync(join(tmpdir(), `floodwall-disk-${process.pid}-`));
-    undo.push(() => rmSync(directory, { recursive: true, force: true }));
-    const state = join(directory, "state");
+test.skipIf(!isRoot).each(KINDS.map((kind) => [kind.name, kind] as const))(
+  `a full disk refuses %s, and takes them again when there is room${isRoot ? "" : ": needs root"}`,
+  async (_, { order, begin, end, live }) => {
+    const state = join(scene.directory, "state");
     mkdirSync(state);
     run("mount", "-t", "tmpfs", "-o", "size=512k", "floodwall-test", state);
-    undo.push(() => run("umount", "-l", state));
-    const service = await ServiceProcess.start({ config: CONFIG, directory });
-    undo.push(() => service.remove());
-    expect((await service.post("/api/v1/ban", { ip: "203.0.113.1" })).status).toBe(200);
-
+    scene.onEnd(() => run("umount", "-l", state));
+    const service = await scene.start(CONFIG);
+    expect((await service.post(begin, order(1))).status).toBe(200);
     const ballast = join(state, "ballast");
     expect(() => writeFileSync(ballast, new Uint8Array(1 << 20))).toThrow("ENOSPC");
     // What is left of the database's own last page may take a few more.
     let refused: { status: number; body: unknown } = { status: 0, body: null };
     await eventually(async () => {
       for (let i = 2; i < 50; i++) {
-        refused = await service.post("/api/v1/ban", { ip: `203.0.113.${i}` });
+        refused = await service.post(begin, order(i));
         if (refused.status !== 200) return true;
       }
       return false;
     }, "the full disk was not noticed");
     expect(refused).toMatchObject({ status: 503, body: { error: expect.stringContaining("nothing was changed") } });
-    const before = (await service.get<{ bans: { state: string }[] }>("/api/v1/bans")).body.bans.length;
-    expect((await service.post("/api/v1/unban", { ip: "203.0.113.1" })).status).toBe(503);
-
+    const before = (await live(service)).toSorted();
+    expect((await service.post(end, order(1))).status).toBe(503);
+    expect((await live(service)).toSorted()).toEqual(before);
     rmSync(ballast);
-    expect((await service.post("/api/v1/unban", { ip: "203.0.113.1" })).status).toBe(200);
+    expect((await service.post(end, order(1))).status).toBe(200);
     await service.stop("SIGKILL");
-    const next = await ServiceProcess.start({ config: CONFIG, directory });
-    undo.push(() => next.remove());
-    const { bans } = (await next.get<{ bans: { target: string; state: string }[] }>("/api/v1/bans")).body;
-    expect(bans).toHaveLength(before);
-    expect(bans.find(({ target }) => target === "203.0.113.1")?.state).toBe("withdrawn");
+    const left = await live(await scene.start(CONFIG));
+    expect(before).toHaveLength(left.length + 1);
+    expect(before).toEqual(expect.arrayContaining([...left]));
   },
 );

@@ -1,35 +1,23 @@
-/** A reload of a file at its bounds, on a service that has other things to do meanwhile. */
-import { afterEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+/** A reload of a file at its bounds on a service that has other things to do meanwhile, and of files that it names. */
+import { expect, test } from "bun:test";
+import { readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import type { AttackWire } from "../../src/http/wire/attack.ts";
 import { evenly, pcapBytes } from "../fixtures/captures/pcap-writer.ts";
-import { ethernet, ip, udp } from "../fixtures/packets/frames.ts";
-import { eventually, ServiceProcess } from "../fixtures/service.ts";
+import { ASN_FILE, originFile } from "../fixtures/origin-file.ts";
+import { datagram } from "../fixtures/replay-command.ts";
+import { Scenario } from "../fixtures/scenario.ts";
+import { eventually, type ServiceProcess } from "../fixtures/service.ts";
 
 const VICTIM = "203.0.113.7";
-const REST = `
-thresholds: { pps: 1000, mbps: 1000, flows_per_sec: 100000 }
-ban: { unban_hysteresis_seconds: 60 }
-`;
+const REST = "\nthresholds: { pps: 1000, mbps: 1000, flows_per_sec: 100000 }\n";
+const LASTING = "ban: { unban_hysteresis_seconds: 60 }\n";
 const CONFIG = `networks: [203.0.113.0/24]${REST}`;
+const TIMEOUT_MS = 90_000;
 
-const undo: (() => void | Promise<void>)[] = [];
-afterEach(async () => {
-  for (const step of undo.splice(0).reverse()) await step();
-});
-
-function folder(): string {
-  const directory = mkdtempSync(join(tmpdir(), `floodwall-reload-${process.pid}-`));
-  undo.push(() => rmSync(directory, { recursive: true, force: true }));
-  return directory;
-}
-
-async function started(config: string): Promise<ServiceProcess> {
-  const service = await ServiceProcess.start({ config, directory: folder() });
-  undo.push(() => service.remove());
-  return service;
-}
+const scene = new Scenario();
+const packets = (count: number, fields: Parameters<typeof evenly>[1]) =>
+  evenly(new Array<Uint8Array>(count).fill(datagram(VICTIM)), fields);
 
 /** Puts a pipe in the place of the file: a reload waits in it until `feed` is called. */
 function holdReload(service: ServiceProcess): { readonly feed: (config: string) => Promise<void> } {
@@ -38,23 +26,16 @@ function holdReload(service: ServiceProcess): { readonly feed: (config: string) 
   expect(Bun.spawnSync(["mkfifo", service.configPath]).exitCode).toBe(0);
   return {
     async feed(config) {
-      const path = join(service.directory, "next.yaml");
-      writeFileSync(path, `${own}\n${config}`);
+      const path = scene.file("next.yaml", `${own}\n${config}`);
       const writer = Bun.spawn(["sh", "-c", 'cat "$0" > "$1"', path, service.configPath], { stdin: "ignore" });
-      undo.push(() => writer.kill());
+      scene.onEnd(() => writer.kill());
       expect(await writer.exited).toBe(0);
     },
   };
 }
 
-/** Four seconds, 5,000 packets a second. */
-function flood(): Uint8Array {
-  const frame = ethernet(ip({ src: "198.51.100.1", dst: VICTIM }, udp({ sourcePort: 53, destinationPort: 20_000 })));
-  return pcapBytes(evenly(new Array<Uint8Array>(20_000).fill(frame), { stepMs: 0.2 }));
-}
-
 /** 100,000 prefixes, half of them in hostgroups. */
-function bigConfig(capturePath: string): string {
+function bigConfig(): string {
   const networks = Array.from({ length: 49_999 }, (_, i) => `  - 10.${i >> 8}.${i & 255}.0/24\n`);
   const groups = Array.from({ length: 50 }, (_, group) => {
     const own = Array.from({ length: 1000 }, (_, i) => {
@@ -63,18 +44,19 @@ function bigConfig(capturePath: string): string {
     });
     return `  - name: group-${group}\n    networks:\n${own.join("")}`;
   });
-  return `capture: { pcap_file: ${capturePath} }${REST}networks:\n  - 203.0.113.0/24\n${networks.join("")}hostgroups:\n${groups.join("")}`;
+  return `${REST}${LASTING}networks:\n  - 203.0.113.0/24\n${networks.join("")}hostgroups:\n${groups.join("")}`;
 }
 
-describe("while a big file is read again", () => {
-  test("the service detects, bans and answers, and then takes the file over", async () => {
-    const capturePath = join(folder(), "flood.pcap");
-    const service = await started(`capture: { pcap_file: ${capturePath} }\n${CONFIG}`);
+test(
+  "while a big file is read again the service detects, bans and answers, and then takes the file over",
+  async () => {
+    const path = join(scene.directory, "flood.pcap");
+    const capture = `capture: { pcap_file: ${path} }\n`;
+    const service = await scene.start(capture + CONFIG + LASTING);
     const { feed } = holdReload(service);
     service.signal("SIGHUP");
     // The source of packets is tried again until the file is there: by then the reload is under way.
-    writeFileSync(`${capturePath}.part`, flood());
-    renameSync(`${capturePath}.part`, capturePath);
+    renameSync(scene.file("flood", pcapBytes(packets(20_000, { stepMs: 0.2 }))), path);
     const active = async () => {
       const { bans } = (await service.get<{ bans: { target: string; state: string }[] }>("/api/v1/bans")).body;
       return bans.filter(({ state }) => state === "active").map(({ target }) => target);
@@ -84,8 +66,7 @@ describe("while a big file is read again", () => {
       () => service.output,
     );
     expect(service.output).not.toContain("configuration reloaded");
-
-    const fed = feed(bigConfig(capturePath));
+    const fed = feed(capture + bigConfig());
     await eventually(
       async () => {
         expect((await fetch(`http://127.0.0.1:${service.port}/healthz`)).status).toBe(200);
@@ -95,42 +76,54 @@ describe("while a big file is read again", () => {
       60_000,
     );
     await fed;
-    const { body } = await service.get<{ networks: string[] }>("/api/v1/status");
-    expect(body.networks).toHaveLength(50_000);
+    expect((await service.get<{ networks: string[] }>("/api/v1/status")).body.networks).toHaveLength(50_000);
     expect(await active()).toEqual([VICTIM]);
-  }, 90_000);
+  },
+  TIMEOUT_MS,
+);
 
-  test("a stop does not wait for it", async () => {
-    const service = await started(CONFIG);
-    holdReload(service);
-    service.signal("SIGHUP");
-    const answer = service.post("/api/v1/config/reload", undefined).catch(() => null);
-    expect((await service.get("/api/v1/status")).status).toBe(200);
-    expect(await service.stop()).toBe(0);
-    expect(service.output).toContain('"stopped;');
-    expect(service.output).not.toContain("configuration reloaded");
-    await answer;
-  });
-});
-
-test("a reload says what is perhaps not meant, as the start did and as the check does", async () => {
-  const service = await started(CONFIG);
-  const { stdout } = Bun.spawnSync([
-    process.execPath,
-    join(import.meta.dir, "../../src/main.ts"),
-    "check",
-    service.configPath,
-  ]);
-  const warnings = stdout.toString().trim().split("\n").slice(0, -1);
-  expect(warnings.length).toBeGreaterThan(1);
+test("a stop does not wait for it", async () => {
+  const service = await scene.start(CONFIG);
+  holdReload(service);
   service.signal("SIGHUP");
-  await eventually(
-    () => service.output.includes("configuration reloaded"),
-    () => service.output,
-  );
-  const told = service.output
-    .split("\n")
-    .filter((line) => line.includes('"warnings"'))
-    .map((line) => (JSON.parse(line) as { warnings: string[] }).warnings);
-  expect(told).toEqual([warnings, warnings]);
+  const answer = service.post("/api/v1/config/reload", undefined).catch(() => null);
+  expect((await service.get("/api/v1/status")).status).toBe(200);
+  expect(await service.stop()).toBe(0);
+  expect(service.output).toContain('"stopped;');
+  expect(service.output).not.toContain("configuration reloaded");
+  await answer;
 });
+
+test(
+  "a replaced file of origins is taken up, and what there was is kept when that is broken",
+  async () => {
+    const samples = `samples: { asn_file: ${scene.file("asn.mmdb", ASN_FILE())} }\n`;
+    const [calmMs, secondMs] = [1_700_000_001_000, 1_700_000_012_000];
+    const calm = evenly(new Array<Uint8Array>(100).fill(datagram("203.0.113.200")), { startMs: calmMs, stepMs: 100 });
+    const floods = [packets(5000, { stepMs: 0.2 }), packets(20_000, { startMs: secondMs, stepMs: 0.2 })];
+    const service = await scene.start(
+      `${CONFIG}ban: { unban_hysteresis_seconds: 1 }\n${scene.capture(calm, ...floods)}${samples}`,
+    );
+    const systemOf = async (list: "active" | "recent") => {
+      const attacks = (await service.get<Record<"active" | "recent", AttackWire[]>>("/api/v1/attacks")).body[list];
+      return attacks[0]?.sample?.top_asns?.[0]?.key;
+    };
+    await eventually(
+      async () => (await systemOf("recent")) === "AS64500 Example Net",
+      () => `the first attack did not end:\n${service.output}`,
+    );
+    const reload = () => service.post<{ error: string }>("/api/v1/config/reload", {});
+    scene.file("asn.mmdb", ASN_FILE().subarray(0, 100));
+    const refused = await reload();
+    expect(refused.status).toBe(400);
+    expect(refused.body.error).toMatch(/samples\.asn_file: .*asn\.mmdb is no MaxMind DB file, or is cut off/);
+    scene.file("asn.mmdb", originFile({ "198.51.100.0/24": { autonomous_system_number: 64511 } }));
+    expect((await reload()).status).toBe(200);
+    await eventually(
+      async () => (await systemOf("active")) === "AS64511",
+      () => `the second attack is not told by the new file:\n${service.output}`,
+      30_000,
+    );
+  },
+  TIMEOUT_MS,
+);

@@ -1,23 +1,19 @@
-/** The service stops in time, whatever those that it talks to do. */
-import { afterEach, expect, test } from "bun:test";
-import { createServer, type Server, type Socket } from "node:net";
+/** The service stops in time, whatever those that it talks to do, and whatever is asked of it meanwhile. */
+import { expect, test } from "bun:test";
+import { createServer, type Socket } from "node:net";
 import { RawHttp } from "../fixtures/http/raw-http.ts";
-import { ServiceProcess } from "../fixtures/service.ts";
+import { Scenario } from "../fixtures/scenario.ts";
 
 /** What an operator who restarts the service waits at most, ms. */
 const STOP_MS = 5000;
-
-const undo: (() => void | Promise<void>)[] = [];
-afterEach(async () => {
-  for (const step of undo.splice(0).reverse()) await step();
-});
+const scene = new Scenario();
 
 /** Takes connections and says nothing on them. Returns its port. */
 async function silentServer(): Promise<number> {
   const sockets: Socket[] = [];
-  const server: Server = createServer((socket) => sockets.push(socket.on("error", () => {})));
+  const server = createServer((socket) => sockets.push(socket.on("error", () => {})));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  undo.push(() => {
+  scene.onEnd(() => {
     for (const socket of sockets) socket.destroy();
     server.close();
   });
@@ -25,22 +21,19 @@ async function silentServer(): Promise<number> {
   return typeof address === "object" && address !== null ? address.port : 0;
 }
 
-test("in 5 s, while the history, a webhook, a caller's body and an event stream hang", async () => {
+test("in 5 s, while the history, a webhook, a caller's body and an event stream hang, and a SIGHUP comes", async () => {
   const [store, hook] = [await silentServer(), await silentServer()];
-  const service = await ServiceProcess.start({
-    config: `
+  const config = `
 networks: [192.0.2.0/24]
 thresholds: {pps: 1000, mbps: 100, flows_per_sec: 1000}
 storage: {driver: clickhouse, clickhouse: {url: "http://127.0.0.1:${store}", database: floodwall}}
 notify: {webhook: {url_env: HOOK_URL}}
-`,
-    env: { HOOK_URL: `http://127.0.0.1:${hook}/` },
-  });
-  undo.push(() => service.remove());
+`;
+  const service = await scene.start(config, { env: { HOOK_URL: `http://127.0.0.1:${hook}/` } });
   // Its row waits for the history, its news for the webhook.
   expect((await service.post("/api/v1/ban", { ip: "192.0.2.7" })).status).toBe(200);
   const [reader, writer] = [await RawHttp.connect(service.port), await RawHttp.connect(service.port)];
-  undo.push(() => {
+  scene.onEnd(() => {
     reader.close();
     writer.close();
   });
@@ -51,7 +44,10 @@ notify: {webhook: {url_env: HOOK_URL}}
   await service.get("/api/v1/status");
 
   const began = performance.now();
-  expect(await service.stop()).toBe(0);
+  service.signal("SIGTERM");
+  await service.says('"stopping"');
+  expect(await service.stop("SIGHUP")).toBe(0);
   expect(performance.now() - began).toBeLessThan(STOP_MS);
+  expect(service.output).toContain('"stopped;');
   expect(service.output).toContain("history that could not be written in time is lost");
 });

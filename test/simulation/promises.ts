@@ -115,23 +115,18 @@ export class Promises {
   lookAtStore(): void {
     const { state, floodwall } = this.#simulation.process;
     if (state.isBroken || floodwall.bans.unsaved > 0 || !this.#isSettled()) return;
+    const same = (what: string, stored: readonly { id: string }[], known: Iterable<{ id: string }>) => {
+      const [here, there] = [stored, [...known]].map((rows) =>
+        rows
+          .map(({ id }) => id)
+          .toSorted()
+          .join(),
+      );
+      if (here !== there) this.fail(`the store has other ${what}`);
+    };
     const stored = state.bans().filter((ban) => ban.state === "active");
-    const banIds = [...floodwall.bans.active.values()].map(({ id }) => id);
-    if (
-      !isSameSet(
-        stored.map(({ id }) => id),
-        banIds,
-      )
-    )
-      this.fail("the store has other bans in force");
-    const attackIds = [...floodwall.detector.active.values()].map(({ id }) => id);
-    if (
-      !isSameSet(
-        state.attacks().map(({ id }) => id),
-        attackIds,
-      )
-    )
-      this.fail("the store has other attacks");
+    same("bans in force", stored, floodwall.bans.active.values());
+    same("attacks", state.attacks(), floodwall.detector.active.values());
   }
 
   #judgeBan(ban: Ban): void {
@@ -290,27 +285,26 @@ export class Promises {
   }
 
   #note(ban: Ban): void {
-    const { happened } = this.#simulation;
-    const seen = [ban.state === "active" ? ban.measure.kind : `${ban.state}: ${ban.reason}`];
-    if (ban.state === "active" && ban.fallback !== null) seen.push("fallback");
-    if (ban.repeat > 0) seen.push("repeat");
-    if (ban.retiring.length > 0) seen.push("retiring");
-    for (const what of seen) happened.set(what, (happened.get(what) ?? 0) + 1);
+    const isActive = ban.state === "active";
+    this.#saw(isActive ? ban.measure.kind : `${ban.state}: ${ban.reason}`);
+    if (isActive && ban.fallback !== null) this.#saw("fallback");
+    if (ban.repeat > 0) this.#saw("repeat");
+    if (ban.retiring.length > 0) this.#saw("retiring");
   }
 
   #noteAttack({ scope, carpet, direction, reason, classification }: Attack): void {
-    const { happened } = this.#simulation;
     const kind = carpet !== null ? "carpet attack" : `${scope} attack`;
-    const seen = [kind, `${direction} attack`, `${reason.thresholdSource} limit`, classification?.type ?? "no kind"];
-    for (const what of seen) happened.set(what, (happened.get(what) ?? 0) + 1);
+    const limit = `${reason.thresholdSource} limit`;
+    this.#saw(kind, `${direction} attack`, limit, classification?.type ?? "no kind");
+  }
+
+  #saw(...happenings: readonly string[]): void {
+    const { happened } = this.#simulation;
+    for (const what of happenings) happened.set(what, (happened.get(what) ?? 0) + 1);
   }
 }
 
 /** That a virtual ban has none is not left to what is judged here. */
 function routesOf(ban: Ban): readonly Route[] {
   return ban.dryRun ? [] : wantedRoutes(ban);
-}
-
-function isSameSet(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.toSorted().join() === b.toSorted().join();
 }

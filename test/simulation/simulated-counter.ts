@@ -8,7 +8,7 @@ import { HEADER_RECORD_BYTES } from "../../src/traffic/header-record.ts";
 import type { HostRows } from "../../src/traffic/host-rows.ts";
 import type { NetworksTable } from "../../src/traffic/network-lookup.ts";
 import { METRICS } from "../../src/traffic/rates.ts";
-import { ethernet, ip, TCP_FLAGS, tcp, udp } from "../fixtures/packets/frames.ts";
+import { ethernet, ip, TCP_FLAGS, type Transport, tcp, udp } from "../fixtures/packets/frames.ts";
 import { recordOf } from "../fixtures/packets/header-samples.ts";
 import type { Flood, Host, SimulatedTraffic } from "./simulated-traffic.ts";
 
@@ -28,8 +28,6 @@ export function simulatedNative(traffic: SimulatedTraffic): Native {
     throw new Error("the simulation has no data plane");
   };
   return {
-    PARSE_ERRORS: [],
-    METRIC_COUNT: WIDTH,
     openEngine: () => new SimulatedEngine(traffic),
     openFilter: absent,
     readPinnedFilter: absent,
@@ -76,7 +74,7 @@ class SimulatedEngine implements Engine {
     throw new Error("the simulation has no captures");
   }
 
-  tick(): Promise<TickSummary> {
+  async tick(): Promise<TickSummary> {
     if (this.#isClosed) throw new TypeError("engine is closed");
     if (this.#placed?.version !== this.#traffic.version || this.#placed.table !== this.#table) {
       this.#tracked = this.#traffic.hosts.flatMap((host) => this.#place(host) ?? []);
@@ -86,12 +84,7 @@ class SimulatedEngine implements Engine {
     const rest = this.#tracked.filter((row) => !isWatched(row) && this.#isScreened(row));
     this.#screened = [...this.#tracked.filter(isWatched), ...rest];
     const { length } = this.#tracked;
-    return Promise.resolve({
-      trackedHosts: length,
-      screened: this.#screened.length,
-      foldMicros: 0,
-      foldedRows: length,
-    });
+    return { trackedHosts: length, screened: this.#screened.length, foldMicros: 0, foldedRows: length };
   }
 
   readScreened(out: HostRows): number {
@@ -125,16 +118,16 @@ class SimulatedEngine implements Engine {
   }
 
   readSamples(address: Uint8Array, out: Uint8Array, length = 128): number {
-    let written = 0;
-    for (const flood of this.#traffic.floods) {
-      for (const host of flood.hosts.filter(({ bytes }) => commonBits(bytes, 0, address, 0) >= length).slice(0, 8)) {
-        for (const record of recordsOf(flood, host)) {
-          if ((written + 1) * HEADER_RECORD_BYTES > out.length) return written;
-          out.set(record, written++ * HEADER_RECORD_BYTES);
-        }
-      }
-    }
-    return written;
+    const isAsked = ({ bytes }: Host) => commonBits(bytes, 0, address, 0) >= length;
+    const records = this.#traffic.floods.flatMap((flood) =>
+      flood.hosts
+        .filter(isAsked)
+        .slice(0, 8)
+        .flatMap((host) => recordsOf(flood, host)),
+    );
+    const fitting = records.slice(0, Math.floor(out.length / HEADER_RECORD_BYTES));
+    for (const [i, record] of fitting.entries()) out.set(record, i * HEADER_RECORD_BYTES);
+    return fitting.length;
   }
 
   stats() {
@@ -166,16 +159,14 @@ class SimulatedEngine implements Engine {
 }
 
 function writeAll(out: HostRows, rows: readonly Tracked[]): void {
-  for (const [i, row] of rows.entries()) write(out, i, row);
-}
-
-function write(out: HostRows, row: number, { host, network, group }: Tracked): void {
-  out.addresses.set(host.bytes, row * 16);
-  out.groups[row] = group;
-  out.networks[row] = network;
-  out.idleMs[row] = 0;
-  out.incoming.set(host.rates.subarray(0, WIDTH), row * WIDTH);
-  out.outgoing.set(host.rates.subarray(WIDTH), row * WIDTH);
+  for (const [row, { host, network, group }] of rows.entries()) {
+    out.addresses.set(host.bytes, row * 16);
+    out.groups[row] = group;
+    out.networks[row] = network;
+    out.idleMs[row] = 0;
+    out.incoming.set(host.rates.subarray(0, WIDTH), row * WIDTH);
+    out.outgoing.set(host.rates.subarray(WIDTH), row * WIDTH);
+  }
 }
 
 function commonBits(a: Uint8Array, aAt: number, b: Uint8Array, bAt: number): number {
@@ -196,21 +187,14 @@ function recordsOf({ direction, vector }: Flood, host: Host): readonly Uint8Arra
   const records = Array.from({ length: RECORDS }, (_, i) => {
     const other = `${others}${i + 1}`;
     const ends = direction === "incoming" ? { src: other, dst: host.ip } : { src: host.ip, dst: other };
-    return recordOf({ frame: ethernet(ip(ends, transportOf(vector, i))) });
+    return recordOf({ frame: ethernet(ip(ends, TRANSPORTS[vector](i))) });
   });
   RECORDS_MADE.set(key, records);
   return records;
 }
 
-function transportOf(vector: Flood["vector"], i: number) {
-  switch (vector) {
-    case "syn":
-      return tcp({ sourcePort: 20_000 + i, destinationPort: 80, flags: TCP_FLAGS.syn });
-    case "udp":
-      return udp({ sourcePort: 20_000 + i, destinationPort: 30_000 + i });
-    case "dns":
-      return udp({ sourcePort: 53, destinationPort: 20_000 + i, payload: new Uint8Array(1100) });
-    default:
-      return vector satisfies never;
-  }
-}
+const TRANSPORTS: Readonly<Record<Flood["vector"], (i: number) => Transport>> = {
+  syn: (i) => tcp({ sourcePort: 20_000 + i, destinationPort: 80, flags: TCP_FLAGS.syn }),
+  udp: (i) => udp({ sourcePort: 20_000 + i, destinationPort: 30_000 + i }),
+  dns: (i) => udp({ sourcePort: 53, destinationPort: 20_000 + i, payload: new Uint8Array(1100) }),
+};

@@ -1,6 +1,6 @@
 /** The configurations of the simulation, drawn at random, and what they say of an address, in words of their own. */
 import type { IpAddress } from "../../src/net/address.ts";
-import type { Chance } from "./chance.ts";
+import type { Chance } from "../fixtures/seeded-random.ts";
 import { ASN, NEIGHBORS } from "./simulated-speaker.ts";
 import { FLOOR, THRESHOLDS } from "./simulated-traffic.ts";
 

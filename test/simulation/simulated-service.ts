@@ -87,9 +87,8 @@ export class SimulatedService {
 
   /** As by SIGTERM. */
   async stop(): Promise<void> {
-    const stopped = this.floodwall.stop();
     let isStopped = false;
-    void stopped.then(() => {
+    void this.floodwall.stop().then(() => {
       isStopped = true;
     });
     // It waits for the speaker, and no longer than for its own deadline.

@@ -1,10 +1,9 @@
 /** What really goes to and from the hosts of the simulation: background traffic, floods, and how long either has lasted. */
 
 import { addressToBytes, type IpAddress } from "../../src/net/address.ts";
-import type { Direction } from "../../src/traffic/rates.ts";
-import { METRICS } from "../../src/traffic/rates.ts";
+import { type Direction, METRICS, type RatesWire } from "../../src/traffic/rates.ts";
 import { address, thresholds } from "../fixtures/host-rows.ts";
-import type { Chance } from "./chance.ts";
+import type { Chance } from "../fixtures/seeded-random.ts";
 
 /** Background stays under the floor of all baselines, so that below it nothing may be an attack. */
 export const FLOOR = { pps: 100, mbps: 10, flows_per_sec: 100 } as const;
@@ -128,21 +127,13 @@ const OVER = thresholds(THRESHOLDS);
 const UNDER = thresholds(FLOOR);
 
 function addTo(rates: Float64Array, side: number, vector: Vector, pps: number): void {
-  const at = side * METRICS.length;
   const mbps = (pps * BYTES[vector] * 8) / 1e6;
-  const add = (metric: (typeof METRICS)[number], value: number) => {
-    const index = at + METRICS.indexOf(metric);
-    rates[index] = (rates[index] as number) + value;
-  };
-  add("pps", pps);
-  add("mbps", mbps);
-  add("flows_per_sec", vector === "syn" ? pps : pps / 10);
-  if (vector === "syn") {
-    for (const metric of ["tcp_pps", "tcp_syn_pps"] as const) add(metric, pps);
-    for (const metric of ["tcp_mbps", "tcp_syn_mbps"] as const) add(metric, mbps);
-  } else {
-    add("udp_pps", pps);
-    add("udp_mbps", mbps);
+  const classes = vector === "syn" ? (["tcp", "tcp_syn"] as const) : (["udp"] as const);
+  const values: Partial<RatesWire> = { pps, mbps, flows_per_sec: vector === "syn" ? pps : pps / 10 };
+  for (const name of classes) Object.assign(values, { [`${name}_pps`]: pps, [`${name}_mbps`]: mbps });
+  for (const [i, value] of thresholds(values).entries()) {
+    const at = side * METRICS.length + i;
+    rates[at] = (rates[at] as number) + value;
   }
 }
 

@@ -3,7 +3,7 @@
  * that are set, at random. SEED repeats a run; HOURS says how long one is.
  */
 import { afterEach, expect, spyOn, test } from "bun:test";
-import { Chance } from "./chance.ts";
+import { Chance, seededRandom } from "../fixtures/seeded-random.ts";
 import { Simulation } from "./simulation.ts";
 
 const HOURS_SHORT = 3;
@@ -30,7 +30,7 @@ afterEach(() => {
 
 test.each(seeds)(`the service keeps its promises for ${hours} h, whatever happens (SEED=%d)`, async (seed) => {
   // Packets of a sample are drawn at random too: with this all of it follows from the seed.
-  const chance = new Chance(seed);
+  const chance = new Chance(seededRandom(seed));
   const random = spyOn(Math, "random").mockImplementation(() => chance.random());
   undo.push(() => random.mockRestore());
   const simulation = new Simulation(seed);

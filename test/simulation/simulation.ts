@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { SpeakerFault } from "../../src/bgp/speaker-fault.ts";
 import type { IpAddress } from "../../src/net/address.ts";
 import { address } from "../fixtures/host-rows.ts";
-import { Chance } from "./chance.ts";
+import { Chance, seededRandom } from "../fixtures/seeded-random.ts";
 import { Promises } from "./promises.ts";
 import { simulatedNative } from "./simulated-counter.ts";
 import { drawPolicy, type SimulatedPolicy } from "./simulated-policy.ts";
@@ -56,7 +56,7 @@ export class Simulation {
 
   constructor(seed: number) {
     this.seed = seed;
-    this.chance = new Chance(seed);
+    this.chance = new Chance(seededRandom(seed));
     this.traffic = new SimulatedTraffic(this.chance);
     this.policy = drawPolicy(this.chance, this.directory);
     this.promises = new Promises(this);
@@ -73,12 +73,12 @@ export class Simulation {
       [HOUR / 2, "unban", () => this.#unban()],
       [HOUR, "read", () => this.promises.reads()],
       [2 * HOUR, "reload", () => this.#reload()],
-      [2 * HOUR, "kill", () => this.#kill()],
+      [2 * HOUR, "kill", () => this.process.kill().then(() => this.#startAgain())],
       [4 * HOUR, "stop", () => this.#stop()],
       [3 * HOUR, "clock set", () => this.#setClock()],
       [2 * HOUR, "stall", () => this.#stall()],
-      [HOUR, "session lost", () => this.#loseSession()],
-      [6 * HOUR, "all sessions lost", () => this.#loseSessions()],
+      [HOUR, "session lost", () => this.#loseSessions([this.chance.below(NEIGHBORS.length)])],
+      [6 * HOUR, "all sessions lost", () => this.#loseSessions(NEIGHBORS.keys())],
       [4 * HOUR, "speaker restarts", () => this.#speakerTrouble("isRunning", false)],
       [4 * HOUR, "speaker freezes", () => this.#speakerTrouble("isFrozen", true)],
       [4 * HOUR, "speaker refuses", () => this.#speakerTrouble("isRefusing", true)],
@@ -215,20 +215,15 @@ export class Simulation {
     if (outcome.kind === "invalid") this.promises.fail(`a reload was refused: ${outcome.problems.join("; ")}`);
   }
 
-  async #kill(): Promise<void> {
-    await this.process.kill();
-    await this.#startAgain();
-  }
-
   async #stop(): Promise<void> {
     const { clock } = this.process;
     const before = clock.monotonicMs();
     await this.process.stop();
     this.nowMs += clock.monotonicMs() - before;
-    await this.#startAgain();
+    this.#startAgain();
   }
 
-  async #startAgain(): Promise<void> {
+  #startAgain(): void {
     const downMs = this.chance.oneIn(2) ? 0 : 1000 * this.chance.below(60);
     const wallMs = this.process.clock.wallMs() + downMs;
     this.nowMs = 1000 * Math.ceil((this.nowMs + downMs) / 1000);
@@ -252,14 +247,8 @@ export class Simulation {
     this.stalledAtMs = this.nowMs;
   }
 
-  #loseSession(): void {
-    const index = this.chance.below(NEIGHBORS.length);
-    this.#setSession(index, false);
-    this.#after(this.#troubleMs(), () => this.#setSession(index, true));
-  }
-
-  #loseSessions(): void {
-    for (const index of NEIGHBORS.keys()) {
+  #loseSessions(indexes: Iterable<number>): void {
+    for (const index of indexes) {
       this.#setSession(index, false);
       this.#after(this.#troubleMs(), () => this.#setSession(index, true));
     }

@@ -23,7 +23,7 @@ LazyMemory::LazyMemory(std::size_t bytes) : mapping_(nullptr), mapped_(bytes), s
   if (!isLarge) return;
   const std::size_t over = reinterpret_cast<std::uintptr_t>(start_) % kHugePage;
   if (over != 0) start_ += kHugePage - over;
-  // Without huge pages all works, slower.
+  // Without huge pages everything works, more slowly.
   (void)madvise(start_, bytes, MADV_HUGEPAGE);
 }
 

@@ -10,7 +10,8 @@
 
 namespace floodwall {
 
-/// A prefix of the 128-bit form (an IPv4 /24 has length 120) and what it stands for. Bits beyond the length count not.
+/// A prefix of the 128-bit form (an IPv4 /24 has length 120) and what it stands for. Bits beyond the length are
+/// ignored.
 struct PrefixValue {
   Address address;
   std::uint8_t length;

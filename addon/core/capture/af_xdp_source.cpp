@@ -19,8 +19,8 @@
 namespace floodwall {
 namespace {
 
-/// Frames of a usual MTU fit into half a page beside the room that the kernel keeps before each.
-constexpr std::uint32_t kSmallBuffer = 2048, kLargeBuffer = 4096, kHeadroom = 256;
+/// What the kernel keeps free before each frame.
+constexpr std::uint32_t kHeadroom = 256;
 /// Ethernet header and two VLAN tags.
 constexpr std::uint32_t kLinkHeaderMax = 22;
 

@@ -5,8 +5,8 @@
 namespace floodwall {
 namespace {
 
-/// Silence that is lived through tick by tick; of a longer one (a capture put together from several, a damaged time)
-/// the rest is left out, so that a file cannot demand billions of ticks.
+/// The longest gap between frames that is replayed tick by tick. Of a longer one (captures joined in one file, a
+/// damaged time stamp) the rest is skipped, so that a file cannot demand billions of ticks.
 constexpr std::uint64_t kSilenceMaxNs = 3'600'000'000'000;
 
 }  // namespace
@@ -39,7 +39,7 @@ bool CaptureReplay::begin() {
 
 void CaptureReplay::skipSilence() {
   if (!pending_ || nowNs_ < lastFramesNs_ + kSilenceMaxNs) return;
-  // A window early: what comes is measured by ticks of its own, not by the silence.
+  // One window earlier, so that the next frames are measured over ticks of their own and not over the gap.
   const std::uint64_t next = pending_->timeNs / tickNs_ * tickNs_;
   nowNs_ = std::max(nowNs_, next - std::min(next, windowNs_ + tickNs_));
 }

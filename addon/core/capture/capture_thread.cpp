@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::size_t kThreadNameMax = 15;
 
-/// Pinned by the thread that made it, before it matters: a worker that floats is starved by the load it should count.
+/// Its creator pins it before it starts to count: a worker that moves between CPUs is starved by the load that it
+/// counts.
 void checkCpu(int cpu) {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);

@@ -28,8 +28,8 @@ WorkerPriority::WorkerPriority() : highest_(raisePriority()) {
 
 /// The nice value stays as it is and holds whenever real time does not.
 bool WorkerPriority::setRealTime(bool isOn) {
-  // The least there is: above all usual work, below everything else that asks for real time. RESET_ON_FORK is not
-  // needed, workers start nothing.
+  // The lowest real-time priority: above all ordinary threads, below all other real-time threads. RESET_ON_FORK is not
+  // needed, since workers start no threads.
   const sched_param parameters{.sched_priority = isOn ? 1 : 0};
   if (sched_setscheduler(0, isOn ? SCHED_RR : SCHED_OTHER, &parameters) != 0) return false;
   isRealTime_ = isOn;

@@ -1,5 +1,5 @@
-// How a capture worker comes to its CPU before other work of the machine: one that waits for its turn loses packets
-// within milliseconds. For the thread that makes it, and never beyond what this process may.
+// The priority of a capture worker, above other work of the machine: a worker that waits for its CPU loses packets
+// within milliseconds. Sets that of the calling thread, and no more than this process is allowed.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 namespace floodwall {
 
 enum class Priority : std::uint8_t {
-  /// Not told yet.
+  /// Not known yet.
   unknown,
   /// As any other thread: the process may not ask for more.
   usual,
@@ -23,8 +23,8 @@ enum class Priority : std::uint8_t {
 /// Raises the calling thread to a nice value of -10. For workers that sleep when no packets come.
 Priority raisePriority();
 
-/// Real-time priority for as long as the worker rests now and then. Under a load that leaves it no rest it steps back
-/// to the raised priority, so that what judges its counts gets a turn on the same CPU.
+/// Real-time priority for as long as the worker rests now and then. Under a load that leaves it no rest it falls back
+/// to the raised priority, so that the threads that judge its counts can run on the same CPU.
 class WorkerPriority {
  public:
   /// Of the calling thread, which is the only one to use it.

@@ -23,8 +23,6 @@
 namespace floodwall {
 namespace {
 
-/// As many buffers as the RX ring has places, all in the fill ring at first: 16 MiB a queue with buffers of 2 KiB.
-constexpr std::uint32_t kBuffers = 8192;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 std::string placeText(const NetworkDevice& device, std::uint32_t queue) {
@@ -56,7 +54,7 @@ std::string placeText(const NetworkDevice& device, std::uint32_t queue) {
 void XskSocket::Unmap::operator()(std::uint8_t* area) const { munmap(area, bytes); }
 
 XskSocket::XskSocket(const NetworkDevice& device, std::uint32_t queue, const Options& options)
-    : options_(options), area_(mapArea(std::size_t{kBuffers} * options.bufferBytes)) {
+    : options_(options), area_(mapArea(std::size_t{kXskBuffers} * options.bufferBytes)) {
   registerArea();
   bind(device, queue);
   fillAll();
@@ -76,7 +74,7 @@ std::unique_ptr<std::uint8_t, XskSocket::Unmap> XskSocket::mapArea(std::size_t b
 }
 
 void XskSocket::registerArea() {
-  const xsk_umem_config config{.fill_size = kBuffers,
+  const xsk_umem_config config{.fill_size = kXskBuffers,
                                .comp_size = XSK_RING_CONS__DEFAULT_NUM_DESCS,
                                .frame_size = options_.bufferBytes,
                                .frame_headroom = 0,
@@ -95,7 +93,7 @@ void XskSocket::bind(const NetworkDevice& device, std::uint32_t queue) {
   const int flags =
       XDP_USE_NEED_WAKEUP | (options_.zeroCopy ? XDP_ZEROCOPY : XDP_COPY) | (options_.multiBuffer ? XDP_USE_SG : 0);
   xsk_socket_config config{};
-  config.rx_size = kBuffers;
+  config.rx_size = kXskBuffers;
   // The program is our own, attached once all sockets stand.
   config.libxdp_flags = XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD;
   config.bind_flags = static_cast<__u16>(flags);
@@ -107,11 +105,11 @@ void XskSocket::bind(const NetworkDevice& device, std::uint32_t queue) {
 
 void XskSocket::fillAll() {
   std::uint32_t index = 0;
-  xsk_ring_prod__reserve(&fill_, kBuffers, &index);
-  for (std::uint32_t i = 0; i < kBuffers; i++) {
+  xsk_ring_prod__reserve(&fill_, kXskBuffers, &index);
+  for (std::uint32_t i = 0; i < kXskBuffers; i++) {
     *xsk_ring_prod__fill_addr(&fill_, index + i) = std::uint64_t{i} * options_.bufferBytes;
   }
-  xsk_ring_prod__submit(&fill_, kBuffers);
+  xsk_ring_prod__submit(&fill_, kXskBuffers);
 }
 
 std::uint32_t XskSocket::receive(Shard& shard) {

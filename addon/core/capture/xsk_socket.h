@@ -13,6 +13,11 @@
 
 namespace floodwall {
 
+/// Buffers of a queue: as many as its RX ring has places, all in the fill ring at first.
+inline constexpr std::uint32_t kXskBuffers = 8192;
+/// Bytes of a buffer. Frames of a usual MTU fit into half a page beside the room that the kernel keeps before each.
+inline constexpr std::uint32_t kSmallBuffer = 2048, kLargeBuffer = 4096;
+
 /// The kernel's count of frames that reached the queue and not its RX ring.
 struct XskDrops {
   std::uint64_t ringFull = 0;

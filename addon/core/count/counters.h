@@ -21,7 +21,7 @@ struct Counters {
 };
 static_assert(sizeof(Counters) == 52);
 
-/// The 13 metrics, in the order in which thresholds are judged (src/traffic/rates.ts has the same order).
+/// The 13 metrics, in the order in which thresholds are judged.
 enum class Metric : std::uint8_t {
   pps,
   mbps,
@@ -38,5 +38,10 @@ enum class Metric : std::uint8_t {
   fragMbps,
 };
 inline constexpr std::size_t kMetrics = 13;
+/// As the interface writes them, in the order of Metric.
+inline constexpr std::array<const char*, kMetrics> kMetricNames = {
+    "pps",      "mbps",      "flows_per_sec", "tcp_pps",      "tcp_mbps", "udp_pps",   "udp_mbps",
+    "icmp_pps", "icmp_mbps", "tcp_syn_pps",   "tcp_syn_mbps", "frag_pps", "frag_mbps",
+};
 
 }  // namespace floodwall

@@ -4,8 +4,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "count/engine_state.h"
-
 namespace floodwall {
 namespace {
 
@@ -15,7 +13,7 @@ constexpr std::size_t kJournalBytesMin = std::size_t{4} << 20;
 /// Numbers for untracked packets by place: those that hold, and those of the networks before while they leave.
 constexpr std::uint32_t kPlaceNumbers = 2 * static_cast<std::uint32_t>(kPrefixesMax);
 
-static_assert(kMaxHostsLimit + kPlaceNumbers < kIndexRowsMax);
+static_assert(kHostsMax + kPlaceNumbers < kIndexRowsMax);
 
 void checkRange(const char* name, std::uint32_t value, std::uint32_t least, std::uint32_t most) {
   if (value >= least && value <= most) return;
@@ -24,11 +22,11 @@ void checkRange(const char* name, std::uint32_t value, std::uint32_t least, std:
 }
 
 const EngineOptions& checked(const EngineOptions& options) {
-  checkRange("maxHosts", options.maxHosts, 1, kMaxHostsLimit);
-  checkRange("windowMs", options.windowMs, 200, 60'000);
-  checkRange("tickMs", options.tickMs, 20, 1'000);
+  checkRange("maxHosts", options.maxHosts, 1, kHostsMax);
+  checkRange("windowMs", options.windowMs, kWindowMsMin, kWindowMsMax);
+  checkRange("tickMs", options.tickMs, kTickMsMin, kTickMsMax);
   if (options.windowMs % options.tickMs != 0) throw std::out_of_range("tickMs must divide windowMs");
-  checkRange("idleMs", options.idleMs, options.windowMs, 3'600'000);
+  checkRange("idleMs", options.idleMs, options.windowMs, kIdleMsMax);
   return options;
 }
 
@@ -43,7 +41,7 @@ std::shared_ptr<Control> controlFor(const EngineOptions& options) {
 
 }  // namespace
 
-EngineState::EngineState(const EngineOptions& options)
+Engine::Engine(const EngineOptions& options)
     : options_(checked(options)),
       control_(controlFor(options)),
       newWatched_(std::make_shared<WatchedHosts>()),
@@ -57,8 +55,8 @@ EngineState::EngineState(const EngineOptions& options)
             clock_),
       watched_(newWatched_) {}
 
-std::shared_ptr<Shard> EngineState::addShard() {
-  auto owned = std::make_shared<Shard>(std::make_unique<ShardState>(control_));
+std::shared_ptr<Shard> Engine::addShard() {
+  auto owned = std::make_shared<Shard>(control_);
   auto ledger = std::make_unique<ShardLedger>(owned, *control_);
   const std::scoped_lock settings(settingsLock_);
   {
@@ -73,7 +71,7 @@ std::shared_ptr<Shard> EngineState::addShard() {
           }};
 }
 
-void EngineState::setNetworks(const NetworksColumns& columns) {
+void Engine::setNetworks(const NetworksColumns& columns) {
   std::uint32_t generation;
   {
     const std::scoped_lock settings(settingsLock_);
@@ -84,48 +82,30 @@ void EngineState::setNetworks(const NetworksColumns& columns) {
   newNetworks_ = std::move(networks);
 }
 
-void EngineState::setScreens(std::span<const double> screens) {
+void Engine::setScreens(std::span<const double> screens) {
   if (screens.size() % (2 * kMetrics) != 0) throw std::invalid_argument("screens: not 26 values a group");
   auto fresh = std::make_shared<const Screens>(screens);
   const std::scoped_lock settings(settingsLock_);
   newScreens_ = std::move(fresh);
 }
 
-void EngineState::setWatched(std::span<const std::uint8_t> addresses) {
+void Engine::setWatched(std::span<const std::uint8_t> addresses) {
   if (addresses.size() % 16 != 0 || addresses.size() / 16 > kWatchedMax) {
-    throw std::invalid_argument("watched: not 16 bytes a host, or more than 1024 hosts");
+    throw std::invalid_argument("watched: not 16 bytes a host, or more than " + std::to_string(kWatchedMax) + " hosts");
   }
   const std::scoped_lock settings(settingsLock_);
   newWatched_ = std::make_shared<const WatchedHosts>(addresses, *newWatched_);
 }
 
-EngineStats EngineState::stats() const {
+EngineStats Engine::stats() const {
   const std::scoped_lock held(lock_);
   EngineStats stats{hosts_.tracked(), refusedHosts_, untrackedByNetwork_, sums_.carried(), 0};
   stats.memoryBytes = hosts_.residentBytes() + sums_.residentBytes() + networks_->memoryBytes();
   for (const auto& ledger : ledgers_) {
-    stats.refusedHosts += ledger->state().refusedHosts();
+    stats.refusedHosts += ledger->shard->refusedHosts();
     stats.memoryBytes += ledger->residentBytes();
   }
   return stats;
 }
-
-Engine::Engine(const EngineOptions& options) : state_(std::make_unique<EngineState>(options)) {}
-Engine::~Engine() = default;
-std::shared_ptr<Shard> Engine::addShard() { return state_->addShard(); }
-void Engine::setNetworks(const NetworksColumns& networks) { state_->setNetworks(networks); }
-void Engine::setScreens(std::span<const double> screens) { state_->setScreens(screens); }
-void Engine::setWatched(std::span<const std::uint8_t> addresses) { state_->setWatched(addresses); }
-TickSummary Engine::fold(std::uint64_t nowNs) { return state_->fold(nowNs); }
-std::uint32_t Engine::readScreened(const HostColumns& out) const { return state_->readScreened(out); }
-HostChunk Engine::readHosts(std::int64_t cursor, const HostColumns& out) const {
-  return state_->readHosts(cursor, out);
-}
-bool Engine::readHost(const Address& address, const HostColumns& out) const { return state_->readHost(address, out); }
-std::uint32_t Engine::readGroups(const HostColumns& out) const { return state_->readGroups(out); }
-std::uint32_t Engine::readSamples(const Address& address, std::span<std::uint8_t> out, std::uint32_t length) const {
-  return state_->readSamples(address, out, length);
-}
-EngineStats Engine::stats() const { return state_->stats(); }
 
 }  // namespace floodwall

@@ -1,32 +1,45 @@
 // All that is known of hosts: takes the shards' counts over at each tick, keeps sliding windows, and answers reads.
-// It starts no thread and judges nothing, and the windows know only the time that the caller gives.
+// It starts no thread and judges nothing, and the windows know only the time that the caller gives. engine.cpp takes
+// the settings, fold.cpp folds, screening.cpp finds what is handed over, engine_reads.cpp answers.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
 #include "base/address.h"
+#include "base/fair_lock.h"
+#include "count/bucket_clock.h"
 #include "count/counters.h"
+#include "count/host_table.h"
 #include "count/networks.h"
+#include "count/screens.h"
 #include "count/shard.h"
+#include "count/shard_ledger.h"
 #include "count/watched_hosts.h"
+#include "count/window_sums.h"
+#include "record_abi.h"
 
 namespace floodwall {
 
 struct EngineOptions {
-  /// Hosts tracked at most, and rows that each shard has at most: 1 to kMaxHostsLimit.
+  /// Hosts tracked at most, and rows that each shard has at most: 1 to kHostsMax.
   std::uint32_t maxHosts = 1U << 20;
-  /// 200 to 60,000.
+  /// kWindowMsMin to kWindowMsMax.
   std::uint32_t windowMs = 1000;
-  /// 20 to 1,000; divides windowMs.
+  /// kTickMsMin to kTickMsMax; divides windowMs.
   std::uint32_t tickMs = 100;
   bool countOutgoing = false;
-  /// A host without packets for this long leaves; at least the window, at most an hour.
+  /// A host without packets for this long leaves; at least the window, at most kIdleMsMax.
   std::uint32_t idleMs = 60'000;
 };
-inline constexpr std::uint32_t kMaxHostsLimit = 16'000'000;
+inline constexpr std::uint32_t kHostsMax = 16'000'000;
+inline constexpr std::uint32_t kWindowMsMin = 200, kWindowMsMax = 60'000;
+inline constexpr std::uint32_t kTickMsMin = 20, kTickMsMax = 1'000;
+inline constexpr std::uint32_t kIdleMsMax = 3'600'000;
 /// Rows that readScreened has at most.
 inline constexpr std::uint32_t kScreenedMax = 8192;
 
@@ -58,9 +71,6 @@ struct EngineStats {
   std::uint64_t memoryBytes = 0;
 };
 
-/// Bytes of a record of readSamples.
-inline constexpr std::size_t kSampleRecord = 160;
-
 struct HostChunk {
   /// Where to go on; -1 at the end.
   std::int64_t next = -1;
@@ -73,7 +83,6 @@ class Engine {
  public:
   /// Throws std::out_of_range that names the option.
   explicit Engine(const EngineOptions& options);
-  ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
@@ -102,13 +111,82 @@ class Engine {
   bool readHost(const Address& address, const HostColumns& out) const;
   /// Sums by group; row i is group i. Returns how many groups there are.
   std::uint32_t readGroups(const HostColumns& out) const;
-  /// Records of kSampleRecord bytes as in native.d.ts, newest last. Returns how many were written.
-  /// Of all hosts that agree with the address in its first `length` bits.
+  /// Fills `out` with sample_records of all hosts that agree with the address in its first `length` bits, newest last.
+  /// Returns how many were written.
   std::uint32_t readSamples(const Address& address, std::span<std::uint8_t> out, std::uint32_t length = 128) const;
   [[nodiscard]] EngineStats stats() const;
 
  private:
-  std::unique_ptr<class EngineState> state_;
+  // fold.cpp, in the order in which a fold goes through them.
+  void takeSettings();
+  void takeNetworks(std::shared_ptr<const Networks> networks);
+  void leaveBuckets(std::uint64_t nowNs);
+  void awaitShards(std::uint32_t epoch);
+  void foldShard(ShardLedger& ledger, std::uint32_t epoch);
+  void foldRow(ShardLedger& ledger, std::uint32_t row);
+  std::uint32_t hostOfRow(const ShardLedger& ledger, std::uint32_t row);
+  std::uint32_t untrackedHost(std::uint32_t place);
+  void addUntracked(std::uint32_t place, Direction direction, const Totals& delta);
+  void addToHost(std::uint32_t host, Direction direction, const Totals& delta);
+  void touch(std::uint32_t host);
+  void dropClosedShards();
+  void sweepHosts();
+  void sweepHost(std::uint32_t host);
+
+  // screening.cpp
+  void screenHosts();
+  struct Candidate {
+    std::uint32_t host;
+    double excess;
+  };
+  void gatherReached(std::uint32_t host, std::vector<Candidate>& reached) const;
+  void handOver(std::vector<Candidate> reached);
+  [[nodiscard]] ScreenedHost screenedHost(std::uint32_t host) const noexcept;
+
+  [[nodiscard]] HostRates ratesOfHost(std::uint32_t host) const noexcept;
+  [[nodiscard]] double idleMsOf(std::uint32_t host) const noexcept;
+  [[nodiscard]] std::uint32_t nowMs() const noexcept;
+  void writeHost(std::uint32_t host, const HostColumns& out, std::size_t row) const noexcept;
+
+  const EngineOptions options_;
+  std::shared_ptr<Control> control_;
+
+  /// What was set since the last fold. Held for moments only.
+  mutable std::mutex settingsLock_;
+  std::shared_ptr<const Networks> newNetworks_;
+  std::shared_ptr<const WatchedHosts> newWatched_;
+  std::shared_ptr<const Screens> newScreens_;
+  std::vector<std::unique_ptr<ShardLedger>> newLedgers_;
+  std::uint32_t generation_ = 0;
+
+  /// What follows is written by the fold alone, in pieces, under this lock; the fold itself reads it without.
+  mutable FairLock lock_;
+  std::shared_ptr<const Networks> networks_;
+  std::shared_ptr<const Screens> screens_;
+  std::vector<std::unique_ptr<ShardLedger>> ledgers_;
+  HostTable hosts_;
+  BucketClock clock_;
+  WindowSums sums_;
+  /// By group, by direction: always the sum over the group's hosts and untracked packets.
+  std::array<std::vector<Totals>, 2> groupSums_;
+  /// By place: the number that stands for its untracked packets, or HostTable::kNone.
+  std::vector<std::uint32_t> untrackedHosts_;
+  std::vector<std::uint64_t> untrackedByNetwork_;
+  std::uint64_t nowNs_ = 0;
+  std::uint64_t refusedHosts_ = 0;
+
+  /// The fold's own.
+  std::shared_ptr<const WatchedHosts> watched_;
+  std::uint32_t foldNumber_ = 0;
+  std::uint32_t foldedRows_ = 0;
+  std::uint32_t sweepAt_ = 0;
+  bool screensAll_ = false;
+  std::vector<std::uint32_t> touched_;
+  std::vector<std::uint32_t> screenedBefore_;
+
+  mutable std::mutex screenedLock_;
+  std::vector<ScreenedHost> screened_;
+  std::uint32_t screenedCount_ = 0;
 };
 
 }  // namespace floodwall

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "count/engine_state.h"
+#include "count/engine.h"
 
 namespace floodwall {
 namespace {
@@ -92,31 +92,31 @@ void keepNewest(std::vector<Found>& found, std::size_t most) {
   found.erase(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(surplus));
 }
 
-void writeSample(const Sample& sample, bool isOutgoing, double ageMs, std::uint8_t* record) noexcept {
-  std::memset(record, 0, kSampleRecord);
-  std::memcpy(record, &sample.wire, 4);
-  std::memcpy(record + 4, &sample.captured, 4);
-  std::memcpy(record + 8, &ageMs, 8);
-  record[16] = isOutgoing ? 1 : 0;
-  std::memcpy(record + 20, &sample.standsFor, 4);
-  std::memcpy(record + 24, sample.data.data(), kHeaderBytes);
+sample_record recordOf(const Sample& sample, bool isOutgoing, double ageMs) noexcept {
+  sample_record record{};
+  record.wire_bytes = sample.wire;
+  record.captured_bytes = sample.captured;
+  record.age_ms = ageMs;
+  record.direction = isOutgoing ? 1 : 0;
+  record.stands_for = sample.standsFor;
+  std::memcpy(record.frame, sample.data.data(), sizeof record.frame);
+  return record;
 }
-static_assert(24 + kHeaderBytes <= kSampleRecord);
 
 }  // namespace
 
-void EngineState::writeHost(std::uint32_t host, const HostColumns& out, std::size_t row) const noexcept {
+void Engine::writeHost(std::uint32_t host, const HostColumns& out, std::size_t row) const noexcept {
   writeRow(screenedHost(host), out, row);
 }
 
-std::uint32_t EngineState::readScreened(const HostColumns& out) const {
+std::uint32_t Engine::readScreened(const HostColumns& out) const {
   const std::scoped_lock held(screenedLock_);
   const std::size_t count = std::min(out.groups.size(), screened_.size());
   for (std::size_t row = 0; row < count; row++) writeRow(screened_[row], out, row);
   return screenedCount_;
 }
 
-HostChunk EngineState::readHosts(std::int64_t cursor, const HostColumns& out) const {
+HostChunk Engine::readHosts(std::int64_t cursor, const HostColumns& out) const {
   HostChunk chunk;
   const std::scoped_lock held(lock_);
   for (std::int64_t host = std::max<std::int64_t>(cursor, 0); host < hosts_.end(); host++) {
@@ -131,7 +131,7 @@ HostChunk EngineState::readHosts(std::int64_t cursor, const HostColumns& out) co
   return chunk;
 }
 
-bool EngineState::readHost(const Address& address, const HostColumns& out) const {
+bool Engine::readHost(const Address& address, const HostColumns& out) const {
   const std::scoped_lock held(lock_);
   const std::uint32_t host = hosts_.find(address);
   if (host == HostTable::kNone) return false;
@@ -139,7 +139,7 @@ bool EngineState::readHost(const Address& address, const HostColumns& out) const
   return true;
 }
 
-std::uint32_t EngineState::readGroups(const HostColumns& out) const {
+std::uint32_t Engine::readGroups(const HostColumns& out) const {
   const std::scoped_lock held(lock_);
   const std::size_t count = std::min<std::size_t>(out.groups.size(), groupSums_[0].size());
   for (std::size_t group = 0; group < count; group++) {
@@ -153,8 +153,7 @@ std::uint32_t EngineState::readGroups(const HostColumns& out) const {
   return static_cast<std::uint32_t>(groupSums_[0].size());
 }
 
-std::uint32_t EngineState::readSamples(const Address& address, std::span<std::uint8_t> out,
-                                       std::uint32_t length) const {
+std::uint32_t Engine::readSamples(const Address& address, std::span<std::uint8_t> out, std::uint32_t length) const {
   std::uint32_t slot = kNoSlot;
   if (length == kAddressBits) {
     const std::scoped_lock settings(settingsLock_);
@@ -165,19 +164,20 @@ std::uint32_t EngineState::readSamples(const Address& address, std::span<std::ui
   {
     const std::scoped_lock held(lock_);
     for (const auto& ledger : ledgers_) {
-      ledger->state().recentSamples().read(0, samples);
-      if (slot != kNoSlot) ledger->state().watchedSamples().read(slot, samples);
+      ledger->shard->recentSamples().read(0, samples);
+      if (slot != kNoSlot) ledger->shard->watchedSamples().read(slot, samples);
       ends.push_back(samples.size());
     }
   }
   // After the samples: none of them is from a later epoch.
   const std::uint32_t epoch = control_->epoch.load(std::memory_order_relaxed);
   std::vector<Found> found = find(samples, ends, {address, length}, epoch);
-  keepNewest(found, out.size() / kSampleRecord);
+  keepNewest(found, out.size() / sizeof(sample_record));
   for (std::size_t i = 0; i < found.size(); i++) {
     // A packet of the present epoch came after the last fold, one of the epoch before came before it.
     const double ageMs = static_cast<double>(found[i].age) * options_.tickMs;
-    writeSample(samples[found[i].sample], found[i].isOutgoing, ageMs, &out[i * kSampleRecord]);
+    const sample_record record = recordOf(samples[found[i].sample], found[i].isOutgoing, ageMs);
+    std::memcpy(&out[i * sizeof record], &record, sizeof record);
   }
   return static_cast<std::uint32_t>(found.size());
 }

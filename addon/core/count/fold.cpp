@@ -4,7 +4,7 @@
 #include <chrono>
 #include <thread>
 
-#include "count/engine_state.h"
+#include "count/engine.h"
 
 namespace floodwall {
 namespace {
@@ -27,7 +27,7 @@ std::size_t indexOf(Direction direction) noexcept { return static_cast<std::size
 
 }  // namespace
 
-TickSummary EngineState::fold(std::uint64_t nowNs) {
+TickSummary Engine::fold(std::uint64_t nowNs) {
   const auto began = std::chrono::steady_clock::now();
   foldNumber_++;
   foldedRows_ = 0;
@@ -48,7 +48,7 @@ TickSummary EngineState::fold(std::uint64_t nowNs) {
           static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::microseconds>(took).count()), foldedRows_};
 }
 
-void EngineState::takeSettings() {
+void Engine::takeSettings() {
   std::shared_ptr<const Networks> networks;
   {
     const std::scoped_lock settings(settingsLock_);
@@ -66,7 +66,7 @@ void EngineState::takeSettings() {
 }
 
 /// Matches all hosts anew. The long part only reads; readers wait for the short one that writes.
-void EngineState::takeNetworks(std::shared_ptr<const Networks> networks) {
+void Engine::takeNetworks(std::shared_ptr<const Networks> networks) {
   std::vector<std::uint32_t> places(hosts_.end(), kNoPlace);
   std::array<std::vector<Totals>, 2> groupSums;
   for (auto& sums : groupSums) sums.assign(networks->groupCount(), Totals{});
@@ -96,7 +96,7 @@ void EngineState::takeNetworks(std::shared_ptr<const Networks> networks) {
   screensAll_ = true;
 }
 
-void EngineState::leaveBuckets(std::uint64_t nowNs) {
+void Engine::leaveBuckets(std::uint64_t nowNs) {
   const std::uint64_t next = clock_.numberAt(nowNs);
   const auto left = [this](const JournalEntry& entry) {
     const TrackedHost& host = hosts_[entry.host];
@@ -112,19 +112,19 @@ void EngineState::leaveBuckets(std::uint64_t nowNs) {
   nowNs_ = nowNs;
 }
 
-void EngineState::awaitShards(std::uint32_t epoch) {
+void Engine::awaitShards(std::uint32_t epoch) {
   const auto isReady = [&](const std::unique_ptr<ShardLedger>& ledger) {
-    return ledger->state().handover.isReady(epoch);
+    return ledger->shard->handover.isReady(epoch);
   };
   for (int step = 0; step < kAwaitSteps && !std::all_of(ledgers_.begin(), ledgers_.end(), isReady); step++) {
     std::this_thread::sleep_for(kAwaitStep);
   }
 }
 
-void EngineState::foldShard(ShardLedger& ledger, std::uint32_t epoch) {
+void Engine::foldShard(ShardLedger& ledger, std::uint32_t epoch) {
   // Asked before the ring is read: a handle that is dropped after that leaves something for the next fold.
   const bool isClosed = ledger.isClosed->load(std::memory_order_acquire);
-  Handover& handover = ledger.state().handover;
+  Handover& handover = ledger.shard->handover;
   const Handover::Readable readable = handover.readable(epoch);
   ledger.reclaim(readable.adopted);
   std::array<std::uint32_t, kAhead> rows;
@@ -150,12 +150,12 @@ void EngineState::foldShard(ShardLedger& ledger, std::uint32_t epoch) {
   ledger.isDone = isClosed && readable.isAll;
 }
 
-void EngineState::foldRow(ShardLedger& ledger, std::uint32_t row) {
+void Engine::foldRow(ShardLedger& ledger, std::uint32_t row) {
   const ShardLedger::RowDelta delta = ledger.takeRow(row);
   if (delta.isZero) return;
   foldedRows_++;
   const std::uint32_t host = hostOfRow(ledger, row);
-  const std::uint32_t place = host != HostTable::kNone ? kNoPlace : networks_->match(ledger.state().rows.hot[row].key);
+  const std::uint32_t place = host != HostTable::kNone ? kNoPlace : networks_->match(ledger.shard->rows.hot[row].key);
   for (const Direction d : kDirections) {
     const Totals& totals = delta.totals[indexOf(d)];
     if (totals.isZero()) continue;
@@ -174,9 +174,9 @@ void EngineState::foldRow(ShardLedger& ledger, std::uint32_t row) {
 
 /// The number of the row's host; a new one where it has none yet. kNone where the table is full, or where the host left
 /// the networks after the worker counted.
-std::uint32_t EngineState::hostOfRow(const ShardLedger& ledger, std::uint32_t row) {
+std::uint32_t Engine::hostOfRow(const ShardLedger& ledger, std::uint32_t row) {
   std::uint32_t& known = ledger.hostOf(row);
-  const Address& address = ledger.state().rows.hot[row].key;
+  const Address& address = ledger.shard->rows.hot[row].key;
   if (known != 0 && hosts_.isHost(known - 1) && hosts_[known - 1].address == address) return known - 1;
   std::uint32_t host = hosts_.find(address);
   if (host == HostTable::kNone) {
@@ -187,19 +187,19 @@ std::uint32_t EngineState::hostOfRow(const ShardLedger& ledger, std::uint32_t ro
   return host;
 }
 
-void EngineState::addUntracked(std::uint32_t place, Direction direction, const Totals& delta) {
+void Engine::addUntracked(std::uint32_t place, Direction direction, const Totals& delta) {
   untrackedByNetwork_[networks_->places()[place].network] += delta.packets();
   std::uint32_t& host = untrackedHosts_[place];
   if (host == HostTable::kNone) host = hosts_.addUntracked(place);
   if (host != HostTable::kNone) addToHost(host, direction, delta);
 }
 
-void EngineState::addToHost(std::uint32_t host, Direction direction, const Totals& delta) {
+void Engine::addToHost(std::uint32_t host, Direction direction, const Totals& delta) {
   sums_.add(host, direction, delta);
   groupSums_[indexOf(direction)][networks_->places()[hosts_[host].place].group].add(delta);
 }
 
-void EngineState::touch(std::uint32_t host) {
+void Engine::touch(std::uint32_t host) {
   TrackedHost& touched = hosts_[host];
   touched.activeMs = nowMs();
   if (touched.touchedFold == foldNumber_) return;
@@ -207,16 +207,16 @@ void EngineState::touch(std::uint32_t host) {
   touched_.push_back(host);
 }
 
-void EngineState::dropClosedShards() {
+void Engine::dropClosedShards() {
   const std::scoped_lock held(lock_);
   for (const auto& ledger : ledgers_) {
-    if (ledger->isDone) refusedHosts_ += ledger->state().refusedHosts();
+    if (ledger->isDone) refusedHosts_ += ledger->shard->refusedHosts();
   }
   std::erase_if(ledgers_, [](const std::unique_ptr<ShardLedger>& ledger) { return ledger->isDone; });
 }
 
 /// Idle hosts leave, and numbers are given back of which nothing is left.
-void EngineState::sweepHosts() {
+void Engine::sweepHosts() {
   for (std::uint32_t left = hosts_.end() / kSweepFolds + 1; left != 0 && hosts_.end() != 0;) {
     const std::scoped_lock held(lock_);
     for (std::uint32_t i = 0; i < kSliceRows && left != 0; i++, left--) {
@@ -226,7 +226,7 @@ void EngineState::sweepHosts() {
   }
 }
 
-void EngineState::sweepHost(std::uint32_t host) {
+void Engine::sweepHost(std::uint32_t host) {
   const TrackedHost& swept = hosts_[host];
   const bool isIdle = swept.state == TrackedHost::State::host && nowMs() - swept.activeMs >= options_.idleMs;
   if (!isIdle && swept.state != TrackedHost::State::leaving) return;

@@ -1,6 +1,7 @@
 #include "count/networks.h"
 
 #include <stdexcept>
+#include <string>
 #include <unordered_map>
 
 namespace floodwall {
@@ -8,12 +9,13 @@ namespace {
 
 void check(const NetworksColumns& columns) {
   const std::size_t count = columns.lengths.size();
-  if (count > kPrefixesMax) throw std::invalid_argument("networks: more than 200000 prefixes");
+  if (count > kPrefixesMax)
+    throw std::invalid_argument("networks: more than " + std::to_string(kPrefixesMax) + " prefixes");
   if (columns.addresses.size() != count * 16 || columns.networks.size() != count || columns.groups.size() != count) {
     throw std::invalid_argument("networks: columns differ in length");
   }
   if (columns.networkCount > kPrefixesMax || columns.groupCount > kPrefixesMax) {
-    throw std::invalid_argument("networks: more than 200000 networks or groups");
+    throw std::invalid_argument("networks: more than " + std::to_string(kPrefixesMax) + " networks or groups");
   }
   for (std::size_t i = 0; i < count; i++) {
     if (columns.lengths[i] > 128) throw std::invalid_argument("networks: prefix length over 128");

@@ -9,10 +9,11 @@
 
 #include "base/lazy_array.h"
 #include "parse/frame.h"
+#include "record_abi.h"
 
 namespace floodwall {
 
-inline constexpr std::size_t kHeaderBytes = 128;
+inline constexpr std::size_t kHeaderBytes = RECORD_FRAME_BYTES;
 
 struct Sample {
   /// Number of the packet in its shard, by which two rings' records of one packet are known.

@@ -1,7 +1,7 @@
 // Which hosts the last fold hands over, with their rates as they were at its end.
 #include <algorithm>
 
-#include "count/engine_state.h"
+#include "count/engine.h"
 
 namespace floodwall {
 namespace {
@@ -13,7 +13,7 @@ constexpr std::size_t kAhead = 16;
 
 /// A rate rises only when packets come, so that only hosts that were touched now, or reached a screen before, can
 /// reach one now. After a change of screens or networks all hosts are looked at.
-void EngineState::screenHosts() {
+void Engine::screenHosts() {
   std::vector<Candidate> reached;
   if (screensAll_) {
     screensAll_ = false;
@@ -35,13 +35,13 @@ void EngineState::screenHosts() {
   handOver(std::move(reached));
 }
 
-void EngineState::gatherReached(std::uint32_t host, std::vector<Candidate>& reached) const {
+void Engine::gatherReached(std::uint32_t host, std::vector<Candidate>& reached) const {
   if (!hosts_.isHost(host)) return;
   const double excess = screens_->excess(ratesOfHost(host), networks_->places()[hosts_[host].place].group);
   if (excess >= 1) reached.push_back({host, excess});
 }
 
-void EngineState::handOver(std::vector<Candidate> reached) {
+void Engine::handOver(std::vector<Candidate> reached) {
   std::vector<ScreenedHost> rows;
   for (const WatchedHost& watched : watched_->hosts()) {
     const std::uint32_t host = hosts_.find(watched.address);
@@ -67,12 +67,12 @@ void EngineState::handOver(std::vector<Candidate> reached) {
   screenedCount_ = count;
 }
 
-ScreenedHost EngineState::screenedHost(std::uint32_t host) const noexcept {
+ScreenedHost Engine::screenedHost(std::uint32_t host) const noexcept {
   const Place& at = networks_->places()[hosts_[host].place];
   return {hosts_[host].address, at.network, at.group, idleMsOf(host), ratesOfHost(host)};
 }
 
-HostRates EngineState::ratesOfHost(std::uint32_t host) const noexcept {
+HostRates Engine::ratesOfHost(std::uint32_t host) const noexcept {
   HostRates rates{};
   const std::span<double, 2 * kMetrics> both(rates);
   ratesOf(sums_.of(host, Direction::incoming), clock_.seconds(), both.first<kMetrics>());
@@ -82,10 +82,10 @@ HostRates EngineState::ratesOfHost(std::uint32_t host) const noexcept {
   return rates;
 }
 
-double EngineState::idleMsOf(std::uint32_t host) const noexcept {
+double Engine::idleMsOf(std::uint32_t host) const noexcept {
   return static_cast<double>(nowMs() - hosts_[host].activeMs);
 }
 
-std::uint32_t EngineState::nowMs() const noexcept { return static_cast<std::uint32_t>(nowNs_ / 1'000'000); }
+std::uint32_t Engine::nowMs() const noexcept { return static_cast<std::uint32_t>(nowNs_ / 1'000'000); }
 
 }  // namespace floodwall

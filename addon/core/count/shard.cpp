@@ -1,23 +1,277 @@
 #include "count/shard.h"
 
-#include "count/shard_state.h"
+#include <algorithm>
+#include <cmath>
+#include <cstring>
 
 namespace floodwall {
+namespace {
 
-Shard::Shard(std::unique_ptr<ShardState> state) : state_(std::move(state)) {}
-Shard::~Shard() = default;
+/// Frames ahead whose first line is fetched while one is parsed.
+constexpr std::size_t kParseAhead = 12;
 
-void Shard::countFrames(std::span<const Frame> frames, Link link) { state_->countFrames(frames, link); }
+constexpr auto in = static_cast<std::size_t>(Direction::incoming);
+constexpr auto out = static_cast<std::size_t>(Direction::outgoing);
+
+std::uint64_t packetsOf(const Counters& counters) noexcept {
+  return std::uint64_t{counters.packets[0]} + counters.packets[1] + counters.packets[2] + counters.packets[3];
+}
+std::uint64_t bytesOf(const Counters& counters) noexcept {
+  return std::uint64_t{counters.bytes[0]} + counters.bytes[1] + counters.bytes[2] + counters.bytes[3];
+}
+
+}  // namespace
+
+Shard::Shard(std::shared_ptr<const Control> control)
+    : handover(control->maxHosts),
+      rows(control->maxHosts, control->countOutgoing),
+      shared_(std::move(control)),
+      control_(*shared_),
+      index_(control_.maxHosts),
+      recent_(1, kRecentSamples),
+      watchedRings_(kWatchedMax, kWatchedSamples) {
+  watchedSamplers_.fill(Sampler(kWatchedSamples));
+}
+
+void Shard::countFrames(std::span<const Frame> frames, Link link) {
+  for (; frames.size() > kBatch; frames = frames.subspan(kBatch)) countBatch(frames.first(kBatch), link);
+  countBatch(frames, link);
+}
+
+/// Three passes, so that the cache misses of a whole batch run side by side: where is the slot, where is the row,
+/// count.
+void Shard::countBatch(std::span<const Frame> frames, Link link) {
+  observe();
+  StatDelta delta{};
+  const std::span<Pending> batch = std::span(pending_).first(parseBatch(frames, link, delta));
+  const std::size_t directions = control_.countOutgoing ? 2 : 1;
+  for (Pending& pending : batch) {
+    for (std::size_t d = 0; d < directions; d++) {
+      const std::uint32_t row = index_.candidate(pending.hash[d]);
+      pending.candidate[d] = row;
+      if (row == kNoRow) continue;
+      __builtin_prefetch(&rows.hot[row], 1);
+      if (d == out) __builtin_prefetch(&rows.outgoing[row], 1);
+    }
+  }
+  for (const Pending& pending : batch) countPending(pending, link, delta);
+  publish(delta);
+}
+
+std::size_t Shard::parseBatch(std::span<const Frame> frames, Link link, StatDelta& delta) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < frames.size(); i++) {
+    if (i + kParseAhead < frames.size()) __builtin_prefetch(frames[i + kParseAhead].data);
+    Pending& pending = pending_[count];
+    delta[kReceivedBytes] += frames[i].wire;
+    const ParseError error = parsePacket(frames[i], link, pending.packet);
+    if (error != ParseError::none) {
+      delta[kErrors + static_cast<std::size_t>(error)]++;
+      continue;
+    }
+    pending.frame = &frames[i];
+    pending.hash[in] = control_.hash.of(pending.packet.destination);
+    index_.prefetch(pending.hash[in]);
+    if (control_.countOutgoing) {
+      pending.hash[out] = control_.hash.of(pending.packet.source);
+      index_.prefetch(pending.hash[out]);
+    }
+    pending.flow = control_.hash.ofFlow(pending.packet, pending.hash[in]);
+    flows_.prefetch(pending.flow);
+    count++;
+  }
+  delta[kReceivedPackets] += frames.size();
+  return count;
+}
+
+void Shard::countPending(const Pending& pending, Link link, StatDelta& delta) {
+  const Packet& packet = pending.packet;
+  serial_++;
+  const Located to = locate(packet.destination, pending.hash[in], pending.candidate[in], 1);
+  const Located from =
+      control_.countOutgoing ? locate(packet.source, pending.hash[out], pending.candidate[out], 1) : Located{};
+  if (to.isForeign() && from.isForeign()) {
+    delta[kForeign]++;
+    return;
+  }
+  delta[to.row != kNoRow || from.row != kNoRow ? kCounted : kUntracked]++;
+  // A later fragment belongs to the flow of the first, which its own headers do not name.
+  const bool isNewFlow = !packet.isLaterFragment && flows_.isNew(pending.flow, epoch_);
+  if (to.row != kNoRow) {
+    rows.countIncoming(to.row, packet, isNewFlow);
+  } else if (to.place != kNoPlace) {
+    view_->count(Direction::incoming, to.place, packet, isNewFlow);
+  }
+  if (from.row != kNoRow) {
+    countPacket(rows.outgoing[from.row].counters, packet, isNewFlow);
+  } else if (from.place != kNoPlace) {
+    view_->count(Direction::outgoing, from.place, packet, isNewFlow);
+  }
+  if (sampler_.takes()) {
+    const Located& ours = isWatched(to) ? to : from;
+    const std::uint32_t slot = isWatched(ours) ? rows.cold[ours.row].watchSlot : kNoSlot;
+    recent_.write(0, *pending.frame, link, sampleWith(slot));
+  }
+  if (isWatched(to)) keepForWatched(rows.cold[to.row].watchSlot, *pending.frame, link);
+  if (isWatched(from)) keepForWatched(rows.cold[from.row].watchSlot, *pending.frame, link);
+}
+
+Shard::Located Shard::locate(const Address& address, std::uint64_t hash, std::uint32_t candidate,
+                             std::uint32_t packets) noexcept {
+  if (candidate != kNoRow && rows.hot[candidate].key == address) [[likely]] {
+    return found(candidate);
+  }
+  // The candidate was looked up before the packets ahead in the batch were counted, and by its tag alone.
+  const std::uint32_t row = index_.find(hash, [&](std::uint32_t r) { return rows.hot[r].key == address; });
+  return row != kNoRow ? found(row) : locateWithout(address, hash, packets);
+}
+
+Shard::Located Shard::found(std::uint32_t row) noexcept {
+  if (rows.hot[row].epoch == epoch_ || touch(row)) [[likely]] {
+    return {row, kNoPlace};
+  }
+  return {};
+}
+
+/// For an address without a row: gives it one if it lies in the networks and may have one.
+Shard::Located Shard::locateWithout(const Address& address, std::uint64_t hash, std::uint32_t packets) noexcept {
+  const std::uint32_t place = networks_->match(address);
+  if (place == kNoPlace) return {};
+  const std::uint32_t used = std::max(rowsInUse_, control_.trackedHosts.load(std::memory_order_relaxed));
+  const Doorkeeper::Answer answer = doorkeeper_.ask(hash, used, control_.maxHosts, packets);
+  if (answer != Doorkeeper::Answer::admit) {
+    if (answer == Doorkeeper::Answer::firstSeen) {
+      refusedHosts_.store(refusedHosts_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    }
+    return {kNoRow, place};
+  }
+  return {takeRow(address, hash), kNoPlace};
+}
+
+/// For a row whose epoch is not the present one: the first packet in this epoch, or a watched host. False when the
+/// host has left the networks; its epoch then stays behind, so that every packet comes by here until the row is freed.
+bool Shard::touch(std::uint32_t row) noexcept {
+  HotRow& hot = rows.hot[row];
+  const std::uint32_t before = hot.epoch & kEpochMask;
+  if (before == epoch_) return true;
+  // A row that was touched since these networks hold lies in them: most first packets need no second cache line.
+  if (epochsSince(before, epoch_) > epochsSince(networksSince_, epoch_) && !isInside(row)) return false;
+  hot.epoch = epoch_ | (hot.epoch & HotRow::kWatched);
+  handover.push(row);
+  return true;
+}
+
+bool Shard::isInside(std::uint32_t row) noexcept {
+  ColdRow& cold = rows.cold[row];
+  if (cold.matched >> 1 != networks_->generation()) {
+    const bool isOutside = networks_->match(rows.hot[row].key) == kNoPlace;
+    cold.matched = networks_->generation() << 1 | (isOutside ? 1U : 0U);
+  }
+  return (cold.matched & 1) == 0;
+}
+
+void Shard::keepForWatched(std::uint32_t slot, const Frame& frame, Link link) noexcept {
+  if (watchedSamplers_[slot].takes()) watchedRings_.write(slot, frame, link, sampleWith(slot));
+}
+
+/// A packet of a watched host has two chances to be kept, and is handed over once.
+Sample Shard::sampleWith(std::uint32_t slot) const noexcept {
+  double chance = 1.0 / sampler_.every();
+  if (slot != kNoSlot) chance += (1 - chance) / watchedSamplers_[slot].every();
+  Sample sample;
+  sample.serial = serial_;
+  sample.epoch = epoch_;
+  sample.standsFor = static_cast<std::uint32_t>(std::lround(1 / chance));
+  return sample;
+}
+
+void Shard::publish(const StatDelta& delta) noexcept {
+  for (std::size_t i = 0; i < kStats; i++) {
+    if (delta[i] == 0) continue;
+    stats_[i].store(stats_[i].load(std::memory_order_relaxed) + delta[i], std::memory_order_relaxed);
+  }
+}
+
 void Shard::addHostCounts(const Address& address, Direction direction, const Counters& delta) {
-  state_->addHostCounts(address, direction, delta);
+  observe();
+  const std::uint64_t packets = packetsOf(delta);
+  const std::uint64_t hash = control_.hash.of(address);
+  const bool isCounted = direction == Direction::incoming || control_.countOutgoing;
+  const Located at = isCounted ? locate(address, hash, index_.candidate(hash),
+                                        static_cast<std::uint32_t>(std::min<std::uint64_t>(packets, 1U << 20)))
+                               : Located{};
+  StatDelta stats{};
+  stats[kReceivedPackets] = packets;
+  stats[kReceivedBytes] = bytesOf(delta);
+  stats[at.row != kNoRow ? kCounted : at.place != kNoPlace ? kUntracked : kForeign] = packets;
+  publish(stats);
+  if (at.row == kNoRow) {
+    if (at.place != kNoPlace) view_->add(direction, at.place, delta);
+  } else if (direction == Direction::incoming) {
+    rows.addIncoming(at.row, delta);
+  } else {
+    addCounters(rows.outgoing[at.row].counters, delta);
+  }
 }
+
 void Shard::addNetworkCounts(std::uint32_t network, Direction direction, const Counters& delta) {
-  state_->addNetworkCounts(network, direction, delta);
+  observe();
+  const bool isCounted = direction == Direction::incoming || control_.countOutgoing;
+  const std::uint32_t place = isCounted ? networks_->placeOfNetwork(network) : kNoPlace;
+  StatDelta stats{};
+  stats[kReceivedPackets] = packetsOf(delta);
+  stats[kReceivedBytes] = bytesOf(delta);
+  stats[place != kNoPlace ? kUntracked : kForeign] = packetsOf(delta);
+  publish(stats);
+  if (place != kNoPlace) view_->add(direction, place, delta);
 }
-void Shard::addOutcomes(const ShardStats& delta) { state_->addOutcomes(delta); }
-void Shard::addSample(const Frame& frame, Link link) { state_->addSample(frame, link); }
-void Shard::enterIdle() noexcept { state_->enterIdle(); }
-void Shard::leaveIdle() noexcept { state_->leaveIdle(); }
-ShardStats Shard::stats() const { return state_->stats(); }
+
+void Shard::addOutcomes(const ShardStats& delta) {
+  StatDelta stats{};
+  stats[kReceivedBytes] = delta.receivedBytes;
+  stats[kCounted] = delta.countedPackets;
+  stats[kUntracked] = delta.untrackedPackets;
+  stats[kForeign] = delta.foreignPackets;
+  stats[kReceivedPackets] = delta.countedPackets + delta.untrackedPackets + delta.foreignPackets;
+  for (std::size_t i = 0; i < kParseErrors; i++) {
+    stats[kErrors + i] = delta.parseErrors[i];
+    stats[kReceivedPackets] += delta.parseErrors[i];
+  }
+  publish(stats);
+}
+
+void Shard::addSample(const Frame& frame, Link link) {
+  observe();
+  Packet packet;
+  if (parsePacket(frame, link, packet) != ParseError::none) return;
+  const auto isOurs = [&](const Address& address) { return networks_->match(address) != kNoPlace; };
+  if (!isOurs(packet.destination) && !(control_.countOutgoing && isOurs(packet.source))) return;
+  serial_++;
+  if (sampler_.takes()) {
+    const std::uint32_t to = watchedHosts_->slotOf(packet.destination);
+    recent_.write(0, frame, link, sampleWith(to != kNoSlot ? to : watchedHosts_->slotOf(packet.source)));
+  }
+  for (const Address& address : {packet.destination, packet.source}) {
+    const std::uint32_t slot = watchedHosts_->slotOf(address);
+    if (slot != kNoSlot) keepForWatched(slot, frame, link);
+  }
+}
+
+ShardStats Shard::stats() const noexcept {
+  const auto read = [&](std::size_t i) { return stats_[i].load(std::memory_order_relaxed); };
+  ShardStats stats;
+  stats.receivedPackets = read(kReceivedPackets);
+  stats.receivedBytes = read(kReceivedBytes);
+  stats.countedPackets = read(kCounted);
+  stats.untrackedPackets = read(kUntracked);
+  stats.foreignPackets = read(kForeign);
+  for (std::size_t i = 0; i < kParseErrors; i++) stats.parseErrors[i] = read(kErrors + i);
+  return stats;
+}
+
+std::size_t Shard::residentBytes() const {
+  return handover.residentBytes() + rows.residentBytes() + index_.residentBytes() + flows_.residentBytes() +
+         doorkeeper_.residentBytes() + recent_.residentBytes() + watchedRings_.residentBytes() + sizeof *this;
+}
 
 }  // namespace floodwall

@@ -1,14 +1,25 @@
 // The counts of one worker. One thread counts, the engine's fold takes the counts over without a lock and without
 // stopping it. A shard knows packets and networks; it knows nothing of windows, thresholds or where frames come from.
+// Which thread may use a member is said at the member.
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
 
 #include "base/address.h"
+#include "count/address_hash.h"
 #include "count/counters.h"
+#include "count/doorkeeper.h"
+#include "count/flow_filter.h"
+#include "count/handover.h"
+#include "count/host_index.h"
+#include "count/host_rows.h"
+#include "count/networks.h"
+#include "count/samples.h"
+#include "count/watched_hosts.h"
 #include "parse/frame.h"
 #include "parse/packet_parser.h"
 
@@ -27,13 +38,54 @@ struct ShardStats {
   std::array<std::uint64_t, kParseErrors> parseErrors{};
 };
 
-class ShardState;
+/// What all shards of an engine share. The fold and the setters write, the workers read.
+struct Control {
+  std::uint32_t maxHosts = 0;
+  bool countOutgoing = false;
+  /// A row that was not touched for so many epochs is freed.
+  std::uint32_t idleEpochs = 0;
+  std::uint32_t epochsPerSecond = 0;
+  AddressHash hash;
+  alignas(64) std::atomic<std::uint32_t> epoch{1};
+  std::atomic<std::uint32_t> trackedHosts{0};
+};
+
+/// The networks as one shard uses them, with the counters of packets that have no row, by place. Made by the fold for
+/// each shard; a worker takes a new one when it adopts an epoch.
+struct ShardView {
+  ShardView(std::shared_ptr<const Networks> of, bool countOutgoing)
+      : networks(std::move(of)),
+        untracked{LazyArray<Counters>(networks->places().size()),
+                  LazyArray<Counters>(countOutgoing ? networks->places().size() : 0)} {}
+
+  void count(Direction direction, std::uint32_t place, const Packet& packet, bool isNewFlow) const noexcept {
+    countPacket(untracked[static_cast<std::size_t>(direction)][place], packet, isNewFlow);
+    noteWrite();
+  }
+  void add(Direction direction, std::uint32_t place, const Counters& delta) const noexcept {
+    addCounters(untracked[static_cast<std::size_t>(direction)][place], delta);
+    noteWrite();
+  }
+
+  std::shared_ptr<const Networks> networks;
+  /// By direction. Written by the worker, read by the fold as it reads rows.
+  std::array<LazyArray<Counters>, 2> untracked;
+  /// Grows with every write, so that the fold need not look through counters that stand still.
+  mutable std::atomic<std::uint32_t> writes{0};
+
+ private:
+  void noteWrite() const noexcept {
+    writes.store(writes.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
+};
+
+inline constexpr std::uint32_t kRecentSamples = 4096;
+inline constexpr std::uint32_t kWatchedSamples = 128;
 
 /// Made by Engine::addShard. One thread at a time is its worker, and only the worker may call what is not const.
 class Shard {
  public:
-  explicit Shard(std::unique_ptr<ShardState> state);
-  ~Shard();
+  explicit Shard(std::shared_ptr<const Control> control);
   Shard(const Shard&) = delete;
   Shard& operator=(const Shard&) = delete;
 
@@ -54,13 +106,97 @@ class Shard {
   void enterIdle() noexcept;
   void leaveIdle() noexcept;
 
-  /// Any thread.
-  [[nodiscard]] ShardStats stats() const;
+  // Any thread.
+  [[nodiscard]] ShardStats stats() const noexcept;
+  [[nodiscard]] std::uint64_t refusedHosts() const noexcept { return refusedHosts_.load(std::memory_order_relaxed); }
+  [[nodiscard]] const SampleRings& recentSamples() const noexcept { return recent_; }
+  [[nodiscard]] const SampleRings& watchedSamples() const noexcept { return watchedRings_; }
+  [[nodiscard]] std::size_t residentBytes() const;
 
-  [[nodiscard]] ShardState& state() noexcept { return *state_; }
+  // The fold's.
+  Handover handover;
+  HostRows rows;
+  std::atomic<const ShardView*> view{nullptr};
+  std::atomic<const WatchedHosts*> watched{nullptr};
 
  private:
-  std::unique_ptr<ShardState> state_;
+  /// Where a packet's address leads. At most one of row and place is set; neither is foreign. Two words of a register:
+  /// it is returned for every packet.
+  struct Located {
+    std::uint32_t row = kNoRow;
+    std::uint32_t place = kNoPlace;
+    [[nodiscard]] bool isForeign() const noexcept { return row == kNoRow && place == kNoPlace; }
+  };
+  /// One packet of a batch on its way: its hash and the row that it probably has, for each direction.
+  struct Pending {
+    Packet packet;
+    const Frame* frame;
+    std::uint64_t hash[2];
+    std::uint64_t flow;
+    std::uint32_t candidate[2];
+  };
+  /// Counters of the stats; this thread alone writes them.
+  enum Stat : std::uint8_t { kReceivedPackets, kReceivedBytes, kCounted, kUntracked, kForeign, kErrors };
+  static constexpr std::size_t kStats = kErrors + kParseErrors;
+  using StatDelta = std::array<std::uint64_t, kStats>;
+
+  void countBatch(std::span<const Frame> frames, Link link);
+  std::size_t parseBatch(std::span<const Frame> frames, Link link, StatDelta& delta);
+  void countPending(const Pending& pending, Link link, StatDelta& delta);
+  void publish(const StatDelta& delta) noexcept;
+
+  /// `packets` is how many stand behind the look-up, for a host that must earn its row.
+  Located locate(const Address& address, std::uint64_t hash, std::uint32_t candidate, std::uint32_t packets) noexcept;
+  Located locateWithout(const Address& address, std::uint64_t hash, std::uint32_t packets) noexcept;
+  Located found(std::uint32_t row) noexcept;
+  bool touch(std::uint32_t row) noexcept;
+  bool isInside(std::uint32_t row) noexcept;
+  /// Whether the row that was located for the present packet is of a watched host.
+  [[nodiscard]] bool isWatched(const Located& located) const noexcept {
+    return located.row != kNoRow && rows.hot[located.row].epoch != epoch_;
+  }
+  void keepForWatched(std::uint32_t slot, const Frame& frame, Link link) noexcept;
+  /// What the present packet's sample says beside the frame; `slot` is that of its watched host, or kNoSlot.
+  [[nodiscard]] Sample sampleWith(std::uint32_t slot) const noexcept;
+
+  std::uint32_t takeRow(const Address& address, std::uint64_t hash) noexcept;
+  void freeRow(std::uint32_t row) noexcept;
+  [[nodiscard]] bool isFolded(std::uint32_t row) const noexcept;
+
+  void observe() noexcept;
+  void adopt(std::uint32_t epoch) noexcept;
+  void applyWatched(const WatchedHosts* watched) noexcept;
+  void sweep(std::uint32_t most) noexcept;
+
+  const std::shared_ptr<const Control> shared_;
+  const Control& control_;
+  /// 0 until the first leaveIdle().
+  std::uint32_t epoch_ = 0;
+  const ShardView* view_ = nullptr;
+  const Networks* networks_ = nullptr;
+  /// The epoch in which the worker took them.
+  std::uint32_t networksSince_ = 0;
+  const WatchedHosts* watchedHosts_ = nullptr;
+
+  HostIndex index_;
+  /// Rows below this have been used; those that are free again are linked through their keys.
+  std::uint32_t usedRows_ = 0;
+  std::uint32_t freeRow_ = kNoRow;
+  std::uint32_t rowsInUse_ = 0;
+  std::uint32_t sweepAt_ = 0;
+  std::uint32_t sweepLeft_ = 0;
+
+  FlowFilter flows_;
+  Doorkeeper doorkeeper_;
+  Sampler sampler_{kRecentSamples};
+  std::array<Sampler, kWatchedMax> watchedSamplers_;
+  SampleRings recent_;
+  SampleRings watchedRings_;
+  std::uint64_t serial_ = 0;
+
+  std::array<Pending, kBatch> pending_;
+  std::array<std::atomic<std::uint64_t>, kStats> stats_{};
+  std::atomic<std::uint64_t> refusedHosts_{0};
 };
 
 }  // namespace floodwall

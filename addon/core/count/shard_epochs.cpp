@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "count/shard_state.h"
+#include "count/shard.h"
 
 namespace floodwall {
 namespace {
@@ -14,7 +14,7 @@ constexpr std::uint32_t kSweepEpochs = 32;
 
 }  // namespace
 
-void ShardState::observe() noexcept {
+void Shard::observe() noexcept {
   const std::uint32_t epoch = control_.epoch.load(std::memory_order_acquire);
   if (epoch != epoch_) adopt(epoch);
   if (sweepLeft_ != 0) sweep(kSweepBusy);
@@ -22,7 +22,7 @@ void ShardState::observe() noexcept {
 
 /// Takes the networks and watched hosts that hold now, then tells the fold that what was touched before is its to read,
 /// and that the old ones are no longer used.
-void ShardState::adopt(std::uint32_t epoch) noexcept {
+void Shard::adopt(std::uint32_t epoch) noexcept {
   epoch_ = epoch;
   view_ = view.load(std::memory_order_acquire);
   if (networks_ != view_->networks.get()) networksSince_ = epoch;
@@ -36,16 +36,16 @@ void ShardState::adopt(std::uint32_t epoch) noexcept {
   sweepLeft_ = usedRows_ / kSweepEpochs + 1;
 }
 
-void ShardState::enterIdle() noexcept { handover.enterIdle(epoch_); }
+void Shard::enterIdle() noexcept { handover.enterIdle(epoch_); }
 
-void ShardState::leaveIdle() noexcept {
+void Shard::leaveIdle() noexcept {
   handover.leaveIdle(epoch_);
   const std::uint32_t epoch = control_.epoch.load(std::memory_order_seq_cst);
   if (epoch != epoch_) adopt(epoch);
   if (sweepLeft_ != 0) sweep(kSweepIdle);
 }
 
-void ShardState::applyWatched(const WatchedHosts* now) noexcept {
+void Shard::applyWatched(const WatchedHosts* now) noexcept {
   const auto setFlag = [this](const WatchedHost& host, bool isWatched) {
     const std::uint32_t row =
         index_.find(control_.hash.of(host.address), [&](std::uint32_t r) { return rows.hot[r].key == host.address; });
@@ -61,7 +61,7 @@ void ShardState::applyWatched(const WatchedHosts* now) noexcept {
 }
 
 /// There must be one: the doorkeeper admits nobody to a full table. The row's counters go on from where they stood.
-std::uint32_t ShardState::takeRow(const Address& address, std::uint64_t hash) noexcept {
+std::uint32_t Shard::takeRow(const Address& address, std::uint64_t hash) noexcept {
   std::uint32_t row = freeRow_;
   if (row != kNoRow) {
     std::memcpy(&freeRow_, rows.hot[row].key.bytes.data(), sizeof freeRow_);
@@ -81,7 +81,7 @@ std::uint32_t ShardState::takeRow(const Address& address, std::uint64_t hash) no
   return row;
 }
 
-void ShardState::freeRow(std::uint32_t row) noexcept {
+void Shard::freeRow(std::uint32_t row) noexcept {
   HotRow& hot = rows.hot[row];
   index_.erase(control_.hash.of(hot.key), row, [this](std::uint32_t r) { return control_.hash.of(rows.hot[r].key); });
   hot.epoch = kFreeRow;
@@ -90,11 +90,11 @@ void ShardState::freeRow(std::uint32_t row) noexcept {
   rowsInUse_--;
 }
 
-bool ShardState::isFolded(std::uint32_t row) const noexcept {
+bool Shard::isFolded(std::uint32_t row) const noexcept {
   return epochsSince(rows.hot[row].epoch, epoch_) > epochsSince(handover.folded(), epoch_);
 }
 
-void ShardState::sweep(std::uint32_t most) noexcept {
+void Shard::sweep(std::uint32_t most) noexcept {
   for (; most != 0 && sweepLeft_ != 0; most--, sweepLeft_--) {
     if (sweepAt_ >= usedRows_) sweepAt_ = 0;
     if (usedRows_ == 0) return;

@@ -5,14 +5,14 @@
 namespace floodwall {
 
 ShardLedger::RowDelta ShardLedger::takeRow(std::uint32_t row) noexcept {
-  HostRows& rows = state().rows;
+  HostRows& rows = shard->rows;
   Folded& folded = folded_[row];
   const Counters incoming = rows.incomingOf(row);
-  RowDelta delta{{difference(incoming, folded.incoming), {}}, false};
+  RowDelta delta{{totalsBetween(incoming, folded.incoming), {}}, false};
   folded.incoming = incoming;
   if (countOutgoing_) {
     const Counters outgoing = peekCounters(rows.outgoing[row].counters);
-    delta.totals[1] = difference(outgoing, foldedOutgoing_[row]);
+    delta.totals[1] = totalsBetween(outgoing, foldedOutgoing_[row]);
     foldedOutgoing_[row] = outgoing;
   }
   delta.isZero = delta.totals[0].isZero() && delta.totals[1].isZero();
@@ -20,7 +20,7 @@ ShardLedger::RowDelta ShardLedger::takeRow(std::uint32_t row) noexcept {
 }
 
 void ShardLedger::prefetchRow(std::uint32_t row) const noexcept {
-  const HostRows& rows = state().rows;
+  const HostRows& rows = shard->rows;
   __builtin_prefetch(&rows.hot[row]);
   __builtin_prefetch(&rows.cold[row]);
   __builtin_prefetch(&folded_[row], 1);
@@ -41,8 +41,8 @@ void ShardLedger::lend(const std::shared_ptr<const Networks>& networks,
     foldedWrites_ = 0;
   }
   watched_ = watched;
-  state().view.store(view_.get(), std::memory_order_release);
-  state().watched.store(watched_.get(), std::memory_order_release);
+  shard->view.store(view_.get(), std::memory_order_release);
+  shard->watched.store(watched_.get(), std::memory_order_release);
   lentBefore_.push_back(std::move(before));
 }
 

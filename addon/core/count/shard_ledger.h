@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "count/host_table.h"
-#include "count/shard_state.h"
+#include "count/shard.h"
 #include "count/totals.h"
 
 namespace floodwall {
@@ -38,7 +38,7 @@ class ShardLedger {
     for (std::size_t d = 0; d < 2; d++) {
       for (std::uint32_t place = 0; place < view_->untracked[d].size(); place++) {
         const Counters now = peekCounters(view_->untracked[d][place]);
-        const Totals delta = difference(now, foldedUntracked_[d][place]);
+        const Totals delta = totalsBetween(now, foldedUntracked_[d][place]);
         if (delta.isZero()) continue;
         foldedUntracked_[d][place] = now;
         untracked(place, static_cast<Direction>(d), delta);
@@ -52,9 +52,8 @@ class ShardLedger {
   /// Frees what was lent before and is out of use now that the worker acknowledged `epoch`.
   void reclaim(std::uint32_t epoch) noexcept;
 
-  [[nodiscard]] ShardState& state() const noexcept { return shard->state(); }
   [[nodiscard]] std::size_t residentBytes() const {
-    return state().residentBytes() + folded_.residentBytes() + foldedOutgoing_.residentBytes();
+    return shard->residentBytes() + folded_.residentBytes() + foldedOutgoing_.residentBytes();
   }
 
   std::shared_ptr<Shard> shard;

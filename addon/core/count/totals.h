@@ -36,7 +36,7 @@ struct Totals {
 };
 
 /// What was counted between two readings of wrapping counters.
-[[nodiscard]] inline Totals difference(const Counters& now, const Counters& before) noexcept {
+[[nodiscard]] inline Totals totalsBetween(const Counters& now, const Counters& before) noexcept {
   Totals delta;
   for (std::size_t i = 0; i < kClasses; i++) {
     delta.counts[i] = now.packets[i] - before.packets[i];

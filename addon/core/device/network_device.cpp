@@ -34,7 +34,7 @@ std::uint32_t rxQueues(int fd, ifreq& request, const std::string& name) {
   return std::max(channels.rx_count + channels.combined_count, 1U);
 }
 
-/// The driver's own word: IFF_RUNNING follows it up to a second later.
+/// As the driver reports it: IFF_RUNNING follows up to a second later.
 bool hasCarrier(int fd, ifreq& request, bool isRunning) {
   ethtool_value link{};
   link.cmd = ETHTOOL_GLINK;

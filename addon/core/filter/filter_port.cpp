@@ -49,7 +49,7 @@ void FilterPort::attach(const NetworkDevice& device) {
     try {
       pinned->update(fd);
     } catch (const SourceError&) {
-      // Better the program of the process before than none.
+      // The program of the process before is better than none.
       pinned->keep();
       throw;
     }
@@ -62,7 +62,7 @@ void FilterPort::attach(const NetworkDevice& device) {
   link_ = std::move(made);
 }
 
-/// The interface took the program along, or somebody detached it.
+/// The interface was removed together with its program, or somebody detached the program.
 void FilterPort::lose() {
   if (!link_) return;
   link_.reset();

@@ -21,7 +21,7 @@ struct PortStatus {
   std::string error;
 };
 
-/// One thread at a time, but for status().
+/// One thread at a time, except for status().
 class FilterPort {
  public:
   FilterPort(std::string interface, XdpMode wanted, std::string linkPath, const FilterMaps& maps);

@@ -172,12 +172,12 @@ void KernelFilter::close(bool keep) {
   wake_.notify_one();
   if (watcher_.joinable()) watcher_.join();
   const std::lock_guard lock(portsMutex_);
-  // What was never put in force leaves what was in force before.
+  // A filter that was never attached leaves the one that was in force before it.
   if (isAttached_) {
     for (const auto& port : ports_) port->close(keep);
     if (!keep) pins_.removeMaps();
   }
-  // A source may hold this a while longer; another process may begin.
+  // A source may hold this object longer, while another process may take the pins.
   pins_.unlock();
 }
 

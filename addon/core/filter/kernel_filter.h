@@ -94,7 +94,7 @@ class KernelFilter {
   mutable std::mutex tablesMutex_;
   PairTable pairs_;
   RuleTable rules_;
-  /// Guards the ports; held while a driver is told of a program, which may take long.
+  /// Guards the ports; held while a driver attaches a program, which may take long.
   std::mutex portsMutex_;
   std::vector<std::unique_ptr<FilterPort>> ports_;
   bool isAttached_ = false;

@@ -1,5 +1,5 @@
-// The bits that tell the kernel which hashes may be of a pair. Counts how many pairs want each, which only this process
-// knows. One writer.
+// The bits that tell the kernel which hashes may be of a pair. Counts how many pairs share each bit, which only this
+// process knows. One writer.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class PairBits {
     if (counts_[bit] == kUncounted || --counts_[bit] != 0) return;
     store(bit, false);
   }
-  /// Clears what no pair that was added wants: a crash may have left it.
+  /// Clears the bits that no added pair has: a crash may have left them.
   void clearOthers() {
     for (std::uint32_t bit = 0; bit < counts_.size(); bit++) {
       if (counts_[bit] == 0) store(bit, false);
@@ -34,7 +34,7 @@ class PairBits {
   }
 
  private:
-  /// A bit that so many wanted stays set.
+  /// A bit that so many pairs share is never cleared.
   static constexpr std::uint8_t kUncounted = UINT8_MAX;
 
   void store(std::uint32_t bit, bool isSet) {

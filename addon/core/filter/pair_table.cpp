@@ -34,7 +34,7 @@ std::optional<std::uint32_t> PairTable::find(const PairKey& key) const {
   });
 }
 
-/// The ways say which rows are in use; what they say twice, or of a row that is another's, is not believed.
+/// The ways say which rows are in use. A way that names a row a second time, or the row of another pair, is ignored.
 void PairTable::repair() {
   std::vector<bool> isUsed(rows_.size());
   std::vector<std::uint32_t> elsewhere(buckets_.size());

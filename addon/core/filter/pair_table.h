@@ -73,7 +73,7 @@ class PairTable {
   BucketTable table_;
   PairBits bits_;
   std::vector<bool> isFree_;
-  /// Rows that were given up, the first first, and are left alone until kLeftAlone others were.
+  /// Rows that were given up, the oldest first. Each stays unused until kLeftAlone others were given up after it.
   std::deque<std::uint32_t> leftAlone_;
   /// Where a row away from home is looked for next.
   std::uint32_t nextRow_ = 0;

@@ -26,7 +26,7 @@ enum class ParseError : std::uint8_t {
 };
 inline constexpr std::size_t kParseErrors = static_cast<std::size_t>(ParseError::none);
 
-/// PARSE_ERRORS of src/dataplane/native.d.ts: labels of metrics, in the order of ParseError.
+/// Labels of metrics, in the order of ParseError.
 inline constexpr std::array<const char*, kParseErrors> kParseErrorNames = {
     "truncated_ethernet", "too_many_vlan_tags", "not_ip",          "truncated_ipv4",
     "bad_ipv4_header",    "truncated_ipv6",     "bad_ipv6_header",

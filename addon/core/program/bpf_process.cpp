@@ -77,7 +77,7 @@ std::vector<std::string> missingForLoading() {
 
 KernelRelease parseRelease(std::string text) {
   KernelRelease release{.text = std::move(text)};
-  // What cannot be read counts as no kernel that is too old.
+  // A release that cannot be read does not count as too old.
   if (sscanf(release.text.c_str(), "%u.%u", &release.major, &release.minor) != 2) release.major = ~0U;
   return release;
 }

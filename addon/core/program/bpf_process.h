@@ -33,7 +33,7 @@ struct KernelRelease {
 [[nodiscard]] KernelRelease parseRelease(std::string text);
 [[nodiscard]] KernelRelease kernelRelease();
 
-/// Keeps what libbpf warns of on this thread while it lives. One at a time on a thread.
+/// Collects libbpf's warnings on this thread for as long as it exists. One at a time on a thread.
 class LibbpfWarnings {
  public:
   LibbpfWarnings();

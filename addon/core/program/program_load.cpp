@@ -19,13 +19,10 @@ namespace {
 /// The kernel before 6.4 fails with ENOSPC where the log does not fit, and says nothing then of what was wrong. Pages
 /// are committed as the kernel writes them, which it does only after it refused the program without a log.
 constexpr std::size_t kLogBytes = std::size_t{256} << 20;
-/// Without room for that.
+/// Where there is no memory for that.
 constexpr std::size_t kShortLogBytes = std::size_t{1} << 20;
 /// The verifier's statistics and errors, and not each instruction (BPF_LOG_STATS of the kernel).
 constexpr std::uint32_t kLogStatistics = 4;
-
-/// What takes XDP frames in pieces, and bpf_xdp_load_bytes().
-constexpr unsigned kLeastMajor = 5, kLeastMinor = 18;
 
 /// Refusals of the verifier, by what was to be loaded.
 class Refusals {

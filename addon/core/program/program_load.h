@@ -1,5 +1,5 @@
 // Loads an opened BPF object into the kernel: the only place that does. A refusal comes with all that the operator
-// needs to know: kernel, program, error, the verifier's last words, and what to do.
+// needs to know: kernel, program, error, the verifier's last message, and what to do.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,9 @@
 struct bpf_object_skeleton;
 
 namespace floodwall {
+
+/// The oldest Linux that takes XDP frames in pieces and has bpf_xdp_load_bytes().
+inline constexpr unsigned kLeastMajor = 5, kLeastMinor = 18;
 
 /// What a loaded program came to.
 struct ProgramSize {

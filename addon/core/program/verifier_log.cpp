@@ -8,7 +8,7 @@
 namespace floodwall {
 namespace {
 
-/// The words of a refusal stand in the last lines of a log that may have millions of them.
+/// The message of a refusal is in the last lines of a log that may have millions of them.
 constexpr std::size_t kTailBytes = std::size_t{64} << 10;
 constexpr std::size_t kWordsMost = 3;
 

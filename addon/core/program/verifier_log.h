@@ -23,8 +23,8 @@ struct VerifierWork {
 /// At most so many bytes of the log go into a message.
 inline constexpr std::size_t kReasonBytes = 400;
 
-/// Why the verifier refused the program: its last words, the instruction that they are about and the source line of
-/// that, as one line. Empty where the log has no such words.
+/// Why the verifier refused the program: its last message, the instruction that it is about, and the source line of
+/// that instruction, in one line. Empty where the log has no such message.
 [[nodiscard]] std::string reasonIn(std::string_view log);
 
 }  // namespace floodwall

@@ -34,7 +34,7 @@ class XdpLink {
   /// Detached when this returns; some kernels would do it a moment after the descriptor is closed.
   ~XdpLink();
 
-  /// Puts another program in place of the link's, without a packet that meets none. Throws SourceError.
+  /// Replaces the link's program at once: each packet meets either the old or the new one. Throws SourceError.
   void update(int programFd);
   /// Pins the link to a path on a BPF file system. Throws SourceError.
   void pin(const std::string& path) const;
@@ -67,7 +67,7 @@ struct AttachedProgram {
 /// The XDP program on an interface; absent: none is attached.
 [[nodiscard]] std::optional<AttachedProgram> attachedProgram(const NetworkDevice& device);
 
-/// Throws SourceError when a program is attached to the interface. For an early word: attach() has the last one.
+/// Throws SourceError when a program is attached to the interface. An early check only: attach() decides.
 void requireNoProgram(const NetworkDevice& device);
 
 }  // namespace floodwall

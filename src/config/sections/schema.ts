@@ -4,6 +4,14 @@
  */
 import { type Static, Type } from "@sinclair/typebox";
 import {
+  CPU_NUMBER_MAX,
+  QUEUE_NUMBER_MAX,
+  TICK_MS_MAX,
+  TICK_MS_MIN,
+  WINDOW_MS_MAX,
+  WINDOW_MS_MIN,
+} from "../../dataplane/native-constants.ts";
+import {
   BGP_NEIGHBORS_MAX,
   CAPTURE_INTERFACES_MAX,
   COMMUNITIES_MAX,
@@ -43,7 +51,12 @@ const Interface = Type.Object(
       { valueIfAbsent: "auto" },
     ),
     queues: described(
-      Type.Optional(Type.Union([Type.Literal("auto"), list(integer(0, 4095), 4096, { atLeastOne: true })])),
+      Type.Optional(
+        Type.Union([
+          Type.Literal("auto"),
+          list(integer(0, QUEUE_NUMBER_MAX), QUEUE_NUMBER_MAX + 1, { atLeastOne: true }),
+        ]),
+      ),
       "The RX queues to read: `auto` reads all of them. Not allowed with backend `pcap` or in inline mode.",
       { valueIfAbsent: "auto" },
     ),
@@ -53,7 +66,7 @@ const Interface = Type.Object(
       { valueIfAbsent: "auto" },
     ),
     cpus: described(
-      list(integer(0, 4095), 4096),
+      list(integer(0, CPU_NUMBER_MAX), CPU_NUMBER_MAX + 1),
       "The CPUs that the workers are pinned to, one for each queue in turn. An empty list pins none.",
     ),
   },
@@ -94,11 +107,11 @@ const Detection = described(
   Type.Object(
     {
       window_ms: described(
-        integer(200, 60_000, 1000),
+        integer(WINDOW_MS_MIN, WINDOW_MS_MAX, 1000),
         "The length of the sliding window over which rates are measured. A shorter window detects sooner and raises more false alarms.",
       ),
       tick_ms: described(
-        integer(20, 1000, 100),
+        integer(TICK_MS_MIN, TICK_MS_MAX, 100),
         "How often rates are compared with thresholds. `window_ms` must be a multiple of it.",
       ),
       sustain_ms: described(integer(0, 600_000, 0), "How long a rate must stay above a threshold to become an attack."),

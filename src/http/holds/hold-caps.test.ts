@@ -14,7 +14,7 @@ async function expectRefused({ answer }: SentPoll): Promise<void> {
   expect(await refused.json()).toEqual({ error: "too many concurrent zone holds" });
 }
 
-describe("the caps", () => {
+describe("long polls parked: the caps", () => {
   test("of a token: the fourth poll is parked, the fifth refused, and one that ends makes room", async () => {
     const first = channel.poll();
     for (let i = 0; i < 3; i++) channel.poll();
@@ -60,17 +60,16 @@ describe("the caps", () => {
     expect(channel.holds.size).toBe(4);
     await expectRefused(channel.poll());
   });
-
-  test.each([
-    [0, 8],
-    [4, 8],
-    [5, 10],
-    [100, 200],
-  ])("with %d nodes are 4 a token and %d in total", (nodes, total) => {
-    expect(holdCaps(nodes)).toEqual({ perToken: 4, total });
-  });
 });
 
+test.each([
+  [0, 8],
+  [4, 8],
+  [5, 10],
+  [100, 200],
+])("limit parked zone polls with %d nodes: 4 per token name and %d in total", (nodes, total) => {
+  expect(holdCaps(nodes)).toEqual({ perToken: 4, total });
+});
 test("many are answered in slices, with other work in between", async () => {
   const count = 2 * SLICE_POLLS + 1;
   channel.caps = { perToken: count, total: count };

@@ -1,4 +1,4 @@
-/** When nodes get changes. The documents, and how polls end: test/api/scrub-channel.test.ts. */
+/** When nodes are told of changes. What they are told, and how polls end: test/api/node-polls.test.ts. */
 import { beforeEach, expect, test } from "bun:test";
 import { ManualClock, ManualTimers } from "../../../test/fixtures/manual-clock.ts";
 import { divertedBan, scrubbing } from "../../../test/fixtures/scrub/scrubbing.ts";
@@ -8,7 +8,7 @@ import { ScrubNodes } from "../../scrub/scrub-nodes.ts";
 import type { Call } from "../route.ts";
 import { RulePolls } from "./rule-polls.ts";
 
-/** As for thousands of bans. */
+/** Of thousands of bans. */
 const MAKING_MS = 20;
 
 let clock: ManualClock;
@@ -52,7 +52,7 @@ async function poll(etag: string | null = null): Promise<Response> {
 const targets = async (answer: Response) =>
   ((await answer.json()) as { bans: { target: string }[] }).bans.map(({ target }) => target);
 
-test("the first change is sent at once, the next one after ten times as long as documents took to write", async () => {
+test("the first change is told at once, the next once ten times as long has passed as documents took to make", async () => {
   const before = (await poll()).headers.get("etag");
   const parked = poll(before);
   nodes.banChanged(divertedBan({ target: "192.0.2.1" }));

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { address, prefix } from "../../../test/fixtures/bgp/bgp.ts";
-import { FLOODS, floodPackets, ordinaryPackets } from "../../../test/fixtures/packets/flood-packets.ts";
+import { floodPackets, ordinaryPackets } from "../../../test/fixtures/packets/sampled-packets.ts";
 import { seededRandom } from "../../../test/fixtures/seeded-random.ts";
 import { ruleProblem } from "../../bgp/flowspec-nlri.ts";
 import { classify } from "../../detection/attack/classifier.ts";
 import type { SampledPacket } from "../../detection/attack/sample.ts";
-import type { Vector } from "../../detection/attack/vector.ts";
+import { VECTORS, type Vector } from "../../detection/attack/vector.ts";
 import { hostPrefix } from "../../net/prefix.ts";
 import { RULES_MAX, type Rule, ruleMatches, rulesText } from "./rule.ts";
 import { type Evidence, type FlowspecPolicy, rulesFor } from "./rule-generator.ts";
@@ -36,10 +36,12 @@ function caughtShare(rules: readonly Rule[], packets: readonly SampledPacket[]):
 
 /** The same seed each time: what a rule must catch is drawn anew, and 98 % of it is no certainty with 64 packets. */
 const crowd = (count: number, seed: number, victim = VICTIM) => ({ count, victim, random: seededRandom(seed) });
+const ORDINARY = ordinaryPackets(crowd(10_000, 5));
 
-describe.each([...FLOODS.keys()])("%s", (vector: Vector) => {
+describe.each(VECTORS.filter((vector) => vector !== "mixed"))("%s", (vector: Vector) => {
   test("gets few rules that name the victim, can be announced and catch it, alone or among other traffic", () => {
     for (const [i, victim] of VICTIMS.entries()) {
+      const later = floodPackets(vector, crowd(2_000, i, victim));
       for (const count of SAMPLES) {
         for (const [timesThreshold, ordinary] of [
           [10, 0],
@@ -58,7 +60,6 @@ describe.each([...FLOODS.keys()])("%s", (vector: Vector) => {
           );
           expect(rules.map(ruleProblem), told).toEqual(rules.map(() => null));
           expect(caughtShare(rules, flood), told).toBeGreaterThanOrEqual(0.98);
-          const later = floodPackets(vector, crowd(4_000, seed + 2, victim));
           expect(caughtShare(rules, later), told).toBeGreaterThanOrEqual(0.98);
         }
       }
@@ -68,18 +69,18 @@ describe.each([...FLOODS.keys()])("%s", (vector: Vector) => {
   test("leaves people's traffic alone", () => {
     const packets = [...floodPackets(vector, crowd(512, 3)), ...ordinaryPackets(crowd(25, 4))];
     const { rules } = rulesFor(evidenceOf(packets), POLICY);
-    expect(caughtShare(rules, ordinaryPackets(crowd(10_000, 5))), rulesText(rules)).toBeLessThanOrEqual(0.001);
+    expect(caughtShare(rules, ORDINARY), rulesText(rules)).toBeLessThanOrEqual(0.001);
   });
 });
 
 test.each([
   ["syn_flood", "proto tcp dst-port 443 tcp-flags syn,!ack length 40"],
-  ["rst_flood", "proto tcp dst-port 443 tcp-flags rst,!syn length 40"],
-  ["tcp_flood", "proto tcp dst-port 443 tcp-flags psh,ack,!fin,!syn,!rst length 900"],
-  ["udp_flood", "proto udp length 540"],
-  ["icmp_flood", "proto icmp length 84"],
-  ["gre_flood", "proto gre"],
-  ["fragment_flood", "fragment yes length 1500"],
+  ["rst_flood", "proto tcp tcp-flags rst,!syn length 40"],
+  ["tcp_flood", "proto tcp dst-port 443 tcp-flags !syn,!rst length 552"],
+  ["udp_flood", "proto udp src-port 40000 length 540"],
+  ["icmp_flood", "proto icmp length 1028"],
+  ["gre_flood", "proto gre length 564"],
+  ["fragment_flood", "fragment yes length 1068 discard; dst 203.0.113.9/32 fragment yes length 1500"],
 ] as const)("the rule of a %s says %j", (vector, text) => {
   const { rules } = rulesFor(evidenceOf(floodPackets(vector, crowd(512, 1))), POLICY);
   expect(rulesText(rules)).toBe(`dst 203.0.113.9/32 ${text} discard`);
@@ -92,7 +93,7 @@ test("an attack of several vectors gets rules for each of its parts", () => {
   for (const vector of ["syn_flood", "ntp_amplification", "icmp_flood"] as const) {
     expect(caughtShare(rules, floodPackets(vector, crowd(2_000, 9))), rulesText(rules)).toBeGreaterThanOrEqual(0.98);
   }
-  expect(caughtShare(rules, ordinaryPackets(crowd(10_000, 5)))).toBeLessThanOrEqual(0.001);
+  expect(caughtShare(rules, ORDINARY)).toBeLessThanOrEqual(0.001);
 });
 
 test("what all packets have in common is left out where they are few", () => {

@@ -2,6 +2,7 @@
  * A rule: which packets, and what is done to them. The one form that BGP FlowSpec, the local data plane and scrub nodes
  * are encoded from; what it matches is defined here, by ruleMatches(), and nowhere else.
  */
+import { FILTER_PORT_RANGES_MAX } from "../../dataplane/native-constants.ts";
 import { type Prefix, prefixContains } from "../../net/prefix.ts";
 import { protocolName } from "../../traffic/ip-protocol.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
@@ -34,7 +35,7 @@ export interface Rule {
   readonly action: RuleAction;
 }
 
-export const PORT_RANGES_MAX = 5;
+export const PORT_RANGES_MAX = FILTER_PORT_RANGES_MAX;
 
 /** What the generator gives at most for one attack. */
 export const RULES_MAX = 8;

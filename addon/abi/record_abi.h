@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The records in which the addon exchanges sampled headers and rules with TypeScript. Numbers are in the machine's byte
+ * order. TypeScript gets sizes and offsets from here (constants/print_constants.cpp). BPF programs do not use them.
+ */
+#pragma once
+
+#include <linux/types.h>
+#include <stddef.h>
+
+#include "filter_abi.h"
+
+#define RECORD_FRAME_BYTES 128
+
+/* The header of one sampled packet. */
+struct sample_record {
+  /* Length of the frame on the wire, and how many bytes of `frame` hold the start of it; the others are 0. */
+  __u32 wire_bytes;
+  __u32 captured_bytes;
+  double age_ms;
+  /* 0: incoming, 1: outgoing. */
+  __u8 direction;
+  __u8 reserved[3];
+  /* Packets of its worker that it was drawn from. */
+  __u32 stands_for;
+  /* From the start of the Ethernet header. Of a link without one: a header of zeros with the type. */
+  __u8 frame[RECORD_FRAME_BYTES];
+  __u8 reserved2[8];
+};
+FLOODWALL_ABI_ASSERT(sizeof(struct sample_record) == 160);
+
+/* The length of a prefix that a rule does not have. */
+#define RECORD_NO_PREFIX 255
+
+/* A rule that the filter is given. */
+struct rule_record {
+  /* Wall time of the lapse. */
+  double expires_at_ms;
+  /* 0: discard. */
+  double bytes_per_second;
+  /* Addresses in the mapped form, and the lengths of that form. */
+  __u8 destination[16];
+  __u8 source[16];
+  __u8 destination_length;
+  __u8 source_length;
+  /* FILTER_ASKS_PROTOCOL to FILTER_ASKS_LENGTH: which of the fields below a packet must match. */
+  __u8 asks;
+  __u8 protocol;
+  __u8 fragment;
+  __u8 flags_set;
+  __u8 flags_unset;
+  /* How many of the ranges below are in use; 0: any port. */
+  __u8 source_ports;
+  __u8 destination_ports;
+  __u8 reserved[3];
+  __u32 length_min;
+  __u32 length_max;
+  struct filter_ports source_ranges[FILTER_PORT_RANGES];
+  struct filter_ports destination_ranges[FILTER_PORT_RANGES];
+  __u8 reserved2[4];
+};
+FLOODWALL_ABI_ASSERT(sizeof(struct rule_record) == 112);

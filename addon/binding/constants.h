@@ -1,0 +1,43 @@
+// What TypeScript must know of the addon's arguments and results: names of the core's enumerations in their order,
+// bounds, columns. Needs no Node-API: constants/print_constants.cpp writes it into src/dataplane/native-constants.ts.
+#pragma once
+
+#include <sched.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "filter_abi.h"
+
+namespace floodwall::binding {
+
+inline constexpr std::array<const char*, 2> kClocks = {"monotonic", "capture"};
+inline constexpr std::array<const char*, 4> kSourceKinds = {"af_xdp", "xdp_inline", "pcap_live", "pcap_file"};
+inline constexpr std::array<const char*, 3> kSourceStates = {"running", "failed", "ended"};
+inline constexpr std::array<const char*, 3> kXdpModes = {"auto", "native", "generic"};
+inline constexpr std::array<const char*, 3> kZeroCopies = {"auto", "on", "off"};
+inline constexpr std::array<const char*, 2> kPaces = {"real", "max"};
+inline constexpr std::array<const char*, 3> kPrograms = {"mirror", "filter", "inline"};
+inline constexpr std::array<const char*, 7> kXdpFeatures = {"basic",   "redirect",  "takes_redirects", "zero_copy",
+                                                            "offload", "fragments", "takes_fragments"};
+
+inline constexpr std::array<const char*, FILTER_VERDICTS> kVerdicts = {
+    "pass_not_ip",  "pass_malformed", "pass_allowlist", "pass_whitelist",  "pass_rate_limit",
+    "pass_default", "drop_source",    "drop_rule",      "drop_rate_limit",
+};
+inline constexpr std::array<const char*, 3> kFilterOrigins = {"made", "adopted", "replaced"};
+inline constexpr std::array<const char*, 2> kFilterEnds = {"keep", "detach"};
+inline constexpr std::array<const char*, 4> kPinnedStates = {"healthy", "detached", "missing", "wrong_schema"};
+
+inline constexpr std::uint32_t kCpuMax = CPU_SETSIZE - 1;
+inline constexpr std::uint32_t kQueueMax = 4095;
+/// Pairs, rules, and prefixes of a list. Far beyond what anybody needs, far below what overflows a size.
+inline constexpr std::uint32_t kFilterEntriesMax = 1U << 22;
+
+/// Of a pair: wall time of the lapse, packets, bytes.
+inline constexpr std::size_t kPairColumns = 3;
+/// Of a rule: wall time of the lapse, packets and bytes that it matched, packets and bytes that it dropped.
+inline constexpr std::size_t kRuleColumns = 5;
+
+}  // namespace floodwall::binding

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The filter that xdp_filter and xdp_inline share. Judges one packet: allowlist, protected whitelist, source blocks,
+ * dynamic rules, in this order; each verdict is counted with its reason. What a rule matches is defined by
+ * ruleMatches() of src/mitigation/rules/rule.ts.
+ */
+#pragma once
+
+#include "filter_tables.h"
+
+static __always_inline __u64 coarse_boot_ns(struct filter_stats* stats) {
+  __u64 coarse = bpf_ktime_get_coarse_ns();
+  if (stats->coarse_ns != coarse) {
+    stats->coarse_ns = coarse;
+    stats->boot_ns = bpf_ktime_get_boot_ns();
+  }
+  return stats->boot_ns;
+}
+
+static __always_inline int in_ranges(const struct filter_rule* rule, __u32 first, __u32 count, __u16 port) {
+  for (__u32 i = 0; i < FILTER_PORT_RANGES; i++) {
+    if (i >= count) break;
+    if (rule->ports[first + i].from <= port && port <= rule->ports[first + i].to) return 1;
+  }
+  return 0;
+}
+
+static __always_inline int matches_source(const struct filter_rule* rule, const struct packet* packet) {
+  if (rule->is_source_ipv4 != is_ipv4(&packet->destination)) return 0;
+  const __u64* mask = rule->source_mask.halves;
+  return (packet->source.halves[0] & mask[0]) == rule->source.halves[0] &&
+         (packet->source.halves[1] & mask[1]) == rule->source.halves[1];
+}
+
+/* All but the destination. Not static for the reason of parse_packet. */
+__noinline int rule_matches(struct filter_rule* rule, struct packet* packet) {
+  if (!rule || !packet) return 0;
+  const __u8 asks = rule->asks;
+  if (asks & FILTER_ASKS_PROTOCOL && packet->protocol != rule->protocol) return 0;
+  if (asks & FILTER_ASKS_FRAGMENT && packet->is_fragment != rule->fragment) return 0;
+  if (asks & FILTER_ASKS_LENGTH && (packet->length < rule->length_min || packet->length > rule->length_max)) return 0;
+  if (rule->source_ports || rule->destination_ports) {
+    if (!packet->shows_ports) return 0;
+    if (rule->source_ports && !in_ranges(rule, 0, rule->source_ports, packet->source_port)) return 0;
+    if (rule->destination_ports &&
+        !in_ranges(rule, FILTER_PORT_RANGES, rule->destination_ports, packet->destination_port)) {
+      return 0;
+    }
+  }
+  if (asks & FILTER_ASKS_FLAGS) {
+    if (!packet->shows_flags) return 0;
+    if ((packet->tcp_flags & rule->flags_set) != rule->flags_set || packet->tcp_flags & rule->flags_unset) return 0;
+  }
+  return asks & FILTER_ASKS_SOURCE ? matches_source(rule, packet) : 1;
+}
+
+/* Whether the packet is within the limit; then it is paid for. One account for all CPUs: what was let through is never
+ * more than the rate and one burst, and one packet of each CPU. */
+static __always_inline int is_within_limit(struct filter_rule* rule, __u32 wire) {
+  const __u64 now = bpf_ktime_get_boot_ns();
+  const __u64 cost = rule->byte_cost * wire >> 16;
+  for (int i = 0; i < FILTER_TRIES; i++) {
+    __u64 paid = *(volatile __u64*)&rule->paid_until_ns;
+    __u64 start = paid > now ? paid : now;
+    if (start - now > FILTER_BURST_NS) return 0;
+    if (__sync_val_compare_and_swap(&rule->paid_until_ns, paid, start + cost) == paid) return 1;
+  }
+  return 0;
+}
+
+/* A stripe that only this CPU counts in needs no locked instructions, which cost as much as all else that a rule
+ * takes. */
+static __always_inline void count_hit(const struct filter_head* head, __u32 number, __u32 wire, int is_dropped) {
+  __u32 stripe = bpf_get_smp_processor_id() & (head->stripes - 1);
+  __u32 index = stripe * head->rule_slots + number;
+  struct filter_hits* hits = bpf_map_lookup_elem(&filter_hits, &index);
+  if (!hits) return;
+  struct filter_count* count = is_dropped ? &hits->dropped : &hits->passed;
+  if (head->are_stripes_shared) {
+    __sync_fetch_and_add(&count->packets, 1);
+    __sync_fetch_and_add(&count->bytes, wire);
+  } else {
+    count->packets++;
+    count->bytes += wire;
+  }
+}
+
+/* The verdict of the rules from `index` on that share a prefix, `most` of them; FILTER_VERDICTS: none matches.
+ * Not static for the reason of parse_packet; and an argument is a number that the verifier does not know, so that it
+ * goes through the loop as verifier_bounds.h says. */
+__noinline __u32 apply_rules(struct packet* packet, struct filter_stats* stats, __u32 index, __u32 most, __u32 wire) {
+  struct filter_head* head = filter_head_of();
+  if (!packet || !stats || !head) return FILTER_VERDICTS;
+  for_countdown(left, bounded(most, FILTER_PREFIX_ENTRIES)) {
+    __u32 at = index++;
+    struct filter_entry* entry = bpf_map_lookup_elem(&filter_entries, &at);
+    if (!entry) break;
+    __u32 number = entry->rule;
+    struct filter_rule* rule = bpf_map_lookup_elem(&filter_rules, &number);
+    if (rule && rule_matches(rule, packet) && rule->expires_at_ns > coarse_boot_ns(stats)) {
+      int is_dropped = !rule->is_limit || !is_within_limit(rule, wire);
+      count_hit(head, number, wire, is_dropped);
+      return !rule->is_limit ? FILTER_DROP_RULE : is_dropped ? FILTER_DROP_RATE_LIMIT : FILTER_PASS_RATE_LIMIT;
+    }
+    if (!entry->has_more) break;
+  }
+  return FILTER_VERDICTS;
+}
+
+/* The longest destination that has a matching rule decides; rules for any destination come last. Not static for the
+ * reason of parse_packet. */
+__noinline __u32 judge_by_rules(struct packet* packet, struct filter_stats* stats, __u32 set_index, __u32 wire) {
+  struct filter_set* set = bpf_map_lookup_elem(&filter_sets, &set_index);
+  if (!packet || !stats || !set) return FILTER_VERDICTS;
+  if (may_be_in(set, &packet->destination)) {
+    int of_ipv4 = is_ipv4(&packet->destination);
+    __u64 lengths = lengths_of(set, of_ipv4);
+    for_countdown(left, lengths) {
+      __u32 entry = find_entry(&packet->destination, set_index, length_at(set, of_ipv4, bounded(lengths - left, 0xff)));
+      if (!entry) continue;
+      __u32 verdict = apply_rules(packet, stats, entry - 1, FILTER_PREFIX_ENTRIES, wire);
+      if (verdict != FILTER_VERDICTS) return verdict;
+    }
+  }
+  if (!set->any_entries) return FILTER_VERDICTS;
+  return apply_rules(packet, stats, set->first_entry, FILTER_PREFIX_ENTRIES, wire);
+}
+
+static __always_inline void count_pair(struct found_pair found, __u32 wire) {
+  struct filter_pair* pair = found.pair;
+  const __u64 self = bpf_get_smp_processor_id() + 1;
+  __u64 owned = pair->owned_packets;
+  if (owned == 0) {
+    owned = __sync_val_compare_and_swap(&pair->owned_packets, 0, self);
+    if (owned == 0) owned = self;
+  }
+  if ((owned & ((1 << FILTER_OWNER_BITS) - 1)) == self) {
+    pair->owned_packets = owned + (1 << FILTER_OWNER_BITS);
+    pair->owned_bytes += wire;
+    return;
+  }
+  struct filter_count* hits = bpf_map_lookup_elem(&filter_pair_hits, &found.number);
+  if (!hits) return;
+  __sync_fetch_and_add(&hits->packets, 1);
+  __sync_fetch_and_add(&hits->bytes, wire);
+}
+
+static __always_inline int is_blocked(const struct filter_head* head, struct filter_stats* stats,
+                                      const struct packet* packet, __u32 wire) {
+  struct found_pair found = find_pair(head, packet);
+  if (!found.pair || found.pair->expires_at_ns <= coarse_boot_ns(stats)) return 0;
+  count_pair(found, wire);
+  return 1;
+}
+
+static __always_inline __u32 set_index_of(const struct filter_head* head, __u32 kind) {
+  return kind * FILTER_SET_COPIES + head->active[kind];
+}
+
+static __always_inline __u32 judge_packet(const struct filter_head* head, struct filter_stats* stats,
+                                          struct packet* packet, __u32 wire) {
+  if (head->entries[FILTER_ALLOWLIST] && is_in_set(&packet->source, set_index_of(head, FILTER_ALLOWLIST))) {
+    return FILTER_PASS_ALLOWLIST;
+  }
+  if (head->entries[FILTER_WHITELIST] && is_in_set(&packet->destination, set_index_of(head, FILTER_WHITELIST))) {
+    return FILTER_PASS_WHITELIST;
+  }
+  if (head->pairs && is_blocked(head, stats, packet, wire)) return FILTER_DROP_SOURCE;
+  if (!head->entries[FILTER_RULES]) return FILTER_PASS_DEFAULT;
+  __u32 verdict = judge_by_rules(packet, stats, set_index_of(head, FILTER_RULES), wire);
+  return verdict == FILTER_VERDICTS ? FILTER_PASS_DEFAULT : verdict;
+}
+
+/* Whether the packet is to be dropped; counts the verdict. `error` is what parse_packet() said of it, `wire` its bytes.
+ * Not static for the reason of parse_packet. */
+__noinline int filter_drops(struct packet* packet, __u32 error, __u32 wire) {
+  struct filter_head* head = filter_head_of();
+  __u32 slot = 0;
+  struct filter_stats* stats = bpf_map_lookup_elem(&filter_stats, &slot);
+  if (!packet || !head || !stats) return 0;
+  __u32 verdict = FILTER_PASS_MALFORMED;
+  if (error == INLINE_NO_ERROR) {
+    verdict = judge_packet(head, stats, packet, wire);
+  } else if (error == INLINE_NOT_IP) {
+    verdict = FILTER_PASS_NOT_IP;
+  }
+  /* The verifier wants to see the bounds of the very register that is used. */
+  asm volatile("" : "+r"(verdict));
+  if (verdict >= FILTER_VERDICTS) return 0;
+  stats->verdicts[verdict].packets++;
+  stats->verdicts[verdict].bytes += wire;
+  return verdict >= FILTER_DROP_SOURCE;
+}

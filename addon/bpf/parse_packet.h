@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Reads the headers of one frame in the kernel. The same rules, in the same order, as core/parse/packet_parser.cpp: a
+ * test runs both over the same frames. Knows nothing of maps.
+ */
+#pragma once
+
+#include <linux/bpf.h>
+#include <linux/if_ether.h>
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/tcp.h>
+#include <linux/udp.h>
+#include <stddef.h>
+
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#include "inline_abi.h"
+
+/* What the kernel keeps in its internal headers, by its names: if_vlan.h, net/ipv6.h, net/ip.h, net/tcp.h. */
+struct vlan_hdr {
+  __be16 h_vlan_TCI;
+  __be16 h_vlan_encapsulated_proto;
+};
+struct frag_hdr {
+  __u8 nexthdr;
+  __u8 reserved;
+  __be16 frag_off;
+  __be32 identification;
+};
+#define IP_MF 0x2000
+#define IP_OFFSET 0x1fff
+#define IP6_OFFSET 0xfff8
+#define TCPHDR_SYN 0x02
+#define TCPHDR_ACK 0x10
+
+/* Extension headers that the kernel does not know (RFC 7401, RFC 5533). */
+#define IPPROTO_HIP 139
+#define IPPROTO_SHIM6 140
+
+struct packet {
+  struct inline_address source;
+  struct inline_address destination;
+  __u16 source_port;
+  __u16 destination_port;
+  __u8 protocol;
+  /* INLINE_TCP to INLINE_OTHER. */
+  __u8 transport;
+  __u8 is_syn;
+  __u8 is_fragment;
+  __u8 is_later_fragment;
+  /* Whether the packet shows ports, and flags. */
+  __u8 shows_ports;
+  __u8 shows_flags;
+  __u8 tcp_flags;
+  /* Of the IP packet with its header, as the header has it; 0 where it leaves that open. */
+  __u32 length;
+};
+
+static __always_inline int is_ipv4(const struct inline_address* address) {
+  return address->halves[0] == 0 && address->words[2] == bpf_htonl(0xffff);
+}
+
+/* Where in the frame the reading is. `end` is where the packet ends by its IP header, at most where the frame does. */
+struct cursor {
+  const __u8* data;
+  const __u8* data_end;
+  __u32 offset;
+  __u32 end;
+};
+
+#define VLAN_TAGS_MAX 2
+#define EXTENSIONS_MAX 8
+
+/* The next so many bytes, or 0 when there are fewer. The second test is for the verifier, which knows no `end`. */
+static __always_inline const void* peek(const struct cursor* cursor, __u32 bytes) {
+  if (cursor->offset + bytes > cursor->end) return 0;
+  const __u8* at = cursor->data + cursor->offset;
+  return at + bytes > cursor->data_end ? 0 : at;
+}
+
+static __always_inline void limit(struct cursor* cursor, __u32 bytes) {
+  if (cursor->offset + bytes < cursor->end) cursor->end = cursor->offset + bytes;
+}
+
+/* A length in host order. The compiler is kept from going on with the unswapped number beside it, where that would do:
+ * it has no register for both, and each packet would pay for a detour over the stack. */
+static __always_inline __u32 length_in(__be16 field) {
+  __u32 length = bpf_ntohs(field);
+  asm volatile("" : "+r"(length));
+  return length;
+}
+
+static __always_inline int is_vlan_tag(__be16 type) {
+  return type == bpf_htons(ETH_P_8021Q) || type == bpf_htons(ETH_P_8021AD) || type == bpf_htons(ETH_P_QINQ1);
+}
+
+static __always_inline __u8 class_of(__u8 protocol) {
+  if (protocol == IPPROTO_TCP) return INLINE_TCP;
+  if (protocol == IPPROTO_UDP) return INLINE_UDP;
+  return protocol == IPPROTO_ICMP || protocol == IPPROTO_ICMPV6 ? INLINE_ICMP : INLINE_OTHER;
+}
+
+/* These all begin with the source port and the destination port. */
+static __always_inline int has_ports(__u8 protocol) {
+  return protocol == IPPROTO_TCP || protocol == IPPROTO_UDP || protocol == IPPROTO_SCTP ||
+         protocol == IPPROTO_UDPLITE || protocol == IPPROTO_DCCP;
+}
+
+static __always_inline void parse_transport(const struct cursor* cursor, struct packet* packet) {
+  packet->transport = class_of(packet->protocol);
+  if (packet->is_later_fragment || !has_ports(packet->protocol)) return;
+  const struct udphdr* ports = peek(cursor, offsetof(struct udphdr, len));
+  if (!ports) return;
+  packet->source_port = bpf_ntohs(ports->source);
+  packet->destination_port = bpf_ntohs(ports->dest);
+  packet->shows_ports = 1;
+  if (packet->protocol != IPPROTO_TCP) return;
+  /* As far as the flags, which are the last byte before the window. */
+  const __u8* tcp = peek(cursor, offsetof(struct tcphdr, window));
+  if (!tcp) return;
+  packet->shows_flags = 1;
+  packet->tcp_flags = tcp[offsetof(struct tcphdr, window) - 1];
+  packet->is_syn = (packet->tcp_flags & (TCPHDR_SYN | TCPHDR_ACK)) == TCPHDR_SYN;
+}
+
+static __always_inline __u32 parse_ipv4(struct cursor* cursor, struct packet* packet) {
+  const struct iphdr* ip = peek(cursor, sizeof(*ip));
+  if (!ip) return INLINE_TRUNCATED_IPV4;
+  __u32 header_length = ip->ihl * 4;
+  __u32 total_length = length_in(ip->tot_len);
+  /* Segmentation offload leaves a total length of 0. */
+  if (ip->version != 4 || header_length < sizeof(*ip) || (total_length != 0 && total_length < header_length)) {
+    return INLINE_BAD_IPV4_HEADER;
+  }
+  packet->source.words[2] = packet->destination.words[2] = bpf_htonl(0xffff);
+  packet->source.words[3] = ip->saddr;
+  packet->destination.words[3] = ip->daddr;
+  packet->protocol = ip->protocol;
+  packet->length = total_length;
+  packet->is_fragment = (ip->frag_off & bpf_htons(IP_MF | IP_OFFSET)) != 0;
+  packet->is_later_fragment = (ip->frag_off & bpf_htons(IP_OFFSET)) != 0;
+  if (total_length != 0) limit(cursor, total_length);
+  cursor->offset += header_length;
+  parse_transport(cursor, packet);
+  return INLINE_NO_ERROR;
+}
+
+/* The length of the extension header that packet->protocol names, 0 where the chain ends: at a transport header or
+ * where no more can be read. */
+static __always_inline __u32 extension_length(const struct cursor* cursor, struct packet* packet) {
+  const struct ipv6_opt_hdr* header = peek(cursor, sizeof(*header));
+  if (!header) return 0;
+  switch (packet->protocol) {
+    case IPPROTO_HOPOPTS:
+    case IPPROTO_ROUTING:
+    case IPPROTO_DSTOPTS:
+    case IPPROTO_MH:
+    case IPPROTO_HIP:
+    case IPPROTO_SHIM6:
+      return (header->hdrlen + 1) * 8;
+    case IPPROTO_AH:
+      return (header->hdrlen + 2) * 4;
+    case IPPROTO_FRAGMENT: {
+      const struct frag_hdr* fragment = peek(cursor, sizeof(*fragment));
+      if (!fragment) return 0;
+      packet->is_fragment = 1;
+      packet->is_later_fragment = (fragment->frag_off & bpf_htons(IP6_OFFSET)) != 0;
+      return sizeof(*fragment);
+    }
+    default:
+      return 0;
+  }
+}
+
+/* Where the transport header begins. The mask is beyond all that eight headers reach; it tells the verifier the same of
+ * the offset each time round, which spares it from following every sum of lengths. Not static for the reason of
+ * parse_packet. */
+__noinline __u32 skip_extensions(struct xdp_md* ctx, struct packet* packet, __u32 offset, __u32 end) {
+  if (!packet) return offset;
+  struct cursor cursor = {.data = (const __u8*)(long)ctx->data, .data_end = (const __u8*)(long)ctx->data_end};
+  cursor.offset = offset;
+  cursor.end = end;
+  for (int i = 0; i < EXTENSIONS_MAX; i++) {
+    cursor.offset &= 0x7fff;
+    __u32 length = extension_length(&cursor, packet);
+    if (length == 0 || cursor.offset + length > cursor.end) break;
+    const __u8* next_header = peek(&cursor, sizeof(*next_header));
+    if (!next_header) break;
+    packet->protocol = *next_header;
+    cursor.offset += length;
+    if (packet->is_later_fragment) break;
+  }
+  return cursor.offset;
+}
+
+static __always_inline int is_mapped(const struct in6_addr* address) {
+  return address->s6_addr32[0] == 0 && address->s6_addr32[1] == 0 && address->s6_addr32[2] == bpf_htonl(0xffff);
+}
+
+static __always_inline __u32 parse_ipv6(struct xdp_md* ctx, struct cursor* cursor, struct packet* packet) {
+  const struct ipv6hdr* ip = peek(cursor, sizeof(*ip));
+  if (!ip) return INLINE_TRUNCATED_IPV6;
+  if (ip->version != 6 || is_mapped(&ip->daddr)) return INLINE_BAD_IPV6_HEADER;
+  if (!is_mapped(&ip->saddr)) __builtin_memcpy(&packet->source, &ip->saddr, sizeof(ip->saddr));
+  __builtin_memcpy(&packet->destination, &ip->daddr, sizeof(ip->daddr));
+  packet->protocol = ip->nexthdr;
+  __u32 payload_length = length_in(ip->payload_len);
+  cursor->offset += sizeof(*ip);
+  /* 0 stands for a jumbogram or for segmentation offload. */
+  if (payload_length != 0) {
+    packet->length = sizeof(*ip) + payload_length;
+    limit(cursor, payload_length);
+  }
+  cursor->offset = skip_extensions(ctx, packet, cursor->offset, cursor->end) & 0x7fff;
+  parse_transport(cursor, packet);
+  return INLINE_NO_ERROR;
+}
+
+/* INLINE_NO_ERROR, or why the packet is counted to no host. `packet` must be zeros.
+ * Not static, so that the verifier looks at it alone: what it finds out about a packet on each of the many ways through
+ * here would otherwise multiply the ways through all that follows.
+ */
+__noinline __u32 parse_packet(struct xdp_md* ctx, struct packet* packet) {
+  if (!packet) return INLINE_NOT_IP;
+  struct cursor cursor = {.data = (const __u8*)(long)ctx->data, .data_end = (const __u8*)(long)ctx->data_end};
+  cursor.end = ctx->data_end - ctx->data;
+  const struct ethhdr* ethernet = peek(&cursor, sizeof(*ethernet));
+  if (!ethernet) return INLINE_TRUNCATED_ETHERNET;
+  __be16 type = ethernet->h_proto;
+  cursor.offset = sizeof(*ethernet);
+#pragma unroll
+  for (int tags = 0; tags <= VLAN_TAGS_MAX; tags++) {
+    if (!is_vlan_tag(type)) break;
+    if (tags == VLAN_TAGS_MAX) return INLINE_TOO_MANY_VLAN_TAGS;
+    const struct vlan_hdr* tag = peek(&cursor, sizeof(*tag));
+    if (!tag) return INLINE_TRUNCATED_ETHERNET;
+    type = tag->h_vlan_encapsulated_proto;
+    cursor.offset += sizeof(*tag);
+  }
+  if (type == bpf_htons(ETH_P_IP)) return parse_ipv4(&cursor, packet);
+  if (type == bpf_htons(ETH_P_IPV6)) return parse_ipv6(ctx, &cursor, packet);
+  return INLINE_NOT_IP;
+}

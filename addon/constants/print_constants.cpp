@@ -1,0 +1,175 @@
+// Writes what TypeScript must know of this code as a TypeScript module: `make -C addon constants` puts it into
+// src/dataplane/native-constants.ts. TypeScript cannot ask the addon itself: a configuration is checked, and the
+// dashboard is built, where there is no addon.
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "../binding/constants.h"
+#include "capture/xsk_socket.h"
+#include "count/engine.h"
+#include "filter/pair_table.h"
+#include "filter/rule_table.h"
+#include "parse/packet_parser.h"
+#include "program/program_load.h"
+#include "record_abi.h"
+
+using namespace floodwall;
+using namespace floodwall::binding;
+
+namespace {
+
+/// As Biome formats the project.
+constexpr std::size_t kLineMax = 120;
+
+std::string digitsOf(std::uint64_t number) {
+  std::string digits = std::to_string(number);
+  if (digits.size() < 5) return digits;
+  for (std::size_t at = digits.size() - 3; at < digits.size(); at -= 3) {
+    if (at != 0) digits.insert(at, "_");
+    if (at < 3) break;
+  }
+  return digits;
+}
+
+void say(const char* comment) { std::printf("/** %s */\n", comment); }
+
+void number(const char* name, std::uint64_t value) {
+  std::printf("export const %s = %s;\n", name, digitsOf(value).c_str());
+}
+
+void names(const char* name, std::span<const char* const> values) {
+  std::string line = "export const " + std::string(name) + " = [";
+  for (const char* value : values) line += (line.back() == '[' ? "\"" : ", \"") + std::string(value) + "\"";
+  line += "] as const;";
+  if (line.size() <= kLineMax) {
+    std::printf("%s\n", line.c_str());
+    return;
+  }
+  std::printf("export const %s = [\n", name);
+  for (const char* value : values) std::printf("  \"%s\",\n", value);
+  std::printf("] as const;\n");
+}
+
+using Field = std::pair<const char*, std::uint64_t>;
+
+void object(const char* name, std::initializer_list<Field> fields) {
+  std::printf("export const %s = {\n", name);
+  for (const auto& [field, value] : fields) std::printf("  %s: %s,\n", field, digitsOf(value).c_str());
+  std::printf("} as const;\n");
+}
+
+void printBounds() {
+  say("Hosts that an engine tracks at most.");
+  number("HOSTS_MAX", kHostsMax);
+  say("Windows and ticks of an engine, ms; and the longest time after which an idle host leaves it.");
+  number("WINDOW_MS_MIN", kWindowMsMin);
+  number("WINDOW_MS_MAX", kWindowMsMax);
+  number("TICK_MS_MIN", kTickMsMin);
+  number("TICK_MS_MAX", kTickMsMax);
+  number("IDLE_MS_MAX", kIdleMsMax);
+  say("Prefixes of a table of networks; networks and groups are as many at most.");
+  number("TABLE_PREFIXES_MAX", kPrefixesMax);
+  say("Hosts that one tick hands over, and hosts that are handed over and sampled whatever their rates.");
+  number("SCREENED_ROWS_MAX", kScreenedMax);
+  number("WATCHED_HOSTS_MAX", kWatchedMax);
+  say("The largest number of a CPU that a worker can be pinned to, and of a queue.");
+  number("CPU_NUMBER_MAX", kCpuMax);
+  number("QUEUE_NUMBER_MAX", kQueueMax);
+  say("Memory that AF_XDP locks for a queue at the usual MTU, bytes; twice as much for longer packets.");
+  number("LOCKED_BYTES_PER_QUEUE", std::uint64_t{kXskBuffers} * kSmallBuffer);
+  say("The oldest Linux that takes the XDP programs.");
+  object("LEAST_KERNEL", {{"major", kLeastMajor}, {"minor", kLeastMinor}});
+  say("Pairs of a filter, its rules, and the prefixes of each of its lists.");
+  number("FILTER_ENTRIES_MAX", kFilterEntriesMax);
+  say("Rules of a filter with one destination, or with none.");
+  number("FILTER_RULES_PER_DESTINATION_MAX", FILTER_PREFIX_ENTRIES);
+  say("Port ranges of a rule on each side, and bytes of its identifier.");
+  number("FILTER_PORT_RANGES_MAX", FILTER_PORT_RANGES);
+  number("FILTER_RULE_ID_BYTES_MAX", WantedRule::kIdBytesMax);
+  say("Of the filter's pinned maps: others are replaced.");
+  number("FILTER_SCHEMA", FILTER_SCHEMA);
+}
+
+void printNames() {
+  say("In the order in which thresholds are judged, and in which the columns of rates have them.");
+  names("METRICS", kMetricNames);
+  say("Why a frame is counted to no host.");
+  names("PARSE_ERRORS", kParseErrorNames);
+  say("What the filter decides: exactly one for each packet.");
+  names("FILTER_VERDICTS", kVerdicts);
+  say("Values of options and states, see native.d.ts.");
+  names("CLOCKS", kClocks);
+  names("SOURCE_STATES", kSourceStates);
+  names("XDP_MODES", kXdpModes);
+  names("ZERO_COPIES", kZeroCopies);
+  names("PACES", kPaces);
+  names("XDP_FEATURES", kXdpFeatures);
+  names("FILTER_ORIGINS", kFilterOrigins);
+  names("FILTER_ENDS", kFilterEnds);
+  names("PINNED_STATES", kPinnedStates);
+}
+
+void printRecords() {
+  say("A sampled header (sample_record): its size, where its fields begin, and how much of a frame it holds.");
+  object("SAMPLE_RECORD", {{"bytes", sizeof(sample_record)},
+                           {"wireBytes", offsetof(sample_record, wire_bytes)},
+                           {"capturedBytes", offsetof(sample_record, captured_bytes)},
+                           {"ageMs", offsetof(sample_record, age_ms)},
+                           {"direction", offsetof(sample_record, direction)},
+                           {"standsFor", offsetof(sample_record, stands_for)},
+                           {"frame", offsetof(sample_record, frame)},
+                           {"frameBytes", sizeof(sample_record::frame)}});
+  say("A rule of the filter (rule_record): its size, where its fields begin, and the size of a port range.");
+  object("RULE_RECORD", {{"bytes", sizeof(rule_record)},
+                         {"expiresAtMs", offsetof(rule_record, expires_at_ms)},
+                         {"bytesPerSecond", offsetof(rule_record, bytes_per_second)},
+                         {"destination", offsetof(rule_record, destination)},
+                         {"source", offsetof(rule_record, source)},
+                         {"destinationLength", offsetof(rule_record, destination_length)},
+                         {"sourceLength", offsetof(rule_record, source_length)},
+                         {"asks", offsetof(rule_record, asks)},
+                         {"protocol", offsetof(rule_record, protocol)},
+                         {"fragment", offsetof(rule_record, fragment)},
+                         {"flagsSet", offsetof(rule_record, flags_set)},
+                         {"flagsUnset", offsetof(rule_record, flags_unset)},
+                         {"sourcePorts", offsetof(rule_record, source_ports)},
+                         {"destinationPorts", offsetof(rule_record, destination_ports)},
+                         {"lengthMin", offsetof(rule_record, length_min)},
+                         {"lengthMax", offsetof(rule_record, length_max)},
+                         {"sourceRanges", offsetof(rule_record, source_ranges)},
+                         {"destinationRanges", offsetof(rule_record, destination_ranges)},
+                         {"rangeBytes", sizeof(filter_ports)},
+                         {"rangeTo", offsetof(filter_ports, to)}});
+  say("The length of a prefix that a rule does not have.");
+  number("RULE_NO_PREFIX", RECORD_NO_PREFIX);
+  say("What a rule asks of a packet beside its addresses and ports.");
+  object("RULE_ASKS", {{"protocol", FILTER_ASKS_PROTOCOL},
+                       {"fragment", FILTER_ASKS_FRAGMENT},
+                       {"flags", FILTER_ASKS_FLAGS},
+                       {"length", FILTER_ASKS_LENGTH}});
+  say("Bytes of a pair, source and victim; columns of a pair that is read, and of a rule.");
+  number("PAIR_BYTES", sizeof(PairKey));
+  number("PAIR_COLUMNS", kPairColumns);
+  number("RULE_COLUMNS", kRuleColumns);
+}
+
+}  // namespace
+
+int main() {
+  std::printf(
+      "/**\n"
+      " * Bounds, names and layouts that the addon defines. Written by `make -C addon constants` from the headers in "
+      "addon/:\n"
+      " * change them there. A module of its own, since a configuration is checked where the addon is not to be had.\n"
+      " */\n\n");
+  printBounds();
+  std::printf("\n");
+  printNames();
+  std::printf("\n");
+  printRecords();
+}

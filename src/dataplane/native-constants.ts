@@ -1,0 +1,142 @@
+/**
+ * Bounds, names and layouts that the addon defines. Written by `make -C addon constants` from the headers in addon/:
+ * change them there. A module of its own, since a configuration is checked where the addon is not to be had.
+ */
+
+/** Hosts that an engine tracks at most. */
+export const HOSTS_MAX = 16_000_000;
+/** Windows and ticks of an engine, ms; and the longest time after which an idle host leaves it. */
+export const WINDOW_MS_MIN = 200;
+export const WINDOW_MS_MAX = 60_000;
+export const TICK_MS_MIN = 20;
+export const TICK_MS_MAX = 1000;
+export const IDLE_MS_MAX = 3_600_000;
+/** Prefixes of a table of networks; networks and groups are as many at most. */
+export const TABLE_PREFIXES_MAX = 200_000;
+/** Hosts that one tick hands over, and hosts that are handed over and sampled whatever their rates. */
+export const SCREENED_ROWS_MAX = 8192;
+export const WATCHED_HOSTS_MAX = 1024;
+/** The largest number of a CPU that a worker can be pinned to, and of a queue. */
+export const CPU_NUMBER_MAX = 1023;
+export const QUEUE_NUMBER_MAX = 4095;
+/** Memory that AF_XDP locks for a queue at the usual MTU, bytes; twice as much for longer packets. */
+export const LOCKED_BYTES_PER_QUEUE = 16_777_216;
+/** The oldest Linux that takes the XDP programs. */
+export const LEAST_KERNEL = {
+  major: 5,
+  minor: 18,
+} as const;
+/** Pairs of a filter, its rules, and the prefixes of each of its lists. */
+export const FILTER_ENTRIES_MAX = 4_194_304;
+/** Rules of a filter with one destination, or with none. */
+export const FILTER_RULES_PER_DESTINATION_MAX = 255;
+/** Port ranges of a rule on each side, and bytes of its identifier. */
+export const FILTER_PORT_RANGES_MAX = 5;
+export const FILTER_RULE_ID_BYTES_MAX = 63;
+/** Of the filter's pinned maps: others are replaced. */
+export const FILTER_SCHEMA = 3;
+
+/** In the order in which thresholds are judged, and in which the columns of rates have them. */
+export const METRICS = [
+  "pps",
+  "mbps",
+  "flows_per_sec",
+  "tcp_pps",
+  "tcp_mbps",
+  "udp_pps",
+  "udp_mbps",
+  "icmp_pps",
+  "icmp_mbps",
+  "tcp_syn_pps",
+  "tcp_syn_mbps",
+  "frag_pps",
+  "frag_mbps",
+] as const;
+/** Why a frame is counted to no host. */
+export const PARSE_ERRORS = [
+  "truncated_ethernet",
+  "too_many_vlan_tags",
+  "not_ip",
+  "truncated_ipv4",
+  "bad_ipv4_header",
+  "truncated_ipv6",
+  "bad_ipv6_header",
+] as const;
+/** What the filter decides: exactly one for each packet. */
+export const FILTER_VERDICTS = [
+  "pass_not_ip",
+  "pass_malformed",
+  "pass_allowlist",
+  "pass_whitelist",
+  "pass_rate_limit",
+  "pass_default",
+  "drop_source",
+  "drop_rule",
+  "drop_rate_limit",
+] as const;
+/** Values of options and states, see native.d.ts. */
+export const CLOCKS = ["monotonic", "capture"] as const;
+export const SOURCE_STATES = ["running", "failed", "ended"] as const;
+export const XDP_MODES = ["auto", "native", "generic"] as const;
+export const ZERO_COPIES = ["auto", "on", "off"] as const;
+export const PACES = ["real", "max"] as const;
+export const XDP_FEATURES = [
+  "basic",
+  "redirect",
+  "takes_redirects",
+  "zero_copy",
+  "offload",
+  "fragments",
+  "takes_fragments",
+] as const;
+export const FILTER_ORIGINS = ["made", "adopted", "replaced"] as const;
+export const FILTER_ENDS = ["keep", "detach"] as const;
+export const PINNED_STATES = ["healthy", "detached", "missing", "wrong_schema"] as const;
+
+/** A sampled header (sample_record): its size, where its fields begin, and how much of a frame it holds. */
+export const SAMPLE_RECORD = {
+  bytes: 160,
+  wireBytes: 0,
+  capturedBytes: 4,
+  ageMs: 8,
+  direction: 16,
+  standsFor: 20,
+  frame: 24,
+  frameBytes: 128,
+} as const;
+/** A rule of the filter (rule_record): its size, where its fields begin, and the size of a port range. */
+export const RULE_RECORD = {
+  bytes: 112,
+  expiresAtMs: 0,
+  bytesPerSecond: 8,
+  destination: 16,
+  source: 32,
+  destinationLength: 48,
+  sourceLength: 49,
+  asks: 50,
+  protocol: 51,
+  fragment: 52,
+  flagsSet: 53,
+  flagsUnset: 54,
+  sourcePorts: 55,
+  destinationPorts: 56,
+  lengthMin: 60,
+  lengthMax: 64,
+  sourceRanges: 68,
+  destinationRanges: 88,
+  rangeBytes: 4,
+  rangeTo: 2,
+} as const;
+/** The length of a prefix that a rule does not have. */
+export const RULE_NO_PREFIX = 255;
+/** What a rule asks of a packet beside its addresses and ports. */
+export const RULE_ASKS = {
+  protocol: 1,
+  fragment: 2,
+  flags: 4,
+  length: 8,
+} as const;
+/** Bytes of a pair, source and victim; columns of a pair that is read, and of a rule. */
+export const PAIR_BYTES = 32;
+export const PAIR_COLUMNS = 3;
+export const RULE_COLUMNS = 5;

@@ -1,0 +1,63 @@
+/** A few of the labelled captures that `make accuracy` and `make captures` run all of: what is found, what the kernel drops. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { VECTORS } from "../../src/detection/attack/vector.ts";
+import { faultOf, scoreOf } from "../fixtures/captures/accuracy-score.ts";
+import { attackSpecs, type CaptureSpec, lookAlikeSpecs } from "../fixtures/captures/attack-captures.ts";
+import { kernelFaultOf, kernelScoreOf, LooseFilter } from "../fixtures/captures/kernel-capture.ts";
+import { linkText, suiteSpecs } from "../fixtures/captures/suite-captures.ts";
+import { bpfUnavailable } from "../fixtures/dataplane/bpf-directory.ts";
+
+const SPECS = [...attackSpecs(), ...lookAlikeSpecs()];
+const SUITE = suiteSpecs();
+const named = (specs: readonly CaptureSpec[], ...names: readonly string[]) =>
+  names.flatMap((wanted) => specs.filter(({ name }) => name === wanted).map((spec) => [wanted, spec] as const));
+const DROPPED = named(
+  SUITE,
+  // One strength has one kind of link.
+  ...VECTORS.map((vector, i) => `${vector} by pps at ${i % 4 < 2 ? 2 : 10}`),
+  ...["syn_flood, then udp_flood", "dns_amplification and syn_flood", "ntp_amplification and cldap_amplification"],
+  ...["udp_flood, extension headers", "dns_amplification, extension headers"],
+  ...["carpet of ntp_amplification, IPv4", "carpet of udp_flood, IPv6"],
+);
+
+setDefaultTimeout(60_000);
+
+test("there are captures of every vector at every level and link, each with a name of its own", () => {
+  expect(SPECS.length).toBeGreaterThan(100);
+  for (const specs of [SPECS, SUITE]) expect(new Set(specs.map(({ name }) => name)).size).toBe(specs.length);
+  expect(DROPPED.length).toBe(VECTORS.length + 7);
+  const links = new Set(DROPPED.map(([, spec]) => linkText(spec)));
+  const wanted = ["IPv4", "IPv4, VLAN", "IPv4, QinQ", "IPv6", "IPv6, VLAN", "IPv6, QinQ", "IPv6, extensions"];
+  expect(wanted.filter((link) => !links.has(link))).toEqual([]);
+});
+
+test.each(
+  named(
+    SPECS,
+    ...["dns_amplification by pps at 10", "dns_amplification by frag_pps at 2", "ntp_amplification by udp_pps at 2"],
+    ...["memcached_amplification by mbps at 2", "syn_flood by tcp_syn_pps at 2", "syn_flood by flows_per_sec at 2"],
+    ...["gre_flood by pps at 2", "mixed by pps at 10", "syn_flood, then udp_flood", "dns_amplification and syn_flood"],
+    ...["flash crowd, IPv6", "DNS resolver, IPv4"],
+  ),
+)("%s is found for what it is", (_, spec) => {
+  const score = scoreOf(spec);
+  expect(faultOf(score)).toBeNull();
+  expect(score.found === null).toBe(spec.vector === null);
+  // Early enough that a rule of ten times the threshold is out within a few tenths of a second.
+  if (spec.level >= 10) expect(score.found?.classifiedAfterMs).toBeLessThanOrEqual(200);
+});
+
+describe.skipIf(bpfUnavailable !== null)(`kernel${bpfUnavailable === null ? "" : ` (${bpfUnavailable})`}`, () => {
+  let loose: LooseFilter;
+  beforeAll(() => {
+    loose = new LooseFilter();
+  });
+  afterAll(() => loose.close());
+
+  test.each(DROPPED)("drops %s, and nothing that users send", (_, spec) => {
+    const score = kernelScoreOf(spec, loose.filter);
+    expect(kernelFaultOf(score)).toBeNull();
+    expect(score.attackFrames).toBeGreaterThan(1000);
+    expect(score.legitimateFrames).toBeGreaterThan(100);
+  });
+});
