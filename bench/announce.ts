@@ -1,6 +1,6 @@
 /**
- * How long does it take to announce 10,000 routes, and 1,000 FlowSpec rules? Beside a bare gRPC stream of the same paths
- * into the same gobgpd.
+ * How long does it take to announce 10,000 routes, and 1,000 FlowSpec rules? Compared with a bare gRPC stream of the
+ * same paths to the same gobgpd.
  */
 import { DEFAULT_TIMES } from "../src/bgp/gobgp-announcer.ts";
 import { toPaths } from "../src/bgp/route-path.ts";
@@ -67,7 +67,7 @@ async function measure(load: Load): Promise<Measurement> {
   };
 }
 
-/** @param run milliseconds until BIRD has them all. */
+/** @param run returns the milliseconds until BIRD has all routes. */
 async function rate(load: Load, run: (lab: BgpLab, load: Load) => Promise<number>): Promise<number> {
   const lab = new BgpLab();
   try {
@@ -77,7 +77,7 @@ async function rate(load: Load, run: (lab: BgpLab, load: Load) => Promise<number
   }
 }
 
-/** From want() on. */
+/** Measured from want() on. */
 async function announced(lab: BgpLab, load: Load): Promise<number> {
   const bird = await lab.bird();
   const { announcer } = lab.announcer(bgpConfig(), { times: DEFAULT_TIMES });

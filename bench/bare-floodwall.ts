@@ -1,4 +1,4 @@
-/** The whole service without its listener and its history, in the process of a bench. */
+/** The whole service without listener and history, in the process of a bench. */
 import { join } from "node:path";
 import { parseConfig } from "../src/config/load/load.ts";
 import { loadAddon } from "../src/dataplane/addon.ts";

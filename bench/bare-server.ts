@@ -1,4 +1,4 @@
-/** The least that can answer HTTP here: one listener, one function, the bytes of its argument. Prints its port. */
+/** A minimal HTTP server: one listener, one function, the bytes of its argument. Prints its port. */
 
 const { body, headers } = JSON.parse(Bun.argv[2] ?? "") as { body: string; headers: [string, string][] };
 const server = Bun.serve({

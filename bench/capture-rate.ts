@@ -1,6 +1,7 @@
 /**
- * How many packets of one veth queue are counted per second? As many as the first CPU sends, 64 B from 1,000 sources,
- * to the addon in a Bun process on the second CPU; beside a bare AF_XDP loop and FastNetMon with AF_PACKET there.
+ * How many packets of one veth queue are counted per second? The first CPU sends 64-byte packets from 1,000 sources as
+ * fast as it can; the addon in a Bun process counts them on the second CPU. Compared with a bare AF_XDP loop and with
+ * FastNetMon with AF_PACKET.
  */
 import { join } from "node:path";
 import { eventually } from "../test/fixtures/service.ts";
@@ -14,13 +15,13 @@ const RUNS = 5;
 const RIVAL_RUNS = 3;
 const NETWORK = "203.0.113.0/24";
 const FLOOD: FloodOptions = { target: "203.0.113.9", sources: 1000, seconds: 3 };
-/** What AF_PACKET sees comes after XDP; without a program live frames would not arrive. */
+/** AF_PACKET gets packets after XDP; without an XDP program live frames would not arrive. */
 const XDP_PASS = join(import.meta.dir, "../build/lab/xdp_pass.bpf.o");
 const QUESTION = "packets counted per second from one veth queue, 64 B, 1,000 sources";
 
 interface Run {
   readonly countedPerSecond: number;
-  /** Shares of what arrived at the interface. */
+  /** Shares of the packets that arrived at the interface. */
   readonly counted: number;
   /** Counted, or reported as dropped. */
   readonly accounted: number;
@@ -83,7 +84,7 @@ function percent(runs: readonly Run[]): string {
   return `${figure("", shares(runs, "counted")).median.toFixed(1)} %`;
 }
 
-/** Ours and the bare loop in turn, each run in a process of its own. */
+/** Ours and the bare loop in turn, each run in its own process. */
 async function measureSockets(): Promise<[Run[], Run[]]> {
   const wire = new Wire();
   try {
@@ -113,7 +114,7 @@ function runOf({ arrived, seconds }: Flood, counted: number, dropped: number): R
   };
 }
 
-/** By its own count of packets since its start: its rates are averages over many seconds, so they would be too low. */
+/** Uses its own packet counter since its start: its rates are averages over many seconds, and so too low. */
 async function measureFastNetMon(): Promise<Run[]> {
   const wire = new Wire();
   const options = { namespace: wire.box, interface: DEVICE, network: NETWORK, thresholdPps: 1e9, cpu: COUNTING_CPU };
@@ -146,6 +147,6 @@ async function settledCount(rival: FastNetMon): Promise<number> {
     await Bun.sleep(200);
     return false;
   };
-  await eventually(hasSettled, "FastNetMon goes on counting", 10_000);
+  await eventually(hasSettled, "FastNetMon is still counting", 10_000);
   return last;
 }

@@ -1,7 +1,9 @@
 /**
- * A process that counts the packets of one interface with the addon, as the service does, and nothing else: for benches,
- * inside a network namespace. Says "ready", counts until its standard input ends with the number of packets that
- * arrived, and prints what became of them as a line of JSON. Usage: capture-worker.ts ADDON af_xdp|xdp_inline INTERFACE NETWORK
+ * A process that counts the packets of one interface with the addon, as the service does: for benches, inside a network
+ * namespace. Prints "ready", counts until its standard input closes with the number of packets that arrived, and prints
+ * the counts as a line of JSON.
+ * Usage: capture-worker.ts ADDON af_xdp
+ * xdp_inline INTERFACE NETWORK
  */
 import type { Engine, Native, Source, SourceOptions } from "../src/dataplane/native.d.ts";
 import { networksOf } from "../test/fixtures/networks.ts";
@@ -9,7 +11,7 @@ import type { Counts } from "./counting-process.ts";
 
 const TICK_MS = 100;
 const SETTLE_MS = 5000;
-/** The service's own. */
+/** The value that the service uses. */
 const MAX_HOSTS = 1_048_576;
 const SAMPLE_EVERY = 256;
 
@@ -37,7 +39,7 @@ function countsOf(source: Source): Counts {
   return counts;
 }
 
-/** Until the kernel has handed over all that arrived and nothing moves, or it is clear that it will not. */
+/** Waits until the kernel has delivered all packets and the counters are stable, or until the time is over. */
 async function countAll(engine: Engine, source: Source, arrived: number): Promise<Counts> {
   const deadline = performance.now() + SETTLE_MS;
   for (let last = countsOf(source); ; ) {
@@ -50,18 +52,20 @@ async function countAll(engine: Engine, source: Source, arrived: number): Promis
   }
 }
 
-/** Says how many hosts are tracked when that changes; the other side says at the end how many packets arrived. */
-async function countUntilTold(engine: Engine, source: Source): Promise<Counts> {
+/**
+ * Prints the number of tracked hosts when it changes; the other process sends the number of arrived packets at the end.
+ */
+async function countUntilClosed(engine: Engine, source: Source): Promise<Counts> {
   let arrived: number | null = null;
-  let told = 0;
+  let reported = 0;
   const input = Bun.stdin.text().then((text) => {
     arrived = Number(text);
   });
   while (arrived === null) {
     await Promise.race([Bun.sleep(TICK_MS), input]);
     const { trackedHosts } = await engine.tick();
-    if (trackedHosts !== told) console.log(`tracking ${trackedHosts}`);
-    told = trackedHosts;
+    if (trackedHosts !== reported) console.log(`tracking ${trackedHosts}`);
+    reported = trackedHosts;
   }
   return countAll(engine, source, arrived);
 }
@@ -76,7 +80,7 @@ const source = engine.openSource(sourceOptions(kind, device));
 await tickOnce(engine);
 await tickOnce(engine);
 console.log("ready");
-console.log(JSON.stringify(await countUntilTold(engine, source)));
+console.log(JSON.stringify(await countUntilClosed(engine, source)));
 source.close();
 engine.close();
 process.exit(0);

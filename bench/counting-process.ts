@@ -4,13 +4,13 @@ import { linesOf } from "../test/fixtures/lines.ts";
 import { eventually } from "../test/fixtures/service.ts";
 import type { Namespace } from "../test/lab/namespaces.ts";
 
-/** The traffic source has the first CPU. */
+/** The traffic source uses the first CPU. */
 export const COUNTING_CPU = 1;
 
 const NATIVE = join(import.meta.dir, "native_xdp");
 const BUILT = join(import.meta.dir, "../build/bench/xdp");
 export const ADDON = join(import.meta.dir, "../build/addon/floodwall.node");
-/** The same, with an inline counter that drops what it has counted. */
+/** The same, with an inline counter that drops the packets that it has counted. */
 export const DROPPING_ADDON = join(BUILT, "floodwall_drop.node");
 export const BARE_RECEIVER = join(BUILT, "afxdp_drop");
 export const XDP_DROP = join(BUILT, "xdp_drop.bpf.o");
@@ -19,11 +19,11 @@ export const XDP_HASH_BLOCK = join(BUILT, "xdp_hash_block.bpf.o");
 export const XDP_LPM_BLOCK = join(BUILT, "xdp_lpm_block.bpf.o");
 const WORKER = join(import.meta.dir, "capture-worker.ts");
 
-/** What a process says at its end. */
+/** What a process prints at its end. */
 export interface Counts {
   readonly receivedPackets: number;
   readonly countedPackets: number;
-  /** That the kernel reports as lost on the way to it. */
+  /** Packets that the kernel reports as lost before the process. */
   readonly droppedPackets: number;
 }
 
@@ -39,7 +39,7 @@ export function workerCommand(addon: string, kind: "af_xdp" | "xdp_inline", devi
 export class CountingProcess {
   readonly #child: Bun.Subprocess<"pipe", "pipe", "inherit">;
   readonly #listening: Promise<void>;
-  /** "ready", then perhaps how many hosts it tracks, at its end what it counted. */
+  /** Prints "ready", then perhaps the number of tracked hosts, and its counts at the end. */
   #lastLine = "";
 
   private constructor(child: Bun.Subprocess<"pipe", "pipe", "inherit">) {
@@ -47,7 +47,7 @@ export class CountingProcess {
     this.#listening = this.#listen(child.stdout);
   }
 
-  /** Resolves when it counts. It ends with the namespace at the latest. */
+  /** Resolves when it counts. It ends at the latest with the namespace. */
   static async start(namespace: Namespace, command: readonly string[]): Promise<CountingProcess> {
     const pinned = namespace.command(["taskset", "-c", String(COUNTING_CPU), ...command]);
     const counting = new CountingProcess(Bun.spawn(pinned, { stdin: "pipe", stdout: "pipe", stderr: "inherit" }));
@@ -55,12 +55,12 @@ export class CountingProcess {
     return counting;
   }
 
-  /** As the worker said at its last tick. */
+  /** As printed by the worker at its last tick. */
   get trackedHosts(): number {
     return Number(/^tracking (\d+)$/.exec(this.#lastLine)?.[1] ?? 0);
   }
 
-  /** Once all is sent: what became of the packets that arrived. */
+  /** Called when all packets are sent: returns the worker's counts. */
   async end(arrived: number): Promise<Counts> {
     await this.#child.stdin.write(String(arrived));
     await this.#child.stdin.end();

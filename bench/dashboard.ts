@@ -1,4 +1,7 @@
-/** How soon does the dashboard show something, how soon an attack, and what does it hold in memory under a thousand of them? */
+/**
+ * How soon does the dashboard show its first content, how soon an attack, and how much memory does it use with a
+ * thousand attacks?
+ */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,7 +19,7 @@ const CROWD = 1000;
 const HEAP_MB_MAX = 50;
 const HEAP_READINGS = 12;
 
-/** Told by the page itself: when something of use is in it, and when each attack came. */
+/** Measured by the page itself: when it shows its first content, and when each attack appeared. */
 const WATCH = `
   window.seen = { usefulMs: null, attacks: {} };
   new MutationObserver(() => {
@@ -31,13 +34,13 @@ interface Seen {
 }
 
 export const dashboardFirst: Bench = {
-  question: "dashboard: from its address to what is going on",
+  question: "dashboard: from opening its address to its first content",
   run: withBrowser(async (browser) => {
     const world = await BrowserWorld.start();
     try {
       const times: number[] = [];
       for (let run = 0; run < PAINTS; run++) times.push(await usefulMs(browser, world));
-      const ours = figure("in a browser that has nothing of it", times);
+      const ours = figure("in a browser with an empty cache", times);
       const target = `≤ ${USEFUL_MS_MAX} ms`;
       return [
         {

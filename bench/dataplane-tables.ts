@@ -1,4 +1,4 @@
-/** The source pairs and rules of the data plane's bench, and the addresses of the floods that they are for. */
+/** The source pairs and rules of the data plane's bench, and the addresses of its floods. */
 import type { FilterPairPut, FilterRulePut } from "../src/dataplane/kernel-filter.ts";
 import { type Rule, wideRule } from "../src/mitigation/rules/rule.ts";
 import type { IpAddress } from "../src/net/address.ts";
@@ -7,13 +7,13 @@ import { address } from "../test/fixtures/host-rows.ts";
 
 export const PAIRS = 100_000;
 export const RULES = 4096;
-/** As many as one attack has at most. */
+/** The maximum for one attack. */
 const RULES_OF_VICTIM = 8;
 export const BOUNDS = { xdpMode: "native", maxPairs: PAIRS, maxRules: RULES, maxPrefixes: 1024 } as const;
 export const VICTIM = "10.1.0.1";
 export const RULE_VICTIMS = { target: "10.2.0.0", hosts: RULES / RULES_OF_VICTIM } as const;
 
-/** The first source that the traffic source has; the others follow. */
+/** The first address of the traffic source; the others follow. */
 const FIRST_SOURCE = 0xc6120001;
 const FIRST_RULE_VICTIM = 0x0a020000;
 const UDP = 17;
@@ -31,7 +31,7 @@ function ipv4(number: number): IpAddress {
 
 export const WIDE_RULE: Rule = wideRule(hostPrefix(address(VICTIM)), DISCARD);
 
-/** The flood's sources from the `first` on. */
+/** The flood's sources, starting with number `first`. */
 export function pairsTo(victim: string, first: number, count: number): FilterPairPut[] {
   const expiresAtMs = later();
   return Array.from({ length: count }, (_, i) => ({
@@ -41,7 +41,7 @@ export function pairsTo(victim: string, first: number, count: number): FilterPai
   }));
 }
 
-/** Of a victim's rules only the last one matches what the flood sends. `turn` makes others. */
+/** Only the last rule of a victim matches the flood. `turn` selects different rules. */
 export function rulesFor(turn = 0): FilterRulePut[] {
   const expiresAtMs = later();
   return Array.from({ length: RULES }, (_, i) => {

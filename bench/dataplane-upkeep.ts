@@ -1,4 +1,4 @@
-/** What the filter's tables cost besides packets: the time to fill and to read them, and the kernel's memory. */
+/** The costs of the filter's tables besides packets: the time to fill and read them, and kernel memory. */
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type FilterOptions, type KernelFilter, openKernelFilter } from "../src/dataplane/kernel-filter.ts";
@@ -10,7 +10,7 @@ type Bounds = Omit<FilterOptions, "pinPath" | "interfaces">;
 const PUT = 10_000;
 
 export interface FillTimes {
-  /** ms, of each run. */
+  /** Milliseconds of each run. */
   readonly pairs: readonly number[];
   readonly rules: readonly number[];
   readonly read: readonly number[];
@@ -46,7 +46,7 @@ function timed(work: () => void): number {
 
 export interface MapBytes {
   readonly all: number;
-  /** More for each pair that there is room for. */
+  /** Additional memory per possible pair. */
   readonly forPair: number;
 }
 
@@ -69,14 +69,14 @@ function filesBelow(directory: string): string[] {
     .flatMap((path) => (statSync(path).isDirectory() ? filesBelow(path) : [path]));
 }
 
-/** 0 for what is no map. */
+/** 0 if it is not a map. */
 function memoryOf(path: string): number {
   const shown = Bun.spawnSync(["bpftool", "-j", "map", "show", "pinned", path], { stdout: "pipe", stderr: "pipe" });
   if (!shown.success) return 0;
   return (JSON.parse(shown.stdout.toString()) as { readonly bytes_memlock?: number }).bytes_memlock ?? 0;
 }
 
-/** On no interface, with pins of its own. */
+/** Attached to no interface, with its own pins. */
 function withFilter<T>(bounds: Bounds, use: (filter: KernelFilter, pinPath: string) => T): T {
   const directory = new BpfDirectory();
   try {

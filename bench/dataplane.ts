@@ -1,6 +1,7 @@
 /**
- * How many packets per second does the kernel filter drop, with few and many source blocks and rules, beside a bare XDP drop
- * and the block lists that one would write first? How long do its tables take to fill, and how much memory?
+ * How many packets per second does the kernel filter drop, with few and many source blocks and rules? Compared with a
+ * bare XDP drop and with simple block lists. How long does it take to fill the tables, and how much memory do they
+ * need?
  */
 import { readPinnedStatus } from "../src/dataplane/kernel-filter.ts";
 import type { FilterVerdict } from "../src/dataplane/native.d.ts";
@@ -17,13 +18,13 @@ const RUNS = 5;
 const SECONDS = 1.5;
 const FEW_PAIRS = 1000;
 const PUT_AT_ONCE = 10_000;
-/** Every source of the flood is seen several times. */
+/** Each source of the flood sends several packets. */
 const FILL_SECONDS = 0.5;
 
 const toVictim = (sources: number): FloodOptions => ({ target: VICTIM, sources, seconds: SECONDS });
 const toMany: FloodOptions = { ...RULE_VICTIMS, sources: 1, seconds: SECONDS };
 
-/** What the filter drops in each case, one after the other: tables only grow. */
+/** The rules that drop the flood in each case, one case after the other, since tables only grow. */
 const CASES = {
   oneRule: "XDP drop by one rule, no source pairs",
   rules: "XDP drop by the last of 8 rules of a victim, 4,096 rules",
@@ -45,7 +46,7 @@ export const dataplane: Bench = {
   },
 };
 
-/** All in turn, since machines drift. */
+/** All variants in turn, since machines drift. */
 async function rates(runs: number): Promise<Measurement[]> {
   const ours: Record<Case, number[]> = { oneRule: [], rules: [], fewPairs: [], pairs: [], inVain: [] };
   const rivals: Record<Rival, number[]> = { drop: [], hash: [], lpm: [] };
@@ -78,7 +79,7 @@ function measurements(ours: Record<Case, number[]>, rivals: Record<Rival, number
   return [...rows, ...lists.map((rival) => ({ question: CASES.pairs, unit, ours: pairs, rival, ...none }))];
 }
 
-// A rate is what the veth took in the flood's time: the frames are sent and the program runs on one CPU, in turn.
+// The rate is what the veth accepted during the flood: sending and the program run on the same CPU in turn.
 function rate({ arrived, seconds }: Flood): number {
   return arrived / seconds;
 }
@@ -113,7 +114,7 @@ async function runOurs(wire: Wire): Promise<Record<Case, number>> {
   const directory = new BpfDirectory();
   const filter = new FilterProcess(wire.box);
   const dropped = (verdict: FilterVerdict) => readPinnedStatus(directory.path).verdicts[verdict].packets;
-  /** Every packet that arrived was dropped for this reason, or the rate says nothing. */
+  /** Every arrived packet must have been dropped for this reason; otherwise the rate is meaningless. */
   const measured = async (verdict: FilterVerdict, options: FloodOptions) => {
     const before = dropped(verdict);
     const flood = await wire.flood(options);
@@ -145,7 +146,7 @@ async function runOurs(wire: Wire): Promise<Record<Case, number>> {
   }
 }
 
-/** Commands and detection fill the tables from the event loop. */
+/** The event loop fills the tables on commands and detections. */
 const FILL_MS_MOST = 20;
 
 function upkeep(runs: number): Measurement[] {

@@ -1,7 +1,7 @@
 /**
- * Does one service bear a thousand edge nodes? The real service with SQLite, and a fleet that is played by a process of its
- * own: how soon after a reload the last node has its document, what reports wait for, and what else this costs. Nobody
- * publishes such figures.
+ * Can one service handle a thousand edge nodes? The real service with SQLite, and a simulated fleet in a process of its
+ * own: the time from a reload until the last node has its document, the answer times of reports, and other costs. No
+ * published figures are known.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,7 +13,7 @@ import { FleetConfig, type FleetShape } from "./edge-sim/fleet-config.ts";
 import type { LoopWatch } from "./loop-watch.ts";
 import { type Bench, distribution, figure, type Measurement } from "./measurement.ts";
 
-/** A hostgroup has 20 nodes, each with 118 zones: those of its hostgroup, and 100 that all have. */
+/** A hostgroup has 20 nodes, each with 118 zones: those of its hostgroup, and 100 that all nodes have. */
 const SIZES: FleetShape = { nodes: 1000, zones: 1000, groups: 50, seed: 1 };
 const QUICK_SIZES: FleetShape = { nodes: 100, zones: 100, groups: 10, seed: 1 };
 const WATCH = join(import.meta.dir, "loop-watch.ts");
@@ -23,11 +23,11 @@ const LOOP_TARGET_MS = 50;
 const REPORT_TARGET_MS = 20;
 /** Each node reports every ten seconds (docs/interface.md#edge-report). */
 const WINDOW_SECONDS = 10;
-/** Where reports would only disturb. */
+/** For measurements that reports would disturb. */
 const NO_REPORTS_SECONDS = 3600;
 const REPORTING_MS = 40_000;
 const STATUS_READS = 7;
-/** Memory that has not fallen by a percent for so many reads. */
+/** Memory is stable after this number of readings without a decrease of a percent. */
 const STEADY_READS = 8;
 const STEADY_MS = 500;
 const STEADY_SHARE = 0.99;
@@ -47,7 +47,7 @@ export const edgeReports = benchOf("edge nodes: answers to reports, and fleet st
   withFleet(sizes, WINDOW_SECONDS, reporting),
 );
 
-/** Every report is as long as one may be, and tells of a part of the node's zones: about 14,000 windows a second. */
+/** Every report has the maximum size with a part of the node's zones: about 14,000 windows a second. */
 export const edgeReportsFull = benchOf("edge nodes: answers to reports that are all cut to 64 KiB", (sizes) =>
   withFleet({ ...sizes, groups: 0 }, WINDOW_SECONDS, reporting),
 );
@@ -63,7 +63,7 @@ function benchOf(question: string, measure: (sizes: FleetShape) => Promise<Measu
   };
 }
 
-/** A service, its fleet, and ways to look at both. */
+/** A service, its fleet, and measurements of both. */
 interface Fleet {
   readonly config: FleetConfig;
   readonly directory: string;
@@ -89,7 +89,7 @@ async function withFleet(shape: FleetShape, windowSeconds: number, measure: Meas
       try {
         const loop = async (path = "/") =>
           (await (await fetch(`http://127.0.0.1:${watchPort}${path}`)).json()) as LoopWatch;
-        await toldAll(sim, shape.nodes);
+        await allReceived(sim, shape.nodes);
         return await measure({ config, directory, service, sim, loop }, aboutText(shape));
       } finally {
         await sim.end();
@@ -115,20 +115,20 @@ async function delivery(fleet: Fleet, about: string): Promise<Measurement[]> {
     if (status !== 200) throw new Error(`the reload was answered ${status}`);
     answeredMs.push(Date.now() - askedAtMs);
     const isDelivered = async () => (await sim.delivery()).nodes === nodes;
-    await eventually(isDelivered, "not all nodes were told of the reload", 60_000, 100);
+    await eventually(isDelivered, "not all nodes received the reloaded document", 60_000, 100);
     deliveredMs.push((await sim.delivery()).lastAtMs - askedAtMs);
     blockedMs.push((await fleet.loop()).longestMs);
   }
   const { polls, troubles } = await sim.summary();
-  const [told, blocked] = [
-    figure("Floodwall, from the order to reload on", deliveredMs),
+  const [delivered, blocked] = [
+    figure("Floodwall, from the reload command on", deliveredMs),
     figure("Floodwall", blockedMs),
   ];
   return [
     {
       question: `${about}: reload to last document delivered`,
-      ...{ unit: "ms", ours: told, rival: null, target: `≤ ${count(DELIVERY_TARGET_MS)} ms` },
-      isMet: told.median <= DELIVERY_TARGET_MS,
+      ...{ unit: "ms", ours: delivered, rival: null, target: `≤ ${count(DELIVERY_TARGET_MS)} ms` },
+      isMet: delivered.median <= DELIVERY_TARGET_MS,
       details: [
         `${about}: the reload itself is answered after ${figure("", answeredMs).median} ms; a document is ${await documentBytes(fleet)} bytes; polls ${JSON.stringify(polls)}${troubleText(troubles)}`,
       ],
@@ -141,14 +141,14 @@ async function delivery(fleet: Fleet, about: string): Promise<Measurement[]> {
   ];
 }
 
-/** As many polls again, of the same tokens: what is paid once is paid already. */
+/** The same number of polls again, with the same tokens, so that one-time costs are excluded. */
 async function memory({ config, directory, service, loop }: Fleet, about: string): Promise<Measurement[]> {
   const { nodes } = config.shape;
   const before = await settledBytes(loop);
   const play = { directory, port: service.port, orders: 0, windowSeconds: NO_REPORTS_SECONDS };
   const more = await EdgeSimProcess.play(play);
   try {
-    await toldAll(more, nodes);
+    await allReceived(more, nodes);
     const bytes = ((await settledBytes(loop)) - before) / nodes;
     return [
       {
@@ -163,7 +163,7 @@ async function memory({ config, directory, service, loop }: Fleet, about: string
   }
 }
 
-/** Resident memory, once it falls no more: what was freed goes back to the system little by little. */
+/** Resident memory after it has stopped falling: freed memory returns to the system gradually. */
 async function settledBytes(loop: Fleet["loop"]): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   for (let steady = 0; steady < STEADY_READS; ) {
@@ -175,14 +175,19 @@ async function settledBytes(loop: Fleet["loop"]): Promise<number> {
   return least;
 }
 
-async function toldAll(sim: EdgeSimProcess, nodes: number): Promise<void> {
-  await eventually(async () => (await sim.delivery()).nodes === nodes, "not all nodes were told", 180_000, 200);
+async function allReceived(sim: EdgeSimProcess, nodes: number): Promise<void> {
+  await eventually(
+    async () => (await sim.delivery()).nodes === nodes,
+    "not all nodes received the document",
+    180_000,
+    200,
+  );
 }
 
 async function reporting(fleet: Fleet, about: string): Promise<Measurement[]> {
   const { config, service, sim } = fleet;
   const { nodes } = config.shape;
-  // The first of all nodes are not like the others: they make everything that is kept.
+  // Waits for the first poll of all nodes, which computes everything that is cached.
   await Bun.sleep(1.5 * WINDOW_SECONDS * 1000);
   await sim.resetTimes();
   await fleet.loop();
@@ -218,7 +223,7 @@ async function reporting(fleet: Fleet, about: string): Promise<Measurement[]> {
   ];
 }
 
-/** Times of the reads, the longest hold-up of the event loop at each, and the bytes of an answer. */
+/** Times of the readings, the longest delay of the event loop during each, and the size of an answer. */
 async function statusReads({ config, service, loop }: Fleet): Promise<[number[], number[], number]> {
   const [times, blocked]: [number[], number[]] = [[], []];
   let bytes = 0;
@@ -236,11 +241,11 @@ async function statusReads({ config, service, loop }: Fleet): Promise<[number[],
   return [times, blocked, bytes];
 }
 
-/** What became of the windows, by the service's own metrics. */
+/** The number of written and lost windows, from the service's metrics. */
 async function historyLines(service: ServiceProcess): Promise<string[]> {
   const text = await (await fetch(`http://127.0.0.1:${service.port}/metrics`)).text();
-  const told = /^svc_storage_(?:written|dropped|queued)_records(?:_total)?\{[^}]*edge[^}]*\} .*$/gm;
-  return [...text.matchAll(told)].map(([line]) => line);
+  const storageLines = /^svc_storage_(?:written|dropped|queued)_records(?:_total)?\{[^}]*edge[^}]*\} .*$/gm;
+  return [...text.matchAll(storageLines)].map(([line]) => line);
 }
 
 async function documentBytes({ config, service }: Fleet): Promise<string> {

@@ -1,4 +1,4 @@
-/** FastNetMon (Debian's package) in a network namespace of its own, with its default detection settings. */
+/** FastNetMon (Debian's package) in its own network namespace, with its default detection settings. */
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -33,7 +33,7 @@ export class FastNetMon {
     this.#namespace = namespace;
   }
 
-  /** Resolves when it counts. */
+  /** Resolves when it is counting. */
   static async start(options: FastNetMonOptions): Promise<FastNetMon> {
     const directory = mkdtempSync(join(tmpdir(), `fastnetmon-${process.pid}-`));
     writeFileSync(join(directory, "networks"), `${options.network}\n`);
@@ -88,7 +88,7 @@ export class FastNetMon {
     const ask = `console.log(await (await fetch("http://127.0.0.1:${METRICS_PORT}/metrics")).text())`;
     const metrics = this.#namespace.run([process.execPath, "-e", ask]);
     const match = /^fastnetmon_total_ipv4_packets (\d+)$/m.exec(metrics);
-    if (match === null) throw new Error(`FastNetMon does not say how many packets it counted:\n${metrics}`);
+    if (match === null) throw new Error(`FastNetMon does not report its packet counter:\n${metrics}`);
     return Number(match[1]);
   }
 
@@ -111,7 +111,7 @@ export class FastNetMon {
   }
 }
 
-/** Debian's file, with the interface, the network and the threshold of the bench, and nothing that calls home. */
+/** Debian's configuration file with the interface, network and threshold of the bench, and without usage reports. */
 function configure(options: FastNetMonOptions, directory: string): string {
   const values: Record<string, string> = {
     disable_usage_report: "on",

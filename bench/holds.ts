@@ -1,6 +1,6 @@
 /**
- * How long until the last of 10,000 parked polls has its answer, once their document has changed? Through the whole
- * pipeline, each judged anew; beside a bare server that keeps as many promises and resolves them all at once.
+ * How long does it take to answer all of 10,000 parked polls after their document has changed? Through the whole
+ * pipeline, with a check of each poll; compared with a bare server that resolves the same number of promises at once.
  */
 import { heldDocument } from "../src/http/holds/held-document.ts";
 import { systemTimers } from "../src/system/timers.ts";
@@ -12,13 +12,13 @@ import { type Bench, figure } from "./measurement.ts";
 const POLLS = 10_000;
 const RUNS = 7;
 const TARGET_MS = 1000;
-/** About 8 KB, as of 50 bans with their rules. */
+/** About 8 KB, as for 50 bans with their rules. */
 const BANS = 50;
 
 interface Parking {
   readonly port: number;
   parked(): number;
-  /** Of the document that is given out now. */
+  /** The current document. */
   tag(): string;
   change(run: number): void;
   end(): Promise<void>;
@@ -30,7 +30,7 @@ export const holds: Bench = {
     if (!(await mayConnect(POLLS))) return { skipped: `fewer than ${POLLS} open files are allowed` };
     const ours = await wakeUps(ourServer());
     const bare = await wakeUps(bareServer());
-    const mine = figure("Floodwall, from the change on", ours);
+    const mine = figure("Floodwall, from the change", ours);
     return [
       {
         question: holds.question,

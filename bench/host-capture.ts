@@ -1,4 +1,4 @@
-/** Writes capture files in which many hosts appear: one packet to each, then some of them again and again. */
+/** Writes capture files with many hosts: one packet to each, then further packets to some of them. */
 import { writeFileSync } from "node:fs";
 import { addressToBytes } from "../src/net/address.ts";
 import { type CapturedFrame, pcapBytes } from "../test/fixtures/captures/pcap-writer.ts";
@@ -11,16 +11,16 @@ const FIRST_HOST = "10.0.0.0";
 
 export interface HostCapture {
   readonly hosts: number;
-  /** How many of them go on after their first packet, at how many packets a second each, for how long. */
+  /** Number of hosts that get further packets, packets per second for each, and duration. */
   readonly busy?: { readonly hosts: number; readonly pps: number; readonly seconds: number };
 }
 
 export const STARTS_NS = 1_700_000_000_000_000_000n;
-/** IPv4's mapped form has the four bytes last. */
+/** In the IPv4-mapped form the last four bytes are the address. */
 const IPV4_AT = 12;
-/** Of the destination in an Ethernet frame. */
+/** Position of the destination in an Ethernet frame. */
 const DESTINATION_AT = 30;
-/** The first packets come within this time. */
+/** The first packets arrive within this time. */
 const FIRST_NS = 1_000_000_000n;
 
 export function writeHostCapture(path: string, { hosts, busy }: HostCapture): void {
@@ -33,7 +33,7 @@ export function writeHostCapture(path: string, { hosts, busy }: HostCapture): vo
   writeFileSync(path, pcapBytes(frames, { precision: "nano" }));
 }
 
-/** The smallest frame to the n-th host, a new one each time. */
+/** The smallest frame to the n-th host, newly allocated each time. */
 export function hostFrames(): (host: number) => Uint8Array {
   const template = ethernet(ip({ src: "198.51.100.9", dst: FIRST_HOST }, udp({})));
   const first = new DataView(addressToBytes(address(FIRST_HOST)).buffer).getUint32(IPV4_AT);

@@ -1,6 +1,6 @@
 /**
- * How long does it take to read 100,000 hosts, and what do others suffer meanwhile? The real service, whose hosts come out
- * of a generated capture; another process asks /healthz all the time.
+ * How long does it take to read 100,000 hosts, and how does it delay other requests? The real service with hosts from a
+ * generated capture; another process requests /healthz all the time.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { connect } from "node:net";
@@ -20,7 +20,7 @@ const PROBER = join(import.meta.dir, "http-prober.ts");
 
 interface Run {
   readonly readMs: number;
-  /** The longest that a small request took meanwhile, and in as long a time of quiet. */
+  /** The longest answer time of a small request meanwhile, and without load for the same duration. */
   readonly delayMs: number;
   readonly quietMs: number;
 }
@@ -102,7 +102,7 @@ async function trackedHosts(service: ServiceProcess): Promise<number> {
   return body.capture.tracked_hosts;
 }
 
-/** A snapshot is kept for a second: each run waits until there is none. */
+/** A snapshot is kept for a second: each run waits until it has expired. */
 async function reading(port: number, prober: Prober): Promise<Run> {
   await Bun.sleep(SNAPSHOT_MS + 200);
   await prober.probes();
@@ -115,7 +115,7 @@ async function reading(port: number, prober: Prober): Promise<Run> {
   return { readMs, delayMs, quietMs };
 }
 
-/** Counts bytes and keeps none, so that the reader costs next to nothing. */
+/** Counts bytes without storing them, so that the reader is cheap. */
 function readAll(port: number, path: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, "127.0.0.1", () => socket.write(`GET ${path} HTTP/1.1\r\nHost: h\r\n\r\n`));

@@ -1,6 +1,6 @@
 /**
- * Asks one small thing over one connection, again and again, and keeps how long each answer took: what a request suffers
- * while another one is being answered. Prints a line of JSON for each line that it reads: the longest since the last.
+ * Repeats a small request on one connection and records the longest answer time, to show how a request is delayed by
+ * others. Prints a line of JSON for each line that it reads: the longest time since the last one.
  * Usage: http-prober.ts PORT PATH
  */
 import { connect } from "node:net";
@@ -15,7 +15,7 @@ const request = `GET ${path} HTTP/1.1\r\nHost: h\r\n\r\n`;
 const socket = connect(Number(port), "127.0.0.1");
 socket.setNoDelay(true);
 let [longestMs, count] = [0, 0];
-/** null: no answer is waited for. */
+/** null: no request in progress. */
 let sentMs: number | null = null;
 
 function ask(): void {
@@ -23,13 +23,13 @@ function ask(): void {
   socket.write(request);
 }
 
-/** An answer that is still to come counts as long as it has been waited for. */
+/** A request without an answer counts with its current duration. */
 function noteWait(): void {
   if (sentMs !== null) longestMs = Math.max(longestMs, performance.now() - sentMs);
 }
 
 socket.on("connect", ask);
-// The answers are small enough for one segment.
+// The answers fit into one segment.
 socket.on("data", () => {
   noteWait();
   sentMs = null;

@@ -1,7 +1,8 @@
 /**
- * How many packets per second does the inline counter take at 65,536 hosts? Beside a bare XDP drop and a plain per-CPU
- * hash count, each in turn at the far end of the same veth. Ours drops what it has counted, as the others do
- * (native_xdp/xdp_inline.bpf.c), while the service's reader takes the counts away ten times a second on the other CPU.
+ * How many packets per second does the inline counter process with 65,536 hosts? Compared with a bare XDP drop and a
+ * plain per-CPU hash counter, each in turn at the far end of the same veth. Our program drops the packets that it has
+ * counted, as the others do (native_xdp/xdp_inline.bpf.c), while the service's reader collects the counts ten times a
+ * second on the other CPU.
  */
 import { namespacesUnavailable } from "../test/lab/namespaces.ts";
 import {
@@ -19,11 +20,11 @@ const RUNS = 5;
 const NETWORK = "10.1.0.0/16";
 const TARGETS = { target: "10.1.0.0", hosts: 65_536 } as const;
 const ONE_FLOW_EACH: FloodOptions = { ...TARGETS, sources: 1, seconds: 2 };
-/** 65 million flows: hardly a packet belongs to one that is remembered. */
+/** 65 million flows, so that almost no packet belongs to a remembered flow. */
 const NEW_FLOWS: FloodOptions = { ...TARGETS, sources: 1000, seconds: 2 };
-/** The first packets of all hosts, of which none has a row yet. */
+/** The first packets of all hosts, which have no rows yet. */
 const FIRST: FloodOptions = { ...TARGETS, sources: 1, seconds: 0.5 };
-/** Leaves the CPU time in which the kernel finds memory for rows; again until every host has its own. */
+/** Pauses in which the kernel allocates memory for rows; repeated until every host has a row. */
 const SETTLE: FloodOptions = { ...TARGETS, sources: 1, seconds: 1.4, pps: 50_000, path: "socket" };
 const SETTLE_ROUNDS_MAX = 20;
 
@@ -45,7 +46,7 @@ export const inlineRate: Bench = {
   },
 };
 
-/** All in turn, since machines drift. */
+/** All variants in turn, since machines drift. */
 async function measure(): Promise<Measurement[]> {
   const [ours, hash, drop]: [OurRates[], Rates[], number[]] = [[], [], []];
   const wire = new Wire();
@@ -91,7 +92,7 @@ function measurements(ours: readonly OurRates[], hash: readonly Rates[], drop: r
   ];
 }
 
-// A rate is what the veth took in the flood's time: the frames are sent and the program runs on one CPU, in turn.
+// The rate is what the veth accepted during the flood: sending and the program run on the same CPU in turn.
 function rate({ arrived, seconds }: Flood): number {
   return arrived / seconds;
 }
@@ -122,7 +123,8 @@ async function runOurs(wire: Wire): Promise<OurRates> {
   const arrived = first.arrived + settleArrived + hot.arrived + newFlows.arrived;
   const { receivedPackets, countedPackets } = await counter.end(arrived);
   if (receivedPackets !== arrived) throw new Error(`Floodwall received ${receivedPackets} of ${arrived} packets`);
-  // Before a host has its row, its packets may be counted for the network alone; not so in the figures that are met.
+  // Before a host has its row, its packets may be counted for the network only; the compared figures exclude this
+  // phase.
   const tracked = hot.arrived + newFlows.arrived;
   if (countedPackets < tracked) throw new Error(`Floodwall counted ${countedPackets} of ${tracked} packets to hosts`);
   return { first: rate(first), hot: rate(hot), newFlows: rate(newFlows) };

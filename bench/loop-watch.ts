@@ -1,12 +1,12 @@
 /**
- * Preloaded into a service that is measured: says on a port of its own for how long the event loop was held up at most
- * since it was asked last, and how much memory the process has. Its port is in LOOP_WATCH_PORT.
+ * Preloaded into a measured service: reports on its own port the longest delay of the event loop since the last
+ * request, and the memory of the process. The port is in LOOP_WATCH_PORT.
  */
 
 export interface LoopWatch {
   /** The longest time between two turns of a timer of 1 ms. */
   readonly longestMs: number;
-  /** Resident, after all garbage was collected where that was asked for. */
+  /** Resident memory, after a garbage collection if requested. */
   readonly rssBytes: number;
 }
 
@@ -20,7 +20,7 @@ function look(): void {
   lastMs = nowMs;
 }
 
-// Threads of the service are no event loops of its own.
+// Threads of the service do not need their own watch.
 if (Bun.isMainThread && port > 0) {
   setInterval(look, 1).unref();
   Bun.serve({
@@ -28,12 +28,12 @@ if (Bun.isMainThread && port > 0) {
     port,
     fetch(request) {
       look();
-      const told = { longestMs, rssBytes: 0 };
+      const watched = { longestMs, rssBytes: 0 };
       if (new URL(request.url).pathname === "/collected") Bun.gc(true);
       const { rss } = process.memoryUsage();
       lastMs = performance.now();
       longestMs = 0;
-      return Response.json({ ...told, rssBytes: rss } satisfies LoopWatch);
+      return Response.json({ ...watched, rssBytes: rss } satisfies LoopWatch);
     },
   }).unref();
 }

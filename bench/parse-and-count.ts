@@ -1,4 +1,7 @@
-/** What does one packet, one host, one fold cost with a million hosts, from memory? Beside a map of structs under a lock. */
+/**
+ * What do one packet, one host and one fold cost with a million hosts, from memory? Compared with a map of structs
+ * under a lock.
+ */
 import { join } from "node:path";
 import type { Bench, Measurement } from "./measurement.ts";
 

@@ -1,4 +1,4 @@
-/** Loads every variant of every XDP program into the kernel that it runs on, and prints what came of it as one line. */
+/** Loads every variant of every XDP program into the running kernel, and prints the results as one line. */
 import { loadAddon } from "../src/dataplane/addon.ts";
 import type { ProgramProbe, ProgramVariant } from "../src/machine/machine.ts";
 

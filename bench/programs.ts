@@ -1,6 +1,6 @@
 /**
- * How far are our XDP programs from what the verifiers of stock kernels accept? Debian's kernels under QEMU, and the one that
- * runs here. The verifier gives up at a million instructions; older kernels count more of the same program.
+ * How close are our XDP programs to the limits of the verifiers in stock kernels? Debian's kernels under QEMU, and the
+ * running kernel. The verifier gives up at a million instructions; older kernels count more for the same program.
  */
 import { release } from "node:os";
 import { KERNEL_SUITES, kernelImage, virtualMachineUnavailable } from "../test/machines/kernel-image.ts";
@@ -18,7 +18,7 @@ interface Probed {
 }
 
 export const programs: Bench = {
-  question: "instructions that a kernel's verifier looks at",
+  question: "instructions that a kernel's verifier processes",
   async run() {
     const unavailable = virtualMachineUnavailable();
     if (unavailable !== null) return { skipped: unavailable };

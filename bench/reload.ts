@@ -1,4 +1,6 @@
-/** For how long does a reload hold up everything else? Beside the same file read and checked on the event loop. */
+/**
+ * For how long does a reload block the event loop? Compared with reading and checking the same file on the event loop.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -36,7 +38,7 @@ async function measure({ prefixes, targetMs }: (typeof SIZES)[number]): Promise<
     const ours: number[] = [];
     const rival: number[] = [];
     const floodwall = floodwallOn(path);
-    // Not in turns: what the rival leaves behind would be collected in our time.
+    // Not in turns: the rival's garbage would be collected during our measurement.
     for (let run = 0; run < RUNS; run++) ours.push(await holdUpMs(() => reloaded(floodwall)));
     for (let run = 0; run < RUNS; run++) rival.push(await holdUpMs(async () => void loadConfigOrThrow(path)));
     await floodwall.stop();
@@ -54,7 +56,7 @@ async function measure({ prefixes, targetMs }: (typeof SIZES)[number]): Promise<
   }
 }
 
-/** Half of them networks, the other half in a hundred hostgroups. */
+/** Half of them are networks, the other half are in a hundred hostgroups. */
 function configText(prefixes: number, directory: string): string {
   const half = prefixes / 2;
 
@@ -72,7 +74,7 @@ ${networks.join("")}hostgroups:
 ${groups.join("")}`;
 }
 
-/** With a packet counter, since that takes the networks over too; it counts nothing here. */
+/** With a packet counter, since a reload changes its networks too; it counts nothing here. */
 function floodwallOn(configPath: string): Floodwall {
   const config = loadConfigOrThrow(configPath);
   return new Floodwall({
@@ -93,7 +95,7 @@ async function reloaded(floodwall: Floodwall): Promise<void> {
   if (outcome.kind === "invalid") throw new Error(outcome.problems.join("\n"));
 }
 
-/** The longest time between two turns of a timer of 1 ms while `work` is under way. */
+/** The longest time between two turns of a timer of 1 ms while `work` runs. */
 async function holdUpMs(work: () => Promise<void>): Promise<number> {
   let longestMs = 0;
   let lastMs = performance.now();

@@ -1,6 +1,6 @@
 /**
- * How many small requests a second does the real service answer? Beside a bare server that returns the same bytes with no
- * more than the runtime's own listener, both driven by wrk over loopback.
+ * How many small requests per second does the real service answer? Compared with a bare server that returns the same
+ * bytes with the runtime's own listener; both are driven by wrk over loopback.
  */
 import { join } from "node:path";
 import { ServiceProcess } from "../test/fixtures/service.ts";
@@ -62,7 +62,7 @@ function requestsPerSecond(port: number, path: string): number {
   return Number(rate);
 }
 
-/** Answers with what the service answers now, head and body. */
+/** Sends the service's current answer, head and body. */
 async function bareServer(port: number, path: string): Promise<{ port: number; end(): Promise<void> }> {
   const answer = await fetch(`http://127.0.0.1:${port}${path}`);
   const headers = [...answer.headers].filter(([name]) => name !== "date" && name !== "content-length");

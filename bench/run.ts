@@ -1,7 +1,7 @@
 /**
- * `make bench`: all questions one after the other, a table for people, and build/bench/results.json for machines. With
- * names as arguments only those (`detection`: all whose names begin so); with --quick as a trial, where a bench has a short
- * form. It says where a figure falls short; it fails only when a bench itself does.
+ * `make bench`: runs all benches one after the other, and writes a table and build/bench/results.json. With names as
+ * arguments only these run (`detection`: all whose names start with it); --quick makes a short trial run, if a bench
+ * supports it. Missed targets are shown; only a failing bench makes it fail.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
@@ -77,7 +77,7 @@ for (const [name, bench] of Object.entries(BENCHES)) {
       console.log(`\n${stolenText(stolenMeanwhile)}`);
     }
   } catch (cause) {
-    // The others still have their answers.
+    // The other benches still run.
     failed.push(`${name}: ${cause instanceof Error ? cause.message : String(cause)}`);
   }
 }

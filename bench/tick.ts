@@ -1,6 +1,6 @@
 /**
- * How long does a tick keep the event loop with a million tracked hosts, when as many of them are over their threshold as a
- * tick hands over? The whole service without its listener, on a generated capture.
+ * How long does a tick occupy the event loop with a million tracked hosts, when the largest possible number of hosts is
+ * over its threshold? The whole service without its listener, on a generated capture.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,10 +13,10 @@ import { HOST_NETWORK, writeHostCapture } from "./host-capture.ts";
 import { type Bench, figure, percentile } from "./measurement.ts";
 
 const HOSTS = 1_000_000;
-/** Above its half a table is choosy about new hosts. */
+/** Above half of its size, the table admits new hosts selectively. */
 const MAX_HOSTS = 2 * HOSTS;
 const BUSY_PPS = 4;
-/** Of each run; a tick is 100 ms. */
+/** Ticks of each run; a tick is 100 ms. */
 const RUN_MS = 6000;
 const RUNS = 3;
 const TARGET_MS = 20;
@@ -50,7 +50,7 @@ function measurement(runs: readonly (readonly number[])[]) {
   };
 }
 
-/** Milliseconds of each tick, by run; the ticks in which the attacks start come before the first run. */
+/** Milliseconds of each tick, by run; the ticks in which the attacks start are before the first run. */
 async function ticks(directory: string, capture: string): Promise<number[][]> {
   const metrics = new Metrics("bench");
   const busyMs: number[] = [];

@@ -1,4 +1,4 @@
-/** A veth between two network namespaces: floods leave one, and what is measured runs in the other, the box. */
+/** A veth between two network namespaces: floods start in one, and the measured system runs in the other, the box. */
 import { type Namespace, Namespaces } from "../test/lab/namespaces.ts";
 import { sendFrom } from "../test/lab/world.ts";
 
@@ -12,12 +12,12 @@ export interface FloodOptions {
   readonly seconds: number;
   /** Default: as fast as it goes. */
   readonly pps?: number;
-  /** Default: live frames, which keep the sender's CPU busy whatever the rate; a socket sleeps between its packets. */
+  /** Default: live frames, which keep the sender's CPU busy at any rate; a socket sleeps between packets. */
   readonly path?: "socket" | "live";
 }
 
 export interface Flood {
-  /** Frames that the veth took; it refuses what finds its queue full. */
+  /** Frames that the veth accepted; it refuses frames while its queue is full. */
   readonly arrived: number;
   readonly seconds: number;
 }
@@ -33,7 +33,7 @@ export class Wire {
     this.#namespaces.connect({ namespace: this.#attacker, device: "wire0" }, { namespace: this.box, device: DEVICE });
   }
 
-  /** Frames of 64 bytes (with their check sum) as fast as the first CPU makes them. */
+  /** Frames of 64 bytes (with checksum) as fast as the first CPU can generate them. */
   async flood(options: FloodOptions): Promise<Flood> {
     const sent = await sendFrom(this.#attacker, { profile: "udp", pps: 0, path: "live", ...options });
     return { arrived: sent.packets - sent.device_drops, seconds: sent.duration_ns / 1e9 };

@@ -1,4 +1,4 @@
-/** Reads out what begins and ends, for who does not look. */
+/** Announces attacks that begin and end to screen readers. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { AttackWire } from "../src/http/wire/attack.ts";
 import { attacks } from "./api/live.ts";
@@ -6,7 +6,7 @@ import { attackSubject } from "./text/mitigation.ts";
 import { metricName, rateOf } from "./text/numbers.ts";
 import { counted } from "./text/words.ts";
 
-/** More at once are told by their number. */
+/** More attacks at once are announced as a number. */
 const NAMED_MAX = 3;
 
 export function Announcer() {
@@ -18,14 +18,14 @@ export function Announcer() {
     const { active } = value.data;
     const before = known.current;
     known.current = new Set(active.map(({ id }) => id));
-    // What was there when the page was opened is on the page.
+    // Attacks that were active when the page was opened are shown on the page already.
     if (before === null) return;
     const begun = active.filter(({ id }) => !before.has(id));
     const ended = [...before].filter((id) => !known.current?.has(id)).length;
-    const told = [begunText(begun), ended === 0 ? "" : `${counted(ended, "attack")} over.`].filter(
+    const parts = [begunText(begun), ended === 0 ? "" : `${counted(ended, "attack")} over.`].filter(
       (part) => part !== "",
     );
-    if (told.length > 0) setText(told.join(" "));
+    if (parts.length > 0) setText(parts.join(" "));
   }, [value]);
   return (
     <div class="unseen" role="status" aria-live="assertive">

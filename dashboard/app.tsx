@@ -1,4 +1,4 @@
-/** What is on the screen whatever is looked at: who is signed in, which views there are, and what must not be missed. */
+/** The page frame: sign-in, navigation, and the banners that all views show. */
 import { useEffect } from "preact/hooks";
 import type { SessionWire } from "../src/http/wire/session.ts";
 import { Announcer } from "./announcer.tsx";
@@ -25,7 +25,7 @@ export function App() {
       return (
         <main class="sign-in">
           <LostContact />
-          <p role="status">Asking Floodwall …</p>
+          <p role="status">Connecting to Floodwall …</p>
         </main>
       );
     case "signed_out":
@@ -130,7 +130,7 @@ function Navigation({ views, current }: NavigationProps) {
   );
 }
 
-/** In the browser's tab, which may be all that is seen of it. A new view is told to who does not see it by the focus. */
+/** Sets the title of the browser tab. When the view changes, the focus moves so that screen readers announce it. */
 function useTitle(view: View | undefined): void {
   const { value } = attacks;
   const active = value.kind === "ready" ? value.data.active.length : 0;
@@ -138,9 +138,9 @@ function useTitle(view: View | undefined): void {
     document.title = `${active > 0 ? `(${active}) ` : ""}${view?.title ?? "Nothing here"} – Floodwall`;
   }, [view, active]);
   useEffect(() => {
-    // Not with the page itself, which begins at its top.
+    // Not when the page is opened: it starts at its top.
     if (document.activeElement !== document.body) focusView();
-    // On a narrow screen the views are a strip that scrolls.
+    // On a narrow screen the navigation is a strip that scrolls.
     document.querySelector(".nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }, [view]);
 }

@@ -1,4 +1,4 @@
-/** What must not be missed in any view: that what is seen is old, that nothing is announced, that anyone may act. */
+/** Warnings that every view shows: the data is old, nothing is announced, anyone may act. */
 import type { SessionWire } from "../src/http/wire/session.ts";
 import { contact } from "./api/contact.ts";
 import { channel } from "./api/live.ts";
@@ -26,7 +26,7 @@ export function Banners({ who }: { readonly who: SessionWire }) {
       )}
       {who.open && (
         <Callout tone="warn" title="The API is open">
-          No token is configured: whoever reaches this address may ban and unban. See <code>api.tokens</code>.
+          No token is configured: everyone who can reach this address can ban and unban. See <code>api.tokens</code>.
         </Callout>
       )}
       <Update />
@@ -41,10 +41,10 @@ export function LostContact() {
   return (
     <Callout
       tone="danger"
-      title={sinceMs === null ? "No answer" : `Stale since ${momentText(sinceMs, Date.now())}`}
+      title={sinceMs === null ? "No answer" : `No answer since ${momentText(sinceMs, Date.now())}`}
       isAlert
     >
-      Floodwall does not answer; what you see is from then. It is asked again all the time. See whether the service
+      Floodwall does not answer; the data shown is from that time. The page keeps trying. Check whether the service
       runs.
     </Callout>
   );

@@ -1,6 +1,6 @@
 /**
- * Builds the web page: Vite puts it together, then each file is compressed and all go into one that the service reads,
- * or a compiled executable carries inside. `make dashboard` calls it; `--directory` is where it is put.
+ * Builds the web page with Vite, compresses each file, and writes all of them into one file that the service reads or
+ * that a compiled executable contains. Called by `make dashboard`; `--directory` sets where the file is written.
  */
 import { readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { extname, join, relative } from "node:path";
@@ -34,7 +34,7 @@ await build({
     outDir: PAGE,
     emptyOutDir: true,
     target: "es2024",
-    // The policy of the page allows no script in it, and its parts shall all be cached by their names.
+    // The page's content security policy forbids inline scripts, and each file is cached under its own name.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
@@ -45,7 +45,7 @@ const files = readdirSync(PAGE, { recursive: true, withFileTypes: true })
   .map((entry) => packed(join(entry.parentPath, entry.name)))
   .toSorted((a, b) => (a.path < b.path ? -1 : 1));
 const built: BuiltDashboard = { packages: packagesOf(modules), files };
-// A service that starts meanwhile finds the old one or the new one whole.
+// A service that starts in the meantime finds either the complete old file or the complete new one.
 const path = join(OUT, "files.json");
 writeFileSync(`${path}.${process.pid}`, JSON.stringify(built));
 renameSync(`${path}.${process.pid}`, path);

@@ -1,2 +1,2 @@
-/** Style sheets are imported for their effect alone; the build takes them out of the scripts. */
+/** Style sheets are imported for their side effect only; the build removes them from the scripts. */
 declare module "*.css";

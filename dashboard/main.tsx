@@ -1,4 +1,4 @@
-/** Where the page begins. What it is made of: `views/` what is looked at, `parts/` what views are made of, `api/` where data comes from. */
+/** Entry point of the page. `views/` has the views, `parts/` the components of views, `api/` the data sources. */
 import "./style/tokens.css";
 import "./style/base.css";
 import "./style/shell.css";
@@ -14,7 +14,7 @@ import { App } from "./app.tsx";
 import { applyTheme } from "./theme.ts";
 
 const root = document.getElementById("app");
-if (root === null) throw new Error("bug: the page has no place for the app");
+if (root === null) throw new Error("bug: the page has no element for the app");
 applyTheme();
 render(<App />, root);
 void beginSession();

@@ -1,6 +1,5 @@
 /**
- * Which view is looked at, by the part of the URL behind #: `#/attacks/ID?q=…`. The listener never sees it, so that an
- * unknown path stays unknown to it.
+ * The current view, in the part of the URL after #: `#/attacks/ID?q=…`. Browsers do not send this part to the service.
  */
 import { signal } from "@preact/signals";
 
@@ -23,7 +22,7 @@ export function linkTo(steps: readonly string[], query: Readonly<Record<string, 
   return `#/${path}${parameters === "" ? "" : `?${parameters}`}`;
 }
 
-/** Other filters of the same view: no step in the browser's history, and null takes one away. */
+/** Changes the filters of the same view: adds no entry to the browser's history; null removes a filter. */
 export function setQuery(changes: Readonly<Record<string, string | null>>): void {
   const { steps, query } = place.value;
   const next = new URLSearchParams(query);

@@ -1,4 +1,4 @@
-/** Asks for the token, and says what is wrong with one. */
+/** The sign-in form, with the reason if a token is refused. */
 import { useState } from "preact/hooks";
 import { signIn } from "./api/session.ts";
 import { LostContact } from "./banners.tsx";
@@ -12,7 +12,7 @@ export function SignIn({ why }: { readonly why: string | null }) {
   const [isBusy, setBusy] = useState(false);
   const submit = async () => {
     setBusy(true);
-    // What is pasted may bring a line's end along; a header takes visible ASCII alone.
+    // A pasted token may end with a line break; a header can carry visible ASCII only.
     const trimmed = secret.trim();
     setRefusal(/^[!-~]+$/.test(trimmed) ? await signIn(trimmed) : "A token is visible ASCII, without spaces.");
     setBusy(false);

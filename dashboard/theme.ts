@@ -1,4 +1,4 @@
-/** Light or dark: as the system says, until somebody says otherwise in this browser. */
+/** Light or dark theme: the system's, until the user chooses another in this browser. */
 import { signal } from "@preact/signals";
 
 export type Theme = "system" | "light" | "dark";

@@ -60,7 +60,7 @@ export async function compile(executable: Executable, addon: string, directory: 
     sourcemap: "inline",
     metafile: true,
     plugins: [withAddon(addon)],
-    // The environment is the operator's, as in bunfig.toml: no file of the working directory is read behind his back.
+    // Uses only the operator's environment, as in bunfig.toml: no file of the working directory is read.
     compile: { outfile: path, autoloadDotenv: false, autoloadBunfig: false },
   });
   // Bun writes them beside the executable as well.

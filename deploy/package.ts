@@ -41,7 +41,7 @@ interface Release {
 }
 
 interface Order {
-  /** Made anew. */
+  /** Recreated for each package. */
   readonly directory: string;
   readonly isQuick: boolean;
 }

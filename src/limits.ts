@@ -1,4 +1,4 @@
-/** Every bound of the service, with its unit. What callers meet of them: docs/interface.md#limits. */
+/** All bounds of the service, with units. The bounds that callers meet are described in docs/interface.md#limits. */
 
 import {
   FILTER_RULES_PER_DESTINATION_MAX,
@@ -9,18 +9,18 @@ import {
 } from "./dataplane/native-constants.ts";
 
 /**
- * Rows of the host table, the most that `capture.max_hosts` may say; hosts that the addon hands over in one tick; memory
- * that AF_XDP locks for a queue, bytes, at the usual MTU: twice as much for longer packets.
+ * Rows of the host table, the maximum of `capture.max_hosts`; hosts that the addon hands over in one tick; memory that
+ * AF_XDP locks for each queue at the usual MTU, bytes: twice as much for jumbo frames.
  */
 export { HOSTS_MAX, LOCKED_BYTES_PER_QUEUE, SCREENED_ROWS_MAX };
 
 /** Ended attacks that `GET /api/v1/attacks` returns. */
 export const ENDED_ATTACKS_KEPT = 100;
-/** Attacks in progress at once; more are counted and not opened. The addon watches each attacked host. */
+/** Attacks in progress at once; further ones are counted but not opened. The addon watches each attacked host. */
 export const ACTIVE_ATTACKS_MAX = WATCHED_HOSTS_MAX;
-/** Sampled packets kept of all attacks together, a few more when there are very many. */
+/** Sampled packets kept for all attacks together; slightly more if there are very many attacks. */
 export const SAMPLED_PACKETS_MAX = 65_536;
-/** Bytes of a file that tells where addresses are; it is kept in memory. */
+/** Bytes of a file of address origins; it is kept in memory. */
 export const ORIGIN_FILE_BYTES_MAX = 512 * 1024 * 1024;
 /** Ended bans kept beside the active ones. */
 export const ENDED_BANS_KEPT = 1000;
@@ -28,119 +28,135 @@ export const ENDED_BANS_KEPT = 1000;
 export const BODY_BYTES_MAX = 64 * 1024;
 /** Rows read from the addon in one crossing when all hosts are read. */
 export const HOST_CHUNK_ROWS = 65_536;
-/** Prefixes that the traffic of all hosts is added up by, and attacks on such at once. */
+/** Prefixes over which the traffic of hosts is summed, and attacks on such prefixes at once. */
 export const CARPET_PREFIXES_MAX = 65_536;
 export const CARPETS_MAX = 64;
-/** What is normal of hosts, beside `capture.max_hosts`: of hostgroups as a whole. */
+/** Baselines of hostgroups as a whole, in addition to `capture.max_hosts` baselines of hosts. */
 export const BASELINE_GROUPS_MAX = 1025;
-/** Hosts whose normal is kept by hour of the week, 536 bytes a direction: 35 MB, or 70. */
+/** Hosts with a baseline by hour of the week, 536 bytes for each direction: 35 MB, or 70 MB. */
 export const SEASONAL_HOSTS_MAX = 65_536;
 /** Prefixes in all networks and hostgroups. */
 export const PREFIXES_MAX = 100_000;
 /** Bytes of a configuration file. */
 export const CONFIG_BYTES_MAX = 16 * 1024 * 1024;
-/** Values in it with its aliases resolved, and levels of nesting. */
+/** Values in the configuration after aliases are resolved, and levels of nesting. */
 export const CONFIG_VALUES_MAX = 500_000;
 export const CONFIG_DEPTH_MAX = 32;
-/** Hostgroups, the implicit one not counted: the addon keeps a sum of rates for each. */
+/** Hostgroups without the implicit one: the addon keeps a sum of rates for each. */
 export const HOSTGROUPS_MAX = 1024;
 /** Interfaces captured at once. */
 export const CAPTURE_INTERFACES_MAX = 64;
 /** BGP neighbors, and communities of one route. */
 export const BGP_NEIGHBORS_MAX = 64;
 export const COMMUNITIES_MAX = 32;
-/** FlowSpec rules that are remembered for the neighbors that reset their sessions over them. */
+/** Quarantined FlowSpec rules, because of which neighbors reset their sessions. */
 export const QUARANTINED_RULES_MAX = 10_000;
-/** Bans active at once: the most that `ban.max_active_bans` may say. */
+/** Active bans at once: the maximum of `ban.max_active_bans`. */
 export const ACTIVE_BANS_MAX = 10_000;
-/** The longest time that a ban can be given, seconds. */
+/** The longest duration of a ban, seconds. */
 export const BAN_SECONDS_MAX = 2_592_000;
-/** Pairs and rules that the data plane may hold: the most that `dataplane.limits.max_dynamic_rules` may say. */
+/** Pairs and rules in the data plane: the maximum of `dataplane.limits.max_dynamic_rules`. */
 export const DYNAMIC_RULES_MAX = 262_144;
-/** Of these, kept free for each ban that `ban.max_active_bans` allows. */
+/** Policy slots reserved for each ban that `ban.max_active_bans` allows. */
 export const SLOTS_PER_BAN = 8;
-/** Rules of bans in the kernel for one destination prefix, or for any destination: the most that are held against a packet. */
+/**
+ * Rules of bans in the kernel for one destination prefix, or for any destination: at most this many are compared with a
+ * packet.
+ */
 export const DYNAMIC_RULES_PER_DESTINATION = FILTER_RULES_PER_DESTINATION_MAX;
-/** How often at most the rules of bans are put into the kernel as a whole, ms; where that takes long, less often. */
+/** The shortest time between two updates of all ban rules in the kernel, ms; longer if an update takes long. */
 export const KERNEL_RULES_INTERVAL_MS = 100;
-/** Source blocks of which it is shown how much each dropped: with more, reading that would hold up the event loop. */
+/** Source blocks whose drop counters are read; reading more would block the event loop for too long. */
 export const PAIRS_COUNTED_MAX = 16_384;
 /** Entries of `dataplane.allowlist`. */
 export const ALLOWLIST_MAX = 4096;
-/** Victims that one source may be blocked for at once. */
+/** Victims for which one source may be blocked at once. */
 export const VICTIMS_PER_SOURCE = 8;
-/** The longest time that a source can be blocked, seconds, and characters of the reason that is given for it. */
+/** The longest duration of a source block, seconds, and the maximum length of its reason, characters. */
 export const SOURCE_BLOCK_SECONDS_MAX = 86_400;
 export const SOURCE_BLOCK_REASON_MAX = 1000;
 /**
- * Source blocks that are handled in one piece of work on the event loop: held against a new configuration, brought into
- * the kernel, or written to disk.
+ * Source blocks processed in one step on the event loop: checked against a new configuration, installed in the kernel,
+ * or written to disk.
  */
 export const SOURCE_BLOCKS_PER_PIECE = 2048;
 /** Rungs of an escalation ladder. */
 export const ESCALATION_RUNGS_MAX = 5;
-/** Kinds of a repeated warning that are told apart in the log; the rest share one place. */
+/** Keys of repeated warnings that the log counts separately; all further keys share one entry. */
 export const LIMITER_KEYS_MAX = 1024;
 /** A host without packets for this long leaves the host table, ms. */
 export const HOST_IDLE_MS = 60_000;
 /** Tokens of the API. */
 export const TOKENS_MAX = 1024;
-/** Bytes of the file that their secrets may come from. */
+/** Bytes of the file of environment variables with their secrets. */
 export const ENV_FILE_BYTES_MAX = 1024 * 1024;
 /** Scrub nodes, and edge nodes. */
 export const NODES_MAX = 1024;
-/** Zones, the origins of one, the paths of one that are never challenged, and characters of such a path. */
+/** Zones; origins of one zone; its paths that are never challenged; characters of such a path. */
 export const ZONES_MAX = 4096;
 export const ORIGINS_MAX = 64;
 export const EXEMPT_PATHS_MAX = 64;
 export const EXEMPT_PATH_CHARACTERS_MAX = 256;
-/** Requests per second, or at once, that a zone's policy may say. */
+/** The maximum of rates (requests per second) and bursts in a zone's policy. */
 export const ZONE_RATE_MAX = 100_000_000;
-/** Days whose clearance masters are kept: a clock that was set wrongly, and right again, finds those it had. */
+/** Days whose clearance masters are kept: after a wrong clock is corrected, the earlier masters are still there. */
 export const CLEARANCE_MASTERS_KEPT = 8;
-/** The longest life of a clearance cookie, seconds: what a key signs in its last moment is honoured for a day more. */
+/**
+ * The longest life of a clearance cookie, seconds: a cookie signed at the end of a key's day is valid for one more day.
+ */
 export const CLEARANCE_COOKIE_SECONDS_MAX = 86_400;
-/** Bytes of zone documents that are kept; beyond, the oldest are written anew for each poll that gets one. */
+/** Bytes of zone documents that are kept; beyond that, the oldest documents are written again for each poll. */
 export const ZONE_DOCUMENT_BYTES_KEPT = 256 * 1024 * 1024;
-/** Bytes of an order of the edge channel: for a lever, a slot or a challenge. */
+/** Bytes of a command on the edge channel: for a lever, a slot or a challenge. */
 export const EDGE_ORDER_BYTES_MAX = 4096;
-/** Levers set at once, those on zones that are gone from the file among them; how long, seconds; and characters of the reason. */
+/**
+ * Levers set at once, including those on zones that were removed from the file; their longest duration, seconds; and
+ * characters of the reason.
+ */
 export const LEVERS_MAX = 4096;
 export const LEVER_SECONDS_MIN = 60;
 export const LEVER_SECONDS_MAX = 86_400;
 export const LEVER_REASON_MAX = 200;
-/** How long a node holds the slot of a zone, and how long a challenge is told, ms. */
+/** How long a node holds the slot of a zone, and how long a challenge is in the zone document, ms. */
 export const SLOT_LEASE_MS = 600_000;
 export const CHALLENGE_LIFE_MS = 600_000;
-/** The longest that a node which waits for a slot is asked to wait before it asks again, seconds. */
+/** The longest retry time that is returned to a node that waits for a slot, seconds. */
 export const SLOT_RETRY_SECONDS_MAX = 30;
 /** Live challenges of one node; characters of an ACME token and of a key authorization. */
 export const LIVE_CHALLENGES_MAX = 16;
 export const ACME_TOKEN_CHARACTERS_MAX = 256;
 export const KEY_AUTHORIZATION_CHARACTERS_MAX = 512;
-/** The longest time that a node may be silent and still count as alive, seconds. */
+/** The longest configurable time without a poll after which a node still counts as alive, seconds. */
 export const STALE_SECONDS_MAX = 3600;
-/** Levels of nesting in a body. Reports keep keys that nobody knows: nested without end they could not be written again. */
+/**
+ * Levels of nesting in a request body. Reports keep unknown keys; without a bound they could not be serialized again.
+ */
 export const BODY_DEPTH_MAX = 32;
-/** Sources of one window of one zone in an edge node's report that are read. */
+/** Sources that are read from one window of one zone in an edge node's report. */
 export const EDGE_SOURCES_PER_WINDOW = 20;
-/** The most that a counter of such a window may say: sums over all nodes and 31 days stay whole numbers. And its seconds. */
+/**
+ * The largest counter of such a window, so that sums over all nodes and 31 days stay safe integers; and its longest
+ * duration, seconds.
+ */
 export const EDGE_COUNT_MAX = 10_000_000_000;
 export const EDGE_WINDOW_SECONDS_MAX = 3600;
 /** How far the clock of an edge node may be behind and ahead of the service's, ms. */
 export const EDGE_CLOCK_BEHIND_MS = 600_000;
 export const EDGE_CLOCK_AHEAD_MS = 60_000;
-/** Reports of edge nodes whose windows are still to go to the history: of all nodes, and of one, which may report too often. */
+/** Reports of edge nodes that wait for the history: of all nodes, and of one node. */
 export const EDGE_REPORTS_WAITING_MAX = 1024;
 export const EDGE_REPORTS_WAITING_PER_NODE = 8;
-/** Reports of one node that go to the history, where ten seconds are the rule: one in so many ms, and so many at once. */
+/**
+ * Reports of one node that are recorded in the history (the usual period is ten seconds): the shortest period, ms, and
+ * the burst.
+ */
 export const EDGE_REPORT_RECORDED_MS = 1000;
 export const EDGE_REPORTS_AT_ONCE = 60;
-/** Characters of what an event of an edge node tells in the node's own words. */
+/** Characters of a node's own text in an edge event. */
 export const EDGE_EVENT_DETAIL_MAX = 200;
-/** Rules of one port each that stand for one with ranges of ports, for a scrub node that knows no ranges. */
+/** Single-port rules that may replace one rule with port ranges, for a scrub node that does not support ranges. */
 export const RULE_FORMS_MAX = 16;
-/** Bytes of a rule document that a scrub node takes: all bans that there can be, with all their rules. */
+/** Bytes of a rule document that a scrub node accepts: the largest number of bans with all their rules. */
 export const RULE_DOCUMENT_BYTES_MAX = 32 * 1024 * 1024;
 /** Bytes of a scrub node's configuration file. */
 export const SCRUB_CONFIG_BYTES_MAX = 1024 * 1024;
@@ -150,35 +166,38 @@ export const NOTIFY_RECIPIENTS_MAX = 32;
 export const RANGE_MS_MAX = 31 * 86_400_000;
 export const BUCKETS_MAX = 5000;
 export const STEP_SECONDS_MAX = 86_400;
-/** Parked polls of one channel: of one token, for each configured node, and how many in all at least. */
+/** Parked polls of one channel: for one token and configured node, and the minimum of the total. */
 export const HOLDS_PER_TOKEN = 4;
 export const HOLDS_PER_NODE = 2;
 export const HOLDS_LEAST = 8;
-/** How long a poll of the scrub nodes' rules, and of the edge nodes' zones, stays parked, ms. */
+/** How long a poll for the scrub nodes' rules, and for the edge nodes' zones, stays parked, ms. */
 export const RULES_HOLD_MS = 30_000;
 export const ZONES_HOLD_MS = 25_000;
-/** Hosts of one page, when they are asked for in pages. */
+/** Hosts of one page. */
 export const HOSTS_PAGE_MAX = 1000;
-/** Pages that are read at once: of one token, and in all. */
+/** Pages that are read at once: with one token, and in total. */
 export const HOSTS_PAGES_PER_TOKEN = 16;
 export const HOSTS_PAGES_MAX = 512;
-/** Different views of one table that are written in one pass over it; the others wait for the next. */
+/** Different views of one table that are written in one pass over it; further views wait for the next pass. */
 export const PASS_READERS_MAX = 32;
-/** Snapshots of all hosts that are kept, one a tenant; beyond, they are written anew each time. */
+/** Snapshots of all hosts that are kept, one per tenant; beyond that, they are written for each request. */
 export const HOST_SNAPSHOTS_MAX = 256;
-/** Events that wait for one notification channel: all attacks at once start, are banned and end. */
+/** Events that wait for one notification channel: enough for all attacks to start, be banned and end at once. */
 export const NOTIFY_QUEUE_MAX = 4096;
-/** Characters of one message for people; Telegram takes 4096. */
+/** Characters of one message for people; Telegram accepts 4096. */
 export const NOTIFY_TEXT_CHARACTERS_MAX = 3500;
-/** Seconds between two update checks: a tenth more must be a delay that a timer takes, which is 24 days at most. */
+/**
+ * Seconds between two update checks: with a tenth added, the delay must not exceed 24 days, the longest that a timer
+ * accepts.
+ */
 export const UPDATE_INTERVAL_SECONDS_MAX = 1_209_600;
-/** Bytes of the update check's answer. */
+/** Bytes of the answer to an update check. */
 export const UPDATE_ANSWER_BYTES_MAX = 64 * 1024;
 /** Rows of one answer from the history: one more than a page of 1000, so that a reader sees that there are more. */
 export const HISTORY_ROWS_MAX = 1001;
-/** Refused orders in the audit trail of SQLite, about 250 MB: any caller can bring them about. */
+/** Refused commands in the audit trail of SQLite, about 250 MB: bounded because any caller can cause them. */
 export const AUDIT_REFUSALS_KEPT = 1_000_000;
-/** Records that wait for the history store, by kind; of traffic, snapshots. */
+/** Records that wait for the history store, by kind; for traffic, snapshots. */
 export const HISTORY_QUEUES_MAX = {
   audit: 4096,
   attacks: 4096,
@@ -194,42 +213,48 @@ export const HISTORY_BATCH_MAX = {
   edge_windows: 1024,
   edge_events: 512,
 } as const;
-/** How long they wait for others to be written with, ms: windows come by the hundred, a report each time, for the same pages. */
-export const HISTORY_GATHER_MS = { audit: 0, attacks: 0, traffic: 0, edge_windows: 200, edge_events: 0 } as const;
-/** Questions to the history store at once. */
-export const HISTORY_QUESTIONS_MAX = 32;
-/** How long an order waits for its audit row, and a question for its answer, ms. */
-export const AUDIT_WAIT_MS = 1000;
-export const HISTORY_QUESTION_MS = 5000;
 /**
- * A stopping service is gone within 5 s. One after the other it waits so long for answers in progress, for the BGP
- * speaker, and for what is to be told and kept, ms.
+ * How long records wait to be written together, ms: windows arrive by the hundred, one report at a time, and change the
+ * same pages.
+ */
+export const HISTORY_GATHER_MS = { audit: 0, attacks: 0, traffic: 0, edge_windows: 200, edge_events: 0 } as const;
+/** Queries of the history store at once. */
+export const HISTORY_QUERIES_MAX = 32;
+/** How long a command waits for its audit row, and a query for its answer, ms. */
+export const AUDIT_WAIT_MS = 1000;
+export const HISTORY_QUERY_MS = 5000;
+/**
+ * A stopping service exits within 5 s. It waits this long for each of these, one after the other, ms: answers in
+ * progress, the BGP speaker, and notifications and history.
  */
 export const STOP_STEP_MS = 1500;
-/** Of the last step: for history that is not written yet, and for the store to be closed, ms. */
+/** Part of the last step: writing the remaining history and closing the store, ms. */
 export const HISTORY_FLUSH_MS = 1000;
 export const HISTORY_CLOSE_MS = STOP_STEP_MS - HISTORY_FLUSH_MS;
-/** Times that a batch is tried which the store refuses; what does not reach the store waits as long as there is room. */
+/**
+ * Attempts to write a batch that the store refuses. While the store is unreachable, batches wait as long as there is
+ * room.
+ */
 export const HISTORY_TRIES_MAX = 5;
-/** Rows of one snapshot of traffic, each a host in one direction; the busiest are kept. */
+/** Rows of one traffic snapshot, each for a host in one direction; the busiest hosts are kept. */
 export const TRAFFIC_ROWS_MAX = 20_000;
-/** Streams of events: of one token, and in all. */
+/** Event streams: with one token, and in total. */
 export const EVENT_STREAMS_PER_TOKEN = 8;
 export const EVENT_STREAMS_MAX = 64;
-/** Events that a reader has not taken yet, and those kept for readers that come back, bytes. */
+/** Bytes of events that a reader has not received yet, and bytes of events kept for readers that reconnect. */
 export const EVENT_QUEUE_BYTES = 8 * 1024 * 1024;
 export const EVENT_RING_BYTES = 4 * 1024 * 1024;
-/** Attacks and bans that were told of within a second. */
+/** Attacks and bans with an event within the last second. */
 export const EVENT_KEYS_MAX = 16_384;
 /** How long a reload may take to read and check the configuration file, ms. */
 export const CONFIG_READ_MS = 45_000;
-/** Faults and warnings of a configuration that the service tells of; `floodwall check` tells them all. */
-export const CONFIG_FINDINGS_TOLD = 1000;
-/** Of a capture that thresholds are suggested from: rows judged in one tick, hosts told apart, and the busiest that are named. */
+/** Errors and warnings of a configuration that the service shows; `floodwall check` shows all. */
+export const CONFIG_FINDINGS_SHOWN = 1000;
+/** For `replay --suggest`: rows judged in one tick, hosts counted separately, and busiest hosts listed. */
 export const SUGGEST_ROWS_MAX = 65_536;
 export const SUGGEST_HOSTS_MAX = 65_536;
 export const SUGGEST_BUSIEST_HOSTS = 5;
-/** How long a start waits to learn what the machine lacks, ms; what comes later is told later. */
+/** How long a start waits for the machine check, ms; later findings are logged later. */
 export const MACHINE_LOOK_MS = 500;
-/** How long gobgpd may take to print its version, or its options, ms. */
+/** How long gobgpd may take to print its version or options, ms. */
 export const GOBGPD_ANSWER_MS = 5000;

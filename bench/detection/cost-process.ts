@@ -1,6 +1,7 @@
 /**
- * The service on a steady capture, in a process of its own so that its memory and its threads are told apart from the
- * bench's: says what each tick cost, as a line of JSON. Usage: cost-process.ts ORDER (JSON)
+ * The service on a steady capture, in a process of its own so that its memory and threads are measured separately from
+ * the bench's: prints the cost of each tick as a line of JSON.
+ * Usage: cost-process.ts ORDER (JSON)
  */
 import { SCREENED_ROWS_MAX } from "../../src/limits.ts";
 import type { TickReading } from "../../src/observability/detection-metrics.ts";
@@ -12,30 +13,30 @@ export interface CostOrder {
   readonly config: string;
   readonly directory: string;
   readonly hosts: number;
-  /** Of these so many must be handed over at each tick. */
+  /** This number of hosts must be handed over in each tick. */
   readonly screened: number;
-  /** So many must have a baseline; 0 without baselines. */
+  /** This number of hosts must have a baseline; 0 without baselines. */
   readonly learned: number;
   readonly settleMs: number;
   readonly runs: number;
   readonly runMs: number;
 }
 
-/** In ms, each: of one tick, but for the waits. */
+/** Milliseconds of one tick each, except for the timer delays. */
 export interface CostRun {
-  /** Judging kept the event loop. */
+  /** How long judging occupied the event loop. */
   readonly judgeMs: readonly number[];
-  /** CPU time of the event loop's thread from one tick to the next: judging, learning, adding up, collecting garbage. */
+  /** CPU time of the event loop's thread from one tick to the next: judging, learning, summing, garbage collection. */
   readonly loopMs: readonly number[];
-  /** Hosts that were handed over to be judged. */
+  /** Hosts handed over to be judged. */
   readonly screened: readonly number[];
   /** The fold, on its own thread. */
   readonly foldMs: readonly number[];
-  /** By how much a timer was late. */
+  /** How late a timer was. */
   readonly waitMs: readonly number[];
-  /** Of the ticks that were due; a tick that is late drops those that it is late for. */
+  /** Share of the due ticks that ran; a late tick skips the ticks that it overlaps. */
   readonly tickShare: number;
-  /** CPU time for each second: of the event loop's thread, and of all, those that count packets among them. */
+  /** CPU time per second: of the event loop's thread, and of all threads, including those that count packets. */
   readonly loopCores: number;
   readonly cores: number;
 }
@@ -44,7 +45,7 @@ export interface Cost {
   readonly runs: readonly CostRun[];
   readonly residentBytesBefore: number;
   readonly residentBytes: number;
-  /** Of these, of the packet counter. */
+  /** Part of it used by the packet counter. */
   readonly counterBytes: number;
 }
 
@@ -65,7 +66,10 @@ async function hostsLearned(): Promise<number> {
   return Number(/^svc_baselines (\d+)$/m.exec(await metrics.text())?.[1] ?? Number.NaN);
 }
 
-/** All hosts are counted, heard and learned; none is attacked. How many a tick judges is known at the start, then told. */
+/**
+ * All hosts are counted and learned; none is attacked. The number of hosts judged in a tick is known at the start and
+ * fixed afterwards.
+ */
 async function complaint(screenedLeast: number): Promise<string | null> {
   const tracked = floodwall.packetPath?.stats().trackedHosts ?? 0;
   const learned = await hostsLearned();
@@ -124,7 +128,7 @@ floodwall.start();
 let why: string | null = "";
 await eventually(
   async () => {
-    // A host may miss a tick in which it has got fewer packets than in others.
+    // A host may be missing in a tick in which it got fewer packets than in others.
     why = await complaint(0.95 * order.screened);
     return why === null;
   },

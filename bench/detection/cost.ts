@@ -1,6 +1,6 @@
 /**
- * What does detection cost at 10,000, 100,000 and 1,000,000 hosts that are heard all the time: a tick, the event loop and
- * memory, with thresholds alone, with baselines, and with carpets too? Beside it FastNetMon's memory for a /16.
+ * What does detection cost at 10,000, 100,000 and 1,000,000 active hosts: a tick, the event loop and memory, with
+ * thresholds alone, with baselines, and with carpet detection as well? Compared with FastNetMon's memory for a /16.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,17 +17,17 @@ const SIZES = [10_000, 100_000, 1_000_000];
 const MODES = ["thresholds", "baselines", "baselines and carpets"] as const;
 type Mode = (typeof MODES)[number];
 
-/** Above its half a table is choosy about new hosts. */
+/** Above half of its size, the table admits new hosts selectively. */
 const MAX_HOSTS_LEAST = 1_048_576;
 const WARMUP_SECONDS = 3;
 const SETTLE_MS = 4000;
 /** Until all hosts are counted and learned. */
 const FILL_SECONDS = 15;
-/** A reader of the capture that another process held up catches up in a burst, which must be no attack. */
+/** A delayed reader of the capture catches up in a burst, which must not count as an attack. */
 const FACTOR = 100;
 const LENGTHS = { whole: { runs: 3, runMs: 5000 }, quick: { runs: 1, runMs: 4000 } };
 const TARGET_MS = 20;
-/** Of the ticks that are due: the few that run on a machine that is too slow would be none the longer for it. */
+/** Share of the due ticks: on a machine that is too slow, the few ticks that run would not be longer. */
 const TICK_SHARE_MIN = 0.95;
 const HOST_BYTES_TARGET = 400;
 const PROCESS = join(import.meta.dir, "cost-process.ts");
@@ -39,7 +39,7 @@ interface Row {
 }
 
 export const detectionCost: Bench = {
-  question: "what detection costs at 10,000, 100,000 and 1,000,000 hosts, all of them heard each second",
+  question: "what detection costs at 10,000, 100,000 and 1,000,000 hosts, all of them active each second",
   async run({ isQuick }) {
     const rows: Row[] = [];
     for (const hosts of SIZES) rows.push(...(await costs(hosts, isQuick ? LENGTHS.quick : LENGTHS.whole)));
@@ -83,7 +83,7 @@ async function costOf(order: CostOrder): Promise<Cost> {
   return JSON.parse(output) as Cost;
 }
 
-/** The busy hosts are above the floor, so each tick has them judged by what is normal of them; no one is attacked. */
+/** The busy hosts are above the floor, so that each tick judges them against their baselines; none is attacked. */
 function configOf(capture: string, hosts: number, mode: Mode): string {
   const floor = `{ pps: ${(QUIET_PPS + BUSY_PPS) / 2}, mbps: 1, flows_per_sec: 100 }`;
   const learned = `baseline: { factor: ${FACTOR}, half_life_seconds: 60, warmup_seconds: ${WARMUP_SECONDS}, floor: ${floor} }`;
@@ -120,7 +120,7 @@ function timing({ hosts, cost }: Row, key: "judgeMs" | "waitMs", name: string, q
   };
 }
 
-/** A host's share is smaller where there are more, since some of it is taken up whatever their number. */
+/** The cost per host is smaller with more hosts, since a part of it is fixed. */
 function memory(rows: readonly Row[], rival: RivalMemory | null): Measurement[] {
   const learning = rows.filter(({ mode }) => mode === "baselines");
   const all = learning.map(({ hosts, cost }) => `${text(hosts)}: ${megabytes(cost.residentBytes)} MB in all`);
@@ -149,7 +149,7 @@ function memory(rows: readonly Row[], rival: RivalMemory | null): Measurement[] 
   ];
 }
 
-/** One line for each row, over the ticks of all its runs. */
+/** One line per row, over the ticks of all runs. */
 function details(rows: readonly Row[]): string[] {
   const spreads = ["one tick", "event loop's CPU for each", "timer late by", "fold"].map((name) => `${name}, ms`);
   const memories = ["resident MB", "more than empty, MB", "B a host", "counter's B a host", "baselines' B a host"];
@@ -194,7 +194,7 @@ function spread(runs: readonly CostRun[], key: "judgeMs" | "loopMs" | "waitMs" |
   return [0.5, 0.99, 1].map((share) => percentile(values, share).toFixed(2)).join(" / ");
 }
 
-/** What the hosts added to the process that had none: rows, baselines, and what reading them needs. */
+/** What the hosts added to a process without hosts: rows, baselines, and buffers for reading them. */
 function bytesPerHost({ hosts, cost }: Row): number {
   return (cost.residentBytes - cost.residentBytesBefore) / hosts;
 }

@@ -1,4 +1,4 @@
-/** A distribution as text: values by size in steps of a fixed ratio, the series side by side. */
+/** A distribution as text: values by size in steps of a fixed ratio, with the series side by side. */
 
 export interface Series {
   readonly name: string;
@@ -8,7 +8,7 @@ export interface Series {
 /** A step is 19 % wide: a level's few dozen values fill a handful. */
 const STEPS_IN_A_DOUBLING = 4;
 
-/** Lines from the smallest value's step to the largest's; a run of empty ones is one line. */
+/** Lines from the step of the smallest value to that of the largest; consecutive empty steps share a line. */
 export function histogram(series: readonly Series[]): string[] {
   const counts = series.map(({ values }) => countBySteps(values));
   const steps = counts.flatMap((count) => [...count.keys()]);

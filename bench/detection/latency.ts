@@ -1,6 +1,6 @@
 /**
- * How long from the first packet of a flood until something is done about it? At 10, 2 and 1.2 times the threshold, each
- * flood to another victim; beside it FastNetMon with its default settings, on the same packets, in turn.
+ * How long does it take from the first packet of a flood until the reaction? At 10, 2 and 1.2 times the threshold, with
+ * another victim for each flood. Compared with FastNetMon with its default settings, on the same packets, in turn.
  */
 import { namespacesUnavailable } from "../../test/lab/namespaces.ts";
 import { THRESHOLD_PPS } from "../../test/lab/world.ts";
@@ -14,18 +14,18 @@ const LEVELS: readonly Level[] = [
   { times: 2, targetMs: 650, floodSeconds: 1.5 },
   { times: 1.2, targetMs: 1100, floodSeconds: 2.5 },
 ];
-/** Of one stack without a break, at each level; then the other has its turn, and only one of them runs at a time. */
+/** Floods on one stack in a row, at each level; then it is the other's turn. Only one of them runs at a time. */
 const LENGTHS = { whole: { blocks: 4, attacks: 5 }, quick: { blocks: 1, attacks: 2 } };
-/** What takes longer counts as this, and is told. */
+/** Slower reactions count as this value, and are listed. */
 const BOUND_MS = 15_000;
-/** Both have beats that a flood may begin at any moment of; the longer one is a second. */
+/** Both work periodically, so floods start at a random moment of the period; the longer one is a second. */
 const PAUSE_MS = 1000;
 const SENT_SHARE_MIN = 0.95;
-/** In all levels together; told with the figures, since what is left out could have been slow. */
+/** For all levels together; listed with the figures, since a flood that was left out could have been a slow one. */
 const REPEATS_MAX = 10;
 const VICTIMS = { prefix: "203.0.113", from: 60, to: 239 };
 
-/** Milliseconds by level; those that were too late are BOUND_MS. */
+/** Milliseconds by level; reactions that were too late are BOUND_MS. */
 interface Latencies {
   readonly byLevel: number[][];
   repeats: number;
@@ -77,7 +77,7 @@ async function attackOnce(
   await Bun.sleep(Math.random() * PAUSE_MS);
   const { sent, reactedAtMs } = await stack.attack(victims.next().value, level, BOUND_MS);
   if (reactedAtMs !== null) return Math.min(reactedAtMs - sent.first_packet_wall_ns / 1e6, BOUND_MS);
-  // A sender that another process held up has not offered the flood; any other miss counts.
+  // A sender that was delayed by another process has not sent the whole flood; any other miss counts.
   const arrived = sent.packets - sent.device_drops;
   const wanted = (level.times * THRESHOLD_PPS * sent.duration_ns) / 1e9;
   if (arrived >= SENT_SHARE_MIN * wanted || into.repeats >= REPEATS_MAX) return BOUND_MS;

@@ -1,4 +1,4 @@
-/** What a host costs FastNetMon: the resident memory of a /16 whose hosts all get packets, less that of one host. */
+/** FastNetMon's memory per host: its resident memory with an active /16, minus that with one host. */
 import { join } from "node:path";
 import { namespacesUnavailable } from "../../test/lab/namespaces.ts";
 import { FastNetMon } from "../fastnetmon.ts";
@@ -13,7 +13,7 @@ export interface RivalMemory {
 const HOSTS = 65_536;
 const PPS = 100_000;
 const SECONDS = 3;
-/** What AF_PACKET sees comes after XDP; without a program live frames would not arrive. */
+/** AF_PACKET gets packets after XDP; without an XDP program live frames would not arrive. */
 const XDP_PASS = join(import.meta.dir, "../../build/lab/xdp_pass.bpf.o");
 
 /** null: it cannot be measured here. */

@@ -1,6 +1,6 @@
 /**
- * The two that are attacked in turn, each in namespaces of its own on a veth: Floodwall with AF_XDP, gobgpd and BIRD, and
- * FastNetMon with AF_PACKET and its default settings. Same traffic source, networks and threshold.
+ * The two systems that are attacked in turn, each in its own namespaces on a veth: Floodwall with AF_XDP, gobgpd and
+ * BIRD, and FastNetMon with AF_PACKET and its default settings. Both get the same traffic, networks and threshold.
  */
 import { join } from "node:path";
 import { eventually } from "../../test/fixtures/service.ts";
@@ -10,12 +10,12 @@ import { FastNetMon } from "../fastnetmon.ts";
 
 export interface Attacked {
   readonly sent: Sent;
-  /** Wall time, ms; null: not within the time that it had. */
+  /** Wall time, ms; null: no reaction in the available time. */
   readonly reactedAtMs: number | null;
 }
 
 export interface Stack {
-  /** Floods the victim, at most until `boundMs` from now. */
+  /** Floods the victim, for at most `boundMs`. */
   attack(victim: string, level: Level, boundMs: number): Promise<Attacked>;
   close(): Promise<void>;
 }
@@ -25,21 +25,21 @@ export interface Level {
   readonly times: number;
   /** p99, ms. */
   readonly targetMs: number;
-  /** Of ours, which has to react while it lasts; the rival's goes on until it does. */
+  /** Duration of our flood, in which we must react; the rival's flood lasts until it reacts. */
   readonly floodSeconds: number;
 }
 
 const API_PORT = 18_083;
-/** For a reaction to the last packet to be seen, ms. */
+/** How long to wait for a reaction to the last packet, ms. */
 const GRACE_MS = 500;
-/** What AF_PACKET sees comes after XDP; without a program live frames would not arrive. */
+/** AF_PACKET gets packets after XDP; without an XDP program live frames would not arrive. */
 const XDP_PASS = join(import.meta.dir, "../../build/lab/xdp_pass.bpf.o");
 
 function trafficOf(victim: string, { times }: Level, seconds: number): TrafficOptions {
   return { profile: "udp", target: victim, sources: 1000, pps: times * THRESHOLD_PPS, seconds };
 }
 
-/** Reacts when the route is in the peer's table. */
+/** It has reacted when the route is in the peer's table. */
 export async function openFloodwall(): Promise<Stack> {
   const world = await World.create({ apiPort: API_PORT, hysteresisSeconds: 1, mode: "mirror" });
   return {
@@ -54,7 +54,7 @@ export async function openFloodwall(): Promise<Stack> {
   };
 }
 
-/** Reacts when its ban script runs: an announcement would come after that. */
+/** It has reacted when its ban script runs: an announcement would come after that. */
 export async function openFastNetMon(): Promise<Stack> {
   const namespaces = new Namespaces();
   try {
@@ -88,13 +88,13 @@ function seenWithin(look: () => boolean | Promise<boolean>, ms: number, pauseMs:
   );
 }
 
-/** All that runs in the attacker's namespace; the sender then says what it has sent. */
+/** Everything that runs in the attacker's namespace; the sender reports how much it has sent. */
 function endSender(attacker: Namespace): void {
   for (const pid of attacker.run(["ip", "netns", "pids", attacker.name]).split("\n").filter(Boolean)) {
     try {
       process.kill(Number(pid), "SIGINT");
     } catch {
-      // It has just ended by itself.
+      // It has ended by itself in the meantime.
     }
   }
 }

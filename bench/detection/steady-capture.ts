@@ -1,4 +1,4 @@
-/** Writes a capture in which every host is heard all the time, and some of them more than the others. */
+/** Writes a capture in which every host is active all the time, and some hosts have more traffic than the others. */
 import { closeSync, openSync, writeFileSync } from "node:fs";
 import { type CapturedFrame, pcapBytes } from "../../test/fixtures/captures/pcap-writer.ts";
 import { hostFrames, STARTS_NS } from "../host-capture.ts";
@@ -10,16 +10,16 @@ export interface SteadyCapture {
   readonly seconds: number;
 }
 
-/** Of the busy hosts, and of the others at the most. */
+/** Rate of the busy hosts, and the highest rate of the others. */
 export const BUSY_PPS = 10;
 export const QUIET_PPS = 2;
 
-/** Each host gets a packet a round, so that none is silent for a window of a second; the busy ones get more. */
+/** Each host gets one packet per round, so that none is silent for a window of a second; busy hosts get more. */
 const ROUND_NS = 800_000_000;
 const MORE_IN_A_ROUND = (BUSY_PPS * ROUND_NS) / 1e9 - 1;
 const FILE_HEADER_BYTES = 24;
 
-/** A million hosts come to 75 MB a second. One round is built; the others are the same, later. */
+/** A million hosts need 75 MB per second. One round is built; the others are copies with later times. */
 export function writeSteadyCapture(path: string, { hosts, busy, seconds }: SteadyCapture): void {
   const frames = round(hosts, busy);
   const bytes = pcapBytes(frames, { precision: "nano" });
@@ -37,7 +37,7 @@ export function writeSteadyCapture(path: string, { hosts, busy, seconds }: Stead
   }
 }
 
-/** In equal steps; the further packets of the busy hosts are spread between those of all. */
+/** At equal intervals; the additional packets of the busy hosts are distributed between the others. */
 function round(hosts: number, busy: number): CapturedFrame[] {
   const to = hostFrames();
   const further = busy * MORE_IN_A_ROUND;

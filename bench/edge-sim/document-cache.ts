@@ -1,4 +1,7 @@
-/** A node's last document on disk, for its owner's eyes alone, since it holds signing keys: a node that starts without the service goes on. */
+/**
+ * Keeps a node's last document on disk, readable only by its owner, since it has signing keys. A node that starts while
+ * the service is away uses it.
+ */
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -17,7 +20,7 @@ export class DocumentCache {
     this.path = join(directory, `${encodeURIComponent(node)}.json`);
   }
 
-  /** null: there is none that can be used. */
+  /** null: there is no usable document. */
   async load(): Promise<CachedDocument | null> {
     try {
       const { etag, text } = JSON.parse(await readFile(this.path, "utf8")) as Record<string, unknown>;
@@ -27,13 +30,13 @@ export class DocumentCache {
     }
   }
 
-  /** One after the other. Rejects when it cannot be kept. */
+  /** Writes one document after the other. Rejects if it cannot be saved. */
   save(document: CachedDocument): Promise<void> {
     this.#last = this.#last.catch(() => {}).then(() => this.#replace(JSON.stringify(document)));
     return this.#last;
   }
 
-  /** Resolves when nothing waits to be written. */
+  /** Resolves when no document waits to be written. */
   async written(): Promise<void> {
     await this.#last.catch(() => {});
   }

@@ -1,26 +1,26 @@
 /**
- * Documents as they were read, for all nodes of a process: those that are told the same read it once. A node takes what
- * stands here only when its own bytes are the same, so that each has in truth received what it holds.
+ * Parsed documents shared by all nodes of a process, so that nodes with the same document parse it once. A node uses a
+ * parsed document only if its own bytes are the same, so that each node has really received its document.
  */
 import { gunzipSync } from "node:zlib";
-import type { ToldDocument } from "./edge-channel.ts";
+import type { PolledDocument } from "./edge-channel.ts";
 import { type NodeDocument, readDocument } from "./zone-document.ts";
 
 interface Shelved {
-  /** As it came. */
+  /** As received. */
   readonly bytes: Buffer;
   readonly text: string;
   readonly document: NodeDocument;
 }
 
-/** Scopes of a fleet, with the revision before. */
+/** Enough for all scopes of a fleet and the previous revision. */
 const SHELVED_MAX = 512;
 
 export class DocumentShelf {
   readonly #byTag = new Map<string, Shelved>();
 
-  /** Throws DocumentProblem, or why it cannot be unpacked. */
-  read({ etag, body, isGzipped }: ToldDocument): Omit<Shelved, "bytes"> {
+  /** Throws DocumentProblem, or the error of unpacking. */
+  read({ etag, body, isGzipped }: PolledDocument): Omit<Shelved, "bytes"> {
     const key = etag ?? "";
     const known = this.#byTag.get(key);
     if (known?.bytes.equals(body) === true) return known;

@@ -1,6 +1,6 @@
 /**
  * The service as an edge node sees it (docs/interface.md#edge-channel): the poll for zones, the report, and the two
- * ACME calls. Decides nothing.
+ * ACME calls. Makes no decisions.
  */
 import type { Timers } from "../../src/system/timers.ts";
 import { type HttpAnswer, HttpConnection, Unreachable } from "./http-connection.ts";
@@ -9,15 +9,15 @@ export type Failure =
   | { readonly kind: "refused"; readonly status: number; readonly error: string }
   | { readonly kind: "unreachable"; readonly reason: string };
 
-/** As it came. */
-export interface ToldDocument {
+/** As received. */
+export interface PolledDocument {
   readonly etag: string | null;
   readonly body: Buffer;
   /** In gzip. */
   readonly isGzipped: boolean;
 }
 
-export type PollAnswer = ({ readonly kind: "document" } & ToldDocument) | { readonly kind: "unchanged" } | Failure;
+export type PollAnswer = ({ readonly kind: "document" } & PolledDocument) | { readonly kind: "unchanged" } | Failure;
 
 export type SlotAnswer =
   | { readonly kind: "granted"; readonly expiresAt: string }
@@ -27,7 +27,7 @@ export type SlotAnswer =
 export type Done = { readonly kind: "done" } | Failure;
 
 export interface EdgeChannel {
-  /** With the tag of the document that is held, the answer takes 25 s where nothing changes. None of these rejects. */
+  /** With the tag of the current document, the answer takes 25 s if nothing changes. None of these calls rejects. */
   poll(etag: string | null): Promise<PollAnswer>;
   report(body: string): Promise<Done>;
   slot(zone: string): Promise<SlotAnswer>;
@@ -37,7 +37,7 @@ export interface EdgeChannel {
     readonly token: string;
     readonly keyAuthorization: string;
   }): Promise<Done>;
-  /** What is under way ends as unreachable, and so does all that follows. */
+  /** Calls in progress end as unreachable, and so do all later calls. */
   close(): void;
 }
 
@@ -48,7 +48,7 @@ const ANSWER_MS = 10_000;
 export class HttpEdgeChannel implements EdgeChannel {
   readonly #headers: Readonly<Record<string, string>>;
   readonly #node: string;
-  /** One for each kind of call: they may be under way at the same time. */
+  /** One connection for each kind of call, so that calls can run at the same time. */
   readonly #polls: HttpConnection;
   readonly #reports: HttpConnection;
   readonly #acme: HttpConnection;
@@ -90,12 +90,12 @@ export class HttpEdgeChannel implements EdgeChannel {
     const answer = await outcome(this.#send(this.#acme, "acme/slot", JSON.stringify({ zone })));
     if ("kind" in answer) return answer;
     if (answer.status !== 200) return refusal(answer);
-    const told = JSON.parse(answer.body.toString()) as Record<string, unknown>;
-    if (told["granted"] === true) return { kind: "granted", expiresAt: String(told["expires_at"]) };
+    const answered = JSON.parse(answer.body.toString()) as Record<string, unknown>;
+    if (answered["granted"] === true) return { kind: "granted", expiresAt: String(answered["expires_at"]) };
     return {
       kind: "held",
-      holder: String(told["holder"]),
-      retryAfterSeconds: Number(told["retry_after_seconds"]),
+      holder: String(answered["holder"]),
+      retryAfterSeconds: Number(answered["retry_after_seconds"]),
     };
   }
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
 import { eventually } from "../../test/fixtures/service.ts";
-import type { DanceEnd, Order } from "./acme-dance.ts";
+import type { Order, OrderEnd } from "./certificate-order.ts";
 import { DocumentShelf } from "./document-shelf.ts";
 import type { Done, EdgeChannel, PollAnswer, SlotAnswer } from "./edge-channel.ts";
 import { EdgeNode } from "./edge-node.ts";
@@ -58,7 +58,7 @@ let clock: ManualClock;
 let channel: ScriptedChannel;
 let directory: string;
 let results: string[];
-let ends: DanceEnd[];
+let ends: OrderEnd[];
 let waits: number;
 let orders: string[];
 let completed: PromiseWithResolvers<void>;
@@ -136,7 +136,7 @@ function documentWith(zone: object = {}, more: object = {}): PollAnswer {
   return { kind: "document", etag: `"${Bun.hash(body)}"`, body, isGzipped: false };
 }
 
-const told = { zone: ZONE, token: "tok", key_authorization: "tok.key", expires_at: "2026-03-01T12:10:00.000Z" };
+const published = { zone: ZONE, token: "tok", key_authorization: "tok.key", expires_at: "2026-03-01T12:10:00.000Z" };
 const refused = (status: number): PollAnswer => ({ kind: "refused", status, error: "no" });
 
 describe("polls", () => {
@@ -151,7 +151,7 @@ describe("polls", () => {
     expect(results).toEqual(["document", "unchanged"]);
   });
 
-  test("after 1 s, then twice as long each time up to 30 s, while it is refused or nobody is there", async () => {
+  test("after 1 s, then twice as long each time up to 30 s, while it is refused or there is no service", async () => {
     await node.start();
     const waited: number[] = [];
     for (let i = 0; i < 7; i++) {
@@ -214,7 +214,7 @@ describe("a document", () => {
   });
 });
 
-test("a lever is applied at once, and lapses by itself", async () => {
+test("a lever is applied at once, and expires by itself", async () => {
   await node.start();
   await answer(
     documentWith({ challenge_override: { mode: "manual", until: "2026-03-01T12:01:00.000Z", reason: "r" } }),
@@ -253,14 +253,14 @@ describe("for a certificate it", () => {
     orders = [ZONE];
   });
 
-  test("takes the slot, publishes, waits until all are told, and gives the slot back", async () => {
+  test("takes the slot, publishes, waits until all have the challenge, and gives the slot back", async () => {
     channel.slots = [granted];
     await node.start();
     await answer(documentWith());
     const acme = () => channel.asked.filter((asked) => !asked.startsWith("poll"));
     expect(acme()).toEqual([`slot ${ZONE}`, `publish ${ZONE} tok`]);
     expect(node.keyAuthorizationFor(ZONE, "tok")).toBe("tok.key");
-    await answer(documentWith({}, { acme_challenges: [told] }));
+    await answer(documentWith({}, { acme_challenges: [published] }));
     await pass(500);
     completed.resolve();
     await settled();
@@ -269,7 +269,7 @@ describe("for a certificate it", () => {
     expect(node.certificates.get(ZONE)?.issuer).toBe("CA");
   });
 
-  test("waits as long as it is told while another has the slot", async () => {
+  test("waits for the returned time while another has the slot", async () => {
     channel.slots = [held, granted];
     await node.start();
     await answer(documentWith());
@@ -280,7 +280,7 @@ describe("for a certificate it", () => {
     expect(waits).toBe(1);
   });
 
-  test("asks again as soon as its document tells that the slot is free", async () => {
+  test("requests again as soon as its document shows that the slot is free", async () => {
     channel.slots = [held, held, granted];
     const grant = { zone: ZONE, node: "e2", expires_at: "2026-03-01T12:10:00.000Z" };
     const slots = () => channel.asked.filter((asked) => asked.startsWith("slot")).length;
@@ -330,9 +330,9 @@ describe("for a certificate it", () => {
   });
 });
 
-test("it answers for what it is told as long as that holds", async () => {
+test("it answers published challenges until they expire", async () => {
   await node.start();
-  await answer(documentWith({}, { acme_challenges: [told] }));
+  await answer(documentWith({}, { acme_challenges: [published] }));
   expect(node.keyAuthorizationFor(ZONE, "tok")).toBe("tok.key");
   expect(node.keyAuthorizationFor(ZONE, "other")).toBeNull();
   expect(node.keyAuthorizationFor("other.example.net", "tok")).toBeNull();

@@ -1,26 +1,26 @@
 /**
- * One edge node, played by the book: it polls for its zones and keeps their document, reports what passes, applies levers
- * and lets them lapse, answers for the challenges that it was told, and gets its certificates.
+ * One simulated edge node that follows the interface: it polls for its zones and keeps their document, reports traffic,
+ * applies and expires levers, answers published challenges, and orders certificates.
  */
 
 import type { Clock } from "../../src/system/clock.ts";
 import type { Timers } from "../../src/system/timers.ts";
 import { seededRandom } from "../../test/fixtures/seeded-random.ts";
-import { type Authority, type Certificate, type DanceEnd, dance, type Order } from "./acme-dance.ts";
+import { type Authority, type Certificate, type Order, type OrderEnd, orderCertificate } from "./certificate-order.ts";
 import { DocumentCache } from "./document-cache.ts";
 import type { DocumentShelf } from "./document-shelf.ts";
-import type { Done, EdgeChannel, ToldDocument } from "./edge-channel.ts";
+import type { Done, EdgeChannel, PolledDocument } from "./edge-channel.ts";
 import { Poller, type PollResult } from "./poller.ts";
 import { Reporter } from "./reporter.ts";
 import { Waits } from "./waits.ts";
 import { appliedChallenge, type ChallengeMode, type NodeDocument } from "./zone-document.ts";
 
-/** Told of all that a node goes through. */
+/** Receives the events of a node. */
 export interface NodeWatcher {
   polled(node: EdgeNode, result: PollResult, detail: string): void;
   reported(node: EdgeNode, answer: Done, tookMs: number): void;
   slotAwaited(node: EdgeNode): void;
-  danced(node: EdgeNode, zone: string, end: DanceEnd): void;
+  danced(node: EdgeNode, zone: string, end: OrderEnd): void;
 }
 
 export interface EdgeNodeOptions {
@@ -28,12 +28,12 @@ export interface EdgeNodeOptions {
   readonly seed: number;
   readonly channel: EdgeChannel;
   readonly shelf: DocumentShelf;
-  /** Of documents that are kept on disk; null: none are. */
+  /** Keeps documents on disk; null: they are not kept. */
   readonly cacheDirectory: string | null;
   readonly windowSeconds: number;
   readonly isDryRun: boolean;
   readonly reportsKept: number | null;
-  /** Zones that it orders certificates for; of the others it has one. */
+  /** Zones that it orders certificates for; it has certificates of the other zones. */
   readonly orders: (document: NodeDocument) => readonly string[];
   readonly authority: Authority;
   readonly watcher: NodeWatcher;
@@ -42,7 +42,7 @@ export interface EdgeNodeOptions {
 }
 
 const NO_DOCUMENT: NodeDocument = { zones: [], challenges: [], grants: [] };
-/** Of the certificates that it has from the start. */
+/** Expiry of the certificates that it has from the start. */
 const VALID_MS = 60 * 86_400_000;
 const ORDER_AGAIN_MS = 60_000;
 
@@ -53,15 +53,15 @@ export class EdgeNode {
   readonly certificates = new Map<string, Certificate>();
   document = NO_DOCUMENT;
   etag: string | null = null;
-  /** When it came, wall clock, ms; 0: none has. */
+  /** When the document arrived, wall clock, ms; 0: there is none. */
   takenAtMs = 0;
-  /** Documents that were rendered. */
+  /** Number of rendered documents. */
   generation = 0;
   readonly #options: EdgeNodeOptions;
   readonly #startedAtMs: number;
-  /** What it answers the authority with beside what it was told, by token. */
+  /** Own challenges that it answers in addition to those of the document, by token. */
   readonly #ownOrders = new Map<string, Order>();
-  /** Ended by a document, and by nothing but time. */
+  /** Waits that end with a new document, or by time. */
   readonly #documents: Waits;
   readonly #pauses: Waits;
   #poller: Poller | null = null;
@@ -85,7 +85,7 @@ export class EdgeNode {
     });
   }
 
-  /** Resolves when what was kept is in force and the first poll is on its way. */
+  /** Resolves when the kept document is in force and the first poll has been sent. */
   async start(): Promise<void> {
     const { name, seed, channel, watcher, clock, timers } = this.#options;
     const kept = (await this.cache?.load()) ?? null;
@@ -104,7 +104,7 @@ export class EdgeNode {
     this.#dancing = this.#obtainCertificates();
   }
 
-  /** Gives back what it holds, and resolves when nothing of it is under way. */
+  /** Returns its slots, and resolves when nothing is in progress. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.reporter.stop();
@@ -117,21 +117,21 @@ export class EdgeNode {
     await this.cache?.written();
   }
 
-  /** As it treats the zone now; null: the zone is not its own. */
+  /** How it treats the zone now; null: it does not serve the zone. */
   challengeOf(name: string): ChallengeMode | null {
     const zone = this.document.zones.find((other) => other.name === name);
     return zone === undefined ? null : appliedChallenge(zone, this.#options.clock.wallMs());
   }
 
-  /** What it answers at `/.well-known/acme-challenge/TOKEN` of a zone (RFC 8555, 8.3); null: not found. */
+  /** Its answer at `/.well-known/acme-challenge/TOKEN` of a zone (RFC 8555, 8.3); null: not found. */
   keyAuthorizationFor(zone: string, token: string): string | null {
     const nowMs = this.#options.clock.wallMs();
-    const told = this.document.challenges.find((other) => other.zone === zone && other.token === token);
-    if (told !== undefined && told.expiresAtMs > nowMs) return told.keyAuthorization;
+    const challenge = this.document.challenges.find((other) => other.zone === zone && other.token === token);
+    if (challenge !== undefined && challenge.expiresAtMs > nowMs) return challenge.keyAuthorization;
     return this.#ownOrders.get(`${zone} ${token}`)?.keyAuthorization ?? null;
   }
 
-  /** Resolves once `check` is true, looked at with each document; with false when it is not in time. */
+  /** Resolves when `check` is true, which is called for each document; with false when the time is over. */
   async until(check: () => boolean, withinMs: number): Promise<boolean> {
     const { clock } = this.#options;
     const endMs = clock.monotonicMs() + withinMs;
@@ -142,20 +142,20 @@ export class EdgeNode {
     return true;
   }
 
-  #take(told: ToldDocument): void {
-    const text = this.#render(told);
+  #take(polled: PolledDocument): void {
+    const text = this.#render(polled);
     this.takenAtMs = this.#options.clock.wallMs();
-    this.cache?.save({ etag: told.etag, text }).catch((cause: unknown) => {
+    this.cache?.save({ etag: polled.etag, text }).catch((cause: unknown) => {
       this.#options.watcher.polled(this, "bad_document", `it could not be kept: ${String(cause)}`);
     });
     this.#documents.wakeAll();
   }
 
-  /** Returns its text. */
-  #render(told: ToldDocument): string {
-    const { document, text } = this.#options.shelf.read(told);
+  /** Returns the document's text. */
+  #render(polled: PolledDocument): string {
+    const { document, text } = this.#options.shelf.read(polled);
     this.document = document;
-    this.etag = told.etag;
+    this.etag = polled.etag;
     this.generation++;
     const names = new Set(this.document.zones.map(({ name }) => name));
     for (const name of this.certificates.keys()) if (!names.has(name)) this.certificates.delete(name);
@@ -167,7 +167,7 @@ export class EdgeNode {
     return text;
   }
 
-  /** One after the other, until it is stopped. */
+  /** Orders one certificate after the other, until it is stopped. */
   async #obtainCertificates(): Promise<void> {
     while (!this.#isStopped) {
       const zone = this.#options.orders(this.document).find((name) => !this.certificates.has(name));
@@ -178,12 +178,12 @@ export class EdgeNode {
 
   async #obtain(zone: string): Promise<void> {
     const { channel, authority, watcher, clock } = this.#options;
-    const isTold = (token: string) =>
-      this.document.challenges.some((told) => told.zone === zone && told.token === token);
-    const end = await dance(zone, {
+    const isPublished = (token: string) =>
+      this.document.challenges.some((other) => other.zone === zone && other.token === token);
+    const end = await orderCertificate(zone, {
       ...{ channel, authority, clock },
       answer: (order) => this.#ownOrders.set(`${zone} ${order.token}`, order),
-      isFannedOut: (token, withinMs) => this.until(() => isTold(token), withinMs),
+      isFannedOut: (token, withinMs) => this.until(() => isPublished(token), withinMs),
       onWait: () => watcher.slotAwaited(this),
       slotFreed: (withinMs) => this.#slotFreed(zone, withinMs),
       pause: async (ms) => {
@@ -198,7 +198,7 @@ export class EdgeNode {
     else await this.#pauses.wait(ORDER_AGAIN_MS);
   }
 
-  /** The document may be from before the slot was given: first it must tell of it. */
+  /** The document may be from before the slot was granted: wait until it shows the slot. */
   async #slotFreed(zone: string, withinMs: number): Promise<void> {
     const { clock } = this.#options;
     const endMs = clock.monotonicMs() + withinMs;

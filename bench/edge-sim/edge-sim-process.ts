@@ -1,9 +1,9 @@
-/** A fleet that is played by its own process, so that it takes no time from whoever measures. */
+/** A fleet in a process of its own, so that it uses no time of the measuring process. */
 import { join } from "node:path";
 import { linesOf } from "../../test/fixtures/lines.ts";
 import type { Delivery, FleetSummary } from "./fleet.ts";
 
-/** A thousand nodes that made new ones would take as much of the machine as the service that bears them. */
+/** Generating new reports for a thousand nodes would need as much CPU as the measured service. */
 const REPORTS_KEPT = 2;
 const MAIN = join(import.meta.dir, "main.ts");
 
@@ -16,7 +16,7 @@ export class EdgeSimProcess {
     this.#lines = linesOf(child.stdout);
   }
 
-  /** @param directory as `main.ts write` made it. Resolves when all nodes have begun. */
+  /** @param directory as written by `main.ts write`. Resolves when all nodes have started. */
   static async play(options: {
     readonly directory: string;
     readonly port: number;
@@ -54,12 +54,12 @@ export class EdgeSimProcess {
     return this.#ask("delivery");
   }
 
-  /** Times of answers count anew. */
+  /** Resets the answer times. */
   async resetTimes(): Promise<void> {
     await this.#ask("reset");
   }
 
-  /** Resolves when its nodes have left. */
+  /** Resolves when its nodes have stopped. */
   async end(): Promise<void> {
     await this.#child.stdin.end();
     await this.#child.exited;

@@ -1,4 +1,4 @@
-/** A configuration for a service with a fleet of edge nodes: zones, placement, and one token a node. */
+/** A configuration for a service with a fleet of edge nodes: zones, placement, and one token per node. */
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { HOSTGROUPS_MAX, NODES_MAX, TOKENS_MAX, ZONES_MAX } from "../../src/limi
 export interface FleetShape {
   readonly nodes: number;
   readonly zones: number;
-  /** Nodes and labelled zones are dealt out to so many hostgroups; 0: every node serves every zone. */
+  /** Number of hostgroups to which nodes and labelled zones are assigned; 0: every node serves every zone. */
   readonly groups: number;
   readonly seed: number;
 }
@@ -20,9 +20,9 @@ export interface FleetNode {
 
 const ADMIN = { name: "noc", tokenEnv: "FW_NOC" } as const;
 const SHAPE_FILE = "fleet.json";
-/** Owns one zone of four. */
+/** Owner of every fourth zone. */
 const TENANT = "acme";
-/** One of so many zones is for every node, where there are hostgroups. */
+/** With hostgroups, one of this number of zones is for every node. */
 const UNLABELLED_SHARE = 10;
 
 export class FleetConfig {
@@ -43,12 +43,15 @@ export class FleetConfig {
     }));
   }
 
-  /** Of a folder that one was written to. */
+  /** Reads the shape from a folder that was written before. */
   static readFrom(directory: string): FleetConfig {
     return new FleetConfig(JSON.parse(readFileSync(join(directory, SHAPE_FILE), "utf8")) as FleetShape);
   }
 
-  /** What a service is started with by hand: its configuration, the zones file, and the tokens for their owner's eyes alone. */
+  /**
+   * Files for a service that is started by hand: its configuration, the zones file, and the tokens, readable only by
+   * their owner.
+   */
   writeTo(directory: string): void {
     const path = (name: string) => join(directory, name);
     const secrets = Object.entries(this.secrets()).map(([name, secret]) => `${name}=${secret}\n`);
@@ -64,7 +67,7 @@ export class FleetConfig {
     return secretOf(this.shape.seed, ADMIN.name);
   }
 
-  /** The keys beside `api` and `state_dir`. */
+  /** The keys except `api` and `state_dir`. */
   text(zonesFile: string): string {
     const { groups } = this.shape;
     const hostgroups = Array.from({ length: groups }, (_, i) => ({ name: groupName(i), networks: [`10.${i}.0.0/16`] }));
@@ -90,7 +93,7 @@ ${groups > 0 ? `hostgroups: ${JSON.stringify(hostgroups)}\n` : ""}edge: { zones_
     return Object.fromEntries([[ADMIN.tokenEnv, this.adminSecret], ...agents]) as Record<string, string>;
   }
 
-  /** The zones file. Each revision is another content of every zone. */
+  /** The zones file. Each revision changes every zone. */
   zonesText(revision = 0): string {
     return JSON.stringify({ zones: Array.from({ length: this.shape.zones }, (_, i) => this.#zone(i, revision)) });
   }
@@ -132,7 +135,7 @@ function groupName(i: number): string {
   return `pop-${i + 1}`;
 }
 
-/** The same for the same seed: a fleet that is written and one that is played need share nothing else. */
+/** The same for the same seed, so that the writing and the running process need to share nothing else. */
 function secretOf(seed: number, name: string): string {
   return createHash("sha256").update(`simulated ${seed} ${name}`).digest("base64url");
 }

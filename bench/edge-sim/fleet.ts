@@ -1,7 +1,7 @@
-/** Many edge nodes in one process, and what they went through. */
+/** Many edge nodes in one process, and their statistics. */
 import type { Clock } from "../../src/system/clock.ts";
 import type { Timers } from "../../src/system/timers.ts";
-import type { DanceEnd } from "./acme-dance.ts";
+import type { OrderEnd } from "./certificate-order.ts";
 import { DocumentShelf } from "./document-shelf.ts";
 import { type Done, HttpEdgeChannel } from "./edge-channel.ts";
 import { EdgeNode, type NodeWatcher } from "./edge-node.ts";
@@ -17,26 +17,28 @@ export interface FleetOptions {
   readonly windowSeconds: number;
   readonly cacheDirectory: string | null;
   readonly reportsKept: number | null;
-  /** Certificates that each node orders; of its other zones it has one. */
+  /** Certificates that each node orders; it has certificates of its other zones. */
   readonly ordersPerNode: number;
-  /** Told of each report that was taken. */
+  /** Called for each accepted report. */
   readonly onReport?: (node: string, report: ReportWire) => void;
   readonly clock: Clock;
   readonly timers: Timers;
 }
 
-/** Counts by what happened. */
+/** Counts by event. */
 export interface FleetSummary {
   readonly nodes: number;
-  /** Nodes that have a document, and how many different ones these are. */
+  /** Nodes that have a document, and the number of different documents. */
   readonly holding: number;
   readonly documents: number;
   readonly polls: Readonly<Record<PollResult, number>>;
   readonly reports: { readonly taken: number; readonly failed: number; readonly bytesMax: number };
-  /** From the first byte of a report to the last of its answer, ms: of each that was taken, the first of very many. */
+  /**
+   * From the first byte of a report to the last byte of its answer, ms: for accepted reports, up to a maximum number.
+   */
   readonly reportTimesMs: readonly number[];
   readonly certificates: { readonly issued: number; readonly failed: number; readonly waits: number };
-  /** What went wrong, in words, and how often. */
+  /** Failures as text, with counts. */
   readonly troubles: Readonly<Record<string, number>>;
 }
 
@@ -49,13 +51,13 @@ export interface Delivery {
   readonly lastAtMs: number;
 }
 
-/** Connections that are opened at once, and how long until the next. */
+/** Connections opened at once, and the pause before the next ones. */
 const STARTED_AT_ONCE = 64;
 const START_MS = 10;
-/** Of the answers' times. */
+/** Maximum number of recorded answer times. */
 const TIMES_MAX = 100_000;
 const TROUBLES_MAX = 100;
-/** One of so many nodes watches only. */
+/** One of this number of nodes is in dry run. */
 const DRY_RUN_SHARE = 8;
 
 export class Fleet implements NodeWatcher {
@@ -83,7 +85,7 @@ export class Fleet implements NodeWatcher {
     this.nodes = options.nodes.map(({ name, secret }) => this.#node(name, secret, shared));
   }
 
-  /** Resolves when all have begun. */
+  /** Resolves when all have started. */
   async start(): Promise<void> {
     for (let from = 0; from < this.nodes.length; from += STARTED_AT_ONCE) {
       await Promise.all(this.nodes.slice(from, from + STARTED_AT_ONCE).map((node) => node.start()));
@@ -117,7 +119,7 @@ export class Fleet implements NodeWatcher {
     };
   }
 
-  /** Times of answers count anew. */
+  /** Resets the answer times. */
   resetTimes(): void {
     this.#reportTimes = [];
   }
@@ -161,7 +163,7 @@ export class Fleet implements NodeWatcher {
     this.#certificates.waits++;
   }
 
-  danced(_node: EdgeNode, _zone: string, end: DanceEnd): void {
+  danced(_node: EdgeNode, _zone: string, end: OrderEnd): void {
     this.#certificates[end.kind]++;
     if (end.kind === "failed") this.#trouble(`certificate: ${end.reason}`);
   }
@@ -190,7 +192,7 @@ export class Fleet implements NodeWatcher {
   }
 }
 
-/** Which zones a node orders certificates for: neighbours begin at different ones, and meet at some. */
+/** The zones for which a node orders certificates: neighboring nodes start at different zones, and compete for some. */
 function ordered({ zones }: NodeDocument, from: number, count: number): string[] {
   return Array.from({ length: Math.min(count, zones.length) }, (_, i) => zones[(from + i) % zones.length]?.name ?? "");
 }

@@ -85,7 +85,7 @@ test.each([
   expect(get()).rejects.toThrow(message);
 });
 
-test("nobody is there", async () => {
+test("no service is there", async () => {
   server.close();
   for (const socket of sockets) socket.destroy();
   const alone = new HttpConnection(new URL("http://127.0.0.1:1"), new ManualTimers(clock));

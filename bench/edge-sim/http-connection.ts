@@ -1,6 +1,6 @@
 /**
- * One connection to the service that is kept, and one request at a time on it, over plain HTTP: a thousand nodes in one
- * process are cheap, and the moment of each answer's last byte is known.
+ * One persistent plain HTTP connection to the service, with one request at a time: it is cheap enough for a thousand
+ * nodes in one process, and the time of each answer's last byte is known.
  */
 import type { Socket } from "bun";
 import type { Timers } from "../../src/system/timers.ts";
@@ -58,7 +58,7 @@ export class HttpConnection {
     }
   }
 
-  /** A request under way ends as unreachable, and so do all later ones. */
+  /** A request in progress ends as unreachable, and so do all later ones. */
   close(): void {
     this.#isClosed = true;
     this.#fail("this connection was closed");
@@ -108,7 +108,7 @@ export class HttpConnection {
 
   #take(chunk: Buffer): void {
     try {
-      if (this.#exchange === null) throw new Error("the service spoke unasked");
+      if (this.#exchange === null) throw new Error("the service sent data without a request");
       const answer = this.#exchange.reader.take(chunk);
       if (answer === null) return;
       this.#exchange.answer.resolve(answer);
@@ -128,12 +128,12 @@ export class HttpConnection {
   }
 }
 
-/** The answer cannot come before there is a connection, only its failure can. */
+/** An answer cannot arrive before there is a connection, but a failure can. */
 function neverFirst(): never {
-  throw new Error("an answer came before its question");
+  throw new Error("an answer came before its request");
 }
 
-/** Puts one answer together. Bodies without a length are refused: the service sends none such. */
+/** Assembles one answer. Bodies without a length are refused, since the service sends none. */
 class AnswerReader {
   #head = Buffer.alloc(0);
   #status = 0;
@@ -141,10 +141,10 @@ class AnswerReader {
   #body: Buffer | null = null;
   #received = 0;
 
-  /** null: there is more to come. Throws when it is no answer. */
+  /** null: incomplete. Throws if it is not a valid answer. */
   take(chunk: Buffer): HttpAnswer | null {
     if (this.#body !== null) return this.#takeBody(this.#body, chunk);
-    // What the chunk is kept in is the runtime's, and is used again.
+    // The runtime reuses the memory of the chunk.
     this.#head = Buffer.concat([this.#head, chunk]);
     const end = this.#head.indexOf("\r\n\r\n");
     if (end < 0) {

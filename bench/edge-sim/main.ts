@@ -27,9 +27,9 @@ const OPTIONS = {
   window: { type: "string", default: "10" },
   url: { type: "string", default: "http://127.0.0.1:8080" },
   driven: { type: "boolean", default: false },
-  /** Without documents on disk, which are a node's and not the service's to bear. */
+  /** Documents are not kept on disk, since that load is not the service's. */
   "no-cache": { type: "boolean", default: false },
-  /** After so many, the reports of a node are told again with other times. 0: all are new. */
+  /** After this number, the reports of a node are repeated with new times. 0: all reports are generated. */
   "reports-kept": { type: "string", default: "0" },
 } as const;
 
@@ -83,10 +83,10 @@ async function play(folder: string, url: URL): Promise<void> {
   await fleet.stop();
 }
 
-/** Until its input ends. */
+/** Runs until its input ends. */
 async function obey(fleet: Fleet): Promise<void> {
   for await (const line of console) {
-    // At its end, the console gives out one that is empty.
+    // At its end, the console returns an empty line.
     if (line === "") continue;
     if (line === "mark") fleet.mark();
     else if (line === "reset") fleet.resetTimes();

@@ -61,10 +61,10 @@ describe("a report that is too long sheds", () => {
   });
 
   test("the sources that are in no would-be set first, uncounted", () => {
-    const { report: told } = fitted(whole, bytesOf(whole) - 1);
-    expect(told.zones.map(({ top_sources }) => top_sources)).toEqual([mixed.slice(0, 2), mixed.slice(0, 2)]);
-    expect(told.zones.map(({ sources_truncated }) => sources_truncated)).toEqual([undefined, undefined]);
-    expect(told.certs).toHaveLength(4);
+    const { report: cut } = fitted(whole, bytesOf(whole) - 1);
+    expect(cut.zones.map(({ top_sources }) => top_sources)).toEqual([mixed.slice(0, 2), mixed.slice(0, 2)]);
+    expect(cut.zones.map(({ sources_truncated }) => sources_truncated)).toEqual([undefined, undefined]);
+    expect(cut.certs).toHaveLength(4);
   });
 
   test("then half of each zone's list, and again, counted", () => {
@@ -99,14 +99,14 @@ test("a report that cannot be cut further is a fault", () => {
   expect(() => fitted(report([]), 10)).toThrow("does not fit into 10 bytes");
 });
 
-test("a window tells of 20 sources, and of how many would-be ones are missing", () => {
+test("a window has 20 sources, and the number of missing would-be ones", () => {
   const many = Array.from({ length: 23 }, (_, i) => source("would-deny", i));
   const { top_sources, sources_truncated } = sourcesToTell({ sources: [...many, source("allow", 99)] });
   expect([top_sources, sources_truncated]).toEqual([many.slice(0, 20), 3]);
   expect(sourcesToTell({ sources: many.slice(0, 20) })).toEqual({ top_sources: many.slice(0, 20) });
 });
 
-test("whatever is cut, what is told and what is counted come to the whole", () => {
+test("after any cut, the included and the counted items add up to the whole", () => {
   const seed = Date.now() & 0xffff;
   const random = seededRandom(seed);
   const states: readonly SourceState[] = ["would-deny", "would-challenge", "denied", "challenged", "allow"];
@@ -121,13 +121,13 @@ test("whatever is cut, what is told and what is counted come to the whole", () =
       );
     });
     const whole = report(zones, Math.floor(random() * 300));
-    const { report: told, text } = fitted(whole);
+    const { report: cut, text } = fitted(whole);
     const about = `seed ${seed}, round ${round}`;
     expect(Buffer.byteLength(text), about).toBeLessThanOrEqual(64 * 1024);
     expect(text, about).toBe(fittedText(whole));
-    expect(told.zones.length + (told.zones_truncated ?? 0), about).toBe(zones.length);
-    expect(told.certs.length + (told.certs_truncated ?? 0), about).toBe(whole.certs.length);
-    for (const [i, { top_sources, sources_truncated = 0 }] of told.zones.entries()) {
+    expect(cut.zones.length + (cut.zones_truncated ?? 0), about).toBe(zones.length);
+    expect(cut.certs.length + (cut.certs_truncated ?? 0), about).toBe(whole.certs.length);
+    for (const [i, { top_sources, sources_truncated = 0 }] of cut.zones.entries()) {
       const before = zones[i]?.top_sources.filter(wouldBe).length ?? 0;
       expect(top_sources.filter(wouldBe).length + sources_truncated, about).toBe(before);
     }

@@ -1,6 +1,6 @@
 /**
- * A node's report: what it says, and how it comes to fit into 64 KiB: detail is shed in the order of
- * docs/interface.md#edge-report, and each cut is counted. Pure.
+ * A node's report, and how it is cut to 64 KiB: details are removed in the order of docs/interface.md#edge-report, and
+ * each cut is counted. Pure.
  */
 import { BODY_BYTES_MAX } from "../../src/limits.ts";
 import type { CountName, SourceWire, Traffic } from "./traffic.ts";
@@ -8,7 +8,7 @@ import type { ChallengeMode } from "./zone-document.ts";
 
 /** Sources of one zone's window. */
 const SOURCES_MAX = 20;
-/** No zone's entry is shorter than this: more than fit by it are not even made. */
+/** A lower bound of the length of a zone's entry, so that entries that cannot fit are not even built. */
 const ZONE_BYTES_LEAST = 400;
 export const REPORTED_ZONES_MAX = Math.floor(BODY_BYTES_MAX / ZONE_BYTES_LEAST);
 
@@ -61,7 +61,7 @@ export interface ReportWire {
   readonly zones: readonly ZoneWire[];
 }
 
-/** The first of a window's sources, with what is missing of the would-be ones. */
+/** The first sources of a window, with the number of missing would-be ones. */
 export function sourcesToTell({
   sources,
 }: Pick<Traffic, "sources">): Pick<ZoneWire, "top_sources" | "sources_truncated"> {
@@ -69,35 +69,38 @@ export function sourcesToTell({
   return { top_sources: sources.slice(0, SOURCES_MAX), ...(missing > 0 && { sources_truncated: missing }) };
 }
 
-/** How much of a report is told. */
+/** How much of a report is included. */
 interface Cut {
-  /** Of a zone's list that many of the first. */
+  /** The number of first sources of a zone's list. */
   readonly sources: (zone: ZoneTexts) => number;
   readonly certs: number;
   readonly zones: number;
 }
 
-/** Each part is written once, however often a report is cut: a fleet in one process writes hundreds a second. */
+/**
+ * Each part is serialized once, even if a report is cut several times: a fleet in one process writes hundreds of
+ * reports per second.
+ */
 interface ZoneTexts {
-  /** Without its sources, and without the brace at its end. */
+  /** Without its sources and without the closing brace. */
   readonly bare: string;
   readonly sources: readonly string[];
-  /** Would-be ones, which are the first of them; and those that were missing before. */
+  /** The would-be sources, which come first; and the number of those that were missing before. */
   readonly wouldBe: number;
   readonly missing: number;
 }
 
-/** The report as it is sent. Throws when it does not fit even without all that can be left out. */
+/** The report as it is sent. Throws if it does not fit even after all cuts. */
 export function fittedText({ zones, certs, ...head }: ReportWire, bytesMax = BODY_BYTES_MAX): string {
   const zoneTexts = zones.map(textsOf);
   const certTexts = certs.map((cert) => JSON.stringify(cert));
   for (const cut of cuts(zoneTexts, certTexts)) {
-    const told = {
+    const included = {
       ...head,
       ...missingOf("certs_truncated", (head.certs_truncated ?? 0) + certs.length - cut.certs),
       ...missingOf("zones_truncated", (head.zones_truncated ?? 0) + zones.length - cut.zones),
     };
-    const start = `${JSON.stringify(told).slice(0, -1)},"certs":[`;
+    const start = `${JSON.stringify(included).slice(0, -1)},"certs":[`;
     if (bytesOf(start, zoneTexts, certTexts, cut) > bytesMax) continue;
     const zoneList = zoneTexts.slice(0, cut.zones).map((zone) => zoneText(zone, cut.sources(zone)));
     return `${start}${certTexts.slice(0, cut.certs).join()}],"zones":[${zoneList.join()}]}`;
@@ -106,8 +109,8 @@ export function fittedText({ zones, certs, ...head }: ReportWire, bytesMax = BOD
 }
 
 /**
- * Each leaves out more than the one before: sources that are in no would-be set, then half of those that are, and again,
- * then certificates, then zones.
+ * Each step removes more than the one before: sources that are not would-be ones, then half of the would-be ones, and
+ * again, then certificates, then zones.
  */
 function* cuts(zones: readonly ZoneTexts[], certs: readonly string[]): Generator<Cut> {
   const whole = { certs: certs.length, zones: zones.length };
@@ -121,7 +124,7 @@ function* cuts(zones: readonly ZoneTexts[], certs: readonly string[]): Generator
   for (const left of fewer(zones.length)) yield { sources, certs: 0, zones: left };
 }
 
-/** By an eighth each time, down to none. */
+/** Reduces by an eighth each time, down to none. */
 function* fewer(count: number): Generator<number> {
   for (let left = count; left > 0; ) {
     left -= Math.ceil(left / 8);
@@ -138,10 +141,10 @@ function textsOf({ top_sources, sources_truncated: missing = 0, ...zone }: ZoneW
   };
 }
 
-/** Of the would-be sources those are missing that are not among the first so many. */
-function zoneText({ bare, sources, wouldBe, missing }: ZoneTexts, told: number): string {
-  const cut = missingText(missing + Math.max(0, wouldBe - told));
-  return `${bare},"top_sources":[${sources.slice(0, told).join()}]${cut}}`;
+/** Would-be sources beyond the first `included` ones are missing. */
+function zoneText({ bare, sources, wouldBe, missing }: ZoneTexts, included: number): string {
+  const cut = missingText(missing + Math.max(0, wouldBe - included));
+  return `${bare},"top_sources":[${sources.slice(0, included).join()}]${cut}}`;
 }
 
 function missingText(missing: number): string {
@@ -152,7 +155,7 @@ function missingOf(key: "certs_truncated" | "zones_truncated", missing: number):
   return missing === 0 ? {} : { [key]: missing };
 }
 
-/** Of the text that would be written: all of it is ASCII. */
+/** Length of the text, which is ASCII only. */
 function bytesOf(start: string, zones: readonly ZoneTexts[], certs: readonly string[], cut: Cut): number {
   const lengths = (texts: readonly string[], count: number) => {
     let sum = Math.max(0, count - 1);
@@ -161,9 +164,9 @@ function bytesOf(start: string, zones: readonly ZoneTexts[], certs: readonly str
   };
   let sum = start.length + lengths(certs, cut.certs) + '],"zones":[]}'.length + Math.max(0, cut.zones - 1);
   for (const zone of zones.slice(0, cut.zones)) {
-    const told = cut.sources(zone);
-    const cutText = missingText(zone.missing + Math.max(0, zone.wouldBe - told));
-    sum += zone.bare.length + ',"top_sources":[]}'.length + lengths(zone.sources, told) + cutText.length;
+    const included = cut.sources(zone);
+    const cutText = missingText(zone.missing + Math.max(0, zone.wouldBe - included));
+    sum += zone.bare.length + ',"top_sources":[]}'.length + lengths(zone.sources, included) + cutText.length;
   }
   return sum;
 }

@@ -1,28 +1,28 @@
 /**
- * Polls for the zone document for ever (docs/interface.md#edge-zones-poll): parks, takes what changed, and waits longer
- * after each failure.
+ * Polls for the zone document continuously (docs/interface.md#edge-zones-poll): long polls, takes changed documents,
+ * and waits longer after each failure.
  */
 import { pollBackoff } from "../../src/scrub/agent/poller.ts";
 import type { Backoff } from "../../src/system/backoff.ts";
 import type { Clock } from "../../src/system/clock.ts";
 import { Pause } from "../../src/system/pause.ts";
 import type { Timers } from "../../src/system/timers.ts";
-import type { EdgeChannel, ToldDocument } from "./edge-channel.ts";
+import type { EdgeChannel, PolledDocument } from "./edge-channel.ts";
 
-/** Of one poll: what the service said, or what was wrong with it. */
+/** The result of one poll. */
 export type PollResult = "document" | "unchanged" | "bad_document" | "too_many_holds" | "refused" | "unreachable";
 
 export interface PollerOptions {
   readonly channel: Pick<EdgeChannel, "poll">;
-  /** Throws where the document cannot be used; then the one before stays. */
-  readonly take: (document: ToldDocument) => void;
+  /** Throws if the document cannot be used; then the previous one stays. */
+  readonly take: (document: PolledDocument) => void;
   readonly onResult: (result: PollResult, detail: string) => void;
   readonly clock: Pick<Clock, "monotonicMs">;
   readonly timers: Pick<Timers, "after">;
   readonly random: () => number;
 }
 
-/** From one poll to the next, where the first was answered at once with nothing new: nobody may keep us busy. */
+/** Pause between polls if the first one was answered at once without a change, to avoid a busy loop. */
 const QUICK_MS = 1000;
 
 export class Poller {
@@ -32,7 +32,7 @@ export class Poller {
   #etag: string | null;
   #isStopped = false;
 
-  /** @param etag of the document that is held already; null: none. */
+  /** @param etag of the document that the node has; null: none. */
   constructor(options: PollerOptions, etag: string | null) {
     this.#options = options;
     this.#backoff = pollBackoff(options.random);
@@ -40,7 +40,7 @@ export class Poller {
     this.#etag = etag;
   }
 
-  /** Resolves once stopped, and after the poll under way has ended. */
+  /** Resolves after it was stopped and the current poll has ended. */
   async run(): Promise<void> {
     while (!this.#isStopped) {
       const waitMs = await this.#poll();
@@ -72,13 +72,13 @@ export class Poller {
     }
   }
 
-  #takeDocument(document: ToldDocument, quickMs: number): number {
+  #takeDocument(document: PolledDocument, quickMs: number): number {
     try {
       this.#options.take(document);
     } catch (cause) {
       return this.#fail("bad_document", cause instanceof Error ? cause.message : String(cause));
     }
-    // Without a tag, or with the same again, the next answer would come at once as well.
+    // Without a tag, or with the same one again, the next answer would also come at once.
     const isNew = document.etag !== null && document.etag !== this.#etag;
     this.#etag = document.etag;
     return this.#succeed("document", isNew ? 0 : quickMs);

@@ -15,7 +15,7 @@ const ZONES = ["a.example", "b.example"].map((name) => ({
 }));
 const DOCUMENT = readDocument(JSON.stringify({ version: 1, zones: ZONES, acme_challenges: [], issuance_grants: [] }));
 
-/** What it sends in so many windows, one after the other; the document is another one from the fifth on. */
+/** The reports of consecutive windows; the document changes with the fifth. */
 async function sentIn(windows: number, reportsKept: number | null): Promise<ReportWire[]> {
   const clock = new ManualClock();
   const sent: ReportWire[] = [];
@@ -51,7 +51,7 @@ test("each report is new, and its windows end where they do", async () => {
   expect(new Set(timesOf(sent).flatMap((times) => [...times])).size).toBe(4);
 });
 
-test("those that are kept are told again in turn with the times of now, until the document is another", async () => {
+test("kept reports are repeated in turn with current times until the document changes", async () => {
   const [fresh, sent] = [await sentIn(7, null), await sentIn(7, 2)];
   expect(timesOf(sent)).toEqual(timesOf(fresh));
   expect(sent.slice(0, 2)).toEqual(fresh.slice(0, 2));

@@ -1,10 +1,7 @@
-/**
- * Tells the service every ten seconds how this node is (docs/interface.md#edge-report): the windows that closed, once
- * each.
- */
+/** Reports to the service every ten seconds (docs/interface.md#edge-report): each closed window once. */
 import type { Clock } from "../../src/system/clock.ts";
 import type { Cancel, Timers } from "../../src/system/timers.ts";
-import type { Certificate } from "./acme-dance.ts";
+import type { Certificate } from "./certificate-order.ts";
 import type { Done, EdgeChannel } from "./edge-channel.ts";
 import {
   type CertificateWire,
@@ -20,7 +17,7 @@ import { appliedChallenge, type NodeDocument, type NodeZone } from "./zone-docum
 export interface Rendered {
   readonly document: NodeDocument;
   readonly etag: string | null;
-  /** Counts the documents that were rendered. */
+  /** Number of rendered documents. */
   readonly generation: number;
   readonly certificates: ReadonlyMap<string, Certificate>;
 }
@@ -30,7 +27,10 @@ export interface ReporterOptions {
   readonly seed: number;
   readonly windowSeconds: number;
   readonly isDryRun: boolean;
-  /** After so many reports these are told again, with other times; null: each is new. A large fleet writes no others in time. */
+  /**
+   * After this number of reports they are repeated with new times; null: each is generated. A large fleet cannot
+   * generate all reports in time.
+   */
   readonly reportsKept: number | null;
   readonly channel: Pick<EdgeChannel, "report">;
   readonly rendered: () => Rendered;
@@ -40,24 +40,24 @@ export interface ReporterOptions {
 }
 
 const VERSION = "1.4.2";
-/** After the end of a window, until what was under way in it is counted. */
+/** Time after the end of a window until requests in progress are counted. */
 const CLOSE_MS = 20;
 
 export class Reporter {
   readonly #options: ReporterOptions;
-  /** Where this node's windows end: nodes do not begin together. */
+  /** Offset of this node's windows: nodes do not start together. */
   readonly #phaseMs: number;
-  /** Zones whose challenge began by itself, until when; wall clock, ms. */
+  /** Zones with an automatic challenge, and its end; wall clock, ms. */
   readonly #autoUntil = new Map<string, number>();
-  /** A report is on its way. */
+  /** A report is being sent. */
   isSending = false;
   #isStopped = false;
   #cancel: Cancel = () => {};
-  /** Those that the service took, and the largest that was sent. */
+  /** Number of accepted reports, and the size of the largest. */
   taken = 0;
   bytesMax = 0;
   #lastText: string | null = null;
-  /** Of the document that is rendered now, the one to be told next first. */
+  /** Zones of the rendered document, starting with the one to report next. */
   #kept: { readonly endMs: number; readonly text: string }[] = [];
   #keptOf: string | null = null;
 
@@ -81,7 +81,7 @@ export class Reporter {
     this.#cancel();
   }
 
-  /** Of the window that closed last. Never rejects; while one is under way another is not sent. */
+  /** Reports the last closed window. Never rejects; only one report is sent at a time. */
   async report(): Promise<void> {
     if (this.isSending || this.#isStopped) return;
     this.isSending = true;
@@ -95,11 +95,11 @@ export class Reporter {
       this.taken++;
       this.#lastText = text;
     }
-    // What ended because this node did is no failure.
+    // A report that was aborted because this node stopped is not a failure.
     if (answer.kind === "done" || !this.#isStopped) onReport(answer, clock.monotonicMs() - begunMs);
   }
 
-  /** The last one that the service took, as it was sent. */
+  /** The last accepted report, as sent. */
   get last(): ReportWire | null {
     return this.#lastText === null ? null : (JSON.parse(this.#lastText) as ReportWire);
   }
@@ -116,19 +116,19 @@ export class Reporter {
     if (etag !== this.#keptOf) this.#kept = [];
     this.#keptOf = etag;
     const again = this.#kept.length < reportsKept ? undefined : this.#kept.shift();
-    const told = again ?? { endMs, text: fittedText(this.#report(endMs)) };
-    this.#kept.push(told);
-    return told.text.replaceAll(new Date(told.endMs).toISOString(), new Date(endMs).toISOString());
+    const report = again ?? { endMs, text: fittedText(this.#report(endMs)) };
+    this.#kept.push(report);
+    return report.text.replaceAll(new Date(report.endMs).toISOString(), new Date(endMs).toISOString());
   }
 
   #report(endMs: number): ReportWire {
     const { node, seed, isDryRun, rendered } = this.#options;
     const { document, etag, generation, certificates } = rendered();
     const deciding = document.zones.filter(({ decides }) => decides);
-    // Where not all have room, the nodes of a fleet tell of different ones.
+    // If not all zones fit, different nodes of a fleet report different zones.
     const from = deciding.length > REPORTED_ZONES_MAX ? Bun.hash.xxHash32(`${seed} ${node}`) % deciding.length : 0;
-    const told = [...deciding.slice(from), ...deciding.slice(0, from)].slice(0, REPORTED_ZONES_MAX);
-    const truncated = deciding.length - told.length;
+    const included = [...deciding.slice(from), ...deciding.slice(0, from)].slice(0, REPORTED_ZONES_MAX);
+    const truncated = deciding.length - included.length;
     return {
       version: VERSION,
       dry_run: isDryRun,
@@ -136,7 +136,7 @@ export class Reporter {
       terminator: terminatorOf(document, generation),
       certs: [...certificates].map(certificateWire),
       ...(truncated > 0 && { zones_truncated: truncated }),
-      zones: told.map((zone) => this.#window(zone, endMs)),
+      zones: included.map((zone) => this.#window(zone, endMs)),
     };
   }
 
@@ -172,7 +172,7 @@ export class Reporter {
     return (this.#autoUntil.get(name) ?? 0) > endMs - this.#options.windowSeconds * 1000;
   }
 
-  /** A challenge that ends: the lever's, or one that began by itself. */
+  /** End of a challenge: of the lever, or of an automatic one. */
   #challengeActive(zone: NodeZone, endMs: number, dry_run: boolean): Pick<ZoneWire, "challenge_active"> {
     const { override } = zone;
     const autoUntilMs = this.#autoUntil.get(zone.name) ?? 0;

@@ -1,9 +1,9 @@
-/** A certificate authority that asks one other node of the zone, chosen at random, and believes what it says. */
+/** A certificate authority that validates with another, random node of the zone. */
 import { createHash } from "node:crypto";
 import type { Clock } from "../../src/system/clock.ts";
 import type { Timers } from "../../src/system/timers.ts";
 import { seededRandom } from "../../test/fixtures/seeded-random.ts";
-import type { Authority, Order } from "./acme-dance.ts";
+import type { Authority, Order } from "./certificate-order.ts";
 import type { EdgeNode } from "./edge-node.ts";
 
 export interface SimulatedAuthorityOptions {
@@ -14,7 +14,7 @@ export interface SimulatedAuthorityOptions {
 }
 
 const VALID_MS = 90 * 86_400_000;
-/** As authorities do, it looks more than once. */
+/** Like real authorities, it validates several times. */
 const LOOKS = 10;
 const LOOK_AGAIN_MS = 500;
 
@@ -28,7 +28,7 @@ export class SimulatedAuthority {
     this.#random = seededRandom(options.seed);
   }
 
-  /** As one node sees it: another one is asked, where there is another. */
+  /** For one node: another node is asked if there is one. */
   accountOf(orderer: string): Authority {
     return { order: async (zone) => this.#order(zone, orderer) };
   }

@@ -1,13 +1,13 @@
 /**
- * What a zone sees on a node in one window: a function of the seed, the node, the zone and the window, so that a run can be
- * repeated, and of how the node treats requests. Pure.
+ * The traffic of a zone on a node in one window: a function of the seed, the node, the zone, the window and how the
+ * node treats requests, so that a run can be repeated. Pure.
  */
 import { seededRandom } from "../../test/fixtures/seeded-random.ts";
 import type { ChallengeMode, NodeZone } from "./zone-document.ts";
 
 export type SourceState = "denied" | "challenged" | "would-deny" | "would-challenge" | "cleared" | "marked" | "allow";
 
-/** As it is reported. */
+/** As in the report. */
 export interface SourceWire {
   readonly source: string;
   readonly rps: number;
@@ -22,13 +22,13 @@ export interface TrafficOptions {
   /** Wall clock, ms. */
   readonly endMs: number;
   readonly seconds: number;
-  /** What the node does of its own, and with challenges now. */
+  /** The node's own decisions, and its current challenges. */
   readonly isDryRun: boolean;
   readonly challenge: ChallengeMode;
   readonly isRungDryRun: boolean;
 }
 
-/** Counted, with every source of the window in the order of a report. */
+/** The counters, with all sources of the window in the order of a report. */
 export interface Traffic {
   readonly counts: Readonly<Record<CountName, number>>;
   readonly sources: readonly SourceWire[];
@@ -50,15 +50,15 @@ export const COUNT_NAMES = [
 ] as const;
 export type CountName = (typeof COUNT_NAMES)[number];
 
-/** Sources that come to a zone at all, and the most that come within one window. */
+/** Sources of a zone in total, and the maximum in one window. */
 const POOL = 64;
 const SOURCES_MAX = 32;
-/** One window of so many is under attack; in the others a source makes so much less. */
+/** One of this number of windows is under attack; in the others a source sends less by this factor. */
 const PRESSED_SHARE = 50;
 const QUIET = 0.1;
 const LOUDEST_RPS = 200;
 /**
- * Would-be ones first, then refused and challenged, then the rest; the busiest first in each
+ * Would-be sources first, then denied and challenged ones, then the rest; the busiest first in each group
  * (docs/interface.md#edge-report).
  */
 const RANK: Readonly<Record<SourceState, number>> = {
@@ -79,7 +79,7 @@ export function trafficIn(options: TrafficOptions): Traffic {
   const loudest = seconds * LOUDEST_RPS * (random() * PRESSED_SHARE < 1 ? 1 : QUIET);
   const sources: SourceWire[] = [];
   for (let i = 0; i < count; i++) {
-    // Most are quiet, a few are loud.
+    // Most zones have little traffic, a few have much.
     const requests = Math.ceil(loudest * random() ** 6);
     const state = stateOf({ ...options, rps: requests / seconds, chance: random() });
     sources.push({ source: sourceOf(zone.name, (first + i) % POOL), rps: requests / seconds, requests, state });
@@ -121,7 +121,7 @@ function countsOf(sources: readonly SourceWire[], { h3 }: NodeZone, random: () =
   };
 }
 
-/** Of the networks that are for benchmarks and for documentation (RFC 2544, RFC 3849); the same for all nodes. */
+/** From the networks for benchmarks and documentation (RFC 2544, RFC 3849); the same for all nodes. */
 function sourceOf(zone: string, n: number): string {
   const hash = Bun.hash.xxHash32(zone);
   if (n % 8 === 7) return `2001:db8:${((hash & 0xffff) | 1).toString(16)}::${(n + 1).toString(16)}`;

@@ -1,4 +1,4 @@
-/** Waiting that others can end. */
+/** Waits that can be ended from outside. */
 import type { Timers } from "../../src/system/timers.ts";
 
 export class Waits {
@@ -9,7 +9,7 @@ export class Waits {
     this.#timers = timers;
   }
 
-  /** Resolves after so many ms, null: never by itself; or when all are woken. */
+  /** Resolves after this number of ms, null: no limit; or when all are woken. */
   wait(ms: number | null): Promise<void> {
     return new Promise((resolve) => {
       const cancel = ms === null ? () => {} : this.#timers.after(Math.max(0, ms), () => wake());

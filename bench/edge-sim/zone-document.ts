@@ -1,6 +1,6 @@
 /**
- * The zone document as a node takes it (docs/interface.md#zone-document): whole or not at all. Keys that it does not
- * know are left alone, a version that it does not know is refused. Pure.
+ * Parses the zone document as a node does (docs/interface.md#zone-document): completely or not at all. Unknown keys are
+ * ignored, an unknown version is refused. Pure.
  */
 import { parseTimestamp } from "../../src/http/wire/timestamp.ts";
 
@@ -14,20 +14,20 @@ export interface NodeDocument {
 
 export interface NodeZone {
   readonly name: string;
-  /** Whether requests are decided; else they pass. */
+  /** Whether requests are decided; otherwise they pass. */
   readonly decides: boolean;
   readonly challenge: ChallengeMode;
-  /** Of one source; 0 is off. */
+  /** Limit for one source; 0 is off. */
   readonly rps: number;
-  /** Watch only: of the zone, and of its challenge. */
+  /** Dry run of the zone, and of its challenge. */
   readonly dryRun: boolean;
   readonly rungDryRun: boolean;
   readonly auto: { readonly zoneRps: number; readonly holdSeconds: number };
   readonly h3: boolean;
   readonly acmeDirectory: string | null;
-  /** An operator's, while it is set; it lapses at its time, with or without the service. */
+  /** An operator's lever while it is set; it expires at its time, with or without the service. */
   readonly override: { readonly mode: ChallengeMode; readonly untilMs: number; readonly reason: string } | null;
-  /** Ids of the keys that clearances are signed with. */
+  /** Ids of the keys that sign clearances. */
   readonly keyIds: readonly string[];
 }
 
@@ -143,7 +143,7 @@ function asChallenge(value: unknown, at: string): ChallengeMode {
   throw new DocumentProblem(`${at}: must be auto, manual or off`);
 }
 
-/** What holds for a zone now: the operator's lever until it lapses, else its file. */
+/** The setting that applies to a zone now: the operator's lever until it expires, else its file's. */
 export function appliedChallenge({ challenge, override }: NodeZone, nowMs: number): ChallengeMode {
   return override !== null && override.untilMs > nowMs ? override.mode : challenge;
 }

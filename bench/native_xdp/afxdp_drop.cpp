@@ -1,7 +1,7 @@
-// The least that a receiver over AF_XDP can do: takes the frames of an interface's first queue, counts them and gives
-// their buffers back. Copy mode, ring, buffers, batch, pauses and priority are those of our own source (xsk_socket.cpp,
-// af_xdp_source.cpp), so that the difference is what counting costs.
-// Says "ready", receives until its standard input ends, and prints what it received as a line of JSON.
+// A minimal AF_XDP receiver: takes the frames of an interface's first queue, counts them and returns their buffers.
+// Copy mode, ring, buffers, batch, pauses and priority are those of our own source (xsk_socket.cpp, af_xdp_source.cpp),
+// so that the difference is the cost of counting. Prints "ready", receives until its standard input ends, and prints
+// the number of received packets as a line of JSON.
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <linux/if_xdp.h>
@@ -36,7 +36,7 @@ void require(bool isDone, const char* what) {
   if (!isDone) throw std::runtime_error(std::string(what) + ": " + std::strerror(errno));
 }
 
-// Nothing is released: the process ends when it has measured, and the kernel takes all of it back.
+// Nothing is released: the process exits after the measurement.
 class BareReceiver {
  public:
   explicit BareReceiver(const char* interface) {
@@ -93,7 +93,7 @@ class BareReceiver {
     config.rx_size = kBuffers;
     config.libxdp_flags = XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD;
     config.bind_flags = XDP_COPY | XDP_USE_NEED_WAKEUP;
-    // The kernel lets go of a queue a moment after its last socket was closed.
+    // The kernel releases a queue a moment after its last socket was closed.
     int error = -EBUSY;
     for (int tries = 50; error == -EBUSY && tries > 0; tries--) {
       error = xsk_socket__create(&socket_, interface, 0, umem, &rx_, nullptr, &config);

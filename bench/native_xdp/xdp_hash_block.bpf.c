@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// The plainest block list: pairs of IPv4 source and destination in a per-CPU hash, counted and dropped. It knows no
-// expiry, tags, IPv6 or rules. What is not in it is put there: the bench fills it with a first flood.
+// The simplest block list: pairs of IPv4 source and destination in a per-CPU hash, counted and dropped. It knows no
+// expiry, tags, IPv6 or rules. Missing entries are added: the bench fills it with a first flood.
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
 #include <linux/ip.h>
@@ -20,7 +20,7 @@ struct {
   __type(value, __u64);
 } bench_pairs SEC(".maps");
 
-/* How many were put there. */
+/* Number of added entries. */
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(max_entries, 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// The plainest counter by host: packets and bytes of each IPv4 destination in a per-CPU hash, then drop. It knows no
+// The simplest counter by host: packets and bytes of each IPv4 destination in a per-CPU hash, then drop. It knows no
 // networks, classes, flows or samples.
 #include <linux/bpf.h>
 #include <linux/if_ether.h>

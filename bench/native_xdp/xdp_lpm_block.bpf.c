@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// A block list as block lists of prefixes are kept: IPv4 sources in a longest-prefix trie, dropped for every
-// destination. What is not in it is put there: the bench fills it with a first flood.
+// A block list of prefixes: IPv4 sources in a longest-prefix trie, dropped for every
+// destination. Missing entries are added: the bench fills it with a first flood.
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
 #include <linux/ip.h>
@@ -21,7 +21,7 @@ struct {
   __type(value, __u64);
 } bench_sources SEC(".maps");
 
-/* How many were put there. */
+/* Number of added entries. */
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(max_entries, 1);

@@ -1,19 +1,22 @@
-/** One request to the API, with the token, and how it ended. Nothing here throws for what the service or the net may do. */
+/**
+ * Sends one request to the API, with the token, and returns how it ended. Never throws for a failure of the service or
+ * the network.
+ */
 import { signal } from "@preact/signals";
 import { answered, unanswered } from "./contact.ts";
 import { token } from "./token.ts";
 
 export type Failure =
   | { readonly kind: "unreachable" }
-  /** `text` is the service's own; `body` what came with it, where it is JSON. */
+  /** `text` is the service's message; `body` is the answer's body if it is JSON. */
   | { readonly kind: "refused"; readonly status: number; readonly text: string; readonly body: unknown };
 
 export type Answer<T> = { readonly kind: "answer"; readonly data: T } | Failure;
 
-/** How often the API has refused a token: the session looks at it anew each time. */
+/** How often the API has refused a token. The session checks the token again each time. */
 export const tokensRefused = signal(0);
 
-/** Longer than the service takes for anything but a held poll, which the dashboard has none of. */
+/** Longer than any answer of the service except for a held poll, which the dashboard does not use. */
 const DEADLINE_MS = 10_000;
 
 export function read<T>(path: string): Promise<Answer<T>> {
@@ -58,7 +61,7 @@ async function reach(path: string, init: RequestInit): Promise<Response | null> 
   }
 }
 
-/** null: it broke off, or is no JSON. */
+/** null: the transfer broke off, or the body is not JSON. */
 async function bodyOf(answer: Response): Promise<{ readonly json: unknown } | null> {
   try {
     const text = await answer.text();
@@ -68,7 +71,7 @@ async function bodyOf(answer: Response): Promise<{ readonly json: unknown } | nu
   }
 }
 
-/** A refused ban comes as a ban with its reason, all else as an error. */
+/** The API answers a refused ban with the ban and its reason, everything else with an error. */
 function refusalText(body: unknown, { status, statusText }: Response): string {
   if (typeof body === "object" && body !== null) {
     if ("error" in body && typeof body.error === "string") return body.error;

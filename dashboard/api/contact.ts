@@ -1,21 +1,24 @@
-/** Whether the service answers, since when it does not, and what time it has. Whoever asks it anything tells so here. */
+/**
+ * Whether the service answers, since when it does not, and what its clock says. Every request to the service reports
+ * its outcome here.
+ */
 import { signal } from "@preact/signals";
 
 export type Contact =
   | { readonly kind: "none_yet" }
   | { readonly kind: "in_touch" }
-  /** Since the last answer, milliseconds of the wall clock here; null: there never was one. */
+  /** Time of the last answer, milliseconds of the browser's wall clock; null: there was none yet. */
   | { readonly kind: "lost"; readonly sinceMs: number | null };
 
 export const contact = signal<Contact>({ kind: "none_yet" });
 
-/** Clocks that agree within this need no correction: the header has whole seconds, and was under way. */
+/** Differences below this need no correction: the header has whole seconds, and the answer took time to arrive. */
 const SKEW_TOLERATED_MS = 3000;
 
 let answeredMs: number | null = null;
 let skewMs = 0;
 
-/** @param date the header of that name. */
+/** @param date value of the `Date` header. */
 export function answered(date: string | null = null): void {
   answeredMs = Date.now();
   if (contact.peek().kind !== "in_touch") contact.value = { kind: "in_touch" };
@@ -29,7 +32,7 @@ export function unanswered(): void {
   if (contact.peek().kind !== "lost") contact.value = { kind: "lost", sinceMs: answeredMs };
 }
 
-/** The service's wall clock, ms: what lasts until a time of its making ends when it says so. */
+/** The service's wall clock, ms. Expiry times set by the service are compared with this clock. */
 export function serviceNow(): number {
   return Date.now() + skewMs;
 }

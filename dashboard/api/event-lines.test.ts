@@ -28,7 +28,7 @@ describe("a stream of events", () => {
     }
   });
 
-  test("that breaks off in an event does not tell it", () => {
+  test("that breaks off in an event does not emit it", () => {
     expect(new EventLines().push("event: attack\ndata: half\n")).toEqual([]);
   });
 

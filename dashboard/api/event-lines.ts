@@ -1,4 +1,4 @@
-/** Takes a stream of server-sent events apart (HTML Standard, section 9.2), as it comes in pieces. */
+/** Parses a stream of server-sent events (HTML Standard, section 9.2) that arrives in pieces. */
 
 export interface SentEvent {
   readonly name: string;
@@ -10,12 +10,12 @@ export class EventLines {
   #name = "";
   #data: string[] = [];
   #isAfterReturn = false;
-  /** Where to go on after a break; null: not told yet. */
+  /** The id to resume from after a disconnect; null: none received yet. */
   lastId: string | null = null;
 
-  /** The events that are whole with this piece. */
+  /** Returns the events that are complete with this piece. */
   push(piece: string): SentEvent[] {
-    // A line feed may come in another piece than its carriage return.
+    // A line feed may arrive in a later piece than its carriage return.
     const text = this.#isAfterReturn && piece.startsWith("\n") ? piece.slice(1) : piece;
     this.#isAfterReturn = piece.endsWith("\r");
     const lines = (this.#rest + text).split(/\r\n|\n|\r/);

@@ -1,6 +1,6 @@
 /**
- * Attacks and bans as they happen: the lists once, then the stream of events, which is taken up again where it broke off.
- * Where no stream is to be had the lists are read again and again. Whoever listens is told at most ten times a second.
+ * Keeps the attacks and bans current: reads the lists once, then follows the event stream, which is resumed after a
+ * disconnect. Without a stream, the lists are polled. Listeners are notified at most ten times a second.
  */
 import { effect, signal } from "@preact/signals";
 import type { AttacksWire, AttackWire } from "../../src/http/wire/attack.ts";
@@ -11,26 +11,29 @@ import { EventLines, type SentEvent } from "./event-lines.ts";
 import type { Loaded } from "./resource.ts";
 import { AttackTable, BanTable } from "./tables.ts";
 
-/** `polling`: the service has no stream left for us. */
+/** `polling`: the service accepts no further stream. */
 export type Channel = "connecting" | "live" | "polling";
 
 export const channel = signal<Channel>("connecting");
 export const attacks = signal<Loaded<AttacksWire>>({ kind: "loading" });
 export const bans = signal<Loaded<readonly BanWire[]>>({ kind: "loading" });
-/** Counts reloads of the configuration: views that show it read again. */
+/** Counts reloads of the configuration; views that show it read it again. */
 export const reloads = signal(0);
 
 const TELL_MS = 100;
-/** The service sends something every 15 s: after this silence the line is dead, whatever the system says. */
+/** The service sends something every 15 s. After this silence the connection is regarded as dead. */
 const SILENCE_MS = 40_000;
 const RETRIES_MS = [500, 1000, 2000, 4000];
-/** Of the lists while there is no stream; and of the bans beside it, whose drops are no events. */
+/**
+ * Period of reading the lists while there is no stream, and of reading the bans always, since their drop counters cause
+ * no events.
+ */
 const POLL_MS = 5000;
 
 class Live {
   readonly #attacks = new AttackTable();
   readonly #bans = new BanTable();
-  /** Events since the lists were asked for; null: they are there. */
+  /** Events that arrived while the lists were being read; null: the lists are complete. */
   #early: SentEvent[] | null = null;
   #lastId: string | null = null;
   #tellTimer: ReturnType<typeof setTimeout> | null = null;
@@ -56,17 +59,17 @@ class Live {
     };
   }
 
-  /** What a command changed is seen before its event comes. */
+  /** Shows the result of a command before its event arrives. */
   tookBan(ban: BanWire): void {
     this.#bans.apply(ban);
-    this.#tell();
+    this.#notify();
   }
 
   async readBans(): Promise<void> {
     const answer = await read<BansWire>("/api/v1/bans");
     if (answer.kind !== "answer") return;
     this.#bans.replace(answer.data.bans);
-    this.#tell();
+    this.#notify();
   }
 
   async #run(ended: AbortSignal): Promise<void> {
@@ -78,7 +81,7 @@ class Live {
     }
   }
 
-  /** Until the stream breaks. Returns whether there was one. */
+  /** Runs until the stream ends. Returns whether it was open. */
   async #listen(ended: AbortSignal): Promise<boolean> {
     const line = new AbortController();
     const hangUp = () => line.abort();
@@ -104,7 +107,7 @@ class Live {
       channel.value = "connecting";
       return true;
     } catch {
-      // A line may break for reasons of its own: whether the service answers is told by asking it.
+      // A stream may also break for reasons of its own, so a request checks whether the service answers.
       if (!ended.aborted) void read("/api/v1/session");
       const wasOpen = channel.peek() === "live";
       channel.value = "connecting";
@@ -129,7 +132,7 @@ class Live {
   #take(event: SentEvent): void {
     if (this.#early !== null) this.#early.push(event);
     this.#apply(event);
-    this.#tell();
+    this.#notify();
   }
 
   #apply({ name, data }: SentEvent): void {
@@ -148,13 +151,13 @@ class Live {
       read<AttacksWire>("/api/v1/attacks"),
       read<BansWire>("/api/v1/bans"),
     ]);
-    // A later reading has begun meanwhile.
+    // A later reading of the lists has started in the meantime.
     if (this.#early !== early) return;
     this.#early = null;
     if (attackLists.kind !== "answer" || banList.kind !== "answer") {
       const failure = attackLists.kind === "answer" ? banList : attackLists;
       if (failure.kind === "answer") return;
-      // Where it goes on is not known any more.
+      // The position in the stream is not known any more.
       this.#lastId = null;
       if (attacks.peek().kind !== "ready") attacks.value = bans.value = { kind: "failed", failure };
       return;
@@ -162,10 +165,10 @@ class Live {
     this.#attacks.replace(attackLists.data);
     this.#bans.replace(banList.data.bans);
     for (const event of early) if (event.name === "attack" || event.name === "ban") this.#apply(event);
-    this.#tell();
+    this.#notify();
   }
 
-  #tell(): void {
+  #notify(): void {
     if (this.#early !== null) return;
     if (this.#tellTimer !== null) return;
     this.#tellTimer = setTimeout(() => {
@@ -189,7 +192,7 @@ class Live {
 
 let live: Live | null = null;
 
-/** For as long as somebody is signed in. Returns what ends it. */
+/** Runs while a user is signed in. Returns the function that stops it. */
 export function startLive(): () => void {
   const started = new Live();
   live = started;

@@ -1,4 +1,7 @@
-/** Something that is read again and again while it is looked at: less often in a hidden tab, at once when it is seen again. */
+/**
+ * Data that is read periodically while it is shown: less often in a hidden tab, and at once when the tab becomes
+ * visible.
+ */
 import { effect, signal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { type Failure, read } from "./client.ts";
@@ -6,14 +9,17 @@ import { contact } from "./contact.ts";
 
 export type Loaded<T> =
   | { readonly kind: "loading" }
-  /** `atMs`: wall clock here, when it came. Kept while the service is out of reach: the shell says since when. */
+  /**
+   * `atMs`: when the data arrived, browser's wall clock. The data is kept while the service is unreachable; the page
+   * header shows since when.
+   */
   | { readonly kind: "ready"; readonly data: T; readonly atMs: number }
   | { readonly kind: "failed"; readonly failure: Failure };
 
-/** One that is made anew for each reading is of a range of time that moves along. */
+/** A function makes the path for each reading, for example for a time range that moves. */
 export type Path = string | (() => string);
 
-/** In a hidden tab so many times the period. */
+/** Factor by which the period is longer in a hidden tab. */
 const HIDDEN_FACTOR = 6;
 
 export class Resource<T> {
@@ -22,10 +28,10 @@ export class Resource<T> {
   readonly #everyMs: number;
   #timer: ReturnType<typeof setTimeout> | null = null;
   #stopWatching: (() => void) | null = null;
-  /** Of the reading under way; an older one is not listened to any more. */
+  /** Number of the current reading; answers to older ones are ignored. */
   #reading = 0;
 
-  /** @param everyMs 0: once, and when it is asked for. */
+  /** @param everyMs 0: read once, and on request. */
   constructor(path: Path, everyMs: number) {
     this.#path = path;
     this.#everyMs = everyMs;
@@ -58,7 +64,7 @@ export class Resource<T> {
     this.#timer = null;
   }
 
-  /** What was read was another caller's. */
+  /** Forgets the data of the previous caller. */
   forget(): void {
     this.#reading++;
     this.state.value = { kind: "loading" };
@@ -84,7 +90,7 @@ export class Resource<T> {
   }
 }
 
-/** As long as the component is there; another path, or another function that makes it, is another resource. */
+/** Lives as long as the component. Another path, or another path function, makes another resource. */
 export function useResource<T>(path: Path, everyMs: number): Resource<T> {
   const resource = useMemo(() => new Resource<T>(path, everyMs), [path, everyMs]);
   useEffect(() => {
@@ -94,7 +100,7 @@ export function useResource<T>(path: Path, everyMs: number): Resource<T> {
   return resource;
 }
 
-/** While something else is read, what was there before: a table stays where it is when its filter changes. */
+/** Returns the previous data while other data is being read, so that a table stays in place when its filter changes. */
 export function useKept<T>(loaded: Loaded<T>): Loaded<T> {
   const kept = useRef(loaded);
   if (loaded.kind !== "loading") kept.current = loaded;

@@ -1,4 +1,4 @@
-/** What the shell and several views look at: read as long as somebody is signed in, whatever view is open. */
+/** What the page frame and several views use: read while a user is signed in, in every view. */
 import { effect } from "@preact/signals";
 import type { HostgroupsRatesWire } from "../../src/http/wire/hostgroup-rates.ts";
 import type { StatusWire, TenantStatusWire } from "../../src/http/wire/status.ts";
@@ -14,13 +14,13 @@ const RATES_MS = 2000;
 export const status = new Resource<Status>("/api/v1/status", STATUS_MS);
 export const groupRates = new Resource<HostgroupsRatesWire>("/api/v1/hostgroups", RATES_MS);
 
-/** null: a tenant's, or not read yet. */
+/** null: the caller has a tenant, or nothing was read yet. */
 export function wholeStatus(): StatusWire | null {
   const { value } = status.state;
   return value.kind === "ready" && "capture" in value.data ? value.data : null;
 }
 
-/** Returns what ends it and forgets all that was read. */
+/** Returns the function that stops the readings and clears the data. */
 export function startRunning(): () => void {
   const stopLive = startLive();
   status.start();

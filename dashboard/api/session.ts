@@ -1,4 +1,4 @@
-/** Who is looked at the page as: nobody yet, nobody, or someone with a role. */
+/** Who uses the page: not known yet, signed out, or signed in with a role. */
 import { effect, signal } from "@preact/signals";
 import type { SessionWire } from "../../src/http/wire/session.ts";
 import { type Failure, read, tokensRefused } from "./client.ts";
@@ -7,21 +7,21 @@ import { forgetToken, keepToken, token } from "./token.ts";
 
 export type Session =
   | { readonly kind: "unknown" }
-  /** `why`: what was wrong with a token; null: none was given yet. */
+  /** `why`: why the token was refused; null: no token was given yet. */
   | { readonly kind: "signed_out"; readonly why: string | null }
   | { readonly kind: "signed_in"; readonly who: SessionWire };
 
 export const session = signal<Session>({ kind: "unknown" });
 
 const UNKNOWN_TOKEN =
-  "Floodwall does not know this token, or two of its tokens with different rights have this secret. Ask whoever runs it.";
+  "Floodwall does not know this token, or two of its tokens with different rights have this secret. Ask its administrator.";
 const ENDED =
   "The token is not valid any more: it was changed or taken out of the configuration. Sign in with the new one.";
 const NODE_TOKEN = "This is the token of a node. Nodes cannot read: sign in with a viewer's or an operator's token.";
 
 const RETRY_MS = 2000;
 
-/** With the token of before, or none: the API may be open. */
+/** With the stored token, or without one if the API is open. */
 export async function beginSession(): Promise<void> {
   const answer = await read<SessionWire>("/api/v1/session");
   if (answer.kind === "unreachable") {
@@ -33,7 +33,7 @@ export async function beginSession(): Promise<void> {
   watch();
 }
 
-/** null: signed in; else why not. */
+/** Returns null if the user is signed in, else the reason why not. */
 export async function signIn(secret: string): Promise<string | null> {
   keepToken(secret);
   const answer = await read<SessionWire>("/api/v1/session");
@@ -50,10 +50,10 @@ export function signOut(why: string | null = null): void {
   session.value = { kind: "signed_out", why };
 }
 
-/** In the middle of things the token may be taken away, or get other rights; and a service that comes back has other tokens. */
+/** A token may be removed or get other rights at any time, and a service that comes back may have other tokens. */
 function watch(): void {
   effect(() => {
-    // Both are read first: what an effect has not read does not wake it.
+    // Read both first: an effect only depends on the signals that it has read.
     const [isInTouch, isRefused] = [contact.value.kind === "in_touch", tokensRefused.value > 0];
     if ((isInTouch || isRefused) && session.peek().kind === "signed_in") void checkSession();
   });
@@ -66,7 +66,7 @@ async function checkSession(): Promise<void> {
   isChecking = true;
   const answer = await read<SessionWire>("/api/v1/session");
   isChecking = false;
-  // Somebody may have signed out meanwhile.
+  // The user may have signed out in the meantime.
   if (session.peek().kind !== "signed_in") return;
   if (answer.kind === "answer") session.value = { kind: "signed_in", who: answer.data };
   if (answer.kind === "refused" && answer.status === 401) signOut(token.peek() === null ? null : ENDED);
@@ -77,7 +77,7 @@ export function mayAct(): boolean {
   return value.kind === "signed_in" && value.who.role === "operator";
 }
 
-/** Beyond that: what only a token without a tenant may see or do. */
+/** Whether the caller may see and do what only a token without a tenant may. */
 export function isUnscoped(): boolean {
   const { value } = session;
   return value.kind === "signed_in" && value.who.unscoped;
@@ -85,5 +85,5 @@ export function isUnscoped(): boolean {
 
 function explain({ status, text }: Failure & { readonly kind: "refused" }): string {
   if (status === 401) return UNKNOWN_TOKEN;
-  return status === 403 ? NODE_TOKEN : `Floodwall said: ${text}`;
+  return status === 403 ? NODE_TOKEN : `Floodwall answered: ${text}`;
 }

@@ -37,7 +37,7 @@ describe("attacks", () => {
 });
 
 describe("bans", () => {
-  test("of one prefix are told apart by their begin", () => {
+  test("of one prefix are distinguished by their start", () => {
     const table = new BanTable();
     table.replace([ban("192.0.2.1/32", "withdrawn", "2026-03-01T11:00:00.000Z")]);
     table.apply(ban("192.0.2.1/32"));

@@ -1,11 +1,11 @@
-/** The attacks and bans as the lists had them, brought up to date by events. Pure: knows nothing of where they come from. */
+/** The attacks and bans of the lists, updated by events. Pure: does not know where the data comes from. */
 import type { AttacksWire, AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { ENDED_ATTACKS_KEPT } from "../../src/limits.ts";
 
 export class AttackTable {
   readonly #active = new Map<string, AttackWire>();
-  /** Newest first, as the service has them. */
+  /** Newest first, as in the API. */
   #recent: AttackWire[] = [];
 
   replace({ active, recent }: AttacksWire): void {
@@ -16,7 +16,7 @@ export class AttackTable {
 
   apply(attack: AttackWire): void {
     if (attack.active) {
-      // An event that was on its way when the list was read does not begin again what is over there.
+      // An event that was sent before the list was read must not reopen an attack that the list shows as ended.
       if (!this.#recent.some(({ id }) => id === attack.id)) this.#active.set(attack.id, attack);
       return;
     }
@@ -25,7 +25,7 @@ export class AttackTable {
     this.#recent = [attack, ...others].slice(0, ENDED_ATTACKS_KEPT);
   }
 
-  /** Copies, which the next event does not change. */
+  /** Returns copies, which later events do not change. */
   lists(): AttacksWire {
     return { active: [...this.#active.values()], recent: this.#recent };
   }
@@ -48,7 +48,7 @@ export class BanTable {
   }
 }
 
-/** Of one prefix no two bans begin in the same millisecond. */
+/** Two bans of one prefix never start in the same millisecond. */
 export function banKey({ prefix, started_at }: BanWire): string {
   return `${prefix} ${started_at}`;
 }

@@ -1,4 +1,4 @@
-/** The bearer token, kept as long as the browser's tab: it is in no cookie, no URL and no other tab. */
+/** The bearer token. It is kept as long as the browser tab, and is in no cookie, URL or other tab. */
 import { signal } from "@preact/signals";
 
 const KEY = "floodwall.token";

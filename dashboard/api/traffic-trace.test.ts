@@ -9,7 +9,7 @@ const groups = (n = 1) => ({
 });
 
 describe("the split of traffic", () => {
-  test("is summed over hostgroups; what is of no protocol that is told apart is other", () => {
+  test("is summed over hostgroups; protocols without their own series are other", () => {
     expect(splitOf([rates, rates])).toEqual({
       pps: { udp: 120, tcp: 60, icmp: 0, other: 20 },
       mbps: { udp: 18, tcp: 0, icmp: 0, other: 2 },

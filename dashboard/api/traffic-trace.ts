@@ -1,4 +1,4 @@
-/** The traffic of the last minutes by direction and protocol, collected as long as the page is open, whatever view is looked at. */
+/** The traffic of the last minutes by direction and protocol, collected while the page is open, in every view. */
 import { signal } from "@preact/signals";
 import type { HostgroupRatesWire } from "../../src/http/wire/hostgroup-rates.ts";
 import type { RatesWire } from "../../src/traffic/rates.ts";
@@ -8,7 +8,7 @@ export type Protocol = (typeof PROTOCOLS)[number];
 export type Direction = "incoming" | "outgoing";
 export type Unit = "pps" | "mbps";
 
-/** Of all hosts that the caller may see. */
+/** Sum over all hosts that the caller may see. */
 export type Split = Readonly<Record<Unit, Readonly<Record<Protocol, number>>>>;
 
 export interface TracePoint {
@@ -31,7 +31,7 @@ export function traced({ hostgroups }: { readonly hostgroups: readonly Sums[] },
     incoming: splitOf(hostgroups.map(({ rates }) => rates)),
     outgoing: splitOf(hostgroups.map(({ rates_out }) => rates_out)),
   };
-  // Two readings in one second, when a hidden tab is seen again: a chart has one value for a time.
+  // There may be two readings in one second when a hidden tab becomes visible, but a chart has one value for each time.
   const before = trace.peek().filter(({ at }) => at < point.at);
   trace.value = [...before.slice(1 - TRACE_POINTS_MAX), point];
 }

@@ -1,4 +1,4 @@
-/** One word of state. Never told by colour alone. */
+/** A state in one word. The state is never shown by color alone. */
 import type { ComponentChildren } from "preact";
 import type { Tone } from "./callout.tsx";
 

@@ -1,4 +1,4 @@
-/** Ban and unban, each with a question before it. Nothing is there for who may not. */
+/** The ban and unban buttons, each with a confirmation dialog. Hidden from callers who may not use them. */
 import { useState } from "preact/hooks";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { command } from "../api/client.ts";
@@ -7,13 +7,13 @@ import { mayAct } from "../api/session.ts";
 import { banSubject } from "../text/bans.ts";
 import { momentText } from "../text/times.ts";
 import { methodName } from "../text/words.ts";
+import { BanPreview } from "./ban-preview.tsx";
 import { Button } from "./button.tsx";
 import { Confirm } from "./dialog.tsx";
 import { TextField } from "./field.tsx";
-import { Foresight } from "./foresight.tsx";
 import { tellOutcome } from "./outcome.tsx";
 
-/** `target`: of a button beside it; absent: it is asked for. */
+/** `target`: the address to ban; absent: the dialog asks for it. */
 export function BanButton({ target }: { readonly target?: string }) {
   const [isOpen, setOpen] = useState(false);
   const [typed, setTyped] = useState("");
@@ -44,7 +44,7 @@ export function BanButton({ target }: { readonly target?: string }) {
           {target === undefined && (
             <TextField label="Address" value={typed} onInput={setTyped} placeholder="203.0.113.7" isRequired />
           )}
-          <Foresight ip={ip} />
+          <BanPreview ip={ip} />
         </Confirm>
       )}
     </>
@@ -73,8 +73,8 @@ export function UnbanButton({ ban }: { readonly ban: BanWire }) {
           onClose={() => setOpen(false)}
         >
           <p>
-            {ban.dry_run ? "Dry run: nothing was announced. The ban ends." : "Its traffic flows again as before."}
-            {manual ? "" : " An attack that still goes on does not ban it again; the next attack does."}
+            {ban.dry_run ? "Dry run: nothing was announced. The ban ends." : "Its traffic flows as before the ban."}
+            {manual ? "" : " The current attack does not ban it again; the next attack does."}
           </p>
         </Confirm>
       )}

@@ -1,16 +1,16 @@
-/** A button: says what it does, and that it is doing it. */
+/** A button that shows what it does, and that it is busy. */
 import type { ComponentChildren } from "preact";
 
 export interface ButtonProps {
   readonly children: ComponentChildren;
   readonly onClick?: () => void;
-  /** Default: `plain`. `primary` is what most come for; `danger` changes what happens to traffic. */
+  /** Default: `plain`. `primary` is the main action of a view; `danger` changes what happens to traffic. */
   readonly look?: "plain" | "primary" | "danger" | "quiet";
-  /** Where the words alone do not say it: `Unban 203.0.113.7`. */
+  /** Accessible name where the visible text is not enough: `Unban 203.0.113.7`. */
   readonly label?: string;
   readonly isBusy?: boolean;
   readonly isDisabled?: boolean;
-  /** Of a switch: whether it is on. */
+  /** For toggle buttons: whether the button is on. */
   readonly isPressed?: boolean;
   readonly type?: "button" | "submit";
 }

@@ -1,4 +1,4 @@
-/** A message in its place: what is the matter, and what to do. */
+/** A message that says what the problem is and what to do. */
 import type { ComponentChildren } from "preact";
 import type { Failure } from "../api/client.ts";
 import { Button } from "./button.tsx";
@@ -9,7 +9,7 @@ export interface CalloutProps {
   readonly tone: Tone;
   readonly title?: string;
   readonly children?: ComponentChildren;
-  /** Read out at once; only for what the reader has just brought about, or must know now. */
+  /** Announced at once by screen readers; only for results of the user's action and for urgent messages. */
   readonly isAlert?: boolean;
 }
 
@@ -22,7 +22,7 @@ export function Callout({ tone, title, children, isAlert }: CalloutProps) {
   );
 }
 
-/** Nothing to show, and why that may be: good news, or something to do. */
+/** Shown instead of empty data, with the reason why there is none. */
 export function Empty({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) {
   return (
     <div class="empty">
@@ -40,7 +40,7 @@ export function Loading({ what }: { readonly what: string }) {
   );
 }
 
-/** Of a list or chart that comes from the history. */
+/** For a list or chart whose data comes from the history. */
 export function StorageOff({ what }: { readonly what: string }) {
   return (
     <Empty title={`No ${what}: storage is off`}>
@@ -65,21 +65,21 @@ export function Failed({ what, failure, onRetry }: FailedProps) {
   );
 }
 
-/** The service's own words, and what to do about it. */
+/** The service's message, and what to do about it. */
 export function failureText(failure: Failure): string {
-  if (failure.kind === "unreachable") return "Floodwall does not answer. It is asked again by itself.";
+  if (failure.kind === "unreachable") return "Floodwall does not answer. The page tries again.";
   const { status, text } = failure;
   switch (status) {
     case 401:
       return `${text}. Sign in again.`;
     case 403:
-      return `${text}. Ask whoever runs Floodwall for a token that may.`;
+      return `${text}. Ask the administrator of Floodwall for a token with the right to do this.`;
     case 429:
-      return `${text}. It is asked again by itself.`;
+      return `${text}. The page tries again.`;
     case 502:
       return `${text}. The database does not answer: see Floodwall's log.`;
     case 503:
-      return `${text}. See Floodwall's log when this lasts.`;
+      return `${text}. If this lasts, see Floodwall's log.`;
     default:
       return text;
   }

@@ -1,6 +1,6 @@
 /**
- * Values over time. What it shows is told in words as well: in its label, and below it for the moment that is pointed at.
- * Colours are custom properties, so that a chart follows the theme.
+ * A chart of values over time. Its content is also given as text: in its label, and below it for the selected time.
+ * Colors are custom properties, so that a chart follows the theme.
  */
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
@@ -10,21 +10,21 @@ import { theme } from "../theme.ts";
 
 export interface Series {
   readonly label: string;
-  /** A custom property: `--chart-udp`. */
+  /** Name of a custom property: `--chart-udp`. */
   readonly color: string;
   readonly values: readonly (number | null)[];
-  /** `stacked`: on top of those before it; default: a line of its own. */
+  /** `stacked`: drawn on top of the series before it; default: a separate line. */
   readonly form?: "line" | "dashed" | "stacked";
 }
 
 export interface ChartProps {
-  /** For those who do not see it: what it is, and what it says. */
+  /** For screen readers: what the chart shows, and its main values. */
   readonly label: string;
   /** Seconds since the epoch, increasing. */
   readonly times: readonly number[];
   readonly series: readonly Series[];
   readonly format: (value: number) => string;
-  /** Times between which the ground is tinted. */
+  /** Time ranges with a tinted background. */
   readonly spans?: readonly { readonly from: number; readonly to: number }[];
   readonly heightPx?: number;
 }
@@ -64,7 +64,7 @@ function valueText(value: number | null | undefined, format: (value: number) => 
   return value === null || value === undefined ? "–" : format(value);
 }
 
-/** Changes when colours do. */
+/** Changes when the colors change. */
 function useLook(): string {
   const [isDark, setDark] = useState(DARK.matches);
   useEffect(() => {
@@ -77,17 +77,17 @@ function useLook(): string {
 
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 const HEIGHT_PX = 180;
-/** Seconds between two marks of time: a label that repeats itself says nothing. */
+/** Seconds between two marks on the time axis, so that no label repeats. */
 const TIME_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 28_800, 86_400, 604_800];
 const AXIS_FONT = "12px system-ui, sans-serif";
 
-/** With their seconds where minutes would repeat themselves. */
+/** Shows seconds where the minutes would repeat. */
 function timeTexts(splits: readonly number[]): string[] {
   const isFine = splits.length > 1 && (splits[1] ?? 0) - (splits[0] ?? 0) < 60;
   return splits.map((second) => (isFine ? clockTime(second * 1000) : shortTime(second * 1000)));
 }
 
-/** The library's chart, and what it was last given. */
+/** The library's chart, and the data that it was last given. */
 class Plot {
   readonly #plot: uPlot;
   readonly #resize: ResizeObserver;
@@ -127,10 +127,10 @@ class Plot {
     return {
       ...this.#size(),
       legend: { show: false },
-      // Half of a time, which stands below the very end.
+      // Leaves half a label of space at the end of the axis.
       padding: [null, 32, null, null],
       cursor: { drag: { setScale: false }, points: { show: false } },
-      // From nothing on: a chart that begins elsewhere makes small changes look large.
+      // The axis starts at 0: a chart that starts elsewhere makes small changes look large.
       scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
       axes: [
         { ...axis, values: (_, splits) => timeTexts(splits), incrs: TIME_STEPS, space: 70, size: 28 },
@@ -164,7 +164,7 @@ function seriesOptions({ label, color, form }: Series, resolve: (name: string) =
   return form === "dashed" ? { ...line, dash: [6, 4] } : line;
 }
 
-/** The highest of a stack first, so that those below are drawn over it. */
+/** The top of a stack first, so that the series below are drawn over it. */
 function drawn(series: readonly Series[]): readonly Series[] {
   const stack = series.filter(({ form }) => form === "stacked");
   return [...stack.toReversed(), ...series.filter(({ form }) => form !== "stacked")];
@@ -181,7 +181,7 @@ function dataOf({ times, series }: ChartProps): uPlot.AlignedData {
   return [[...times], ...drawn(series).map((each) => sums.get(each) ?? [...each.values])];
 }
 
-/** A canvas knows nothing of custom properties. */
+/** A canvas cannot resolve custom properties. */
 function resolved(holder: HTMLElement, name: string): string {
   const probe = holder.appendChild(document.createElement("i"));
   probe.style.color = `var(${name})`;

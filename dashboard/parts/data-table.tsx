@@ -1,6 +1,7 @@
 /**
- * A table that stays quick with any number of rows: of a long one only the rows in sight are in the page. Rows have one
- * height. A column gives way on a narrow screen by its `width`: put what matters into the first cell.
+ * A table that stays fast with any number of rows: only the visible rows of a long table are in the page. All rows have
+ * the same height. On a narrow screen, columns are hidden by their `width`, so the first cell must have the most
+ * important value.
  */
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from "@tanstack/virtual-core";
 import type { ComponentChildren, RefObject } from "preact";
@@ -10,14 +11,16 @@ export interface Column<Row> {
   readonly key: string;
   readonly title: string;
   readonly cell: (row: Row) => ComponentChildren;
-  /** Figures stand under one another. */
+  /** Numbers are aligned to the right. */
   readonly isNumber?: boolean;
-  /** The narrowest screen that still shows it; default: any. */
+  /** The narrowest screen on which the column is shown; default: any. */
   readonly width?: "medium" | "wide";
-  /** What a table that sorts itself sorts by; a table whose rows come sorted says so by `onSort` and `sortable`. */
+  /**
+   * The value by which the table sorts itself. A table whose rows arrive sorted uses `onSort` and `sortable` instead.
+   */
   readonly order?: (row: Row) => number | string;
   readonly isSortable?: boolean;
-  /** The title is for those who do not see the column: of buttons. */
+  /** The title is for screen readers only, as for a column of buttons. */
   readonly isTitleUnseen?: true;
 }
 
@@ -27,22 +30,22 @@ export interface Sort {
 }
 
 export interface DataTableProps<Row> {
-  /** What the rows are: for those who do not see it. */
+  /** What the rows are, for screen readers. */
   readonly label: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly rowKey: (row: Row) => string;
   readonly sort?: Sort | null;
   readonly onSort?: (sort: Sort) => void;
-  /** Where more rows are to be had than are here. */
+  /** Set if there are more rows than those given here. */
   readonly total?: number;
-  /** The last row has come into sight. */
+  /** Called when the last row becomes visible. */
   readonly onEnd?: () => void;
 }
 
-/** As the style sheet has it. */
+/** The same value as in the style sheet. */
 const ROW_PX = 34;
-/** Fewer rows are simply all there. */
+/** Tables with fewer rows are rendered whole. */
 const WINDOWED_FROM = 80;
 
 export function DataTable<Row>(props: DataTableProps<Row>) {
@@ -56,7 +59,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     <section
       ref={frame}
       class={`table-frame${isWindowed ? " table-long" : ""}`}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling area must be reachable by the keyboard
       tabIndex={0}
       aria-label={`${label}: table`}
     >
@@ -84,7 +87,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   );
 }
 
-/** A copy in the order of a column that has one. */
+/** A sorted copy, if the column can be sorted. */
 export function sorted<Row>(rows: readonly Row[], columns: readonly Column<Row>[], { key, isDescending }: Sort): Row[] {
   const order = columns.find((column) => column.key === key)?.order;
   if (order === undefined) return [...rows];
@@ -116,7 +119,7 @@ function Head<Row>({ column, sort, onSort }: HeadProps<Row>) {
       </th>
     );
   }
-  // What is looked for among figures are the largest.
+  // Numbers start with the largest.
   const next = isOwn ? !isDescending : isNumber === true;
   return (
     <th scope="col" class={classOf(column)} aria-sort={direction}>
@@ -149,7 +152,7 @@ function classOf<Row>({ isNumber, width }: Column<Row>): string {
   return [isNumber === true ? "number" : "", width === undefined ? "" : `from-${width}`].join(" ").trim();
 }
 
-/** In the place of rows that are not there. */
+/** Takes the place of the rows that are not rendered. */
 function Spacer({ height, span }: { readonly height: number; readonly span: number }) {
   if (height <= 0) return null;
   return (
@@ -164,7 +167,7 @@ function Spacer({ height, span }: { readonly height: number; readonly span: numb
 interface Window {
   readonly first: number;
   readonly end: number;
-  /** Pixels of the rows that are not there. */
+  /** Height in pixels of the rows that are not rendered. */
   readonly before: number;
   readonly after: number;
 }
@@ -187,7 +190,7 @@ function useWindow(frame: RefObject<HTMLDivElement | null>, count: number): Wind
   useLayoutEffect(() => virtualizer._willUpdate());
   const items = virtualizer.getVirtualItems();
   const [head, tail] = [items[0], items.at(-1)];
-  // Before it was measured for the first time.
+  // Used before the first measurement.
   if (head === undefined || tail === undefined) {
     const end = Math.min(count, WINDOWED_FROM);
     return { first: 0, end, before: 0, after: (count - end) * ROW_PX };

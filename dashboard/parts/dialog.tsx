@@ -1,4 +1,4 @@
-/** A question that must be answered before anything else: the browser keeps the focus inside, Escape is no. */
+/** A modal question: the browser keeps the focus inside, and Escape cancels. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { Answer } from "../api/client.ts";
@@ -11,7 +11,7 @@ export interface DialogProps {
   readonly children: ComponentChildren;
 }
 
-/** Open as long as it is there. */
+/** Open while it is mounted. */
 function Dialog({ title, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
@@ -19,7 +19,7 @@ function Dialog({ title, onClose, children }: DialogProps) {
     const before = document.activeElement;
     element.current?.showModal();
     return () => {
-      // It is gone from the page before the browser could give the focus back.
+      // The dialog leaves the page before the browser could restore the focus.
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
   }, []);
@@ -41,9 +41,9 @@ function Dialog({ title, onClose, children }: DialogProps) {
 
 export interface ConfirmProps<T> {
   readonly title: string;
-  /** What will happen. */
+  /** The effect of the action. */
   readonly children: ComponentChildren;
-  /** The word on the button: `Ban`. */
+  /** The text of the button: `Ban`. */
   readonly verb: string;
   readonly isDangerous?: boolean;
   readonly act: () => Promise<Answer<T>>;
@@ -51,7 +51,7 @@ export interface ConfirmProps<T> {
   readonly onClose: () => void;
 }
 
-/** Asks, acts, and stays open with the service's words when it refuses. */
+/** Asks, acts, and stays open with the service's message if the service refuses. */
 export function Confirm<T>({ title, children, verb, isDangerous, act, onDone, onClose }: ConfirmProps<T>) {
   const [state, setState] = useState<{ readonly isBusy: boolean; readonly refusal: string | null }>({
     isBusy: false,

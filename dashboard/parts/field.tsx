@@ -6,19 +6,19 @@ export interface TextFieldProps {
   readonly value: string;
   readonly onInput: (value: string) => void;
   readonly hint?: string;
-  /** What is wrong with the value. */
+  /** What is wrong with the value; null or absent: nothing. */
   readonly fault?: string | null;
   readonly type?: "text" | "password" | "search" | "number" | "datetime-local";
   readonly placeholder?: string;
   readonly isRequired?: boolean;
   readonly maxLength?: number;
-  /** The browser's own: `off` for what is no one's name. */
+  /** The HTML attribute: `off` for values that are not personal data. */
   readonly autocomplete?: "off" | "current-password";
 }
 
 export function TextField({ label, value, onInput, hint, fault, type = "text", ...rest }: TextFieldProps) {
   const id = useId();
-  const told = [hint === undefined ? null : `${id}-hint`, fault == null ? null : `${id}-fault`].filter(
+  const describedBy = [hint === undefined ? null : `${id}-hint`, fault == null ? null : `${id}-fault`].filter(
     (part) => part !== null,
   );
   return (
@@ -36,7 +36,7 @@ export function TextField({ label, value, onInput, hint, fault, type = "text", .
         spellcheck={false}
         autocapitalize="off"
         aria-invalid={fault == null ? undefined : true}
-        aria-describedby={told.length === 0 ? undefined : told.join(" ")}
+        aria-describedby={describedBy.length === 0 ? undefined : describedBy.join(" ")}
       />
       {hint !== undefined && (
         <small id={`${id}-hint`} class="hint">
@@ -75,7 +75,7 @@ export function ChoiceField<Value extends string>({ label, value, options, onCha
   );
 }
 
-/** A few words of which one holds. */
+/** A choice between a few values. */
 export function Segments<Value extends string>({ label, value, options, onChange }: ChoiceFieldProps<Value>) {
   return (
     <fieldset class="segments">
@@ -89,7 +89,10 @@ export function Segments<Value extends string>({ label, value, options, onChange
   );
 }
 
-/** The library's types allow each type of input other roles, and so take none of several; all of these have the same. */
+/**
+ * The library's types allow each input type other roles, and so accept no union of input types; the roles of these are
+ * the same.
+ */
 function typed(type: NonNullable<TextFieldProps["type"]>): { readonly type: "text" } {
   return { type: type as "text" };
 }

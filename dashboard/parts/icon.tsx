@@ -1,4 +1,4 @@
-/** Line icons of 16 by 16, drawn here: they say nothing that the words beside them do not. */
+/** Line icons of 16 by 16. They are decoration: the text beside them says the same. */
 
 const PATHS = {
   overview: "M2 2h5v6H2zM9 2h5v4H9zM9 8h5v6H9zM2 10h5v4H2z",

@@ -1,9 +1,9 @@
-/** Points in time: when something was, how long ago, how long it still lasts. All tick by one clock. */
+/** Points in time: the time itself, how long ago it was, and how much is left. All are updated by one clock. */
 import { signal } from "@preact/signals";
 import { serviceNow } from "../api/contact.ts";
 import { countdown, duration, momentText } from "../text/times.ts";
 
-/** The service's wall clock, ms, each second anew. */
+/** The service's wall clock, ms, updated each second. */
 export const now = signal(serviceNow());
 
 setInterval(() => {
@@ -23,7 +23,7 @@ export function Since({ at }: { readonly at: string }) {
   return <time dateTime={at}>{duration((now.value - Date.parse(at)) / 1000)}</time>;
 }
 
-/** `9:59`; `over` when there is nothing left. */
+/** `9:59`; `over` when no time is left. */
 export function Until({ at }: { readonly at: string }) {
   const left = (Date.parse(at) - now.value) / 1000;
   return (

@@ -1,4 +1,4 @@
-/** What came of the last order: shown for a while, and read out. */
+/** The result of the last command: shown for a while, and announced to screen readers. */
 import { signal } from "@preact/signals";
 
 const outcome = signal("");
@@ -14,7 +14,7 @@ export function tellOutcome(text: string): void {
   }, SHOWN_MS);
 }
 
-/** Once in the page, and always there: what comes into it later is read out. */
+/** Always in the page: screen readers announce only changes of an element that exists already. */
 export function Outcome() {
   return (
     <div class="outcome" role="status">

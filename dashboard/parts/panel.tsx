@@ -5,7 +5,7 @@ import { useId } from "preact/hooks";
 export interface PanelProps {
   readonly title: string;
   readonly children: ComponentChildren;
-  /** Beside the heading: what can be done, or chosen. */
+  /** Buttons and choices beside the heading. */
   readonly actions?: ComponentChildren;
   readonly isWide?: boolean;
 }

@@ -1,4 +1,4 @@
-/** How far back is looked. Kept in the page's address, so that a link leads to the same range. */
+/** The choice of a time range. Kept in the page's address, so that a link leads to the same range. */
 import { place, setQuery } from "../router.ts";
 import { FIRST_RANGE, RANGES, type RangeName, rangeName } from "../text/ranges.ts";
 import { Segments } from "./field.tsx";

@@ -1,4 +1,7 @@
-/** A rate beside its threshold, which is in the middle of the bar: left of it all is well, each tenfold is half the right. */
+/**
+ * A rate relative to its threshold, which is in the middle of the bar: left of it the rate is below the threshold; each
+ * factor of ten fills half of the right side.
+ */
 import { rateOf, times } from "../text/numbers.ts";
 
 export interface RateMeterProps {
@@ -24,7 +27,7 @@ export function RateMeter({ metric, rate, threshold }: RateMeterProps) {
   );
 }
 
-/** 0 to 1: the threshold is at a half, a hundred times it at the end. */
+/** 0 to 1: the threshold is at 0.5, a hundred times the threshold at 1. */
 function shareOfBar(factor: number): number {
   if (factor <= 1) return Math.max(0, factor) / 2;
   return Math.min(1, 0.5 + Math.log10(factor) / 4);

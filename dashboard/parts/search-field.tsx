@@ -1,14 +1,14 @@
-/** A field whose value is asked of the service: not at every key, and not while it cannot be right. */
+/** A search field whose value is sent to the service, after a pause in typing and only if it is valid. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { TextField } from "./field.tsx";
 
 export interface SearchFieldProps {
   readonly label: string;
-  /** What is looked for now. */
+  /** The current search text. */
   readonly value: string;
   readonly onSearch: (value: string) => void;
   readonly placeholder?: string;
-  /** What is wrong with it; null: it can be asked for. */
+  /** What is wrong with the text; null: it can be sent. */
   readonly faultOf?: (value: string) => string | null;
 }
 
@@ -17,7 +17,7 @@ const PAUSE_MS = 250;
 export function SearchField({ label, value, onSearch, placeholder, faultOf }: SearchFieldProps) {
   const [typed, setTyped] = useState(value);
   const asked = useRef(value);
-  // It was changed from elsewhere: by a link, or the browser's history.
+  // The value was changed by a link or the browser's history.
   useEffect(() => {
     if (value !== asked.current) setTyped(value);
     asked.current = value;

@@ -1,11 +1,11 @@
-/** What was read, or why it is not there: loading, failed, ready. */
+/** Shows data by its state: loading, failed, or ready. */
 import type { ComponentChildren } from "preact";
 import type { Loaded } from "../api/resource.ts";
 import { Failed, Loading } from "./callout.tsx";
 
 export interface ShowProps<T> {
   readonly loaded: Loaded<T>;
-  /** As it goes on after "Reading" and after "No". */
+  /** Completes the sentences "Reading …" and "No …". */
   readonly what: string;
   readonly onRetry?: () => void;
   readonly children: (data: T) => ComponentChildren;

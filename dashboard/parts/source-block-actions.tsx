@@ -1,4 +1,6 @@
-/** Block and unblock a source, each with a question before it. Nothing is there for who may not. */
+/**
+ * The buttons to block and unblock a source, each with a confirmation dialog. Hidden from callers who may not use them.
+ */
 import { useState } from "preact/hooks";
 import type { SourceBlockWire } from "../../src/http/wire/source-block.ts";
 import { SOURCE_BLOCK_REASON_MAX, SOURCE_BLOCK_SECONDS_MAX } from "../../src/limits.ts";
@@ -11,7 +13,7 @@ import { ChoiceField, TextField } from "./field.tsx";
 import { tellOutcome } from "./outcome.tsx";
 
 export interface BlockButtonProps {
-  /** Of a button beside them; absent: they are asked for. */
+  /** Source and victim of the row with the button; absent: the dialog asks for them. */
   readonly source?: string;
   readonly victim?: string;
   readonly onChanged: () => void;
@@ -32,7 +34,7 @@ export function BlockButton({ source, victim, onChanged }: BlockButtonProps) {
   );
 }
 
-/** In seconds; the last is asked for. */
+/** In seconds; with the last one, the dialog asks for the time. */
 const TIMES = [
   ["600", "10 min"],
   ["3600", "1 h"],
@@ -75,7 +77,7 @@ function BlockDialog({ onChanged, onClose, ...given }: BlockDialogProps) {
         value={victim}
         onInput={setVictim}
         placeholder="203.0.113.7"
-        hint="One of your own addresses. What the source sends to others goes on."
+        hint="One of your own addresses. Packets to other addresses are not dropped."
         isRequired
       />
       <div class="filters">
@@ -96,7 +98,7 @@ function BlockDialog({ onChanged, onClose, ...given }: BlockDialogProps) {
         {source.trim() === "" || victim.trim() === ""
           ? "Packets from the source to the victim are dropped here."
           : `Packets from ${source.trim()} to ${victim.trim()} are dropped here.`}
-        {seconds > 0 && ` The block ends by itself after ${duration(seconds)}.`}
+        {seconds > 0 && ` The block expires after ${duration(seconds)}.`}
       </p>
     </Confirm>
   );

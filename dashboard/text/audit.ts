@@ -1,4 +1,4 @@
-/** The audit trail as it is asked for, read and taken along. Pure. */
+/** The audit trail: query, table and CSV export. Pure. */
 import type { AuditEventWire } from "../../src/http/wire/audit.ts";
 import { csvText } from "./csv.ts";
 
@@ -11,7 +11,7 @@ export const AUDIT_ACTIONS: Readonly<Record<AuditEventWire["action"], string>> =
   edge_challenge: "Edge challenge",
 };
 
-/** Of the query of the page's address. */
+/** As in the query of the page's address. */
 export interface AuditFilters {
   readonly action: AuditEventWire["action"] | null;
   readonly target: string | null;
@@ -19,7 +19,7 @@ export interface AuditFilters {
 }
 
 export type AuditSpan =
-  /** Back from now. */
+  /** Length of the range, back from now. */
   | { readonly kind: "last"; readonly seconds: number }
   /** RFC 3339; null: now, or an hour before `to`. */
   | { readonly kind: "between"; readonly from: string | null; readonly to: string | null };
@@ -36,12 +36,12 @@ export function actionOf(text: string | null): AuditEventWire["action"] | null {
   return text !== null && Object.hasOwn(AUDIT_ACTIONS, text) ? (text as AuditEventWire["action"]) : null;
 }
 
-/** Its time is UTC, without saying so. */
+/** The input's time is in UTC but does not say so. */
 export function eventMs({ event_time: time }: AuditEventWire): number {
   return Date.parse(`${time.replace(" ", "T")}Z`);
 }
 
-/** Who, as far as it is known. */
+/** The operator, as far as it is known. */
 export function actorText({ operator, role, tenant, source }: AuditEventWire): string {
   if (source === "auto") return "detection";
   if (source === "signal") return "signal";
@@ -64,12 +64,12 @@ const CSV_COLUMNS = [
   "dry_run",
 ] as const satisfies readonly (keyof AuditEventWire)[];
 
-/** With the names and the values that the API has: times in UTC, and 1 for a dry run. */
+/** Uses the names and values of the API: times in UTC, and 1 for a dry run. */
 export function auditCsv(events: readonly AuditEventWire[]): string {
   return csvText([CSV_COLUMNS, ...events.map((event) => CSV_COLUMNS.map((column) => String(event[column])))]);
 }
 
-/** `2026-03-01 13:00:05`, in the time zone of whoever looks. */
+/** `2026-03-01 13:00:05`, in the browser's time zone. */
 export function localText(ms: number): string {
   const date = new Date(ms);
   return new Date(ms - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19).replace("T", " ");
@@ -77,10 +77,10 @@ export function localText(ms: number): string {
 
 const LOCAL = /^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}(?::\d{2})?)$/;
 
-/** RFC 3339; null: no such time. */
+/** RFC 3339; null: not a valid time. */
 export function fromLocalText(text: string): string | null {
   const [, day, time] = LOCAL.exec(text.trim()) ?? [];
   const ms = day === undefined ? Number.NaN : Date.parse(`${day}T${time}`);
-  // A day that the month does not have would be one of the next.
+  // JavaScript turns a day that does not exist in the month into one of the next month.
   return Number.isNaN(ms) || localText(ms).slice(0, 10) !== day ? null : new Date(ms).toISOString();
 }

@@ -1,15 +1,15 @@
-/** Bans as a list shows them. Pure. */
+/** Bans as lists show them. Pure. */
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { rungsOf } from "./ladder.ts";
 import { metricName, rateOf } from "./numbers.ts";
 import { methodName } from "./words.ts";
 
-/** Of one address without its length. */
+/** A single address is shown without prefix length. */
 export function banSubject({ prefix }: BanWire): string {
   return prefix.replace(/\/(32|128)$/, "");
 }
 
-/** Why it is as it is: what the service says of it, else what it is for. */
+/** The reason that the service gives, else the cause of the ban. */
 export function banWhy(ban: BanWire): string {
   const said = ban.reason ?? ban.announce_error ?? ban.fallback;
   if (said !== undefined) return said;
@@ -23,7 +23,7 @@ export interface NextStep {
   readonly at: string;
 }
 
-/** The rung that comes next, if the ban lasts until then; null: there is none. What an attack holds may last on. */
+/** The next rung if the ban lasts until then; null: there is none. A ban for an active attack may be extended. */
 export function nextStep(ban: BanWire): NextStep | null {
   const next = rungsOf(ban).find(({ at }) => at !== null);
   if (next === undefined || next.at === null) return null;
@@ -31,7 +31,7 @@ export function nextStep(ban: BanWire): NextStep | null {
   return isTooLate ? null : { action: next.action, at: next.at };
 }
 
-/** Each word is in something that the list shows of it. */
+/** Every word of the search must appear in a value that the list shows of the ban. */
 export function banMatches(ban: BanWire, words: readonly string[]): boolean {
   if (words.length === 0) return true;
   const marks = `${ban.manual ? "manual operator" : "automatic detection"} ${ban.dry_run ? "dry run" : ""}`;

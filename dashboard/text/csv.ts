@@ -1,10 +1,10 @@
 /** Tables as comma-separated values (RFC 4180). Pure. */
 
-/** What a spreadsheet takes for the beginning of a formula, and carries out. */
+/** Characters at which a spreadsheet starts to read a formula. */
 const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
 const TO_QUOTE = /[",\r\n]|^\s|\s$/;
 
-/** A text that a spreadsheet would carry out has an apostrophe before it, which makes it a text there. */
+/** Puts an apostrophe before text that a spreadsheet would run as a formula. */
 export function csvText(rows: readonly (readonly string[])[]): string {
   return rows.map((row) => `${row.map(cell).join(",")}\r\n`).join("");
 }

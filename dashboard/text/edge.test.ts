@@ -24,7 +24,7 @@ describe("zoneWords", () => {
   test.each([
     [{}, ["served"]],
     [{ unserved: true as const, nodes: 0 }, ["unserved"]],
-    [{ placement: { nodes: 0, alive: 0 }, nodes: 0 }, ["no node has it"]],
+    [{ placement: { nodes: 0, alive: 0 }, nodes: 0 }, ["no node serves it"]],
     [{ nodes: 0 }, ["no report"]],
     [{ nodes: 0, mode: "none" as const }, ["no policy"]],
     [{ placement: { nodes: 3, alive: 2 } }, ["1 node lost"]],
@@ -39,9 +39,9 @@ describe("zoneWords", () => {
     expect(words(changes)).toEqual(expected);
   });
 
-  test("of one that is gone from the file has its lever alone", () => {
+  test("of one that is not in the file any more shows its lever only", () => {
     const gone = { zone: "old.example", nodes: 0, rps: 0, override: lever("auto") };
-    expect(zoneWords(gone, NOON).map(({ text }) => text)).toEqual(["gone from the file", "lever: auto"]);
+    expect(zoneWords(gone, NOON).map(({ text }) => text)).toEqual(["not in the zones file", "lever: auto"]);
   });
 });
 
@@ -57,14 +57,14 @@ describe("leverEffect", () => {
     expect(leverEffect("manual", zone({ watch_only: ["e1"] }))).toStartWith("Every visitor");
   });
 
-  test("that is nothing where every node only watches", () => {
+  test("that is nothing if all nodes are in dry run", () => {
     const watched = zone({ watch_only: ["e1"], rung_watch_only: ["e1", "e2"] });
-    expect(leverEffect("manual", watched)).toStartWith("Visitors see nothing");
+    expect(leverEffect("manual", watched)).toStartWith("Visitors notice nothing");
   });
 });
 
 describe("leverResult", () => {
-  const told = { zone: "shop.example", file_mode: "off", zone_watch_only: false, rung_watch_only: false } as const;
+  const lever = { zone: "shop.example", file_mode: "off", zone_watch_only: false, rung_watch_only: false } as const;
   const nodes = [
     { name: "e1", alive: true, dry_run: false },
     { name: "e2", alive: true, dry_run: true },
@@ -72,17 +72,17 @@ describe("leverResult", () => {
   ];
 
   test("names what may keep it from being felt", () => {
-    expect(leverResult({ ...told, mode: "manual", nodes })).toEqual([
+    expect(leverResult({ ...lever, mode: "manual", nodes })).toEqual([
       "Visitors are challenged from now on.",
-      "2 of its 3 nodes are alive and told at once.",
+      "2 of its 3 nodes are alive and informed at once.",
       "In dry run, and so without effect: e2.",
     ]);
-    expect(leverResult({ ...told, mode: "auto", rung_watch_only: true, nodes: [] }).join(" ")).toContain(
+    expect(leverResult({ ...lever, mode: "auto", rung_watch_only: true, nodes: [] }).join(" ")).toContain(
       "challenge_options.dry_run",
     );
   });
 
   test("of one that was cleared says that", () => {
-    expect(leverResult({ ...told, nodes })).toEqual(["The zone follows its file again."]);
+    expect(leverResult({ ...lever, nodes })).toEqual(["The zone follows its zones file again."]);
   });
 });

@@ -1,4 +1,4 @@
-/** What is the matter with a zone, and what a lever does to those who visit it, in an operator's words. Pure. */
+/** The problems of a zone, and what a lever does to its visitors, in plain sentences. Pure. */
 import type { Static } from "@sinclair/typebox";
 import type { EdgeEventKind } from "../../src/edge/edge-history.ts";
 import type { LeverWire } from "../../src/http/wire/edge/lever.ts";
@@ -7,10 +7,10 @@ import type { StateWord } from "./nodes.ts";
 import { counted } from "./words.ts";
 
 const DAY_MS = 86_400_000;
-/** Less than this is left of a certificate that should have been renewed by now. */
+/** A certificate with less time left than this should have been renewed already. */
 export const CERT_DAYS_SHORT = 14;
 
-/** What matters most first; of a zone that all is well with one word. */
+/** The most important problem first; a zone without problems has one word. */
 export function zoneWords(zone: ZoneStatusWire, nowMs: number): StateWord[] {
   const words = [...placementWords(zone), ...challengeWords(zone), ...certWords(zone, nowMs)];
   if (words.some(({ tone }) => tone !== "info") || zone.nodes === 0) return words;
@@ -18,10 +18,10 @@ export function zoneWords(zone: ZoneStatusWire, nowMs: number): StateWord[] {
 }
 
 function placementWords({ mode, file_challenge: inFile, placement, unserved, nodes }: ZoneStatusWire): StateWord[] {
-  if (inFile === undefined) return [{ tone: "warn", text: "gone from the file" }];
+  if (inFile === undefined) return [{ tone: "warn", text: "not in the zones file" }];
   if (unserved === true) return [{ tone: "danger", text: "unserved" }];
-  if (placement?.nodes === 0) return [{ tone: "danger", text: "no node has it" }];
-  // Of a zone that nothing is decided of there is none.
+  if (placement?.nodes === 0) return [{ tone: "danger", text: "no node serves it" }];
+  // Empty for a zone without decisions.
   if (mode === "none") return [{ tone: "none", text: "no policy" }];
   if (nodes === 0) return [{ tone: "warn", text: "no report" }];
   if (placement !== undefined && placement.alive < placement.nodes) {
@@ -50,7 +50,7 @@ function certWords(zone: ZoneStatusWire, nowMs: number): StateWord[] {
   return [{ tone: "warn", text: `certificate: ${days} d` }];
 }
 
-/** Whole days until the first certificate of it runs out, below 0 when one has; null: none is known. */
+/** Whole days until its first certificate expires, below 0 if one has expired; null: none is known. */
 export function certDays({ certs = [] }: ZoneStatusWire, nowMs: number): number | null {
   if (certs.length === 0) return null;
   return daysLeft(Math.min(...certs.map(({ not_after: end }) => Date.parse(end))), nowMs);
@@ -62,34 +62,34 @@ export function daysLeft(endMs: number, nowMs: number): number {
 
 export type LeverMode = "manual" | "auto";
 
-/** What people who use the site will see of it. */
+/** The effect on visitors of the site. */
 export function leverEffect(mode: LeverMode, zone: ZoneStatusWire): string {
   if (isOnlyWatched(zone)) {
-    return "Visitors see nothing of it: every node of the zone only watches, and counts whom it would challenge.";
+    return "Visitors notice nothing: all nodes of the zone are in dry run and only count whom they would challenge.";
   }
   const check =
     "a short check in their browser before the site opens; it takes a moment and needs JavaScript. " +
-    "Programs that are no browsers do not pass it, save on the paths that the zones file exempts";
+    "Programs other than browsers fail it, except on the paths that the zones file exempts";
   if (mode === "manual") return `Every visitor gets ${check}.`;
-  return `While the zone has more requests than its file's auto.zone_rps, every visitor gets ${check}. Else nobody does.`;
+  return `While the zone has more requests than its file's auto.zone_rps, every visitor gets ${check}. Otherwise no visitor does.`;
 }
 
 function isOnlyWatched({ nodes, watch_only: zone = [], rung_watch_only: rung = [] }: ZoneStatusWire): boolean {
   return nodes > 0 && new Set([...zone, ...rung]).size >= nodes;
 }
 
-/** What became of it, and what may keep it from being felt: one sentence each. */
+/** The result of the command, and what may limit its effect, one sentence each. */
 export function leverResult(lever: Static<typeof LeverWire>): string[] {
   const { mode, nodes } = lever;
-  if (mode === undefined) return ["The zone follows its file again."];
+  if (mode === undefined) return ["The zone follows its zones file again."];
   const alive = nodes.filter((node) => node.alive);
   const watching = alive.filter((node) => node.dry_run === true).map(({ name }) => name);
   return [
     mode === "manual" ? "Visitors are challenged from now on." : "Visitors are challenged when the zone is busy.",
-    `${alive.length} of its ${counted(nodes.length, "node")} ${alive.length === 1 ? "is" : "are"} alive and told at once.`,
-    ...(lever.zone_watch_only ? ["Its file says policy.dry_run: nodes count and challenge nobody."] : []),
+    `${alive.length} of its ${counted(nodes.length, "node")} ${alive.length === 1 ? "is" : "are"} alive and informed at once.`,
+    ...(lever.zone_watch_only ? ["Its file says policy.dry_run: nodes only count and challenge no one."] : []),
     ...(!lever.zone_watch_only && lever.rung_watch_only
-      ? ["Its file says challenge_options.dry_run: nodes count and challenge nobody."]
+      ? ["Its file says challenge_options.dry_run: nodes only count and challenge no one."]
       : []),
     ...(watching.length > 0 ? [`In dry run, and so without effect: ${watching.join(", ")}.`] : []),
   ];
@@ -104,7 +104,7 @@ export const LEVER_DURATIONS = [
 ] as const;
 export type LeverSeconds = (typeof LEVER_DURATIONS)[number][0];
 
-/** By the interface's own words, to be looked for in its documentation. */
+/** In the interface's words, so that users find them in its documentation. */
 export const EVENT_NAMES: Readonly<Record<EdgeEventKind, string>> = {
   node_alive: "node alive",
   node_lost: "node lost",

@@ -1,11 +1,11 @@
-/** The escalation ladder of a ban: which rung it stands on, and when the next comes. Pure. */
+/** The escalation ladder of a ban: the current rung, and the time of the next. Pure. */
 import type { BanWire } from "../../src/http/wire/ban.ts";
 
 export interface RungView {
   readonly action: string;
   readonly afterSeconds: number;
   readonly state: "past" | "now" | "ahead";
-  /** RFC 3339: when it comes, if the ban lasts until then; null: it has come. */
+  /** RFC 3339: when the rung takes effect if the ban lasts until then; null: it has taken effect. */
   readonly at: string | null;
 }
 

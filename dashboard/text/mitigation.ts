@@ -1,4 +1,4 @@
-/** What is being done about an attack, and whether it works: one line for somebody who has just woken up. Pure. */
+/** What is being done about an attack, and whether it works, in one short line. Pure. */
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { byteCount, scaled } from "./numbers.ts";
@@ -8,22 +8,22 @@ export interface Effect {
   readonly tone: "ok" | "warn" | "danger" | "info";
   /** `Blackhole announced`. */
   readonly title: string;
-  /** Why, or what to do; null: nothing more to say. */
+  /** The reason, or what to do; null: nothing to add. */
   readonly detail: string | null;
 }
 
-/** Of an address, a part of a hostgroup, or a whole one. */
+/** An address, a part of a hostgroup, or a whole hostgroup. */
 export function attackSubject({ target, prefix, group }: AttackWire): string {
   return target ?? prefix ?? `hostgroup ${group}`;
 }
 
-/** The ban that the attack is held down by, in force or else the last. undefined: there is none. */
+/** The ban of the attack: the active one, else the last one. undefined: there is none. */
 export function banOf({ target, prefix }: AttackWire, bans: readonly BanWire[]): BanWire | undefined {
   const index = indexOf(bans);
   return target === undefined ? index.get(`prefix ${prefix}`) : index.get(`target ${target}`);
 }
 
-/** A list is looked through once, not once an attack. */
+/** Indexes the list once, not for each attack. */
 const INDEXES = new WeakMap<readonly BanWire[], ReadonlyMap<string, BanWire>>();
 
 function indexOf(bans: readonly BanWire[]): ReadonlyMap<string, BanWire> {
@@ -56,7 +56,7 @@ export function effectOf(attack: AttackWire, ban: BanWire | undefined): Effect {
   }
 }
 
-/** `1.20 M packets (840 MB) dropped here`; null: nothing is known of that. */
+/** `1.20 M packets (840 MB) dropped here`; null: not known. */
 export function droppedText({ dropped_packets: packets, dropped_bytes: bytes }: BanWire): string | null {
   return packets === undefined ? null : `${scaled(packets)} packets (${byteCount(bytes ?? 0)}) dropped here`;
 }
@@ -75,7 +75,7 @@ function refusalText(reason: string | undefined): string | null {
 function withoutBan({ scope, prefix }: AttackWire): Effect {
   const isWhole = scope === "group" && prefix === undefined;
   if (isWhole)
-    return { tone: "info", title: "Watched only", detail: "A hostgroup that is judged as a whole is not banned." };
+    return { tone: "info", title: "Watched only", detail: "Hostgroups that are judged as a whole are never banned." };
   return {
     tone: "warn",
     title: "Nothing is done",

@@ -1,13 +1,13 @@
-/** Quantities as they are read at a glance: three digits, the unit always there. */
+/** Quantities with three digits and their unit. Pure. */
 import type { Metric } from "../../src/traffic/rates.ts";
 
 const PREFIXES = ["", "k", "M", "G", "T", "P"] as const;
 
-/** `1.24 M`, `980`, `12.3 k`: a prefix as soon as there are four digits. */
+/** `1.24 M`, `980`, `12.3 k`: four digits or more get a prefix. */
 export function scaled(value: number): string {
   if (!Number.isFinite(value)) return "–";
   let [rest, step] = [Math.abs(value), 0];
-  // 999.6 has four digits once it is rounded.
+  // 999.6 has four digits after rounding.
   while (rest >= 999.5 && step < PREFIXES.length - 1) [rest, step] = [rest / 1000, step + 1];
   const digits = rest >= 99.95 || (step === 0 && rest >= 9.95) ? 0 : rest >= 9.95 ? 1 : 2;
   const text = step === 0 && Number.isInteger(rest) ? String(rest) : rest.toFixed(digits);
@@ -33,13 +33,13 @@ export function byteCount(bytes: number): string {
   return withUnit(bytes, "B");
 }
 
-/** With its unit, by what the metric counts. */
+/** A rate with the unit of its metric. */
 export function rateOf(metric: string, value: number): string {
   if (metric.endsWith("mbps")) return bitRate(value);
   return metric.endsWith("pps") ? packetRate(value) : flowRate(value);
 }
 
-/** `12 345`, with a narrow space that no line breaks at. */
+/** `12 345`, with a narrow no-break space. */
 export function wholeNumber(value: number): string {
   return Math.round(value)
     .toString()
@@ -52,7 +52,7 @@ export function percent(share: number): string {
   return `${value > 0 && value < 9.95 ? value.toFixed(1) : Math.round(value)} %`;
 }
 
-/** How many times: `12×`, `1.3×`. */
+/** A factor: `12×`, `1.3×`. */
 export function times(factor: number): string {
   return `${factor >= 9.95 ? wholeNumber(factor) : factor.toFixed(1)}×`;
 }
@@ -78,7 +78,7 @@ export const METRIC_NAMES: Readonly<Record<Metric, string>> = {
   frag_mbps: "fragment bandwidth",
 };
 
-/** In words; one that is newer than this page by its own name. */
+/** The metric in words; metrics that this page does not know keep their name. */
 export function metricName(metric: string): string {
   return (METRIC_NAMES as Readonly<Record<string, string>>)[metric] ?? metric;
 }

@@ -5,7 +5,7 @@ const NOON = Date.parse("2026-03-01T12:00:00Z");
 const point = (second: number) => ({ ts: new Date(NOON + second * 1000).toISOString(), value: second });
 
 describe("rangeQuery", () => {
-  test("begins so long ago, in steps that a chart has room for", () => {
+  test("starts at the right time, in steps that fit into a chart", () => {
     expect(rangeQuery("1h", NOON, 10)).toEqual({ from: "2026-03-01T11:00:00.000Z", step: "10" });
     expect(rangeQuery("30d", NOON, 10)).toEqual({ from: "2026-01-30T12:00:00.000Z", step: "7200" });
   });

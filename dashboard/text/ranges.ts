@@ -1,4 +1,4 @@
-/** Ranges of time back from now, as charts and lists of the past ask for them; and where such a past has holes. Pure. */
+/** Time ranges of charts and lists, and gaps in recorded data. Pure. */
 
 const HOUR = 3600;
 
@@ -11,7 +11,7 @@ export const RANGES = [
 ] as const;
 export type RangeName = (typeof RANGES)[number][0];
 
-/** Where nobody has chosen. */
+/** The default. */
 export const FIRST_RANGE: RangeName = "1h";
 
 export function rangeName(text: string | null): RangeName {
@@ -22,7 +22,7 @@ function rangeSeconds(range: RangeName): number {
   return RANGES.find(([name]) => name === range)?.[2] ?? HOUR;
 }
 
-/** More points than a chart has pixels help nobody. */
+/** A chart cannot show more points than it has pixels. */
 const POINTS_MAX = 360;
 
 export interface RangeQuery {
@@ -30,7 +30,7 @@ export interface RangeQuery {
   readonly step: string;
 }
 
-/** @param stepSecondsMin how often something is recorded. */
+/** @param stepSecondsMin the period of recording. */
 export function rangeQuery(range: RangeName, nowMs: number, stepSecondsMin: number): RangeQuery {
   const seconds = rangeSeconds(range);
   const step = Math.max(stepSecondsMin, Math.ceil(seconds / POINTS_MAX / 10) * 10);
@@ -40,7 +40,7 @@ export function rangeQuery(range: RangeName, nowMs: number, stepSecondsMin: numb
 export interface Timeline<Point> {
   /** Seconds since the epoch, increasing. */
   readonly times: readonly number[];
-  /** null: nothing was recorded there, so that a chart draws no line over it. */
+  /** null: nothing was recorded at that time, so the chart shows a gap. */
   readonly points: readonly (Point | null)[];
 }
 
@@ -53,7 +53,7 @@ export function timeline<Point extends { readonly ts: string }>(
   for (const point of points) {
     const at = Date.parse(point.ts) / 1000;
     const before = times.at(-1);
-    // What is recorded now and then falls beside its bucket once in a while: one missing is no hole.
+    // Now and then a periodic record falls into the next bucket: one missing point is not a gap.
     if (before !== undefined && at - before > 2.5 * stepSeconds) {
       times.push(before + stepSeconds);
       filled.push(null);

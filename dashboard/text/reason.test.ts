@@ -19,20 +19,22 @@ test("a fixed threshold is named with its hostgroup", () => {
 });
 
 test("a fixed threshold in the place of a baseline says until when", () => {
-  const told = reasonSentences(attack({ baseline_configured: true, warming_up: true, warmup_remaining_seconds: 90 }));
-  expect(told[1]).toEndWith("was not known yet, for another 1 min 30 s.");
+  const sentences = reasonSentences(
+    attack({ baseline_configured: true, warming_up: true, warmup_remaining_seconds: 90 }),
+  );
+  expect(sentences[1]).toEndWith("was not learned yet, for another 1 min 30 s.");
 });
 
 test.each([
-  [undefined, "Normal of late is"],
+  [undefined, "Recent normal is"],
   ["hour_of_week", "Normal at this hour of the week is"],
-] as const)("a baseline tells how its limit came about (%s)", (normal_of, begin) => {
+] as const)("a baseline explains its limit (%s)", (normal_of, begin) => {
   const baseline = { normal: 1000, factor: 3, floor: 500, ceiling: 10_000 };
-  const told = reasonSentences(
+  const sentences = reasonSentences(
     attack({ threshold_source: "baseline", baseline, ...(normal_of === undefined ? {} : { normal_of }) }),
   );
-  expect(told[1]).toStartWith(begin);
-  expect(told[1]).toEndWith(
+  expect(sentences[1]).toStartWith(begin);
+  expect(sentences[1]).toEndWith(
     "1.00 kpps; 3 times that is the limit, but never less than 500 pps nor more than 10.0 kpps.",
   );
 });

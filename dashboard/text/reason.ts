@@ -1,15 +1,15 @@
-/** Why an attack fired, in sentences. Pure. */
+/** Why an attack was detected, in sentences. Pure. */
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import { metricName, rateOf } from "./numbers.ts";
 import { duration } from "./times.ts";
 
-/** The first says what was over what, those after it where that threshold came from. */
+/** The first sentence says which limit was exceeded, the others where that limit came from. */
 export function reasonSentences({ metric, threshold, group, reason }: AttackWire): string[] {
   const over = `${capital(metricName(metric))} went over ${rateOf(metric, threshold)}.`;
   const { baseline, threshold_source: source } = reason;
   if (source === "baseline" && baseline !== undefined) {
     const rate = (value: number) => rateOf(metric, value);
-    const normal = reason.normal_of === "hour_of_week" ? "Normal at this hour of the week" : "Normal of late";
+    const normal = reason.normal_of === "hour_of_week" ? "Normal at this hour of the week" : "Recent normal";
     return [
       over,
       `${normal} is ${rate(baseline.normal)}; ${baseline.factor} times that is the limit, ` +
@@ -20,7 +20,7 @@ export function reasonSentences({ metric, threshold, group, reason }: AttackWire
     const left = reason.warmup_remaining_seconds ?? 0;
     return [
       over,
-      `This is the fixed threshold of hostgroup ${group}: what is normal of the address was not known yet, ` +
+      `This is the fixed threshold of hostgroup ${group}: the baseline of the address was not learned yet, ` +
         `for another ${duration(left)}.`,
     ];
   }

@@ -30,7 +30,7 @@ test.each([
   expect(matchText(rule)).toBe(text);
 });
 
-test("what becomes of it", () => {
+test("its action", () => {
   expect(actionText(discard)).toBe("discard");
   expect(actionText({ action: "rate_limit", rate_bytes: 1_000_000 })).toBe("at most 8.00 Mbit/s");
 });

@@ -1,4 +1,4 @@
-/** A rule of a ban in words: what it matches, and what becomes of that. */
+/** A rule of a ban in words: its match fields and its action. Pure. */
 import type { RuleWire } from "../../src/mitigation/rules/rule.ts";
 import { bitRate } from "./numbers.ts";
 import { protocolName, tcpFlagNames } from "./words.ts";

@@ -1,4 +1,4 @@
-/** The configuration as it is read: what is done and when, and what is wrong with a file. Pure. */
+/** The configuration in words, and the errors of a configuration file. Pure. */
 import type { HostgroupConfigWire } from "../../src/http/wire/configured.ts";
 import { metricName, rateOf } from "./numbers.ts";
 import { duration } from "./times.ts";
@@ -17,19 +17,19 @@ export function ladderText({ ban, mitigation, escalation }: HostgroupConfigWire)
 
 const TRIO = ["pps", "mbps", "flows_per_sec"];
 
-/** Each as a name and a value; those of single protocols have their own names. */
+/** Each as a name and a value; metrics of single protocols have their own names. */
 export function thresholdFacts(thresholds: Readonly<Record<string, number>>): [string, string][] {
   return Object.entries(thresholds).map(([metric, value]) => [capital(metricName(metric)), rateOf(metric, value)]);
 }
 
-/** Those beyond the base trio, in one line. */
+/** The thresholds beyond the base trio, in one line. */
 export function otherThresholds(thresholds: Readonly<Record<string, number>>): string {
   const others = Object.entries(thresholds).filter(([metric]) => !TRIO.includes(metric));
   return others.map(([metric, value]) => `${metricName(metric)} ${rateOf(metric, value)}`).join(", ");
 }
 
 export interface ProblemLine {
-  /** `file:line`; null: the line says no place. */
+  /** `file:line`; null: the line has no location. */
   readonly at: string | null;
   /** `hostgroups[2].thresholds.pps`; null: the file as a whole. */
   readonly key: string | null;
@@ -39,7 +39,7 @@ export interface ProblemLine {
 const PLACE = /^(\/[^\n]*?(?::\d+)?): (.*)$/;
 const KEY = /^([a-z_]+(?:\.[a-z0-9_]+|\[\d+\])*): (.*)$/;
 
-/** `file:line: path: rule`, as a refused reload tells it, each on a line. */
+/** Parses `file:line: path: rule`, as in the answer to a refused reload, one error a line. */
 export function problemLines(text: string): ProblemLine[] {
   return text
     .split("\n")

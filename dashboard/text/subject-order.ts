@@ -1,6 +1,6 @@
-/** Puts addresses in the order of their numbers, as the service has them: IPv4, then IPv6, then names. Pure. */
+/** Sorts addresses numerically, as the service does: IPv4, then IPv6, then names. Pure. */
 
-/** A key that compares as text. */
+/** A key that sorts as text. */
 export function subjectOrder(subject: string): string {
   const [address = "", length = ""] = subject.split("/");
   const octets = address.split(".");
@@ -10,7 +10,7 @@ export function subjectOrder(subject: string): string {
   return `6${groups(address).join("")}${length.padStart(3, "0")}`;
 }
 
-/** Eight of four digits each, `::` written out. */
+/** Eight groups of four digits, with `::` expanded. */
 function groups(address: string): string[] {
   const [head = "", tail] = address.toLowerCase().split("::");
   const parts = (text: string) => text.split(":").filter((part) => part !== "");

@@ -1,4 +1,4 @@
-/** Times in 24 hours with the zone of whoever looks, and how long something lasts. */
+/** Times in 24 hours with the browser's time zone, and durations. */
 
 const CLOCK: Intl.DateTimeFormatOptions = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" };
 const clockFormat = new Intl.DateTimeFormat("en-GB", CLOCK);
@@ -20,14 +20,14 @@ export function shortTime(ms: number): string {
   return shortFormat.format(ms);
 }
 
-/** `2026-03-01`, where it is looked at. */
+/** `2026-03-01`, in the browser's time zone. */
 function dateText(ms: number): string {
   const date = new Date(ms);
   const two = (value: number) => String(value).padStart(2, "0");
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
 }
 
-/** The time alone today, else with its date; always with the zone. */
+/** The time alone if it is today, else with the date; always with the zone. */
 export function momentText(ms: number, nowMs: number): string {
   return dateText(ms) === dateText(nowMs) ? zonedTime(ms) : `${dateText(ms)} ${zonedTime(ms)}`;
 }
@@ -39,7 +39,7 @@ const UNITS = [
   ["s", 1],
 ] as const;
 
-/** `45 s`, `12 min 5 s`, `3 h 20 min`: the two largest units. Less than nothing is nothing. */
+/** `45 s`, `12 min 5 s`, `3 h 20 min`: the two largest units. Negative durations are shown as 0. */
 export function duration(seconds: number): string {
   let rest = Math.max(0, Math.floor(seconds));
   const parts: string[] = [];

@@ -1,4 +1,4 @@
-/** The interface's words as an operator reads them. */
+/** The interface's values as readable words. */
 
 /** `dns_amplification` is `DNS amplification`, `syn_flood` is `SYN flood`. */
 export function vectorName(vector: string): string {
@@ -6,7 +6,7 @@ export function vectorName(vector: string): string {
   return words.map((word) => (SPOKEN.has(word) ? word : word.toUpperCase())).join(" ");
 }
 
-/** All else is an abbreviation. */
+/** The remaining ones are abbreviations. */
 const SPOKEN = new Set([
   "flood",
   "amplification",
@@ -34,7 +34,7 @@ export const DIRECTION_NAMES = { incoming: "Incoming", outgoing: "Outgoing" } as
 
 const PROTOCOL_NUMBERS: Readonly<Record<number, string>> = { 1: "ICMP", 6: "TCP", 17: "UDP", 47: "GRE", 58: "ICMPv6" };
 
-/** By its number in the IP header. */
+/** The protocol of a number in the IP header. */
 export function protocolName(protocol: number): string {
   return PROTOCOL_NUMBERS[protocol] ?? `protocol ${protocol}`;
 }

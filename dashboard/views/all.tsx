@@ -1,4 +1,4 @@
-/** All views, in the order of the navigation: a view is a line here. */
+/** All views, in the order of the navigation. */
 import type { View } from "../view.ts";
 import { Attacks } from "./attacks.tsx";
 import { Audit } from "./audit.tsx";

@@ -1,4 +1,4 @@
-/** One attack in progress: the victim, the strength, what is done, and the way to more and to act. */
+/** One attack in progress: victim, strength, mitigation, and links to details and actions. */
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { BanButton, UnbanButton } from "../parts/ban-actions.tsx";
@@ -51,8 +51,8 @@ export function AttackCard({ attack, bans }: AttackCardProps) {
 }
 
 /**
- * What nothing is done about comes first, then what is furthest over its threshold; by doublings, since cards that change
- * places with every reading cannot be read.
+ * Attacks without mitigation first, then by how far they exceed the threshold, in steps of a factor of two, so that
+ * cards do not change places with every reading.
  */
 export function byUrgency(a: AttackWire, b: AttackWire): number {
   const isHeld = (attack: AttackWire) => (attack.ban_state === "active" ? 1 : 0);

@@ -1,4 +1,4 @@
-/** One attack: how strong it was over time, why it fired, what it is made of, what is done and what comes next. */
+/** One attack: its strength over time, its cause, its packets, its mitigation and the next step. */
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { attacks, bans } from "../api/live.ts";
@@ -39,7 +39,7 @@ export function AttackDetail({ id }: { readonly id: string }) {
   );
 }
 
-/** Of the live lists: more recent than what was read once. */
+/** From the live lists, which are more recent than data that was read once. */
 function liveAttack(id: string): AttackWire | undefined {
   const { value } = attacks;
   if (value.kind !== "ready") return undefined;
@@ -47,7 +47,7 @@ function liveAttack(id: string): AttackWire | undefined {
   return value.data.active.find(isIt) ?? value.data.recent.find(isIt);
 }
 
-/** An attack that is over had a ban of its own time, not the one of today. */
+/** For an ended attack: the ban of its time, not a current one. */
 function ownBan(attack: AttackWire, all: readonly BanWire[]): BanWire | undefined {
   if (attack.ban_state === undefined) return undefined;
   const ended = attack.ended_at;
@@ -112,7 +112,7 @@ function Kind({ attack: { classification } }: { readonly attack: AttackWire }) {
   if (classification === undefined) {
     return (
       <Panel title="Kind">
-        <p class="muted">Not told yet: too few packets were sampled, or samples are off.</p>
+        <p class="muted">Not classified yet: too few packets were sampled, or samples are off.</p>
       </Panel>
     );
   }
@@ -139,8 +139,8 @@ function Reason({ attack }: { readonly attack: AttackWire }) {
       ))}
       {attack.lasting_rise === true && (
         <p>
-          It has lasted for three hours within your thresholds. If it is legitimate traffic that has grown, lift the ban
-          and raise <code>baseline.floor</code> or <code>baseline.factor</code>.
+          It has lasted for three hours, below your configured thresholds. If it is legitimate traffic that has grown,
+          lift the ban and raise <code>baseline.floor</code> or <code>baseline.factor</code>.
         </p>
       )}
       <Facts facts={Object.entries(shares).map(([name, share]) => [SHARES[name] ?? name, percent(share)] as const)} />

@@ -1,4 +1,4 @@
-/** What the attack's packets are: who sends them, from and to which ports, and some of them. */
+/** The sampled packets of an attack: largest sources and ports, and some of the packets. */
 import type { SampleWire } from "../../src/http/wire/sample.ts";
 import { Empty } from "../parts/callout.tsx";
 import { type Column, DataTable } from "../parts/data-table.tsx";
@@ -15,7 +15,7 @@ export function AttackSample({ sample }: { readonly sample: SampleWire | undefin
     return (
       <Panel title="Sample" isWide>
         <Empty title="No sample">
-          None was taken yet, or samples are off: see <code>samples.enabled</code>.
+          No sample was taken yet, or samples are off: see <code>samples.enabled</code>.
         </Empty>
       </Panel>
     );
@@ -65,7 +65,7 @@ function Shares({ title, total, shares, origin }: SharesProps) {
   );
 }
 
-/** Where nothing is known of any, there is no column for it. */
+/** The column is hidden if no row has a value. */
 function originsOf({ top_sources: sources }: SampleWire): { readonly origin?: (share: Source) => string } {
   return sources.some((source) => originText(source) !== "–") ? { origin: originText } : {};
 }
@@ -76,7 +76,7 @@ function originText({ asn, as_name: name, country }: Source): string {
 
 type NumberedFlow = SampledFlow & { readonly number: number };
 
-/** Two packets may be alike to the byte. */
+/** Two packets may be identical. */
 function numbered(flow: SampledFlow, number: number): NumberedFlow {
   return { ...flow, number };
 }

@@ -1,4 +1,4 @@
-/** The victim's rate from before the attack to after it, out of the history. */
+/** The victim's rate from before the attack until after it, from the history. */
 import { useMemo } from "preact/hooks";
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { TrafficPointWire, TrafficWire } from "../../src/http/wire/traffic.ts";
@@ -16,7 +16,7 @@ export interface AttackTimelineProps {
 const AROUND_MS = 5 * 60_000;
 const EVERY_MS = 10_000;
 const STEP_SECONDS_MIN = 10;
-/** More points than a chart has pixels help nobody. */
+/** A chart cannot show more points than it has pixels. */
 const POINTS = 600;
 
 export function AttackTimeline({ attack, target }: AttackTimelineProps) {
@@ -68,7 +68,7 @@ function Timeline({ attack, target, points }: AttackTimelineProps & { readonly p
 
 type Base = "pps" | "mbps" | "flows_per_sec";
 
-/** The history keeps the base trio alone. */
+/** The history has only the base trio. */
 function baseMetric(metric: string): Base {
   if (metric === "flows_per_sec") return metric;
   return metric.endsWith("mbps") ? "mbps" : "pps";

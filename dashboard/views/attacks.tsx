@@ -1,4 +1,4 @@
-/** Attacks, those in progress and the last that are over; and one of them, by the step behind it. */
+/** The active attacks and the last ended ones, and the view of one attack. */
 import { useState } from "preact/hooks";
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
@@ -56,7 +56,7 @@ const COMMON: readonly Column<Row>[] = [
     key: "factor",
     title: "Of threshold",
     cell: ({ attack }) => times(attack.rate / attack.threshold),
-    // As it is written: rows that are alike to the eye do not change places.
+    // Compares the shown values, so that rows that look equal do not change places.
     order: ({ attack }) => Math.round((10 * attack.rate) / attack.threshold),
     isNumber: true,
     width: "medium",
@@ -168,7 +168,7 @@ function AttackList() {
                 />
               </div>
               {rows.length === 0 ? (
-                <Empty title="No attack matches">Take something out of the search.</Empty>
+                <Empty title="No attack matches">Make the search shorter.</Empty>
               ) : (
                 <DataTable
                   label={which === "active" ? "Attacks in progress" : "Attacks that are over"}
@@ -192,7 +192,7 @@ function NoAttacks({ which }: { readonly which: Which }) {
     <Empty title="No attack now">An attack shows here within half a second of its detection.</Empty>
   ) : (
     <Empty title="No attack is over yet">
-      The last hundred are kept here; older ones are in the history, if there is one.
+      This list has the last hundred; older ones are in the history, if storage is on.
     </Empty>
   );
 }

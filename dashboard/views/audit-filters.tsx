@@ -1,4 +1,4 @@
-/** What of the audit trail is asked for: since when, which action, which address. All of it is in the page's address. */
+/** The filters of the audit trail: time range, action and address. Kept in the page's address. */
 import { useEffect, useState } from "preact/hooks";
 import { serviceNow } from "../api/contact.ts";
 import { Button } from "../parts/button.tsx";
@@ -57,7 +57,7 @@ export function AuditFilterFields({ filters }: { readonly filters: AuditFilters 
           <TimeField label="From" time={span.from} onChange={(from) => setQuery({ from })} />
           <TimeField label="To" time={span.to} onChange={(to) => setQuery({ to })} />
           <p class="muted">
-            In {Intl.DateTimeFormat().resolvedOptions().timeZone} time. Without an end it goes on to now; 31 days at
+            In {Intl.DateTimeFormat().resolvedOptions().timeZone} time. Without an end the range ends now; 31 days at
             most.
           </p>
         </div>
@@ -66,7 +66,7 @@ export function AuditFilterFields({ filters }: { readonly filters: AuditFilters 
   );
 }
 
-/** Asked for when it is whole. */
+/** Sent when the address is complete. */
 function TargetField({ target }: { readonly target: string }) {
   const [typed, setTyped] = useState(target);
   const wanted = typed.trim();
@@ -88,7 +88,7 @@ function TargetField({ target }: { readonly target: string }) {
           if (text.trim() === "") setQuery({ target: null });
         }}
         placeholder="203.0.113.7"
-        fault={isOdd ? "A whole address." : null}
+        fault={isOdd ? "A complete address." : null}
       />
       <Button type="submit">Find</Button>
     </form>
@@ -102,12 +102,12 @@ interface TimeFieldProps {
   readonly onChange: (time: string | null) => void;
 }
 
-/** Not the browser's own, which has twelve hours for some. */
+/** Not the browser's own input, which shows twelve hours in some languages. */
 function TimeField({ label, time, onChange }: TimeFieldProps) {
   const ms = Date.parse(time ?? "");
   const given = Number.isNaN(ms) ? "" : localText(ms);
   const [typed, setTyped] = useState(given);
-  // It was changed from elsewhere.
+  // The value was changed from elsewhere.
   useEffect(() => {
     if (fromLocalText(typed) !== time) setTyped(given);
   }, [time]);

@@ -1,4 +1,4 @@
-/** The audit trail: who ordered what, and what became of it. */
+/** The audit trail: who gave which command, and the result. */
 import { useMemo } from "preact/hooks";
 import type { AuditEventWire, AuditWire } from "../../src/http/wire/audit.ts";
 import { HISTORY_ROWS_MAX } from "../../src/limits.ts";
@@ -16,13 +16,13 @@ import { AUDIT_ACTIONS, actorText, auditCsv, auditPath, eventMs } from "../text/
 import { wholeNumber } from "../text/numbers.ts";
 import { AuditFilterFields, filtersOf } from "./audit-filters.tsx";
 
-/** What is asked for up to now goes on. */
+/** A range that ends now moves along with the time. */
 const POLL_MS = 10_000;
 
 export function Audit() {
   const filters = filtersOf(place.value.query);
   const key = JSON.stringify(filters);
-  // The range begins when it was chosen.
+  // The range starts at the time when it was chosen.
   const path = useMemo(() => auditPath(filters, serviceNow()), [key]);
   const isUpToNow = filters.span.kind === "last" || filters.span.to === null;
   const trail = useResource<AuditWire>(path, isUpToNow ? POLL_MS : 0);
@@ -30,7 +30,7 @@ export function Audit() {
   const events = value.kind === "ready" ? value.data.events : [];
   return (
     <Panel
-      title="Orders and their results"
+      title="Commands and their results"
       actions={events.length > 0 && <Button onClick={() => save(events)}>Export as CSV</Button>}
     >
       <AuditFilterFields filters={filters} />
@@ -42,11 +42,11 @@ export function Audit() {
 }
 
 function Events({ events }: { readonly events: readonly AuditEventWire[] }) {
-  // Several may be alike to the byte: their place tells them apart.
+  // Several rows may be identical: their position distinguishes them.
   const rows = useMemo(() => events.map((event, number) => ({ event, number })), [events]);
   const last = events.at(-1);
   if (last === undefined) {
-    return <Empty title="Nothing in this time">Choose a longer one, or take a filter away.</Empty>;
+    return <Empty title="No events in this time range">Choose a longer one, or take a filter away.</Empty>;
   }
   const isCut = events.length >= HISTORY_ROWS_MAX;
   return (
@@ -65,7 +65,7 @@ function Events({ events }: { readonly events: readonly AuditEventWire[] }) {
   );
 }
 
-/** The second of the last one belongs to both: nothing is missed between them. */
+/** The second of the last row is read again, so that no row is missing. */
 function goBefore(last: AuditEventWire): void {
   setQuery({ range: "own", to: new Date(eventMs(last) + 999).toISOString(), from: ownFrom() });
 }
@@ -106,7 +106,7 @@ const TONES: Readonly<Record<AuditEventWire["result"], Tone | "none">> = {
   error: "danger",
 };
 
-/** Into a file of the browser's. */
+/** Downloads the rows as a file. */
 function save(events: readonly AuditEventWire[]): void {
   const url = URL.createObjectURL(new Blob([auditCsv(events)], { type: "text/csv;charset=utf-8" }));
   const link = document.createElement("a");

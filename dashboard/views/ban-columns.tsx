@@ -1,4 +1,4 @@
-/** What a list of bans shows of each: of those in force what happens next, of the others why they are not. */
+/** The columns of ban lists: for active bans what happens next, for the others why they are not active. */
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { Badge } from "../parts/badge.tsx";
 import { UnbanButton } from "../parts/ban-actions.tsx";
@@ -133,7 +133,7 @@ function byText({ manual }: BanWire): string {
   return manual ? "an operator" : "detection";
 }
 
-/** What no router has comes first. */
+/** Bans that no router has received come first. */
 function routeOrder({ dry_run: isDry, announced, announce_error: error }: BanWire): number {
   if (error !== undefined) return 0;
   return announced === true ? 2 : isDry ? 3 : 1;

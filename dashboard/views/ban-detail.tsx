@@ -1,4 +1,4 @@
-/** A ban in full: its route and rules, until when it holds, the rung it stands on and the next. */
+/** A ban in full: route and rules, expiry, current and next rung. */
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { Badge } from "../parts/badge.tsx";
 import { type Column, DataTable } from "../parts/data-table.tsx";

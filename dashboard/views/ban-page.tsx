@@ -1,4 +1,4 @@
-/** One ban with all that is known of it, and the attack that it holds down. */
+/** One ban with all its details, and the attack that it mitigates. */
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { attacks, bans } from "../api/live.ts";
 import { Badge } from "../parts/badge.tsx";
@@ -36,7 +36,7 @@ export function BanPage({ prefix, startedAt }: { readonly prefix: string; readon
 
 function Gone({ prefix }: { readonly prefix: string }) {
   return (
-    <Empty title={`This ban of ${prefix} is not known any more`}>
+    <Empty title={`This ban of ${prefix} is not in the list any more`}>
       It ended long ago, or it is another tenant's. <a href={linkTo(["bans"], { q: prefix })}>Look for others of it</a>,
       or see the <a href={linkTo(["audit"], { target: prefix.replace(/\/.*/, "") })}>audit trail</a>.
     </Empty>
@@ -61,7 +61,7 @@ function Found({ ban, all }: { readonly ban: BanWire; readonly all: readonly Ban
   );
 }
 
-/** The attack in progress that has this ban. */
+/** The active attack that has this ban. */
 function Held({ ban, all }: { readonly ban: BanWire; readonly all: readonly BanWire[] }) {
   const { value } = attacks;
   if (value.kind !== "ready") return null;

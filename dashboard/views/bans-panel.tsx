@@ -1,4 +1,4 @@
-/** The bans in force, as far as the overview has room for them. */
+/** The active bans on the overview, as many as fit. */
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { bans } from "../api/live.ts";
 import { banKey } from "../api/tables.ts";
@@ -56,7 +56,7 @@ export function BansPanel() {
   );
 }
 
-/** Whether the routers were told. */
+/** Whether the routers have received the route. */
 export function RouteState({ ban }: { readonly ban: BanWire }) {
   if (ban.dry_run) return <Badge tone="warn">dry{"\u00a0"}run</Badge>;
   if (ban.announce_error !== undefined) return <Badge tone="danger">refused by the speaker</Badge>;

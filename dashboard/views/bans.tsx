@@ -1,4 +1,4 @@
-/** Bans: those in force, those that policy refused, and the last that are over; and one of them, by the steps behind. */
+/** The active, refused and ended bans, and the view of one ban. */
 import { useMemo, useState } from "preact/hooks";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { ENDED_BANS_KEPT } from "../../src/limits.ts";
@@ -95,7 +95,7 @@ function Listed({ all, which, search }: ListedProps) {
         </p>
       </div>
       {rows.length === 0 ? (
-        <Empty title="No ban matches">Take something out of the search.</Empty>
+        <Empty title="No ban matches">Make the search shorter.</Empty>
       ) : (
         <DataTable
           label={LABELS[which]}
@@ -122,8 +122,8 @@ function None({ which }: { readonly which: State }) {
       return <Empty title="No ban in force">Bans come with attacks, or by hand.</Empty>;
     case "rejected":
       return (
-        <Empty title="No attack is spared">
-          A ban that policy refuses is here as long as its attack lasts: one of a whitelisted address, say.
+        <Empty title="No ban was refused">
+          A refused ban, for example of a whitelisted address, is listed while its attack lasts.
         </Empty>
       );
     case "withdrawn":

@@ -1,4 +1,4 @@
-/** The BGP sessions: without one that is up, a ban is only a record. */
+/** The BGP sessions: without an established session, bans reach no router. */
 import type { StatusWire } from "../../src/http/wire/status.ts";
 import { Badge } from "../parts/badge.tsx";
 import { Callout, Empty } from "../parts/callout.tsx";
@@ -32,9 +32,9 @@ export function BgpPanel({ bgp }: { readonly bgp: Bgp | undefined }) {
             </Callout>
           )}
           {bgp.connected && !bgp.neighbors.some(({ state }) => isUp(state)) && (
-            <Callout tone="danger" title="No session is up">
-              No router hears of any ban. See whether it knows us as a neighbor, and whether port 179 is open between
-              us.
+            <Callout tone="danger" title="No session is established">
+              No router receives any ban. Check that this machine is configured as a neighbor on it, and that port 179
+              is open between us.
             </Callout>
           )}
           <DataTable label="BGP sessions" columns={COLUMNS} rows={bgp.neighbors} rowKey={({ address }) => address} />

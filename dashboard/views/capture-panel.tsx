@@ -1,4 +1,4 @@
-/** Whether all packets are seen: what is dropped before it is counted is not judged. */
+/** Whether all packets are counted: packets that are lost before are not judged. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { StatusWire } from "../../src/http/wire/status.ts";
 import { Badge } from "../parts/badge.tsx";
@@ -20,15 +20,15 @@ interface Seen {
   readonly bySource: ReadonlyMap<string, Counts>;
 }
 
-/** A source's last few seconds; null: seen only once yet. */
+/** Rates of a source over the last seconds; null: only one reading so far. */
 interface Flow {
   readonly pps: number | null;
-  /** Of what came. */
+  /** Share of the received packets. */
   readonly dropShare: number | null;
 }
 
 const STATE_TONES = { running: "ok", failed: "danger", ended: "info" } as const;
-/** A share above this is told of at once. */
+/** A loss above this share is shown as a warning at once. */
 const DROPS_TOLERATED = 0.001;
 
 export function CapturePanel({ capture }: { readonly capture: Capture }) {
@@ -56,8 +56,8 @@ export function CapturePanel({ capture }: { readonly capture: Capture }) {
           )}
           {lossy.length > 0 && (
             <Callout tone="danger" title="Packets are lost before they are counted">
-              Rates are higher than shown. Pin the capture's threads to processors of their own, or use more queues: see
-              “Queues and CPUs” in docs/operations/mirror-port.md.
+              Rates are higher than shown. Pin the capture's threads to separate CPUs, or use more queues: see “Queues
+              and CPUs” in docs/operations/mirror-port.md.
             </Callout>
           )}
           <DataTable label="Captured interfaces" columns={columns} rows={interfaces} rowKey={({ name }) => name} />
@@ -69,7 +69,7 @@ export function CapturePanel({ capture }: { readonly capture: Capture }) {
           />
           {tracked >= most && (
             <Callout tone="warn" title="The host table is full">
-              Hosts beyond it are not judged one by one: raise <code>capture.max_hosts</code>.
+              Further hosts are not judged individually: raise <code>capture.max_hosts</code>.
             </Callout>
           )}
         </>
@@ -83,7 +83,7 @@ function shortName(name: string): string {
   return name.split("/").at(-1) ?? name;
 }
 
-/** Rates out of the counters of two readings. */
+/** Computes rates from the counters of two readings. */
 function useFlows(capture: Capture): ReadonlyMap<string, Flow> {
   const before = useRef<Seen | null>(null);
   const [flows, setFlows] = useState<ReadonlyMap<string, Flow>>(new Map());
@@ -104,7 +104,7 @@ function flowsBetween(last: Seen, seen: Seen): ReadonlyMap<string, Flow> {
   return new Map(
     [...seen.bySource].map(([name, { received, dropped }]): [string, Flow] => {
       const earlier = last.bySource.get(name);
-      // Counters that went back are those of another process.
+      // Counters that went back belong to a restarted process.
       if (earlier === undefined || seconds <= 0 || received < earlier.received)
         return [name, { pps: null, dropShare: null }];
       const [came, lost] = [received - earlier.received, Math.max(0, dropped - earlier.dropped)];

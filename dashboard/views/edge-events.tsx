@@ -1,4 +1,4 @@
-/** What has changed in the fleet of edge nodes, newest first. */
+/** Changes in the fleet of edge nodes, newest first. */
 import type { Static } from "@sinclair/typebox";
 import { useCallback } from "preact/hooks";
 import type { EdgeEventKind } from "../../src/edge/edge-history.ts";
@@ -30,7 +30,7 @@ const KIND_OPTIONS: readonly (readonly ["" | EdgeEventKind, string])[] = [
   ...(Object.entries(EVENT_NAMES) as [EdgeEventKind, string][]),
 ];
 
-/** Of kinds that somebody should look at. */
+/** Kinds that need attention. */
 const TONES: Readonly<Partial<Record<Event["kind"], Tone>>> = {
   node_lost: "danger",
   generation_refused: "danger",
@@ -83,7 +83,7 @@ export function EdgeEvents() {
 }
 
 export interface EdgeEventListProps {
-  /** Of each, what is there and not empty. */
+  /** The fields of an event that are present and not empty. */
   readonly filter: { readonly node?: string; readonly zone?: string; readonly kind?: string };
   readonly range: RangeName;
 }
@@ -103,7 +103,7 @@ export function EdgeEventList({ filter, range }: EdgeEventListProps) {
         if (rows.length === 0) {
           return (
             <Empty title="Nothing has changed">
-              Events are changes since the report before. Look further back, or take a filter away.
+              Events are changes from one report to the next. Select an earlier range, or remove a filter.
             </Empty>
           );
         }

@@ -1,4 +1,4 @@
-/** What a zone had to serve over time: requests, and what became of them. */
+/** A zone's requests over time, by decision and status. */
 import { useCallback, useMemo, useState } from "preact/hooks";
 import type { EdgeHistoryWire } from "../../src/http/wire/edge/history.ts";
 import { serviceNow } from "../api/contact.ts";
@@ -28,7 +28,7 @@ const SHOWN = [
   ["answers", "Answers"],
 ] as const;
 
-/** Lines of requests a second; what never happened has none. */
+/** Lines of requests per second; decisions that never occurred have no line. */
 const LINES: Readonly<Record<Shown, readonly (readonly [keyof Point, string, string])[]>> = {
   requests: [
     ["requests", "Requests", "--chart-rate"],
@@ -81,11 +81,11 @@ export function EdgeHistory({ zone }: { readonly zone: string }) {
           if (points.length === 0) {
             return (
               <Empty title="No history in this range">
-                It comes with the reports of nodes. Look further back, or wait.
+                The history comes from the nodes' reports. Select an earlier range, or wait.
               </Empty>
             );
           }
-          // Other lines are another chart.
+          // Another set of lines needs another chart.
           return <Past key={shown} zone={zone} points={points} step={step} shown={shown} />;
         }}
       </Show>
@@ -122,7 +122,7 @@ function seriesOf(points: readonly (Point | null)[], shown: Shown): Series[] {
   });
 }
 
-/** A second, of all nodes. */
+/** Per second, summed over all nodes. */
 function rate(point: Point, key: keyof Point): number {
   return point.window_seconds === 0 ? 0 : Number(point[key]) / point.window_seconds;
 }

@@ -1,4 +1,6 @@
-/** The lever: have a zone challenge as the operator says, for a time. Who may not act sees what holds. */
+/**
+ * The lever: sets how a zone challenges visitors, for a limited time. Callers who may not set it see the current state.
+ */
 import type { Static } from "@sinclair/typebox";
 import { useState } from "preact/hooks";
 import type { LeverWire } from "../../src/http/wire/edge/lever.ts";
@@ -42,7 +44,7 @@ export function LeverPanel({ zone, onChanged }: LeverPanelProps) {
       <Facts
         facts={[
           inFile === undefined ? null : ["The file says", inFile],
-          ["Nodes apply", challenge ?? "not told"],
+          ["Nodes apply", challenge ?? "not reported"],
           override === undefined ? ["Lever", "not set"] : ["Lever", <Badge tone="warn">{override.mode}</Badge>],
           override === undefined ? null : ["Ends in", <Until at={override.until} />],
           override === undefined || override.reason === "" ? null : ["Reason", override.reason],
@@ -51,7 +53,8 @@ export function LeverPanel({ zone, onChanged }: LeverPanelProps) {
       />
       {zone.mode === "none" && (
         <p class="muted">
-          The zone's <code>policy.mode</code> is <code>none</code>: its nodes decide nothing, and it can have no lever.
+          The zone's <code>policy.mode</code> is <code>none</code>: its requests are not decided, so it cannot have a
+          lever.
         </p>
       )}
       <div role="status">
@@ -121,7 +124,7 @@ function SetLever({ zone, onDone }: LeverButtonProps) {
             value={reason}
             onInput={setReason}
             maxLength={LEVER_REASON_MAX}
-            hint="It is kept in the audit trail, and seen by who sees the zone."
+            hint="The reason is recorded in the audit trail. Everyone who may see the zone sees it."
           />
           <p>{leverEffect(mode, zone)}</p>
           <p class="muted">When the time is over the zone follows its file by itself.</p>
@@ -150,8 +153,8 @@ function ClearLever({ zone, onDone }: LeverButtonProps) {
         >
           <p>
             {inFile === undefined
-              ? "The zone is gone from the zones file: it has no challenge after that."
-              : `Its file says ${inFile}: that is what visitors meet at once.`}
+              ? "The zone is not in the zones file any more: without the lever it has no challenge."
+              : `Its file says ${inFile}: this applies to visitors at once.`}
           </p>
         </Confirm>
       )}

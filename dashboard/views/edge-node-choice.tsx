@@ -1,11 +1,11 @@
-/** Of which edge node something is shown. Their names are read once: an inventory of many nodes is large. */
+/** The choice of an edge node. The names are read once, since the list of many nodes is large. */
 import type { Static } from "@sinclair/typebox";
 import type { EdgeInventoryWire } from "../../src/http/wire/edge/node.ts";
 import { useResource } from "../api/resource.ts";
 import { ChoiceField } from "../parts/field.tsx";
 
 export interface EdgeNodeChoiceProps {
-  /** Empty: all. */
+  /** Empty: all nodes. */
   readonly node: string;
   readonly onChange: (node: string) => void;
 }

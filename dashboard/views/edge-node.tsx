@@ -1,4 +1,4 @@
-/** One edge node: whether it polls, and all that it says of itself. */
+/** One edge node: its polls and its last report. */
 import { useResource } from "../api/resource.ts";
 import { Badge } from "../parts/badge.tsx";
 import { Callout, Empty } from "../parts/callout.tsx";
@@ -75,8 +75,8 @@ function PollPanel({ node, staleSeconds }: { readonly node: EdgeNode; readonly s
     <Panel title={node.name}>
       {!node.alive && (
         <Callout tone="danger" title={node.last_seen === undefined ? "It has not polled yet" : "It is lost"}>
-          No poll for {duration(staleSeconds)}. See whether the node runs, whether its token is right, and whether it
-          reaches this service. It goes on with what it was told last.
+          No poll for {duration(staleSeconds)}. Check that the node runs, that its token is right, and that it can reach
+          this service. It uses the last document that it received.
         </Callout>
       )}
       <Facts
@@ -108,7 +108,7 @@ function TerminatorPanel({ node, report }: { readonly node: EdgeNode; readonly r
     <Panel title="What it reports">
       {isTestOk === false && (
         <Callout tone="danger" title="Its terminator refused the new configuration">
-          {testError ?? "No reason was told."} What was in force before still is.
+          {testError ?? "No reason was reported."} What was in force before still is.
         </Callout>
       )}
       {h3?.advisory !== undefined && (
@@ -118,12 +118,12 @@ function TerminatorPanel({ node, report }: { readonly node: EdgeNode; readonly r
       )}
       <Facts
         facts={[
-          ["Version", report.version ?? "not told"],
+          ["Version", report.version ?? "not reported"],
           ["Dry run", yesNo(isDryRun)],
-          ["Document", report.zones_etag ?? "not told"],
+          ["Document", report.zones_etag ?? "not reported"],
           ["Terminator", terminatorText(node)],
           ["Runs", yesNo(terminator.alive)],
-          ["Generation", generation === undefined ? "not told" : String(generation)],
+          ["Generation", generation === undefined ? "not reported" : String(generation)],
           h3?.state === undefined ? null : ["HTTP/3", h3.state],
           h3?.module === undefined ? null : ["HTTP/3 module", h3.module],
           h3?.tls_library === undefined ? null : ["TLS library", h3.tls_library],
@@ -137,14 +137,14 @@ function TerminatorPanel({ node, report }: { readonly node: EdgeNode; readonly r
 }
 
 function yesNo(flag: boolean | undefined): string {
-  return flag === undefined ? "not told" : flag ? "yes" : "no";
+  return flag === undefined ? "not reported" : flag ? "yes" : "no";
 }
 
 function cuts(report: Report): (readonly [string, string])[] {
   const { zones_truncated: zones = 0, certs_truncated: certs = 0, sources_truncated: sources = 0 } = report;
   if (zones + certs + sources === 0) return [];
   const left = [counted(zones, "zone"), counted(certs, "certificate"), counted(sources, "source")];
-  return [["Left out for want of room", left.join(", ")]];
+  return [["Left out for lack of space", left.join(", ")]];
 }
 
 const COLUMNS: readonly Column<ZoneClaim>[] = [
@@ -162,7 +162,7 @@ const COLUMNS: readonly Column<ZoneClaim>[] = [
 ];
 
 function Challenge({ claim }: { readonly claim: ZoneClaim }) {
-  const { challenge = "not told", challenge_active: active, dry_run: isWatching } = claim;
+  const { challenge = "not reported", challenge_active: active, dry_run: isWatching } = claim;
   return (
     <span class="badges">
       {challenge}
@@ -181,7 +181,7 @@ function ZonesPanel({ report: { zones = [] } }: { readonly report: Report }) {
     <Panel title="Zones that it reports" isWide>
       {zones.length === 0 ? (
         <Empty title="It reports no zone">
-          Only zones that it decides on are in a report, with the window that closed last.
+          A report has only zones with decisions, each with the last closed window.
         </Empty>
       ) : (
         <DataTable label="Zones that it reports" columns={COLUMNS} rows={zones} rowKey={({ zone }) => zone} />

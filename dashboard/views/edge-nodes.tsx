@@ -1,4 +1,4 @@
-/** The edge nodes: who polls, as whom, and how they are. */
+/** The list of edge nodes: which poll, with which token, and their state. */
 import type { Static } from "@sinclair/typebox";
 import { useState } from "preact/hooks";
 import type { EdgeInventoryWire } from "../../src/http/wire/edge/node.ts";
@@ -17,7 +17,7 @@ export type EdgeInventory = Static<typeof EdgeInventoryWire>;
 export type EdgeNode = EdgeInventory["nodes"][number];
 
 export const NODES_PATH = "/api/v1/edge/nodes";
-/** With the reports of all nodes: as often as these come. */
+/** Includes the reports of all nodes, so it is read as often as the nodes report. */
 export const NODES_EVERY_MS = 10_000;
 
 export function EdgeNodes() {
@@ -118,7 +118,7 @@ function NoNodes() {
   return (
     <Empty title="No edge node">
       To add one, name it in <code>edge.nodes</code>, give it a token of its own with <code>role: agent</code> and its{" "}
-      <code>node</code> in <code>api.tokens</code>, and reload. It shows with its first poll.
+      <code>node</code> in <code>api.tokens</code>, and reload. It is shown as alive after its first poll.
     </Empty>
   );
 }

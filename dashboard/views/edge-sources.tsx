@@ -1,4 +1,4 @@
-/** The sources that a zone refused or challenged over a range of time, or would have. */
+/** The sources that a zone denied or challenged in a time range, or would have in dry run. */
 import type { Static } from "@sinclair/typebox";
 import { useCallback, useState } from "preact/hooks";
 import type { EdgeSourcesWire } from "../../src/http/wire/edge/history.ts";
@@ -96,7 +96,11 @@ export function EdgeSources({ zone }: { readonly zone: string }) {
         {({ available, sources: rows }) => {
           if (!available) return <StorageOff what="sources" />;
           if (rows.length === 0)
-            return <Empty title="No source was refused or challenged">Nor would one have been.</Empty>;
+            return (
+              <Empty title="No source was refused or challenged">
+                Dry run would not have refused or challenged one either.
+              </Empty>
+            );
           return (
             <>
               <DataTable

@@ -1,4 +1,4 @@
-/** One zone: how it is served, the lever, its past, its sources, and its certificates. */
+/** One zone: placement, lever, history, sources, and certificates. */
 import type { ZoneStatusWire } from "../../src/http/wire/edge/status.ts";
 import { useResource } from "../api/resource.ts";
 import { isUnscoped } from "../api/session.ts";
@@ -67,8 +67,8 @@ function ServedPanel({ zone }: { readonly zone: ZoneStatusWire }) {
   return (
     <Panel title={zone.zone}>
       {zone.unserved === true && (
-        <Callout tone="danger" title="Nobody serves it by our policy">
-          All its nodes are lost. They go on with what they were told last, if they run at all.
+        <Callout tone="danger" title="No node with the current policy serves it">
+          All its nodes are lost. Nodes that still run use the last document that they received.
         </Callout>
       )}
       <Facts
@@ -81,8 +81,8 @@ function ServedPanel({ zone }: { readonly zone: ZoneStatusWire }) {
           ),
           placement === undefined ? null : ["Nodes alive", `${placement.alive} of ${placement.nodes}`],
           placement?.hostgroup === undefined ? null : ["Hostgroup", placement.hostgroup],
-          watching === undefined ? null : ["Only watched on", watching.join(", ")],
-          rungWatching === undefined ? null : ["Challenges only counted on", rungWatching.join(", ")],
+          watching === undefined ? null : ["Dry run on", watching.join(", ")],
+          rungWatching === undefined ? null : ["Challenges in dry run on", rungWatching.join(", ")],
           h3 === undefined ? null : ["HTTP/3", h3Text(h3)],
         ]}
       />
@@ -90,7 +90,7 @@ function ServedPanel({ zone }: { readonly zone: ZoneStatusWire }) {
   );
 }
 
-/** Of the last windows of its nodes. */
+/** Sums of the last windows of its nodes. */
 const COUNTS = [
   ["decided", "Decided"],
   ["denied", "Denied"],
@@ -135,14 +135,14 @@ const WOULD_COLUMNS: readonly Column<Would>[] = [
   { key: "nodes", title: "Seen by", cell: ({ nodes }) => nodes.join(", "), width: "medium" },
 ];
 
-/** Before a policy is let loose: whom it would hit. Nothing where none would be. */
+/** Shown in dry run: the sources that the policy would deny or challenge. Hidden if there are none. */
 function WouldBe({ zone: { would_be: sources, would_be_truncated: cut, partial } }: { readonly zone: ZoneStatusWire }) {
   if (sources === undefined && partial !== true) return null;
   return (
     <Panel title="Would be refused or challenged now" isWide>
       {partial === true && (
         <Callout tone="info" title="There are more">
-          Nodes tell of twenty each{cut === undefined ? "" : `; ${wholeNumber(cut)} are known to be missing`}.
+          Each node reports at most twenty{cut === undefined ? "" : `; ${wholeNumber(cut)} are known to be missing`}.
         </Callout>
       )}
       {sources !== undefined && (
@@ -158,7 +158,7 @@ const CERT_COLUMNS: readonly Column<Cert>[] = [
   { key: "node", title: "Node", cell: ({ node }) => node },
   { key: "left", title: "Days left", cell: ({ not_after: end }) => <DaysLeft end={end} />, isNumber: true },
   { key: "end", title: "Until", cell: ({ not_after: end }) => <Moment at={end} />, width: "medium" },
-  { key: "issuer", title: "Issuer", cell: ({ issuer }) => issuer ?? "not told", width: "medium" },
+  { key: "issuer", title: "Issuer", cell: ({ issuer }) => issuer ?? "not reported", width: "medium" },
 ];
 
 function DaysLeft({ end }: { readonly end: string }) {
@@ -171,7 +171,9 @@ function Certificates({ zone: { certs } }: { readonly zone: ZoneStatusWire }) {
   return (
     <Panel title="Certificates" isWide>
       {certs === undefined ? (
-        <Empty title="No node tells of a certificate">They show with the next report of a node that has one.</Empty>
+        <Empty title="No node reports a certificate">
+          Certificates appear with the next report of a node that has one.
+        </Empty>
       ) : (
         <DataTable
           label="Certificates"

@@ -1,4 +1,4 @@
-/** All zones that the caller may see, those first that something is the matter with. */
+/** All zones that the caller may see, zones with problems first. */
 import type { Static } from "@sinclair/typebox";
 import { useState } from "preact/hooks";
 import type { FleetStatusWire, ZoneStatusWire } from "../../src/http/wire/edge/status.ts";
@@ -109,7 +109,7 @@ function ZoneList({ fleet }: { readonly fleet: FleetStatus }) {
         <SearchField label="Find" value={search} onSearch={(q) => setQuery({ q })} placeholder="hostname, tenant" />
       </div>
       {rows.length === 0 ? (
-        <Empty title="No zone matches">Take something out of the search.</Empty>
+        <Empty title="No zone matches">Make the search shorter.</Empty>
       ) : (
         <DataTable
           label="Zones"
@@ -121,8 +121,8 @@ function ZoneList({ fleet }: { readonly fleet: FleetStatus }) {
         />
       )}
       <p class="muted">
-        {counted(fleet.nodes_alive, "edge node")} alive, {fleet.nodes_reporting} of them with a report. Figures are of
-        their last windows, of ten seconds each.
+        {counted(fleet.nodes_alive, "edge node")} alive, {fleet.nodes_reporting} of them with a report. The figures are
+        from their last windows, of ten seconds each.
       </p>
     </Panel>
   );
@@ -134,7 +134,8 @@ function FleetFaults({ fleet }: { readonly fleet: FleetStatus }) {
     <>
       {alive === 0 && (
         <Callout tone="danger" title="No edge node is alive">
-          No node polls. What they were told last they go on with; see whether they run, and reach this service.
+          No node polls. Nodes that still run use the last document that they received. Check that they run and can
+          reach this service.
         </Callout>
       )}
       {zones + certs > 0 && (
@@ -155,7 +156,8 @@ function NoZones() {
     </Empty>
   ) : (
     <Empty title="No zone of your tenant">
-      A zone is yours when its <code>tenant</code> in the zones file says so. Ask whoever runs Floodwall.
+      A zone belongs to your tenant if its <code>tenant</code> in the zones file is yours. Ask the administrator of
+      Floodwall.
     </Empty>
   );
 }

@@ -1,4 +1,4 @@
-/** The edge: zones as the nodes serve them, and for who may see the whole service the nodes and what has changed. */
+/** The edge: the zones and, for callers without a tenant, the nodes and the events. */
 import { isUnscoped } from "../api/session.ts";
 import { Empty } from "../parts/callout.tsx";
 import { linkTo } from "../router.ts";
@@ -40,7 +40,7 @@ function Part({ part, name }: { readonly part: string; readonly name: string | u
   }
   if (isUnscoped() && part === "events") return <EdgeEvents />;
   return (
-    <Empty title="There is nothing here that your token shows">
+    <Empty title="Your token does not allow this part">
       <a href={linkTo(["edge"])}>Go to the zones</a>
     </Empty>
   );

@@ -1,4 +1,4 @@
-/** The attacks on one host, in progress and over, as far as the service lists them. */
+/** The active and ended attacks on one host, as listed by the service. */
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import { attacks } from "../api/live.ts";
 import { Badge } from "../parts/badge.tsx";
@@ -44,7 +44,7 @@ export function HostAttacks({ target }: { readonly target: string }) {
         {({ active, recent }) => {
           const own = [...active, ...recent].filter((attack) => attack.target === target);
           return own.length === 0 ? (
-            <Empty title="No attack">Neither now, nor among the last hundred that are over.</Empty>
+            <Empty title="No attack">There is no active attack, and none among the last hundred that ended.</Empty>
           ) : (
             <DataTable label="Attacks on it" columns={COLUMNS} rows={own} rowKey={({ id }) => id} />
           );

@@ -1,4 +1,4 @@
-/** One host: its rates beside what it is judged by, its past, its attacks and bans, and the way to act. */
+/** One host: its rates and limits, history, attacks and bans, and the ban button. */
 
 import type { HostsWire, HostWire } from "../../src/http/wire/host.ts";
 import type { HostgroupRatesWire } from "../../src/http/wire/hostgroup-rates.ts";
@@ -33,7 +33,7 @@ export function HostDetail({ target }: { readonly target: string }) {
       {/^[\da-f.:]{2,39}$/i.test(target) ? (
         <Host target={target.toLowerCase()} />
       ) : (
-        <Empty title={`${target} is no address`}>Look for the host in the list of all.</Empty>
+        <Empty title={`${target} is not an address`}>Find the host in the list of hosts.</Empty>
       )}
     </>
   );
@@ -45,7 +45,7 @@ function Host({ target }: { readonly target: string }) {
   const { value } = found.state;
   const host = value.kind === "ready" ? value.data.hosts[0] : undefined;
   const group = groupOf(host);
-  // As the service writes it, where it knows it.
+  // The spelling of the service if it knows the host.
   const name = host?.target ?? target;
   return (
     <div class="overview">
@@ -53,9 +53,7 @@ function Host({ target }: { readonly target: string }) {
         <Show loaded={value} what="rates of this host" onRetry={() => void found.refresh()}>
           {() =>
             host === undefined ? (
-              <Empty title="No traffic now">
-                Its rates show as soon as it has some. What is kept of its past is below.
-              </Empty>
+              <Empty title="No traffic now">Its rates appear when it has traffic. Its recorded history is below.</Empty>
             ) : (
               <RatesNow host={host} group={group} />
             )
@@ -98,7 +96,7 @@ function RatesNow({ host, group }: RatesNowProps) {
       </p>
       {judged?.calculation === "total" ? (
         <Callout tone="info" title="Judged as a whole">
-          The sum of the hostgroup {host.group} is held against its thresholds, not this host.
+          The sum of the hostgroup {host.group} is compared with its thresholds, not this host's rate.
         </Callout>
       ) : (
         <div class="pair">
@@ -126,7 +124,7 @@ function groupStatus(name: string) {
 interface DirectionProps {
   readonly title: string;
   readonly rates: RatesWire;
-  /** undefined: it is not judged. */
+  /** undefined: the host is not judged. */
   readonly thresholds: RatesWire | undefined;
 }
 
@@ -145,8 +143,8 @@ function Direction({ title, rates, thresholds = { pps: 0, mbps: 0, flows_per_sec
       {judged.length === 0 && (
         <p class="muted">
           {rest.length === 0
-            ? "Nothing, or it is not counted: that takes thresholds_outgoing."
-            : "No thresholds: it is not judged."}
+            ? "None, or not counted: counting needs thresholds_outgoing."
+            : "No thresholds: this direction is not judged."}
         </p>
       )}
       <Facts facts={rest.map((metric) => [metricName(metric), rateOf(metric, rates[metric] ?? 0)] as const)} />
@@ -164,7 +162,8 @@ function HostBans({ target }: { readonly target: string }) {
       <Show loaded={bans.value} what="bans">
         {(all) => {
           const own = all.filter((ban) => ban.target === target);
-          if (own.length === 0) return <Empty title="Not banned">Neither now, nor in what is still listed.</Empty>;
+          if (own.length === 0)
+            return <Empty title="Not banned">There is no active ban, and none in the list of ended bans.</Empty>;
           const newestFirst = own.toSorted((a, b) => (a.started_at < b.started_at ? 1 : -1));
           return <DataTable label="Bans of it" columns={BAN_COLUMNS} rows={newestFirst} rowKey={banKey} />;
         }}

@@ -1,4 +1,4 @@
-/** One host's rates over time, with what is normal and what is too much. */
+/** One host's rates over time, with its baseline and limits. */
 import { useCallback, useMemo, useState } from "preact/hooks";
 import type { HostgroupRatesWire } from "../../src/http/wire/hostgroup-rates.ts";
 import type { TrafficPointWire, TrafficWire } from "../../src/http/wire/traffic.ts";
@@ -16,7 +16,7 @@ import { DIRECTION_NAMES } from "../text/words.ts";
 
 export interface HostHistoryProps {
   readonly target: string;
-  /** undefined: which it is in is not known, since it has no traffic now. */
+  /** undefined: the host has no traffic now, so its group is not known. */
   readonly group: HostgroupRatesWire | undefined;
 }
 
@@ -24,7 +24,7 @@ type Direction = keyof typeof DIRECTION_NAMES;
 type Base = "pps" | "mbps" | "flows_per_sec";
 
 const EVERY_MS = 10_000;
-/** As often as rates are recorded, unless the configuration says otherwise. */
+/** The default period of recording. */
 const STEP_SECONDS_MIN = 10;
 const DIRECTIONS = [
   ["incoming", "In"],
@@ -64,7 +64,7 @@ export function HostHistory({ target, group }: HostHistoryProps) {
           if (history.points.length === 0) {
             return (
               <Empty title="No history in this range">
-                Rates are recorded every few seconds while the host has traffic. Look further back, or wait.
+                Rates are recorded every few seconds while the host has traffic. Select an earlier range, or wait.
               </Empty>
             );
           }
@@ -107,7 +107,7 @@ function seriesOf(points: readonly (TrafficPointWire | null)[], base: Base, thre
     const all = points.map(() => threshold);
     series.push({ label: "Threshold", color: "--chart-threshold", values: all, form: "dashed" });
   }
-  // What is normal is kept of packets alone.
+  // The baseline is recorded for packets only.
   if (base === "pps" && points.some((point) => point?.baseline_pps !== undefined)) {
     const normal = values((point) => point.baseline_pps);
     series.push({ label: "Normal", color: "--chart-baseline", values: normal, form: "dashed" });

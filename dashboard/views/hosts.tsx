@@ -1,4 +1,4 @@
-/** Hosts, found, sorted and paged by the service however many there are; and one of them, by the step behind it. */
+/** The host list, which the service searches, sorts and pages, and the view of one host. */
 import { useState } from "preact/hooks";
 import type { HostsWire, HostWire } from "../../src/http/wire/host.ts";
 import { bans } from "../api/live.ts";
@@ -115,7 +115,7 @@ const COLUMNS: readonly Column<HostWire>[] = [
   { key: "group", title: "Hostgroup", cell: ({ group }) => group, width: "medium" },
 ];
 
-/** Nothing is said of a host that all is well with. */
+/** Shows no state for a host without attack and ban. */
 function HostState({ host: { target, in_attack: isAttacked, metric, direction } }: { readonly host: HostWire }) {
   const isBanned = isHeld(target);
   return (
@@ -139,7 +139,7 @@ function isHeld(target: string): boolean {
 function GroupChoice({ group }: { readonly group: string }) {
   const { value } = groupRates.state;
   const names = value.kind === "ready" ? value.data.hostgroups.map(({ name }) => name) : [];
-  // A link may name one that is gone: it stays to be seen, and to be taken away.
+  // A link may name a group that was removed: it stays visible, so that the user can clear it.
   const all = group === "" || names.includes(group) ? names : [...names, group];
   return (
     <ChoiceField
@@ -155,7 +155,7 @@ function NoHosts({ search, group }: { readonly search: string; readonly group: s
   if (search !== "" || group !== "") {
     return (
       <Empty title="No host matches">
-        A host without traffic is not kept in mind. Take something out of the search
+        A host without traffic is not listed. Make the search shorter
         {isWholeAddress(search) && (
           <>
             , or <a href={linkTo(["hosts", search])}>look at the history of {search}</a>
@@ -168,8 +168,8 @@ function NoHosts({ search, group }: { readonly search: string; readonly group: s
   const isCapturing = !isNothingCaptured(groupRates.state.value);
   return isCapturing ? (
     <Empty title="No host has traffic yet">
-      A host shows here with its first packet. If there is traffic, see on the overview whether the capture runs, and
-      whether <code>networks</code> has your prefixes.
+      A host appears with its first packet. If there is traffic, check on the overview that the capture runs, and that
+      <code>networks</code> has your prefixes.
     </Empty>
   ) : (
     <Empty title="Nothing is captured">
@@ -184,20 +184,20 @@ function isNothingCaptured(rates: Loaded<{ readonly available: boolean }>): bool
 }
 
 interface Pages {
-  /** Where the page begins; null: with the first host. */
+  /** Cursor of the page; null: first page. */
   readonly cursor: string | null;
   readonly pager: Walk;
 }
 
 interface Walk {
-  /** Pages before this one. */
+  /** Number of pages before this one. */
   readonly before: number;
   readonly toFirst: () => void;
   readonly toPrevious: () => void;
   readonly toNext: (cursor: string) => void;
 }
 
-/** Another filter begins with its first page. */
+/** Another filter starts at its first page. */
 function usePages(filter: string): Pages {
   const [walked, setWalked] = useState<{ readonly filter: string; readonly cursors: readonly string[] }>({
     filter,
@@ -220,7 +220,7 @@ interface PagerProps {
   readonly pager: Walk;
   readonly shown: number;
   readonly total: number;
-  /** Where the next page begins; null: there is none. */
+  /** Cursor of the next page; null: there is none. */
   readonly next: string | null;
 }
 
@@ -257,7 +257,7 @@ function sortText({ key, isDescending }: Sort): string {
   return isDescending ? `-${key}` : key;
 }
 
-/** What the service would refuse in any case; it is asked for the rest. */
+/** Finds what the service would refuse in any case; the service checks the rest. */
 function searchFault(text: string): string | null {
   if (/^[\da-f.:]{1,39}$/i.test(text) || /^[\da-f.:]{2,39}\/\d{1,3}$/i.test(text)) return null;
   return text.includes("/") ? "A prefix is written as 192.0.2.0/24." : "Part of an address, or a prefix.";

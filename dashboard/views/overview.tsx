@@ -1,4 +1,4 @@
-/** What is hit, how hard, what is done about it and whether it works: all of it within one look. */
+/** The attacks, what is done about them, and whether it works, on one screen. */
 import { attacks, bans } from "../api/live.ts";
 import { groupRates, status, wholeStatus } from "../api/running.ts";
 import { isUnscoped } from "../api/session.ts";
@@ -15,7 +15,7 @@ import { CapturePanel } from "./capture-panel.tsx";
 import { DroppingPanel } from "./dropping-panel.tsx";
 import { TrafficNow } from "./traffic-now.tsx";
 
-/** More would hide what matters; all are a click away. */
+/** More would hide the most important ones; the list of attacks shows all. */
 const CARDS_MAX = 12;
 
 export function Overview() {
@@ -80,7 +80,7 @@ function Calm({ recent }: { readonly recent: number }) {
   return (
     <Empty title="No attack now">
       {recent === 0 ? (
-        "There was none since Floodwall keeps count."
+        "There was none since Floodwall started to record attacks."
       ) : (
         <a href={linkTo(["attacks"])}>{counted(recent, "attack")} before</a>
       )}

@@ -1,4 +1,4 @@
-/** One scrub node: what it is there for, what it says of itself, and the bans that are diverted to it. */
+/** One scrub node: its configuration, its report, and the bans that are diverted to it. */
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { bans } from "../api/live.ts";
 import { banKey } from "../api/tables.ts";
@@ -16,9 +16,9 @@ import { LastPoll, lacksRules, loadText, NodeState, type ScrubNode } from "./scr
 
 export interface ScrubNodeDetailProps {
   readonly name: string;
-  /** undefined: it is in the configuration no more. */
+  /** undefined: the node is not in the configuration any more. */
   readonly node: ScrubNode | undefined;
-  /** After so long without a poll it is lost. */
+  /** A node is lost after this time without a poll. */
   readonly staleSeconds: number;
 }
 
@@ -50,14 +50,14 @@ function NodePanel({ node, staleSeconds }: { readonly node: ScrubNode; readonly 
     <Panel title={name}>
       {!node.alive && (
         <Callout tone="danger" title={node.last_seen === undefined ? "It has not polled yet" : "It is lost"}>
-          No poll for {duration(staleSeconds)}. See whether <code>floodwall-scrub</code> runs there, whether its token
-          is right, and whether it reaches this service.
+          No poll for {duration(staleSeconds)}. Check that <code>floodwall-scrub</code> runs there, that its token is
+          right, and that it can reach this service.
         </Callout>
       )}
       {lacksRules(node) && (
         <Callout tone="warn" title={`${counted(leftOut ?? 0, "rule")} left out`}>
-          Its agent would not understand them, and would drop more than was meant: what they match comes through. Bring
-          the agent to this version.
+          Its agent does not understand them and would drop more than they match, so it does not get them: what they
+          match is not dropped. Update the agent to this version.
         </Callout>
       )}
       <Facts
@@ -69,7 +69,7 @@ function NodePanel({ node, staleSeconds }: { readonly node: ScrubNode; readonly 
           ["Capacity", capacity === undefined ? "not configured" : bitRate(capacity)],
           ["Takes traffic of", hostgroups === undefined ? "all hostgroups" : hostgroups.join(", ")],
           ["Bans diverted to it", node.active_bans],
-          split === undefined ? null : ["Rules told in several simpler ones", split],
+          split === undefined ? null : ["Rules split into simpler ones", split],
         ]}
       />
     </Panel>
@@ -82,7 +82,7 @@ function ReportPanel({ node }: { readonly node: ScrubNode }) {
     return (
       <Panel title="What it reports">
         <Empty title="No report yet">
-          Load and drops show with its first one. Reports are no sign of life: polls are.
+          Load and drops appear with its first report. Polls, not reports, show that a node is alive.
         </Empty>
       </Panel>
     );
@@ -100,9 +100,9 @@ function ReportPanel({ node }: { readonly node: ScrubNode }) {
           ["Load", loadText(node)],
           pps === undefined ? null : ["Packets in", packetRate(pps)],
           packets === undefined ? null : ["Dropped", `${scaled(packets)} packets (${byteCount(bytes ?? 0)})`],
-          ["XDP mode", report.xdp_mode ?? "not told"],
-          ["Version", report.version ?? "not told"],
-          ["Rules it has", report.rules_etag ?? "not told"],
+          ["XDP mode", report.xdp_mode ?? "not reported"],
+          ["Version", report.version ?? "not reported"],
+          ["Rules it has", report.rules_etag ?? "not reported"],
           ["Understands", capabilities === undefined ? "the rules of the first version" : capabilities.join(", ")],
           [
             "Reported",

@@ -1,4 +1,4 @@
-/** What a scrub node is doing, as its list and its own page say it. */
+/** The state of a scrub node, as shown in the list and in its own view. */
 import type { Static } from "@sinclair/typebox";
 import type { ScrubInventoryWire } from "../../src/http/wire/scrub-node.ts";
 import { Badge } from "../parts/badge.tsx";
@@ -20,7 +20,7 @@ export function NodeState({ node }: { readonly node: ScrubNode }) {
   );
 }
 
-/** Of a node that is not there nothing is missed: which rules it would understand is not known. */
+/** Only for nodes that are alive: for the others it is not known which rules they understand. */
 export function lacksRules({ alive, left_out_rules: rules }: ScrubNode): boolean {
   return alive && rules !== undefined;
 }

@@ -1,4 +1,4 @@
-/** The scrub nodes: which are alive, how loaded they are, and what they drop; and one of them, by the step behind it. */
+/** The list of scrub nodes with liveness, load and drops, and the view of one node. */
 import type { Static } from "@sinclair/typebox";
 import { useState } from "preact/hooks";
 import type { ScrubInventoryWire } from "../../src/http/wire/scrub-node.ts";
@@ -123,7 +123,7 @@ function Losses({ nodes }: { readonly nodes: readonly ScrubNode[] }) {
       )}
       {short.length > 0 && (
         <Callout tone="warn" title={`${counted(short.length, "node does", "nodes do")} not get all rules`}>
-          Their agent would not understand them, and would drop more than was meant. Bring it to this version.
+          Their agent does not understand these rules and would drop more than they match. Update it to this version.
         </Callout>
       )}
     </>
@@ -133,7 +133,7 @@ function Losses({ nodes }: { readonly nodes: readonly ScrubNode[] }) {
 function NoNodes() {
   return (
     <Empty title="No scrub node">
-      Scrub nodes drop the attack out of diverted traffic and pass the rest on. To add one, name it in{" "}
+      Scrub nodes drop attack packets from diverted traffic and pass the rest on. To add one, name it in{" "}
       <code>scrubbing.nodes</code>, give it a token of its own with <code>role: agent</code> and its <code>node</code>{" "}
       in <code>api.tokens</code>, reload, and start <code>floodwall-scrub</code> on it.
     </Empty>

@@ -1,4 +1,4 @@
-/** Hostgroups: how their hosts are judged and what is done for them; all in a table, and one in full. */
+/** The hostgroups: all in a table, and one in full. */
 import type { HostgroupConfigWire } from "../../src/http/wire/configured.ts";
 import { Empty } from "../parts/callout.tsx";
 import { type Column, DataTable } from "../parts/data-table.tsx";
@@ -41,7 +41,11 @@ const COLUMNS: readonly Column<HostgroupConfigWire>[] = [
 
 export function HostgroupTable({ hostgroups }: { readonly hostgroups: readonly HostgroupConfigWire[] }) {
   if (hostgroups.length === 0) {
-    return <Empty title="No hostgroup is yours">Ask whoever runs Floodwall to give your tenant a hostgroup.</Empty>;
+    return (
+      <Empty title="Your tenant has no hostgroup">
+        Ask the administrator of Floodwall to give your tenant a hostgroup.
+      </Empty>
+    );
   }
   return <DataTable label="Hostgroups" columns={COLUMNS} rows={hostgroups} rowKey={({ name }) => name} />;
 }
@@ -59,7 +63,9 @@ export function HostgroupPage({ name, hostgroups }: HostgroupPageProps) {
         <a href={linkTo(["settings"])}>All settings</a>
       </p>
       {group === undefined ? (
-        <Empty title={`There is no hostgroup ${name}`}>It was taken out of the configuration, or is not yours.</Empty>
+        <Empty title={`There is no hostgroup ${name}`}>
+          It was removed from the configuration, or belongs to another tenant.
+        </Empty>
       ) : (
         <div class="masonry">
           <Judged group={group} />
@@ -84,12 +90,12 @@ function Judged({ group }: { readonly group: HostgroupConfigWire }) {
           ]}
         />
       </Panel>
-      <Panel title="Thresholds of what comes in">
+      <Panel title="Thresholds of incoming traffic">
         <Facts facts={thresholdFacts(thresholds)} />
       </Panel>
-      <Panel title="Thresholds of what goes out">
+      <Panel title="Thresholds of outgoing traffic">
         {outgoing === undefined ? (
-          <p class="muted">What its hosts send is not judged.</p>
+          <p class="muted">Outgoing traffic of its hosts is not judged.</p>
         ) : (
           <Facts facts={thresholdFacts(outgoing)} />
         )}
@@ -128,7 +134,7 @@ function Done({ group }: { readonly group: HostgroupConfigWire }) {
   if (!group.ban) {
     return (
       <Panel title="What is done">
-        <p>An attack is told and not banned: the group is judged as a whole.</p>
+        <p>An attack is reported and not banned: the group is judged as a whole.</p>
       </Panel>
     );
   }
@@ -148,5 +154,5 @@ function Done({ group }: { readonly group: HostgroupConfigWire }) {
 }
 
 function networksText({ networks }: HostgroupConfigWire): string {
-  return networks.length === 0 ? "all that are of no other" : networks.join(", ");
+  return networks.length === 0 ? "all addresses of no other group" : networks.join(", ");
 }

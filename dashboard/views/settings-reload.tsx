@@ -1,4 +1,4 @@
-/** Reads the configuration file again, and tells what came of it: what is in force now, or what is wrong with the file. */
+/** Reloads the configuration file and shows the result: the values in force now, or the errors of the file. */
 import { useState } from "preact/hooks";
 import type { ReloadWire } from "../../src/http/wire/reload.ts";
 import { type Answer, command, type Failure } from "../api/client.ts";
@@ -11,7 +11,7 @@ import { problemLines } from "../text/settings.ts";
 import { zonedTime } from "../text/times.ts";
 
 export interface ReloadPanelProps {
-  /** Keys that wait for a restart. */
+  /** Keys whose changes take effect at the next restart. */
   readonly needsRestart: readonly string[];
   readonly mayReload: boolean;
   readonly onReloaded: () => void;
@@ -32,8 +32,8 @@ export function ReloadPanel({ needsRestart, mayReload, onReloaded }: ReloadPanel
       actions={mayReload && <Button onClick={() => setAsking(true)}>Reload …</Button>}
     >
       <p>
-        It is changed in its file, on the machine that Floodwall runs on. A reload puts the file in force; a file with a
-        fault changes nothing.
+        Change the configuration in its file, on the machine of Floodwall. A reload puts the file in force; a file with
+        a fault changes nothing.
       </p>
       {needsRestart.length > 0 && (
         <Callout tone="warn" title="Waiting for a restart">
@@ -47,14 +47,14 @@ export function ReloadPanel({ needsRestart, mayReload, onReloaded }: ReloadPanel
           </ul>
         </Callout>
       )}
-      {result !== null && <Told result={result} />}
+      {result !== null && <Outcome result={result} />}
       {isAsking && (
         <Confirm<Result>
           title="Reload the configuration?"
           verb="Reload"
           act={async () => {
             const answer = await command<ReloadWire>("/api/v1/config/reload");
-            // Its faults are told where there is room for them.
+            // The errors are shown in the view, which has room for them.
             return { kind: "answer", data: { answer, atMs: Date.now() } };
           }}
           onDone={(done) => {
@@ -64,7 +64,7 @@ export function ReloadPanel({ needsRestart, mayReload, onReloaded }: ReloadPanel
           onClose={() => setAsking(false)}
         >
           <p>
-            The file is read and checked; if it has no fault it is put in force at once, bans and thresholds included.
+            The file is read and checked. If it has no errors, it takes effect at once, also for bans and thresholds.
           </p>
         </Confirm>
       )}
@@ -72,7 +72,7 @@ export function ReloadPanel({ needsRestart, mayReload, onReloaded }: ReloadPanel
   );
 }
 
-function Told({ result: { answer, atMs } }: { readonly result: Result }) {
+function Outcome({ result: { answer, atMs } }: { readonly result: Result }) {
   if (answer.kind !== "answer") return <Refused failure={answer} />;
   const { dry_run: isDry, thresholds } = answer.data;
   const { pps, mbps, flows_per_sec: flows } = thresholds;
@@ -93,7 +93,11 @@ function Refused({ failure }: { readonly failure: Failure }) {
     );
   }
   return (
-    <Callout tone="danger" title="Not reloaded: the file has faults. What was in force still is." isAlert>
+    <Callout
+      tone="danger"
+      title="Not reloaded: the file has errors. The configuration in force did not change."
+      isAlert
+    >
       <ul class="problems">
         {problemLines(failure.text).map(({ at, key, rule }) => (
           <li key={`${at} ${key} ${rule}`}>

@@ -1,4 +1,4 @@
-/** What concerns the service as a whole: how it detects, whom it announces to, what it keeps and whom it tells. */
+/** The settings of the whole service: detection, BGP, storage and notification. */
 import type { ServiceConfigWire } from "../../src/http/wire/configured.ts";
 import type { StatusWire } from "../../src/http/wire/status.ts";
 import { Badge } from "../parts/badge.tsx";
@@ -35,7 +35,7 @@ function Running({ service: { storage, update_check: isChecked }, status }: Serv
       <Facts
         facts={[
           ["Version", status.version],
-          ["Newer release", latest ?? (isChecked ? "none" : "not asked for: update_check is off")],
+          ["Newer release", latest ?? (isChecked ? "none" : "not checked: update_check is off")],
           ["Runs for", duration(status.uptime_seconds)],
           ["Dry run", <OnOff isOn={status.dry_run} tone="warn" />],
           ["Storage", storage.driver === "none" ? "off" : storage.driver],
@@ -53,7 +53,7 @@ function Detection({ service: { detection, protected_whitelist: spared, samples 
       <Facts
         facts={[
           ["Networks", <List items={status.networks} />],
-          ["Never banned", spared.length === 0 ? "nobody" : <List items={spared} />],
+          ["Never banned", spared.length === 0 ? "none" : <List items={spared} />],
           [
             "Captured from",
             status.capture.interfaces.map(({ name }) => name).join(", ") || "nothing: control plane only",
@@ -73,7 +73,7 @@ function Carpet({ service: { carpet } }: { readonly service: ServiceConfigWire }
     <Panel title="Attacks on whole prefixes">
       {carpet === undefined ? (
         <p class="muted">
-          Not looked for: there is no <code>carpet</code> in the configuration.
+          Not detected: there is no <code>carpet</code> in the configuration.
         </p>
       ) : (
         <Facts
@@ -182,7 +182,7 @@ const CHANNELS = {
 
 function Notify({ notify }: { readonly notify: StatusWire["notify"] }) {
   return (
-    <Panel title="Who is told">
+    <Panel title="Notifications">
       <Facts
         facts={Object.entries(CHANNELS).map(
           ([channel, name]) => [name, <OnOff isOn={notify[channel as keyof typeof CHANNELS]} />] as const,
@@ -196,7 +196,7 @@ function OnOff({ isOn, tone = "ok" }: { readonly isOn: boolean; readonly tone?: 
   return isOn ? <Badge tone={tone}>on</Badge> : <span class="muted">off</span>;
 }
 
-/** Many are told by how many they are. */
+/** Longer lists end with the number of the remaining entries. */
 const LISTED_MAX = 12;
 
 function List({ items }: { readonly items: readonly string[] }) {

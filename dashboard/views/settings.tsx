@@ -1,4 +1,4 @@
-/** What Floodwall runs with, to be read and not to be changed here; and who looks at it. One hostgroup by the step behind. */
+/** Shows the configuration in force, read-only, and the caller's session. One hostgroup is a step below. */
 import { useEffect } from "preact/hooks";
 import type { ConfiguredWire } from "../../src/http/wire/configured.ts";
 import { reloads } from "../api/live.ts";

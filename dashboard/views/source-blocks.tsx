@@ -1,4 +1,4 @@
-/** Source blocks: what this machine drops from single senders, by order of an operator. */
+/** Source blocks: the sources whose packets this machine drops, set by operators. */
 import { useMemo, useState } from "preact/hooks";
 import type { SourceBlocksWire, SourceBlockWire } from "../../src/http/wire/source-block.ts";
 import { type Resource, useResource } from "../api/resource.ts";
@@ -16,7 +16,7 @@ import { wordsOf } from "../text/bans.ts";
 import { byteCount, scaled, wholeNumber } from "../text/numbers.ts";
 import { subjectOrder } from "../text/subject-order.ts";
 
-/** What they drop changes all the time, and others order some as well. */
+/** The drop counters change all the time, and other operators set blocks too. */
 const POLL_MS = 3000;
 
 export function SourceBlocks() {
@@ -32,7 +32,7 @@ export function SourceBlocks() {
   );
 }
 
-/** A tenant is not told: it finds out by asking. */
+/** A tenant cannot see this in the status: only a request for source blocks shows it. */
 function hasDataplane(): boolean {
   const whole = wholeStatus();
   return whole === null || (whole.dataplane !== undefined && whole.dataplane.state !== "disabled");
@@ -46,8 +46,8 @@ function Dataplane() {
   if (!hasDataplane() || dataplane === undefined) {
     return (
       <Empty title="This machine drops nothing: it has no data plane">
-        To block sources, set <code>dataplane.enabled</code> to <code>true</code>, name the interfaces that traffic
-        comes in by in <code>dataplane.interfaces</code>, and restart Floodwall.
+        To block sources, set <code>dataplane.enabled</code> to <code>true</code>, list the interfaces on which traffic
+        arrives in <code>dataplane.interfaces</code>, and restart Floodwall.
       </Empty>
     );
   }
@@ -81,7 +81,7 @@ function Listed({ sources, blocks }: ListedProps) {
   if (sources.length === 0) {
     return hasDataplane() ? (
       <Empty title="No source is blocked">
-        Block one that attacks a single victim: its packets are dropped here before anything else sees them.
+        A block drops all packets from one source to one victim on this machine.
       </Empty>
     ) : null;
   }
@@ -104,7 +104,7 @@ function Listed({ sources, blocks }: ListedProps) {
         </p>
       </div>
       {rows.length === 0 ? (
-        <Empty title="No block matches">Take something out of the search.</Empty>
+        <Empty title="No block matches">Make the search shorter.</Empty>
       ) : (
         <DataTable
           label="Source blocks"

@@ -1,4 +1,4 @@
-/** The traffic of the last minutes, what comes in beside what goes out, by protocol. */
+/** The incoming and outgoing traffic of the last minutes, by protocol. */
 import { useState } from "preact/hooks";
 import { type Direction, PROTOCOLS, type Protocol, total, trace, type Unit } from "../api/traffic-trace.ts";
 import { Chart, type Series } from "../parts/chart.tsx";

@@ -1,4 +1,4 @@
-/** Who calls, and what a caller's role may do (docs/interface.md#roles). */
+/** The caller, and what a role may do (docs/interface.md#roles). */
 
 export type Role = "viewer" | "operator" | "agent";
 
@@ -13,25 +13,27 @@ export interface Principal {
   readonly node: string | null;
 }
 
-/** Whom a route serves. The node routes are an agent's, and an admin's to look at what a node sees. */
+/** The roles that a route serves. The node routes are for agents, and for admins to see what a node sees. */
 export type Access = Role | "agent_or_unscoped_operator";
 
-/** On an open API: no token is configured, whoever reaches the listener is an operator. Safe on loopback only. */
+/**
+ * On an open API: no token is configured, so everyone who reaches the listener is an operator. Safe on loopback only.
+ */
 export const ANYONE: Principal = { kind: "principal", operator: "", role: "operator", tenant: null, node: null };
 
 export function isUnscoped({ tenant }: Principal): boolean {
   return tenant === null;
 }
 
-/** An operator may do what a viewer may; an agent only what is an agent's. */
+/** An operator may do everything that a viewer may. An agent may only use the routes for agents. */
 export function roleAllows(role: Role, access: Access): boolean {
   if (access === "agent_or_unscoped_operator") return role === "agent" || role === "operator";
   return role === access || (role === "operator" && access === "viewer");
 }
 
 /**
- * A token that is bound to a node acts as that node alone (docs/interface.md#node-binding). `named` is
- * the node that the request names; null: none. Whether there is such a node plays no part.
+ * A token that is bound to a node acts as that node only (docs/interface.md#node-binding). `named` is the node that the
+ * request names; null: none. Whether that node exists does not matter here.
  */
 export function mayActAs({ node }: Principal, named: string | null): boolean {
   return node === null || node === named;

@@ -18,23 +18,26 @@ export class Tenancy {
     this.#groups = new Map([...byTenant].map(([tenant, groups]) => [tenant, new Set(groups.map(({ name }) => name))]));
   }
 
-  /** By the hostgroup with the longest prefix, else by `global`; null: nobody's, as all outside of `networks`. */
+  /**
+   * Decided by the hostgroup with the longest prefix, else by `global`; null: no tenant, as for every address outside
+   * of `networks`.
+   */
   tenantOf(ip: IpAddress): string | null {
     return this.#hostgroups[this.#lookup.group(ip)]?.tenant ?? null;
   }
 
-  /** Of an address, or of a hostgroup as a whole. */
+  /** The owner of an address, or of a hostgroup as a whole. */
   ownerOf({ target, group }: { readonly target: IpAddress | null; readonly group: string }): string | null {
     if (target !== null) return this.tenantOf(target);
     return this.#hostgroups.find(({ name }) => name === group)?.tenant ?? null;
   }
 
-  /** Whether the caller may see and change what is at the address. */
+  /** Whether the caller may see and change objects at the address. */
   owns({ tenant }: Principal, ip: IpAddress): boolean {
     return tenant === null || this.tenantOf(ip) === tenant;
   }
 
-  /** Names of hostgroups; `global` among them where it is the tenant's. */
+  /** Names of the tenant's hostgroups, with `global` if the tenant owns it. */
   groupsOf(tenant: string): ReadonlySet<string> {
     return this.#groups.get(tenant) ?? NONE;
   }

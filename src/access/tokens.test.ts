@@ -27,7 +27,7 @@ describe("a presented secret", () => {
     expect(tokensWith(secrets).meaningOf(secret, list)).toEqual({ kind: "principal", ...principal } as never);
   });
 
-  test.each(["", "alph", "alphaa", "ALPHA", "A", "delta"])("%p is nobody's", (secret) => {
+  test.each(["", "alph", "alphaa", "ALPHA", "A", "delta"])("%p belongs to no token", (secret) => {
     expect(tokensWith(secrets).meaningOf(secret, list)).toEqual({ kind: "unknown_secret" });
   });
 
@@ -62,7 +62,7 @@ describe("a presented secret", () => {
     expect(tokens.meaningOf("gamma", list).kind).toBe("principal");
   });
 
-  test("of no length is nobody's, though a variable is empty or not set", () => {
+  test("of no length belongs to no token, though a variable is empty or not set", () => {
     const tokens = tokensWith({ A: "" });
     expect(tokens.meaningOf("", list)).toEqual({ kind: "unknown_secret" });
   });

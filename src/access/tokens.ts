@@ -1,13 +1,13 @@
 /**
- * Which principal a presented secret means (docs/interface.md#authentication). Knows neither requests nor the
- * environment: whether that has changed is asked at every question, so that a rotated secret holds at once.
+ * Finds the principal of a presented secret (docs/interface.md#authentication). Knows neither requests nor the
+ * environment. Each lookup checks whether the secrets have changed, so that a rotated secret is valid at once.
  */
 import type { TokenConfig } from "../config/sections/api.ts";
 import type { Principal } from "./principal.ts";
 
-/** Where secrets stand. */
+/** The source of the secrets. */
 export interface Secrets {
-  /** Takes in what changed. Before each question; another number than last time means that variables may be others. */
+  /** Reads changes. Called before each lookup; a new number means that variables may have changed. */
   refresh(): number;
   /** The value of a variable; null: not set. */
   read(variable: string): string | null;
@@ -16,10 +16,10 @@ export interface Secrets {
 export type Meaning =
   | Principal
   | { readonly kind: "unknown_secret" }
-  /** The secret is that of tokens which differ in what they allow. */
+  /** The secret belongs to several tokens with different rights. */
   | { readonly kind: "ambiguous_secret"; readonly names: readonly string[] };
 
-/** What a bearer header can carry: visible ASCII. A comma would be two headers that were joined on the way. */
+/** What a bearer header can carry: visible ASCII. A comma would mean that a proxy joined two headers. */
 const SECRET = /^[!-+\--~]+$/;
 
 export function canBePresented(secret: string): boolean {
@@ -31,7 +31,7 @@ const DIGEST_WORDS = 8;
 
 /** Tokens that have a secret, and the digests of these one after the other. */
 interface Table {
-  /** What it was made of: the list, and the state of the secrets. */
+  /** What the table was made from: the list of tokens, and the version of the secrets. */
   readonly of: readonly TokenConfig[];
   readonly version: number;
   readonly tokens: readonly TokenConfig[];
@@ -40,7 +40,7 @@ interface Table {
 
 export class Tokens {
   readonly #secrets: Secrets;
-  /** Kept while nothing changes: hashing a thousand secrets for each request would be felt. */
+  /** Kept while nothing changes: hashing a thousand secrets for each request would be slow. */
   #table: Table | null = null;
 
   constructor(secrets: Secrets) {
@@ -48,11 +48,10 @@ export class Tokens {
   }
 
   /**
-   * Compares with every token before anything is decided, digest with digest, so that the time tells neither how much
-   * of a secret was right nor whose it was. Equal secrets of equal rights are one; that they agree makes any of them
-   * the highest (docs/interface.md#ambiguous-secret).
-   *
-   * @param tokens another list is another object.
+   * Compares the secret with every token, digest with digest, so that the time reveals neither how much of a secret was
+   * right nor whose it was. Tokens with equal secrets and equal rights count as one
+   * (docs/interface.md#ambiguous-secret).
+   * @param tokens must be a new object when the list changes.
    */
   meaningOf(presented: string, tokens: readonly TokenConfig[]): Meaning {
     const table = this.#tableOf(tokens);
@@ -72,7 +71,7 @@ export class Tokens {
     return this.#table;
   }
 
-  /** A variable that is empty or not set has no secret, and nothing equals it. */
+  /** A variable that is empty or not set has no secret, and no presented secret matches it. */
   #makeTable(of: readonly TokenConfig[], version: number): Table {
     const tokens = of.filter(({ tokenEnv }) => (this.#secrets.read(tokenEnv) ?? "") !== "");
     const digests = new Uint32Array(tokens.length * DIGEST_WORDS);
@@ -83,7 +82,7 @@ export class Tokens {
   }
 }
 
-/** Looks at every word, whatever the first ones were. */
+/** Compares every word, also after a difference. */
 function isDigestAt(digests: Uint32Array, index: number, digest: Uint32Array): boolean {
   let difference = 0;
   for (let word = 0; word < DIGEST_WORDS; word++) {

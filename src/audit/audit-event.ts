@@ -1,6 +1,6 @@
 /**
- * One record of the audit trail (docs/interface.md#audit-event): who ordered what, and what became of it. And what the trail
- * is asked; the storage keeps it.
+ * One record of the audit trail (docs/interface.md#audit-event): who gave a command, and its result. Also the queries
+ * on the trail; the storage keeps it.
  */
 import { type IpAddress, parseAddress } from "../net/address.ts";
 
@@ -33,12 +33,12 @@ export type AuditTargetType = (typeof AUDIT_TARGET_TYPES)[number];
 
 export const AUDIT_SOURCES = ["api", "auto", "signal"] as const;
 
-/** Texts are empty where there is nothing to say. */
+/** Texts are empty if there is nothing to record. */
 export interface AuditEvent {
   readonly wallMs: number;
   readonly action: AuditAction;
   readonly result: AuditResult;
-  /** Name of the caller's token; empty on an open API, and where nobody called. */
+  /** Name of the caller's token; empty on an open API, and for automatic events. */
   readonly operator: string;
   readonly role: string;
   /** The caller's, not the target's. */
@@ -46,25 +46,25 @@ export interface AuditEvent {
   /** An address, `source->victim`, or a zone. */
   readonly target: string;
   readonly targetType: AuditTargetType;
-  /** Why, in the caller's words or in ours. */
+  /** The reason, in the caller's words or in ours. */
   readonly reason: string;
   readonly source: (typeof AUDIT_SOURCES)[number];
   readonly banState: string;
   readonly dryRun: boolean;
 }
 
-export interface AuditQuestion {
+export interface AuditQuery {
   /** Wall clock, ms; both ends included. */
   readonly range: { readonly fromMs: number; readonly toMs: number };
   readonly filters: AuditFilters;
-  /** Its own callers' rows only; null: the rows of all callers. */
+  /** Only rows of this tenant's callers; null: rows of all callers. */
   readonly tenant: string | null;
 }
 
 /** null: any. */
 export interface AuditFilters {
   readonly action: AuditAction | null;
-  /** As the target, or as source or victim of `source->victim`. */
+  /** Matches the target, or the source or victim of `source->victim`. */
   readonly target: IpAddress | null;
 }
 
@@ -75,13 +75,13 @@ export type AuditAnswer =
 
 export interface AuditTrail {
   /**
-   * Resolves when the event is stored, or when it was given up after at most about a second, which is counted and logged.
-   * Never rejects: a call's answer waits for its row, and must not fail with it.
+   * Resolves when the event is stored, or when storing it was given up after about a second at most, which is counted
+   * and logged. Never rejects: an answer waits for its row, and must not fail with it.
    */
   recordAudit(event: AuditEvent): Promise<void>;
 }
 
-/** Addresses as we write them, whatever the caller's spelling was: so that a filter finds them. */
+/** Writes addresses in their canonical form, so that a filter finds them in every spelling. */
 export function canonicalTarget(target: string): string {
   return target
     .split("->")

@@ -7,7 +7,7 @@ import { automaticBanEvent, signalReloadEvent } from "./automatic-audit.ts";
 const active = ban({ manual: false });
 const withdrawn = ban({ manual: false, state: "withdrawn", reason: "attack ended" });
 
-test("a ban by detection, its end and its refusal are rows of nobody", () => {
+test("a ban by detection, its end and its refusal are rows without an operator", () => {
   expect(automaticBanEvent({ ban: active, previous: null }, 5)).toMatchObject({
     wallMs: 5,
     action: "ban",
@@ -35,7 +35,7 @@ test("a ban of a prefix is a row of its first address, and says that it is of a 
     targetType: "prefix",
   });
   expect(automaticBanEvent({ ban: active, previous: null }, 5)).toMatchObject({ targetType: "host" });
-  // It was told when it began: that it grows is no row.
+  // It was recorded when it began: growth is no row.
   expect(automaticBanEvent({ ban: wide, previous: active }, 5)).toBeNull();
 });
 

@@ -6,15 +6,15 @@ import { type BanChange, banChangeKind, MANUAL_UNBAN } from "../mitigation/ban.t
 import { isOneAddress } from "../mitigation/ban-subject.ts";
 import type { AuditEvent } from "./audit-event.ts";
 
-const NOBODY = { operator: "", role: "", tenant: "" } as const;
+const NO_CALLER = { operator: "", role: "", tenant: "" } as const;
 
-/** null: an operator's order, which has a row of its own, or no news. */
+/** null: an operator's command, which has its own row, or no change of state. */
 export function automaticBanEvent(change: BanChange, wallMs: number): AuditEvent | null {
   const { ban, previous } = change;
   const isOrdered = (ban.manual && previous === null) || ban.reason === MANUAL_UNBAN;
   if (isOrdered || banChangeKind(change) !== ban.state) return null;
   return {
-    ...NOBODY,
+    ...NO_CALLER,
     wallMs,
     action: ban.state === "withdrawn" ? "unban" : "ban",
     result: ban.state,
@@ -27,13 +27,13 @@ export function automaticBanEvent(change: BanChange, wallMs: number): AuditEvent
   };
 }
 
-/** A reload by SIGHUP. No problems: it took effect. */
+/** A reload by SIGHUP. Without problems it took effect. */
 export function signalReloadEvent(
   { problems, dryRun }: { readonly problems: readonly string[]; readonly dryRun: boolean },
   wallMs: number,
 ): AuditEvent {
   return {
-    ...NOBODY,
+    ...NO_CALLER,
     wallMs,
     action: "config_reload",
     result: problems.length === 0 ? "ok" : "error",

@@ -1,4 +1,7 @@
-/** `floodwall check`: a configuration's errors and warnings; with `--here` what this machine has and lacks for it. */
+/**
+ * `floodwall check`: prints the errors and warnings of a configuration; with `--here` also what this machine has and
+ * lacks for it.
+ */
 import { type CheckReport, checkConfig } from "../config/check.ts";
 import { loadAddon } from "../dataplane/addon.ts";
 import { originFindings } from "../geo/origins.ts";
@@ -20,7 +23,10 @@ export async function check(path: string, isHere: boolean): Promise<number> {
   return exitCode;
 }
 
-/** The report with a line for each item; 1 where something that is configured does not work here. */
+/**
+ * Adds a line for each item of the machine check. The exit code is 1 if something that is configured does not work
+ * here.
+ */
 async function withMachine(report: CheckReport): Promise<Omit<CheckReport, "checked">> {
   const { lines, exitCode, checked } = report;
   if (checked === null) return { lines, exitCode };

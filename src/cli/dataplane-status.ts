@@ -1,4 +1,4 @@
-/** `floodwall dataplane status`: what is pinned in the kernel, read without a service and without changing anything. */
+/** `floodwall dataplane status`: prints what is pinned in the kernel. Needs no running service and changes nothing. */
 
 import { parseRead, readConfigFile } from "../config/load/load.ts";
 import { describeProblem } from "../config/load/problem.ts";
@@ -9,13 +9,13 @@ import { PINNED_EXIT_CODES, pinnedJson, pinnedLines } from "../dataplane/pinned-
 import { messageOf } from "../system/error-message.ts";
 
 export interface DataplaneStatusOptions {
-  /** Of the service or of a scrub node; null: where both have their pins by default. */
+  /** Of the service or of a scrub node; null: the default pin path of both. */
   readonly configPath: string | null;
   readonly format: "text" | "json";
   readonly print: (line: string) => void;
 }
 
-/** Returns the exit code: PINNED_EXIT_CODES, or 1 when it cannot be told. */
+/** Returns the exit code: PINNED_EXIT_CODES, or 1 if the state cannot be determined. */
 export function dataplaneStatus({ configPath, format, print }: DataplaneStatusOptions): number {
   try {
     const pinPath = configPath === null ? DEFAULT_PIN_PATH : pinPathIn(configPath);

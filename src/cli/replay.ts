@@ -1,6 +1,6 @@
 /**
- * `floodwall replay`: what would have happened with a capture, or what thresholds it suggests, in lines for people or as
- * JSON. Knows the exit codes; what happens is found out by the run, what is suggested by the suggestion.
+ * `floodwall replay`: prints what would have happened with a capture, or the thresholds that it suggests, as text or as
+ * JSON. Owns the exit codes; the run and the suggestion are computed elsewhere.
  */
 import type { Config } from "../config/config.ts";
 import { ConfigError, loadConfigOrThrow } from "../config/load/load.ts";
@@ -21,7 +21,7 @@ export interface ReplayOptions {
   readonly print: (line: string) => void;
 }
 
-/** Of a capture that turns out to be damaged: what came before was replayed and told. */
+/** For a damaged capture: the part before the damage was replayed and printed. */
 const EXIT_DAMAGED = 3;
 
 /** Returns the exit code. */
@@ -34,14 +34,14 @@ export async function replay(options: ReplayOptions): Promise<number> {
   }
 }
 
-/** Returns the exit code of what was replayed. Throws what says why nothing can be. */
+/** Returns the exit code. Throws an error that says why nothing can be replayed. */
 export async function replayOrThrow(options: ReplayOptions): Promise<number> {
   const config = loadConfigOrThrow(options.configPath);
   const error = options.isSuggesting ? printSuggestion(config, options) : await printEvents(config, options);
   return error === null ? 0 : EXIT_DAMAGED;
 }
 
-/** Returns why the capture ends early; null: it does not. Throws when it cannot be opened. */
+/** Returns why the capture ends early; null: it is complete. Throws if it cannot be opened. */
 async function printEvents(config: Config, { capture, format, print }: ReplayOptions): Promise<string | null> {
   const originOf = await openOrigins(config.samples);
   const json = new ReplayLines(config);

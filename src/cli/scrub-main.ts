@@ -1,5 +1,5 @@
 #!/usr/bin/env bun
-/** The command line of the executable that a scrub node needs: the agent alone, as `floodwall scrub` runs it. */
+/** The command line of the executable for scrub nodes: the same agent as `floodwall scrub`. */
 import { parseArgs } from "node:util";
 import { messageOf } from "../system/error-message.ts";
 import { VERSION } from "../version.ts";
@@ -10,29 +10,29 @@ const USAGE = `usage: floodwall-scrub [--config FILE | --version | --help]
   runs the agent of a scrub node (default ${DEFAULT_CONFIG}); \`floodwall check FILE\` checks its configuration
 exit codes: 0 stopped; 1 it could not start, the reason is on standard error; 2 wrong usage`;
 
-// Not by running out of work: a timer that someone left behind must not keep a stopped agent alive.
+// Exits explicitly: a timer that is still set must not keep a stopped agent alive.
 process.exit(await main(Bun.argv.slice(2)));
 
 async function main(argv: readonly string[]): Promise<number> {
-  const asked = parse(argv);
-  switch (asked.kind) {
+  const invocation = parse(argv);
+  switch (invocation.kind) {
     case "run":
-      return scrub(asked.config);
-    case "tell":
-      console.log(asked.text);
+      return scrub(invocation.config);
+    case "print":
+      console.log(invocation.text);
       return 0;
     case "wrong":
-      console.error(`floodwall-scrub: ${asked.why}\n${USAGE}`);
+      console.error(`floodwall-scrub: ${invocation.why}\n${USAGE}`);
       return 2;
   }
 }
 
-type Asked =
+type Invocation =
   | { readonly kind: "run"; readonly config: string }
-  | { readonly kind: "tell"; readonly text: string }
+  | { readonly kind: "print"; readonly text: string }
   | { readonly kind: "wrong"; readonly why: string };
 
-function parse(argv: readonly string[]): Asked {
+function parse(argv: readonly string[]): Invocation {
   try {
     const options = {
       config: { type: "string", default: DEFAULT_CONFIG },
@@ -40,8 +40,8 @@ function parse(argv: readonly string[]): Asked {
       help: { type: "boolean", short: "h", default: false },
     } as const;
     const { values } = parseArgs({ args: [...argv], options });
-    if (values.help) return { kind: "tell", text: USAGE };
-    if (values.version) return { kind: "tell", text: `floodwall-scrub ${VERSION}` };
+    if (values.help) return { kind: "print", text: USAGE };
+    if (values.version) return { kind: "print", text: `floodwall-scrub ${VERSION}` };
     return { kind: "run", config: values.config };
   } catch (cause) {
     return { kind: "wrong", why: messageOf(cause) };

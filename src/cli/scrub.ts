@@ -1,6 +1,6 @@
 /**
- * `floodwall scrub`: the composition root of a scrub node's agent. What can fail for a plain reason fails here, before
- * anything outside is touched, with a message that says what to do.
+ * `floodwall scrub`: the composition root of a scrub node's agent. Expected failures (file, kernel, listener) happen
+ * here, before anything outside is changed, with a message that says what to do.
  */
 import { readFileSync } from "node:fs";
 import { readConfigFile } from "../config/load/load.ts";
@@ -26,7 +26,7 @@ import { processSignals } from "../system/signals.ts";
 import { systemTimers } from "../system/timers.ts";
 import { VERSION } from "../version.ts";
 
-/** The agent blocks no pairs of its own; the kernel wants a table of at least one. */
+/** The agent blocks no pairs, but the kernel requires a table of at least one. */
 const PAIRS_MAX = 1;
 
 /** Resolves with the exit code, once a signal has stopped the agent or it could not start. */
@@ -52,7 +52,7 @@ export async function scrub(configPath: string): Promise<number> {
   } catch (cause) {
     if (!(cause instanceof Error)) throw cause;
     log.error({ cause }, "cannot go on");
-    // Of the kernel, the addon, the listener or a file: each says what to do.
+    // A failure of the kernel, the addon, the listener or a file; its message says what to do.
     console.error(`floodwall: ${cause.message}`);
     return 1;
   }
@@ -66,9 +66,9 @@ interface Surroundings {
 
 async function run(config: ScrubAgentConfig, surroundings: Surroundings): Promise<void> {
   const { log } = surroundings;
-  // Before anything is started: what is started after has it too.
+  // Before anything is started, since child processes inherit it.
   const nice = raisePriority();
-  // As early as can be: a signal during the start still ends it in order.
+  // As early as possible: a signal during the start still causes an orderly stop.
   const stopped = stopSignal();
   const undo: (() => void | Promise<void>)[] = [];
   try {

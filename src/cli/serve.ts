@@ -1,4 +1,4 @@
-/** `floodwall serve`: the service from its configuration file to its exit code, and the signals that it takes. */
+/** `floodwall serve`: runs the service from its configuration file to its exit code, and handles signals. */
 import { fileProblems, warningLines } from "../config/check.ts";
 import { type LoadedConfig, loadConfig } from "../config/load/load.ts";
 import { describeProblem } from "../config/load/problem.ts";
@@ -7,7 +7,7 @@ import { originFindings } from "../geo/origins.ts";
 import { Limiter } from "../observability/limiter.ts";
 import { openLog } from "../observability/log.ts";
 import { composeService, isStartFault } from "../service/compose.ts";
-import { linesTold } from "../service/config-reader.ts";
+import { firstLines } from "../service/config-reader.ts";
 import { ServiceEnvironment } from "../service/environment.ts";
 import { logWarnings } from "../service/reloader.ts";
 import { systemClock } from "../system/clock.ts";
@@ -28,13 +28,14 @@ export async function serve(configPath: string): Promise<number> {
     return 1;
   }
   const warnings = warningLines(configPath, loaded, (name) => environment.read(name));
-  logWarnings(log, linesTold(configPath, warnings));
+  logWarnings(log, firstLines(configPath, warnings));
   try {
-    // First: what is started after has it too.
+    // First, since child processes inherit it.
     const nice = raisePriority();
     const service = await composeService({ config: loaded.config, configPath, log, limiter, environment, nice });
     let isStopping = false;
-    // Stays to the end: without a handler SIGHUP would kill a service that is stopping, before it has saved and withdrawn.
+    // Kept until the end: without a handler, SIGHUP would kill a stopping service before it has saved its state and
+    // withdrawn its routes.
     processSignals.on("SIGHUP", () => {
       if (!isStopping) service.reload();
     });
@@ -43,7 +44,7 @@ export async function serve(configPath: string): Promise<number> {
     log.info({}, "stopping");
     isStopping = true;
     await service.stop();
-    log.info({}, "stopped; bans in force are kept and taken up by the next start");
+    log.info({}, "stopped; bans in force are kept, and the next start restores them");
     return 0;
   } catch (cause) {
     if (!isStartFault(cause)) throw cause;

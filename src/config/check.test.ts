@@ -63,7 +63,7 @@ describe("warnings leave the exit code 0 and name their line:", () => {
     [
       "no speaker",
       QUIET,
-      ["1: bgp: warning: is absent while dry_run is false: bans are recorded, nothing can be announced"],
+      ["1: bgp: warning: is absent while dry_run is false: bans are recorded, no route can be announced"],
     ],
     [
       "no capture",
@@ -74,14 +74,14 @@ describe("warnings leave the exit code 0 and name their line:", () => {
       "a data plane on a mirror port",
       `${QUIET.replace("inline", "mirror, backend: pcap")}${bgp("")}dataplane: {interfaces: [eth0, eth1]}\n`,
       [
-        "6: dataplane.interfaces[1]: warning: eth1 is a mirror port: what is dropped there are copies, and the traffic itself goes on",
+        "6: dataplane.interfaces[1]: warning: eth1 is a mirror port: what is dropped there are copies, and the original traffic is not dropped",
       ],
     ],
     [
       "a mirror port",
       `${QUIET.replace("inline", "mirror")}${bgp("")}`,
       [
-        "4: capture.interfaces[0].mode: warning: takes every frame off eth1: right for a SPAN or tap port, and the end of any other traffic on it",
+        "4: capture.interfaces[0].mode: warning: takes every frame off eth1: intended for a SPAN or tap port; other traffic on it is lost",
       ],
     ],
     [
@@ -92,7 +92,7 @@ describe("warnings leave the exit code 0 and name their line:", () => {
     [
       "a part with a higher threshold than the whole",
       QUIET.replace("20000}", "20000, tcp_pps: 100001, udp_mbps: 1000, tcp_syn_pps: 0}") + bgp(""),
-      ["3: thresholds.tcp_pps: warning: 100001 is above pps 100000, which always trips first"],
+      ["3: thresholds.tcp_pps: warning: 100001 is above pps 100000, which always triggers first"],
     ],
     [
       "the same in a hostgroup, but not what it inherits whole",
@@ -102,8 +102,8 @@ describe("warnings leave the exit code 0 and name their line:", () => {
     thresholds: {pps: 1000}
 `,
       [
-        "3: thresholds.tcp_mbps: warning: 1001 is above mbps 1000, which always trips first",
-        "9: hostgroups[0].thresholds.udp_pps: warning: 50000 is above pps 1000, which always trips first",
+        "3: thresholds.tcp_mbps: warning: 1001 is above mbps 1000, which always triggers first",
+        "9: hostgroups[0].thresholds.udp_pps: warning: 50000 is above pps 1000, which always triggers first",
       ],
     ],
     [

@@ -1,6 +1,6 @@
 /**
- * Every fault of a configuration with its line, or what is valid in it but perhaps not meant: for `floodwall check`, and in
- * the same words for the log of the service.
+ * Lists the errors of a configuration with their lines, and its warnings: for `floodwall check`, and in the same words
+ * for the log of the service.
  */
 import type { Config } from "./config.ts";
 import type { EnvLines } from "./load/env-lines.ts";
@@ -16,15 +16,15 @@ export interface CheckEnvironment {
   readonly read: ReadVariable;
   /** Of `api.env_file`. */
   readonly readFile: (path: string) => EnvLines;
-  /** What is wrong with other files that the configuration names; absent: they are not looked at. */
+  /** Findings in other files that the configuration names; absent: these files are not read. */
   readonly fileFindings?: (config: Config) => readonly Finding[];
 }
 
 export interface CheckReport {
   readonly lines: readonly string[];
-  /** 1 when the service would not start with this file; warnings alone are 0. */
+  /** 1 if the service would not start with this file; warnings alone give 0. */
   readonly exitCode: 0 | 1;
-  /** What the file says; null where it has errors. */
+  /** The checked file; null if it has errors. */
   readonly checked: CheckedRole | null;
 }
 
@@ -93,7 +93,7 @@ export function fileProblems(
   );
 }
 
-/** @param findings of the caller, to stand among the others. */
+/** @param findings additional findings of the caller. */
 export function warningLines(
   path: string,
   { config, lineOf, zonesFile }: Extract<LoadedConfig, { kind: "valid" }>,
@@ -113,7 +113,7 @@ function warnedLines(path: string, lineOf: (path: ConfigPath) => number, finding
     .map((warning) => describeProblem(path, { ...warning, rule: `warning: ${warning.rule}` }));
 }
 
-/** Variables as the service would see them: what the file has counts before what is set here. */
+/** Variables as the service would read them: the env file takes precedence over the environment here. */
 function withEnvFile(
   path: string | null,
   { read, readFile }: CheckEnvironment,

@@ -26,11 +26,11 @@ export interface Config {
   readonly hostgroups: readonly Hostgroup[];
   /** null: off. */
   readonly carpet: CarpetConfig | null;
-  /** What is done about attacks on the hosts of each hostgroup, in the same order. */
+  /** The mitigation of each hostgroup, in the same order. */
   readonly mitigations: readonly GroupMitigation[];
-  /** Made of `networks` and `hostgroups`, once. */
+  /** Derived from `networks` and `hostgroups`. */
   readonly lookup: NetworkLookup;
-  /** Made of `protectedWhitelist`: row i is its entry i. */
+  /** Derived from `protectedWhitelist`: row i is its entry i. */
   readonly whitelist: PrefixTable;
   readonly ban: BanBounds;
   readonly stateDir: string;
@@ -54,7 +54,7 @@ export interface CaptureConfig {
   readonly pcapFile: string | null;
   readonly pace: "real" | "max";
   readonly maxHosts: number;
-  /** Whether what hosts send is counted as well: only where `thresholds_outgoing` is set, since it takes memory. */
+  /** Whether outgoing traffic is counted as well: only if `thresholds_outgoing` is set, since it takes memory. */
   readonly countOutgoing: boolean;
 }
 
@@ -79,10 +79,10 @@ export interface DetectionConfig {
 export interface Hostgroup {
   readonly name: string;
   readonly networks: readonly Prefix[];
-  /** `total`: the sums of its hosts are judged, and the hosts themselves are not. */
+  /** `total`: the sums of its hosts are judged instead of the hosts. */
   readonly calculation: "per_host" | "total";
   readonly thresholds: Thresholds;
-  /** null: what its hosts send is not judged. */
+  /** null: outgoing traffic is not judged. */
   readonly thresholdsOutgoing: Thresholds | null;
   /** null: off, its thresholds are static. */
   readonly baseline: BaselineConfig | null;
@@ -90,10 +90,10 @@ export interface Hostgroup {
   readonly tenant: string | null;
 }
 
-/** Bounds of the whole table of bans. */
+/** Limits of the whole table of bans. */
 export interface BanBounds {
   readonly maxActiveBans: number;
-  /** Of the addresses of all networks of a family, 0 to 1; 0: no such bound. */
+  /** Share of the addresses of all networks of a family, 0 to 1; 0: no limit. */
   readonly maxBannedFraction: number;
 }
 
@@ -103,7 +103,7 @@ export interface BgpConfig {
   readonly grpc: string | null;
   readonly localAsn: number;
   readonly routerId: IpAddress;
-  /** Where the managed speaker takes connections; null: it only dials its neighbors. */
+  /** Where the managed speaker accepts connections; null: it only connects to its neighbors. */
   readonly listen: SocketAddress | null;
   readonly nextHop: IpAddress;
   readonly nextHop6: IpAddress;

@@ -1,6 +1,6 @@
 /**
- * A configuration on its way from the thread that read it to the event loop: its prefixes, of which there may be a hundred
- * thousand, as one text and its tables as arrays that move without a copy, so that nobody waits while they are taken over.
+ * A configuration in transit from the thread that read it to the event loop: up to a hundred thousand prefixes as one
+ * text, and tables as transferred arrays, so that the event loop is not blocked while it takes over.
  */
 import type { Zone } from "../edge/zone.ts";
 import { canonicalPrefix, type Prefix } from "../net/prefix.ts";
@@ -10,26 +10,26 @@ import type { Config, Hostgroup } from "./config.ts";
 import { completeConfig, deepFreeze, type PlainConfig } from "./load/build.ts";
 
 export interface PackedConfig {
-  /** The zones of `edge` left out. */
+  /** Without the zones of `edge`. */
   readonly rest: Omit<PlainConfig, "networks" | "protectedWhitelist" | "hostgroups">;
   /** Each as JSON. */
   readonly zones: readonly string[];
-  /** Their networks left out. */
+  /** Without their networks. */
   readonly hostgroups: readonly Hostgroup[];
-  /** Each ended by a line break: those of networks, of the whitelist, and of each hostgroup. */
+  /** Each ends with a line break: those of networks, of the whitelist, and of each hostgroup. */
   readonly prefixes: string;
-  /** How many each of these lists has. */
+  /** The length of each of these lists. */
   readonly counts: readonly number[];
   readonly lookup: PackedLookup;
   readonly whitelist: PackedPrefixes;
 }
 
-/** Prefixes built before others have their turn: a millisecond's worth. */
+/** Prefixes built in one slice: about a millisecond. */
 const SLICE = 1000;
-/** Zones likewise. */
+/** Zones built in one slice. */
 const ZONES_SLICE = 100;
 
-/** The tables leave `config` when the buffers are transferred: it is of no use then. */
+/** The tables of `config` become unusable when the buffers are transferred. */
 export function packConfig(config: Config): { readonly packed: PackedConfig; readonly buffers: ArrayBuffer[] } {
   const { networks, protectedWhitelist, hostgroups, lookup, whitelist, edge, ...rest } = config;
   const lists = [networks, protectedWhitelist, ...hostgroups.map((group) => group.networks)];
@@ -51,7 +51,7 @@ function arraysOf({ addresses, lengths, lengthsInUse, slots }: PackedPrefixes) {
   return [addresses, lengths, lengthsInUse, slots];
 }
 
-/** @param turn resolves when others had theirs. */
+/** @param turn resolves after other work has run. */
 export async function unpackConfig(packed: PackedConfig, turn: () => Promise<void>): Promise<Config> {
   const [networks = [], protectedWhitelist = [], ...groups] = await prefixLists(packed, turn);
   const hostgroups = packed.hostgroups.map((group, i) => ({ ...group, networks: groups[i] ?? [] }));

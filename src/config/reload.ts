@@ -1,4 +1,4 @@
-/** Which keys of a new configuration a running service cannot take over. All others apply at once. */
+/** Finds the keys of a new configuration whose changes need a restart. All other changes apply at once. */
 import { SLOTS_PER_BAN } from "../limits.ts";
 import type { BgpConfig, Config } from "./config.ts";
 import { isLoopback } from "./load/text-forms.ts";
@@ -6,7 +6,7 @@ import type { ApiConfig } from "./sections/api.ts";
 import type { DataplaneConfig } from "./sections/dataplane.ts";
 import { defaultStoragePath, type StorageDriver } from "./sections/storage.ts";
 
-/** By the key's name in the file. A section that comes or goes is named as such. */
+/** By the key's name in the file. Adding or removing a section is reported as a change of the section. */
 const RESTART_KEYS: readonly (readonly [key: string, read: (config: Config) => unknown])[] = [
   ["capture", ({ capture }) => capture !== null],
   ["capture.interfaces", ({ capture }) => capture?.interfaces],
@@ -38,12 +38,12 @@ const RESTART_KEYS: readonly (readonly [key: string, read: (config: Config) => u
 
 interface RestartCase {
   readonly key: string;
-  /** For the reference: which change it is. */
+  /** Describes the change, for the reference. */
   readonly change: string;
   readonly applies: (running: Config, next: Config) => boolean;
 }
 
-/** Keys of which only some changes wait for a restart. */
+/** Keys of which only some changes need a restart. */
 const RESTART_CASES: readonly RestartCase[] = [
   { key: "thresholds_outgoing", change: "the first outgoing threshold of the file", applies: beginsOutgoing },
   { key: "ban.max_active_bans", change: "more than the running data plane has room for", applies: outgrowsSlots },
@@ -54,13 +54,16 @@ const RESTART_CASES: readonly RestartCase[] = [
   },
 ];
 
-/** When a change of a key takes effect; `partly`: at a reload, but for the change that the text names. */
+/** When a change of a key takes effect; `partly`: at a reload, except for the described change. */
 export type ChangeTime =
   | { readonly kind: "reload" }
   | { readonly kind: "restart" }
   | { readonly kind: "partly"; readonly restart: string };
 
-/** @param key as in the file, without list positions: `capture.interfaces.name`. Of a section: when it comes or goes. */
+/**
+ * @param key as in the file, without list indexes: `capture.interfaces.name`. For a section: when it is added or
+ * removed.
+ */
 export function changeTime(key: string): ChangeTime {
   const isWithin = (outer: string) => key === outer || key.startsWith(`${outer}.`);
   const isWhole = (outer: string) => !RESTART_KEYS.some(([inner]) => inner.startsWith(`${outer}.`));
@@ -69,21 +72,21 @@ export function changeTime(key: string): ChangeTime {
   return found === undefined ? { kind: "reload" } : { kind: "partly", restart: found.change };
 }
 
-/** All keys of which a change may wait for a restart. */
+/** All keys of which a change may need a restart. */
 export const RESTART_KEY_NAMES: readonly string[] = [
   ...RESTART_KEYS.map(([key]) => key),
   ...RESTART_CASES.map(({ key }) => key),
 ];
 
-/** Empty when `next` can be applied as a whole. The named keys keep their running values until the restart. */
+/** Empty if `next` can be applied as a whole. The returned keys keep their running values until the restart. */
 export function restartKeys(running: Config, next: Config): string[] {
   const changed = RESTART_KEYS.filter(([, read]) => !isSame(read(running), read(next))).map(([key]) => key);
   for (const { key, applies } of RESTART_CASES) if (applies(running, next)) changed.push(key);
-  // When a whole section comes or goes, its keys say nothing more.
+  // If a whole section is added or removed, its keys are not listed.
   return changed.filter((key) => !changed.includes(key.split(".")[0] ?? "") || !key.includes("."));
 }
 
-/** null: none was given, and it moves with state_dir. */
+/** null: not set, so the path depends on state_dir. */
 function pathInFile(driver: StorageDriver | null, stateDir: string): string | null {
   return driver?.kind === "sqlite" && driver.path !== defaultStoragePath(stateDir) ? driver.path : null;
 }
@@ -106,7 +109,7 @@ export function keepRestartKeys(running: Config, next: Config): Config {
   });
 }
 
-/** What hosts send is counted from the start of the process or not at all. */
+/** Outgoing traffic is counted from the start of the process or not at all. */
 function beginsOutgoing(running: Config, next: Config): boolean {
   return running.capture?.countOutgoing === false && next.capture?.countOutgoing === true;
 }
@@ -115,7 +118,10 @@ function withoutOutgoing(hostgroups: Config["hostgroups"]): Config["hostgroups"]
   return hostgroups.map((group) => Object.freeze({ ...group, thresholdsOutgoing: null }));
 }
 
-/** Without tokens the API is open, which no address but a loopback one may be: then they stay as long as the address. */
+/**
+ * Without tokens the API is open, which is allowed on loopback addresses only: tokens are kept while another address is
+ * in use.
+ */
 function keepApi(running: ApiConfig, next: ApiConfig): ApiConfig {
   const { host, port, tokens, isShorthand } = running;
   return { ...next, host, port, ...(opensRoutable(running, next) ? { tokens, isShorthand } : {}) };
@@ -131,25 +137,25 @@ function keepBgp(running: BgpConfig | null, next: BgpConfig | null): BgpConfig |
   return { ...next, speaker, grpc, localAsn, routerId, listen };
 }
 
-/** Its maps are as large as they were made. */
+/** Kernel maps cannot be resized. */
 function keepDataplane(running: DataplaneConfig | null, next: DataplaneConfig | null): DataplaneConfig | null {
   if (running === null || next === null) return running;
   return { ...running, onExit: next.onExit, allowlist: next.allowlist };
 }
 
-/** More bans than the data plane of this process has slots for, which its file allows because it makes room as well. */
+/** More bans than the slots of the running data plane. The file is valid because it also raises the number of slots. */
 function outgrowsSlots({ dataplane }: Config, { ban }: Config): boolean {
   return dataplane !== null && SLOTS_PER_BAN * ban.maxActiveBans > dataplane.maxDynamicRules;
 }
 
-/** Routes go with the speaker: as long as it stays, or stays away, so do they. */
+/** Routes belong to the speaker: they are kept while its section waits for a restart. */
 function keepBlackholes(running: Config, next: Config): Config["mitigations"] {
   if ((running.bgp === null) === (next.bgp === null)) return next.mitigations;
   const blackhole = running.mitigations[0]?.blackhole ?? null;
   return next.mitigations.map((mitigation) => Object.freeze({ ...mitigation, blackhole }));
 }
 
-/** Both are plain values made by the same code, so their keys come in the same order. */
+/** Both are plain values built by the same code, so their keys are in the same order. */
 function isSame(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }

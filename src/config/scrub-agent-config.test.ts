@@ -11,7 +11,7 @@ import { isScrubAgentFile, type LoadedScrubAgent, loadScrubAgent, scrubAgentWarn
 
 const EXAMPLE = join(import.meta.dir, "../../deploy/scrub.yaml");
 
-/** All that a node needs. */
+/** The required keys. */
 const MINIMAL = `node: scrub1
 controller: {url: "https://floodwall.example.net:8443"}
 dataplane: {interfaces: [eth1]}
@@ -99,7 +99,7 @@ test.each([
   expect(isScrubAgentFile(bytesOf(text))).toBe(expected);
 });
 
-describe("what is perhaps not meant:", () => {
+describe("what is perhaps unintended:", () => {
   const warned = (text: string, token: string | null) =>
     [...scrubAgentWarnings(configOf(load(text)), () => token)].map(({ path, rule }) => `${path.join(".")}: ${rule}`);
   const file = (controller: string, more = "dry_run: false") =>
@@ -118,7 +118,7 @@ describe("what is perhaps not meant:", () => {
       "a token in clear text",
       file("url: http://example.net, token_env: T"),
       "x",
-      ["controller.url: is http: whoever is on the way can read the token and say what is dropped here; use https"],
+      ["controller.url: is http: anyone on the network path can read the token and change the rules; use https"],
     ],
     [
       "no token",

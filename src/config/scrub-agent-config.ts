@@ -1,4 +1,7 @@
-/** The configuration of `floodwall scrub`: a small file of its own, with the words of the service's where they mean the same. */
+/**
+ * The configuration of `floodwall scrub`: a small file of its own, with the same keys as the service's where they mean
+ * the same.
+ */
 import { type Static, Type } from "@sinclair/typebox";
 import { canBePresented } from "../access/tokens.ts";
 import { ALLOWLIST_MAX, SCRUB_CONFIG_BYTES_MAX } from "../limits.ts";
@@ -80,7 +83,7 @@ export const ScrubAgentFile = described(
 type ScrubAgentFile = Static<typeof ScrubAgentFile>;
 
 export interface ScrubAgentConfig {
-  /** The document is followed and told of; the kernel drops nothing. */
+  /** The agent follows the document, but the kernel drops nothing. */
   readonly dryRun: boolean;
   readonly node: string;
   readonly controller: {
@@ -88,17 +91,17 @@ export interface ScrubAgentConfig {
     readonly url: string;
     /** Name of the environment variable with the token; null: the service has none. */
     readonly tokenEnv: string | null;
-    /** Of the authority that signed the service's certificate, PEM; null: one that the system knows. */
+    /** PEM file of the authority that signed the service's certificate; null: the system's authorities. */
     readonly caFile: string | null;
   };
   readonly dataplane: DataplaneConfig;
-  /** Destinations of which nothing is ever dropped here. */
+  /** Destinations whose packets are never dropped here. */
   readonly protectedWhitelist: readonly Prefix[];
   readonly reportIntervalSeconds: number;
   readonly stateDir: string;
   /** Watched for variables; null: none. */
   readonly envFile: string | null;
-  /** null: metrics are told to nobody. */
+  /** null: metrics are not served. */
   readonly metricsListen: { readonly host: IpAddress; readonly port: number } | null;
 }
 
@@ -119,7 +122,7 @@ export function loadScrubAgent(read: ReadConfigFile): LoadedScrubAgent {
   return parsed.kind === "valid" ? { kind: "valid", config: build(parsed.file), lineOf: parsed.lineOf } : parsed;
 }
 
-/** Whether a file is meant for a scrub node and not for the service: by the keys that only one of them has. */
+/** Whether a file is for a scrub node and not for the service, by keys that only one of them has. */
 export function isScrubAgentFile(bytes: Uint8Array): boolean {
   if (bytes.length > SCRUB_CONFIG_BYTES_MAX) return false;
   const { value } = readYaml(new TextDecoder().decode(bytes));
@@ -137,13 +140,13 @@ function* authorityGoesWithHttps({ controller }: Pruned<ScrubAgentFile>): Genera
   yield { path: ["controller", "ca_file"], rule: "goes with https in controller.url alone" };
 }
 
-/** What is valid, and perhaps not meant. */
+/** Valid settings that may be unintended. */
 export function* scrubAgentWarnings({ dryRun, controller }: ScrubAgentConfig, read: ReadVariable): Generator<Finding> {
   if (dryRun) yield { path: ["dry_run"], rule: "is true: the rule document is followed, nothing is dropped" };
   const { protocol, hostname } = new URL(controller.url);
   const isLocal = hostname === "localhost" || hostname === "[::1]" || hostname.startsWith("127.");
   if (protocol === "http:" && !isLocal) {
-    const rule = "is http: whoever is on the way can read the token and say what is dropped here; use https";
+    const rule = "is http: anyone on the network path can read the token and change the rules; use https";
     yield { path: ["controller", "url"], rule };
   }
   const { tokenEnv } = controller;
@@ -170,7 +173,7 @@ function build(file: ScrubAgentFile): ScrubAgentConfig {
       caFile: controller.ca_file ?? null,
     },
     dataplane: buildDataplane({ enabled: true, ...file.dataplane }),
-    // The schema let only such texts through.
+    // The schema accepts only valid texts.
     protectedWhitelist: file.protected_whitelist.map((entry) => parseAddressOrPrefix(entry) as Prefix),
     reportIntervalSeconds: file.report_interval_seconds,
     stateDir: file.state_dir,

@@ -1,4 +1,4 @@
-/** Slots and challenges held against a naive model of the rules, through random calls, reloads and passing time. */
+/** Compares slots and challenges with a simple model of the rules, through random calls, reloads and passing time. */
 import { expect, test } from "bun:test";
 import { acmeStory } from "../../test/fixtures/edge/edge.ts";
 import { seededRandom } from "../../test/fixtures/seeded-random.ts";
@@ -21,7 +21,7 @@ interface Challenge extends Grant {
   readonly keyAuthorization: string;
 }
 
-/** All that ever was, the latest last: what counts is looked for among it, each time anew. */
+/** All records, the latest last; each query searches all of them. */
 class Model {
   grants: Grant[] = [];
   challenges: Challenge[] = [];
@@ -49,7 +49,7 @@ class Model {
   }
 }
 
-test(`what the table answers and tells is what the rules say, in whatever order (seed ${SEED})`, () => {
+test(`answers and documents follow the rules in any order (seed ${SEED})`, () => {
   const random = seededRandom(SEED);
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
   const model = new Model();
@@ -86,7 +86,7 @@ test(`what the table answers and tells is what the rules say, in whatever order 
     },
     wait() {
       const ends = [...model.grants, ...model.challenges].map(({ endMs }) => endMs);
-      // To the very moment of an end, too.
+      // Including the exact end of a period.
       nowMs = ends.length > 0 && random() < 0.1 ? pick(ends) : nowMs + Math.floor(random() ** 8 * LIFE_MS);
       if (random() < 0.5) acme.settle(nowMs);
     },
@@ -99,7 +99,7 @@ test(`what the table answers and tells is what the rules say, in whatever order 
       model.challenges = model.live(nowMs).filter((challenge) => !gone.includes(challenge));
     },
   };
-  /** It need not have settled. */
+  /** Expired items may still be there before settle(). */
   const isLive = ({ expiresAtMs }: { readonly expiresAtMs: number }) => expiresAtMs > nowMs;
   const kinds = ["request", "release", "wait", "reload", ...Array<string>(6).fill("publish")];
   for (let step = 0; step < STEPS; step++) {

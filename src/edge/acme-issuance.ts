@@ -1,25 +1,25 @@
 /**
- * Who may order a certificate for a zone, and which HTTP-01 challenges (RFC 8555, 8.3) all nodes of a zone are to
- * answer (docs/interface.md#acme-command). Of this process alone: after a restart nodes ask anew. Times are wall clock,
- * ms.
+ * Decides which node may order a certificate for a zone, and keeps the HTTP-01 challenges (RFC 8555, 8.3) that all
+ * nodes of a zone answer (docs/interface.md#acme-command). Kept in memory only: after a restart, nodes request their
+ * slots again. Times are wall clock, ms.
  */
 import { CHALLENGE_LIFE_MS, LIVE_CHALLENGES_MAX, SLOT_LEASE_MS, SLOT_RETRY_SECONDS_MAX } from "../limits.ts";
-import { endOf } from "./lapse.ts";
+import { endOf } from "./expiry.ts";
 import type { AcmeChallenge, IssuanceGrant } from "./zone-documents.ts";
 
 export interface AcmeOptions {
-  /** Whether there are such a node and such a zone, and the one serves the other. */
+  /** Whether both exist and the node serves the zone. */
   readonly serves: (node: string, zone: string) => boolean;
-  /** A slot was given or returned, or a challenge published. */
+  /** A slot was granted or returned, or a challenge published. */
   readonly onChange: () => void;
   readonly observer: AcmeObserver;
 }
 
-/** Told of each call by how it ended. */
+/** Called for each call, by its result. */
 export interface AcmeObserver {
   slotGranted(node: string, zone: string): void;
   slotHeld(node: string, zone: string, holder: string): void;
-  /** `zone`: null: all that the node had. */
+  /** `zone`: null: all slots of the node. */
   slotReleased(node: string, zone: string | null): void;
   published(challenge: PublishedChallenge): void;
   refused(node: string, order: ChallengeOrder, refusal: ChallengeRefusal): void;
@@ -51,7 +51,7 @@ export type PublishAnswer =
 
 export class AcmeIssuance {
   readonly #options: AcmeOptions;
-  /** By zone: one at most, so no more than zones. */
+  /** By zone, at most one each, so bounded by the number of zones. */
   readonly #grants = new Map<string, IssuanceGrant>();
   /** By zone and token. */
   readonly #challenges = new Map<string, PublishedChallenge>();
@@ -60,7 +60,7 @@ export class AcmeIssuance {
     this.#options = options;
   }
 
-  /** Of now, but for what has lapsed since settle(). */
+  /** The current grants, and those that expired since settle(). */
   get grants(): readonly IssuanceGrant[] {
     return [...this.#grants.values()];
   }
@@ -69,7 +69,7 @@ export class AcmeIssuance {
     return [...this.#challenges.values()];
   }
 
-  /** The holder gets its lease anew. */
+  /** The holder's lease is renewed. */
   requestSlot(node: string, zone: string, nowMs: number): SlotAnswer {
     const { serves, onChange, observer } = this.#options;
     if (!serves(node, zone)) {
@@ -83,7 +83,7 @@ export class AcmeIssuance {
       return {
         kind: "held",
         holder: grant.node,
-        // It may be back long before its lease is over.
+        // The slot may be returned long before the lease expires.
         retryAfterSeconds: Math.min(leftSeconds, SLOT_RETRY_SECONDS_MAX),
       };
     }
@@ -94,7 +94,10 @@ export class AcmeIssuance {
     return { kind: "granted", expiresAtMs };
   }
 
-  /** Touches the node's own alone, whatever zone it names. @param zone null: all that it has. */
+  /**
+   * Releases only slots of this node.
+   * @param zone null: all slots of the node.
+   */
   releaseSlot(node: string, zone: string | null): void {
     const { onChange, observer } = this.#options;
     const own = [...this.#grants.values()].filter(
@@ -105,7 +108,7 @@ export class AcmeIssuance {
     if (own.length > 0) onChange();
   }
 
-  /** The same challenge again is told for longer. */
+  /** Publishing the same challenge again extends its time. */
   publish(node: string, order: ChallengeOrder, nowMs: number): PublishAnswer {
     const { serves, onChange, observer } = this.#options;
     if (!serves(node, order.zone)) {
@@ -124,13 +127,16 @@ export class AcmeIssuance {
     return { kind: "published" };
   }
 
-  /** Forgets what has lapsed. After a clock that was set back nothing holds for longer than it was given for. */
+  /** Removes what has expired. After the clock was set back, nothing lasts longer than its original duration. */
   settle(nowMs: number): void {
     settleAll(this.#grants, nowMs, SLOT_LEASE_MS);
     settleAll(this.#challenges, nowMs, CHALLENGE_LIFE_MS);
   }
 
-  /** Nodes, zones or placement may be others: what a node does not serve any more is not its to order for. */
+  /**
+   * Nodes, zones or placement may have changed: a node loses slots and challenges of zones that it does not serve any
+   * more.
+   */
   reconfigure(): void {
     const { serves } = this.#options;
     for (const [key, { node, zone }] of this.#grants) if (!serves(node, zone)) this.#grants.delete(key);
@@ -148,7 +154,7 @@ export class AcmeIssuance {
   }
 }
 
-/** Neither has a space in it. */
+/** Neither contains a space. */
 function keyOf({ zone, token }: Pick<AcmeChallenge, "zone" | "token">): string {
   return `${zone} ${token}`;
 }

@@ -7,7 +7,7 @@ import { type ClearanceKey, ClearanceKeys, type ClearanceMaster, clearanceKey, n
 const WWW = { name: "www.example.net" };
 const DAY_MS = 86_400_000;
 
-/** Keeps what it is given, unless it is told to fail. */
+/** Keeps what it is given, unless it is set to fail. */
 class MemoryStore {
   masters: readonly ClearanceMaster[] = [];
   saves = 0;
@@ -170,7 +170,7 @@ describe("masters", () => {
     expect(start).toThrow("disk full");
   });
 
-  test("that cannot be saved later are told of, tried again after a minute, and midnight finds a key that was kept", () => {
+  test("that cannot be saved later are reported, tried again after a minute, and midnight finds a key that was kept", () => {
     const keys = start();
     store.isBroken = true;
     clock.advance(DAY_MS);
@@ -183,7 +183,7 @@ describe("masters", () => {
     clock.advance(1);
     keysNow(keys);
     expect(faults).toHaveLength(2);
-    // By a clock that was set back, too.
+    // Also after the clock was set back.
     clock.setWall(new Date(clock.wallMs() - 60_000).toISOString());
     keysNow(keys);
     expect(faults).toHaveLength(3);
@@ -197,7 +197,7 @@ describe("masters", () => {
   });
 });
 
-/** A start from what is kept, on a disk that works again. */
+/** A start with the saved masters, on a working disk. */
 function startElsewhere(masters: readonly ClearanceMaster[]): ClearanceKeys {
   const working = new MemoryStore();
   working.masters = masters;

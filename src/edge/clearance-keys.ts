@@ -1,6 +1,6 @@
 /**
- * The keys that edge nodes sign clearance cookies with: of each zone one for each UTC day, derived from the day's master.
- * Where masters are kept is the store's matter.
+ * The keys with which edge nodes sign clearance cookies: one for each zone and UTC day, derived from the day's master.
+ * The store keeps the masters.
  */
 import { hkdfSync } from "node:crypto";
 import { CLEARANCE_MASTERS_KEPT } from "../limits.ts";
@@ -8,15 +8,15 @@ import type { Zone } from "./zone.ts";
 
 export const DAY_MS = 86_400_000;
 const SECRET_BYTES = 32;
-/** How long after a master could not be saved this is tried again. */
+/** Time until the next attempt after a master could not be saved. */
 const SAVE_AGAIN_MS = 60_000;
 
 export interface ClearanceKey {
-  /** `c20261122`: c and its day. */
+  /** `c20261122`: the letter c and the day. */
   readonly id: string;
   /** 32 bytes, base64url. */
   readonly secret: string;
-  /** It is honoured for 48 hours from the begin of its day; wall clock, ms. */
+  /** Cookies are accepted for 48 hours from the start of its day; wall clock, ms. */
   readonly notBeforeMs: number;
   readonly notAfterMs: number;
 }
@@ -28,7 +28,7 @@ export interface ClearanceMaster {
   readonly secret: Uint8Array;
 }
 
-/** What `save` was given before it returned is what `load` gives, whatever happens to the process. Both throw. */
+/** When `save` has returned, `load` returns the same masters, also after a crash. Both throw. */
 export interface ClearanceStore {
   load(): readonly ClearanceMaster[];
   save(masters: readonly ClearanceMaster[]): void;
@@ -37,7 +37,10 @@ export interface ClearanceStore {
 export interface ClearanceOptions {
   readonly store: ClearanceStore;
   readonly randomBytes: (count: number) => Uint8Array;
-  /** A master could not be saved: it is in use, and is lost with the process unless a later try succeeds. */
+  /**
+   * A master could not be saved: it is in use, and would be lost at the end of the process unless a later attempt
+   * succeeds.
+   */
   readonly onUnsaved: (cause: unknown) => void;
 }
 
@@ -48,7 +51,7 @@ interface DayKeys {
 
 export type KeysOf = (zone: Pick<Zone, "name">) => readonly ClearanceKey[];
 
-/** The moment after `nowMs` at which the keys turn: midnight, UTC. */
+/** When the keys change next: the first midnight (UTC) after `nowMs`. */
 export function nextTurnMs(nowMs: number): number {
   return (dayOf(nowMs) + 1) * DAY_MS;
 }
@@ -57,12 +60,12 @@ export class ClearanceKeys {
   readonly #options: ClearanceOptions;
   #masters: readonly ClearanceMaster[];
   #today: DayKeys;
-  /** Derived ahead; null: not yet. */
+  /** Tomorrow's keys, derived ahead; null: not derived yet. */
   #tomorrow: DayKeys | null = null;
-  /** When it was last tried to save what is not; null: all is. */
+  /** When saving was last tried; null: everything is saved. */
   #unsavedSinceMs: number | null = null;
 
-  /** Throws what the store does: a service that cannot keep masters is not to begin with them. */
+  /** Throws the errors of the store: a service that cannot save masters must not start to use them. */
   constructor(options: ClearanceOptions, nowMs: number) {
     this.#options = options;
     this.#masters = options.store.load();
@@ -72,7 +75,7 @@ export class ClearanceKeys {
     this.#today = this.#keysOfDay(dayOf(nowMs));
   }
 
-  /** Those of the day before and of the day itself, in this order; the same array for a zone all day. */
+  /** Returns the keys of the day before and of the day, in this order; the same array for a zone all day. */
   at(nowMs: number): KeysOf {
     const day = dayOf(nowMs);
     const masters = this.#completed(day);
@@ -81,14 +84,20 @@ export class ClearanceKeys {
     return this.#today.keysOf;
   }
 
-  /** Those of the next midnight on, so that they can be derived before; nobody is told of them until then. */
+  /**
+   * Returns the keys from the next midnight on, so that they can be derived before; they are not published before
+   * midnight.
+   */
   ahead(nowMs: number): KeysOf {
     const day = dayOf(nowMs) + 1;
     if (this.#tomorrow?.day !== day) this.#tomorrow = this.#keysOfDay(day);
     return this.#tomorrow.keysOf;
   }
 
-  /** With tomorrow's, so that midnight does not hang on the disk. What is missing is made, what is farthest goes. */
+  /**
+   * Adds tomorrow's master, so that midnight does not depend on the disk. Creates missing masters and removes the most
+   * distant ones.
+   */
   #completed(day: number): readonly ClearanceMaster[] {
     const missing = [day - 1, day, day + 1].filter((wanted) => this.#masters.every((master) => master.day !== wanted));
     if (missing.length === 0) return this.#masters;
@@ -128,7 +137,7 @@ export class ClearanceKeys {
   }
 }
 
-/** HKDF-SHA-256 (RFC 5869) without salt, since a master is random; `info` tells key and zone. */
+/** HKDF-SHA-256 (RFC 5869) without salt, since a master is random; `info` identifies key and zone. */
 export function clearanceKey({ day, secret }: ClearanceMaster, zone: string): ClearanceKey {
   const notBeforeMs = day * DAY_MS;
   const id = `c${new Date(notBeforeMs).toISOString().slice(0, 10).replaceAll("-", "")}`;

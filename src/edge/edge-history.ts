@@ -1,10 +1,10 @@
 /**
- * What is kept of the reports of edge nodes, and what is told of it (docs/interface.md#edge-history): windows with
- * their telling sources, and events. Where they are kept is the storage's matter.
+ * The history of edge nodes' reports (docs/interface.md#edge-history): windows with reported sources, and events;
+ * records and queries. The storage keeps them.
  */
 import type { IpAddress } from "../net/address.ts";
 
-/** Added up over nodes in a status; the statuses of answers are the history's alone. */
+/** Summed over nodes in a status; the counters of answer statuses are only in the history. */
 export const FLEET_COUNTERS = [
   "requests",
   "decided",
@@ -14,7 +14,7 @@ export const FLEET_COUNTERS = [
   "would_deny",
   "would_challenge",
 ] as const;
-/** The counters of a window, by their names on the wire. */
+/** The counters of a window, with their names on the wire. */
 export const EDGE_COUNTERS = [
   ...FLEET_COUNTERS,
   "status_2xx",
@@ -27,10 +27,10 @@ export const EDGE_COUNTERS = [
 export type EdgeCounts = Readonly<Record<(typeof EDGE_COUNTERS)[number], number>>;
 
 /** Strongest first. Sources in other states are not kept. */
-export const TELLING_STATES = ["denied", "challenged", "would-deny", "would-challenge"] as const;
-export type TellingState = (typeof TELLING_STATES)[number];
+export const REPORTED_STATES = ["denied", "challenged", "would-deny", "would-challenge"] as const;
+export type ReportedState = (typeof REPORTED_STATES)[number];
 
-/** One closed window of one zone on one node. The same (zone, node, end) again takes its place. */
+/** One closed window of one zone on one node. A later record with the same (zone, node, end) replaces it. */
 export interface EdgeWindow {
   readonly node: string;
   readonly zone: string;
@@ -43,7 +43,7 @@ export interface EdgeWindow {
 
 export interface EdgeSource {
   readonly source: IpAddress;
-  readonly state: TellingState;
+  readonly state: ReportedState;
   readonly requests: number;
 }
 
@@ -70,7 +70,7 @@ export type EdgeEventKind = (typeof EDGE_EVENT_KINDS)[number];
 export interface EdgeEvent {
   readonly atMs: number;
   readonly node: string;
-  /** null: of the node as a whole. */
+  /** null: the event is about the node as a whole. */
   readonly zone: string | null;
   readonly kind: EdgeEventKind;
   readonly detail: string;
@@ -82,35 +82,35 @@ interface Range {
   readonly toMs: number;
 }
 
-export interface EdgeHistoryQuestion extends Range {
+export interface EdgeHistoryQuery extends Range {
   readonly zone: string;
   /** null: all nodes. */
   readonly node: string | null;
-  /** Buckets begin at multiples of it since the epoch. */
+  /** Buckets start at multiples of it since the epoch. */
   readonly stepSeconds: number;
 }
 
 export interface EdgeHistoryPoint {
-  /** Begin of the bucket, seconds since the epoch. */
+  /** Start of the bucket, seconds since the epoch. */
   readonly atSeconds: number;
   /** Distinct nodes with a window that ended in the bucket. */
   readonly nodes: number;
-  /** The longest observed time of any one node: requests / seconds is the rate of the fleet. */
+  /** The longest observation time of one node: requests / seconds is the rate of the fleet. */
   readonly seconds: number;
   readonly counts: EdgeCounts;
 }
 
-export interface EdgeSourcesQuestion extends Range {
+export interface EdgeSourcesQuery extends Range {
   readonly zone: string;
   readonly node: string | null;
-  /** The strongest state over the range; null: any. */
-  readonly state: TellingState | null;
+  /** The strongest state in the range; null: any. */
+  readonly state: ReportedState | null;
 }
 
 export interface EdgeSourceTotal {
   readonly source: IpAddress;
-  /** The strongest over the range. */
-  readonly state: TellingState;
+  /** The strongest in the range. */
+  readonly state: ReportedState;
   readonly requests: number;
   readonly windows: number;
   /** Distinct nodes that saw it. */
@@ -121,7 +121,7 @@ export interface EdgeSourceTotal {
 }
 
 /** null: any. */
-export interface EdgeEventsQuestion extends Range {
+export interface EdgeEventsQuery extends Range {
   readonly node: string | null;
   readonly zone: string | null;
   readonly kind: EdgeEventKind | null;

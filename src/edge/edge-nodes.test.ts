@@ -49,7 +49,12 @@ describe("placement", () => {
 
 describe("a node", () => {
   test("that has not polled has neither a sighting nor a token, and is lost in time", () => {
-    expect(edge.view("e1")).toMatchObject({ liveness: "unheard", isHolding: false, lastSeenAt: null, lastToken: null });
+    expect(edge.view("e1")).toMatchObject({
+      liveness: "not_seen",
+      isHolding: false,
+      lastSeenAt: null,
+      lastToken: null,
+    });
     clock.advance(STALE_MS + 1);
     expect([edge.livenessOf("e1"), edge.isAlive("e1")]).toEqual(["lost", false]);
   });
@@ -86,7 +91,7 @@ describe("a reload", () => {
     expect([edge.size, edge.has("e2"), edge.staleAfterSeconds, edge.isAlive("e1")]).toEqual([1, false, 5, true]);
     edge.pollEnded("e2");
     edge.reconfigure(edgeConfig({ nodes: [{ name: "e2" }], zones }));
-    expect(edge.view("e2")).toMatchObject({ liveness: "unheard", lastSeenAt: null, lastToken: null });
+    expect(edge.view("e2")).toMatchObject({ liveness: "not_seen", lastSeenAt: null, lastToken: null });
   });
 
   test("without an edge has neither nodes nor zones", () => {

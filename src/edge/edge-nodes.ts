@@ -1,7 +1,6 @@
 /**
- * The edge nodes and their zones as the configuration has them: which node serves which zone, and which nodes are there
- * (docs/interface.md#node-liveness). Knows nothing of HTTP: polls come in as calls. What nodes report is another's
- * matter.
+ * The configured edge nodes and zones: which node serves which zone, and which nodes are alive
+ * (docs/interface.md#node-liveness). Knows nothing of HTTP or of reports.
  */
 import type { EdgeConfig, EdgeNodeConfig } from "../config/sections/edge.ts";
 import { STALE_AFTER_SECONDS } from "../config/sections/nodes.ts";
@@ -18,12 +17,12 @@ export interface EdgeNodesOptions {
 
 export interface EdgeNodeView {
   readonly name: string;
-  /** Of these hostgroups it serves the labelled zones. */
+  /** The node serves the zones of these hostgroups, and zones without one. */
   readonly scope: readonly string[];
   readonly liveness: Liveness;
-  /** A poll of it is parked now. */
+  /** A poll of the node is parked now. */
   readonly isHolding: boolean;
-  /** Wall clock, ms; null: not since the start. */
+  /** Wall clock, ms; null: not seen since the start. */
   readonly lastSeenAt: number | null;
   /** Name of the token of its last accepted poll; null: none yet. */
   readonly lastToken: string | null;
@@ -52,7 +51,7 @@ export class EdgeNodes {
     this.reconfigure(config);
   }
 
-  /** Nodes that stay are as present as they were. */
+  /** Nodes that are still configured keep their presence. */
   reconfigure(config: EdgeConfig | null): void {
     const nodes = (config?.nodes ?? []).map(edgeNode);
     const zones = config?.zones ?? [];
@@ -83,12 +82,12 @@ export class EdgeNodes {
     return this.#nodeList;
   }
 
-  /** Empty for a node that is not there. */
+  /** Empty for an unknown node. */
   scopeOf(name: string): readonly string[] {
     return this.#nodes.get(name)?.scope ?? [];
   }
 
-  /** By name, each once. */
+  /** Sorted by name, without duplicates. */
   zones(): readonly Zone[] {
     return this.#zoneList;
   }
@@ -97,20 +96,20 @@ export class EdgeNodes {
     return this.#zones.get(name) ?? null;
   }
 
-  /** Whether there are such a node and such a zone, and the one serves the other. */
+  /** Whether both exist and the node serves the zone. */
   serves(node: string, zoneName: string): boolean {
     const scope = this.#nodes.get(node)?.scope;
     const zone = this.#zones.get(zoneName);
     return scope !== undefined && zone !== undefined && isPlaced(zone, scope);
   }
 
-  /** In the order of the configuration; the same array until it changes. Empty for a zone that is not there. */
+  /** In the order of the configuration; the same array until it changes. Empty for an unknown zone. */
   nodesOf(zoneName: string): readonly string[] {
     const zone = this.#zones.get(zoneName);
     return zone === undefined ? [] : this.#placement.nodesOf(zone);
   }
 
-  /** An accepted poll of an agent that polls as this node. */
+  /** An agent's poll as this node was accepted. */
   pollStarted(name: string, tokenName: string): void {
     this.#presence.pollStarted(name, this.#now().monotonicMs);
     this.#lastTokens.set(name, tokenName);
@@ -128,7 +127,7 @@ export class EdgeNodes {
     return this.#presence.livenessOf(name, this.#now().monotonicMs, this.#staleAfterMs);
   }
 
-  /** Of a configured node. */
+  /** The node must be configured. */
   view(name: string): EdgeNodeView {
     const { wallMs, monotonicMs } = this.#now();
     const seenMs = this.#presence.lastSeenMs(name);
@@ -138,7 +137,7 @@ export class EdgeNodes {
       scope,
       liveness: this.livenessOf(name),
       isHolding: this.#presence.isHolding(name),
-      // By the wall clock of now: it may have been set since.
+      // Computed with the current wall clock, which may have been set since.
       lastSeenAt: seenMs === null ? null : wallMs - (monotonicMs - seenMs),
       lastToken: this.#lastTokens.get(name) ?? null,
       zonesPlaced: this.#placement.zonesIn(scope),
@@ -150,11 +149,11 @@ function edgeNode({ name, hostgroups }: EdgeNodeConfig): EdgeNode {
   return { name, scope: scopeOf({ hostgroups }) };
 }
 
-/** Counted by label once, since nodes times zones are millions. */
+/** Counts by hostgroup once, since nodes times zones are millions. */
 class Placement {
   readonly #everyNode: readonly string[];
   readonly #nodesByLabel: ReadonlyMap<string, readonly string[]>;
-  /** Of zones without a label: null. */
+  /** The key null is for zones without a hostgroup. */
   readonly #zonesByLabel = new Map<string | null, number>();
 
   constructor(nodes: readonly EdgeNode[], zones: readonly Zone[]) {

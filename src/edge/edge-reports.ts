@@ -1,6 +1,6 @@
 /**
- * The last report of each edge node, and the fleet as these tell of it (docs/interface.md#edge-report). Presence is the
- * nodes' matter, and what goes to the history the recorder's; reports come in read and checked.
+ * The last report of each edge node, and the state of the fleet according to these (docs/interface.md#edge-report).
+ * Presence belongs to the nodes, and the history to its writer; reports arrive parsed and validated.
  */
 import type { EdgeNodes } from "./edge-nodes.ts";
 import { FleetIndex } from "./fleet-index.ts";
@@ -11,11 +11,11 @@ import type { ChallengeOverride } from "./zone-documents.ts";
 
 export interface EdgeReportsOptions {
   readonly nodes: EdgeNodes;
-  /** Levers, by zone; some may have lapsed. */
+  /** Levers by zone; some may have expired. */
   readonly overrides: () => ReadonlyMap<string, ChallengeOverride>;
   /** Wall clock, ms. */
   readonly wallMs: () => number;
-  /** Told of each report after it is stored; may not take long. */
+  /** Called for each report after it is stored; must return quickly. */
   readonly onReport: (node: string, stored: StoredEdgeReport) => void;
 }
 
@@ -25,10 +25,10 @@ export interface StoredEdgeReport {
   readonly reportedAt: number;
 }
 
-/** A row that is made when it is asked for: a caller may want few of many. */
+/** A row that is built on demand, since a caller may need only a few. */
 export interface FleetItem {
   readonly name: string;
-  /** null: nobody's, or the zone is in the file no more. */
+  /** null: no tenant owns it, or the zone is not in the file any more. */
   readonly tenant: string | null;
   row(): FleetRow;
 }
@@ -41,7 +41,7 @@ export class EdgeReports {
     this.#options = options;
   }
 
-  /** Of a configured node. */
+  /** The node must be configured. */
   report(node: string, report: EdgeReport): void {
     const stored = { report, reportedAt: this.#options.wallMs() };
     this.#reports.set(node, stored);
@@ -53,12 +53,12 @@ export class EdgeReports {
     return this.#reports.get(node) ?? null;
   }
 
-  /** Whether the node only watches, by its last report; null: it did not say. */
+  /** Whether the node was in dry run at its last report; null: it did not say. */
   isDryRun(node: string): boolean | null {
     return this.#reports.get(node)?.report.isDryRun ?? null;
   }
 
-  /** The nodes are others: reports of those that are gone are forgotten. */
+  /** Forgets the reports of nodes that were removed. */
   reconfigured(): void {
     for (const node of this.#reports.keys()) if (!this.#options.nodes.has(node)) this.#reports.delete(node);
   }
@@ -78,8 +78,9 @@ export class EdgeReports {
   }
 
   /**
-   * By name: all zones of the file, and those that have a lever still. Placement and levers are of the moment of the call;
-   * the rest is made while it is read, a little with each item: null is an item before the first row.
+   * Sorted by name: all zones of the file, and other zones that still have a lever. Placement and levers are those at
+   * the time of the call; the rest is computed during iteration, a little with each item: null is an item before the
+   * first row.
    */
   rows(fleet: Fleet): Iterable<FleetItem | null> {
     const { nodes, overrides, wallMs } = this.#options;

@@ -1,4 +1,4 @@
-/** The edge channel, by its parts. Who puts them together knows what they are kept in. */
+/** The parts of the edge channel as one interface, independent of how they are stored. */
 import type { AcmeIssuance } from "./acme-issuance.ts";
 import type { EdgeNodes } from "./edge-nodes.ts";
 import type { EdgeReports } from "./edge-reports.ts";
@@ -12,6 +12,6 @@ export interface Edge {
   readonly acme: AcmeIssuance;
   /** What the nodes report. */
   readonly reports: EdgeReports;
-  /** Whether the node says that it only watches, by its last report; null: none yet, or it does not say. */
+  /** Whether the node was in dry run at its last report; null: no report yet, or it did not say. */
   reportedDryRun(node: string): boolean | null;
 }

@@ -1,8 +1,8 @@
 /**
- * The last reports of the alive nodes by the zones that they tell of, made for one reading of the fleet: zones times nodes
- * may be a million, of which most have nothing to say of each other.
+ * Indexes the last reports of alive nodes by zone, for one reading of the fleet: zones times nodes may be a million
+ * pairs, most of which have no data.
  */
-import { type Fleet, type Placed, type Saying, type ZoneStatus, zoneStatus } from "./fleet-status.ts";
+import { type Fleet, type NodeClaim, type Placed, type ZoneStatus, zoneStatus } from "./fleet-status.ts";
 import type { EdgeReport } from "./report.ts";
 import type { Zone } from "./zone.ts";
 import type { ChallengeOverride } from "./zone-documents.ts";
@@ -15,41 +15,40 @@ export class FleetIndex {
   readonly #fleet: Fleet;
   readonly #isZone: (name: string) => boolean;
   /** By zone. */
-  readonly #sayings = new Map<string, Saying[]>();
-  /** Many zones are placed on the same nodes, by the same list. */
+  readonly #claims = new Map<string, NodeClaim[]>();
+  /** Many zones share the same list of nodes. */
   readonly #places = new Map<readonly string[], Place>();
 
-  /** @param isZone names that nobody asks for are left out. */
+  /** @param isZone returns false for names that are not needed. */
   constructor(fleet: Fleet, isZone: (name: string) => boolean) {
     this.#fleet = fleet;
     this.#isZone = isZone;
   }
 
-  /** Takes up the reports one by one, in as many steps. */
+  /** Indexes one report per step. */
   *build(): Generator<undefined> {
     for (const [node, report] of this.#fleet.reports) {
-      const saying = { node, report };
-      for (const name of namesIn(report)) if (this.#isZone(name)) this.#add(name, saying);
+      const claim = { node, report };
+      for (const name of namesIn(report)) if (this.#isZone(name)) this.#add(name, claim);
       yield;
     }
   }
 
   /**
-   * Of an index that was built.
-   *
+   * Requires a complete build.
    * @param placed nodes that serve the zone.
    */
   statusOf(zone: Zone, placed: readonly string[], override: ChallengeOverride | null): ZoneStatus {
     const place = this.#placeOf(placed);
-    const sayings = this.#sayings.get(zone.name) ?? [];
-    const own = sayings.filter(({ node }) => place.names.has(node));
+    const claims = this.#claims.get(zone.name) ?? [];
+    const own = claims.filter(({ node }) => place.names.has(node));
     return zoneStatus(zone, place, own, override);
   }
 
-  #add(name: string, saying: Saying): void {
-    const sayings = this.#sayings.get(name);
-    if (sayings === undefined) this.#sayings.set(name, [saying]);
-    else sayings.push(saying);
+  #add(name: string, claim: NodeClaim): void {
+    const claims = this.#claims.get(name);
+    if (claims === undefined) this.#claims.set(name, [claim]);
+    else claims.push(claim);
   }
 
   #placeOf(placed: readonly string[]): Place {

@@ -13,7 +13,7 @@ const [ZONE] = zonesOf({ zones: [{ name: "a.example", origins: ["192.0.2.1:443"]
 const OTHER = zoneWire("b.example", { requests: 1_000_000 });
 const a = (changes: Parameters<typeof zoneWire>[1] = {}) => zoneWire("a.example", changes);
 
-/** Nodes with a report, and such as are alive without one. */
+/** Nodes with a report, and alive nodes without one. */
 function fleetOf(reports: Readonly<Record<string, Wire>>, silent: readonly string[] = []): Fleet {
   return {
     alive: new Set([...Object.keys(reports), ...silent]),
@@ -30,7 +30,7 @@ function statusIn(fleet: Fleet, placed: readonly string[]): ZoneStatus {
 const statusOf = (reports: Readonly<Record<string, Wire>>, silent: readonly string[] = []) =>
   statusIn(fleetOf(reports, silent), ["e1", "e2", "e3"]);
 
-test("a zone that nobody reports on has nothing but its place", () => {
+test("a zone without reports has only its placement", () => {
   expect(statusOf({}, ["e1"])).toEqual({
     kind: "zone",
     zone: ZONE,

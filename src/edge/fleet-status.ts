@@ -1,9 +1,9 @@
 /**
- * What the alive edge nodes say of a zone, in one row (docs/interface.md#zone-status): sums, unions and
+ * Combines what the alive edge nodes report about a zone into one row (docs/interface.md#zone-status): sums, unions and
  * names of nodes. A pure function of the reports; windows of different nodes are not aligned.
  */
 import type { IpAddress } from "../net/address.ts";
-import { FLEET_COUNTERS, type TellingState } from "./edge-history.ts";
+import { FLEET_COUNTERS, type ReportedState } from "./edge-history.ts";
 import type { CertClaim, ClaimedSource, EdgeReport, ZoneClaim } from "./report.ts";
 import type { Zone } from "./zone.ts";
 import type { ChallengeOverride } from "./zone-documents.ts";
@@ -20,37 +20,37 @@ export interface Fleet {
 export interface FleetTotals {
   readonly alive: number;
   readonly reporting: number;
-  /** What reports did not hold, of all zones. */
+  /** Numbers of what the reports left out, over all zones. */
   readonly zonesCut: number;
   readonly certsCut: number;
 }
 
 export type FleetRow =
   | ZoneStatus
-  /** A lever on a zone that the file has no more. */
+  /** A lever on a zone that is not in the file any more. */
   | { readonly kind: "removed"; readonly name: string; readonly override: ChallengeOverride };
 
 export interface ZoneStatus {
   readonly kind: "zone";
   readonly zone: Zone;
-  /** What all nodes apply, or `mixed`; null: none says so. */
+  /** What all nodes apply, or `mixed`; null: no node reports it. */
   readonly challenge: string | null;
-  /** Alive ones whose last report names the zone. */
+  /** Alive nodes whose last report has the zone. */
   readonly nodes: number;
   readonly rps: number;
   readonly counts: FleetCounts;
-  /** Names of nodes, in the configuration's order; so everywhere. */
+  /** Names of nodes in the configuration's order, here and below. */
   readonly watchOnly: readonly string[];
   readonly rungWatchOnly: readonly string[];
   readonly challengeActive: readonly NodeChallenge[];
   readonly override: ChallengeOverride | null;
   /** Busiest first. */
   readonly wouldBe: readonly WouldBeSource[];
-  /** How many of these the nodes did not tell of. */
+  /** Number of such sources that the nodes left out. */
   readonly wouldBeCut: number;
   readonly isWouldBePartial: boolean;
   readonly certs: readonly NodeCert[];
-  /** Configured nodes that serve it, and alive ones of these. */
+  /** Configured nodes that serve the zone, and the alive ones of these. */
   readonly placed: number;
   readonly placedAlive: number;
   readonly h3: { readonly serving: number; readonly unsupported: number; readonly requests: number };
@@ -68,11 +68,11 @@ export interface NodeCert extends CertClaim {
   readonly node: string;
 }
 
-export type WouldBeState = Extract<TellingState, "would-deny" | "would-challenge">;
+export type WouldBeState = Extract<ReportedState, "would-deny" | "would-challenge">;
 
 export interface WouldBeSource {
   readonly source: IpAddress;
-  /** The strongest of all nodes. */
+  /** The strongest state reported by any node. */
   readonly state: WouldBeState;
   readonly requests: number;
   readonly nodes: readonly string[];
@@ -87,30 +87,30 @@ export function fleetTotals({ alive, reports }: Fleet): FleetTotals {
   return { alive: alive.size, reporting: reports.size, zonesCut, certsCut };
 }
 
-/** What an alive node that serves the zone says of it, and of others. */
-export interface Saying {
+/** What an alive node reports about a zone that it serves, or about another zone. */
+export interface NodeClaim {
   readonly node: string;
   readonly report: EdgeReport;
 }
 
 export interface Placed {
-  /** Configured nodes that serve the zone, and alive ones of these. */
+  /** Configured nodes that serve the zone, and the alive ones of these. */
   readonly nodes: number;
   readonly alive: number;
-  /** Reports of these that had to leave out zones. */
+  /** Reports of these nodes that left out zones. */
   readonly cutReports: readonly EdgeReport[];
 }
 
-/** @param sayings of the nodes that say anything of it, in the configuration's order. */
+/** @param claims of the nodes that report about the zone, in the configuration's order. */
 export function zoneStatus(
   zone: Zone,
   placed: Placed,
-  sayings: readonly Saying[],
+  claims: readonly NodeClaim[],
   override: ChallengeOverride | null,
 ): ZoneStatus {
   const merged = new MergedSayings(zone.name);
-  for (const saying of sayings) merged.add(saying);
-  // Where the zone is one of those that were cut, so are its sources.
+  for (const claim of claims) merged.add(claim);
+  // If the zone may have been left out of a report, so may its sources.
   const isCut = placed.cutReports.some(({ zones }) => !zones.has(zone.name));
   return { kind: "zone", zone, override, placed: placed.nodes, placedAlive: placed.alive, ...merged.result(isCut) };
 }
@@ -136,7 +136,7 @@ class MergedSayings {
     this.#zone = zone;
   }
 
-  add({ node, report }: Saying): void {
+  add({ node, report }: NodeClaim): void {
     for (const cert of report.certs.get(this.#zone) ?? []) this.#certs.push({ node, ...cert });
     if (report.h3.serving.has(this.#zone)) this.#h3.serving++;
     if (report.h3.unsupported.has(this.#zone)) this.#h3.unsupported++;

@@ -11,7 +11,7 @@ import { nextTurn } from "../system/timers.ts";
 import type { EdgeEvent, EdgeWindow } from "./edge-history.ts";
 import { HistoryWriter } from "./history-writer.ts";
 
-/** Keeps what it is handed, and says that it has when the test lets it. */
+/** Stores records, and resolves when the test allows it. */
 class SlowStore {
   readonly windows: EdgeWindow[] = [];
   readonly events: EdgeEvent[] = [];
@@ -38,20 +38,20 @@ class SlowStore {
 }
 
 let store: SlowStore;
-let told: unknown[][];
+let log: unknown[][];
 let writer: HistoryWriter;
 
 beforeEach(() => {
   store = new SlowStore();
-  told = [];
+  log = [];
   writer = new HistoryWriter({
     store,
     serves: (node, zone) => zone.startsWith(node),
     nextTurn,
     observer: {
-      clockSkewed: (node) => told.push(["skewed", node]),
-      leftOut: (node, why) => told.push(["left out", node, why]),
-      failed: (cause) => told.push(["failed", cause]),
+      clockSkewed: (node) => log.push(["skewed", node]),
+      leftOut: (node, why) => log.push(["left out", node, why]),
+      failed: (cause) => log.push(["failed", cause]),
     },
   });
 });
@@ -60,7 +60,7 @@ function report(node: string, wire: Parameters<typeof edgeReport>[0] = {}, repor
   writer.reported(node, { report: edgeReport(wire), reportedAt });
 }
 
-/** All that can be done without the store is done. */
+/** Resolves when everything that does not need the store is done. */
 async function settled(): Promise<void> {
   for (let i = 0; i < 5000; i++) await nextTurn();
 }
@@ -84,7 +84,7 @@ test("reports of a node follow each other, and the first one is silent", async (
   ]);
 });
 
-test("zones that the node does not serve are neither written nor news", async () => {
+test("zones that the node does not serve are neither written nor cause events", async () => {
   report("e1", {});
   const not_after = "2026-06-01T00:00:00Z";
   report("e1", { zones: [zoneWire("e2.a"), zoneWire("e1.a")], certs: [{ zone: "e2.a", not_after }] });
@@ -93,12 +93,12 @@ test("zones that the node does not serve are neither written nor news", async ()
   expect(store.events).toEqual([]);
 });
 
-test("a clock that is off is told", async () => {
+test("a wrong clock is reported", async () => {
   const [hourLater, next] = [NOON + 3_600_000, new Date(NOON + 10_000).toISOString()];
   report("e1", { zones: [zoneWire("e1.a")] });
   report("e1", { zones: [zoneWire("e1.a", { at: next })] }, hourLater);
   await settled();
-  expect(told).toEqual([["skewed", "e1"]]);
+  expect(log).toEqual([["skewed", "e1"]]);
   expect(store.events.map(({ kind, atMs }) => [kind, atMs])).toEqual([["clock_skew", hourLater]]);
   expect(store.windows.map(({ atMs }) => atMs)).toEqual([NOON, hourLater]);
 });
@@ -106,7 +106,7 @@ test("a clock that is off is told", async () => {
 test("a window that no other has followed for an hour is no clock that is off", async () => {
   for (const ms of [0, 3_600_000]) report("e1", { zones: [zoneWire("e1.a")] }, NOON + ms);
   await settled();
-  expect([told, store.events]).toEqual([[], []]);
+  expect([log, store.events]).toEqual([[], []]);
   expect(store.windows.map(({ atMs }) => atMs)).toEqual([NOON]);
 });
 
@@ -150,32 +150,32 @@ describe("a store that is slow", () => {
     expect(store.windows).toHaveLength(4 * zones.length);
   });
 
-  test("makes reports wait up to a bound, beyond which they are left out and told", async () => {
+  test("makes reports wait up to a bound, beyond which they are left out and log", async () => {
     for (let i = 0; i < 2; i++) report("e1", { zones }, NOON + i);
     await settled();
     for (let i = 0; i < EDGE_REPORTS_WAITING_MAX; i++) report(`node${i}`);
-    expect(told).toEqual([]);
+    expect(log).toEqual([]);
     report("e2");
-    expect(told).toEqual([["left out", "e2", "behind"]]);
+    expect(log).toEqual([["left out", "e2", "behind"]]);
     store.settleAll();
     await settled();
     report("e2");
     await settled();
-    expect(told).toHaveLength(1);
+    expect(log).toHaveLength(1);
   });
 
   test("lets no node wait with more than its share", async () => {
     for (let i = 0; i < 2; i++) report("e1", { zones }, NOON + i);
     await settled();
     for (let i = 0; i < EDGE_REPORTS_WAITING_PER_NODE; i++) report("e1");
-    expect(told).toEqual([]);
+    expect(log).toEqual([]);
     report("e1");
     report("e2");
-    expect(told).toEqual([["left out", "e1", "behind"]]);
+    expect(log).toEqual([["left out", "e1", "behind"]]);
     store.settleAll();
     await settled();
     report("e1");
-    expect(told).toHaveLength(1);
+    expect(log).toHaveLength(1);
   });
 });
 
@@ -186,14 +186,14 @@ describe("a node that reports too often", () => {
     report(node, { zones: [zoneWire(`${node}.a`, { at })] }, NOON + ms);
     for (let i = 0; i < 4; i++) await nextTurn();
   }
-  const leftOut = () => told.filter(([what]) => what === "left out").length;
+  const leftOut = () => log.filter(([what]) => what === "left out").length;
 
-  test("has some at once, one a second after, and the rest left out and told", async () => {
+  test("has some at once, one a second after, and the rest left out and log", async () => {
     for (let i = 0; i < 1000; i++) await reportAt(i * 100);
-    // One was earned in each of the 99.9 s.
+    // One was earned in each full second of the 99.9 s.
     expect(store.windows.length).toBe(EDGE_REPORTS_AT_ONCE + 99);
     expect(leftOut()).toBe(1000 - store.windows.length);
-    expect(new Set(told.map(String))).toEqual(new Set(["left out,e1,too_often"]));
+    expect(new Set(log.map(String))).toEqual(new Set(["left out,e1,too_often"]));
   });
 
   test("leaves others theirs, and has its own again once it was silent", async () => {
@@ -204,7 +204,7 @@ describe("a node that reports too often", () => {
     expect([store.windows.length, leftOut()]).toEqual([EDGE_REPORTS_AT_ONCE + 2, 1]);
   });
 
-  test("is judged anew where the clock was set back", async () => {
+  test("is judged again where the clock was set back", async () => {
     for (let i = 0; i < EDGE_REPORTS_AT_ONCE; i++) await reportAt(i);
     await reportAt(-3_600_000);
     await reportAt(-3_599_000);
@@ -212,7 +212,7 @@ describe("a node that reports too often", () => {
   });
 });
 
-test("a fault is told, and the next report is written", async () => {
+test("a fault is reported, and the next report is written", async () => {
   const recordEdgeWindow = store.recordEdgeWindow.bind(store);
   store.recordEdgeWindow = () => {
     throw new Error("broken");
@@ -222,5 +222,5 @@ test("a fault is told, and the next report is written", async () => {
   store.recordEdgeWindow = recordEdgeWindow;
   report("e1", { zones: [zoneWire("e1.a")] });
   await settled();
-  expect([told.map(([what]) => what), store.windows.length]).toEqual([["failed"], 1]);
+  expect([log.map(([what]) => what), store.windows.length]).toEqual([["failed"], 1]);
 });

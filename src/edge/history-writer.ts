@@ -1,7 +1,7 @@
 /**
- * Brings what nodes report to the history: windows with their telling sources, and changes as events
- * (docs/interface.md#edge-report-command). After the answer and in slices, no faster than the history takes it; what is
- * too much is counted and left out of the history, not of the status.
+ * Writes nodes' reports to the history: windows with reported sources, and changes as events
+ * (docs/interface.md#edge-report-command). Runs after the answer, in slices, and no faster than the history accepts
+ * records; what exceeds that is counted and left out of the history, but not of the status.
  */
 import {
   EDGE_REPORT_RECORDED_MS,
@@ -16,7 +16,7 @@ import type { EdgeReport } from "./report.ts";
 import { type KnownNode, nextKnown } from "./report-changes.ts";
 import { reportWindows } from "./report-windows.ts";
 
-/** Resolve when a record is kept, or lost: then there is room for another. Never reject. */
+/** The promises resolve when a record is stored or lost, so that there is room for another. They never reject. */
 export interface EdgeHistoryStore {
   recordEdgeWindow(window: EdgeWindow): Promise<unknown>;
   recordEdgeEvent(event: EdgeEvent): Promise<unknown>;
@@ -29,15 +29,15 @@ export interface HistoryWriterOptions {
   readonly observer: HistoryWriterObserver;
 }
 
-/** `behind`: the history takes less than comes. */
+/** `behind`: reports arrive faster than the history stores them. */
 export type LeftOutReason = "behind" | "too_often";
 
 export interface HistoryWriterObserver {
-  /** Windows were kept by the service's time. */
+  /** Windows were recorded with the service's time. */
   clockSkewed(node: string): void;
   /** A report was left out. */
   leftOut(node: string, why: LeftOutReason): void;
-  /** A fault of ours: a report was left out. */
+  /** A bug in the service: a report was left out. */
   failed(cause: unknown): void;
 }
 
@@ -46,7 +46,7 @@ interface Reported {
   readonly stored: StoredEdgeReport;
 }
 
-/** How many reports more may come at once, as of the last one; wall clock, ms. */
+/** How many more reports may come at once, as of the last report; wall clock, ms. */
 interface Allowance {
   readonly reports: number;
   readonly atMs: number;
@@ -60,12 +60,12 @@ interface NodeBefore {
 export class HistoryWriter {
   readonly #options: HistoryWriterOptions;
   readonly #before = new Map<string, NodeBefore>();
-  /** Else one node could fill the disk with windows that it makes up. */
+  /** Limits reports, since otherwise one node could fill the disk with invented windows. */
   readonly #allowances = new Map<string, Allowance>();
   readonly #windows = new Room(HISTORY_QUEUES_MAX.edge_windows);
   readonly #events = new Room(HISTORY_QUEUES_MAX.edge_events);
   #waiting: Reported[] = [];
-  /** How many of these are of a node. */
+  /** Number of waiting reports by node. */
   readonly #waitingOf = new Map<string, number>();
   #isPumping = false;
 
@@ -89,24 +89,24 @@ export class HistoryWriter {
     if (!this.#isPumping) void this.#pump();
   }
 
-  /** Of a node as a whole. */
+  /** Events of a node as a whole. */
   nodeChanged(event: Omit<EdgeEvent, "zone">): void {
     void this.#options.store.recordEdgeEvent({ ...event, zone: null });
   }
 
-  /** Nodes that are there no more: if they come back, their first report is a silent one again. */
+  /** Forgets nodes that were removed: if one returns, its first report again causes no events. */
   forget(has: (node: string) => boolean): void {
     for (const known of [this.#before, this.#allowances]) {
       for (const node of known.keys()) if (!has(node)) known.delete(node);
     }
   }
 
-  /** Hands over all that waits, whether there is room for it or not. */
+  /** Hands over all waiting records, even if the queue is full. */
   stop(): void {
     for (let next = this.#takeWaiting(); next !== null; next = this.#takeWaiting()) this.#record(next);
   }
 
-  /** A clock that was set back gives nothing and takes nothing. */
+  /** After the clock was set back, the allowance does not change. */
   #isAllowed(node: string, nowMs: number): boolean {
     const last = this.#allowances.get(node) ?? { reports: EDGE_REPORTS_AT_ONCE, atMs: nowMs };
     const earned = Math.max(0, nowMs - last.atMs) / EDGE_REPORT_RECORDED_MS;
@@ -119,7 +119,7 @@ export class HistoryWriter {
   async #pump(): Promise<void> {
     this.#isPumping = true;
     const { nextTurn } = this.#options;
-    // The answer to the report goes out first.
+    // The answer to the report is sent first.
     await nextTurn();
     for (;;) {
       await this.#windows.wait();
@@ -166,7 +166,7 @@ export class HistoryWriter {
   }
 }
 
-/** Of the records that were handed over: there is room while half of the history's queue is free. */
+/** Tracks the records that were handed over: there is room while half of the history's queue is free. */
 class Room {
   readonly #least: number;
   #underWay = 0;

@@ -44,7 +44,7 @@ describe("a lever", () => {
     ]);
   });
 
-  test("is on disk before anybody is told", () => {
+  test("is on disk before the watcher is called", () => {
     const keptWhenTold: boolean[] = [];
     levers = new Levers({
       store,
@@ -76,12 +76,12 @@ describe("a lever", () => {
 });
 
 describe("settling", () => {
-  test("lets lapse what is past its time, in one write, and nothing else", () => {
+  test("expires what is past its time, in one write, and nothing else", () => {
     levers.set(A, order(), NOON);
     levers.set(B, order({ ttlSeconds: 120 }), NOON);
     levers.settle(NOON + MINUTE_MS);
     expect([[...levers.all.keys()], [...store.kept.keys()]]).toEqual([[B.name], [B.name]]);
-    expect(words()).toEqual(["set", "set", "lapsed"]);
+    expect(words()).toEqual(["set", "set", "expired"]);
   });
 
   test("leaves a lever alone when the clock is slewed back, and shortens it when it was set back", () => {
@@ -100,7 +100,7 @@ describe("settling", () => {
     levers.set(A, order(), NOON);
     store.fault = new Error("disk full");
     levers.settle(NOON + MINUTE_MS);
-    expect([levers.all.size, store.kept.size, words()]).toEqual([0, 1, ["set", "lapsed", "fault"]]);
+    expect([levers.all.size, store.kept.size, words()]).toEqual([0, 1, ["set", "expired", "fault"]]);
     store.fault = null;
     levers.flush();
     expect([store.kept.size, words().length]).toEqual([0, 3]);

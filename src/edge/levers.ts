@@ -1,17 +1,17 @@
 /**
- * The levers: an operator's word on how a zone challenges, instead of its file's, for a time
- * (docs/interface.md#lever-states). Where they survive the process is the store's matter; times are wall clock, ms,
- * since nodes let a lever lapse by the same.
+ * The levers: operators' temporary settings of how a zone challenges visitors, instead of its file's
+ * (docs/interface.md#lever-states). The store keeps them over a restart. Times are wall clock, ms, since nodes expire
+ * levers by the same times.
  */
 import { LEVERS_MAX } from "../limits.ts";
 import { UnsavedRecords } from "../system/unsaved-records.ts";
-import { endOf } from "./lapse.ts";
+import { endOf } from "./expiry.ts";
 import type { Zone } from "./zone.ts";
 import type { ChallengeOverride } from "./zone-documents.ts";
 
 export interface Lever extends ChallengeOverride {
   readonly zone: string;
-  /** What it was set for. */
+  /** The duration that was set. */
   readonly ttlSeconds: number;
 }
 
@@ -28,11 +28,11 @@ export type LeverAnswer =
   | { readonly kind: "set"; readonly lever: Lever }
   | { readonly kind: "refused"; readonly refusal: LeverRefusal };
 
-/** Each returns when what it was given is on disk, or throws. */
+/** Each call returns when its change is on disk, or throws. */
 export interface LeverStore {
   saveLever(lever: Lever): void;
   removeLever(zone: string): void;
-  /** All of it is kept or none. */
+  /** Commits all or none of the changes. */
   atOnce(writes: () => void): void;
 }
 
@@ -46,44 +46,44 @@ export interface LeversOptions {
 export interface LeverObserver {
   set(lever: Lever): void;
   cleared(lever: Lever): void;
-  lapsed(lever: Lever): void;
+  expired(lever: Lever): void;
   refused(refusal: LeverRefusal): void;
-  /** What happened by itself is not on disk, and is tried again. */
+  /** An expiry could not be saved; saving is tried again. */
   storeFault(cause: unknown): void;
 }
 
 export class Levers {
   readonly #options: LeversOptions;
   readonly #levers = new Map<string, Lever>();
-  /** Changes that no operator waited for; null: removed. */
+  /** Changes without a waiting operator that are not saved yet; null: removed. */
   readonly #unsaved: UnsavedRecords<Lever | null>;
 
-  /** @param kept of an earlier process; some may have lapsed since. */
+  /** @param kept levers of an earlier process; some may have expired since. */
   constructor(options: LeversOptions, kept: Iterable<Lever> = []) {
     this.#options = options;
     const { store, observer } = options;
     this.#unsaved = new UnsavedRecords({
       write: (lever, zone) => (lever === null ? store.removeLever(zone) : store.saveLever(lever)),
       atOnce: (writes) => store.atOnce(writes),
-      // Each settle() flushes.
+      // Nothing to do: each settle() flushes.
       onUnsaved: () => {},
       onStoreFault: (cause) => observer.storeFault(cause),
     });
     for (const lever of kept) this.#levers.set(lever.zone, lever);
   }
 
-  /** By zone. One that is past its `until` may still be in it. */
+  /** By zone. May still have a lever that is past its `until`. */
   get all(): ReadonlyMap<string, Lever> {
     return this.#levers;
   }
 
-  /** In force; null: the zone follows its file. */
+  /** The lever in force; null: the zone follows its file. */
   of(zone: string, nowMs: number): Lever | null {
     const lever = this.#levers.get(zone);
     return lever !== undefined && lever.untilMs > nowMs ? lever : null;
   }
 
-  /** Sets it, or sets it anew. Throws what the store does, and nothing has changed then. */
+  /** Sets or replaces the lever. Throws the store's error; then nothing has changed. */
   set({ name, policy }: Zone, { mode, ttlSeconds, reason }: LeverOrder, nowMs: number): LeverAnswer {
     if (policy.mode === "none") return this.#refuse("mode_none");
     if (!this.#levers.has(name) && this.#levers.size >= LEVERS_MAX) return this.#refuse("too_many_levers");
@@ -97,7 +97,7 @@ export class Levers {
     return { kind: "set", lever };
   }
 
-  /** A zone without a lever follows its file already. Throws what the store does, and nothing has changed then. */
+  /** Does nothing if the zone has no lever. Throws the store's error; then nothing has changed. */
   clear(zone: string): void {
     const lever = this.#levers.get(zone);
     if (lever === undefined) return;
@@ -109,7 +109,7 @@ export class Levers {
     onChange();
   }
 
-  /** Lets lapse what is past its time. After a clock that was set back no lever holds for longer than it was set for. */
+  /** Expires levers. After the clock was set back, no lever lasts longer than its original duration. */
   settle(nowMs: number): void {
     for (const lever of [...this.#levers.values()]) {
       const { zone, ttlSeconds } = lever;
@@ -120,13 +120,13 @@ export class Levers {
       if (now !== null) this.#levers.set(zone, now);
       else {
         this.#levers.delete(zone);
-        this.#options.observer.lapsed(lever);
+        this.#options.observer.expired(lever);
       }
     }
     this.flush();
   }
 
-  /** What could not be written is tried again. */
+  /** Tries again to save what could not be saved. */
   flush(): void {
     this.#unsaved.flush();
   }

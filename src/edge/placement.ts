@@ -4,10 +4,10 @@
  */
 import type { Zone } from "./zone.ts";
 
-/** Of a node that lists none. */
+/** For a node that lists no hostgroups. */
 const DEFAULT_SCOPE: readonly string[] = ["global"];
 
-/** The hostgroups of which a node serves the labelled zones. */
+/** The hostgroups whose zones a node serves. */
 export function scopeOf({ hostgroups }: { readonly hostgroups: readonly string[] | null }): readonly string[] {
   return hostgroups ?? DEFAULT_SCOPE;
 }

@@ -11,13 +11,13 @@ const serves = (zone: string) => SERVED.includes(zone);
 /** The changes that each report after the first brings. */
 function changesOf(...wires: readonly Wire[]): readonly (readonly Change[])[] {
   let known: KnownNode | null = null;
-  const told: (readonly Change[])[] = [];
+  const changed: (readonly Change[])[] = [];
   for (const wire of wires) {
     const next = nextKnown(known, { report: edgeReport(wire), serves, isClockSkewed: false });
     known = next.known;
-    told.push(next.changes);
+    changed.push(next.changes);
   }
-  return told.slice(1);
+  return changed.slice(1);
 }
 
 const cert = (zone: string, not_after = "2026-06-01T00:00:00Z", issuer = "CA") => ({ zone, not_after, issuer });
@@ -167,7 +167,7 @@ test.each<[string, Wire, Wire, Change[]]>([
   expect(changesOf(first, second)).toEqual([changes]);
 });
 
-test("clock_skew is told when it begins", () => {
+test("clock_skew is reported when it begins", () => {
   const first = nextKnown(null, { report: edgeReport(), serves, isClockSkewed: false });
   const second = nextKnown(first.known, { report: edgeReport(), serves, isClockSkewed: true });
   expect(second.changes.map(({ kind, zone }) => [kind, zone])).toEqual([["clock_skew", null]]);
@@ -211,7 +211,7 @@ describe("what a report does not say", () => {
   });
 });
 
-test("zones that the node does not serve are no news, and what is known of them does not pile up", () => {
+test("zones that the node does not serve cause no events, and their state does not accumulate", () => {
   const foreign = { certs: [cert("x")], zones: [challenged("x")] };
   expect(changesOf({}, foreign, {})).toEqual([[], []]);
   const first = nextKnown(null, { report: edgeReport(foreign), serves, isClockSkewed: false });
@@ -224,7 +224,7 @@ test.each([
   [EDGE_EVENT_DETAIL_MAX, EDGE_EVENT_DETAIL_MAX],
   [EDGE_EVENT_DETAIL_MAX + 1, EDGE_EVENT_DETAIL_MAX + 1],
   [60_000, EDGE_EVENT_DETAIL_MAX + 1],
-])("a detail of %d characters is told in %d", (characters, told) => {
+])("a detail of %d characters is shortened to %d", (characters, changed) => {
   const [changes] = changesOf({ zones_etag: "x" }, { zones_etag: "y".repeat(characters) });
-  expect(changes?.[0]?.detail).toHaveLength(told);
+  expect(changes?.[0]?.detail).toHaveLength(changed);
 });

@@ -1,12 +1,12 @@
 /**
- * What has changed since a node's last report, as events (docs/interface.md#edge-events): each is a transition, and the
- * first report of a node changes nothing. Pure. What a report leaves out, or had to cut, is as it was.
+ * Finds the changes since a node's last report, as events (docs/interface.md#edge-events). Each event is a transition;
+ * the first report of a node has none. Pure. What a report leaves out is regarded as unchanged.
  */
 import { EDGE_EVENT_DETAIL_MAX } from "../limits.ts";
 import type { EdgeEvent, EdgeEventKind } from "./edge-history.ts";
 import type { CertClaim, EdgeReport } from "./report.ts";
 
-/** What the service knows of a node by its reports. */
+/** What the service knows about a node from its reports. */
 export interface KnownNode {
   readonly version: string | null;
   readonly isDryRun: boolean | null;
@@ -15,9 +15,9 @@ export interface KnownNode {
   readonly isTestOk: boolean | null;
   readonly isTerminatorAlive: boolean | null;
   readonly h3State: string | null;
-  /** By zone, also such as it does not serve: the one that is valid longest. */
+  /** By zone, including zones that the node does not serve: the certificate with the latest expiry. */
   readonly certs: ReadonlyMap<string, CertClaim>;
-  /** Zones with a challenge going on, likewise. */
+  /** Zones that are being challenged, including zones that the node does not serve. */
   readonly challenged: ReadonlySet<string>;
   readonly isCut: boolean;
   readonly isClockSkewed: boolean;
@@ -27,13 +27,13 @@ export type Change = Pick<EdgeEvent, "zone" | "kind" | "detail">;
 
 export interface ReportedNow {
   readonly report: EdgeReport;
-  /** Whether the node serves the zone: what it says of others is no news. */
+  /** Whether the node serves the zone: reports about other zones cause no events. */
   readonly serves: (zone: string) => boolean;
-  /** The clock that its windows are of is not to be trusted; null: it does not show. */
+  /** Whether the clock behind the windows is wrong; null: not known. */
   readonly isClockSkewed: boolean | null;
 }
 
-/** @param before null: this is its first report since the start. */
+/** @param before null: the node's first report since the start. */
 export function nextKnown(
   before: KnownNode | null,
   now: ReportedNow,
@@ -88,7 +88,7 @@ function* nodeChanges(before: KnownNode, known: KnownNode, report: EdgeReport): 
   if (isOther(before.isDryRun, known.isDryRun)) yield ofNode("dry_run", known.isDryRun === true ? "on" : "off");
   if (before.zonesEtag !== known.zonesEtag) yield ofNode("document_rendered", known.zonesEtag ?? "");
   if (before.generation !== known.generation) yield ofNode("generation_installed", known.generation ?? "");
-  // Each document that it cannot take is refused once.
+  // One event for each document that the node refuses.
   if (report.isTestOk === false && (before.isTestOk !== false || before.zonesEtag !== known.zonesEtag)) {
     yield ofNode("generation_refused", report.testError ?? "");
   }
@@ -105,7 +105,7 @@ function* nodeChanges(before: KnownNode, known: KnownNode, report: EdgeReport): 
   }
 }
 
-/** What was not said before is no change. */
+/** A value that was not known before is not a change. */
 function isOther<T>(before: T | null, known: T | null): boolean {
   return before !== null && before !== known;
 }
@@ -153,7 +153,7 @@ function ofZone(kind: EdgeEventKind, zone: string, detail: string): Change {
   return { zone, kind, detail: shortened(detail) };
 }
 
-/** A node's own words are kept up to a length. */
+/** Limits the length of a node's own text. */
 function shortened(text: string): string {
   const { length } = text;
   return length <= EDGE_EVENT_DETAIL_MAX ? text : `${text.slice(0, EDGE_EVENT_DETAIL_MAX).toWellFormed()}…`;

@@ -16,7 +16,7 @@ const windowsOf = (zones: ZoneWire[], { previous = [] as ZoneWire[], nowMs = NOO
     serves,
   });
 
-test("a window is of a zone that the node serves, with its counters and telling sources", () => {
+test("a window is of a zone that the node serves, with its counters and reported sources", () => {
   const top_sources = [
     { source: "192.0.2.1", state: "denied", requests: 7 },
     { source: "192.0.2.2", state: "allow", requests: 9 },

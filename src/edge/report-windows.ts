@@ -1,6 +1,6 @@
 /**
- * The windows of a report as the history keeps them (docs/interface.md#edge-history): of the zones that the node
- * serves, at times that the service holds for possible.
+ * The windows of a report as the history stores them (docs/interface.md#edge-history): of zones that the node serves,
+ * with times that the service regards as plausible.
  */
 import { EDGE_CLOCK_AHEAD_MS, EDGE_CLOCK_BEHIND_MS } from "../limits.ts";
 import type { EdgeWindow } from "./edge-history.ts";
@@ -9,16 +9,19 @@ import type { EdgeReport, ZoneClaim } from "./report.ts";
 export interface WindowsOptions {
   readonly node: string;
   readonly report: EdgeReport;
-  /** The one before; null: none since the start. */
+  /** The previous report; null: none since the start. */
   readonly previous: EdgeReport | null;
-  /** When the report came; wall clock, ms. */
+  /** When the report arrived; wall clock, ms. */
   readonly nowMs: number;
   readonly serves: (zone: string) => boolean;
 }
 
 export interface ReportWindows {
   readonly windows: readonly EdgeWindow[];
-  /** The service's own time had to be taken for a new one of them at least; null: none is new, which says nothing of the clock. */
+  /**
+   * Whether the service's time replaced that of a new window; null: no window is new, which says nothing about the
+   * clock.
+   */
   readonly isClockSkewed: boolean | null;
 }
 
@@ -30,9 +33,9 @@ export function reportWindows({ node, report, previous, nowMs, serves }: Windows
     if (atMs === null || seconds === 0 || !serves(zone)) continue;
     const isSkewed = !isPossible(atMs, nowMs);
     const isOld = isSentAgain(claim, previous?.zones.get(zone));
-    // An old window is sent for as long as no other closes, and ends ever longer ago.
+    // An old window is sent until another one closes, so its end may be long ago.
     if (!isOld) isClockSkewed = isSkewed || isClockSkewed === true;
-    // What is sent again takes the place of what it was, but for those whose own time is not their key.
+    // A window that is sent again replaces its record, unless its time was replaced by the service's.
     if (isSkewed && isOld) continue;
     windows.push({ node, zone, atMs: isSkewed ? nowMs : atMs, seconds, counts, sources });
   }

@@ -1,4 +1,4 @@
-/** Bytes and ETag of zone documents move with the meaning alone, whatever the order and spelling of the zones file. */
+/** Bytes and ETag of zone documents depend on the meaning only, not on order and spelling in the zones file. */
 import { expect, test } from "bun:test";
 import { zonesOf } from "../../test/fixtures/edge/zones.ts";
 import { seededRandom } from "../../test/fixtures/seeded-random.ts";
@@ -56,7 +56,7 @@ function shuffled<T>(values: readonly T[]): T[] {
     .map(({ value }) => value);
 }
 
-/** The same meaning: keys in another order, and lists whose order says nothing; names in another case. */
+/** The same meaning: keys and unordered lists in another order; names in another case. */
 function permuted(value: unknown, key = ""): unknown {
   if (key === "name") {
     return String(value).replaceAll(/[a-z]/g, (letter) => (random() < 0.5 ? letter.toUpperCase() : letter));

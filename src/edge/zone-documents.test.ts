@@ -52,7 +52,7 @@ const challenge = (name: string, token: string, minutes = 10) => ({
 const grant = (name: string, node: string, minutes = 10) => ({ zone: name, node, expiresAtMs: inMinutes(minutes) });
 
 describe("the document", () => {
-  test("without anything to tell has version 1 and its three lists", async () => {
+  test("without items has version 1 and its three lists", async () => {
     expect(await documentsOf().of("all").body.text()).toBe(
       '{"version":1,"zones":[],"acme_challenges":[],"issuance_grants":[]}',
     );
@@ -120,9 +120,9 @@ describe("the document", () => {
       { rps: 3, concurrency: 4 },
     ],
     [{ rps: 0, concurrency: 0 }, {}],
-  ])("tells of the rate %j as %j", async (rate, told) => {
+  ])("has the rate %j as %j", async (rate, expected) => {
     const { policy } = await zoneWire(zone("a", { policy: { rate } }));
-    expect((policy as Wire)["rate"]).toEqual(told);
+    expect((policy as Wire)["rate"]).toEqual(expected);
   });
 
   test.each([
@@ -144,8 +144,8 @@ describe("the document", () => {
       { h3: true, h3_options: { alt_svc_max_age_seconds: 60 } },
       { h3: true, h3_options: { advertise: true, alt_svc_max_age_seconds: 60 } },
     ],
-  ])("has h3 and its options only on departure: %s", async (_name, tls, told) => {
-    expect((await zoneWire(zone("a", { tls })))["tls"]).toEqual({ min_version: "1.2", ...told });
+  ])("has h3 and its options only on departure: %s", async (_name, tls, expected) => {
+    expect((await zoneWire(zone("a", { tls })))["tls"]).toEqual({ min_version: "1.2", ...expected });
   });
 });
 
@@ -160,13 +160,13 @@ describe("a node", () => {
   const names = async (scope: readonly string[] | "all", state: Partial<ZoneState> = {}) =>
     (await read(documentsOf({ zones, ...state }).of(scope)))["zones"]?.map(({ name }) => name);
 
-  test("is told of its zones alone, by name, and an operator of all", async () => {
+  test("is sent its zones alone, by name, and an operator of all", async () => {
     expect(await names(["global"])).toEqual(["all.example.net", "g.example.net"]);
     expect(await names(["web"])).toEqual(["all.example.net", "web.example.net"]);
     expect(await names("all")).toEqual(["all.example.net", "g.example.net", "web.example.net"]);
   });
 
-  test("is told of levers, challenges and grants of its zones alone, each sorted", async () => {
+  test("is sent levers, challenges and grants of its zones alone, each sorted", async () => {
     const state = {
       zones,
       overrides: new Map(["web.example.net", "gone.example.net"].map((name) => [name, lever(5)])),
@@ -199,7 +199,7 @@ describe("a node", () => {
     expect(await documents.of("all").body.text()).not.toContain("gone.example");
   });
 
-  test("shares the bytes with all who are told the same", () => {
+  test("shares the bytes between nodes with the same content", () => {
     const documents = documentsOf({ zones });
     const document = documents.of(["web", "global"]);
     expect(documents.of(["global", "mail", "web", "web"])).toBe(document);
@@ -213,7 +213,7 @@ describe("a state that is to come", () => {
   const many = (origin: string) =>
     zonesOf({ zones: Array.from({ length: 250 }, (_, i) => zone(`z${i}.example.net`, { origins: [origin] })) });
 
-  test("is prepared in slices, changes nothing yet, and is told as others are", async () => {
+  test("is prepared in slices, changes nothing yet, and is written like others", async () => {
     const [before, after] = [stateOf({ zones: many("a:1") }), stateOf({ zones: many("b:1") })];
     const documents = new ZoneDocuments(before, clock.wallMs());
     const { etag } = documents.of("all");
@@ -225,7 +225,7 @@ describe("a state that is to come", () => {
     expect(documents.of("all").etag).toBe(new ZoneDocuments(after, clock.wallMs()).of("all").etag);
   });
 
-  test("that differs from what was prepared is told as it is", async () => {
+  test("that differs from the prepared one is written as it is", async () => {
     const zones = many("a:1");
     const documents = documentsOf();
     const overrides = new Map([["z7.example.net", lever(1)]]);
@@ -258,7 +258,7 @@ describe("the ETag", () => {
     expect(moves).toEqual(["2026-11-23T00:00:00.000Z", "2026-11-24T00:00:00.000Z"]);
   });
 
-  test("moves when lever, challenge and grant lapse, to the millisecond, with a timer for the next change alone", () => {
+  test("moves when lever, challenge and grant expire, to the millisecond, with a timer for the next change alone", () => {
     const timers = new ManualTimers(clock);
     const more = {
       zones,
@@ -304,7 +304,7 @@ describe("documents of many scopes", () => {
     expect(documents.reading().documents).toBe(1);
   });
 
-  test("keep their tags, and their bodies within a bound: what is beyond is written anew, with the same bytes", async () => {
+  test("keep their tags, and their bodies within a bound: what is beyond is written again, with the same bytes", async () => {
     const state = stateOf({ zones: zonesOf({ zones }) });
     const whole = new ZoneDocuments(state, clock.wallMs());
     const bodies = await Promise.all(scopes.map((scope) => whole.of(scope).body.text()));
@@ -345,7 +345,7 @@ describe("documents of many scopes", () => {
       const scope = which === 0 ? ["mail"] : ["web"];
       expect(kept.gzipped).toBe(kept.gzipped);
       expect(documents.reading().bytesKept).toBe(bytesOf(kept));
-      // What is no more kept is made anew each time, and not kept.
+      // Bodies that are not kept are written again each time.
       expect(await dropped.gzipped?.bytes()).toEqual(await whole.of(scope).gzipped?.bytes());
       expect(dropped.gzipped).not.toBe(dropped.gzipped);
       expect(await dropped.body.text()).toBe(await whole.of(scope).body.text());

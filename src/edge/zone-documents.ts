@@ -1,6 +1,6 @@
 /**
- * The zone document (docs/interface.md#zone-document): what an edge node is told of its zones. Its bytes are a function
- * of what is told and nothing else, and are made once for all nodes that are told the same.
+ * The zone document (docs/interface.md#zone-document): an edge node's zones and all that it needs to serve them. Its
+ * bytes depend on its content only, and are shared by all nodes with the same content.
  */
 import { ZONE_DOCUMENT_BYTES_KEPT } from "../limits.ts";
 import { etagOf, type PolledDocument } from "../nodes/polled-document.ts";
@@ -9,21 +9,24 @@ import { isPlaced } from "./placement.ts";
 import { ALT_SVC_MAX_AGE_SECONDS, type ChallengeOptions, type Zone, type ZonePolicy, type ZoneTls } from "./zone.ts";
 
 const VERSION = 1;
-/** Zones written before others have their turn: a few milliseconds. */
+/** Zones written in one slice: a few milliseconds. */
 const SLICE = 100;
-/** What is shorter fits into a packet or two as it is. */
+/** Shorter bodies fit into one or two packets uncompressed. */
 const GZIP_BYTES_LEAST = 2048;
-/** Of 1 to 9: a megabyte takes 4 ms and comes down to a seventh; higher levels take twice as long for a tenth less. */
+/**
+ * From 1 to 9: at this level a megabyte takes 4 ms and shrinks to a seventh; higher levels take twice as long to save
+ * another tenth.
+ */
 const GZIP_LEVEL = 2;
 
-/** An operator's lever on a zone, while it is set. Times here are wall clock, ms. */
+/** An operator's lever on a zone while it is set. Times are wall clock, ms. */
 export interface ChallengeOverride {
   readonly mode: "auto" | "manual";
   readonly untilMs: number;
   readonly reason: string;
 }
 
-/** A key authorization (RFC 8555, 8.1) that every node of its zone is to answer with. */
+/** A key authorization (RFC 8555, 8.1) that every node of the zone answers with. */
 export interface AcmeChallenge {
   readonly zone: string;
   readonly token: string;
@@ -38,21 +41,21 @@ export interface IssuanceGrant {
   readonly expiresAtMs: number;
 }
 
-/** Replaced as a whole; what has lapsed is not told, and may still be in it. */
+/** Replaced as a whole; may have expired items, which are left out of the document. */
 export interface ZoneState {
-  /** By name, each once. A zone that has not changed is best the same object: then its text is not made again. */
+  /** Sorted by name, without duplicates. An unchanged zone should be the same object, so that its text is reused. */
   readonly zones: readonly Zone[];
   readonly keysOf: KeysOf;
-  /** By zone; one of a zone that is not there is told to nobody, as is what follows. */
+  /** By zone; items of unknown zones are ignored, here and below. */
   readonly overrides: ReadonlyMap<string, ChallengeOverride>;
   readonly challenges: readonly AcmeChallenge[];
   readonly grants: readonly IssuanceGrant[];
 }
 
-/** Holds signing keys: only for the node, or for an operator without a tenant. */
+/** Has signing keys: only for the node, or for an operator without a tenant. */
 export type ZoneDocument = PolledDocument;
 
-/** What the documents of all scopes hold in memory. */
+/** Memory used by the documents of all scopes. */
 export interface DocumentsReading {
   readonly documents: number;
   readonly bytesKept: number;
@@ -68,17 +71,17 @@ export class ZoneDocuments {
   #state: ZoneState;
   #nowMs: number;
   readonly #texts = new WeakMap<Zone, ZoneText>();
-  /** By the labels of a scope that any zone has: other labels make no difference. */
+  /** By the hostgroups of a scope that any zone has; other hostgroups make no difference. */
   readonly #documents = new Map<string, KeptDocument>();
-  /** Those with a body in memory, oldest first. */
+  /** Documents with a body in memory, oldest first. */
   readonly #kept = new Set<KeptDocument>();
   readonly #bytesKeptMax: number;
   #bytesKept = 0;
-  /** Of the zones; null: not looked for yet. */
+  /** Hostgroups of the zones; null: not collected yet. */
   #labels: ReadonlySet<string> | null = null;
   #keyOfScope = new WeakMap<readonly string[], string>();
 
-  /** @param bytesKept of bodies in memory; one is kept in any case. */
+  /** @param bytesKept bound of bodies in memory; one body is kept in any case. */
   constructor(state: ZoneState, nowMs: number, bytesKept = ZONE_DOCUMENT_BYTES_KEPT) {
     this.#bytesKeptMax = bytesKept;
     this.#state = state;
@@ -86,9 +89,8 @@ export class ZoneDocuments {
   }
 
   /**
-   * Writes the zones of a state that is to come, in slices, so that its refresh need not: a thousand new ones take 30 ms.
-   *
-   * @param turn resolves when others had theirs.
+   * Writes the zones of a future state in slices, so that refresh() is short: a thousand new zones take 30 ms.
+   * @param turn resolves after other work has run.
    */
   async prepare(state: ZoneState, nowMs: number, turn: () => Promise<void>): Promise<void> {
     for (const [i, zone] of state.zones.entries()) {
@@ -97,7 +99,7 @@ export class ZoneDocuments {
     }
   }
 
-  /** Something of it has changed, or lapsed. */
+  /** The state has changed, or something in it has expired. */
   refresh(state: ZoneState, nowMs: number): void {
     this.#state = state;
     this.#nowMs = nowMs;
@@ -112,7 +114,7 @@ export class ZoneDocuments {
     return { documents: this.#documents.size, bytesKept: this.#bytesKept };
   }
 
-  /** When to refresh at the latest: the keys turn, or something lapses. */
+  /** The latest time of the next refresh: the keys change, or something expires. */
   get nextChangeMs(): number {
     const { overrides, challenges, grants } = this.#state;
     let next = nextTurnMs(this.#nowMs);
@@ -123,7 +125,7 @@ export class ZoneDocuments {
     return next;
   }
 
-  /** @param scope the node's, best the same array each time; `all`: every zone. */
+  /** @param scope of the node, preferably the same array each time; `all`: every zone. */
   of(scope: readonly string[] | "all"): ZoneDocument {
     const key = scope === "all" ? "all" : this.#keyOf(scope);
     const known = this.#documents.get(key);
@@ -140,7 +142,7 @@ export class ZoneDocuments {
     return document;
   }
 
-  /** One that is kept takes so many more bytes: others make room. */
+  /** A kept document has grown by this number of bytes: the oldest bodies are dropped if necessary. */
   #grown(document: KeptDocument, bytes: number): void {
     if (!this.#kept.has(document)) return;
     this.#bytesKept += bytes;
@@ -166,14 +168,14 @@ export class ZoneDocuments {
   #written(placed: readonly Zone[], state: ZoneState, nowMs: number): string {
     const zones = [...placed].sort((a, b) => order(a.name, b.name));
     const names = new Set(zones.map(({ name }) => name));
-    const isTold = ({ zone, expiresAtMs }: { readonly zone: string; readonly expiresAtMs: number }) =>
+    const isCurrent = ({ zone, expiresAtMs }: { readonly zone: string; readonly expiresAtMs: number }) =>
       names.has(zone) && expiresAtMs > nowMs;
     const challenges = state.challenges
-      .filter(isTold)
+      .filter(isCurrent)
       .sort((a, b) => order(a.zone, b.zone) || order(a.token, b.token))
       .map(challengeWire);
     const grants = state.grants
-      .filter(isTold)
+      .filter(isCurrent)
       .sort((a, b) => order(a.zone, b.zone) || order(a.node, b.node))
       .map(grantWire);
     const texts = zones.map((zone) => this.#textOf(zone, state, nowMs));
@@ -193,7 +195,7 @@ export class ZoneDocuments {
   }
 }
 
-/** Its tag is there for good, since every poll asks for it; its bodies until others need the room. */
+/** Keeps the ETag forever, since every poll needs it, and the body until its memory is needed. */
 class KeptDocument implements ZoneDocument {
   readonly etag: string;
   readonly #isLong: boolean;
@@ -212,7 +214,7 @@ class KeptDocument implements ZoneDocument {
     this.#onGrown = onGrown;
   }
 
-  /** In memory. */
+  /** Size in memory. */
   get bytes(): number {
     return (this.#body?.size ?? 0) + (this.#gzipped?.size ?? 0);
   }
@@ -238,12 +240,12 @@ class KeptDocument implements ZoneDocument {
   }
 }
 
-/** By code unit, whatever the locale. */
+/** Compares by code unit, independent of the locale. */
 function order(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** The order of its keys is that of the bytes. Neither tenant nor hostgroup: they are no matter of a node's. */
+/** The order of the keys defines the bytes. Tenant and hostgroup are left out, since nodes do not need them. */
 function zoneWire(zone: Zone, keys: readonly ClearanceKey[], override: ChallengeOverride | null) {
   return {
     name: zone.name,

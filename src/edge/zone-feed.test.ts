@@ -9,13 +9,13 @@ const CONFIG = edgeConfig({ nodes: [{ name: "e1" }], zones: [{ name: "a.example.
 
 let clock: ManualClock;
 let edge: TestEdge;
-let told: string[];
+let calls: string[];
 
 beforeEach(() => {
   clock = new ManualClock("2026-03-01T23:58:00.000Z");
   edge = new TestEdge(clock, new ManualTimers(clock), CONFIG);
-  told = [];
-  edge.feed.watch({ changed: () => told.push("changed"), reloaded: () => told.push("reloaded") });
+  calls = [];
+  edge.feed.watch({ changed: () => calls.push("changed"), reloaded: () => calls.push("reloaded") });
 });
 
 const etag = () => edge.feed.documentFor("all").etag;
@@ -26,20 +26,20 @@ describe("a document", () => {
     const document = edge.feed.documentFor("all");
     clock.advance(119_999);
     expect(edge.feed.documentFor("all")).toBe(document);
-    expect(told).toEqual([]);
+    expect(calls).toEqual([]);
   });
 
   test("is of now also for who asks before the clock was looked at", () => {
     const before = etag();
     clock.advance(120_000);
-    expect([etag() === before, told]).toEqual([false, ["changed"]]);
+    expect([etag() === before, calls]).toEqual([false, ["changed"]]);
     clock.setWall("2026-03-01T12:00:00.000Z");
-    expect([etag() === before, told]).toEqual([true, ["changed", "changed"]]);
+    expect([etag() === before, calls]).toEqual([true, ["changed", "changed"]]);
   });
 
-  test("of a reload has its new zones, and who answers polls is told of a reload", () => {
+  test("of a reload has its new zones, and the watcher is notified of the reload", () => {
     edge.reconfigure(edgeConfig({ nodes: [{ name: "e1" }], zones: [] }));
-    expect(told).toEqual(["reloaded"]);
+    expect(calls).toEqual(["reloaded"]);
   });
 });
 
@@ -48,9 +48,9 @@ describe("the clock", () => {
     edge.feed.start();
     clock.setWall("2026-03-02T00:00:00.000Z");
     clock.advance(999);
-    expect(told).toEqual([]);
+    expect(calls).toEqual([]);
     clock.advance(1);
-    expect(told).toEqual(["changed"]);
+    expect(calls).toEqual(["changed"]);
     edge.feed.stop();
     expect(clock.pending).toBe(0);
   });
@@ -59,11 +59,11 @@ describe("the clock", () => {
     clock.advance(300);
     edge.feed.start();
     clock.advance(119_699);
-    expect(told).toEqual([]);
+    expect(calls).toEqual([]);
     clock.advance(1);
-    expect(told).toEqual(["changed"]);
+    expect(calls).toEqual(["changed"]);
     clock.advance(3_600_000);
-    expect(told).toEqual(["changed"]);
+    expect(calls).toEqual(["changed"]);
   });
 });
 

@@ -1,7 +1,6 @@
 /**
- * What edge nodes are told, as of now: brings zones, keys, levers and ACME together into documents, and tells whoever
- * answers polls when these are others, by an order, a reload, or by the wall clock alone
- * (docs/interface.md#edge-zones-poll).
+ * Provides the current zone documents: combines zones, keys, levers and ACME data, and notifies a watcher when
+ * documents change through a command, a reload or the wall clock (docs/interface.md#edge-zones-poll).
  */
 import type { AcmeIssuance } from "./acme-issuance.ts";
 import { type KeysOf, nextTurnMs } from "./clearance-keys.ts";
@@ -23,30 +22,30 @@ export interface ZoneFeedOptions {
   readonly nextTurn: () => Promise<void>;
 }
 
-/** At a moment of the wall clock, ms. */
+/** Keys at a moment of the wall clock, ms. */
 export interface FeedKeys {
   at(nowMs: number): KeysOf;
-  /** Those of the next midnight on. */
+  /** Keys from the next midnight on. */
   ahead(nowMs: number): KeysOf;
 }
 
 export interface FeedWatcher {
-  /** Documents are others now, some or all. */
+  /** Some or all documents have changed. */
   changed(): void;
-  /** Nodes, tokens and bindings may be, too. */
+  /** Nodes, tokens and bindings may have changed as well. */
   reloaded(): void;
 }
 
-/** A clock that was set is noticed within this. */
+/** A clock change is noticed within this time. */
 const LOOK_MS = 1000;
-/** How long before midnight the keys of the next day are derived, and how many zones' before others have their turn. */
+/** How long before midnight the next day's keys are derived, and the number of zones in one slice. */
 const AHEAD_MS = 60_000;
 const SLICE = 100;
 
 export class ZoneFeed {
   readonly #options: ZoneFeedOptions;
   readonly #documents: ZoneDocuments;
-  /** Of the documents: made then, and good until. */
+  /** When the documents were made, and until when they are valid. */
   #madeAtMs: number;
   #dueAtMs: number;
   #derivedBeforeMs = 0;
@@ -61,13 +60,13 @@ export class ZoneFeed {
     this.#dueAtMs = this.#documents.nextChangeMs;
   }
 
-  /** The one who answers polls. */
+  /** Sets the watcher, which answers the polls. */
   watch(watcher: FeedWatcher): void {
     this.#watcher = watcher;
   }
 
   start(): void {
-    // All nodes come back at once after a restart: the first shall not wait for a thousand zones in one piece.
+    // All nodes poll at once after a restart: the first one must not wait until a thousand zones are written.
     void this.prepare(this.#options.nodes.zones());
     this.#look();
   }
@@ -82,19 +81,19 @@ export class ZoneFeed {
     return this.#documents.of(scope);
   }
 
-  /** A lever or something of ACME is another, or has lapsed. */
+  /** A lever or ACME data has changed or expired. */
   changed(): void {
     this.#refresh();
     this.#watcher?.changed();
   }
 
-  /** Nodes and zones are others; `prepare` was best called with the zones before. */
+  /** Nodes and zones have changed; call `prepare` with the new zones first. */
   reloaded(): void {
     this.#refresh();
     this.#watcher?.reloaded();
   }
 
-  /** Writes zones that are to come, in slices, so that the reload itself is short. */
+  /** Writes future zones in slices, so that the reload itself is short. */
   async prepare(zones: readonly Zone[]): Promise<void> {
     const { nowMs, nextTurn } = this.#options;
     await this.#documents.prepare({ ...this.#stateAt(nowMs()), zones }, nowMs(), nextTurn);
@@ -124,7 +123,7 @@ export class ZoneFeed {
     };
   }
 
-  /** Also when the clock was set back to before they were made. */
+  /** Also true if the clock was set back to before the documents were made. */
   #isDue(): boolean {
     const nowMs = this.#options.nowMs();
     return nowMs >= this.#dueAtMs || nowMs < this.#madeAtMs;
@@ -133,7 +132,7 @@ export class ZoneFeed {
   #look(): void {
     const { levers, keys, nowMs, after } = this.#options;
     if (this.#isDue()) this.changed();
-    // What could not be saved is tried again.
+    // Tries again to save what could not be saved.
     levers.flush();
     keys.at(nowMs());
     if (nextTurnMs(nowMs()) - nowMs() <= AHEAD_MS) void this.#deriveAhead();
@@ -141,7 +140,7 @@ export class ZoneFeed {
     this.#cancel = after(Math.max(1, Math.min(dueInMs, LOOK_MS)), () => this.#look());
   }
 
-  /** A thousand zones' keys take 30 ms, which at midnight every poll would wait for. */
+  /** Deriving a thousand zones' keys takes 30 ms, which would delay every poll at midnight. */
   async #deriveAhead(): Promise<void> {
     const { nodes, keys, nowMs, nextTurn } = this.#options;
     const turnMs = nextTurnMs(nowMs());

@@ -1,19 +1,16 @@
-/**
- * A zone: a hostname that edge nodes serve, and how they are to treat its requests. As its file has it, every default
- * filled in.
- */
+/** A zone: a hostname that edge nodes serve, and its policy. From the zones file, with defaults filled in. */
 
 export interface Zone {
   /** Hostname, in lower case. */
   readonly name: string;
-  /** Who owns it; null: nobody, then tokens without a tenant alone see it. */
+  /** The owner; null: no owner, so only tokens without a tenant can see it. */
   readonly tenant: string | null;
-  /** The nodes that list this hostgroup serve it; null: all do. */
+  /** Nodes that list this hostgroup serve the zone; null: all nodes do. */
   readonly hostgroup: string | null;
   /** `host:port`, in the file's order. */
   readonly origins: readonly string[];
   readonly tls: ZoneTls;
-  /** URLs of directories (RFC 8555, 7.1.1); null: not said, the node has its own. */
+  /** URL of an ACME directory (RFC 8555, 7.1.1); null: the node uses its own. */
   readonly acme: { readonly directory: string | null; readonly fallback: string | null };
   readonly policy: ZonePolicy;
   /** A path on the node. */
@@ -23,20 +20,20 @@ export interface Zone {
 export interface ZoneTls {
   readonly minVersion: "1.2" | "1.3";
   readonly h3: boolean;
-  /** Whether answers over TCP tell of HTTP/3 (Alt-Svc, RFC 7838), and for how long that holds. */
+  /** Whether responses over TCP advertise HTTP/3 (Alt-Svc, RFC 7838), and for how long. */
   readonly advertise: boolean;
   readonly altSvcMaxAgeSeconds: number;
 }
 
 export interface ZonePolicy {
-  /** `none`: requests are passed on undecided. */
+  /** `none`: requests are passed on without a decision. */
   readonly mode: "decide" | "none";
-  /** What becomes of requests that cannot be decided. */
+  /** What happens to requests that cannot be decided. */
   readonly failureMode: "open" | "closed";
   readonly challenge: "auto" | "manual" | "off";
-  /** Watch only: refusals and challenges are counted, not made. */
+  /** Dry run: denials and challenges are counted, not carried out. */
   readonly dryRun: boolean;
-  /** Of one source; 0 is off. */
+  /** Limit for one source; 0 is off. */
   readonly rate: { readonly rps: number; readonly concurrency: number };
   readonly challengeOptions: ChallengeOptions;
 }
@@ -48,9 +45,11 @@ export interface ChallengeOptions {
   /** Leading zero bits of the proof of work. */
   readonly difficulty: number;
   readonly cookieTtlSeconds: number;
-  /** The rate of the whole zone that challenge `auto` begins at, 0 is off, and how long it stays after. */
+  /**
+   * The request rate of the whole zone at which challenge `auto` starts (0 is off), and how long it lasts afterwards.
+   */
   readonly auto: { readonly zoneRps: number; readonly holdSeconds: number };
 }
 
-/** What stands for nothing in the zone document (docs/interface.md#zone-document-tls). */
+/** Value that stands for an absent field in the zone document (docs/interface.md#zone-document-tls). */
 export const ALT_SVC_MAX_AGE_SECONDS = 86_400;

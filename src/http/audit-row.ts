@@ -1,4 +1,4 @@
-/** The row of the audit trail that a command leaves, made from how it ended (docs/interface.md#audit-trail). */
+/** Builds the audit row of a command from its result (docs/interface.md#audit-trail). */
 import type { AuditEvent, AuditResult } from "../audit/audit-event.ts";
 import { describeRefusal, type Refusal } from "./refusal.ts";
 import type { AuditRule, Call, Outcome } from "./route.ts";
@@ -12,11 +12,11 @@ export interface EndedCall<Fields> {
   readonly fields: Fields | null;
   readonly ended: Ended;
   readonly wallMs: number;
-  /** Of the service. */
+  /** The service's dry run. */
   readonly dryRun: boolean;
 }
 
-/** Refusals that say nothing of the action: it was not even looked at. */
+/** Refusals that happen before the command itself is looked at. */
 const UNAUDITED: ReadonlySet<Refusal["kind"]> = new Set([
   "no_valid_token",
   "other_node",
@@ -24,7 +24,7 @@ const UNAUDITED: ReadonlySet<Refusal["kind"]> = new Set([
   "foreign_lever",
 ]);
 
-/** null: such an end leaves no row. */
+/** null: this result leaves no row. */
 export function auditRow<Fields>({ rule, call, fields, ended, wallMs, dryRun }: EndedCall<Fields>): AuditEvent | null {
   if (!(ended instanceof Response) && ended.kind !== "outcome" && UNAUDITED.has(ended.kind)) return null;
   const { operator, role, tenant } = call.principal;
@@ -52,7 +52,7 @@ function endOf(ended: Ended): { result: AuditResult; reason: string; banState: s
   return { result, reason, banState, ...(dryRun === undefined ? {} : { dryRun }) };
 }
 
-/** A refusal is a no of policy or state; what is left is bad input or a failure. */
+/** Refusals by policy or state are `rejected`; everything else is bad input or a failure. */
 function resultOf(status: number): AuditResult {
   if (status < 400) return "ok";
   return [403, 404, 409].includes(status) ? "rejected" : "error";

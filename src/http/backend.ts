@@ -1,6 +1,6 @@
-/** What the routes need of the service, in the words of the domain. The composition root implements it. */
+/** What the routes need from the service, in domain terms. Implemented by the composition root. */
 import type { Tenancy } from "../access/tenancy.ts";
-import type { AuditAnswer, AuditQuestion } from "../audit/audit-event.ts";
+import type { AuditAnswer, AuditQuery } from "../audit/audit-event.ts";
 import type { BgpConfig, Config } from "../config/config.ts";
 import type { RouteTerms } from "../config/sections/mitigation.ts";
 import type { SourceView } from "../dataplane/capture.ts";
@@ -9,10 +9,10 @@ import type { Attack } from "../detection/attack/attack.ts";
 import type { Edge } from "../edge/edge.ts";
 import type {
   EdgeEvent,
-  EdgeEventsQuestion,
+  EdgeEventsQuery,
   EdgeHistoryPoint,
-  EdgeHistoryQuestion,
-  EdgeSourcesQuestion,
+  EdgeHistoryQuery,
+  EdgeSourcesQuery,
   EdgeSourceTotal,
 } from "../edge/edge-history.ts";
 import type { Item } from "../machine/item.ts";
@@ -23,53 +23,53 @@ import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
 import type { BlockRequest, Pair } from "../sourceblock/source-block.ts";
 import type { BlockAnswer, SourceBlockView, UnblockAnswer } from "../sourceblock/source-blocks.ts";
 import type { Rates, Thresholds } from "../traffic/rates.ts";
-import type { TrafficPoint, TrafficQuestion } from "../traffic/traffic-history.ts";
+import type { TrafficPoint, TrafficQuery } from "../traffic/traffic-history.ts";
 
 export interface Backend {
-  /** False until all components have started: until then only the open routes answer. */
+  /** False until all components have started; until then only open routes are served. */
   isReady(): boolean;
   isDryRun(): boolean;
   /** Of the configuration in force. */
   tenancy(): Tenancy;
-  /** Counts and hostgroups are the tenant's own; null: all. */
+  /** Counts and hostgroups of the tenant; null: all. */
   status(tenant: string | null): StatusView;
   attacks(): AttacksView;
-  /** In progress, over, or of the history; null: there is none of this id. Rejects with a HistoryFault. */
+  /** An active, ended or recorded attack; null: unknown id. Rejects with a HistoryFault. */
   attack(id: string): Promise<AttackView | null>;
   /**
-   * Read row by row, with the event loop running on in between: hosts may come and go meanwhile. A row is valid until the
-   * next one is asked for, and only one reading may be under way.
+   * Read row by row while the event loop runs in between, so hosts may come and go. A row is valid until the next one
+   * is read, and only one reading may be in progress.
    */
   hosts(): Iterable<HostView>;
   /** In the configuration's order; null: nothing is captured. */
   groupRates(): readonly GroupRatesView[] | null;
-  /** What is in force, which after a reload may not be what the file says: `needsRestart` names those keys. */
+  /** The configuration in force, which may differ from the file after a reload: `needsRestart` names those keys. */
   configured(): Configured;
   /** Active, refused and ended, in no order. */
   bans(): readonly BanView[];
   /** Oldest first; null: storage is off. Rejects with a HistoryFault. */
-  traffic(question: TrafficQuestion): Promise<readonly TrafficPoint[] | null>;
+  traffic(question: TrafficQuery): Promise<readonly TrafficPoint[] | null>;
   /** Newest first. Rejects with a HistoryFault. */
-  auditEvents(question: AuditQuestion): Promise<AuditAnswer>;
-  /** Returns a rejected ban when policy refuses. Throws BackendFault when the ban cannot be kept. */
+  auditEvents(question: AuditQuery): Promise<AuditAnswer>;
+  /** Returns a rejected ban if policy refuses. Throws BackendFault if the ban cannot be saved. */
   ban(target: IpAddress, operator: string): BanView;
-  /** What ban() would come to now. Nothing is done. */
-  foreseenBan(target: IpAddress): ForeseenBan;
-  /** The withdrawn ban; null: the address has no active one. Throws BackendFault when that cannot be kept. */
+  /** The ban that ban() would return now. Changes nothing. */
+  banPreview(target: IpAddress): BanPreview;
+  /** The withdrawn ban; null: the address has no active one. Throws BackendFault if that cannot be saved. */
   unban(target: IpAddress, operator: string): BanView | null;
-  /** In force, oldest first; may be read while blocks come and go. */
+  /** Active blocks, oldest first; may be read while blocks come and go. */
   sourceBlocks(): Iterable<SourceBlockView & Dropping>;
   /** Throws BackendFault when it could not be kept or installed. */
   blockSource(order: BlockRequest): BlockAnswer;
   /** Throws BackendFault when that could not be kept or carried out. */
   unblockSource(pair: Pair): UnblockAnswer;
-  /** The scrub nodes: what they report, and what they are told. */
+  /** The scrub nodes: their reports and rule documents. */
   readonly scrub: ScrubNodes;
-  /** The edge nodes and their zones. Setting and clearing a lever throws BackendFault when that could not be kept. */
+  /** The edge nodes and their zones. Setting and clearing a lever throws BackendFault if that could not be saved. */
   readonly edge: Edge;
   /** null: storage is off. */
   readonly edgeHistory: EdgeHistory | null;
-  /** Reads the configuration file again. With an invalid one nothing changes. */
+  /** Reads the configuration file again. An invalid file changes nothing. */
   reload(): Promise<ReloadOutcome>;
 }
 
@@ -78,22 +78,22 @@ export type ReloadOutcome =
   | { readonly kind: "reloaded"; readonly needsRestart: readonly string[] }
   | { readonly kind: "invalid"; readonly problems: readonly string[] };
 
-/** What is kept of the reports of edge nodes. All of it rejects with a HistoryFault. */
+/** The history of edge nodes' reports. All calls reject with a HistoryFault. */
 export interface EdgeHistory {
   /** Oldest first. */
-  points(question: EdgeHistoryQuestion): Promise<readonly EdgeHistoryPoint[]>;
+  points(question: EdgeHistoryQuery): Promise<readonly EdgeHistoryPoint[]>;
   /** Busiest first. */
-  sources(question: EdgeSourcesQuestion): Promise<readonly EdgeSourceTotal[]>;
+  sources(question: EdgeSourcesQuery): Promise<readonly EdgeSourceTotal[]>;
   /** Newest first. */
-  events(question: EdgeEventsQuestion): Promise<readonly EdgeEvent[]>;
+  events(question: EdgeEventsQuery): Promise<readonly EdgeEvent[]>;
 }
 
-/** The world failed the service, not the caller: answered 503 with this message, which must suit a caller's eyes. */
+/** The environment failed (disk, kernel, BGP): answered 503 with this message, which must be suitable for callers. */
 export class BackendFault extends Error {
   override readonly name = "BackendFault";
 }
 
-/** The history failed the caller: answered 502. What failed was told and counted where it did. */
+/** The history failed: answered 502. The store has logged and counted the failure already. */
 export class HistoryFault extends Error {
   override readonly name = "HistoryFault";
 }
@@ -110,11 +110,11 @@ export interface StatusView {
   readonly hostgroups: readonly HostgroupView[];
   /** null: no announcer is configured. */
   readonly bgp: BgpView | null;
-  /** Where diverted traffic goes; null: nothing is said of it. */
+  /** Next hops of diverted traffic; null: not configured. */
   readonly scrubbing: RouteTerms | null;
-  /** Channels that are set up. */
+  /** Channels that are configured. */
   readonly notify: NotifyView;
-  /** A newer release; null: none is known of, or nobody asks. */
+  /** A newer release; null: none is known, or update checks are off. */
   readonly update: UpdateView | null;
   /** Configured scrub nodes. */
   readonly scrubNodes: number;
@@ -122,7 +122,7 @@ export interface StatusView {
   readonly capture: CaptureView;
   /** null: none is configured. */
   readonly dataplane: DataPlaneView | null;
-  /** What this machine lacks for the configuration; null: nobody has looked. */
+  /** What this machine lacks for the configuration; null: no check has finished. */
   readonly machineProblems: readonly Item[] | null;
 }
 
@@ -150,11 +150,11 @@ export interface HostgroupView {
 
 export interface BgpView {
   readonly config: BgpConfig;
-  /** Whether the speaker answers. */
+  /** Whether the BGP speaker answers. */
   readonly connected: boolean;
   /** Major version of GoBGP; null while it does not answer. */
   readonly gobgpVersion: number | null;
-  /** Why it does not. */
+  /** Why the speaker does not answer. */
   readonly fault: string | null;
   readonly neighbors: readonly BgpNeighborView[];
 }
@@ -165,9 +165,9 @@ export interface BgpNeighborView {
   readonly state: string;
   /** Wall clock, ms; 0: not known. */
   readonly sinceMs: number;
-  /** Our routes in its out-table. */
+  /** Our routes in the neighbor's out-table. */
   readonly advertised: number;
-  /** FlowSpec rules that no neighbor gets for now, since this one resets its session over them. */
+  /** FlowSpec rules that are announced to no neighbor for now, because this one resets its session over them. */
   readonly keptBack: number;
 }
 
@@ -185,9 +185,9 @@ export interface AttacksView {
 }
 
 export interface AttackView {
-  /** While it is active its rates are those of now. */
+  /** While the attack is active, its rates are the current ones. */
   readonly attack: Attack;
-  /** The ban that it has or had. */
+  /** The current or last ban. */
   readonly ban: Ban | null;
 }
 
@@ -196,30 +196,30 @@ export interface HostView {
   readonly group: string;
   readonly rates: Rates;
   readonly ratesOut: Rates;
-  /** The base trio that is normal; null: no baseline is configured for its group. */
+  /** The base trio of the baseline; null: no baseline is configured for its group. */
   readonly baseline: Rates | null;
   readonly baselineOut: Rates | null;
   /** The attack in progress. */
   readonly attack: Pick<Attack, "metric" | "direction"> | null;
 }
 
-/** The sums of a hostgroup's hosts, and what its hosts are judged by. */
+/** The sums of a hostgroup's hosts, and the thresholds of its hosts. */
 export interface GroupRatesView {
   readonly name: string;
   readonly thresholds: Thresholds;
-  /** null: what its hosts send is not judged. */
+  /** null: outgoing traffic is not judged. */
   readonly thresholdsOutgoing: Thresholds | null;
   readonly rates: Rates;
   readonly ratesOut: Rates;
 }
 
-/** What the data plane of this machine dropped for it. */
+/** What this machine's data plane dropped for a ban or a source block. */
 export interface Dropping {
-  /** null or absent: not known, or nothing of it is in the kernel. */
+  /** null or absent: not known, or not in the kernel. */
   readonly dropped?: { readonly packets: number; readonly bytes: number } | null;
 }
 
-/** What the configuration says of detection and mitigation. Nothing of it is a secret. */
+/** The configuration of detection and mitigation. Has no secrets. */
 export interface Configured
   extends Pick<
     Config,
@@ -236,12 +236,12 @@ export interface Configured
   readonly needsRestart: readonly string[];
 }
 
-export interface ForeseenBan {
-  /** Rejected where policy would refuse it. */
+export interface BanPreview {
+  /** Rejected if policy would refuse it. */
   readonly ban: Ban;
   /** The hostgroup of the address; null: it is outside of all networks. */
   readonly group: string | null;
-  /** The address has a ban: the order would prolong it, and make it an operator's. */
+  /** The address has a ban: the command would extend it and make it a manual one. */
   readonly isRefresh: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Answers `{name: [...]}` with the items of a pass that a caller may see. */
+/** Answers `{name: [...]}` with the items that a caller may see. */
 import { JsonArray } from "./server/json-array.ts";
 import type { Reader } from "./table-pass.ts";
 
@@ -7,7 +7,7 @@ export class ListReader<Item> implements Reader<Item> {
   readonly #toWire: (item: Item) => object | null;
   readonly #array = new JsonArray();
 
-  /** @param toWire null: not for this caller. */
+  /** @param toWire returns null for items that the caller may not see. */
   constructor(name: string, toWire: (item: Item) => object | null) {
     this.#name = name;
     this.#toWire = toWire;

@@ -1,4 +1,4 @@
-/** The description of the API for programs, OpenAPI 3.1, made of the routes themselves: what is not served is not in it. */
+/** The OpenAPI 3.1 description of the API, generated from the routes. */
 import type { TSchema } from "@sinclair/typebox";
 import type { Access } from "../access/principal.ts";
 import type { CommandRoute, ReadRoute, Route } from "./route.ts";
@@ -45,13 +45,13 @@ interface Parameter {
 
 const ERROR_REFERENCE = { $ref: "#/components/schemas/Error" };
 
-/** What every guarded route may answer, and every command. */
+/** Refusals of all guarded routes, and of all commands. */
 const GUARDED_REFUSALS: Readonly<Record<number, AnswerDescription>> = {
-  400: { text: "The URL, a parameter or the body is not what it must be." },
-  401: { text: "No valid token, or one whose secret is that of tokens with different rights." },
+  400: { text: "The URL, a parameter or the body is not valid." },
+  401: { text: "No valid token, or several tokens with different rights share its secret." },
   403: { text: "The token's role, tenant or node does not allow it." },
-  500: { text: "A fault of the service; its log tells more." },
-  503: { text: "The service is starting, or could not keep what was ordered." },
+  500: { text: "A fault of the service; its log has the details." },
+  503: { text: "The service is starting, or could not save the change." },
 };
 const COMMAND_REFUSALS: Readonly<Record<number, AnswerDescription>> = {
   413: { text: "The body is too large." },
@@ -79,7 +79,7 @@ export function openApi(routes: readonly Route[]): OpenApi {
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
       description:
         "Times are RFC 3339 in UTC. A field that has no value is absent, never null. Every refusal is {error: string}. " +
-        "Of equal keys in a query the last counts; keys that are not named here are ignored. GET routes answer HEAD too. " +
+        "If a query has a key several times, the last value is used; keys that are not named here are ignored. GET routes answer HEAD too. " +
         "With no token configured the API is open, and needs no Authorization header.",
     },
     servers: [{ url: "/" }],
@@ -117,7 +117,7 @@ function roleText({ access, unscopedOnly }: ReadRoute | CommandRoute): string {
 }
 
 function requestBodyOf({ body }: CommandRoute): { requestBody: object } {
-  // Even a body without fields needs its Content-Type.
+  // Even a request without fields needs its Content-Type.
   const { schema } = body ?? noFields;
   return { requestBody: { required: true, content: { "application/json": { schema } } } };
 }

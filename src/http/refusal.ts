@@ -1,4 +1,4 @@
-/** Every expected no of the interface, its status and its text, in one table (docs/interface.md#errors). */
+/** All refusals of the interface with status and text, in one table (docs/interface.md#errors). */
 import type { ChallengeRefusal } from "../edge/acme-issuance.ts";
 import type { LeverRefusal } from "../edge/levers.ts";
 import { LEVERS_MAX, LIVE_CHALLENGES_MAX, VICTIMS_PER_SOURCE } from "../limits.ts";
@@ -7,46 +7,46 @@ import { jsonAnswer } from "./server/answer.ts";
 
 export type Refusal =
   | { readonly kind: "unknown_path" }
-  /** None, an unknown or an ambiguous one: the caller is not told which. */
+  /** Missing, unknown or ambiguous: the caller does not learn which. */
   | { readonly kind: "no_valid_token" }
   | { readonly kind: "insufficient_role" }
   | { readonly kind: "unscoped_only" }
   | { readonly kind: "other_node" }
   | { readonly kind: "starting" }
   | { readonly kind: "wrong_media_type" }
-  /** An escape in the path or the query is broken, or not UTF-8. */
+  /** An escape in the path or the query is invalid, or not UTF-8. */
   | { readonly kind: "invalid_url" }
-  /** `what`: what the interface calls it. */
+  /** `what`: the name of the body in the interface. */
   | { readonly kind: "body_too_large"; readonly limitBytes: number; readonly what?: "report" }
   | { readonly kind: "body_cut_short" }
   /** Not JSON, or not the fields that the route takes. */
   | { readonly kind: "invalid_body"; readonly detail: string }
   | { readonly kind: "invalid_ip"; readonly text: string }
-  /** A parameter of the query; what is wrong with it. */
+  /** A parameter of the query, and what is wrong with it. */
   | { readonly kind: "invalid_query"; readonly detail: string }
-  /** A target outside of the caller's tenant, whether there is such a thing or not. */
+  /** A target outside of the caller's tenant, whether it exists or not. */
   | { readonly kind: "foreign_target" }
   | { readonly kind: "no_active_ban"; readonly target: string }
   | { readonly kind: "source_block_refused"; readonly refusal: BlockRefusal }
   | { readonly kind: "no_source_block" }
-  /** By its id: there is none, or it is another tenant's. */
+  /** There is none with this id, or it belongs to another tenant. */
   | { readonly kind: "unknown_attack" }
   | { readonly kind: "unknown_scrub_node" }
   | { readonly kind: "unknown_edge_node" }
   | { readonly kind: "unknown_zone" }
-  /** What is read of a zone that is not the tenant's, whether there is such a zone or not. */
+  /** Reading a zone of another tenant, whether it exists or not. */
   | { readonly kind: "foreign_zone" }
-  /** Another tenant's, nobody's or none at all: for the one who asks as unknown as that. */
+  /** A zone of another tenant, without owner, or unknown: the caller cannot distinguish these. */
   | { readonly kind: "foreign_lever" }
-  /** On an open API nobody can prove to be a node. */
+  /** On an open API no caller can prove to be a node. */
   | { readonly kind: "node_needs_token" }
   | { readonly kind: "lever_refused"; readonly refusal: LeverRefusal }
   | { readonly kind: "challenge_refused"; readonly refusal: ChallengeRefusal }
   | { readonly kind: "invalid_config"; readonly problems: readonly string[] }
-  /** The world failed the service; the message suits a caller's eyes. */
+  /** The environment failed; the message is suitable for callers. */
   | { readonly kind: "fault"; readonly message: string }
   | { readonly kind: "history_fault" }
-  /** A bug of ours: nothing of it gets out. */
+  /** A bug: the answer has no details. */
   | { readonly kind: "bug" }
   | { readonly kind: "stopping" }
   | { readonly kind: "too_many_holds" }
@@ -74,7 +74,7 @@ const LEVER_REFUSALS: Readonly<Record<LeverRefusal, string>> = {
   too_many_levers: `${LEVERS_MAX} levers are set: clear one of them`,
 };
 
-/** A challenge lapses ten minutes after it was published; sooner there may be room again. */
+/** A challenge expires ten minutes after it was published; another one may expire sooner. */
 const CHALLENGE_RETRY_SECONDS = 60;
 
 const CHALLENGE_REFUSALS: Readonly<Record<ChallengeRefusal, Description>> = {
@@ -87,7 +87,7 @@ const CHALLENGE_REFUSALS: Readonly<Record<ChallengeRefusal, Description>> = {
   },
 };
 
-/** A caller's own words are given back up to this length. */
+/** Text of a caller is quoted up to this length. */
 const ECHO_CHARACTERS = 100;
 /** Problems of a configuration file that are told in one answer. */
 const PROBLEMS_REPORTED_MAX = 100;
@@ -95,14 +95,14 @@ const PROBLEMS_REPORTED_MAX = 100;
 export function refuse(refusal: Refusal): Response {
   const { status, error, retryAfterSeconds } = describeRefusal(refusal);
   const answer = jsonAnswer(status, { error });
-  // RFC 9110, 11.6.1: a 401 says how to do better.
+  // RFC 9110, 11.6.1: a 401 names the authentication scheme.
   if (status === 401) answer.headers.set("www-authenticate", "Bearer");
   if (retryAfterSeconds !== undefined) answer.headers.set("retry-after", String(retryAfterSeconds));
   return answer;
 }
 
 const TOO_MANY = {
-  // The interface's words, for the scrub nodes' channel too.
+  // Texts of the interface, also for the scrub nodes' channel.
   too_many_holds: "too many concurrent zone holds",
   too_many_streams: "too many event streams",
   too_many_pages: "too many pages of hosts at once",

@@ -1,13 +1,16 @@
-/** What a route says of itself to its users: parameters, and the answers of its own. The rest follows from its line. */
+/**
+ * The description of a route for its users: parameters and its own answers. The rest follows from the route's
+ * definition.
+ */
 import { type TSchema, Type } from "@sinclair/typebox";
 import { closed } from "./wire/closed.ts";
 import { TimeText } from "./wire/request-texts.ts";
 
 export interface RouteDescription {
-  /** One sentence, without its full stop. */
+  /** One sentence, without the full stop. */
   readonly summary: string;
   readonly query?: Readonly<Record<string, ParameterDescription>>;
-  /** By status. A refusal that every route of its kind has need not be named. */
+  /** By status. Refusals that all routes of the kind share are added automatically. */
   readonly answers: Readonly<Record<number, AnswerDescription>>;
 }
 
@@ -27,7 +30,7 @@ export interface AnswerDescription {
 
 export const ErrorWire = Type.Object({ error: Type.String() }, closed);
 
-/** Of every history (time-range.ts). */
+/** Parameters of all history routes (time-range.ts). */
 export const RANGE_PARAMETERS: Readonly<Record<string, ParameterDescription>> = {
   from: {
     text: "RFC 3339; alone it runs to now. Default: the last hour. A range has at most 31 days.",

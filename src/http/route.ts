@@ -1,4 +1,4 @@
-/** A route is a line: its name, method, path, role, scope, body, and the call of the service. */
+/** The definition of a route: name, method, path, role, scope, body, and the call of the service. */
 import type { Access, Principal } from "../access/principal.ts";
 import type { AuditAction, AuditResult, AuditTargetType } from "../audit/audit-event.ts";
 import type { Refusal } from "./refusal.ts";
@@ -9,19 +9,19 @@ import type { FieldCheck } from "./server/fields.ts";
 export interface Call {
   readonly principal: Principal;
   readonly request: Request;
-  /** By the names of the route's path, decoded. */
+  /** The parameters in the path, decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
-  /** The node that the caller says it is, by the route's `node`; null: none. */
+  /** The node that the caller names, where the route's `node` says; null: none. */
   readonly node: string | null;
-  /** Judges the same request anew: who a fresh one would now be from, or what it would be refused with. */
+  /** Checks the same request again: returns the caller that a new request would have, or its refusal. */
   recheck(): Principal | Refusal;
 }
 
-/** A refusal is turned into its response by the pipeline. */
+/** The pipeline turns a refusal into a response. */
 export type Answer = Response | Refusal | Promise<Response | Refusal>;
 
-/** How an audited command ended: its answer, and what its row says beyond the caller and the target. */
+/** How an audited command ended: its answer, and what its audit row has beside the caller and the target. */
 export interface Outcome {
   readonly kind: "outcome";
   readonly response: Response;
@@ -36,24 +36,24 @@ export interface Outcome {
 
 export type CommandAnswer = Answer | Outcome | Promise<Response | Refusal | Outcome>;
 
-/** Every call by a valid token is a row of the audit trail, whatever its end (docs/interface.md#audit-trail). */
+/** Every call with a valid token leaves an audit row, whatever the result (docs/interface.md#audit-trail). */
 export interface AuditRule<Fields> {
   readonly action: AuditAction;
   readonly targetType: AuditTargetType;
-  /** Empty as long as it is not known: `fields` is null for a call that ended before they were read. */
+  /** Empty while it is not known: `fields` is null if the call ended before they were read. */
   target(call: Call, fields: Fields | null): string;
 }
 
 interface RouteLine {
-  /** Label in metrics and log. */
+  /** Label in metrics and the log. */
   readonly name: string;
-  /** As it is matched: exactly, case and slashes included; `:name` stands for a step that is not empty. */
+  /** Matched exactly, including case and slashes; `:name` stands for a non-empty step. */
   readonly path: string;
-  /** For those who use it; a test asks every route for it. */
+  /** For the API's description; a test requires it for every route. */
   readonly about?: RouteDescription;
 }
 
-/** Open to all and at all times, also while the service starts. */
+/** Open to all callers at all times, also while the service starts. */
 export interface OpenRoute extends RouteLine {
   readonly access: "open";
   readonly method: "GET";
@@ -64,9 +64,9 @@ interface GuardedRoute extends RouteLine {
   readonly access: Access;
   /** Tokens with a tenant are refused. */
   readonly unscopedOnly?: true;
-  /** Where the caller says which node it is: `?node=` (empty is none), or the `:name` of the path. */
+  /** Where the caller names its node: `?node=` (empty is none), or the `:name` of the path. */
   readonly node?: "query" | "path";
-  /** Judges the names in the path, before any body is read. */
+  /** Checks the parameters in the path, before the body is read. */
   checkPath?(call: Call): Refusal | null;
 }
 
@@ -77,11 +77,11 @@ export interface ReadRoute extends GuardedRoute {
 
 export interface CommandRoute<Fields = unknown> extends GuardedRoute {
   readonly method: "POST" | "DELETE";
-  /** null: there are no fields; nothing, or an empty object. */
+  /** null: there are no fields; the body is empty or an empty object. */
   readonly body: FieldCheck<Fields> | null;
   /** Default: BODY_BYTES_MAX. */
   readonly bodyBytesMax?: number;
-  /** What a body that is too large is called. */
+  /** The name of the body in the refusal of a body that is too large. */
   readonly bodyName?: "report";
   readonly audit?: AuditRule<Fields>;
   handle(call: Call, fields: Fields): CommandAnswer;

@@ -40,7 +40,7 @@ export interface RouteSources {
   readonly backend: Backend;
   readonly pages: HostsPages;
   readonly snapshots: HostsSnapshots;
-  /** For the other large tables. */
+  /** For other large tables. */
   readonly slicing: Slicing;
   readonly events: EventFeed;
   readonly rulePolls: RulePolls;
@@ -93,7 +93,7 @@ export function routesOf(sources: RouteSources): readonly Route[] {
   return [...routes, openapiRoute(routes)];
 }
 
-/** What edge nodes report, and what is made of it. */
+/** The routes for edge nodes' reports and the views computed from them. */
 function edgeReportRoutes({ backend, tokens, slicing, zoneAccess: access, clock }: RouteSources): readonly Route[] {
   const { nodes, reports } = backend.edge;
   const history = { backend, nodes, access, clock };

@@ -3,7 +3,7 @@ import { PASS_READERS_MAX } from "../limits.ts";
 import { ListReader } from "./list-reader.ts";
 import { SLICE_MS, TablePass } from "./table-pass.ts";
 
-/** A table of numbers whose every item takes `itemMs` to read, and whose turns a test gives. */
+/** A table of numbers in which reading an item takes `itemMs`, and a test controls the turns. */
 function world(items: () => Iterable<number>, itemMs = SLICE_MS) {
   let nowMs = 0;
   let passes = 0;
@@ -25,7 +25,7 @@ function world(items: () => Iterable<number>, itemMs = SLICE_MS) {
   );
   const read = (view: string, isVisible: (item: number) => boolean = () => true) =>
     pass.read(view, () => new ListReader("items", (item) => (isVisible(item) ? { item } : null)));
-  /** Lets waiting passes go on, turn by turn, until nothing waits. */
+  /** Runs waiting passes, turn by turn, until none waits. */
   const finish = async () => {
     for (let calm = 0; calm < 20; ) {
       const turn = turns.shift();
@@ -94,7 +94,7 @@ describe("a pass over a table", () => {
   test.each([
     [PASS_READERS_MAX, 2],
     [PASS_READERS_MAX + 1, 3],
-  ])("serves at most so many views: %d of them after the first take %d passes in all", async (views, expected) => {
+  ])("serves a limited number of views: %d of them after the first take %d passes in all", async (views, expected) => {
     const { read, finish, passes } = world(() => numbers(3));
     const answers = [
       read("first"),
@@ -106,7 +106,7 @@ describe("a pass over a table", () => {
     expect(passes()).toBe(expected);
   });
 
-  test.each([0, 3])("that fails after %d items is told to who waits for it, and the next one is fresh", async (at) => {
+  test.each([0, 3])("that fails after %d items rejects for its callers, and the next one starts again", async (at) => {
     let isBroken = true;
     function* broken() {
       yield* numbers(at);

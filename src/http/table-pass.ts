@@ -1,12 +1,12 @@
 /**
- * Reads a large table for all who ask, in slices between which other requests run. One pass goes over the table at a time;
- * who asks meanwhile shares the next one. So an answer never misses what happened before it was asked for, and however
- * many ask, each view of the table is written once and kept once.
+ * Reads a large table for all callers, in slices between which other requests run. One pass runs at a time; callers
+ * that arrive meanwhile share the next one. So an answer never misses earlier changes, and each view of the table is
+ * written once for any number of callers.
  */
 import { PASS_READERS_MAX } from "../limits.ts";
 import type { Clock } from "../system/clock.ts";
 
-/** Makes an answer of the items of one pass. */
+/** Builds an answer from the items of one pass. */
 export interface Reader<Item> {
   see(item: Item): void;
   answer(): Blob;
@@ -23,23 +23,23 @@ interface Waiting<Item> {
   readonly answer: PromiseWithResolvers<Blob>;
 }
 
-/** Work on one slice, ms. */
+/** Duration of one slice, ms. */
 export const SLICE_MS = 2;
 
 export class TablePass<Item> {
   readonly #items: () => Iterable<Item>;
   readonly #slicing: Slicing;
-  /** By view; one request, at least, is open for each. */
+  /** By view; each has at least one open request. */
   readonly #waiting = new Map<string, Waiting<Item>>();
   #isRunning = false;
 
-  /** @param items as of now; read by one pass at a time, with the event loop running on in between. */
+  /** @param items the current items; read by one pass at a time, while the event loop runs in between. */
   constructor(items: () => Iterable<Item>, slicing: Slicing) {
     this.#items = items;
     this.#slicing = slicing;
   }
 
-  /** The answer of a pass that begins after this call, as is its reader. Who waits for the same view shares it. */
+  /** Returns the answer of a pass that starts after this call. Callers that wait for the same view share it. */
   read(view: string, makeReader: () => Reader<Item>): Promise<Blob> {
     const waiting = this.#waiting.get(view) ?? { makeReader, answer: Promise.withResolvers<Blob>() };
     this.#waiting.set(view, waiting);
@@ -62,7 +62,7 @@ export class TablePass<Item> {
     this.#isRunning = false;
   }
 
-  /** Those who wait longest. A reader holds much more than a request that waits for one. */
+  /** The longest-waiting views. A reader needs much more memory than a waiting request. */
   #takeWaiting(): Waiting<Item>[] {
     const views = [...this.#waiting.entries()].slice(0, PASS_READERS_MAX);
     for (const [view] of views) this.#waiting.delete(view);

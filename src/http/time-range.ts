@@ -1,11 +1,11 @@
 /**
- * The time range and the step of every history (docs/interface.md#time-ranges), judged before any storage is asked.
+ * The time range and step of all history routes (docs/interface.md#time-ranges), checked before the storage is queried.
  */
 import { BUCKETS_MAX, RANGE_MS_MAX, STEP_SECONDS_MAX } from "../limits.ts";
 import { type InvalidQuery, invalidQuery, parameter } from "./server/query.ts";
 import { parseTimestamp } from "./wire/timestamp.ts";
 
-/** Wall clock, ms. An event at `toMs` itself is in the range; a bucket that begins there is not. */
+/** Wall clock, ms. An event at `toMs` itself is in the range; a bucket that starts there is not. */
 export interface TimeRange {
   readonly kind: "range";
   readonly fromMs: number;
@@ -20,7 +20,7 @@ export interface Step {
 const DEFAULT_RANGE_MS = 3_600_000;
 const DEFAULT_STEP_SECONDS = 60;
 
-/** `from` alone runs to now, `to` alone reaches back one hour, neither is the last hour. */
+/** `from` alone ends now, `to` alone starts one hour before, neither is the last hour. */
 export function timeRange(query: URLSearchParams, nowMs: number): TimeRange | InvalidQuery {
   const from = time(query, "from");
   if (from?.kind === "invalid_query") return from;
@@ -37,21 +37,21 @@ function time(query: URLSearchParams, name: string): { kind: "time"; wallMs: num
   const text = parameter(query, name);
   if (text === null) return null;
   const wallMs = parseTimestamp(text);
-  // A plus sign that was not escaped arrives as a space: the fault that is hardest to see.
+  // An unescaped plus sign arrives as a space, which is hard to notice.
   if (wallMs === null) return invalidQuery(`${name} must be an RFC 3339 time (a + in it is written %2B): ${text}`);
   return { kind: "time", wallMs };
 }
 
 const WHOLE = /^[1-9]\d*$/;
 
-/** In seconds, raised so that the range has at most BUCKETS_MAX buckets. */
+/** In seconds, increased so that the range has at most BUCKETS_MAX buckets. */
 export function step(query: URLSearchParams, { fromMs, toMs }: TimeRange): Step | InvalidQuery {
   const text = parameter(query, "step") ?? String(DEFAULT_STEP_SECONDS);
   if (!WHOLE.test(text) || Number(text) > STEP_SECONDS_MAX) {
     return invalidQuery(`step must be a whole number of seconds from 1 to ${STEP_SECONDS_MAX}: ${text}`);
   }
   const atLeast = Math.max(Number(text), Math.ceil((toMs - fromMs) / 1000 / BUCKETS_MAX));
-  // Buckets begin at multiples of the step: a range that begins between two has one more.
+  // Buckets start at multiples of the step: a range that starts between two has one more.
   const stepSeconds = bucketCount(fromMs, toMs, atLeast) > BUCKETS_MAX ? atLeast + 1 : atLeast;
   return { kind: "step", stepSeconds };
 }

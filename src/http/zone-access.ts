@@ -1,6 +1,6 @@
 /**
- * Keeps tenants from zones that are not theirs, whether there are such zones or not: counted, and told once a minute a
- * token (docs/interface.md#edge-history-reading). What such a caller is answered is the route's matter.
+ * Refuses tenants access to zones of others, whether these exist or not. Refusals are counted, and logged once a minute
+ * for each token (docs/interface.md#edge-history-reading). The route chooses the answer.
  */
 import type { Principal } from "../access/principal.ts";
 import type { Zone } from "../edge/zone.ts";
@@ -21,14 +21,17 @@ export class ZoneAccess {
     this.#options = options;
   }
 
-  /** Whether the caller may see and change the zone; a no is counted. `zone`: null: there is none, which is no tenant's. */
+  /**
+   * Whether the caller may see and change the zone; refusals are counted. `zone`: null: there is none, so it has no
+   * owner.
+   */
   allows(route: ZoneRoute, principal: Principal, zone: Pick<Zone, "tenant"> | null): boolean {
     const { operator: token_name, tenant } = principal;
     if (tenant === null || (zone !== null && zone.tenant === tenant)) return true;
     const { metrics, log, limiter } = this.#options;
     metrics.zoneRefused(route);
     limiter.pass(`zone: ${route} ${token_name}`, (suppressed) =>
-      log.warn({ token_name, tenant, route, suppressed }, "a token asked for a zone that is not its tenant's"),
+      log.warn({ token_name, tenant, route, suppressed }, "a token requested a zone of another tenant"),
     );
     return false;
   }

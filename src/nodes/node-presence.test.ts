@@ -14,8 +14,8 @@ beforeEach(() => {
 describe("a node", () => {
   test("that never polled is lost after staleAfterMs", () => {
     expect([livenessAt(1000), livenessAt(1000 + STALE_MS), livenessAt(1001 + STALE_MS)]).toEqual([
-      "unheard",
-      "unheard",
+      "not_seen",
+      "not_seen",
       "lost",
     ]);
     expect([presence.lastSeenMs("s1"), presence.isHolding("s1")]).toEqual([null, false]);
@@ -63,7 +63,7 @@ describe("a reload", () => {
     presence.reconfigure(["s2"], 3000);
     expect([livenessAt(3000), presence.lastSeenMs("s1")]).toEqual(["lost", null]);
     presence.reconfigure(["s1", "s2"], 50_000);
-    expect([livenessAt(50_000 + STALE_MS), livenessAt(50_001 + STALE_MS)]).toEqual(["unheard", "lost"]);
+    expect([livenessAt(50_000 + STALE_MS), livenessAt(50_001 + STALE_MS)]).toEqual(["not_seen", "lost"]);
     expect(livenessAt(50_000, "s2")).toBe("lost");
   });
 
@@ -74,6 +74,6 @@ describe("a reload", () => {
     expect(presence.lastSeenMs("s1")).toBeNull();
     presence.pollEnded("s1", 3002);
     presence.reconfigure(["s1"], 4000);
-    expect([presence.isHolding("s1"), livenessAt(4000)]).toEqual([false, "unheard"]);
+    expect([presence.isHolding("s1"), livenessAt(4000)]).toEqual([false, "not_seen"]);
   });
 });

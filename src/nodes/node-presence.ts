@@ -3,8 +3,8 @@
  * is parked, and for some time after. Monotonic time is an argument, ms.
  */
 
-/** `unheard`: no poll since the start, which was too recent to call the node lost. */
-export type Liveness = "alive" | "unheard" | "lost";
+/** `not_seen`: no poll since the start, which was too recent to call the node lost. */
+export type Liveness = "alive" | "not_seen" | "lost";
 
 interface Sighting {
   /** Polls in progress. */
@@ -58,7 +58,7 @@ export class NodePresence {
     const seenMs = this.lastSeenMs(name);
     if (seenMs !== null) return nowMs - seenMs <= staleAfterMs ? "alive" : "lost";
     const sinceMs = this.#expectedSinceMs.get(name);
-    return sinceMs !== undefined && nowMs - sinceMs <= staleAfterMs ? "unheard" : "lost";
+    return sinceMs !== undefined && nowMs - sinceMs <= staleAfterMs ? "not_seen" : "lost";
   }
 
   /** A node that a reload removed is kept until its polls end. */

@@ -1,4 +1,6 @@
-/** The ways out of here, and what each has in common: some events, delivered once or not at all, or a DeliveryFault. */
+/**
+ * The notification channels and their common interface: deliver some events exactly once, or fail with a DeliveryFault.
+ */
 import type { Environment } from "../system/environment.ts";
 import type { NotifyEvent } from "./event.ts";
 
@@ -6,9 +8,9 @@ export const CHANNELS = ["webhook", "slack", "telegram", "email", "exec"] as con
 export type ChannelName = (typeof CHANNELS)[number];
 
 export interface Channel {
-  /** Whom it speaks to: people get several events in one message, programs one at a time, in order. */
+  /** The receivers: people get several events in one message, programs get one event at a time, in order. */
   readonly audience: "people" | "programs";
-  /** After this time a delivery is broken off, by `signal`. */
+  /** After this time a delivery is aborted through `signal`. */
   readonly deadlineMs: number;
   deliver(events: readonly NotifyEvent[], signal: AbortSignal): Promise<void>;
 }
@@ -17,9 +19,9 @@ export interface ChannelContext {
   readonly environment: Environment;
   /** Wall clock, ms. */
   readonly wallMs: () => number;
-  /** The machine's name, as messages give it. */
+  /** The machine's name, as shown in messages. */
   readonly instance: string;
   readonly telegramApi: string;
-  /** Certificate authority beside the system's, PEM; null: none. */
+  /** Additional certificate authority, PEM; null: only the system's. */
   readonly authority: string | null;
 }

@@ -1,9 +1,9 @@
-/** Why a delivery failed, in words that hold no secret: what was thrown may name the URL, and so does not go any further. */
+/** Why a delivery failed, without secrets: the original error may contain the URL and is not passed on. */
 
 export interface FaultTraits {
   /** The receiver will never take this message. */
   readonly isFinal?: boolean;
-  /** The receiver asked not to be called before. */
+  /** The pause that the receiver requested. */
   readonly retryAfterMs?: number | null;
 }
 
@@ -19,7 +19,7 @@ export class DeliveryFault extends Error {
   }
 }
 
-/** Of whatever was thrown, the code alone: `ECONNREFUSED`, `EAUTH`. */
+/** Uses only the code of the error: `ECONNREFUSED`, `EAUTH`. */
 export function deliveryFault(cause: unknown): DeliveryFault {
   if (cause instanceof DeliveryFault) return cause;
   const code = cause instanceof Error && "code" in cause ? cause.code : null;

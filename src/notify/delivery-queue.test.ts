@@ -16,7 +16,7 @@ const TIMES: DeliveryTimes = {
   ageMaxMs: 60_000,
 };
 
-/** A channel whose deliveries end as the test says. */
+/** A channel whose deliveries the test resolves or rejects. */
 class Receiver implements Channel {
   readonly deadlineMs = 5_000;
   readonly audience: Channel["audience"];
@@ -28,8 +28,8 @@ class Receiver implements Channel {
     this.audience = audience;
   }
 
-  deliver(told: Parameters<Channel["deliver"]>[0], signal: AbortSignal): Promise<void> {
-    this.deliveries.push(told.map(({ id }) => id));
+  deliver(batch: Parameters<Channel["deliver"]>[0], signal: AbortSignal): Promise<void> {
+    this.deliveries.push(batch.map(({ id }) => id));
     return this.outcome(signal);
   }
 }
@@ -49,7 +49,7 @@ function setup(audience: Channel["audience"] = "programs") {
     metrics: observed.metrics.notify,
     random: () => 1,
   });
-  /** Time goes by, and what was awaited in between goes on. */
+  /** Advances the clock, and runs what was waiting. */
   const advance = async (ms: number) => {
     clock.advance(ms);
     await new Promise<void>((resolve) => setImmediate(resolve));
@@ -197,7 +197,7 @@ describe("a queue for people", () => {
     expect(await counted("sent_total")).toBe(250);
   });
 
-  test("leaves them some time between two messages, and tells what comes after a calm soon", async () => {
+  test("leaves them some time between two messages, and sends events after a quiet time soon", async () => {
     const { channel, queue, advance } = setup("people");
     queue.add(attackEvent({ id: "a" }));
     await advance(500);

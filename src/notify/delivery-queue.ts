@@ -1,6 +1,6 @@
 /**
- * One channel's events on their way: a bounded queue, one delivery at a time, again after a growing pause when it fails,
- * given up after so many attempts or when it is too old. What is slow here is slow for nobody else.
+ * The events that wait for one channel: a bounded queue with one delivery at a time, repeated after a growing pause if
+ * it fails, and given up after too many attempts or when it is too old. A slow channel does not delay the others.
  */
 import { NOTIFY_QUEUE_MAX } from "../limits.ts";
 import type { Limiter } from "../observability/limiter.ts";
@@ -13,20 +13,20 @@ import type { Channel, ChannelName } from "./channel.ts";
 import { DeliveryFault, deliveryFault } from "./delivery-fault.ts";
 import type { NotifyEvent } from "./event.ts";
 
-/** What the queues count; events, but for `failed`, which counts attempts. */
+/** What the queues count: events, except for `failed`, which counts attempts. */
 export interface DeliveryMetrics {
   sent(channel: ChannelName, events: number): void;
   failed(channel: ChannelName): void;
   dropped(channel: ChannelName, events: number): void;
   setQueueLength(channel: ChannelName, events: number): void;
-  /** Those configured now, with what waits for them. */
+  /** Sets the configured channels, with the lengths of their queues. */
   setChannels(lengths: ReadonlyMap<ChannelName, number>): void;
 }
 
 export interface DeliveryTimes extends RetryTimes {
-  /** Events for people are gathered for so long, so that an attack and its ban are one message. */
+  /** Events for people are collected for this time, so that an attack and its ban are one message. */
   readonly gatherMs: number;
-  /** Between two messages for people, at least: hundreds of attacks that come and go are some messages, not hundreds. */
+  /** The shortest time between two messages for people: hundreds of attacks result in a few messages. */
   readonly betweenMs: number;
   /** The longest pause that a receiver may ask for. */
   readonly retryAfterMaxMs: number;
@@ -43,7 +43,7 @@ export interface DeliveryQueueOptions {
   readonly log: Log;
   readonly limiter: Limiter;
   readonly metrics: DeliveryMetrics;
-  /** 0 to 1, for the pauses: receivers that came back are not called by all at once. */
+  /** 0 to 1, for random pauses, so that not all queues call a recovered receiver at once. */
   readonly random: () => number;
 }
 
@@ -56,10 +56,10 @@ export class DeliveryQueue {
   readonly #options: DeliveryQueueOptions;
   #channel: Channel;
   #waiting: Waiting[] = [];
-  /** What is being delivered, or is to be tried again; the same events at each attempt. */
+  /** The events in delivery or waiting for the next attempt; the same events at each attempt. */
   #batch: readonly Waiting[] = [];
   #attempts = 0;
-  /** Over batches: a receiver that is gone is not called more often because more is to be told. */
+  /** Kept across batches: more events do not cause more calls to an unreachable receiver. */
   readonly #backoff: Backoff;
   /** When the last delivery succeeded. */
   #deliveredMs = Number.NEGATIVE_INFINITY;
@@ -85,16 +85,16 @@ export class DeliveryQueue {
       return;
     }
     this.#waiting.push({ event, sinceMs: this.#options.clock.monotonicMs() });
-    this.#tellLength();
+    this.#reportLength();
     if (this.#delivery === null && this.#cancelPause === null) this.#goOnAfter(this.#gatherMs());
   }
 
-  /** From the next attempt on. */
+  /** Used from the next attempt on. */
   replaceChannel(channel: Channel): void {
     this.#channel = channel;
   }
 
-  /** Tries what is left once, without a pause; what is not delivered within `ms` is given up. */
+  /** Tries the remaining events once, without a pause; events not delivered within `ms` are given up. */
   async stop(ms: number): Promise<void> {
     this.#isStopping = true;
     const cancel = this.#options.timers.after(ms, () => this.#giveUpAll("the service stops"));
@@ -109,7 +109,7 @@ export class DeliveryQueue {
   /** The channel is not configured any more. */
   close(): void {
     this.#isStopping = true;
-    this.#giveUpAll("the channel is gone");
+    this.#giveUpAll("the channel was removed");
   }
 
   #gatherMs(): number {
@@ -134,16 +134,16 @@ export class DeliveryQueue {
     const delivery = new AbortController();
     this.#delivery = delivery;
     const fault = await this.#attempt(delivery);
-    // Given up meanwhile.
+    // The delivery was given up in the meantime.
     if (this.#delivery !== delivery) return;
     this.#delivery = null;
     const pauseMs = fault === null ? this.#delivered() : this.#failed(fault);
-    this.#tellLength();
+    this.#reportLength();
     if (this.length > 0) this.#goOnAfter(this.#isStopping ? 0 : pauseMs);
     else if (this.#isStopping) this.#emptied.resolve();
   }
 
-  /** Ends with its deadline, whatever the channel does then. */
+  /** Ends at its deadline, even if the channel does not. */
   async #attempt(delivery: AbortController): Promise<DeliveryFault | null> {
     const events = this.#batch.map(({ event }) => event);
     const delivered = this.#channel.deliver(events, delivery.signal).then(() => null, deliveryFault);
@@ -153,7 +153,7 @@ export class DeliveryQueue {
     });
   }
 
-  /** A batch that is tried again stays as it is, unless it has become too old. */
+  /** A batch that is tried again does not change, unless it has become too old. */
   #takeBatch(): void {
     const oldestMs = this.#options.clock.monotonicMs() - this.#options.times.ageMaxMs;
     if (this.#batch[0] !== undefined && this.#batch[0].sinceMs < oldestMs) this.#endBatch("too old");
@@ -162,7 +162,7 @@ export class DeliveryQueue {
     if (tooOld.length > 0) this.#drop(tooOld.length, "too old");
     if (this.#batch.length > 0) return;
     this.#batch = this.#waiting.splice(0, this.#channel.audience === "people" ? NOTIFY_QUEUE_MAX : 1);
-    this.#tellLength();
+    this.#reportLength();
   }
 
   /** Returns how long to wait before the next delivery, ms. */
@@ -204,7 +204,7 @@ export class DeliveryQueue {
     if (this.length > 0) this.#drop(this.length, cause);
     this.#waiting = [];
     this.#batch = [];
-    this.#tellLength();
+    this.#reportLength();
     this.#emptied.resolve();
   }
 
@@ -216,7 +216,7 @@ export class DeliveryQueue {
     );
   }
 
-  #tellLength(): void {
+  #reportLength(): void {
     this.#options.metrics.setQueueLength(this.#options.name, this.length);
   }
 }

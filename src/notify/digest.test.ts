@@ -5,7 +5,7 @@ import { attackEvent, banEvent, events, sessionEvent } from "../../test/fixtures
 import { NOTIFY_TEXT_CHARACTERS_MAX } from "../limits.ts";
 import { digest } from "./digest.ts";
 
-test("one event is told in full, with the machine and whether anything is announced", () => {
+test("one event is shown in full, with the machine and whether anything is announced", () => {
   expect(digest([sessionEvent()], "box1")).toEqual({
     subject: "BGP session with 192.0.2.254 (AS 64501) is lost",
     text: `BGP session with 192.0.2.254 (AS 64501) is lost
@@ -16,7 +16,7 @@ Floodwall on box1. Dry run: off`,
   });
 });
 
-test("dry run is told in subject and text", () => {
+test("dry run is shown in subject and text", () => {
   const { subject, text } = digest([sessionEvent({ dryRun: true })], "box1");
   expect(subject).toBe("[dry run] BGP session with 192.0.2.254 (AS 64501) is lost");
   expect(text).toEndWith("\n\nFloodwall on box1. Dry run: on, nothing is announced");
@@ -29,14 +29,14 @@ test("an attack and its ban are one", () => {
   expect(text).toContain("Ban: blackhole until ");
 });
 
-test("a ban that is withdrawn after the attack's message told it active is another", () => {
+test("a ban that is withdrawn after the attack's message showed it as active is shown again", () => {
   const withdrawn = banEvent({ kind: "ban_withdrawn", ban: ban({ state: "withdrawn", reason: "manual unban" }) });
   const { subject, text } = digest([attackEvent({ ban: ban() }), withdrawn], "box1");
   expect(subject).toEndWith(" (and 1 more)");
   expect(text).toContain("\n\nBan of 192.0.2.1 is withdrawn: manual unban\n");
 });
 
-test("a flood is told in one message: five in full, the rest counted by kind", () => {
+test("a flood is one message: five in full, the rest counted by kind", () => {
   const flood = [
     ...events(245),
     banEvent({ ban: ban({ id: "b9", target: address("192.0.2.9"), state: "active" }) }),

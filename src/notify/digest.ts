@@ -1,4 +1,7 @@
-/** Several events in one message for people: the first ones in full, the rest counted, so that a flood is not repeated. */
+/**
+ * Combines several events into one message for people: the first ones in full, the rest as counts, so that a flood of
+ * events is one message.
+ */
 import { NOTIFY_TEXT_CHARACTERS_MAX } from "../limits.ts";
 import type { NotifyEvent } from "./event.ts";
 import { describeEvent } from "./event-text.ts";
@@ -9,7 +12,7 @@ export interface Digest {
   readonly text: string;
 }
 
-/** Events that are told in full. */
+/** Events that are shown in full. */
 const FULL_EVENTS = 5;
 
 const NOUNS: Readonly<Record<NotifyEvent["kind"], readonly [one: string, many: string]>> = {
@@ -25,24 +28,24 @@ const NOUNS: Readonly<Record<NotifyEvent["kind"], readonly [one: string, many: s
 
 /** At least one event, oldest first. */
 export function digest(events: readonly NotifyEvent[], instance: string): Digest {
-  const told = withoutEchoes(events);
-  const full = told.slice(0, FULL_EVENTS).map(describeEvent);
-  const rest = told.slice(FULL_EVENTS);
+  const shown = withoutEchoes(events);
+  const full = shown.slice(0, FULL_EVENTS).map(describeEvent);
+  const rest = shown.slice(FULL_EVENTS);
   const isDryRun = events.at(-1)?.dryRun ?? false;
   const paragraphs = full.map(({ headline, details }) => [headline, ...details].join("\n"));
   const counted = rest.length === 0 ? [] : [`And ${countText(rest)}`];
   const footer = `Floodwall on ${instance}. Dry run: ${isDryRun ? "on, nothing is announced" : "off"}`;
-  const others = told.length - 1;
+  const others = shown.length - 1;
   return {
     subject: `${isDryRun ? "[dry run] " : ""}${full[0]?.headline ?? ""}${others === 0 ? "" : ` (and ${others} more)`}`,
     text: `${cut([...paragraphs, ...counted].join("\n\n"))}\n\n${footer}`,
   };
 }
 
-/** Without bans that an attack's own message has told of. */
+/** Without bans that the message about their attack shows already. */
 function withoutEchoes(events: readonly NotifyEvent[]): NotifyEvent[] {
-  const told = new Set(events.flatMap((event) => ("attack" in event && event.ban !== null ? banKey(event.ban) : [])));
-  return events.filter((event) => "attack" in event || !("ban" in event) || !told.has(banKey(event.ban)));
+  const shown = new Set(events.flatMap((event) => ("attack" in event && event.ban !== null ? banKey(event.ban) : [])));
+  return events.filter((event) => "attack" in event || !("ban" in event) || !shown.has(banKey(event.ban)));
 }
 
 function banKey({ id, state, dryRun }: { readonly id: string; readonly state: string; readonly dryRun: boolean }) {

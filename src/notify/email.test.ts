@@ -82,18 +82,21 @@ describe("a mail", () => {
     expect(mails[0]?.user).toBe("noc");
   });
 
-  test("is not sent, and no account told, where STARTTLS is configured and not offered", async () => {
+  test("is not sent, and no account revealed, where STARTTLS is configured and not offered", async () => {
     const { port, mails, logins } = await serve({ security: "none", account: ACCOUNT });
     expect(await send({ port, config: WITH_ACCOUNT })).toMatchObject({ message: expect.stringContaining("ETLS") });
     expect({ mails, logins }).toEqual({ mails: [], logins: [] });
   });
 
-  test.each(["starttls", "tls"] as const)("is not sent to a server that nobody vouches for: %s", async (security) => {
-    const { port, mails, logins } = await serve({ security, account: ACCOUNT });
-    const outcome = await send({ port, config: { security, ...WITH_ACCOUNT }, authority: null });
-    expect(outcome).toMatchObject({ name: "DeliveryFault" });
-    expect({ mails, logins }).toEqual({ mails: [], logins: [] });
-  });
+  test.each(["starttls", "tls"] as const)(
+    "is not sent to a server without a trusted certificate: %s",
+    async (security) => {
+      const { port, mails, logins } = await serve({ security, account: ACCOUNT });
+      const outcome = await send({ port, config: { security, ...WITH_ACCOUNT }, authority: null });
+      expect(outcome).toMatchObject({ name: "DeliveryFault" });
+      expect({ mails, logins }).toEqual({ mails: [], logins: [] });
+    },
+  );
 
   test("that an account is refused for may be sent again, and the fault does not quote the account", async () => {
     const { port } = await serve({ security: "starttls", account: { user: "noc", password: "other" } });
@@ -120,7 +123,7 @@ describe("a mail", () => {
     await eventually(() => running.connections === 0, "the connection is still there");
   });
 
-  test("says when nobody listens, or a variable is not set", async () => {
+  test("reports a closed port, and a variable that is not set", async () => {
     expect(await send({ port: 1 })).toMatchObject({ message: "ECONNREFUSED" });
     const config = { usernameEnv: "ABSENT", passwordEnv: "PASSWORD" };
     expect(await send({ port: 1, config })).toMatchObject({ message: "the variable ABSENT is not set" });

@@ -1,4 +1,4 @@
-/** A mail through an SMTP server. Where STARTTLS is configured, nothing is said to a server that does not offer it. */
+/** Sends mail through an SMTP server. If STARTTLS is configured, nothing is sent to a server that does not offer it. */
 import { connect, type Socket } from "node:net";
 import { createTransport } from "nodemailer";
 import type { EmailConfig } from "../config/sections/notify.ts";
@@ -8,7 +8,7 @@ import { digest } from "./digest.ts";
 import type { NotifyEvent } from "./event.ts";
 import { secretOf } from "./secret.ts";
 
-/** Servers that look closely take their time before they answer. */
+/** Servers that check mail closely may answer slowly. */
 const DEADLINE_MS = 30_000;
 
 export function emailChannel(config: EmailConfig, context: ChannelContext): Channel {
@@ -27,7 +27,7 @@ async function send(
 ): Promise<void> {
   const { subject, text } = digest(events, context.instance);
   const auth = account(config, context);
-  // A socket of our own: only so can it be broken off at any moment.
+  // An own socket, so that the delivery can be aborted at any moment.
   const socket = await connected(config, signal);
   const abort = () => socket.destroy();
   signal.addEventListener("abort", abort);
@@ -82,7 +82,7 @@ function connected({ host, port }: EmailConfig, signal: AbortSignal): Promise<So
   });
 }
 
-/** The server's words may quote the account; its number says enough. A 5xx to the mail itself will not change. */
+/** The server's text may contain the account, so only its code is used. A 5xx answer to the mail itself is final. */
 function mailFault(cause: unknown): DeliveryFault {
   const { message } = deliveryFault(cause);
   const status = cause instanceof Error && "responseCode" in cause ? cause.responseCode : null;

@@ -65,7 +65,7 @@ describe("an attack", () => {
     ["udp_mbps", "7 UDP Mbit/s"],
     ["icmp_pps", "7 ICMP packets/s"],
     ["frag_pps", "7 fragment packets/s"],
-  ] as const)("by %s is told as %s", (metric, expected) => {
+  ] as const)("by %s is shown as %s", (metric, expected) => {
     const event = attackEvent({ attack: attack({ metric, rates: thresholds({ [metric]: 7 }), threshold: 5 }) });
     expect(text(event)[0]).toBe(`Attack on 192.0.2.1: ${expected}, threshold 5`);
   });

@@ -1,4 +1,4 @@
-/** An event in words, for people: what is hit, how hard against which threshold, what is being done, since when. */
+/** An event in words for people: victim, rate and threshold, mitigation, start time. */
 import { type Attack, attackRate } from "../detection/attack/attack.ts";
 import type { Vector } from "../detection/attack/vector.ts";
 import type { Ban } from "../mitigation/ban.ts";
@@ -127,7 +127,7 @@ function describeSession({ kind, neighbor, atMs }: SessionEvent): EventText {
     : { headline: `${session} is up again`, details: [timeText(atMs)] };
 }
 
-/** The parts of the traffic that metrics name. */
+/** The parts of the traffic in metric names. */
 const PART_NAMES: readonly (readonly [prefix: string, name: string])[] = [
   ["tcp_syn_", "SYN "],
   ["tcp_", "TCP "],
@@ -142,7 +142,7 @@ function rateText(metric: Metric, rate: number): string {
   return `${numberText(rate)} ${part}${metric.endsWith("pps") ? "packets/s" : "Mbit/s"}`;
 }
 
-/** 32,178 or 0.5: no decimals from 100 on, where they say nothing. */
+/** 32,178 or 0.5: no decimals from 100 on. */
 function numberText(value: number): string {
   return value.toLocaleString("en-US", { maximumFractionDigits: value < 100 ? 2 : 0 });
 }
@@ -166,7 +166,7 @@ function durationText(ms: number): string {
   );
 }
 
-/** Reasons may quote what a BGP speaker said. */
+/** Reasons may contain text from a BGP speaker. */
 function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029]+/gu, " ");
 }

@@ -1,4 +1,4 @@
-/** An event as JSON, for programs: attacks and bans are the rows of the API (docs/interface.md#attack). */
+/** An event as JSON for programs; attacks and bans have the format of the API (docs/interface.md#attack). */
 import { type AttackWire, attackToWire } from "../http/wire/attack.ts";
 import { type BanWire, banToWire } from "../http/wire/ban.ts";
 import { timestamp } from "../http/wire/timestamp.ts";
@@ -9,7 +9,7 @@ export interface EventWire {
   readonly id: string;
   readonly event: NotifyEvent["kind"];
   readonly at: string;
-  /** The machine that tells. */
+  /** The machine that sends the event. */
   readonly instance: string;
   readonly dry_run: boolean;
   readonly attack?: AttackWire;
@@ -44,7 +44,7 @@ function subject(event: NotifyEvent): Pick<EventWire, "attack" | "ban" | "bgp_se
   }
 }
 
-/** Without what changes moments later: whether a neighbor has the route. */
+/** Without the announcement state, which changes moments later. */
 function banRow(ban: Ban): Omit<BanWire, "announced"> {
   const { announced: _, ...row } = banToWire({ ban, routeState: null });
   return row;

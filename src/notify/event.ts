@@ -1,22 +1,22 @@
-/** What the service tells of its own accord. Values: what becomes of them, and in which words, is each channel's affair. */
+/** The events of which the service notifies. Values only: each channel decides on their text and delivery. */
 import type { Attack } from "../detection/attack/attack.ts";
 import type { Ban } from "../mitigation/ban.ts";
 
 export type NotifyEvent = AttackEvent | BanEvent | SessionEvent;
 
 interface Occasion {
-  /** The same at each attempt to deliver it. */
+  /** The same for each attempt to deliver it. */
   readonly id: string;
   /** Wall clock, ms. */
   readonly atMs: number;
-  /** Whether the service announced nothing at all at that moment. */
+  /** Whether the service was in dry run at that moment. */
   readonly dryRun: boolean;
 }
 
 export interface AttackEvent extends Occasion {
   readonly kind: "attack_started" | "attack_changed" | "attack_ended";
   readonly attack: Attack;
-  /** Changed: it turned into another kind of attack; otherwise it has grown. */
+  /** For `attack_changed`: whether the kind of attack changed; otherwise its rate has grown. */
   readonly isNewKind: boolean;
   /** The ban that it has or had. */
   readonly ban: Ban | null;
@@ -35,6 +35,6 @@ export interface SessionEvent extends Occasion {
 export interface Neighbor {
   readonly address: string;
   readonly remoteAsn: number;
-  /** Of the session, in the words of RFC 4271, lower case; `unknown` while the speaker does not answer. */
+  /** State of the session in the words of RFC 4271, lower case; `unknown` while the speaker does not answer. */
   readonly state: string;
 }

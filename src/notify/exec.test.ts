@@ -13,7 +13,7 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 let scripts = 0;
 
-/** `$OUT` is a file of this script's own. Returns paths of both. */
+/** `$OUT` is an output file of this script. Returns the paths of both. */
 function script(lines: string): { readonly command: string; readonly out: string } {
   const command = join(directory, `script-${scripts++}`);
   const out = `${command}.out`;
@@ -22,7 +22,7 @@ function script(lines: string): { readonly command: string; readonly out: string
   return { command, out };
 }
 
-function run(command: string, told = [attackEvent()], signal = new AbortController().signal): Promise<unknown> {
+function run(command: string, batch = [attackEvent()], signal = new AbortController().signal): Promise<unknown> {
   const context = {
     environment: { read: () => null },
     wallMs: () => 0,
@@ -31,7 +31,7 @@ function run(command: string, told = [attackEvent()], signal = new AbortControll
     authority: null,
   };
   return execChannel({ command, timeoutSeconds: 10 }, context)
-    .deliver(told, signal)
+    .deliver(batch, signal)
     .then(
       () => "done",
       (fault: unknown) => fault,
@@ -41,7 +41,7 @@ function run(command: string, told = [attackEvent()], signal = new AbortControll
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    // A zombie nobody has waited for is dead all the same.
+    // A zombie counts as dead.
     return !/^\d+ \(.*\) Z/s.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
   } catch {
     return false;
@@ -84,11 +84,11 @@ describe("exec", () => {
     expect(await run(script("head -c 50000000 /dev/zero; head -c 50000000 /dev/zero >&2").command)).toBe("done");
   });
 
-  test("tells of a program that fails", async () => {
+  test("reports a program that fails", async () => {
     expect(await run(script("exit 3").command)).toMatchObject({ message: "ended with code 3" });
   });
 
-  test.each(["/no/such/program", directory])("tells of what cannot be run: %s", async (command) => {
+  test.each(["/no/such/program", directory])("reports what cannot be run: %s", async (command) => {
     expect(await run(command)).toMatchObject({ message: expect.stringMatching(/^E[A-Z]+$/) });
   });
 

@@ -1,7 +1,7 @@
 /**
- * A program of the operator's, run once for each event with the event as JSON on its standard input. It gets no shell, no
- * arguments, none of the service's environment and none of its capabilities, and its process group ends with it or with
- * its time.
+ * Runs an operator's program for each event with the event as JSON on its standard input. It gets no shell, no
+ * arguments, none of the service's environment and none of its capabilities. Its process group is killed when it exits
+ * or when its time is over.
  */
 import type { NotifyConfig } from "../config/sections/notify.ts";
 import { withoutCapabilities } from "../system/capabilities.ts";
@@ -32,7 +32,7 @@ async function run(command: string, input: string, signal: AbortSignal): Promise
     if (code !== 0) throw new DeliveryFault(`ended with code ${code}`);
   } finally {
     signal.removeEventListener("abort", abort);
-    // What it left running in its group would pile up, event by event.
+    // Processes that it left running would accumulate with each event.
     endGroup(child.pid);
   }
 }
@@ -57,6 +57,6 @@ function endGroup(pid: number): void {
   try {
     process.kill(-pid, "SIGKILL");
   } catch {
-    // Nobody is left in it.
+    // The group is empty already.
   }
 }

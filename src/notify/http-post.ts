@@ -1,4 +1,7 @@
-/** One POST to a receiver: no redirect is followed, since it would carry secrets elsewhere, and no answer is read but its head. */
+/**
+ * One POST to a receiver. Redirects are not followed, since they could send secrets to another host; only the head of
+ * the answer is read.
+ */
 import { DeliveryFault, deliveryFault } from "./delivery-fault.ts";
 
 export interface Post {
@@ -6,14 +9,14 @@ export interface Post {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   readonly signal: AbortSignal;
-  /** Certificate authority beside the system's, PEM; null: none. */
+  /** Additional certificate authority, PEM; null: only the system's. */
   readonly authority: string | null;
 }
 
-/** Statuses that no later attempt with the same body would change. */
+/** Statuses that a later attempt with the same body would not change. */
 const FINAL_STATUSES: ReadonlySet<number> = new Set([400, 410, 413, 415, 422]);
 
-/** Resolves when the receiver took it; rejects with a DeliveryFault. */
+/** Resolves when the receiver has accepted the body; rejects with a DeliveryFault. */
 export async function post({ url, headers, body, signal, authority }: Post): Promise<void> {
   const response = await fetch(url, {
     method: "POST",
@@ -42,7 +45,7 @@ function refusal({ status, headers }: Response): DeliveryFault {
   });
 }
 
-/** Seconds; the form with a date would need the receiver's clock. */
+/** Seconds; the form with a date would depend on the receiver's clock. */
 function retryAfterMs(header: string | null): number | null {
   return header !== null && /^\d{1,9}$/.test(header) ? Number(header) * 1000 : null;
 }

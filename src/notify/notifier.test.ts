@@ -29,7 +29,7 @@ function receiver(): Receiver {
   return made;
 }
 
-/** A start is told at once when its kind is known. */
+/** A start is reported at once when its kind is known. */
 const classified = (changes: Partial<Attack> = {}) => attack({ classification: classification(), ...changes });
 
 function started(
@@ -128,7 +128,7 @@ describe("the webhook", () => {
     const variables: Record<string, string> = { WEBHOOK_URL: server.url };
     const { notifier, lines } = started({ webhook: WEBHOOK }, variables);
     notifier.attackChanged("started", classified(), null);
-    await eventually(() => lines.some((line) => line.includes("WEBHOOK_SECRET is not set")), "no fault was told");
+    await eventually(() => lines.some((line) => line.includes("WEBHOOK_SECRET is not set")), "no fault was logged");
     expect(server.received).toHaveLength(0);
     variables["WEBHOOK_SECRET"] = "rotated";
     notifier.attackChanged("ended", attack({ endedAt: NOON }), null);
@@ -164,7 +164,7 @@ describe("the webhook", () => {
   test.each(["file:///etc/passwd", "data:text/plain,x", "no url"])("is never taken at %s", async (url) => {
     const { notifier, lines } = started({ webhook: { ...WEBHOOK, secretEnv: null } }, { WEBHOOK_URL: url });
     notifier.attackChanged("started", classified(), null);
-    await eventually(() => lines.some((line) => line.includes("holds no http or https URL")), "no fault was told");
+    await eventually(() => lines.some((line) => line.includes("holds no http or https URL")), "no fault was logged");
     expect(lines.join("")).not.toContain(url);
   });
 
@@ -208,11 +208,11 @@ describe("people", () => {
     expect(text).not.toContain("is active");
   });
 
-  test("are told of a flood in one message", async () => {
+  test("get a flood as one message", async () => {
     const server = receiver();
     const { notifier, counted } = started({ slack: SLACK }, { SLACK_URL: server.url });
     for (let i = 0; i < 245; i++) notifier.attackChanged("started", classified({ id: `a${i}` }), null);
-    await eventually(async () => (await counted("sent_total", "slack")) === 245, "not all was told");
+    await eventually(async () => (await counted("sent_total", "slack")) === 245, "not all was delivered");
     expect(server.received).toHaveLength(1);
     expect(server.received[0]?.body).toContain("And 240 more attacks");
   });
@@ -235,7 +235,7 @@ test("every message says whether anything is announced", async () => {
   const config = { ...NO_CHANNELS, webhook: { urlEnv: "WEBHOOK_URL", secretEnv: null }, slack: SLACK };
   const { notifier } = started(config, { SLACK_URL: server.url, WEBHOOK_URL: server.url, DRY_RUN: "yes" });
   notifier.attackChanged("started", classified(), null);
-  await eventually(() => server.received.length === 2, "not all was told");
+  await eventually(() => server.received.length === 2, "not all was delivered");
   const bodies = server.received.map(({ body }) => body).join("\n");
   expect(bodies).toContain('"dry_run":true');
   expect(bodies).toContain("Dry run: on, nothing is announced");
@@ -267,7 +267,7 @@ test("a stop delivers what waits", async () => {
   expect(server.received).toHaveLength(1);
 });
 
-test("neither log nor metrics nor status tell a secret or a URL, whatever goes wrong", async () => {
+test("neither log nor metrics nor status contain a secret or a URL, even after errors", async () => {
   const answers: (() => Response)[] = [
     () => new Response("s3cret-in-body", { status: 401 }),
     () => Response.redirect("http://s3cret-redirect.example/", 302),
@@ -277,7 +277,7 @@ test("neither log nor metrics nor status tell a secret or a URL, whatever goes w
   const variables = {
     WEBHOOK_URL: `${server.url}s3cret-path?s3cret=query`,
     WEBHOOK_SECRET: "s3cret-key",
-    // Nobody listens there.
+    // No server listens there.
     SLACK_URL: "http://s3cret-user:s3cret-password@127.0.0.1:1/s3cret-path",
     TELEGRAM_TOKEN: "1:s3cret-token",
     SMTP_USER: "s3cret-user",
@@ -306,8 +306,8 @@ test("neither log nor metrics nor status tell a secret or a URL, whatever goes w
   for (const channel of ["webhook", "slack", "telegram", "email", "exec"]) {
     await eventually(async () => (await counted("dropped_total", channel)) === 1, `${channel} was not given up`);
   }
-  const told = `${lines.join("")}${await metrics.text()}${JSON.stringify(notifier.enabled())}`;
+  const output = `${lines.join("")}${await metrics.text()}${JSON.stringify(notifier.enabled())}`;
   expect(lines.length).toBeGreaterThanOrEqual(10);
-  expect(told).not.toContain("s3cret");
-  expect(told).not.toContain("127.0.0.1");
+  expect(output).not.toContain("s3cret");
+  expect(output).not.toContain("127.0.0.1");
 });

@@ -1,6 +1,6 @@
 /**
- * Tells people and programs of attacks, bans and BGP sessions, each through a queue of its own. Whoever reports here
- * waits for nothing: what is worth a message is put into the queues, and that is all.
+ * Notifies people and programs of attacks, bans and BGP sessions, with a queue for each channel. Its callers never
+ * wait: events are only put into the queues.
  */
 import type { NotifyConfig } from "../config/sections/notify.ts";
 import type { Attack } from "../detection/attack/attack.ts";
@@ -11,22 +11,22 @@ import type { Log } from "../observability/log.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Environment } from "../system/environment.ts";
 import type { Timers } from "../system/timers.ts";
-import { AttackNews, type AttackTurn } from "./attack-news.ts";
+import { AttackNotices, type AttackTurn } from "./attack-notices.ts";
 import { CHANNELS, type Channel, type ChannelContext, type ChannelName } from "./channel.ts";
 import { type DeliveryMetrics, DeliveryQueue, type DeliveryTimes } from "./delivery-queue.ts";
 import { emailChannel } from "./email.ts";
 import type { AttackEvent, BanEvent, Neighbor, NotifyEvent, SessionEvent } from "./event.ts";
 import { execChannel } from "./exec.ts";
-import { SessionNews } from "./session-news.ts";
+import { SessionNotices } from "./session-notices.ts";
 import { slackChannel } from "./slack.ts";
 import { TELEGRAM_API, telegramChannel } from "./telegram.ts";
 import { webhookChannel } from "./webhook.ts";
 
 export interface NotifierOptions {
   readonly config: NotifyConfig;
-  /** Whether nothing at all is announced at this moment. */
+  /** Whether the service is in dry run. */
   readonly dryRun: () => boolean;
-  /** The machine's name, as messages give it. */
+  /** The machine's name, as shown in messages. */
   readonly instance: string;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -52,8 +52,8 @@ export const DEFAULT_TIMES: DeliveryTimes = {
   ageMaxMs: 900_000,
 };
 
-/** An event but for what all have in common. */
-type News =
+/** An event without the common fields. */
+type NewEvent =
   | Pick<AttackEvent, "kind" | "attack" | "ban" | "isNewKind">
   | Pick<BanEvent, "kind" | "ban">
   | Pick<SessionEvent, "kind" | "neighbor">;
@@ -61,8 +61,8 @@ type News =
 export class Notifier {
   readonly #options: NotifierOptions;
   readonly #context: ChannelContext;
-  readonly #attackNews = new AttackNews();
-  readonly #sessionNews: SessionNews;
+  readonly #attackNotices = new AttackNotices();
+  readonly #sessionNotices: SessionNotices;
   readonly #queues = new Map<ChannelName, DeliveryQueue>();
   #config: NotifyConfig;
   #isRunning = false;
@@ -78,22 +78,25 @@ export class Notifier {
       telegramApi: telegramApi ?? TELEGRAM_API,
       authority: authority ?? null,
     };
-    this.#sessionNews = new SessionNews({ timers, tell: (kind, neighbor) => this.#tell({ kind, neighbor }) });
+    this.#sessionNotices = new SessionNotices({
+      timers,
+      notify: (kind, neighbor) => this.#enqueue({ kind, neighbor }),
+    });
   }
 
-  /** Before this nothing is told. */
+  /** Before start(), no notification is sent. */
   start(): void {
     this.#isRunning = true;
     this.#openQueues(this.#config);
   }
 
-  /** Channels that stay as they were keep what waits; one that is gone gives it up. */
+  /** Unchanged channels keep their waiting events; removed channels give them up. */
   reconfigure(config: NotifyConfig): void {
     this.#config = config;
     if (this.#isRunning) this.#openQueues(config);
   }
 
-  /** Which channels are configured: all that is ever shown of them. */
+  /** Which channels are configured. No other part of their configuration is ever shown. */
   enabled(): Record<ChannelName, boolean> {
     const { webhook, slack, telegram, email, exec } = this.#config;
     return {
@@ -105,39 +108,42 @@ export class Notifier {
     };
   }
 
-  /** Also for each tick that an attack lasts. `ban`: the one that it has or had. */
+  /** Also called for each tick that an attack lasts. `ban`: the attack's current or last ban. */
   attackChanged(turn: AttackTurn, attack: Attack, ban: Ban | null): void {
     if (!this.#isRunning) return;
-    const kinds = this.#attackNews.take(turn, attack, this.#options.clock.monotonicMs());
-    for (const kind of kinds) this.#tell({ kind, attack, ban, isNewKind: turn === "classified" });
+    const kinds = this.#attackNotices.take(turn, attack, this.#options.clock.monotonicMs());
+    for (const kind of kinds) this.#enqueue({ kind, attack, ban, isNewKind: turn === "classified" });
   }
 
-  /** After any change. What is done about an attack may change often, and is told with the attack. */
+  /**
+   * Called after any change. Changes of the mitigation of an attack may be frequent, and are part of the attack's
+   * notifications.
+   */
   banChanged(change: BanChange): void {
     const news = banChangeKind(change);
     if (news === null || news === "changed") return;
     const { ban } = change;
-    this.#tell({ kind: `ban_${ban.state}`, ban });
+    this.#enqueue({ kind: `ban_${ban.state}`, ban });
   }
 
   /** All configured neighbors, after any change of a session. */
   bgpSessions(neighbors: readonly Neighbor[]): void {
-    if (this.#isRunning) this.#sessionNews.take(neighbors);
+    if (this.#isRunning) this.#sessionNotices.take(neighbors);
   }
 
   /** Delivers what it can within STOP_STEP_MS. */
   async stop(): Promise<void> {
     this.#isRunning = false;
-    this.#sessionNews.stop();
+    this.#sessionNotices.stop();
     await Promise.all([...this.#queues.values()].map((queue) => queue.stop(STOP_STEP_MS)));
     this.#queues.clear();
   }
 
-  #tell(news: News): void {
+  #enqueue(event: NewEvent): void {
     if (!this.#isRunning || this.#queues.size === 0) return;
     const { newId, clock, dryRun } = this.#options;
-    const event: NotifyEvent = { id: newId(), atMs: clock.wallMs(), dryRun: dryRun(), ...news };
-    for (const queue of this.#queues.values()) queue.add(event);
+    const full: NotifyEvent = { id: newId(), atMs: clock.wallMs(), dryRun: dryRun(), ...event };
+    for (const queue of this.#queues.values()) queue.add(full);
   }
 
   #openQueues(config: NotifyConfig): void {

@@ -8,7 +8,7 @@ export function secretOf(environment: Environment, name: string): string {
   return secret;
 }
 
-/** Bun's fetch would take files and data as well. */
+/** Bun's fetch would also accept file and data URLs. */
 export function urlOf(environment: Environment, name: string): URL {
   const text = secretOf(environment, name);
   const url = URL.canParse(text) ? new URL(text) : null;

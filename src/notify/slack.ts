@@ -23,7 +23,7 @@ export function slackChannel(config: NonNullable<NotifyConfig["slack"]>, context
   };
 }
 
-/** The three characters that Slack gives a meaning: links and mentions begin with them. */
+/** The three characters with a meaning in Slack, which start links and mentions. */
 function escaped(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

@@ -1,4 +1,4 @@
-/** A message to a Telegram chat by a bot, whose token is part of the URL. Plain text: nothing in it is markup. */
+/** A message to a Telegram chat by a bot whose token is part of the URL. Sent as plain text, without markup. */
 import type { NotifyConfig } from "../config/sections/notify.ts";
 import type { Channel, ChannelContext } from "./channel.ts";
 import { DeliveryFault } from "./delivery-fault.ts";
@@ -16,7 +16,7 @@ export function telegramChannel(config: NonNullable<NotifyConfig["telegram"]>, c
     deadlineMs: DEADLINE_MS,
     async deliver(events, signal) {
       const token = secretOf(environment, config.tokenEnv);
-      // Anything else would change the path.
+      // Any other character could change the path.
       if (!/^[A-Za-z0-9:_-]+$/.test(token))
         throw new DeliveryFault(`the variable ${config.tokenEnv} holds no bot token`);
       await post({

@@ -1,6 +1,7 @@
 /**
- * Events as JSON to a URL. With a secret each call is signed: `X-Floodwall-Signature: t=<unix seconds>,v1=<hex>`, where v1
- * is HMAC-SHA-256 over `<t>.<body>`; a receiver refuses an old t, and so a call that was recorded and sent again.
+ * Sends events as JSON to a URL. With a secret, each call is signed: `X-Floodwall-Signature: t=<unix
+ * seconds>,v1=<hex>`, where v1 is HMAC-SHA-256 over `<t>.<body>`. Receivers refuse an old t, so that a recorded call
+ * cannot be replayed.
  */
 import { createHmac } from "node:crypto";
 import type { NotifyConfig } from "../config/sections/notify.ts";

@@ -9,7 +9,7 @@ export interface RequestReading {
   readonly seconds: number;
 }
 
-/** Channels on which a tenant may ask for a zone that is not its own. */
+/** Routes on which a tenant may request a zone of another tenant. */
 const ZONE_ROUTES = ["edge_history", "edge_lever"] as const;
 export type ZoneRoute = (typeof ZONE_ROUTES)[number];
 
@@ -33,26 +33,26 @@ export class ApiMetrics {
     });
     this.#seconds = new Histogram({
       name: "svc_api_request_duration_seconds",
-      help: "Time from a request's head until its answer was ready to be sent.",
+      help: "Time from a request's head until its answer was ready to be sent, in seconds.",
       labelNames: ["route"],
       buckets: REQUEST_SECONDS,
       registers,
     });
     this.#faults = new Counter({
       name: "svc_api_faults_total",
-      help: "Requests that ended in an unforeseen error; the log has the story.",
+      help: "Requests that ended in an unexpected error; the log has the details.",
       labelNames: ["route"],
       registers,
     });
     this.#bindingsRefused = new Counter({
       name: "svc_api_node_binding_refused_total",
-      help: "Requests of tokens that are bound to a node and named another one, or none.",
+      help: "Requests with a node-bound token that named another node, or none.",
       labelNames: ["route"],
       registers,
     });
     this.#zonesRefused = new Counter({
       name: "svc_api_zone_refused_total",
-      help: "Requests of tokens with a tenant for a zone that is not the tenant's.",
+      help: "Requests with a tenant's token for a zone of another tenant.",
       labelNames: ["route"],
       registers,
     });
@@ -60,7 +60,7 @@ export class ApiMetrics {
   }
 
   answered({ route, method, status, seconds }: RequestReading): void {
-    // The method is the client's word: only those of HTTP become label values.
+    // The client chooses the method: only methods of HTTP become label values.
     this.#requests.inc({ route, method: METHODS.has(method) ? method : "other", status });
     this.#seconds.observe({ route }, seconds);
   }

@@ -1,10 +1,10 @@
-/** What is normal: how much of it is known, and what went wrong with it. */
+/** Baselines: how many are learned, and failures. */
 import { Counter, Gauge, type Registry } from "prom-client";
 import { setCounter } from "./capture-metrics.ts";
 
 const OPERATIONS = ["load", "save", "learn"] as const;
 
-/** How much of a table is taken, and how often there was no room. */
+/** The size of a table, and how often it was full. */
 interface Filled {
   readonly count: number;
   readonly refused: number;
@@ -28,22 +28,22 @@ export class BaselineMetrics {
     });
     this.#seasonal = new Gauge({
       name: "svc_baselines_seasonal",
-      help: "Hosts and hostgroups whose baseline is kept by hour of the week.",
+      help: "Hosts and hostgroups with a baseline by hour of the week.",
       registers,
     });
     this.#seasonalRefused = new Counter({
       name: "svc_baselines_seasonal_refused_total",
-      help: "Times that a host was not learned by hour of the week because all places were taken.",
+      help: "Times that a host was not learned by hour of the week because the table was full.",
       registers,
     });
     this.#rises = new Gauge({
       name: "svc_attacks_lasting_rise",
-      help: "Attacks in progress that are above the baseline for hours and within all thresholds: perhaps they are none.",
+      help: "Attacks in progress that have been above the baseline for hours and within all thresholds, and so may be legitimate growth.",
       registers,
     });
     this.#faults = new Counter({
       name: "svc_baseline_faults_total",
-      help: "Reading, saving or learning of baselines that failed.",
+      help: "Failures to read, save or learn baselines.",
       labelNames: ["operation"],
       registers,
     });
@@ -54,7 +54,7 @@ export class BaselineMetrics {
     this.#faults.inc({ operation });
   }
 
-  /** Of the attacks in progress. */
+  /** Counts attacks in progress only. */
   setLastingRises(count: number): void {
     this.#rises.set(count);
   }

@@ -1,4 +1,4 @@
-/** What the sources of packets and the host table say of themselves, read from them at each scrape. */
+/** The counters of packet sources and of the host table, read at each scrape. */
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { SourceView } from "../dataplane/capture.ts";
 import type { EngineStats, QueueStats } from "../dataplane/native.d.ts";
@@ -29,12 +29,12 @@ export class CaptureMetrics {
     const registers = [registry];
     const counter = (name: string, help: string) => new Counter({ name, help, labelNames: QUEUE, registers });
     const byReason = (name: string, help: string) => new Counter({ name, help, labelNames: QUEUE_REASON, registers });
-    this.#receivedPackets = counter("svc_capture_received_packets_total", "Packets that capture took in.");
-    this.#receivedBytes = counter("svc_capture_received_bytes_total", "Bytes of the packets that capture took in.");
+    this.#receivedPackets = counter("svc_capture_received_packets_total", "Packets received by capture.");
+    this.#receivedBytes = counter("svc_capture_received_bytes_total", "Bytes of the packets received by capture.");
     this.#countedPackets = counter("svc_capture_counted_packets_total", "Packets counted to a host or its network.");
     this.#untrackedPackets = counter(
       "svc_capture_untracked_packets_total",
-      "Packets counted to a network alone, since their host has no row in the host table.",
+      "Packets counted only for their network, since their host has no row in the host table.",
     );
     this.#foreignPackets = counter("svc_capture_foreign_packets_total", "Packets of no configured network.");
     this.#parseErrors = byReason("svc_capture_parse_errors_total", "Frames that were not counted, by reason.");
@@ -44,11 +44,11 @@ export class CaptureMetrics {
     );
     this.#lostSamples = counter(
       "svc_capture_lost_samples_total",
-      "Headers chosen as samples that found no room; their packets were counted.",
+      "Sampled headers dropped for lack of space; their packets were counted.",
     );
     this.#sourceState = new Gauge({
       name: "svc_capture_source_state",
-      help: "1 for the state that a source of packets is in, else 0.",
+      help: "1 for the current state of a packet source, else 0.",
       labelNames: ["interface", "kind", "state"],
       registers,
     });
@@ -60,7 +60,7 @@ export class CaptureMetrics {
     });
     this.#deferredRows = new Counter({
       name: "svc_deferred_rows_total",
-      help: "Times that counts of a host left the sliding window a bucket late, for want of room in its journal.",
+      help: "Times that counts of a host left the sliding window one bucket late, because its journal was full.",
       registers,
     });
     this.#hostTableBytes = new Gauge({
@@ -116,7 +116,7 @@ export class CaptureMetrics {
   }
 }
 
-/** For a count that someone else keeps. */
+/** For a count that another component keeps. */
 export function setCounter(counter: Counter, count: number): void {
   counter.reset();
   counter.inc(count);

@@ -1,4 +1,4 @@
-/** What is dropped on this machine: packets by verdict, what is in the kernel, and where it is attached. */
+/** What is dropped on this machine: packets by verdict, entries in the kernel, and attached interfaces. */
 import { Counter, Gauge, type Registry } from "prom-client";
 
 const STATES = ["up", "failed", "dry_run", "disabled"] as const;
@@ -32,21 +32,24 @@ export class DataplaneMetrics {
       new Gauge<Label>({ name, help, labelNames, registers });
     const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
       new Counter<Label>({ name, help, labelNames, registers });
-    this.#state = gauge("svc_dataplane_state", "1 for the state that the data plane is in, else 0.", "state");
+    this.#state = gauge("svc_dataplane_state", "1 for the current state of the data plane, else 0.", "state");
     this.#attached = gauge("svc_dataplane_attached", "1 for an interface on which packets are dropped.", "interface");
-    this.#entries = gauge("svc_dataplane_entries", "Pairs and rules in the kernel that have not lapsed.", "kind");
-    this.#bound = gauge("svc_dataplane_entries_max", "Pairs and rules that there is room for, together.");
-    this.#leftOut = gauge("svc_dataplane_rules_left_out", "Rules of bans that found no room in the kernel.");
+    this.#entries = gauge("svc_dataplane_entries", "Pairs and rules in the kernel that have not expired.", "kind");
+    this.#bound = gauge(
+      "svc_dataplane_entries_max",
+      "The most pairs and rules together that the kernel maps can hold.",
+    );
+    this.#leftOut = gauge("svc_dataplane_rules_left_out", "Rules of bans left out because the kernel maps were full.");
     this.#packets = counter(
       "svc_dataplane_packets_total",
       "Packets that the data plane judged, by verdict.",
       "verdict",
     );
     this.#bytes = counter("svc_dataplane_bytes_total", "Bytes of the frames that were judged, by verdict.", "verdict");
-    this.#faults = counter("svc_dataplane_faults_total", "Steps that the kernel refused.", "operation");
+    this.#faults = counter("svc_dataplane_faults_total", "Operations that the kernel refused.", "operation");
   }
 
-  /** Shown with a zero before the first of each. */
+  /** Creates the labels with a value of 0. */
   declare(operations: readonly string[]): void {
     for (const operation of operations) this.#faults.inc({ operation }, 0);
   }

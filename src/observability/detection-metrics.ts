@@ -5,9 +5,9 @@ import { METRICS, type Metric } from "../traffic/rates.ts";
 import { setCounter } from "./capture-metrics.ts";
 
 export interface TickReading {
-  /** The fold, on its own thread. */
+  /** Duration of the fold, which runs on its own thread. */
   readonly foldSeconds: number;
-  /** Judging and acting, on the event loop. */
+  /** Duration of judging and acting, on the event loop. */
   readonly busySeconds: number;
   readonly screenedRows: number;
 }
@@ -30,13 +30,13 @@ export class DetectionMetrics {
     const registers = [registry];
     this.#foldSeconds = new Histogram({
       name: "svc_tick_fold_seconds",
-      help: "Time that a tick's fold of the host table took, on a thread of its own.",
+      help: "Time that a tick's fold of the host table took, on its own thread, in seconds.",
       buckets: TICK_SECONDS,
       registers,
     });
     this.#busySeconds = new Histogram({
       name: "svc_tick_busy_seconds",
-      help: "Time that a tick kept the event loop.",
+      help: "Time that a tick occupied the event loop, in seconds.",
       buckets: TICK_SECONDS,
       registers,
     });
@@ -47,12 +47,12 @@ export class DetectionMetrics {
     });
     this.#overflowRows = new Counter({
       name: "svc_screened_rows_overflow_total",
-      help: "Hosts that were not judged in a tick because too many were handed over.",
+      help: "Hosts that were not judged in a tick because there were too many.",
       registers,
     });
     this.#carpetOverflow = new Counter({
       name: "svc_carpet_hosts_overflow_total",
-      help: "Times that a host was in the sum of no prefix because there are too many prefixes.",
+      help: "Times that a host was in no prefix sum because there are too many prefixes.",
       registers,
     });
     this.#tickFaults = new Counter({ name: "svc_tick_faults_total", help: "Ticks that failed.", registers });
@@ -66,12 +66,12 @@ export class DetectionMetrics {
     });
     this.#classified = new Counter({
       name: "svc_attacks_classified_total",
-      help: "Attacks whose vector was told, for the first time or anew.",
+      help: "Classifications of attacks, first and changed ones.",
       labelNames: ["vector"] as const,
       registers,
     });
     for (const vector of VECTORS) this.#classified.inc({ vector }, 0);
-    // A rate over a counter that appears at one misses its first attack.
+    // Starts at 0: a rate over a counter that first appears with 1 misses the first attack.
     for (const metric of METRICS) this.#started.inc({ metric }, 0);
   }
 
@@ -99,8 +99,8 @@ export class DetectionMetrics {
   }
 
   /**
-   * Counts that the detector keeps: detections that found its table full, rows that found no place in a tick, and hosts
-   * that are in no prefix's sum.
+   * Counts of the detector: detections refused because its table was full, rows not judged in a tick, and hosts in no
+   * prefix sum.
    */
   setRefused(counts: { readonly attacks: number; readonly rows: number; readonly carpetHosts: number }): void {
     const { attacks, rows, carpetHosts } = counts;

@@ -1,4 +1,4 @@
-/** The edge channel: its nodes and zones, levers, and what nodes order of certificates. */
+/** The edge channel: its nodes, zones and levers, and its calls for certificates. */
 import { Counter, Gauge, type Registry } from "prom-client";
 import { LIVENESSES } from "./scrub-metrics.ts";
 
@@ -12,7 +12,7 @@ export interface EdgeReading {
   readonly documentBytes: number;
 }
 
-const LEVER_CHANGES = ["set", "cleared", "lapsed", "refused"] as const;
+const LEVER_CHANGES = ["set", "cleared", "expired", "refused"] as const;
 export type LeverChange = (typeof LEVER_CHANGES)[number];
 
 const ACME_CALLS = ["slot_granted", "slot_held", "slot_released", "published", "refused", "unknown_zone"] as const;
@@ -23,7 +23,7 @@ export type UnsavedEdgeState = (typeof UNSAVED_EDGE_STATE)[number];
 
 export class EdgeMetrics {
   readonly #nodes: Gauge<"state">;
-  readonly #told: Gauge<"what">;
+  readonly #documentItems: Gauge<"kind">;
   readonly #documentBytes: Gauge;
   readonly #leverChanges: Counter<"change">;
   readonly #acmeCalls: Counter<"end">;
@@ -35,43 +35,43 @@ export class EdgeMetrics {
     const registers = [registry];
     this.#nodes = new Gauge({
       name: "svc_edge_nodes",
-      help: "Configured edge nodes: alive, not heard of since the start, or lost.",
+      help: "Configured edge nodes: alive, not seen since the start, or lost.",
       labelNames: ["state"],
       registers,
     });
-    this.#told = new Gauge({
-      name: "svc_edge_told",
-      help: "What edge nodes are told of: zones, levers, slots given and live challenges; and in how many different documents.",
-      labelNames: ["what"],
+    this.#documentItems = new Gauge({
+      name: "svc_edge_document_items",
+      help: "Zones, levers, granted slots and live challenges in the zone documents, and the number of different documents.",
+      labelNames: ["kind"],
       registers,
     });
     this.#documentBytes = new Gauge({
       name: "svc_edge_document_bytes",
-      help: "Bytes of zone documents that are kept; beyond the bound the oldest are written anew for each poll.",
+      help: "Bytes of zone documents that are kept; beyond the bound the oldest are written again for each poll.",
       registers,
     });
     this.#leverChanges = new Counter({
       name: "svc_edge_lever_changes_total",
-      help: "Levers set, cleared and lapsed, and those that were refused.",
+      help: "Levers that were set, cleared, expired or refused.",
       labelNames: ["change"],
       registers,
     });
     this.#acmeCalls = new Counter({
       name: "svc_edge_acme_calls_total",
-      help: "Calls of edge nodes for slots and challenges, by how they ended.",
+      help: "Calls of edge nodes for slots and challenges, by result.",
       labelNames: ["end"],
       registers,
     });
     this.#saveFailures = new Counter({
       name: "svc_edge_save_failures_total",
-      help: "Times that levers or clearance masters could not be saved; it is tried again.",
+      help: "Times that levers or clearance masters could not be saved; saving is tried again.",
       labelNames: ["what"],
       registers,
     });
     this.#reports = new Counter({ name: "svc_edge_reports_total", help: "Reports of edge nodes.", registers });
     this.#reportsLeftOut = new Counter({
       name: "svc_edge_reports_left_out_total",
-      help: "Reports whose windows and changes are not in the history, since it was behind or the node reports too often.",
+      help: "Reports whose windows and changes are not in the history, because it was too slow or the node reports too often.",
       registers,
     });
     for (const change of LEVER_CHANGES) this.#leverChanges.inc({ change }, 0);
@@ -79,11 +79,11 @@ export class EdgeMetrics {
     for (const what of UNSAVED_EDGE_STATE) this.#saveFailures.inc({ what }, 0);
   }
 
-  set({ nodes, documentBytes, ...told }: EdgeReading): void {
-    const count = { alive: 0, unheard: 0, lost: 0 };
+  set({ nodes, documentBytes, ...items }: EdgeReading): void {
+    const count = { alive: 0, not_seen: 0, lost: 0 };
     for (const liveness of nodes) count[liveness]++;
     for (const state of LIVENESSES) this.#nodes.set({ state }, count[state]);
-    for (const [what, value] of Object.entries(told)) this.#told.set({ what }, value);
+    for (const [kind, value] of Object.entries(items)) this.#documentItems.set({ kind }, value);
     this.#documentBytes.set(documentBytes);
   }
 

@@ -1,4 +1,4 @@
-/** Streams of server-sent events, and what is told on them. */
+/** Streams of server-sent events, and the events sent on them. */
 import { Counter, Gauge, type Registry } from "prom-client";
 
 const ENDS = ["left", "slow", "refused", "stopped"] as const;
@@ -12,21 +12,21 @@ export class EventMetrics {
 
   constructor(registry: Registry) {
     const registers = [registry];
-    this.#streams = new Gauge({ name: "svc_api_event_streams", help: "Streams of events that are open.", registers });
+    this.#streams = new Gauge({ name: "svc_api_event_streams", help: "Open event streams.", registers });
     this.#ended = new Counter({
       name: "svc_api_event_streams_ended_total",
-      help: "Streams of events that ended; `slow` is a reader that was cut off because he did not keep up.",
+      help: "Event streams that ended; `slow` means that the reader did not keep up and was disconnected.",
       labelNames: ["reason"],
       registers,
     });
     this.#refused = new Counter({
       name: "svc_api_event_streams_refused_total",
-      help: "Streams of events that were not opened because too many are open.",
+      help: "Event streams that were refused because too many are open.",
       registers,
     });
     this.#events = new Counter({
       name: "svc_api_events_total",
-      help: "Events that were told, each counted once however many listen.",
+      help: "Events that were sent, each counted once for any number of readers.",
       labelNames: ["event"],
       registers,
     });
@@ -47,7 +47,7 @@ export class EventMetrics {
     this.#refused.inc();
   }
 
-  told(event: (typeof EVENTS)[number]): void {
+  sent(event: (typeof EVENTS)[number]): void {
     this.#events.inc({ event });
   }
 }

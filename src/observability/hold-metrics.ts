@@ -1,4 +1,4 @@
-/** Parked polls, by the channel that they are parked on. */
+/** Parked polls by channel. */
 import { Counter, Gauge, type Registry } from "prom-client";
 
 const HOLD_CHANNELS = ["rules", "zones"] as const;
@@ -28,7 +28,7 @@ export class HoldMetrics {
     });
     this.#refused = new Counter({
       name: "svc_api_holds_refused_total",
-      help: "Polls that were not parked because too many are.",
+      help: "Polls that were not parked because too many polls are parked.",
       labelNames: ["channel"],
       registers,
     });
@@ -39,7 +39,7 @@ export class HoldMetrics {
     }
   }
 
-  /** What one channel is handed. */
+  /** The metrics of one channel. */
   channel(channel: HoldChannel) {
     return {
       parked: () => this.#parked.inc({ channel }),

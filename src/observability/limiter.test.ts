@@ -12,7 +12,7 @@ function limited() {
 }
 
 describe("the limiter", () => {
-  test("says the first at once and tells a minute later how many it held back", () => {
+  test("logs the first at once, and a minute later the number of suppressed ones", () => {
     const { clock, said, warn } = limited();
     for (let i = 0; i < 5; i++) warn("a");
     clock.advance(LIMITER_INTERVAL_MS - 1);

@@ -1,13 +1,13 @@
 /**
- * Lets a repeated warning through once a minute for each key and counts what it held back, so that a flood of refusals
- * does not become a flood of log lines.
+ * Lets a repeated warning through once a minute for each key and counts the suppressed ones, so that a flood of
+ * refusals does not become a flood of log lines.
  */
 import { LIMITER_KEYS_MAX } from "../limits.ts";
 import type { Clock } from "../system/clock.ts";
 
 export const LIMITER_INTERVAL_MS = 60_000;
 
-/** Keys that found no place share this one. */
+/** The key for all warnings when the table is full. */
 const OTHERS = Symbol("others");
 
 interface Entry {
@@ -23,7 +23,7 @@ export class Limiter {
     this.#clock = clock;
   }
 
-  /** Calls `say` when it is the key's turn, with how many were held back since it last was. */
+  /** Calls `say` if a minute has passed for the key, with the number of suppressed warnings since then. */
   pass(key: string, say: (suppressed: number) => void): void {
     const now = this.#clock.monotonicMs();
     const place = this.#placeOf(key, now);
@@ -42,7 +42,7 @@ export class Limiter {
     return this.#entries.size < LIMITER_KEYS_MAX ? key : OTHERS;
   }
 
-  /** Only when the table is full. What such a key held back is no longer told. */
+  /** Called only when the table is full. The suppressed counts of expired keys are lost. */
   #dropExpired(now: number): void {
     for (const [key, entry] of this.#entries) {
       if (now - entry.sinceMs >= LIMITER_INTERVAL_MS) this.#entries.delete(key);

@@ -34,7 +34,7 @@ describe("the log", () => {
     expect(entries().map(({ msg }) => msg)).toEqual(["c", "d"]);
   });
 
-  test("tells an error with its stack and what caused it", () => {
+  test("logs an error with its stack and causes", () => {
     const { log, entries } = openTestLog();
     log.error({ cause: new Error("write failed", { cause: new Error("disk full") }) }, "state not kept");
     const cause = entries()[0]?.["cause"] as { message: string; stack: string };

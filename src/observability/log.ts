@@ -1,6 +1,6 @@
 /**
- * The log: one JSON line an event on standard output, fields first, then a lower-case message. Fields name tokens, they
- * never hold them; what looks like a credential all the same is blotted out.
+ * The log: one JSON line per event on standard output, fields first, then a lower-case message. Fields name tokens and
+ * never contain them; text that looks like a credential is masked.
  */
 import pino from "pino";
 import type { Clock } from "../system/clock.ts";
@@ -19,7 +19,7 @@ export type LogLevel = "debug" | "info" | "warn" | "error";
 export interface LogOptions {
   readonly level: LogLevel;
   readonly clock: Pick<Clock, "wallMs">;
-  /** Takes whole lines. Default: standard output, written before the call returns, so that a crash loses none. */
+  /** Receives whole lines. Default: standard output, written before the call returns, so that a crash loses none. */
   readonly destination?: { write(line: string): void };
 }
 
@@ -39,7 +39,7 @@ export function openLog({ level, clock, destination }: LogOptions): Log {
   );
 }
 
-/** Whatever was thrown: an Error with its stack and its own causes, anything else as text. */
+/** Logs an Error with its stack and causes, any other thrown value as text. */
 function serializeCause(cause: unknown): unknown {
   return cause instanceof Error ? pino.stdSerializers.err(cause) : String(cause);
 }

@@ -9,7 +9,7 @@ export interface MetricsListenerOptions {
   readonly text: () => Promise<string>;
 }
 
-/** The address cannot be listened on; the message names it. */
+/** The address is not available; the message names it. */
 export class MetricsListenError extends Error {}
 
 export class MetricsListener {

@@ -4,7 +4,7 @@ import { filledMetrics } from "../../test/fixtures/metrics.ts";
 import { CountedBans, countBans } from "../mitigation/counted-bans.ts";
 import { Metrics } from "./metrics.ts";
 
-/** Names of the client library, which stay as they are although they break the rule for gauges. */
+/** Names from the client library, kept although they violate the naming rule for gauges. */
 const LIBRARY_COMPLAINTS = [
   'nodejs_active_handles_total non-counter metrics should not have "_total" suffix',
   'nodejs_active_requests_total non-counter metrics should not have "_total" suffix',

@@ -1,6 +1,7 @@
 /**
- * All metrics of the service in one registry, in groups that components are handed: they declare what they need of a
- * group as an interface of their own. Names start with `svc_`, counters end in `_total`, labels are of closed sets.
+ * All metrics of the service in one registry, in groups that are passed to components; each component declares the part
+ * of a group that it needs as an interface. Names start with `svc_`, counters end in `_total`, and label values come
+ * from closed sets.
  */
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import { ApiMetrics } from "./api-metrics.ts";
@@ -40,7 +41,7 @@ export class Metrics {
     const registers = [this.#registry];
     const build = new Gauge({ name: "svc_build_info", help: "The running build.", labelNames: ["version"], registers });
     build.set({ version }, 1);
-    this.#dryRun = new Gauge({ name: "svc_dry_run", help: "1 while no route is announced at all.", registers });
+    this.#dryRun = new Gauge({ name: "svc_dry_run", help: "1 in dry run: no route is announced.", registers });
     this.capture = new CaptureMetrics(this.#registry);
     this.detection = new DetectionMetrics(this.#registry);
     this.baselines = new BaselineMetrics(this.#registry);
@@ -60,7 +61,7 @@ export class Metrics {
     this.#dryRun.set(dryRun ? 1 : 0);
   }
 
-  /** Runs `read` before each scrape: for values that their owner keeps, so that they are of one moment. */
+  /** Runs `read` before each scrape, for values that their owners keep, so that all are of the same moment. */
   beforeScrape(read: () => void): void {
     this.#readings.push(read);
   }

@@ -1,4 +1,4 @@
-/** Bans, their way to the neighbors, and the database that keeps them. */
+/** Bans, their announcement to neighbors, and the state database. */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { SESSION_STATES } from "../bgp/speaker-client.ts";
 
@@ -38,7 +38,7 @@ export class MitigationMetrics {
       new Histogram({ name, help, buckets: ANNOUNCE_SECONDS, registers });
     this.#bans = new Gauge({
       name: "svc_bans",
-      help: "Bans in the table, live and ended.",
+      help: "Bans in the table, active and ended.",
       labelNames: ["state", "method"],
       registers,
     });
@@ -57,7 +57,7 @@ export class MitigationMetrics {
       labelNames: ["state"],
       registers,
     });
-    this.#wanted = gauge("svc_bgp_routes_wanted", "Routes that are to be announced.");
+    this.#wanted = gauge("svc_bgp_routes_wanted", "Routes in the wanted set.");
     this.#announced = gauge("svc_bgp_routes_announced", "Routes in at least one neighbor's out-table.");
     this.#speakerFaults = new Counter({
       name: "svc_bgp_faults_total",
@@ -76,7 +76,7 @@ export class MitigationMetrics {
     );
   }
 
-  /** A row for each state and method, also where there is none: counted by their owner, not walked through here. */
+  /** Sets a value for each state and method, also 0. The owner of the bans counts them. */
   setBans(counts: Iterable<BanReading>): void {
     this.#bans.reset();
     for (const { state, method, bans } of counts) this.#bans.set({ state, method }, bans);
@@ -90,7 +90,7 @@ export class MitigationMetrics {
     this.#writeFailures.inc();
   }
 
-  /** Of an attack's first ban. */
+  /** For the first ban of an attack. */
   announcedAfterDetection(seconds: number): void {
     this.#announcement.observe(seconds);
   }

@@ -1,4 +1,4 @@
-/** Notifications by channel: what was delivered, what was not, what waits. */
+/** Notifications by channel: delivered, failed, dropped and waiting. */
 import { Counter, Gauge, type Registry } from "prom-client";
 
 export class NotifyMetrics {
@@ -15,7 +15,7 @@ export class NotifyMetrics {
     this.#failed = counter("svc_notify_failed_total", "Deliveries that failed, each attempt counted.");
     this.#dropped = counter(
       "svc_notify_dropped_total",
-      "Events given up: no place in the queue, too many attempts, or too old.",
+      "Events given up: the queue was full, there were too many attempts, or the event was too old.",
     );
     this.#queueLength = new Gauge({
       name: "svc_notify_queue_length",
@@ -25,7 +25,7 @@ export class NotifyMetrics {
     });
   }
 
-  /** A channel that is configured shows zeros before its first event; one that is gone has no queue. */
+  /** A configured channel has zeros before its first event; a removed channel has no queue length. */
   setChannels(lengths: ReadonlyMap<string, number>): void {
     this.#queueLength.reset();
     for (const [channel, length] of lengths) {

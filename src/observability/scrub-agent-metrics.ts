@@ -1,4 +1,4 @@
-/** The metrics of a scrub node's agent, in a registry of their own: it is another process than the service. */
+/** The metrics of a scrub node's agent, in a registry of their own, since the agent is a separate process. */
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 
 /** Each result of a poll, and of a report. */
@@ -39,21 +39,25 @@ export class ScrubAgentMetrics {
     const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
       new Counter<Label>({ name, help, labelNames, registers });
     gauge("svc_build_info", "The running build.", "version").set({ version }, 1);
-    this.#dryRun = gauge("svc_dry_run", "1 while this node enforces nothing at all.");
-    this.#controllerUp = gauge("svc_scrub_agent_controller_up", "Whether the last poll of the service was answered.");
-    this.#bans = gauge("svc_scrub_agent_bans", "Bans of the last rule document that are not over.", "state");
+    this.#dryRun = gauge("svc_dry_run", "1 in dry run: this node drops nothing.");
+    this.#controllerUp = gauge("svc_scrub_agent_controller_up", "1 if the service answered the last poll, else 0.");
+    this.#bans = gauge("svc_scrub_agent_bans", "Bans of the last rule document that have not ended.", "state");
     this.#rules = gauge("svc_scrub_agent_rules", "Rules in the kernel.");
-    this.#leftOut = gauge("svc_scrub_agent_rules_left_out", "Rules that the kernel has no room for.");
+    this.#leftOut = gauge("svc_scrub_agent_rules_left_out", "Rules left out because the kernel maps are full.");
     this.#attached = gauge(
       "svc_scrub_agent_interface_attached",
-      "Whether the filter is on the interface.",
+      "1 if the filter is attached to the interface, else 0.",
       "interface",
     );
-    this.#packets = counter("svc_scrub_agent_packets_total", "Packets by what became of them.", "verdict");
-    this.#bytes = counter("svc_scrub_agent_bytes_total", "Bytes of frames by what became of them.", "verdict");
-    this.#polls = counter("svc_scrub_agent_polls_total", "Polls of the service by their end.", "result");
-    this.#reports = counter("svc_scrub_agent_reports_total", "Reports to the service by their end.", "result");
-    this.#faults = counter("svc_scrub_agent_faults_total", "Orders that kernel or disk refused.", "operation");
+    this.#packets = counter("svc_scrub_agent_packets_total", "Packets by verdict.", "verdict");
+    this.#bytes = counter("svc_scrub_agent_bytes_total", "Bytes of frames by verdict.", "verdict");
+    this.#polls = counter("svc_scrub_agent_polls_total", "Polls of the service by result.", "result");
+    this.#reports = counter("svc_scrub_agent_reports_total", "Reports to the service by result.", "result");
+    this.#faults = counter(
+      "svc_scrub_agent_faults_total",
+      "Operations that the kernel or the disk refused.",
+      "operation",
+    );
     for (const result of POLL_RESULTS) this.#polls.inc({ result }, 0);
     for (const result of REPORT_RESULTS) this.#reports.inc({ result }, 0);
     for (const operation of AGENT_FAULTS) this.#faults.inc({ operation }, 0);

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { Metrics } from "./metrics.ts";
 
-test("scrub nodes are counted by liveness, with what is diverted and what they are not told", async () => {
+test("scrub nodes are counted by liveness, with their diverted bans and left-out rules", async () => {
   const metrics = new Metrics("1");
   const node = { liveness: "alive", activeBans: 2, splitRules: 1, leftOutRules: 3 } as const;
   metrics.scrub.set([node, node, { ...node, liveness: "lost", activeBans: 0 }]);
@@ -10,7 +10,7 @@ test("scrub nodes are counted by liveness, with what is diverted and what they a
   const lines = (await metrics.text()).split("\n").filter((line) => line.startsWith("svc_scrub_"));
   expect(lines).toEqual([
     'svc_scrub_nodes{state="alive"} 2',
-    'svc_scrub_nodes{state="unheard"} 0',
+    'svc_scrub_nodes{state="not_seen"} 0',
     'svc_scrub_nodes{state="lost"} 1',
     "svc_scrub_bans 4",
     'svc_scrub_rules_changed{form="split"} 3',

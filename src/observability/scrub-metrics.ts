@@ -1,7 +1,7 @@
-/** The scrub nodes: how many are alive, what is diverted to them, and what they cannot be told. */
+/** The scrub nodes: their liveness, the bans diverted to them, and the rules that they cannot get. */
 import { Counter, Gauge, type Registry } from "prom-client";
 
-export const LIVENESSES = ["alive", "unheard", "lost"] as const;
+export const LIVENESSES = ["alive", "not_seen", "lost"] as const;
 
 export interface ScrubReading {
   readonly liveness: (typeof LIVENESSES)[number];
@@ -21,31 +21,31 @@ export class ScrubMetrics {
     const registers = [registry];
     this.#nodes = new Gauge({
       name: "svc_scrub_nodes",
-      help: "Configured scrub nodes: alive, not heard of since the start, or lost.",
+      help: "Configured scrub nodes: alive, not seen since the start, or lost.",
       labelNames: ["state"],
       registers,
     });
     this.#bans = new Gauge({
       name: "svc_scrub_bans",
-      help: "Bans diverted to a scrub node, of all of them.",
+      help: "Bans diverted to scrub nodes, sum over all nodes.",
       registers,
     });
     this.#rules = new Gauge({
       name: "svc_scrub_rules_changed",
-      help: "Rules that nodes get in several simpler ones or not at all, since their agents would not understand them; of all nodes.",
+      help: "Rules that are split into simpler ones or left out because agents do not understand them, sum over all nodes.",
       labelNames: ["form"],
       registers,
     });
     this.#moves = new Counter({
       name: "svc_scrub_moves_total",
-      help: "Diverted bans that went on to another scrub node, since theirs was lost or takes them no more.",
+      help: "Diverted bans moved to another scrub node because theirs was lost or does not accept them any more.",
       registers,
     });
     this.#reports = new Counter({ name: "svc_scrub_reports_total", help: "Reports of scrub nodes.", registers });
   }
 
   set(nodes: Iterable<ScrubReading>): void {
-    const count = { alive: 0, unheard: 0, lost: 0 };
+    const count = { alive: 0, not_seen: 0, lost: 0 };
     let [bans, split, leftOut] = [0, 0, 0];
     for (const { liveness, activeBans, splitRules, leftOutRules } of nodes) {
       count[liveness]++;

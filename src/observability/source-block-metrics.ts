@@ -1,10 +1,10 @@
-/** Source blocks: those in force, the room that is left, and what orders came to. */
+/** Source blocks: active ones, free policy slots, and the results of commands. */
 import { Counter, Gauge, type Registry } from "prom-client";
 
 export interface SourceBlockReading {
   readonly virtual: number;
   readonly installed: number;
-  /** Not taken by the kernel yet. */
+  /** Not installed in the kernel yet. */
   readonly missing: number;
   readonly slotsFree: number;
 }
@@ -23,22 +23,26 @@ export class SourceBlockMetrics {
       new Counter<Label>({ name, help, labelNames, registers });
     this.#live = new Gauge({
       name: "svc_source_blocks",
-      help: "Live source blocks: in the kernel, waiting for it, or virtual in dry run.",
+      help: "Active source blocks: in the kernel, waiting to be installed, or virtual in dry run.",
       labelNames: ["state"],
       registers,
     });
     this.#slots = new Gauge({
       name: "svc_source_block_slots_free",
-      help: "Policy slots left for further pairs, those of bans left out.",
+      help: "Free policy slots for pairs, without the slots reserved for bans.",
       registers,
     });
-    this.#orders = counter("svc_source_blocks_ordered_total", "Orders that blocked a source or refreshed its block.");
-    this.#refused = counter("svc_source_blocks_refused_total", "Orders that policy or state refused.", "reason");
-    this.#ended = counter("svc_source_blocks_ended_total", "Source blocks that are over.", "reason");
-    this.#faults = counter("svc_source_block_faults_total", "Calls for pairs that the kernel refused.", "operation");
+    this.#orders = counter("svc_source_blocks_ordered_total", "Commands that blocked a source or refreshed its block.");
+    this.#refused = counter("svc_source_blocks_refused_total", "Commands that were refused.", "reason");
+    this.#ended = counter("svc_source_blocks_ended_total", "Source blocks that ended.", "reason");
+    this.#faults = counter(
+      "svc_source_block_faults_total",
+      "Operations on pairs that the kernel refused.",
+      "operation",
+    );
   }
 
-  /** Shown with a zero before the first of each. */
+  /** Creates the labels with a value of 0. */
   declare(labels: Readonly<Record<"refusals" | "ends" | "operations", readonly string[]>>): void {
     for (const reason of labels.refusals) this.#refused.inc({ reason }, 0);
     for (const reason of labels.ends) this.#ended.inc({ reason }, 0);

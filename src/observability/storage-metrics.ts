@@ -1,4 +1,4 @@
-/** The history store: what waits for it, what it takes, what it answers, and what is lost. */
+/** The history store: queues, writes, queries, and losses. */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
 const STORE_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -6,7 +6,7 @@ const STORE_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2
 export class StorageMetrics {
   readonly #up: Gauge;
   readonly #openFailures: Counter;
-  /** By kind. Thousands change it in a second: a scrape looks. */
+  /** By kind. Updated thousands of times a second, so read only at a scrape. */
   readonly #queued = new Map<string, number>();
   readonly #written: Counter<"kind">;
   readonly #writeSeconds: Histogram<"kind">;
@@ -30,7 +30,7 @@ export class StorageMetrics {
     const queued = this.#queued;
     new Gauge({
       name: "svc_storage_queued_records",
-      help: "Records that wait to be written; of traffic, snapshots of all hosts.",
+      help: "Records that wait to be written; for traffic, snapshots of all hosts.",
       labelNames: ["kind"],
       registers,
       collect() {
@@ -40,7 +40,7 @@ export class StorageMetrics {
     this.#written = byKind("svc_storage_written_records_total", "Records written.");
     this.#writeSeconds = new Histogram({
       name: "svc_storage_write_seconds",
-      help: "Time of a write, of one batch of records.",
+      help: "Time of writing one batch of records, in seconds.",
       labelNames: ["kind"],
       buckets: STORE_SECONDS,
       registers,
@@ -52,18 +52,18 @@ export class StorageMetrics {
     );
     this.#auditLate = counter(
       "svc_storage_audit_late_total",
-      "Orders that were answered before their audit row was written.",
+      "Commands that were answered before their audit row was written.",
     );
     this.#querySeconds = new Histogram({
       name: "svc_storage_query_seconds",
-      help: "Time of a question to the history store, failed ones included.",
+      help: "Time of a query of the history store, including failed ones, in seconds.",
       labelNames: ["query"],
       buckets: STORE_SECONDS,
       registers,
     });
     this.#queryFailures = new Counter({
       name: "svc_storage_query_failures_total",
-      help: "Questions to the history store that failed or took too long.",
+      help: "Queries of the history store that failed or took too long.",
       labelNames: ["query"],
       registers,
     });
@@ -73,7 +73,7 @@ export class StorageMetrics {
     );
     this.#hostsCut = counter(
       "svc_storage_hosts_cut_total",
-      "Rows of hosts left out of snapshots of traffic because there were too many; the busiest are kept.",
+      "Rows left out of traffic snapshots because there were too many; the busiest hosts are kept.",
     );
   }
 
@@ -106,7 +106,7 @@ export class StorageMetrics {
     this.#auditLate.inc();
   }
 
-  asked(query: string, seconds: number): void {
+  queried(query: string, seconds: number): void {
     this.#querySeconds.observe({ query }, seconds);
   }
 

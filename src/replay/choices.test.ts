@@ -28,7 +28,7 @@ function seen(
 
 function choices(rates: readonly SeenRates[], file = FILE): Map<string, Choice> {
   const all = choicesOf({ file, config: configWith(file, {}), seen: rates });
-  // What is proposed is a valid configuration, whatever was seen.
+  // Proposals are valid configurations for any rates.
   for (const { sections } of all) configWith(file, sections);
   return new Map(all.map((choice) => [choice.name, choice]));
 }
@@ -92,7 +92,7 @@ describe("choices", () => {
     );
     const { sections } = all.get("peak x 2") as Choice;
     expect(JSON.parse(JSON.stringify(sections["hostgroups"]))).toEqual([
-      // icmp_pps: it would else inherit 200, and be attacked by what is normal. udp_pps: not seen.
+      // icmp_pps: would otherwise inherit 200, and normal traffic would be an attack. udp_pps: not seen.
       { ...web, thresholds: { pps: 8000, mbps: 40, flows_per_sec: 600, icmp_pps: 7800, udp_pps: 50, frag_pps: 77 } },
       quiet,
     ]);

@@ -1,6 +1,6 @@
 /**
- * Thresholds and baselines to choose from, made of the rates that a capture has, in the form that a configuration file
- * has them in. Pure; what each would have cost is measured elsewhere.
+ * Candidate thresholds and baselines, derived from the rates of a capture, in the form of the configuration file. Pure;
+ * their false alarms are measured elsewhere.
  */
 import type { Config, Hostgroup } from "../config/config.ts";
 import type { Sections } from "../config/load/section-overrides.ts";
@@ -9,9 +9,9 @@ import type { SeenRates } from "./rates.ts";
 
 export interface Choice {
   readonly name: string;
-  /** null: thresholds alone. */
+  /** null: only thresholds. */
   readonly factor: number | null;
-  /** In place of the file's own; undefined takes a section out. */
+  /** Replaces these sections of the file; undefined removes a section. */
   readonly sections: Sections;
 }
 
@@ -22,7 +22,7 @@ interface Rule {
   readonly headroom: number;
 }
 
-/** Strictest first, as a rule. */
+/** Usually strictest first. */
 const RULES: readonly Rule[] = [
   { name: "p99 x 2", quantile: 0.99, headroom: 2 },
   { name: "p99.9 x 2", quantile: 0.999, headroom: 2 },
@@ -31,13 +31,15 @@ const RULES: readonly Rule[] = [
   { name: "peak x 2", quantile: null, headroom: 2 },
   { name: "peak x 4", quantile: null, headroom: 4 },
 ];
-/** The thresholds that are suggested, and that baselines are tried under. */
+/** The suggested thresholds, which are also used when baselines are tried. */
 export const SUGGESTED_RULE: Rule = { name: "peak x 2", quantile: null, headroom: 2 };
 export const FACTORS = [2, 3, 5] as const;
 const FLOOR_QUANTILE = 0.99;
-/** No threshold is lower: in a quiet capture the first visitors of a host would else be an attack. Packets, megabits, flows. */
+/**
+ * Lower bounds: in a quiet capture the first visitors of a host would otherwise be an attack. Packets, megabits, flows.
+ */
 const LEAST = [100, 1, 50] as const;
-/** A part of the traffic has a threshold of its own where that is at most so much of the whole's. */
+/** A part of the traffic gets its own threshold if that is at most this share of the threshold of the whole. */
 const PART_MAX = 0.5;
 
 export interface Ground {
@@ -110,10 +112,10 @@ function thresholdsFor(
     const value = proposed[i] ?? null;
     const own = configured[i] ?? 0;
     const isInherited = (inherited[metric] ?? 0) > 0;
-    const isAsked = i < BASE_TRIO || own > 0 || isInherited;
+    const isWanted = i < BASE_TRIO || own > 0 || isInherited;
     const whole = proposed[unitOf(i)] ?? Number.POSITIVE_INFINITY;
-    if (value !== null && (isAsked || value <= PART_MAX * whole)) thresholds[metric] = value;
-    // Of what was not seen nothing is known: it stays as it is, unless the whole would always trip first.
+    if (value !== null && (isWanted || value <= PART_MAX * whole)) thresholds[metric] = value;
+    // Without traffic nothing is known: the threshold stays, unless that of the whole would always trigger first.
     else if (value === null && own > 0 && (own < whole || isInherited)) thresholds[metric] = own;
   }
   return thresholds;
@@ -139,7 +141,7 @@ function baselineOf(ground: Ground, factor: number): Sections {
   return { factor, half_life_seconds: halfLifeSeconds, warmup_seconds: warmupSeconds, floor: floorOf(ground, 0) };
 }
 
-/** What the group sets of its own stays, but for what is tried. */
+/** The group's own settings stay, except for those that are tried. */
 function groupBaseline(ground: Ground, index: number, group: Sections): Sections | undefined {
   const own = group["baseline"] as Sections | undefined;
   if (own?.["enabled"] === false) return own;
@@ -148,7 +150,7 @@ function groupBaseline(ground: Ground, index: number, group: Sections): Sections
   return Object.keys(rest).length === 0 ? undefined : rest;
 }
 
-/** What nearly all hosts stay under nearly always: no limit is learned below it, in either direction. */
+/** A rate that nearly all hosts stay under nearly always, used as the lowest learned limit, for both directions. */
 function floorOf({ seen, config }: Ground, index: number): Sections {
   const judged = seen.filter(
     ({ group, direction }) => group === index && configuredOf(config.hostgroups[group], direction) !== null,
@@ -160,15 +162,15 @@ function floorOf({ seen, config }: Ground, index: number): Sections {
   return Object.fromEntries(floors.map((floor, metric) => [METRICS[metric] as Metric, floor]));
 }
 
-/** Index in METRICS of the whole that it is a part of; of the base trio itself. */
+/** Index in METRICS of the base metric that it is a part of; base metrics return their own index. */
 function unitOf(metric: number): number {
   if (metric < BASE_TRIO) return metric;
   return METRICS[metric]?.endsWith("_pps") ? 0 : 1;
 }
 
-/** To two digits. */
+/** To two significant digits. */
 export function roundedUp(value: number): number {
   const step = 10 ** (Math.floor(Math.log10(value)) - 1);
-  // Without the rest that binary fractions leave.
+  // Removes the rounding error of binary fractions.
   return Number((Math.ceil(Number((value / step).toPrecision(12))) * step).toPrecision(2));
 }

@@ -1,6 +1,6 @@
 /**
- * What a replayed capture shows, as JSON Lines for scripts: one object an event as it happens, with the names of the
- * webhook's events and the rows of the API, and a summary as the last line, without which the run was cut off.
+ * The results of a replay as JSON Lines for scripts: one object for each event, with the event names of the webhook and
+ * the rows of the API, and a summary as the last line. Without the summary the run was interrupted.
  */
 import { Tenancy } from "../access/tenancy.ts";
 import type { Config } from "../config/config.ts";
@@ -13,7 +13,7 @@ import type { BanEvent, PacketTotals, ReplayEvent, ReplayTotals } from "./run.ts
 
 export type ReplayLine =
   | {
-      /** `attack_lasts`: it still goes on when the capture ends. */
+      /** `attack_lasts`: the attack is still in progress at the end of the capture. */
       readonly event: "attack_started" | "attack_sampled" | "attack_classified" | "attack_ended" | "attack_lasts";
       readonly at: string;
       readonly attack: AttackWire;

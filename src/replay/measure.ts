@@ -1,6 +1,6 @@
 /**
- * Second half of `floodwall replay --suggest`: judges a capture by many configurations at once, each with a detector of
- * its own, and counts the attacks that each would have seen. Nothing is estimated.
+ * Second half of `floodwall replay --suggest`: judges a capture with many configurations at once, each with its own
+ * detector, and counts the attacks that each would have detected. Nothing is estimated.
  */
 import type { Config } from "../config/config.ts";
 import type { Engine, Native } from "../dataplane/native.d.ts";
@@ -13,28 +13,28 @@ import { BASELINE_GROUPS_MAX, SUGGEST_HOSTS_MAX, SUGGEST_ROWS_MAX } from "../lim
 import { allocateHostRows, type HostRows } from "../traffic/host-rows.ts";
 import { openReplayEngine, replayTable } from "./run.ts";
 
-/** What a configuration would have seen. All of it false alarms, where the capture is of normal traffic. */
+/** What a configuration would have detected. All of it is false alarms if the capture has only normal traffic. */
 export interface Alarms {
   readonly attacks: number;
-  /** Hosts, and hostgroups that are judged as a whole, in one direction; at most SUGGEST_HOSTS_MAX are told apart. */
+  /** Hosts, and hostgroups that are judged as a whole, by direction; at most SUGGEST_HOSTS_MAX are counted. */
   readonly hosts: number;
-  /** Detections that found the table of attacks full: there were more than that. */
+  /** Detections refused because the table of attacks was full. */
   readonly refused: number;
 }
 
 export interface Measured {
   /** In the order of the configurations. */
   readonly alarms: readonly Alarms[];
-  /** Rows over a threshold that found no room in their tick. */
+  /** Rows over a threshold that were not judged in their tick for lack of space. */
   readonly unjudgedRows: number;
 }
 
 export interface MeasureOptions {
   readonly native: Native;
   readonly capture: string;
-  /** The same but for thresholds and baselines. At least one. */
+  /** Identical except for thresholds and baselines. At least one. */
   readonly configs: readonly Config[];
-  /** Hosts that the capture has at once. */
+  /** The largest number of hosts at once in the capture. */
   readonly hosts: number;
 }
 
@@ -68,7 +68,7 @@ export function measure({ native, capture, configs, hosts }: MeasureOptions): Me
   }
 }
 
-/** What any of them wants to see. */
+/** The lowest rates that any of the configurations needs. */
 function lowestScreens(configs: readonly Config[]): Float64Array {
   const all = configs.map(({ hostgroups }) => screensFor(hostgroups));
   return Float64Array.from(all[0] ?? [], (_, i) => Math.min(...all.map((screens) => screens[i] as number)));
@@ -99,7 +99,9 @@ class Trial {
     return this.#detector.groupsToRead > 0;
   }
 
-  /** Attacked hosts are not watched, as in the service: one that is not screened is under all its thresholds anyway. */
+  /**
+   * Attacked hosts are not watched as in the service: a host that is not screened is below all its thresholds anyway.
+   */
   judge(rows: HostRows, count: number, groups: HostRows, timeMs: number): void {
     const now = { wallMs: timeMs, monotonicMs: timeMs };
     for (const { kind, attack } of this.#detector.judge(rows, count, now, this.readsGroups ? groups : null)) {

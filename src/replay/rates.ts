@@ -1,6 +1,6 @@
 /**
- * First half of `floodwall replay --suggest`: what rates the hosts of each hostgroup have in a capture, and those of the
- * busiest. Memory is bounded by the host table and the number of hostgroups, however long the capture is.
+ * First half of `floodwall replay --suggest`: measures the rates of the hosts of each hostgroup in a capture, and finds
+ * the busiest hosts. Memory is bounded by the host table and the number of hostgroups, for any length of the capture.
  */
 import type { Config } from "../config/config.ts";
 import type { Engine, Native, SourceStatus } from "../dataplane/native.d.ts";
@@ -13,18 +13,18 @@ import { openReplayEngine } from "./run.ts";
 
 export interface BusyHost {
   readonly target: IpAddress;
-  /** The most that it had in one window. */
+  /** Maximum over all windows. */
   readonly pps: number;
 }
 
-/** Of the hosts of one hostgroup, or of their sum where it is judged as a whole. */
+/** Rates of the hosts of one hostgroup, or of their sum if the group is judged as a whole. */
 export interface SeenRates {
   /** Index in `hostgroups`. */
   readonly group: number;
   readonly direction: Direction;
-  /** In the order of METRICS: one value a window and host with traffic; peaks are of every tick. */
+  /** In the order of METRICS: one value for each window and host with traffic; peaks are from every tick. */
   readonly metrics: readonly RateHistogram[];
-  /** Windows of hosts, or of the sum, that were looked at. */
+  /** Windows of hosts, or of the sum, that were evaluated. */
   readonly windows: number;
   /** Busiest first. */
   readonly busiest: readonly BusyHost[];
@@ -36,7 +36,7 @@ export interface CaptureRates {
   readonly startedMs: number | null;
   readonly endedMs: number;
   readonly trackedHostsMax: number;
-  /** Hosts that found no place in the table. */
+  /** Hosts that got no row in the host table. */
   readonly refusedHosts: number;
   readonly status: SourceStatus;
 }
@@ -71,7 +71,7 @@ export function ratesIn(native: Native, config: Config, capture: string): Captur
   }
 }
 
-/** SeenRates as they are gathered. */
+/** SeenRates while they are collected. */
 interface Gathered {
   readonly group: number;
   readonly direction: Direction;
@@ -85,7 +85,7 @@ class RatesReader {
   readonly #config: Config;
   readonly #rows = allocateHostRows(ROWS);
   readonly #sums: HostRows;
-  /** Two a hostgroup, incoming first; made when the first traffic is seen. */
+  /** Two for each hostgroup, incoming first; created with the first traffic. */
   readonly #gathered: (Gathered | undefined)[] = [];
 
   constructor(engine: Engine, config: Config) {
@@ -98,7 +98,7 @@ class RatesReader {
     return this.#gathered.filter((gathered) => gathered !== undefined);
   }
 
-  /** @param isWholeWindow since the last one: then each rate counts once. */
+  /** @param isWholeWindow a full window has passed since the last one, so that each rate counts once. */
   look(isWholeWindow: boolean): void {
     const { hostgroups, detection } = this.#config;
     const rows = this.#rows;

@@ -19,7 +19,7 @@ ban: { unban_hysteresis_seconds: 1 }
 bgp: { local_asn: 64500, router_id: 192.0.2.1, next_hop: 192.0.2.9, neighbors: [{ address: 192.0.2.2, remote_asn: 64500 }] }
 `;
 const FRAME_BYTES = 14 + 20 + 8 + 400;
-const QUIET = "attacks: 0, still going on at the end: 0";
+const QUIET = "attacks: 0, still in progress at the end: 0";
 
 const payload = new Uint8Array(400);
 const sent = ethernet(ip({ src: VICTIM, dst: "198.51.100.9" }, udp({ payload })));
@@ -46,7 +46,7 @@ test("tells attack, ban and end with the capture's times", async () => {
   expect(text).toMatch(/attack ended {4}203\.0\.113\.7/);
   expect(text).toContain("ban withdrawn   203.0.113.7/32  attack ended");
   expect(text).toContain("30020 packets: 30020 counted, 0 untracked, 0 of no configured network");
-  expect(text).toContain("attacks: 1, still going on at the end: 0");
+  expect(text).toContain("attacks: 1, still in progress at the end: 0");
 });
 
 describe("sees nothing by the thresholds of hosts, and with a section of its own", () => {

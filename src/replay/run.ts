@@ -1,6 +1,6 @@
 /**
- * Runs a capture through the real packet path, detection and ban engine, on the capture's own time, and hands on what
- * happens. Announces and stores nothing; knows nothing of how it is told.
+ * Runs a capture through the real packet path, detection and ban engine, on the capture's time, and emits events.
+ * Announces and stores nothing; does not know how events are shown.
  */
 import type { Config } from "../config/config.ts";
 import type { Engine, Native, Replay, SourceStatus } from "../dataplane/native.d.ts";
@@ -17,7 +17,7 @@ import { BanEngine } from "../mitigation/ban-engine.ts";
 import { mitigationPolicy } from "../mitigation/policy.ts";
 import { attackRules } from "../mitigation/rules/attack-rules.ts";
 
-/** Times are the capture's, ms since the epoch. `ban`: the one that the attack has; null: none. */
+/** Times are those of the capture, ms since the epoch. `ban`: the current ban of the attack; null: none. */
 export type ReplayEvent =
   | {
       readonly kind: "attack";
@@ -37,11 +37,11 @@ export interface BanEvent {
 export interface PacketTotals {
   readonly received: number;
   readonly counted: number;
-  /** Of a network of ours, but its host found no place in the table. */
+  /** Of a configured network, but the host got no row in the host table. */
   readonly untracked: number;
   /** Of no configured network. */
   readonly foreign: number;
-  /** Not counted, by reason; those that there were. */
+  /** Not counted, by reason, without zeros. */
   readonly parseErrors: Readonly<Record<string, number>>;
 }
 
@@ -51,10 +51,10 @@ export interface ReplayTotals {
   readonly endedMs: number | null;
   readonly packets: PacketTotals;
   readonly attacks: number;
-  /** Still going on at the end of the capture, with the bans that they have. */
+  /** Attacks in progress at the end of the capture, with their bans. */
   readonly lasting: readonly { readonly attack: Attack; readonly ban: Ban | null }[];
   readonly bans: Readonly<Record<Ban["state"], number>>;
-  /** Rows over a threshold that found no room in their tick, and detections beyond the table of attacks. */
+  /** Rows over a threshold that were not judged in their tick, and detections beyond the table of attacks. */
   readonly unjudgedRows: number;
   readonly refusedAttacks: number;
   /** Why the capture ends early; null: it was read to its end. */
@@ -64,11 +64,11 @@ export interface ReplayTotals {
 export interface ReplayRunOptions {
   readonly native: Native;
   readonly config: Config;
-  /** Where sources are; null: nobody knows. */
+  /** Looks up where sources are; null: origins are not known. */
   readonly originOf: OriginOf | null;
   readonly capture: string;
   readonly onEvent: (event: ReplayEvent, timeMs: number) => void;
-  /** Which packets are looked at, where there are many. Default: Math.random. */
+  /** Chooses which packets are sampled if there are many. Default: Math.random. */
   readonly random?: () => number;
 }
 
@@ -90,7 +90,7 @@ export function openReplayEngine(native: Native, config: Config): Engine {
   return native.openEngine({ maxHosts, windowMs, tickMs, countOutgoing: directions === 2, ...fixed });
 }
 
-/** A capture is replayed with any configuration, also one that names no source of packets. */
+/** A capture is replayed with any configuration, also one without a packet source. */
 export function replayTable({ capture, hostgroups }: Config): {
   readonly maxHosts: number;
   readonly directions: 1 | 2;
@@ -104,7 +104,7 @@ class ReplayRun {
   readonly #detection: Detection;
   readonly #bans: BanEngine;
   readonly #banStates = { active: 0, withdrawn: 0, rejected: 0 };
-  /** Ban events that wait for those of their attacks. */
+  /** Ban events that wait for the events of their attacks. */
   #held: BanEvent[] | null = null;
   #ids = 0;
   #attacks = 0;
@@ -127,7 +127,7 @@ class ReplayRun {
       announcer: null,
       packetsOf: (attack) => this.#detection.sampler.packetsOf(attack),
       makeRules: attackRules,
-      // A capture says nothing of nodes.
+      // A capture contains no information about nodes.
       divertTo: () => null,
       newId,
       endedKept: ENDED_BANS_KEPT,
@@ -164,11 +164,11 @@ class ReplayRun {
       if (attack === null) continue;
       const notice = noticeOf(reading);
       if (notice !== null) this.#bans.attackClassified(attack, now.wallMs, notice);
-      this.#tell({ kind: "reading", reading, attack, ban: this.#bans.banOf(attack) });
+      this.#emit({ kind: "reading", reading, attack, ban: this.#bans.banOf(attack) });
     }
   }
 
-  /** An attack is told with the ban that it got or lost, and before that ban. */
+  /** The event of an attack has the ban that it got or lost, and comes before the event of that ban. */
   #attacksChanged(changes: readonly AttackChange[], now: Now): void {
     const held: BanEvent[] = [];
     this.#held = held;
@@ -176,9 +176,9 @@ class ReplayRun {
     this.#held = null;
     for (const { kind, attack } of changes) {
       if (kind === "started") this.#attacks++;
-      if (kind !== "lasts") this.#tell({ kind: "attack", change: kind, attack, ban: this.#bans.banOf(attack) });
+      if (kind !== "lasts") this.#emit({ kind: "attack", change: kind, attack, ban: this.#bans.banOf(attack) });
     }
-    for (const event of held) this.#tell(event);
+    for (const event of held) this.#emit(event);
     this.#detection.sampler.attacksChanged(changes, now);
   }
 
@@ -191,11 +191,11 @@ class ReplayRun {
       this.#banStates[news]++;
     }
     const event: BanEvent = { kind: "ban", news, ban };
-    if (this.#held === null) this.#tell(event);
+    if (this.#held === null) this.#emit(event);
     else this.#held.push(event);
   }
 
-  #tell(event: ReplayEvent): void {
+  #emit(event: ReplayEvent): void {
     this.#onEvent(event, this.#timeMs);
   }
 

@@ -1,6 +1,6 @@
 /**
- * A suggestion as text and as JSON. All of the text but the configuration itself is YAML comments, so that the whole of it
- * can be pasted or included.
+ * A suggestion as text and as JSON. Everything in the text except the configuration is a YAML comment, so that the
+ * whole text can be pasted or included.
  */
 import { sectionsText } from "../config/load/section-overrides.ts";
 import { timestamp } from "../http/wire/timestamp.ts";
@@ -34,7 +34,7 @@ export function suggestionLines(suggestion: Suggestion): string[] {
     "",
     ...notes.map((note) => `note: ${note}`),
     ...(notes.length > 0 ? [""] : []),
-    `suggested: ${suggested.name}. These sections take the place of those in the file${isBaselineLeft(suggestion)}.`,
+    `suggested: ${suggested.name}. These sections replace those in the file${isBaselineLeft(suggestion)}.`,
   ];
   const yaml = sectionsText(suggested.sections).trimEnd().split("\n");
   return [...comments.map((line) => `# ${line}`.trimEnd()), ...yaml];
@@ -43,7 +43,7 @@ export function suggestionLines(suggestion: Suggestion): string[] {
 function isBaselineLeft({ suggested, config }: Suggestion): string {
   const isInFile = config.hostgroups.some(({ baseline }) => baseline !== null);
   return suggested.factor === null && isInFile
-    ? "; `baseline` was not tried with them: take it out, or try it by itself"
+    ? "; `baseline` was not tried with them: remove it, or try it separately"
     : "";
 }
 
@@ -72,7 +72,7 @@ function choiceRow({ name, alarms, sections }: MeasuredChoice): string[] {
   return [name, `${attacks}${more}`, `${hosts}${more}`, ...trio];
 }
 
-/** The first column to the left, the others too where they are words. */
+/** The first column is aligned left, the others too if they have words. */
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const widths = head.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i]?.length ?? 0)));
   const line = (row: readonly string[]) =>

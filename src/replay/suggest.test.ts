@@ -110,7 +110,7 @@ test("is, as text, a fragment that stands in the file as it is, and is valid the
   expect(text).toMatch(/^# peak x 2 +0 +0 +1500 /m);
   const pasted = `${NETWORKS}${text}\n`;
   expect(parseConfig(new TextEncoder().encode(pasted)).kind).toBe("valid");
-  expect((await replayed(NORMAL, pasted)).lines.at(-1)).toBe("attacks: 0, still going on at the end: 0");
+  expect((await replayed(NORMAL, pasted)).lines.at(-1)).toBe("attacks: 0, still in progress at the end: 0");
 });
 
 test("judges hostgroups that are judged as a whole by their sums", async () => {

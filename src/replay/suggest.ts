@@ -1,6 +1,6 @@
 /**
- * `floodwall replay --suggest`: proposes thresholds and baselines from a capture of normal traffic, and tells for each
- * choice how often it would have raised a false alarm, found by judging that very capture by it.
+ * `floodwall replay --suggest`: proposes thresholds and baselines from a capture of normal traffic. For each choice it
+ * measures, on that capture, how often it would have raised a false alarm.
  */
 import { statSync } from "node:fs";
 import type { Config } from "../config/config.ts";
@@ -29,21 +29,21 @@ export interface Suggestion {
   readonly seen: readonly SeenRates[];
   readonly choices: readonly MeasuredChoice[];
   readonly suggested: MeasuredChoice;
-  /** What a reader must know to judge the choices, a sentence each. */
+  /** Notes that help to judge the choices, one sentence each. */
   readonly notes: readonly string[];
 }
 
-/** The capture cannot be used for this; the message says why and what to do. */
+/** The capture is not suitable; the message says why and what to do. */
 class SuggestError extends Error {}
 
-/** Tried first; the milder one when it raises alarms. The strictest is shown and not suggested. */
+/** Tried first; the milder one if it raises alarms. The strictest is shown but not suggested. */
 const FACTORS_SUGGESTED = FACTORS.filter((factor) => factor >= 3);
-/** A capture shorter than this many warm-ups says nothing about a baseline. */
+/** A capture shorter than this number of warm-ups is too short for a baseline. */
 const WARMUPS_LEAST = 2;
-/** A host that has so many times more than nearly all others is better off in a hostgroup of its own. */
+/** A host with this many times the rate of nearly all others should have a hostgroup of its own. */
 const OUTLIER_FACTOR = 10;
 
-/** Throws SuggestError, or what says why the capture cannot be read. */
+/** Throws SuggestError, or the error that says why the capture cannot be read. */
 export function suggest({ native, config, configPath, capture }: SuggestOptions): Suggestion {
   if (statSync(capture, { throwIfNoEntry: false })?.isFile() === false) {
     throw new SuggestError(`${capture} is not a file: --suggest reads the capture twice, so save it to a file first`);
@@ -71,7 +71,7 @@ export function suggest({ native, config, configPath, capture }: SuggestOptions)
   const notes = [
     ...boundNotes(rates, unjudgedRows),
     ...(choices.some(({ alarms: { hosts } }) => hosts >= SUGGEST_HOSTS_MAX)
-      ? [`no more than ${SUGGEST_HOSTS_MAX} hosts with alarms are told apart for a choice`]
+      ? [`at most ${SUGGEST_HOSTS_MAX} hosts with alarms are counted for a choice`]
       : []),
     ...(isLongEnough
       ? []
@@ -88,7 +88,10 @@ function isJudged({ hostgroups }: Config, group: number, direction: SeenRates["d
   return direction === "incoming" || (hostgroups[group]?.thresholdsOutgoing ?? null) !== null;
 }
 
-/** The first without a false alarm, a baseline before none; thresholds over all that was seen raise none by themselves. */
+/**
+ * Returns the first choice without false alarms, preferring baselines. Thresholds above all observed rates never raise
+ * any.
+ */
 function pick(choices: readonly MeasuredChoice[], isLongEnough: boolean): MeasuredChoice {
   const baselines = isLongEnough ? FACTORS_SUGGESTED : [];
   const wanted = [...baselines.map((factor) => choices.find((choice) => choice.factor === factor))];
@@ -98,7 +101,7 @@ function pick(choices: readonly MeasuredChoice[], isLongEnough: boolean): Measur
   return quiet;
 }
 
-/** For the trial alone: in a short capture no baseline would else be believed. */
+/** For the trial only: in a short capture the warm-up of a baseline would otherwise never end. */
 function withWarmup(sections: Sections, warmupMax: number): Sections {
   const shortened = (section: unknown) => {
     const baseline = section as { readonly warmup_seconds?: number } | undefined;
@@ -115,7 +118,7 @@ function withWarmup(sections: Sections, warmupMax: number): Sections {
   };
 }
 
-/** The longest of those that are proposed. */
+/** The longest of the proposed ones. */
 function warmupOf(choices: readonly Choice[]): number {
   const baselines = choices.flatMap(({ sections }) => [
     sections["baseline"],
@@ -129,7 +132,7 @@ function boundNotes({ refusedHosts, status }: CaptureRates, unjudgedRows: number
   return [
     ...(refusedHosts > 0 || untracked > 0
       ? [
-          `the host table was full: ${untracked} packets of ${refusedHosts} hosts are in none of this; ` +
+          `the host table was full: ${untracked} packets of ${refusedHosts} hosts are not included; ` +
             "raise capture.max_hosts",
         ]
       : []),
@@ -149,6 +152,6 @@ function* outlierNotes({ hostgroups }: Config, seen: readonly SeenRates[]): Gene
     const [host] = busiest;
     if (pps === undefined || host === undefined || pps.peak < OUTLIER_FACTOR * pps.quantile(0.99)) continue;
     yield `${host.target} (${hostgroups[group]?.name}, ${direction}) has up to ${Math.round(host.pps)} pps, over ` +
-      `${OUTLIER_FACTOR} times what nearly all others have: give it a hostgroup of its own, or see whether it was attacked`;
+      `${OUTLIER_FACTOR} times what nearly all others have: give it a hostgroup of its own, or check whether it was attacked`;
   }
 }

@@ -1,4 +1,4 @@
-/** What a replayed capture shows, in lines for people. */
+/** The results of a replay as text for people. */
 import { type Attack, attackRate } from "../detection/attack/attack.ts";
 import type { Reading } from "../detection/attack/attack-sampler.ts";
 import type { Share } from "../detection/attack/sample.ts";
@@ -32,10 +32,10 @@ export function totalsLines(totals: ReplayTotals): string[] {
   return [
     `${received} packets: ${counted} counted, ${untracked} untracked, ${foreign} of no configured network`,
     ...Object.entries(parseErrors).map(([reason, count]) => `${count} not counted: ${reason}`),
-    ...(unjudgedRows > 0 ? [`${unjudgedRows} times a host over a threshold found no room to be judged`] : []),
-    ...(refusedAttacks > 0 ? [`${refusedAttacks} detections found the table of attacks full`] : []),
+    ...(unjudgedRows > 0 ? [`${unjudgedRows} times a host over a threshold was not judged for lack of space`] : []),
+    ...(refusedAttacks > 0 ? [`${refusedAttacks} detections were refused because the table of attacks was full`] : []),
     ...(error === null ? [] : [`the capture ends early: ${error}`]),
-    `attacks: ${totals.attacks}, still going on at the end: ${totals.lasting.length}`,
+    `attacks: ${totals.attacks}, still in progress at the end: ${totals.lasting.length}`,
   ];
 }
 

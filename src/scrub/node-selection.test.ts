@@ -68,8 +68,8 @@ describe.each(["affinity", "least_loaded"] as const)("whatever it goes by (%s)",
   });
 
   test("nodes that did not poll yet are used only if none is alive", () => {
-    const unheard = NODES.map((each) => ({ ...each, liveness: "unheard" as const }));
-    expect(new Set(chosen([...unheard, node("z", { utilization: 5 })], selection))).toEqual(new Set(["z"]));
-    expect(new Set(chosen([...unheard, node("z", { liveness: "lost" })], selection)).size).toBe(4);
+    const notSeen = NODES.map((each) => ({ ...each, liveness: "not_seen" as const }));
+    expect(new Set(chosen([...notSeen, node("z", { utilization: 5 })], selection))).toEqual(new Set(["z"]));
+    expect(new Set(chosen([...notSeen, node("z", { liveness: "lost" })], selection)).size).toBe(4);
   });
 });

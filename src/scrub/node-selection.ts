@@ -19,7 +19,7 @@ export function selectNode<Node extends Candidate>(
   selection: NodeSelection,
 ): Node | null {
   const alive = candidates.filter(({ liveness }) => liveness === "alive");
-  const pool = alive.length > 0 ? alive : candidates.filter(({ liveness }) => liveness === "unheard");
+  const pool = alive.length > 0 ? alive : candidates.filter(({ liveness }) => liveness === "not_seen");
   const seed = hash(victim);
   let best: Node | null = null;
   for (const node of pool) if (best === null || isBetter(node, best, selection, seed)) best = node;

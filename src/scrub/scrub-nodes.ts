@@ -202,7 +202,7 @@ export class ScrubNodes {
   tick(): void {
     for (const name of this.#nodes.keys()) {
       const liveness = this.#livenessOf(name);
-      if (liveness === (this.#reportedLiveness.get(name) ?? "unheard")) continue;
+      if (liveness === (this.#reportedLiveness.get(name) ?? "not_seen")) continue;
       this.#reportedLiveness.set(name, liveness);
       this.#options.observer.liveness(name, liveness);
     }

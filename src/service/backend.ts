@@ -1,17 +1,17 @@
-/** Answers what the API asks and carries out what it orders, from the tables of the running service. */
+/** Answers the API's queries and carries out its commands, with the tables of the running service. */
 import { Tenancy } from "../access/tenancy.ts";
-import type { AuditAnswer, AuditQuestion } from "../audit/audit-event.ts";
+import type { AuditAnswer, AuditQuery } from "../audit/audit-event.ts";
 import type { Config } from "../config/config.ts";
 import type { Edge } from "../edge/edge.ts";
 import type {
   AttackView,
   Backend,
+  BanPreview,
   BanView,
   BgpView,
   Configured,
   Dropping,
   EdgeHistory,
-  ForeseenBan,
   GroupRatesView,
   HostView,
   ReloadOutcome,
@@ -28,22 +28,22 @@ import { type BlockRequest, type Pair, pairName } from "../sourceblock/source-bl
 import type { BlockAnswer, SourceBlockView, UnblockAnswer } from "../sourceblock/source-blocks.ts";
 import type { HistoryStore } from "../storage/history-store.ts";
 import { allocateHostRows, type HostRows, rowRates } from "../traffic/host-rows.ts";
-import type { TrafficPoint, TrafficQuestion } from "../traffic/traffic-history.ts";
+import type { TrafficPoint, TrafficQuery } from "../traffic/traffic-history.ts";
 import { edgeHistoryOf, orFault, orHistoryFault } from "./faults.ts";
 import type { Floodwall } from "./floodwall.ts";
 import { HostRowView } from "./host-row-view.ts";
 
-/** What it cannot answer rejects, told and counted by the store. */
+/** Rejects if it cannot answer; the store logs and counts the failure. */
 type History = Pick<HistoryStore, "ask">;
 
-/** What there is beside the engines. */
+/** Optional parts beside the engines. */
 export interface Sources {
   readonly edge: Edge;
   /** Absent: storage is off. */
   readonly history?: History | null;
-  /** Absent: nobody asks for releases. */
+  /** Absent: update checks are off. */
   readonly availableUpdate?: () => UpdateView | null;
-  /** Of the machine, for this configuration; null: nobody has looked. */
+  /** Findings of the machine check for this configuration; null: no check has finished. */
   readonly machineProblems?: () => readonly Item[] | null;
 }
 
@@ -56,9 +56,9 @@ export class ServiceBackend implements Backend {
   readonly scrub: ScrubNodes;
   readonly edge: Edge;
   readonly edgeHistory: EdgeHistory | null;
-  /** Allocated with the first reading of hosts. */
+  /** Allocated at the first reading of hosts. */
   #rows: HostRows | null = null;
-  /** As many rows as there are hostgroups. */
+  /** One row for each hostgroup. */
   #sums: HostRows | null = null;
   #tenancy: { readonly of: Config; readonly tenancy: Tenancy } | null = null;
   ready = false;
@@ -82,7 +82,7 @@ export class ServiceBackend implements Backend {
     return this.#floodwall.config.dryRun;
   }
 
-  /** Made once a configuration. */
+  /** Created once for each configuration. */
   tenancy(): Tenancy {
     const { config } = this.#floodwall;
     if (this.#tenancy?.of !== config) this.#tenancy = { of: config, tenancy: new Tenancy(config) };
@@ -138,11 +138,11 @@ export class ServiceBackend implements Backend {
     return attack === null ? null : { attack, ban: this.#floodwall.bans.banOf(attack) };
   }
 
-  async traffic(question: TrafficQuestion): Promise<readonly TrafficPoint[] | null> {
+  async traffic(question: TrafficQuery): Promise<readonly TrafficPoint[] | null> {
     return this.#history === null ? null : orHistoryFault(this.#history.ask("trafficPoints", question));
   }
 
-  async auditEvents(question: AuditQuestion): Promise<AuditAnswer> {
+  async auditEvents(question: AuditQuery): Promise<AuditAnswer> {
     if (this.#history === null) return { available: false };
     return { available: true, events: await orHistoryFault(this.#history.ask("auditEvents", question)) };
   }
@@ -153,7 +153,7 @@ export class ServiceBackend implements Backend {
     this.#rows ??= allocateHostRows(HOST_CHUNK_ROWS);
     const rows = this.#rows;
     for (let cursor = 0; cursor >= 0; ) {
-      // Of the moment that the rows are read in, since that is whose groups they name.
+      // Taken when the rows are read, since the rows refer to these groups.
       const { hostgroups } = this.#floodwall.config;
       const isOutgoingJudged = hostgroups.some(({ thresholdsOutgoing }) => thresholdsOutgoing !== null);
       const tables = { attacks: detector.active, baselines: detector.baselines, isOutgoingJudged };
@@ -194,7 +194,7 @@ export class ServiceBackend implements Backend {
     return this.#banView(orFault(() => this.#floodwall.bans.ban(target, this.#floodwall.now().wallMs)));
   }
 
-  foreseenBan(target: IpAddress): ForeseenBan {
+  banPreview(target: IpAddress): BanPreview {
     const { bans, config } = this.#floodwall;
     return {
       ban: bans.preview(target, this.#floodwall.now().wallMs),
@@ -239,7 +239,7 @@ export class ServiceBackend implements Backend {
   }
 
   /**
-   * The implicit group is the operator's view of all that has no group: no tenant's
+   * The implicit group is the operator's view of all hosts without a group: it belongs to no tenant
    * (docs/interface.md#status-hostgroups).
    */
   #hostgroupsOf(tenant: string | null): StatusView["hostgroups"] {

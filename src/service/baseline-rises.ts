@@ -1,4 +1,4 @@
-/** Tells people of attacks that look like a lasting rise of legitimate traffic. Decides nothing about them. */
+/** Logs attacks that look like a lasting rise of legitimate traffic. Decides nothing about them. */
 import type { Hostgroup } from "../config/config.ts";
 import { BaselineRises } from "../detection/baseline/baseline-rises.ts";
 import type { Detector } from "../detection/judge/detector.ts";
@@ -14,7 +14,7 @@ export interface RiseWatchOptions {
   readonly log: Log;
 }
 
-/** Returns what ends it. */
+/** Returns the function that stops it. */
 export function watchRises(timers: Timers, { detector, hostgroups, monotonicMs, log }: RiseWatchOptions): () => void {
   const rises = new BaselineRises();
   return timers.every(LOOK_MS, () => {

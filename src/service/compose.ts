@@ -1,6 +1,6 @@
 /**
- * The running service: what it is built of, and in which order its parts start and stop. What can fail for a plain reason
- * fails while it is built, before anything outside is touched.
+ * Builds the running service from its parts and defines the order in which they start and stop. Expected failures
+ * happen while it is built, before anything outside is changed.
  */
 import type { AuditTrail } from "../audit/audit-event.ts";
 import { signalReloadEvent } from "../audit/automatic-audit.ts";
@@ -33,10 +33,10 @@ import { MachineWatch } from "./machine-watch.ts";
 import { Reporting } from "./reporting.ts";
 
 export interface ComposedService {
-  /** Throws what isStartFault() knows, a port that is taken above all. */
+  /** Throws the errors that isStartFault() recognizes, most often because a port is in use. */
   start(): void;
   stop(): Promise<void>;
-  /** As a signal orders it: it is audited, and what goes wrong is logged. */
+  /** A reload by signal: it is audited, and its failure is logged. */
   reload(): void;
 }
 
@@ -53,7 +53,10 @@ export interface ServiceOptions {
 /** Of this machine's kernel. */
 const filterOpener = { open: openKernelFilter, readPinned: readPinnedStatus };
 
-/** Resolves when all is built and the machine was looked at. Rejects with what isStartFault() knows, or a bug. */
+/**
+ * Resolves when everything is built and the machine check has finished or timed out. Rejects with the errors that
+ * isStartFault() recognizes, or with a bug.
+ */
 export async function composeService(options: ServiceOptions): Promise<ComposedService> {
   const { config, configPath, log, limiter, environment, nice } = options;
   const machine = new MachineWatch({ loadAddon, log, timers: systemTimers });
@@ -93,8 +96,8 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     dashboard: dashboardOf(() => floodwall.config.api.dashboard, log),
     ...parts,
   });
-  const told = { feed: http.events, tenancy: () => backend.tenancy(), history, updates };
-  const reporting = new Reporting({ floodwall, ...told, environment, limiter, ...parts });
+  const shared = { feed: http.events, tenancy: () => backend.tenancy(), history, updates };
+  const reporting = new Reporting({ floodwall, ...shared, environment, limiter, ...parts });
   const start = () => {
     // The port first: a second service on this machine is refused before it announces anything.
     http.start();
@@ -116,7 +119,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   const reload = () => {
     reloadAudited(floodwall, history).catch((cause: unknown) => log.error({ cause }, "a reload failed"));
   };
-  // Before packets are captured, and before anybody asks.
+  // Before packets are captured and requests are answered.
   await looked;
   return { start, stop, reload };
 }
@@ -150,14 +153,14 @@ function openEdge(config: Config, { metrics, ...parts }: EdgeParts): EdgeChannel
   return edge;
 }
 
-/** Without the page the service does all else. */
+/** The service works without the page. */
 function dashboardOf(isShown: () => boolean, log: Log): Dashboard | null {
   const files = readDashboard();
-  if (files === null && isShown()) log.warn({}, "the dashboard is not built, and not served: run `make dashboard`");
+  if (files === null && isShown()) log.warn({}, "the dashboard is not built and so not served: run `make dashboard`");
   return files === null ? null : { files, isShown };
 }
 
-/** What an operator can put right by its message: no bug. */
+/** An error that an operator can fix with the help of its message; not a bug. */
 export function isStartFault(cause: unknown): cause is Error {
   return (
     cause instanceof ListenError ||

@@ -9,7 +9,7 @@ import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
 import { eventually } from "../../test/fixtures/service.ts";
 import { readChecked } from "../config/check.ts";
 import { IDLE_SECONDS } from "../http/server/pipeline.ts";
-import { CONFIG_FINDINGS_TOLD, CONFIG_READ_MS } from "../limits.ts";
+import { CONFIG_FINDINGS_SHOWN, CONFIG_READ_MS } from "../limits.ts";
 import { readEnvFile } from "../system/env-file.ts";
 import { processEnvironment } from "../system/environment.ts";
 import { systemTimers } from "../system/timers.ts";
@@ -48,7 +48,7 @@ describe("a file read off the event loop", () => {
   });
 
   test("gives the problems that the check gives", async () => {
-    // Some of them: it is the same code, and what is to be shown is that nothing is lost on the way.
+    // A selection: the code is the same, and the test shows that nothing is lost between the threads.
     const faulty = [...TEXT_FAULTS, ...SERVICE_FAULTS].filter((_, i) => i % 4 === 0);
     for (const path of [join(dir, "missing.yaml"), ...faulty.map(({ text }, i) => file(`${i}.yaml`, text))]) {
       const here = checked(path);
@@ -60,12 +60,12 @@ describe("a file read off the event loop", () => {
   test("with more faults than anyone reads says how many more there are", async () => {
     const path = file(
       "c.yaml",
-      `${GOOD}${Array.from({ length: CONFIG_FINDINGS_TOLD + 2 }, (_, i) => `k${i}: 1\n`).join("")}`,
+      `${GOOD}${Array.from({ length: CONFIG_FINDINGS_SHOWN + 2 }, (_, i) => `k${i}: 1\n`).join("")}`,
     );
     const outcome = await reader().read(path);
     const problems = outcome.kind === "invalid" ? outcome.problems : [];
-    expect(problems).toHaveLength(CONFIG_FINDINGS_TOLD + 1);
-    expect(problems.at(-1)).toBe(`${path}: 2 more: floodwall check names them all`);
+    expect(problems).toHaveLength(CONFIG_FINDINGS_SHOWN + 1);
+    expect(problems.at(-1)).toBe(`${path}: 2 more: floodwall check shows them all`);
   });
 
   test("sees the environment as it is now", async () => {
@@ -104,7 +104,7 @@ describe("a thread that", () => {
     const clock = new ManualClock();
     const outcome = new ConfigReader(new ManualTimers(clock), thread(HANGS)).read("/c.yaml");
     clock.advance(CONFIG_READ_MS);
-    expect(await outcome).toEqual({ kind: "invalid", problems: ["/c.yaml: not read: this takes longer than 45 s"] });
+    expect(await outcome).toEqual({ kind: "invalid", problems: ["/c.yaml: not read: reading takes longer than 45 s"] });
     expect(clock.pending).toBe(0);
   });
 
@@ -120,7 +120,7 @@ describe("a thread that", () => {
 
 describe("the thread", () => {
   const clock = new ManualClock();
-  /** Says how often it was asked, and gives a configuration of its own. */
+  /** Counts how often it was called, and returns its own configuration. */
   const COUNTS = `
     let asked = 0;
     self.onmessage = ({ data }) => {

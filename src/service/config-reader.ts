@@ -1,21 +1,21 @@
 /**
- * Reads a configuration file off the event loop: a file at its bounds takes seconds. The thread that read one is kept for
- * some minutes, since the next reading then takes half as long, and given up with whatever else goes wrong with it.
+ * Reads a configuration file off the event loop: a file of the maximum size takes seconds. The thread is kept for some
+ * minutes after a reading, since the next reading then takes half as long; after any failure it is discarded.
  */
 import type { CheckedConfig } from "../config/check.ts";
 import { unpackConfig } from "../config/packed-config.ts";
-import { CONFIG_FINDINGS_TOLD, CONFIG_READ_MS } from "../limits.ts";
+import { CONFIG_FINDINGS_SHOWN, CONFIG_READ_MS } from "../limits.ts";
 import { environmentNow } from "../system/environment.ts";
 import { type Cancel, nextTurn, type Timers } from "../system/timers.ts";
 import type { ConfigMessage, ConfigOrder } from "./config-thread.ts";
 
 const THREAD = new URL("./config-thread.ts", import.meta.url);
-/** After a reading. It takes some 25 MB meanwhile. */
+/** How long the thread is kept after a reading; it uses some 25 MB. */
 const THREAD_KEPT_MS = 600_000;
 
 interface Reading {
   readonly thread: Worker;
-  /** Ends it and the thread, for this reason. */
+  /** Ends the reading and the thread, for this reason. */
   readonly giveUp: (why: string) => void;
 }
 
@@ -23,7 +23,7 @@ export class ConfigReader {
   readonly #timers: Timers;
   readonly #code: URL;
   #reading: Reading | null = null;
-  /** Waits for the next reading. */
+  /** The thread, waiting for the next reading. */
   #idle: Worker | null = null;
   #cancelEnd: Cancel = () => {};
 
@@ -32,15 +32,15 @@ export class ConfigReader {
     this.#code = code;
   }
 
-  /** One at a time. Never rejects: a thread that breaks, or takes too long, is a problem like any other. */
+  /** One reading at a time. Never rejects: a thread that fails or takes too long results in a problem. */
   async read(path: string): Promise<CheckedConfig> {
     const message = await this.#ask(path);
-    if (message.kind === "invalid") return { kind: "invalid", problems: linesTold(path, message.problems) };
+    if (message.kind === "invalid") return { kind: "invalid", problems: firstLines(path, message.problems) };
     const config = await unpackConfig(message.packed, nextTurn);
-    return { kind: "valid", config, warnings: linesTold(path, message.warnings) };
+    return { kind: "valid", config, warnings: firstLines(path, message.warnings) };
   }
 
-  /** A reading under way ends at once, with this as its problem, and no thread is left. */
+  /** Ends a reading in progress with this as its problem, and stops the thread. */
   abort(why: string): void {
     this.#reading?.giveUp(why);
     this.#endIdle();
@@ -55,12 +55,12 @@ export class ConfigReader {
         resolve(message);
       };
       const giveUp = (why: string) => {
-        // Whatever it does: it may hang in a read of something that is no file.
+        // The thread may hang in a read of something that is not a regular file.
         thread.terminate();
         finish({ kind: "invalid", problems: [`${path}: not read: ${why}`] });
       };
       const cancel = this.#timers.after(CONFIG_READ_MS, () =>
-        giveUp(`this takes longer than ${CONFIG_READ_MS / 1000} s`),
+        giveUp(`reading takes longer than ${CONFIG_READ_MS / 1000} s`),
       );
       this.#reading = { thread, giveUp };
       thread.onmessage = ({ data }: MessageEvent<ConfigMessage>) => {
@@ -104,9 +104,9 @@ export class ConfigReader {
   }
 }
 
-/** The first ones, and how many more there are. */
-export function linesTold(path: string, lines: readonly string[]): readonly string[] {
-  const more = lines.length - CONFIG_FINDINGS_TOLD;
+/** The first lines, and the number of the remaining ones. */
+export function firstLines(path: string, lines: readonly string[]): readonly string[] {
+  const more = lines.length - CONFIG_FINDINGS_SHOWN;
   if (more <= 0) return lines;
-  return [...lines.slice(0, CONFIG_FINDINGS_TOLD), `${path}: ${more} more: floodwall check names them all`];
+  return [...lines.slice(0, CONFIG_FINDINGS_SHOWN), `${path}: ${more} more: floodwall check shows them all`];
 }

@@ -1,4 +1,4 @@
-/** The thread of reloads: reads and checks a configuration as `floodwall check` does, and hands it over packed. */
+/** The thread of reloads: reads and checks a configuration as `floodwall check` does, and returns it serialized. */
 import { type CheckedConfig, readChecked } from "../config/check.ts";
 import { type PackedConfig, packConfig } from "../config/packed-config.ts";
 import { originFindings } from "../geo/origins.ts";
@@ -9,7 +9,7 @@ declare const self: Worker;
 
 export interface ConfigOrder {
   readonly path: string;
-  /** The environment as it is now: a thread sees no change of it. */
+  /** The current environment variables: a thread sees no changes of them. */
   readonly variables: Readonly<Record<string, string>>;
 }
 
@@ -20,7 +20,7 @@ export type ConfigMessage =
 self.onmessage = async ({ data }: MessageEvent<ConfigOrder>) => {
   const { message, buffers } = read(data);
   self.postMessage(message, buffers);
-  // What reading takes is tens of times the file, and nothing else happens here that would give it back.
+  // Reading uses tens of times the size of the file, and without this the memory would not be released.
   await nextTurn();
   Bun.gc(true);
 };

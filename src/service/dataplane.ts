@@ -1,4 +1,4 @@
-/** The data plane as the service runs it: what becomes of it is told to log and metrics. */
+/** The data plane as the service runs it: logs and counts its changes. */
 import { existsSync } from "node:fs";
 import type { Config } from "../config/config.ts";
 import { DEFAULT_PIN_PATH } from "../config/sections/dataplane.ts";
@@ -18,10 +18,10 @@ import type { Timers } from "../system/timers.ts";
 
 type Neighbors = Pick<DataPlaneOptions, "bans" | "pairs" | "putPairs" | "closeSources" | "openSources">;
 
-/** What it asks of other parts is asked once it is started. */
+/** Other parts are called only after it is started. */
 export interface PacketDroppingOptions extends Neighbors {
   readonly config: Config;
-  /** Absent: this process has no way to the kernel. */
+  /** Absent: this process cannot reach the kernel. */
   readonly filterOpener?: FilterOpener | null;
   readonly timers: Timers;
   readonly clock: Pick<Clock, "monotonicMs">;
@@ -31,9 +31,9 @@ export interface PacketDroppingOptions extends Neighbors {
 }
 
 const FAULTS: Readonly<Record<DataPlaneOperation, string>> = {
-  open: "the data plane cannot be put in force: nothing is dropped on this machine, detection and routes go on; trying again",
-  lists: "the kernel refuses the allowlist or the whitelist: those before stay in force",
-  rules: "the kernel refuses the rules of bans: those before stay in force; trying again",
+  open: "the data plane cannot be put in force: nothing is dropped on this machine, detection and routes are not affected; trying again",
+  lists: "the kernel refuses the allowlist or the whitelist: the previous ones stay in force",
+  rules: "the kernel refuses the rules of bans: the previous ones stay in force; trying again",
   close: "the data plane was not closed cleanly: packets may still be dropped on this machine",
 };
 
@@ -44,7 +44,7 @@ export function openDataPlane(options: PacketDroppingOptions): DataPlane | null 
   const { dataplane } = config;
   if (kernel === null) return null;
   if (dataplane === null) {
-    tellLeftBehind({ kernel, pinPath: DEFAULT_PIN_PATH, log: options.log });
+    warnOfPinnedFilters({ kernel, pinPath: DEFAULT_PIN_PATH, log: options.log });
     return null;
   }
   metrics.dataplane.declare(DATA_PLANE_OPERATIONS);
@@ -61,20 +61,20 @@ export function openDataPlane(options: PacketDroppingOptions): DataPlane | null 
 }
 
 /**
- * Without the section nobody here adopts or removes what a process before this one kept in force, nor may: it could be that
- * of a scrub node's agent that is about to come back.
+ * Without the section this process does not adopt or remove filters that an earlier process left: they could belong to
+ * a scrub node's agent that is restarting.
  */
-export function tellLeftBehind({ kernel, pinPath, log }: LeftBehindOptions): void {
+export function warnOfPinnedFilters({ kernel, pinPath, log }: LeftBehindOptions): void {
   if (!existsSync(pinPath)) return;
   try {
     const { state, isOwned, pairs, rules } = kernel.readPinned(pinPath);
     if (state === "missing" || isOwned) return;
     log.warn(
       { pin_path: pinPath, state, pairs, rules },
-      "a process before this one left packet dropping in force, until what it holds lapses: add dataplane with enabled: false and restart to remove it",
+      "an earlier process left a packet filter in force, until its rules expire: add dataplane with enabled: false and restart to remove it",
     );
   } catch {
-    // Whoever may not look, or has no addon, drops nothing here either.
+    // Without permission or addon, nothing can be read here.
   }
 }
 
@@ -94,16 +94,17 @@ function observerOf({ log, limiter, metrics }: PacketDroppingOptions): DataPlane
       log.info(
         {},
         end === "keep"
-          ? "the data plane stays in force without this process, until what it holds lapses"
-          : "the data plane is out of the kernel: nothing is dropped on this machine",
+          ? "the data plane stays in force without this process, until its rules expire"
+          : "the data plane is removed from the kernel: nothing is dropped on this machine",
       ),
     fault(operation, cause) {
       metrics.dataplane.failed(operation);
       limiter.pass(`dataplane ${operation}`, (suppressed) => log.error({ cause, suppressed }, FAULTS[operation]));
     },
     interfaceChanged(name, error) {
-      if (error === null) log.info({ interface: name }, "the data plane is back on an interface");
-      else log.error({ interface: name, error }, "the data plane is not right on an interface; trying again");
+      if (error === null) log.info({ interface: name }, "the data plane is attached to an interface again");
+      else
+        log.error({ interface: name, error }, "the data plane is not attached correctly to an interface; trying again");
     },
     leftOut(rules) {
       if (rules === 0) log.info({}, "there is room in the kernel for all rules of bans again");

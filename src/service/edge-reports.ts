@@ -1,4 +1,7 @@
-/** What edge nodes report and how they come and go, as the service runs it: kept, told to log and metrics, and recorded. */
+/**
+ * The reports and the liveness of edge nodes, as the service runs them: kept, logged, counted in metrics, and recorded
+ * in the history.
+ */
 import type { EdgeNodes } from "../edge/edge-nodes.ts";
 import { EdgeReports } from "../edge/edge-reports.ts";
 import { type EdgeHistoryStore, HistoryWriter, type LeftOutReason } from "../edge/history-writer.ts";
@@ -24,11 +27,11 @@ export interface EdgeReportingOptions {
 }
 
 const LEFT_OUT: Readonly<Record<LeftOutReason, string>> = {
-  behind: "the history does not take reports of edge nodes as fast as they come: some are not recorded",
+  behind: "reports of edge nodes arrive faster than the history can store them: some are not recorded",
   too_often: "an edge node reports more than once a second: not all of its reports are recorded",
 };
 
-/** How often it is looked who has come and gone, ms. */
+/** How often liveness changes are looked for, ms. */
 const LOOK_MS = 250;
 
 export class EdgeReporting {
@@ -57,13 +60,13 @@ export class EdgeReporting {
     this.#cancel = this.#options.timers.every(LOOK_MS, () => this.#look());
   }
 
-  /** Before the history is closed: what waits for it is handed over. */
+  /** Called before the history is closed: hands over waiting records. */
   stop(): void {
     this.#cancel();
     this.#writer?.stop();
   }
 
-  /** The nodes are others now. */
+  /** Called when the configured nodes may have changed. */
   reconfigured(): void {
     const has = (node: string) => this.#options.nodes.has(node);
     this.reports.reconfigured();
@@ -75,11 +78,11 @@ export class EdgeReporting {
     const { nodes } = this.#options;
     for (const { name } of nodes.nodes()) {
       const change = this.#presence.next(name, nodes.livenessOf(name));
-      if (change !== null) this.#tell(name, change);
+      if (change !== null) this.#changed(name, change);
     }
   }
 
-  #tell(node: string, kind: PresenceChange): void {
+  #changed(node: string, kind: PresenceChange): void {
     const { log, clock, nodes } = this.#options;
     const staleAfter = `${nodes.staleAfterSeconds} s`;
     if (kind === "node_lost") log.warn({ node }, "an edge node is lost: it polls no more");

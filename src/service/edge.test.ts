@@ -41,7 +41,7 @@ afterEach(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** A start of the service, after the end of the one before. */
+/** Starts the service after the previous one has ended. */
 function start(config: EdgeConfig | null = CONFIG): EdgeChannel {
   state?.close();
   state = new StateDatabase(directory);
@@ -96,14 +96,14 @@ describe("a restart", () => {
     expect([etag(second), etag(start())]).toEqual([before, before]);
   });
 
-  test("after the lever's time lets it lapse, on disk as well", () => {
+  test("after the lever's time expires the lever, on disk as well", () => {
     set(start());
     clock.advance(600_000);
     expect(untilOf(start())).toBeNull();
     expect(state?.levers()).toEqual([]);
   });
 
-  test("with a clock that was set forth lets it lapse if that is past its time, and keeps it if not", () => {
+  test("with a clock that was set forward expires the lever if that is past its time, and keeps it if not", () => {
     set(start());
     clock.setWall("2026-03-01T12:09:59.000Z");
     expect(untilOf(start())).toBe(Date.parse("2026-03-01T12:10:00.000Z"));
@@ -120,7 +120,7 @@ describe("a restart", () => {
     expect(untilOf(start())).toBe(until);
   });
 
-  test("forgets slots and challenges: the node asks anew", () => {
+  test("forgets slots and challenges: the node asks again", () => {
     const first = start();
     const before = etag(first);
     first.acme.requestSlot("e1", WWW, clock.wallMs());
@@ -138,17 +138,17 @@ describe("a restart", () => {
 });
 
 describe("by the clock", () => {
-  test("a lever lapses by itself, and whoever answers polls is told once", () => {
+  test("a lever expires by itself, and the watcher is called once", () => {
     const channel = start();
-    let told = 0;
-    channel.feed.watch({ changed: () => told++, reloaded: () => {} });
+    let calls = 0;
+    channel.feed.watch({ changed: () => calls++, reloaded: () => {} });
     channel.start();
     set(channel);
-    told = 0;
+    calls = 0;
     clock.advance(599_999);
-    expect([told, channel.levers.all.size]).toEqual([0, 1]);
+    expect([calls, channel.levers.all.size]).toEqual([0, 1]);
     clock.advance(1);
-    expect([told, channel.levers.all.size, state?.levers()]).toEqual([1, 0, []]);
+    expect([calls, channel.levers.all.size, state?.levers()]).toEqual([1, 0, []]);
     channel.stop();
     expect(clock.pending).toBe(0);
   });
@@ -244,9 +244,9 @@ describe("the log", () => {
     channel.acme.publish("e2", order, now);
     channel.acme.publish("e2", { ...order, zone: "x".repeat(300) }, now);
     channel.acme.releaseSlot("e1", WWW);
-    const told = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    const logged = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
     const challenge = { zone: WWW, token_prefix: "evaGxfAD" };
-    expect(told).toMatchObject([
+    expect(logged).toMatchObject([
       { node: "e1", zone: WWW, msg: "a node has the slot of a zone" },
       { node: "e2", zone: WWW, holder: "e1" },
       { node: "e1", ...challenge, msg: "a node has published a challenge" },
@@ -269,7 +269,7 @@ describe("the log", () => {
   });
 });
 
-test("metrics tell nodes by their liveness, what they are told of, and every call by its end", async () => {
+test("metrics count nodes by liveness, document items, and calls by result", async () => {
   const channel = start();
   channel.nodes.pollStarted("e1", "t");
   set(channel);
@@ -281,12 +281,12 @@ test("metrics tell nodes by their liveness, what they are told of, and every cal
   const text = await metrics.text();
   for (const line of [
     'svc_edge_nodes{state="alive"} 1',
-    'svc_edge_nodes{state="unheard"} 1',
-    'svc_edge_told{what="zones"} 1',
-    'svc_edge_told{what="levers"} 0',
-    'svc_edge_told{what="grants"} 1',
-    'svc_edge_told{what="challenges"} 1',
-    'svc_edge_told{what="documents"} 1',
+    'svc_edge_nodes{state="not_seen"} 1',
+    'svc_edge_document_items{kind="zones"} 1',
+    'svc_edge_document_items{kind="levers"} 0',
+    'svc_edge_document_items{kind="grants"} 1',
+    'svc_edge_document_items{kind="challenges"} 1',
+    'svc_edge_document_items{kind="documents"} 1',
     'svc_edge_lever_changes_total{change="set"} 1',
     'svc_edge_lever_changes_total{change="cleared"} 1',
     'svc_edge_acme_calls_total{end="slot_granted"} 1',

@@ -1,4 +1,4 @@
-/** The edge channel as the service runs it: its parts, what they keep on disk, and what of them is told to log and metrics. */
+/** The edge channel as the service runs it: its parts, what they keep on disk, its log lines and its metrics. */
 import type { Config } from "../config/config.ts";
 import type { EdgeConfig } from "../config/sections/edge.ts";
 import { AcmeIssuance, type AcmeObserver, type ChallengeOrder } from "../edge/acme-issuance.ts";
@@ -27,14 +27,14 @@ export interface EdgeChannelOptions {
   readonly timers: Timers;
   readonly nextTurn: () => Promise<void>;
   readonly log: Log;
-  /** Repeated failures are told once a minute. */
+  /** Repeated failures are logged once a minute. */
   readonly limiter: Pick<Limiter, "pass">;
   readonly metrics: EdgeMetrics;
 }
 
-/** Characters of an ACME token in the log: enough to find it, too few to answer with. */
+/** Characters of an ACME token that are logged: enough to find it, too few to answer with it. */
 const TOKEN_PREFIX = 8;
-/** Of a name that a node made up. */
+/** Characters that are logged of a name chosen by a node. */
 const NAME_PREFIX = 253;
 
 export class EdgeChannel implements Edge {
@@ -44,7 +44,7 @@ export class EdgeChannel implements Edge {
   readonly feed: ZoneFeed;
   readonly #options: EdgeChannelOptions;
   readonly #reporting: EdgeReporting;
-  /** null: no edge was configured yet. */
+  /** null: no edge has been configured yet. */
   #keys: ClearanceKeys | null = null;
 
   /** Throws ClearanceFileError and StateDatabaseError. */
@@ -75,7 +75,7 @@ export class EdgeChannel implements Edge {
     return this.#reporting.reports;
   }
 
-  /** Of the last report of a node; null: none yet. */
+  /** From the last report of a node; null: none yet. */
   reportedDryRun(node: string): boolean | null {
     return this.reports.isDryRun(node);
   }
@@ -91,14 +91,14 @@ export class EdgeChannel implements Edge {
     this.#reporting.stop();
   }
 
-  /** What can fail or takes long of a configuration that is to come. Rejects with ClearanceFileError. */
+  /** Does the part of a reconfiguration that can fail or takes long. Rejects with ClearanceFileError. */
   async prepare({ edge }: Pick<Config, "edge">): Promise<void> {
     if (edge === null) return;
     if (this.#keys === null) this.#openKeys();
     await this.feed.prepare(edge.zones);
   }
 
-  /** Best prepared before. */
+  /** Call prepare() first to avoid delays. */
   reconfigure(config: EdgeConfig | null): void {
     this.nodes.reconfigure(config);
     this.acme.reconfigure();
@@ -106,7 +106,7 @@ export class EdgeChannel implements Edge {
     this.feed.reloaded();
   }
 
-  /** For a scrape. */
+  /** Called before each scrape. */
   fillMetrics(): void {
     const { nodes, levers, acme, feed } = this;
     const { documents, bytesKept } = feed.reading();
@@ -146,7 +146,7 @@ export class EdgeChannel implements Edge {
   }
 }
 
-/** What the disk refused did not happen; the caller is told so and may ask again. */
+/** What the disk refused did not happen; the caller gets an error and may try again. */
 function leverStore(state: LeverStore): LeverStore {
   return {
     saveLever: (lever) => orFault(() => state.saveLever(lever)),
@@ -166,23 +166,23 @@ function leverObserver({ log, limiter, metrics }: EdgeChannelOptions): LeverObse
       metrics.lever("cleared");
       log.info(fieldsOf(lever), "a zone's challenge lever is cleared");
     },
-    lapsed(lever) {
-      metrics.lever("lapsed");
-      log.info(fieldsOf(lever), "a zone's challenge lever has lapsed");
+    expired(lever) {
+      metrics.lever("expired");
+      log.info(fieldsOf(lever), "a zone's challenge lever has expired");
     },
     refused: () => metrics.lever("refused"),
     storeFault(cause) {
       metrics.saveFailed("levers");
       limiter.pass("levers", (suppressed) =>
-        log.error({ cause, suppressed }, "that levers have lapsed cannot be saved: it is tried again"),
+        log.error({ cause, suppressed }, "the expiry of levers cannot be saved; saving is tried again"),
       );
     },
   };
 }
 
 /**
- * Every call is told (docs/interface.md#acme-command): a node's own, of a zone and a challenge at a time, so there are
- * few.
+ * Every call is logged (docs/interface.md#acme-command). A node calls for one zone and one challenge at a time, so
+ * there are few calls.
  */
 function acmeObserver({ log, metrics }: EdgeChannelOptions): AcmeObserver {
   const orderOf = ({ zone, token }: ChallengeOrder) => ({

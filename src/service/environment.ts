@@ -14,7 +14,7 @@ export interface ServiceEnvironmentOptions {
 
 export class ServiceEnvironment implements Environment {
   readonly #file: EnvFile;
-  /** For those who read many variables at one time. */
+  /** For callers that read many variables at one time. */
   readonly secrets: Secrets = {
     refresh: () => {
       this.#file.refresh();

@@ -1,4 +1,4 @@
-/** What attacks and bans leave in the log and in the counters. */
+/** Logs and counts changes of attacks and bans. */
 import type { AttackEvent } from "../detection/attack/attack.ts";
 import { type BanChange, banChangeKind } from "../mitigation/ban.ts";
 import type { DetectionMetrics } from "../observability/detection-metrics.ts";

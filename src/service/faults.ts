@@ -1,10 +1,10 @@
-/** What parts of the service throw, as the API answers it. */
+/** Converts errors of the service's parts to errors of the API. */
 import { BackendFault, type EdgeHistory, HistoryFault } from "../http/backend.ts";
 import { InstallFault } from "../sourceblock/source-blocks.ts";
 import type { HistoryStore } from "../storage/history-store.ts";
 import { StateDatabaseError } from "../storage/state-database.ts";
 
-/** What the disk refused did not happen; the caller is told so and may ask again. */
+/** What the disk refused did not happen; the caller gets an error and may try again. */
 export function orFault<T>(operation: () => T): T {
   try {
     return operation();

@@ -1,6 +1,6 @@
 /**
- * The running service: attacks come down from the packet path, bans and routes follow, operators and reloads come in from
- * the side. Owns the configuration in force; all else is owned by the parts that it connects.
+ * The running service: attacks come from the packet path; bans and routes follow from them; operators and reloads
+ * change both. Owns the configuration in force; the parts that it connects own everything else.
  */
 import { randomUUIDv7 } from "bun";
 import { DEFAULT_TIMES, GobgpAnnouncer } from "../bgp/gobgp-announcer.ts";
@@ -55,11 +55,11 @@ export interface FloodwallOptions {
   readonly config: Config;
   readonly configPath: string;
   readonly state: StateDatabase;
-  /** null without a capture: then the service is a control plane only. */
+  /** null: without a capture the service is a control plane only. */
   readonly native: Native | null;
-  /** Where sources are, by the files that the configuration names; absent: nobody knows. */
+  /** Looks up where sources are, in the configured files; absent: origins are not known. */
   readonly originOf?: OriginOf | null;
-  /** What can fail or takes long of a configuration that is to come; it rejects with what refuses it. Default: origins. */
+  /** The part of a reload that can fail or takes long; a rejection refuses the reload. Default: opens origin files. */
   readonly openReload?: (next: Config) => Promise<OriginOf | null>;
   /** Default: nothing is dropped on this machine, whatever the configuration says. */
   readonly filterOpener?: FilterOpener | null;
@@ -75,11 +75,11 @@ export interface FloodwallOptions {
 }
 
 const LEARNING_FAULTS = {
-  load: "what was normal cannot be read: it is learned anew, and until then the thresholds hold alone",
-  save: "what is normal cannot be saved: after a restart it would be learned anew",
-  learn: "what is normal was not learned for a second",
+  load: "the baselines cannot be read: they are learned again, and until then only the thresholds apply",
+  save: "the baselines cannot be saved: after a restart they would be learned again",
+  learn: "the baselines were not updated for a second",
 } as const;
-/** How often bans and source blocks are looked through for expiry, ms. */
+/** How often bans and source blocks are checked for expiry, ms. */
 const BAN_TICK_MS = 250;
 
 export class Floodwall {
@@ -103,7 +103,7 @@ export class Floodwall {
   readonly #attackEvents = this.#listeners<AttackEvent>();
   readonly #banChanges = this.#listeners<BanChange>();
   readonly #reloads = this.#listeners<Config>();
-  /** To be stopped first when the service stops: those who wait for a reload are answered. */
+  /** Stopped first when the service stops, so that callers waiting for a reload are answered. */
   readonly reloader: Reloader<OriginOf | null>;
   #cancelBanTick: () => void = () => {};
   #endRiseWatch: () => void = () => {};
@@ -131,7 +131,7 @@ export class Floodwall {
       divertTo: (request) => this.scrub.divertTo(request),
       newId: randomUUIDv7,
       endedKept: ENDED_BANS_KEPT,
-      onChange: (ban, previous) => this.#banChanges.tell({ ban, previous }),
+      onChange: (ban, previous) => this.#banChanges.emit({ ban, previous }),
       ...writeBehind,
       onFault: (cause) =>
         this.#limiter.pass("ban", (suppressed) => log.error({ cause, suppressed }, "a ban could not be brought on")),
@@ -177,7 +177,7 @@ export class Floodwall {
     this.onBanChange((change) => this.dataPlane?.banChanged(change));
   }
 
-  /** Those who listen are added before start(), so that they miss nothing; what they do may not take long. */
+  /** Listeners are added before start(), so that they miss nothing. A listener must return quickly. */
   onAttackEvent(listener: (event: AttackEvent) => void): void {
     this.#attackEvents.add(listener);
   }
@@ -186,12 +186,12 @@ export class Floodwall {
     this.#banChanges.add(listener);
   }
 
-  /** With the configuration that is in force now, once all parts have it. */
+  /** Called with the new configuration once all parts use it. */
   onReloaded(listener: (config: Config) => void): void {
     this.#reloads.add(listener);
   }
 
-  /** Takes up what an earlier process left, then begins to count, judge and announce. */
+  /** Restores what an earlier process left, then starts to count, judge and announce. */
   start(): void {
     const { state, timers, clock, log } = this.#options;
     const attacks = state.attacks();
@@ -207,13 +207,13 @@ export class Floodwall {
       bans: this.bans.active.size,
       source_blocks: this.sourceBlocks.size,
     };
-    if (Object.values(taken).some((count) => count > 0)) log.info(taken, "taken up from the state database");
+    if (Object.values(taken).some((count) => count > 0)) log.info(taken, "restored from the state database");
     if (this.config.bgp?.speaker !== "managed") void this.#endGobgpdLeftBehind();
     this.announcer?.onChange(() => this.#announcements.routesChanged(this.#options.clock.monotonicMs()));
     this.announcer?.start();
     this.dataPlane?.start();
     this.packetPath?.start();
-    if (this.packetPath === null) log.warn({}, "no capture is configured: control plane only, nothing is detected");
+    if (this.packetPath === null) log.warn({}, "no capture is configured: control plane only, no attack detection");
     this.#endRiseWatch = watchRises(timers, {
       detector: this.detector,
       hostgroups: () => this.config.hostgroups,
@@ -228,15 +228,15 @@ export class Floodwall {
     });
   }
 
-  /** Without a capture nobody would ever see them end. Their bans are not lifted for that: they run to their expiry. */
+  /** Without a capture these attacks would never end. Their bans stay until they expire. */
   #endUnwatched(attacks: readonly Attack[]): void {
     const { clock, log } = this.#options;
     if (attacks.length === 0) return;
-    for (const attack of attacks) this.#attackEvents.tell({ kind: "ended", attack: endAttack(attack, clock.wallMs()) });
-    log.warn({ attacks: attacks.length }, "no capture sees how attacks go on: they are over, their bans run to expiry");
+    for (const attack of attacks) this.#attackEvents.emit({ kind: "ended", attack: endAttack(attack, clock.wallMs()) });
+    log.warn({ attacks: attacks.length }, "no capture is configured: attacks are ended, their bans run until expiry");
   }
 
-  /** Bans stay in force: a managed speaker keeps their routes, if there are any, and the next start takes them up. */
+  /** Bans stay in force: a managed speaker keeps their routes, and the next start restores them. */
   async stop(): Promise<void> {
     this.reloader.stop();
     this.#cancelBanTick();
@@ -250,14 +250,14 @@ export class Floodwall {
     this.#options.state.close();
   }
 
-  /** Reads the configuration file again, and takes over what it says; with a broken one nothing changes. */
+  /** Reads the configuration file again and puts it in force; an invalid file changes nothing. */
   reload(): Promise<ReloadOutcome> {
     return this.reloader.reload();
   }
 
-  /** Rows, groups and thresholds belong together: all parts take over in one go. */
+  /** Rows, groups and thresholds belong together: all parts change in one step. */
   #apply(next: Config, originOf: OriginOf | null): void {
-    // The packet counter first: if it refused, nothing else would have changed.
+    // The packet counter first: if it refuses, nothing else has changed.
     this.packetPath?.reconfigure(next, originOf);
     this.config = next;
     this.detector.reconfigure(detectionPolicy(next));
@@ -266,10 +266,10 @@ export class Floodwall {
     this.sourceBlocks.reconfigure(sourceBlockPolicy(next), this.now().wallMs);
     this.dataPlane?.reconfigure(next);
     if (next.bgp !== null) this.announcer?.reload(next.bgp);
-    this.#reloads.tell(next);
+    this.#reloads.emit(next);
   }
 
-  /** Of a configuration that had a managed speaker: nobody would withdraw its routes any more. */
+  /** Stops the gobgpd of an earlier configuration, whose routes no one would withdraw any more. */
   async #endGobgpdLeftBehind(): Promise<void> {
     const { timers, log } = this.#options;
     try {
@@ -280,7 +280,7 @@ export class Floodwall {
     }
   }
 
-  /** A wall clock that was set must neither end bans early nor keep them for days: their expiry moves with it. */
+  /** A change of the wall clock must neither end bans early nor extend them by days: their expiry moves with it. */
   now(): Now {
     const { clock, log } = this.#options;
     const now = { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() };
@@ -332,10 +332,10 @@ export class Floodwall {
       timers,
       now: () => this.now(),
       onChanges: (changes, now) => this.#attacksChanged(changes, now),
-      onSampled: (attack) => this.#attackEvents.tell({ kind: "sampled", attack }),
-      onClassified: (told) => {
-        this.bans.attackClassified(told.attack, this.now().wallMs);
-        this.#attackEvents.tell(told);
+      onSampled: (attack) => this.#attackEvents.emit({ kind: "sampled", attack }),
+      onClassified: (event) => {
+        this.bans.attackClassified(event.attack, this.now().wallMs);
+        this.#attackEvents.emit(event);
       },
       onSeen: (attack) => this.bans.attackClassified(attack, this.now().wallMs, "newer"),
       onTick: ({ summary, busyMs }) =>
@@ -360,7 +360,7 @@ export class Floodwall {
   #attacksChanged(changes: readonly AttackChange[], now: Now): void {
     this.#announcements.attacksChanged(changes, now.monotonicMs);
     this.bans.attacksChanged(changes, now.wallMs);
-    for (const { kind, attack } of changes) this.#attackEvents.tell({ kind, attack });
+    for (const { kind, attack } of changes) this.#attackEvents.emit({ kind, attack });
   }
 
   #keepAttack({ kind, attack }: AttackEvent): void {
@@ -375,7 +375,7 @@ export class Floodwall {
     this.#limiter.pass("state", (suppressed) =>
       log.error(
         { cause, suppressed },
-        "the state database takes no writes: automatic bans hold, but would not survive a restart; orders are refused",
+        "the state database takes no writes: automatic bans work but would not survive a restart; commands are refused",
       ),
     );
   }
@@ -383,7 +383,7 @@ export class Floodwall {
   #listeners<Event>(): Listeners<Event> {
     return new Listeners<Event>((cause) =>
       this.#limiter.pass("listener", (suppressed) =>
-        this.#options.log.error({ cause, suppressed }, "a part that listens for changes failed; the others were told"),
+        this.#options.log.error({ cause, suppressed }, "a listener for changes failed; the others were called"),
       ),
     );
   }

@@ -1,6 +1,6 @@
 /**
- * A host as the API reads it, straight from a row of the packet counter's columns. Of a million hosts most are only
- * compared by one rate, so what costs something (text of the address, views of the columns) is made when it is asked for.
+ * A host as the API reads it, directly from a row of the packet counter's columns. Of a million hosts most are only
+ * compared by one rate, so expensive values (address text, views of the columns) are made on demand.
  */
 import type { Hostgroup } from "../config/config.ts";
 import type { ActiveAttacks } from "../detection/attack/active-attacks.ts";
@@ -11,12 +11,12 @@ import { ADDRESS_BYTES, type IpAddress } from "../net/address.ts";
 import { type HostRows, rowAddress } from "../traffic/host-rows.ts";
 import { type Direction, METRICS, type Rates } from "../traffic/rates.ts";
 
-/** What is known of hosts beside their rates. */
+/** What is known about hosts beside their rates. */
 export interface HostTables {
   readonly attacks: ActiveAttacks;
   readonly baselines: Baselines;
   /**
-   * By any hostgroup; after a reload that ended it, what hosts send is still counted, and not shown
+   * By any hostgroup. After a reload that ended it, outgoing traffic is still counted but not shown
    * (docs/interface.md#host-rates-out).
    */
   readonly isOutgoingJudged: boolean;
@@ -27,7 +27,7 @@ const SILENT: Rates = new Float64Array(METRICS.length);
 export class HostRowView implements HostView {
   readonly #rows: HostRows;
   readonly #row: number;
-  /** undefined: a reload is about to give it another. */
+  /** undefined: a reload is about to assign another group. */
   readonly #group: Hostgroup | undefined;
   readonly #tables: HostTables;
 

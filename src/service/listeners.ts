@@ -1,9 +1,9 @@
-/** Those who want to hear of something that happened: told in turn, each whether or not one before it failed. */
+/** Listeners for one kind of event. They are called in order; a listener that fails does not stop the others. */
 export class Listeners<Event> {
   readonly #listeners: ((event: Event) => void)[] = [];
   readonly #onFault: (cause: unknown) => void;
 
-  /** @param onFault a listener threw: a bug of that listener, of which nobody else shall know. */
+  /** @param onFault a listener threw: a bug of that listener, which must not affect its caller. */
   constructor(onFault: (cause: unknown) => void) {
     this.#onFault = onFault;
   }
@@ -12,7 +12,7 @@ export class Listeners<Event> {
     this.#listeners.push(listener);
   }
 
-  tell(event: Event): void {
+  emit(event: Event): void {
     for (const listener of this.#listeners) {
       try {
         listener(event);

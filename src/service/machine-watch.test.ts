@@ -1,4 +1,4 @@
-/** What a start and a reload tell of the machine, by a native side that finds what a test says. */
+/** The findings of a start and a reload about the machine, with a simulated native side. */
 import { describe, expect, test } from "bun:test";
 import {
   interfaceFindings,
@@ -22,7 +22,7 @@ class FakeNative implements MachineNative {
   device: ReturnType<typeof interfaceFindings> | null = interfaceFindings();
   readonly tried: ProgramVariant[] = [];
   readonly asked: string[] = [];
-  /** Awaited before an interface is told of. */
+  /** Awaited before an interface is returned. */
   gate: Promise<void> = Promise.resolve();
 
   async probeProgram(variant: ProgramVariant) {
@@ -110,12 +110,12 @@ describe("a start", () => {
     const { lines, watch } = watching(() => native);
     await watch.look(NEEDS, "start");
     expect(lines).toMatchObject([
-      { level: "error", message: "what this machine lacks for the configuration is not known" },
+      { level: "error", message: "the check of this machine for the configuration failed" },
     ]);
     expect(watch.problems).toBeNull();
   });
 
-  test("waits for a bounded time; what comes later is told later", async () => {
+  test("waits for a bounded time; what comes later is reported later", async () => {
     const native = new FakeNative();
     native.device = null;
     const gate = Promise.withResolvers<void>();
@@ -126,7 +126,7 @@ describe("a start", () => {
     await looked;
     expect(lines).toEqual([]);
     gate.resolve();
-    // The steps that are left of the look, one turn each.
+    // The remaining steps of the check, one per turn.
     for (let turn = 0; lines.length === 0 && turn < 100; turn++) await Promise.resolve();
     expect(lines).toMatchObject([{ fields: { about: "interface eth0", found: "does not exist" } }]);
   });
@@ -140,7 +140,7 @@ test("a start that goes on without the look is not taken for a stranger on its o
   const looked = watch.look(NEEDS, "start");
   clock.advance(MACHINE_LOOK_MS);
   await looked;
-  // The service has attached its program by now; the name takes a right that it does not have.
+  // The service has attached its program by now, and lacks the capability to read its name.
   native.device = interfaceFindings({ attached: { id: 7, name: null, isGeneric: false } });
   gate.resolve();
   for (let turn = 0; watch.problems === null && turn < 100; turn++) await Promise.resolve();
@@ -149,7 +149,7 @@ test("a start that goes on without the look is not taken for a stranger on its o
 });
 
 describe("a reload", () => {
-  test("tells what is new alone, and keeps what is true now", async () => {
+  test("logs only new problems, and keeps the current ones", async () => {
     const native = new FakeNative();
     native.device = null;
     const { lines, watch } = watching(() => native);

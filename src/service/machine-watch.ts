@@ -1,6 +1,6 @@
 /**
- * Says before it matters what this machine lacks for the configuration: looks at the start and at each reload, in dry run
- * too, and keeps what is wrong for the status. Nothing of it stops the service.
+ * Warns early about what this machine lacks for the configuration: checks at the start and at each reload, in dry run
+ * too, and keeps the problems for the status. No problem stops the service.
  */
 import { gobgpdExecutable, gobgpdVersion } from "../bgp/gobgpd-process.ts";
 import { type MachineNative, readMachine } from "../dataplane/machine-reader.ts";
@@ -22,7 +22,7 @@ export interface MachineWatchOptions {
   readonly readGobgpd?: () => Promise<GobgpdFindings>;
 }
 
-/** All that this machine has for a configuration, and lacks. */
+/** Everything that this machine has and lacks for a configuration. */
 export async function lookAtMachine(
   { loadAddon, readGobgpd = findGobgpd }: Pick<MachineWatchOptions, "loadAddon" | "readGobgpd">,
   needs: MachineNeeds,
@@ -41,39 +41,42 @@ export class MachineWatch {
     this.#options = options;
   }
 
-  /** Warnings and errors of the last look; null: there was none yet. */
+  /** Warnings and errors of the last check; null: none has finished yet. */
   get problems(): readonly Item[] | null {
     return this.#problems;
   }
 
-  /** Resolves when all is told, or after MACHINE_LOOK_MS: what takes longer is told when it is known. Never rejects. */
+  /**
+   * Resolves when all problems are logged, or after MACHINE_LOOK_MS; later findings are logged when they are known.
+   * Never rejects.
+   */
   look(needs: MachineNeeds, seenBy: "start" | "running"): Promise<void> {
     const { log, timers } = this.#options;
     const number = ++this.#looks;
-    // Whoever waited for it has gone on: what is attached may be its own by now.
+    // The service has started in the meantime: programs that are attached now may be its own.
     let isLate = false;
     const looked = lookAtMachine(this.#options, needs, () => (isLate ? "running" : seenBy)).then(
       (items) => this.#take(number, items),
-      (cause: unknown) => log.error({ cause }, "what this machine lacks for the configuration is not known"),
+      (cause: unknown) => log.error({ cause }, "the check of this machine for the configuration failed"),
     );
     return within(looked, MACHINE_LOOK_MS, timers, () => {
       isLate = true;
     });
   }
 
-  /** What was told before is not told again. */
+  /** Problems that were logged before are not logged again. */
   #take(number: number, items: readonly Item[]): void {
-    // A later look knows better.
+    // The result of a later check replaces this one.
     if (number !== this.#looks) return;
-    const told = new Set(this.#problems?.map(itemLine));
+    const known = new Set(this.#problems?.map(itemLine));
     this.#problems = items.filter(({ level }) => level !== "ok");
     for (const problem of this.#problems) {
-      if (told.has(itemLine(problem))) continue;
+      if (known.has(itemLine(problem))) continue;
       const { about, level, found, remedy } = problem;
       const { log } = this.#options;
       const fields = { about, found, remedy };
       if (level === "error") log.error(fields, "this machine lacks what the configuration needs");
-      else log.warn(fields, "this machine is not as the configuration would have it");
+      else log.warn(fields, "this machine does not fit the configuration");
     }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * From the wire to the judgement: the packet counter, the sources that feed it, and the loop that judges each tick. Built
- * once for a process; a reload changes what is judged, not how it is counted.
+ * The path from the wire to the judgement: the packet counter, its packet sources, and the loop that judges each tick.
+ * Built once per process; a reload changes what is judged, not how it is counted.
  */
 import type { CaptureConfig, Config } from "../config/config.ts";
 import { Capture, type SourceView } from "../dataplane/capture.ts";
@@ -24,21 +24,21 @@ export interface PacketPathOptions {
   readonly capture: CaptureConfig;
   readonly detector: Detector;
   readonly newId: () => string;
-  /** Where sources are; null: nobody knows. */
+  /** Looks up where sources are; null: origins are not known. */
   readonly originOf: OriginOf | null;
   readonly keeper: BaselineKeeper;
-  /** Asked once a second. */
+  /** Called once a second. */
   readonly banned: () => BannedRows;
-  /** The one in the kernel, while it is in force. */
+  /** The filter in the kernel while it is in force. */
   readonly filter: () => Filter | null;
   readonly log: Log;
   readonly timers: Timers;
   readonly now: () => Now;
   readonly onChanges: (changes: readonly AttackChange[], now: Now) => void;
-  /** An attack has a sample now, or a better one. */
+  /** An attack has its first sample, or a better one. */
   readonly onSampled: (attack: Attack) => void;
-  /** Its kind can be told now, is another, or is told from many more packets. */
-  readonly onClassified: (told: ClassifiedEvent) => void;
+  /** An attack has its first classification, another one, or one based on many more packets. */
+  readonly onClassified: (event: ClassifiedEvent) => void;
   readonly onSeen: (attack: Attack) => void;
   readonly onTick: (tick: CompletedTick) => void;
   readonly onFault: (cause: unknown) => void;
@@ -73,8 +73,8 @@ export class PacketPath {
     const { onSampled, onClassified, onSeen, onTick, onFault } = options;
     const after = (ms: number, fn: () => void) => timers.after(ms, fn);
     const { sampler, judge } = this.detection;
-    const told = { onSampled, onClassified, onSeen, onFault };
-    this.#sampling = new SamplingLoop({ sampler, detector, after, now, ...told });
+    const handlers = { onSampled, onClassified, onSeen, onFault };
+    this.#sampling = new SamplingLoop({ sampler, detector, after, now, ...handlers });
     this.#loop = new DetectionLoop({
       counter: this.engine,
       judge,
@@ -147,13 +147,13 @@ export class PacketPath {
       learner: this.detection.learner,
       baselines: detector.baselines,
       keeper,
-      // Wall time that no step of the clock disturbs.
+      // Wall time that is not affected by clock changes.
       nowSeconds: () => (started.wallMs + now().monotonicMs - started.monotonicMs) / 1000,
       every: (ms, fn) => timers.every(ms, fn),
       nextTurn,
       onPassed: () => this.#judgeCarpets(options),
       onLoaded: (rows) => {
-        if (rows > 0) log.info({ rows }, "what is normal is taken up from an earlier process");
+        if (rows > 0) log.info({ rows }, "the baselines of an earlier process are restored");
       },
       onFault: options.onLearningFault,
     });

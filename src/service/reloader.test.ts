@@ -21,7 +21,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-/** Of a service that runs with 1 s; `onApply` runs as a configuration is put in force. */
+/** A service that runs with 1 s; `onApply` runs when a configuration is put in force. */
 function harness(onApply: (ttlSeconds: number) => void = () => {}, open: () => Promise<null> = async () => null) {
   writeFileSync(path, config(1));
   let running: Config = loadConfigOrThrow(path);
@@ -50,25 +50,25 @@ test("a reload puts the file in force and names what needs a restart", async () 
   expect(reloader.needsRestart).toEqual(["detection.tick_ms"]);
   expect(applied).toEqual([2]);
   expect(said).toEqual([
-    expect.stringMatching(/perhaps not all of it is meant .*dry_run: warning: is true/),
+    expect.stringMatching(/some of it may be unintended .*dry_run: warning: is true/),
     'configuration reloaded {"dry_run":true,"needs_restart":["detection.tick_ms"]}',
   ]);
 });
 
-test("a broken file changes nothing, and its faults are told and logged", async () => {
+test("a broken file changes nothing, and its faults are reported and logged", async () => {
   const { reloader, applied, said } = harness();
   writeFileSync(path, `${config(2)}nonsense: 1\n`);
   const outcome = await reloader.reload();
   expect(outcome).toMatchObject({ kind: "invalid", problems: [expect.stringContaining("c.yaml:4: nonsense: ")] });
   expect(applied).toEqual([]);
-  expect(said).toEqual([expect.stringContaining("reload refused, the running configuration stays")]);
+  expect(said).toEqual([expect.stringContaining("reload refused, the running configuration is unchanged")]);
 });
 
 test("reloads come one after the other, each with the outcome of the file as it was then", async () => {
   const { reloader, applied } = harness((ttlSeconds) => writeFileSync(path, ttlSeconds === 2 ? "broken" : config(2)));
   writeFileSync(path, config(3));
   const first = reloader.reload();
-  // Has begun now, so that what follows is another.
+  // It has started now, so the next one is another reload.
   await Promise.resolve();
   const second = reloader.reload();
   const third = reloader.reload();
@@ -117,5 +117,5 @@ test("files that it names and that cannot be opened refuse a configuration", asy
   const problems = [`${path}: /srv/asn.mmdb cannot be read`];
   expect(await reloader.reload()).toEqual({ kind: "invalid", problems });
   expect(applied).toEqual([]);
-  expect(said).toEqual([`reload refused, the running configuration stays ${JSON.stringify({ problems })}`]);
+  expect(said).toEqual([`reload refused, the running configuration is unchanged ${JSON.stringify({ problems })}`]);
 });

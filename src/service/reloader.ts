@@ -1,6 +1,6 @@
 /**
- * Carries out reloads, asked for by the API or by a signal: one after the other, each read off the event loop first and
- * put in force in one go after, or refused with the running configuration as it was.
+ * Carries out reloads requested by the API or by a signal, one after the other. Each file is read off the event loop
+ * and then put in force in one step, or refused, and the running configuration stays unchanged.
  */
 import type { CheckedConfig } from "../config/check.ts";
 import type { Config } from "../config/config.ts";
@@ -14,9 +14,9 @@ export interface ReloaderOptions<Opened> {
   readonly log: ReloadLog;
   /** The configuration in force. */
   readonly running: () => Config;
-  /** Opens files that it names. What this rejects with refuses the reload. */
+  /** Opens the files that it names. A rejection refuses the reload. */
   readonly open: (next: Config) => Promise<Opened>;
-  /** Puts one in force. All that can fail was done before. */
+  /** Puts a configuration in force. Everything that can fail was done before. */
   readonly apply: (next: Config, opened: Opened) => void;
 }
 
@@ -30,12 +30,12 @@ const STOPPING: ReloadOutcome = { kind: "invalid", problems: ["the service is st
 
 export class Reloader<Opened> {
   readonly #options: ReloaderOptions<Opened>;
-  /** Settles when the reload asked for last is over. */
+  /** Settles when the latest requested reload is over. */
   #last: Promise<unknown> = Promise.resolve();
-  /** One that has not begun: what it will find is what all who ask until then want to know. */
+  /** A reload that has not started: it also answers all requests that arrive before it starts. */
   #waiting: Promise<ReloadOutcome> | null = null;
   #isStopped = false;
-  /** Keys that keep their running values until a restart, by the reload that took effect last. */
+  /** Keys of the last successful reload that keep their running values until a restart. */
   needsRestart: readonly string[] = [];
 
   constructor(options: ReloaderOptions<Opened>) {
@@ -54,7 +54,7 @@ export class Reloader<Opened> {
     return reload;
   }
 
-  /** No reload takes effect any more; those under way say so. */
+  /** No reload takes effect any more; reloads in progress are answered with that reason. */
   stop(): void {
     this.#isStopped = true;
     this.#options.reader.abort("the service is stopping");
@@ -83,12 +83,12 @@ export class Reloader<Opened> {
   }
 
   #refuse(problems: readonly string[]): ReloadOutcome {
-    this.#options.log.error({ problems }, "reload refused, the running configuration stays");
+    this.#options.log.error({ problems }, "reload refused, the running configuration is unchanged");
     return { kind: "invalid", problems };
   }
 }
 
 /** At start and at each reload. */
 export function logWarnings(log: Pick<ReloadLog, "warn">, warnings: readonly string[]): void {
-  if (warnings.length > 0) log.warn({ warnings }, "the configuration is valid, perhaps not all of it is meant");
+  if (warnings.length > 0) log.warn({ warnings }, "the configuration is valid, but some of it may be unintended");
 }

@@ -1,6 +1,6 @@
 /**
- * Those who are told of what the service does: the event feed, the channels of notification, the history and the audit
- * trail. Listens to the running service, which knows none of them, and looks after their life.
+ * Passes the events of the running service on to the event feed, the notification channels, the history and the audit
+ * trail, and starts and stops these. The service itself does not know them.
  */
 import { hostname } from "node:os";
 import { randomUUIDv7 } from "bun";
@@ -77,7 +77,7 @@ export class Reporting {
     floodwall.announcer?.onChange(() => this.#sessionsChanged());
   }
 
-  /** The history opens in its own time: neither an answer nor a ban waits for it. */
+  /** The history opens in the background: neither an answer nor a ban waits for it. */
   start(): void {
     const { history, updates } = this.#options;
     this.#notifier.start();
@@ -87,7 +87,7 @@ export class Reporting {
     void history?.start();
   }
 
-  /** After the listener, whose last calls have rows to write, and after the service, whose last changes are news. */
+  /** After the listener, whose last calls still write rows, and after the service, whose last changes are events. */
   async stop(): Promise<void> {
     const { history, updates } = this.#options;
     updates.stop();
@@ -103,7 +103,7 @@ export class Reporting {
     const { floodwall, tenancy, feed } = this.#options;
     const ban = floodwall.bans.banOf(attack);
     if (kind !== "sampled") this.#notifier.attackChanged(kind, attack, ban);
-    // The feed looks at what lasts in its own time, and the history keeps begin and end.
+    // The feed polls attacks in progress itself, and the history records only begin and end.
     if (kind === "lasts") return;
     feed.publish({ kind: "attack", view: { attack, ban } });
     this.#attackHistory?.save(attack, tenancy().ownerOf(attack));
@@ -152,7 +152,7 @@ export class Reporting {
       onCut: (rows) => metrics.storage.hostsCut(rows),
       onFault: (cause) =>
         limiter.pass("traffic history", (suppressed) =>
-          log.error({ cause, suppressed }, "the rates of hosts were not taken for the history"),
+          log.error({ cause, suppressed }, "the rates of hosts were not recorded in the history"),
         ),
     });
   }

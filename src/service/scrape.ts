@@ -1,4 +1,4 @@
-/** What the tables of the running service say at the moment of a scrape, put into its metrics. */
+/** Fills the metrics from the tables of the running service at each scrape. */
 import type { GobgpAnnouncer } from "../bgp/gobgp-announcer.ts";
 import type { DataPlane } from "../dataplane/data-plane.ts";
 import type { Detector } from "../detection/judge/detector.ts";
@@ -8,7 +8,7 @@ import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
 import type { SourceBlocks } from "../sourceblock/source-blocks.ts";
 import type { PacketPath } from "./packet-path.ts";
 
-/** What is read. */
+/** The parts that are read. */
 export interface ScrapedParts {
   readonly config: { readonly dryRun: boolean };
   readonly detector: Detector;

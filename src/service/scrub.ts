@@ -1,4 +1,4 @@
-/** The scrub nodes as the service runs them: what they report is told to log and metrics. */
+/** The scrub nodes as the service runs them: logs and counts what they report. */
 import type { Config } from "../config/config.ts";
 import type { ActiveAttacks } from "../detection/attack/active-attacks.ts";
 import type { Log } from "../observability/log.ts";

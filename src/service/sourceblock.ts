@@ -1,4 +1,4 @@
-/** Source blocks as the service runs them: what becomes of them is told to log and metrics. */
+/** Source blocks as the service runs them: logs and counts their changes. */
 import type { Config } from "../config/config.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
@@ -23,8 +23,8 @@ export interface SourceBlockingOptions extends Omit<SourceBlocksOptions, "policy
   readonly metrics: SourceBlockMetrics;
 }
 
-/** Pairs that one line of the log names; it counts the rest. */
-const PAIRS_TOLD = 20;
+/** Pairs that one log line lists; it counts the rest. */
+const PAIRS_LOGGED = 20;
 
 export function openSourceBlocks({ config, ...options }: SourceBlockingOptions): SourceBlocks {
   const { store, installer, onUnsaved, metrics } = options;
@@ -57,9 +57,9 @@ function observerOf(options: Omit<SourceBlockingOptions, "config">): SourceBlock
 }
 
 function logEnd(log: Log, end: BlockEnd, blocks: readonly SourceBlock[]): void {
-  const pairs = blocks.slice(0, PAIRS_TOLD).map(pairName);
+  const pairs = blocks.slice(0, PAIRS_LOGGED).map(pairName);
   const fields = { reason: end, count: blocks.length, pairs };
   if (end === "install_failed") log.error(fields, "source blocks removed");
-  else if (end === "lapsed" || end === "unblocked") log.info(fields, "source blocks ended");
-  else log.warn(fields, "source blocks removed, the configuration does not allow them any more");
+  else if (end === "expired" || end === "unblocked") log.info(fields, "source blocks ended");
+  else log.warn(fields, "source blocks removed: the configuration does not allow them any more");
 }

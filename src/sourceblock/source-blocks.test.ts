@@ -207,7 +207,7 @@ describe("time", () => {
     blocks.tick(2000);
     blocks.flush();
     expect([live(), kernel.pairs.size, store.rows.size]).toEqual([[], 0, 0]);
-    expect(recorder.events.filter((line) => line.startsWith("lapsed"))).toHaveLength(2);
+    expect(recorder.events.filter((line) => line.startsWith("expired"))).toHaveLength(2);
   });
 
   test("the removal of an expired block is not written over its successor", () => {

@@ -45,7 +45,7 @@ export interface SourceBlocksOptions {
 }
 
 /** How a block ended; a PairRefusal: a new configuration refuses it. */
-export const BLOCK_ENDS = ["unblocked", "lapsed", "install_failed", ...PAIR_REFUSALS] as const;
+export const BLOCK_ENDS = ["unblocked", "expired", "install_failed", ...PAIR_REFUSALS] as const;
 export type BlockEnd = (typeof BLOCK_ENDS)[number];
 
 export interface SourceBlockObserver {
@@ -276,7 +276,7 @@ export class SourceBlocks {
   #expire(wallMs: number): void {
     const expired = this.#table.takeExpired(wallMs);
     if (expired.length === 0) return;
-    this.#forget("lapsed", expired);
+    this.#forget("expired", expired);
     // Expired pairs still occupy the kernel's table.
     this.#settle();
   }

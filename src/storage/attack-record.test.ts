@@ -8,7 +8,7 @@ test("an attack comes back as it was written", () => {
   for (const each of [attack(), spread]) expect(attackOfRecord(JSON.stringify(each))).toEqual(each);
 });
 
-test("a sample of a build that could not tell where sources are has none of that", () => {
+test("a sample of a build without origins has none", () => {
   const sample = {
     totalPackets: 0,
     topSources: [],

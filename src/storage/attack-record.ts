@@ -1,10 +1,13 @@
-/** Attacks as databases keep them, whole: what an earlier build did not write yet is filled in as it is read. */
+/**
+ * Attacks as databases store them, as one record: fields that an earlier build did not write get a value when they are
+ * read.
+ */
 import type { Attack } from "../detection/attack/attack.ts";
 import { NO_BASELINE } from "../detection/attack/reason.ts";
 
 const NO_FINDINGS = { carpet: null, classification: null, lastingRise: false } as const;
 
-/** Of a sample that was taken when nobody could tell where sources are. */
+/** For a sample that was taken without a file of origins. */
 const NO_ORIGINS = { origins: null } as const;
 
 type Added = keyof typeof NO_FINDINGS;

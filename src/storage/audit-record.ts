@@ -1,4 +1,4 @@
-/** Audit events as rows of the table `audit`, which the databases have alike. */
+/** Audit events as rows of the table `audit`, which is the same in all databases. */
 import type { AuditEvent } from "../audit/audit-event.ts";
 import type { Identified } from "./history-driver.ts";
 

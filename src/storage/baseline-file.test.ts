@@ -40,7 +40,7 @@ const faultOf = (loading: Promise<number>) =>
   );
 
 describe("what is normal", () => {
-  test("is there again after a restart, with how long ago it was heard", async () => {
+  test("is restored after a restart, with the time since it was last seen", async () => {
     const kept = file();
     await kept.save(filled(9000), 1500);
     const loaded = table();
@@ -107,7 +107,7 @@ describe("what is normal", () => {
   test("of a file of another kind is refused", async () => {
     const kept = file();
     writeFileSync(kept.path, "something else, long enough for a header");
-    expect(await faultOf(kept.load(table(), 0))).toContain("no version that this build knows");
+    expect(await faultOf(kept.load(table(), 0))).toContain("has a version that this build does not know");
   });
 
   test("cannot become what is no rate", async () => {
@@ -149,7 +149,7 @@ describe("what is normal", () => {
     expect([loaded.count, loaded.seasons?.count]).toEqual([3, 0]);
   });
 
-  test("by hour of the week is left out where nobody asks for it", async () => {
+  test("by hour of the week is left out if it is not configured", async () => {
     const kept = file();
     await kept.save(withSeasons(filled(5), 5), 1000);
     const loaded = table();
@@ -183,7 +183,7 @@ describe("what is normal", () => {
     const running = withSeasons(filled(300), 300);
     const { seasons } = running;
     if (seasons === null) throw new Error("no seasons");
-    // The list of them is made before the first byte is written.
+    // The list is built before the first byte is written.
     const rows = seasons.rows.bind(seasons);
     seasons.rows = () => {
       const listed = rows();

@@ -1,6 +1,6 @@
 /**
- * What is normal, kept over a restart: one file in `state_dir`, replaced as a whole, so that a reader finds the old one or
- * the new one. It can be learned again, hence a file with a fault is left out and not a reason to stop.
+ * Keeps baselines over a restart: one file in `state_dir`, replaced as a whole, so that a reader finds the old or the
+ * new file. Baselines can be learned again, so an unreadable file is ignored and is no reason to stop.
  */
 import { type FileHandle, open, rename } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,16 +10,16 @@ import type { BaselineKeeper } from "../detection/baseline/learning-loop.ts";
 import { BASE_TRIO } from "../traffic/rates.ts";
 
 /**
- * "FWBL" and a version, little endian; then directions and rows; then the rows. In version 2 the number of seasons follows,
- * and they. Without any the file is of version 1, which earlier builds read as well.
+ * "FWBL" and a version, little endian; then directions and number of rows; then the rows. In version 2 the number of
+ * seasonal baselines follows, and these. Without any the file has version 1, which earlier builds can read.
  */
 const MAGIC = 0x4c425746;
 const VERSION = 1;
 const SEASONS_VERSION = 2;
 const HEADER_BYTES = 16;
-/** Written or read before others have their turn: a millisecond or two, the first touch of the memory included. */
+/** Rows written or read in one slice: a millisecond or two, including the first access to the memory. */
 const SLICE_ROWS = 1024;
-/** They are ten times as large. */
+/** Seasonal baselines are ten times as large. */
 const SLICE_SEASONS = 128;
 
 type Directions = BaselineTable["directions"];
@@ -53,7 +53,7 @@ export class BaselineFile implements BaselineKeeper {
     await rename(unfinished, this.path);
   }
 
-  /** Rows that the table has already stay as they are. */
+  /** Rows that the table has already are not changed. */
   async load(table: BaselineTable, nowSeconds: number): Promise<number> {
     const file = await openIfThere(this.path);
     if (file === null) return 0;
@@ -62,7 +62,7 @@ export class BaselineFile implements BaselineKeeper {
       const [magic, version, directions, count = 0] = [0, 4, 8, 12].map((at) => header.getUint32(at, true));
       const isKnown = magic === MAGIC && (version === VERSION || version === SEASONS_VERSION);
       if (!isKnown || (directions !== 1 && directions !== 2)) {
-        throw new Error(`${this.path} is of no version that this build knows: what is normal is learned anew`);
+        throw new Error(`${this.path} has a version that this build does not know: the baselines are learned again`);
       }
       for (let row = 0; row < count; row += SLICE_ROWS) {
         const rows = Math.min(SLICE_ROWS, count - row);
@@ -76,7 +76,7 @@ export class BaselineFile implements BaselineKeeper {
   }
 }
 
-/** Key, seconds since it was heard, and for each direction the seconds learned and the base trio. */
+/** Key, seconds since the host was last seen, and for each direction the learned seconds and the base trio. */
 function rowBytes(directions: Directions): number {
   return 16 + 4 + directions * 4 * (1 + BASE_TRIO);
 }
@@ -113,12 +113,12 @@ function takeRows(table: BaselineTable, bytes: DataView, directions: Directions,
   }
 }
 
-/** Key, and for each direction the hour, the rest of the state and the codes. */
+/** Key, and for each direction the hour, the remaining state and the codes. */
 function seasonBytes(directions: Directions): number {
   return 16 + directions * (4 * STATE_WORDS + SLOT_BYTES);
 }
 
-/** One whose row went to another while the file was written has a key of zeros, under which nothing is found. */
+/** A baseline whose row was reused while the file was written gets a key of zeros, which matches no host. */
 function seasonsToBytes(table: BaselineTable, rows: readonly number[]): Uint8Array {
   const { seasons, directions } = table;
   const bytes = new Uint8Array(rows.length * seasonBytes(directions));
@@ -146,7 +146,7 @@ async function loadSeasons(
   directions: Directions,
   nowSeconds: number,
 ): Promise<void> {
-  // Nobody asks for them any more.
+  // Seasonal baselines are not configured any more.
   if (table.seasons === null) return;
   const count = (await read(file, 4)).getUint32(0, true);
   for (let i = 0; i < count; i += SLICE_SEASONS) {
@@ -179,7 +179,7 @@ function words(...values: number[]): Uint8Array {
   return new Uint8Array(view.buffer);
 }
 
-/** Of a file that somebody else has written to: nothing that a limit could be computed wrongly from. */
+/** The file may have been changed: invalid numbers become values with which limits are still correct. */
 function number(bytes: DataView, at: number): number {
   const value = bytes.getFloat32(at, true);
   return value >= 0 && value < Number.POSITIVE_INFINITY ? value : 0;
@@ -198,7 +198,7 @@ async function read(file: FileHandle, bytes: number): Promise<DataView> {
   const buffer = new Uint8Array(bytes);
   for (let filled = 0; filled < bytes; ) {
     const { bytesRead } = await file.read(buffer, filled, bytes - filled);
-    if (bytesRead === 0) throw new Error("the file of what is normal ends early: the rest is learned anew");
+    if (bytesRead === 0) throw new Error("the file of baselines ends early: the remaining ones are learned again");
     filled += bytesRead;
   }
   return new DataView(buffer.buffer);

@@ -39,7 +39,7 @@ describe("the file", () => {
 
   test("that is not there has no masters", () => expect(file.load()).toEqual([]));
 
-  test("is its owner's alone, whatever the umask, a leftover or somebody made of it", () => {
+  test("is its owner's alone, whatever the umask, a leftover or someone made of it", () => {
     const modeOf = () => statSync(file.path).mode & 0o777;
     const umask = process.umask(0);
     try {
@@ -70,7 +70,7 @@ describe("the file", () => {
     expect(file.load()).toHaveLength(1);
     writeFileSync(file.path, text);
     expect(() => file.load()).toThrow(ClearanceFileError);
-    expect(() => file.load()).toThrow("clearance-masters is of no form that this build knows: move it aside");
+    expect(() => file.load()).toThrow("clearance-masters has a format that this build does not know: move it aside");
   });
 
   test("that cannot be read or written names the remedy", () => {
@@ -87,14 +87,14 @@ describe("the file", () => {
 });
 
 test(
-  "a key that was told survives kill -9 at any moment",
+  "a published key survives kill -9 at any moment",
   async () => {
     const stateDir = join(directory, "state");
     for (let round = 0; round < KILLS; round++) {
-      const told = await toldUntilKilled(stateDir, 1 + 7 * round);
-      const last = told.at(-1);
-      const days = told.length - 1;
-      if (last === undefined) throw new Error("the process told nothing");
+      const printed = await printedUntilKilled(stateDir, 1 + 7 * round);
+      const last = printed.at(-1);
+      const days = printed.length - 1;
+      if (last === undefined) throw new Error("the process printed nothing");
       const onUnsaved = (cause: unknown) => {
         throw cause;
       };
@@ -107,8 +107,8 @@ test(
   TIMEOUT_MS,
 );
 
-/** The keys of each day that a process told of before it was killed, which was after this many or a few more. */
-async function toldUntilKilled(stateDir: string, count: number): Promise<ClearanceKey[][]> {
+/** The keys that a process printed for each day before it was killed after about `count` days. */
+async function printedUntilKilled(stateDir: string, count: number): Promise<ClearanceKey[][]> {
   rmSync(stateDir, { recursive: true, force: true });
   const child = Bun.spawn([process.execPath, CHILD, stateDir, String(START_MS)], { stdout: "pipe", stderr: "inherit" });
   let text = "";

@@ -1,6 +1,6 @@
 /**
- * The masters of clearance keys, kept over a restart: one small file in `state_dir` that its owner alone can read, replaced
- * as a whole, so that a kill -9 leaves the old one or the new one.
+ * Keeps the masters of clearance keys over a restart: one small file in `state_dir` that only its owner can read,
+ * replaced as a whole, so that a kill -9 leaves the old or the new file.
  */
 import {
   chmodSync,
@@ -22,7 +22,7 @@ import { messageOf } from "../system/error-message.ts";
 
 const MODE = 0o600;
 const HEADER = "floodwall clearance masters 1";
-/** Beyond what this build writes there is nothing to be read. */
+/** This build never writes a larger file. */
 const BYTES_MAX = 4096;
 
 /** The file cannot be read or written. The message says what to do. */
@@ -42,7 +42,7 @@ export class ClearanceFile implements ClearanceStore {
     try {
       const { mode, size } = statSync(this.path);
       if (size > BYTES_MAX) throw new Error(`larger than ${BYTES_MAX} bytes`);
-      // Somebody copied it here, say.
+      // The file may have been copied here with other permissions.
       if ((mode & 0o777) !== MODE) chmodSync(this.path, MODE);
       text = readFileSync(this.path, "latin1");
     } catch (cause) {
@@ -52,7 +52,7 @@ export class ClearanceFile implements ClearanceStore {
     const masters = mastersIn(text);
     if (masters !== null) return masters;
     throw new ClearanceFileError(
-      `${this.path} is of no form that this build knows: move it aside, then visitors of the zones are challenged once more`,
+      `${this.path} has a format that this build does not know: move it aside; visitors of the zones are then challenged again`,
     );
   }
 
@@ -60,7 +60,7 @@ export class ClearanceFile implements ClearanceStore {
     const unfinished = `${this.path}.new`;
     try {
       mkdirSync(dirname(this.path), { recursive: true, mode: 0o750 });
-      // A file that is there already would keep its mode.
+      // An existing file would keep its mode.
       rmSync(unfinished, { force: true });
       writeWhole(unfinished, textOf(masters));
       renameSync(unfinished, this.path);
@@ -90,7 +90,7 @@ function writeWhole(path: string, text: string): void {
   }
 }
 
-/** The new name is on disk as well. */
+/** Makes the rename durable. */
 function syncFolder(path: string): void {
   const folder = openSync(path, "r");
   try {
@@ -105,7 +105,7 @@ function textOf(masters: readonly ClearanceMaster[]): string {
   return `${[HEADER, ...lines].join("\n")}\n`;
 }
 
-/** null: not such a file, or not all of it. */
+/** null: not such a file, or incomplete. */
 function mastersIn(text: string): ClearanceMaster[] | null {
   const [header, ...lines] = text.split("\n");
   if (header !== HEADER || lines.pop() !== "" || lines.length > CLEARANCE_MASTERS_KEPT) return null;

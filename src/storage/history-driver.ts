@@ -1,31 +1,31 @@
 /**
- * What a database must do to keep the history: two drivers do it, one contract suite holds them to it. A driver may be
- * slow and may fail; queues, deadlines and counters are the store's matter.
+ * The interface of a history database. Two drivers implement it, and one contract suite tests both. A driver may be
+ * slow and may fail; the store handles queues, deadlines and counters.
  */
 
-import type { AuditEvent, AuditQuestion } from "../audit/audit-event.ts";
+import type { AuditEvent, AuditQuery } from "../audit/audit-event.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import type {
   EdgeEvent,
-  EdgeEventsQuestion,
+  EdgeEventsQuery,
   EdgeHistoryPoint,
-  EdgeHistoryQuestion,
-  EdgeSourcesQuestion,
+  EdgeHistoryQuery,
+  EdgeSourcesQuery,
   EdgeSourceTotal,
   EdgeWindow,
 } from "../edge/edge-history.ts";
-import type { TrafficPoint, TrafficQuestion, TrafficSnapshot } from "../traffic/traffic-history.ts";
+import type { TrafficPoint, TrafficQuery, TrafficSnapshot } from "../traffic/traffic-history.ts";
 
-/** What is written twice under one id is kept once: a write whose answer was lost may be tried again. */
+/** A record written twice with the same id is kept once, so a write may be repeated if its answer was lost. */
 export interface Identified<T> {
-  /** Ids of later records sort behind. */
+  /** Ids of later records sort after earlier ones. */
   readonly id: string;
   readonly record: T;
 }
 
 export interface AttackRecord {
   readonly attack: Attack;
-  /** Of its hostgroup; null: none. */
+  /** Tenant of its hostgroup; null: none. */
   readonly tenant: string | null;
 }
 
@@ -51,37 +51,37 @@ export type HistoryBatch = {
   [K in RecordKind]: { readonly kind: K; readonly records: readonly RecordsByKind[K][] };
 }[RecordKind];
 
-/** What can be asked: name → the question and its answer. */
-export interface Questions {
+/** The queries: name → parameters and result. */
+export interface HistoryQueries {
   /** Newest first, at most HISTORY_ROWS_MAX, both ends of the range included. */
-  auditEvents(question: AuditQuestion): AuditEvent[];
+  auditEvents(question: AuditQuery): AuditEvent[];
   /** Newest end first. */
   endedAttacks(question: { readonly limit: number }): Attack[];
-  /** null: there is none of this id, or it is not over. */
+  /** null: there is none with this id, or it has not ended. */
   endedAttack(question: { readonly id: string }): Attack | null;
   /** Oldest first; up to but not including the end of the range. */
-  trafficPoints(question: TrafficQuestion): TrafficPoint[];
+  trafficPoints(question: TrafficQuery): TrafficPoint[];
   /** Oldest first; up to but not including the end of the range. */
-  edgePoints(question: EdgeHistoryQuestion): EdgeHistoryPoint[];
+  edgePoints(question: EdgeHistoryQuery): EdgeHistoryPoint[];
   /** Busiest first, at most HISTORY_ROWS_MAX, both ends of the range included. */
-  edgeSources(question: EdgeSourcesQuestion): EdgeSourceTotal[];
+  edgeSources(question: EdgeSourcesQuery): EdgeSourceTotal[];
   /** Newest first, at most HISTORY_ROWS_MAX, both ends of the range included. */
-  edgeEvents(question: EdgeEventsQuestion): EdgeEvent[];
+  edgeEvents(question: EdgeEventsQuery): EdgeEvent[];
 }
 
-export type QuestionName = keyof Questions;
-export type Question<N extends QuestionName> = Parameters<Questions[N]>[0];
-export type AnswerTo<N extends QuestionName> = ReturnType<Questions[N]>;
+export type QueryName = keyof HistoryQueries;
+export type HistoryQuery<N extends QueryName> = Parameters<HistoryQueries[N]>[0];
+export type AnswerTo<N extends QueryName> = ReturnType<HistoryQueries[N]>;
 
 /** All methods reject with a StorageFault. */
 export interface HistoryDriver {
-  /** Opens or reaches the database and brings its tables up to date. Called again, it does what is left to do of that. */
+  /** Opens or reaches the database and migrates its tables. A later call continues what failed. */
   open(): Promise<void>;
-  /** Resolves when the records are kept: audit events also through a loss of power. All of them or none. */
+  /** Resolves when the records are stored: audit events durably, also after a power loss. All of them or none. */
   write(batch: HistoryBatch): Promise<void>;
-  /** Need not ask what is wanted no more when its turn comes. Absent: it is. */
-  ask<N extends QuestionName>(name: N, question: Question<N>, isWanted?: () => boolean): Promise<AnswerTo<N>>;
-  /** What has to be done now and then: removes what is older than it may be. Called every minute. */
+  /** May skip a query that is not wanted any more when its turn comes. Absent: it is wanted. */
+  ask<N extends QueryName>(name: N, question: HistoryQuery<N>, isWanted?: () => boolean): Promise<AnswerTo<N>>;
+  /** Regular work: removes what is older than the retention. Called every minute. */
   maintain(nowMs: number): Promise<void>;
   close(): Promise<void>;
 }

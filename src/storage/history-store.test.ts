@@ -7,8 +7,8 @@ import { type HistoryPlace, sqlitePlace } from "../../test/fixtures/storage/hist
 import {
   AUDIT_WAIT_MS,
   HISTORY_FLUSH_MS,
-  HISTORY_QUESTION_MS,
-  HISTORY_QUESTIONS_MAX,
+  HISTORY_QUERIES_MAX,
+  HISTORY_QUERY_MS,
   HISTORY_QUEUES_MAX,
 } from "../limits.ts";
 import { openLog } from "../observability/log.ts";
@@ -34,7 +34,7 @@ class CountedMetrics implements HistoryMetrics {
   writeFailed = (kind: string) => this.#add(`${kind} failed`);
   dropped = (kind: string, records: number) => this.#add(`${kind} dropped`, records);
   auditLate = () => this.#add("audit late");
-  asked = (question: string) => this.#add(`${question} asked`);
+  queried = (question: string) => this.#add(`${question} queried`);
   askFailed = (question: string) => this.#add(`${question} failed`);
   maintenanceFailed = () => this.#add("maintenance failed");
 
@@ -43,7 +43,7 @@ class CountedMetrics implements HistoryMetrics {
   }
 }
 
-/** A store that does nothing until it is let. */
+/** A store that does nothing until the test allows it. */
 class StalledDriver implements HistoryDriver {
   readonly writes: HistoryBatch[] = [];
   openFault: Error | null = null;
@@ -126,7 +126,7 @@ describe("with a store that stalls", () => {
     clock.advance(1);
     await recorded;
     expect(metrics.counts).toEqual({ "audit late": 1 });
-    expect(lines.filter((line) => line.includes("an audit row is not kept yet"))).toHaveLength(1);
+    expect(lines.filter((line) => line.includes("an audit row is not stored yet"))).toHaveLength(1);
     expect(lines.join()).toContain('"target":"192.0.2.7"');
     driver.release();
     await settle();
@@ -168,23 +168,23 @@ describe("with a store that stalls", () => {
   test("a question is refused after its time, and not wanted any more", async () => {
     const fault = store.ask("endedAttacks", { limit: 1 }).catch((cause: unknown) => cause);
     expect(driver.isLastWanted()).toBe(true);
-    clock.advance(HISTORY_QUESTION_MS);
+    clock.advance(HISTORY_QUERY_MS);
     expect(await fault).toBeInstanceOf(StorageFault);
     expect(driver.isLastWanted()).toBe(false);
     expect(String(await fault)).toContain("does not answer in time");
-    expect(metrics.counts).toEqual({ "endedAttacks failed": 1, "endedAttacks asked": 1 });
+    expect(metrics.counts).toEqual({ "endedAttacks failed": 1, "endedAttacks queried": 1 });
   });
 
   test("further questions than its bound are refused at once, until those before are done", async () => {
-    const asked = Array.from({ length: HISTORY_QUESTIONS_MAX }, () => store.ask("endedAttacks", { limit: 1 }));
+    const asked = Array.from({ length: HISTORY_QUERIES_MAX }, () => store.ask("endedAttacks", { limit: 1 }));
     const fault = await store.ask("endedAttacks", { limit: 1 }).catch((cause: unknown) => cause);
-    expect(String(fault)).toContain("too many questions");
+    expect(String(fault)).toContain("too many queries");
     driver.release();
     await Promise.all(asked);
     expect(await store.ask("endedAttacks", { limit: 1 })).toEqual([]);
   });
 
-  test("stopping takes a bounded time and tells what is lost", async () => {
+  test("stopping takes a bounded time and logs what is lost", async () => {
     store.recordTraffic(snapshot(NOON / 1000, 10));
     const stopped = store.stop();
     await settle();
@@ -192,12 +192,12 @@ describe("with a store that stalls", () => {
     await stopped;
     expect(driver.isClosed).toBe(true);
     expect(metrics.counts).toEqual({ "traffic dropped": 1 });
-    expect(lines.join()).toContain("history that the store did not take in time is lost");
+    expect(lines.join()).toContain("history that could not be written in time is lost");
     expect(clock.pending).toBe(0);
   });
 });
 
-test("a store that cannot be opened is told of, and tried again until it can", async () => {
+test("a store that cannot be opened is logged, and opening is tried again", async () => {
   const driver = new StalledDriver();
   driver.release();
   driver.openFault = driver.writeFault = new StorageFault("open", "unavailable", "/srv/history.sqlite: read-only");
@@ -231,7 +231,7 @@ test("what waits for a part that was opened again is written then, however long 
     await settle();
   }
   driver.writeFault = null;
-  // The driver is looked after at 10 s, the pause would last until 15 s.
+  // The maintenance runs at 10 s; the pause would last until 15 s.
   clock.advance(3000);
   await settle();
   expect(driver.writes).toHaveLength(1);

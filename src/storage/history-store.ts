@@ -1,6 +1,7 @@
 /**
- * The history: what the service did and saw, kept by one of the drivers. Whoever writes puts a record into a bounded queue
- * and goes on; a store that is slow, full, broken or away costs history, never an answer or a ban.
+ * The history: events and measurements of the service, stored by one of the drivers. Writers put records into bounded
+ * queues and never wait; a store that is slow, full or unreachable causes loss of history, but delays no answer and no
+ * ban.
  */
 import { randomUUIDv7 } from "bun";
 import { type AuditEvent, type AuditTrail, canonicalTarget } from "../audit/audit-event.ts";
@@ -12,8 +13,8 @@ import {
   HISTORY_CLOSE_MS,
   HISTORY_FLUSH_MS,
   HISTORY_GATHER_MS,
-  HISTORY_QUESTION_MS,
-  HISTORY_QUESTIONS_MAX,
+  HISTORY_QUERIES_MAX,
+  HISTORY_QUERY_MS,
   HISTORY_QUEUES_MAX,
 } from "../limits.ts";
 import { Limiter } from "../observability/limiter.ts";
@@ -26,8 +27,8 @@ import {
   type AnswerTo,
   type HistoryBatch,
   type HistoryDriver,
-  type Question,
-  type QuestionName,
+  type HistoryQuery,
+  type QueryName,
   RECORD_KINDS,
   type RecordKind,
   type RecordsByKind,
@@ -35,7 +36,7 @@ import {
 import { StorageFault } from "./storage-fault.ts";
 import { type WriteOutcome, WriteQueue } from "./write-queue.ts";
 
-/** What is counted; the metrics implement it. */
+/** Counters; the metrics implement it. */
 export interface HistoryMetrics {
   setUp(isUp: boolean): void;
   openFailed(): void;
@@ -43,10 +44,10 @@ export interface HistoryMetrics {
   written(kind: RecordKind, records: number, seconds: number): void;
   writeFailed(kind: RecordKind): void;
   dropped(kind: RecordKind, records: number): void;
-  /** An order was answered before its audit row was kept. */
+  /** A command was answered before its audit row was stored. */
   auditLate(): void;
-  asked(question: QuestionName, seconds: number): void;
-  askFailed(question: QuestionName): void;
+  queried(question: QueryName, seconds: number): void;
+  askFailed(question: QueryName): void;
   maintenanceFailed(): void;
 }
 
@@ -58,7 +59,7 @@ export interface HistoryStoreOptions {
   readonly metrics: HistoryMetrics;
 }
 
-/** How often the driver is opened anew after it failed, and how often it looks after its tables, ms. */
+/** How often a failed driver is opened again, and how often its maintenance runs, ms. */
 const OPEN_AGAIN_MS = 10_000;
 const MAINTAIN_MS = 60_000;
 
@@ -70,12 +71,12 @@ export class HistoryStore implements AuditTrail {
   readonly #limiter: Limiter;
   readonly #queues: Queues;
   #cancels: Cancel[] = [];
-  #tellUp: () => void = () => {};
+  #onUp: () => void = () => {};
   #isUp = false;
   #isOpening = false;
   #isMaintaining = false;
   #questions = 0;
-  /** Orders that wait for their audit row; called, they wait no longer. */
+  /** Callbacks of commands that wait for their audit rows; calling one ends the wait. */
   readonly #waiting = new Set<() => void>();
 
   constructor(options: HistoryStoreOptions) {
@@ -90,12 +91,15 @@ export class HistoryStore implements AuditTrail {
     };
   }
 
-  /** Calls `listener` each time that the store has come up: then what it keeps can be read. One listener; before start(). */
+  /**
+   * Calls `listener` each time that the store becomes available, so that its data can be read. One listener, set before
+   * start().
+   */
   onUp(listener: () => void): void {
-    this.#tellUp = listener;
+    this.#onUp = listener;
   }
 
-  /** Opens the store; the service need not wait for it. What is recorded meanwhile waits in the queues. */
+  /** Opens the store; the service need not wait for it. Meanwhile records wait in the queues. */
   async start(): Promise<void> {
     const { timers } = this.#options;
     this.#cancels = [
@@ -105,7 +109,7 @@ export class HistoryStore implements AuditTrail {
     await this.#open();
   }
 
-  /** Writes what waits, within HISTORY_FLUSH_MS; the rest is dropped and told of. */
+  /** Writes the waiting records within HISTORY_FLUSH_MS; the rest is dropped, logged and counted. */
   async stop(): Promise<void> {
     const { timers, driver, log } = this.#options;
     for (const cancel of this.#cancels) cancel();
@@ -113,14 +117,14 @@ export class HistoryStore implements AuditTrail {
     const drained = Promise.all(queues.map((queue) => queue.drain())).then(() => {});
     await within(drained, HISTORY_FLUSH_MS, timers, () => {});
     const lost = queues.reduce((sum, { depth }) => sum + depth, 0);
-    if (lost > 0) log.warn({ records: lost }, "history that the store did not take in time is lost");
+    if (lost > 0) log.warn({ records: lost }, "history that could not be written in time is lost");
     for (const queue of queues) queue.close();
     await within(driver.close(), HISTORY_CLOSE_MS, timers, () => {});
   }
 
   /**
-   * Resolves when the row is kept, when its write has failed, or after AUDIT_WAIT_MS: then the row goes on waiting for the
-   * store without its caller.
+   * Resolves when the row is stored, when its write has failed, or after AUDIT_WAIT_MS; in the last case the row stays
+   * in the queue.
    */
   async recordAudit(event: AuditEvent): Promise<void> {
     const { timers, metrics, log } = this.#options;
@@ -133,12 +137,15 @@ export class HistoryStore implements AuditTrail {
     if (outcome === "late") metrics.auditLate();
     this.#limiter.pass(`audit ${outcome}`, (suppressed) => {
       const { action, result, operator, target } = event;
-      const fate = outcome === "late" ? "is not kept yet: the store is slow or away" : "is lost: the store takes none";
+      const fate =
+        outcome === "late"
+          ? "is not stored yet: the store is slow or unreachable"
+          : "is lost: the store accepts no rows";
       log.error({ action, result, operator, target, suppressed }, `an audit row ${fate}`);
     });
   }
 
-  /** While writes fail the next try is a second away or more: nobody needs to wait for it. */
+  /** While writes fail, the next attempt is at least a second away: waiting for it makes no sense. */
   #orFailure(written: Promise<WriteOutcome>): Promise<AuditOutcome> {
     if (this.#queues.audit.isFailing) return Promise.race([written, Promise.resolve<AuditOutcome>("late")]);
     return new Promise((resolve) => {
@@ -162,7 +169,7 @@ export class HistoryStore implements AuditTrail {
     void this.#queues.traffic.push(snapshot);
   }
 
-  /** Resolves when it is kept, or lost. */
+  /** Resolves when it is stored, or lost. */
   recordEdgeWindow(window: EdgeWindow): Promise<WriteOutcome> {
     return this.#queues.edge_windows.push(window);
   }
@@ -171,14 +178,14 @@ export class HistoryStore implements AuditTrail {
     return this.#queues.edge_events.push({ id: randomUUIDv7(), record: event });
   }
 
-  /** Rejects with a StorageFault, at the latest after HISTORY_QUESTION_MS. */
-  async ask<N extends QuestionName>(name: N, question: Question<N>): Promise<AnswerTo<N>> {
+  /** Rejects with a StorageFault, at the latest after HISTORY_QUERY_MS. */
+  async ask<N extends QueryName>(name: N, question: HistoryQuery<N>): Promise<AnswerTo<N>> {
     const { clock, timers, metrics, log } = this.#options;
     const began = clock.monotonicMs();
     let isWanted = true;
     const answer = this.#askDriver(name, question, () => isWanted);
     try {
-      return await within(answer, HISTORY_QUESTION_MS, timers, () => {
+      return await within(answer, HISTORY_QUERY_MS, timers, () => {
         isWanted = false;
         throw new StorageFault(`read ${name}`, "unavailable", "the history does not answer in time");
       });
@@ -187,14 +194,14 @@ export class HistoryStore implements AuditTrail {
       this.#limiter.pass(`ask ${name}`, (suppressed) => log.error({ cause, suppressed }, "the history cannot be read"));
       throw cause;
     } finally {
-      metrics.asked(name, (clock.monotonicMs() - began) / 1000);
+      metrics.queried(name, (clock.monotonicMs() - began) / 1000);
     }
   }
 
-  /** Counted until the driver is done with it, also when its caller has gone: each may keep a thread busy. */
-  async #askDriver<N extends QuestionName>(name: N, question: Question<N>, isWanted: () => boolean) {
-    if (this.#questions >= HISTORY_QUESTIONS_MAX) {
-      throw new StorageFault(`read ${name}`, "unavailable", "too many questions to the history at once");
+  /** Counted until the driver has finished, even if the caller has given up: each query may occupy a thread. */
+  async #askDriver<N extends QueryName>(name: N, question: HistoryQuery<N>, isWanted: () => boolean) {
+    if (this.#questions >= HISTORY_QUERIES_MAX) {
+      throw new StorageFault(`read ${name}`, "unavailable", "too many queries of the history at once");
     }
     this.#questions++;
     try {
@@ -223,7 +230,7 @@ export class HistoryStore implements AuditTrail {
         metrics.writeFailed(kind);
         if (kind === "audit") for (const giveUp of [...this.#waiting]) giveUp();
         this.#limiter.pass(`write ${kind}`, (suppressed) =>
-          log.error({ kind, cause, suppressed }, "history cannot be written: it waits while there is room for it"),
+          log.error({ kind, cause, suppressed }, "history cannot be written: records wait while the queue has room"),
         );
       },
       onDropped: (records) => {
@@ -234,7 +241,7 @@ export class HistoryStore implements AuditTrail {
     });
   }
 
-  /** Also while all is well: a driver that lost a part opens it again. */
+  /** Also called while all is well: a driver that lost one file opens it again. */
   async #open(): Promise<void> {
     const { driver, log, metrics } = this.#options;
     if (this.#isOpening) return;
@@ -247,7 +254,10 @@ export class HistoryStore implements AuditTrail {
       metrics.openFailed();
       this.#setUp(false);
       this.#limiter.pass("open", (suppressed) =>
-        log.error({ cause, suppressed }, "the history cannot be opened: the service goes on without, and tries again"),
+        log.error(
+          { cause, suppressed },
+          "the history cannot be opened: the service continues without it, and tries again",
+        ),
       );
     } finally {
       this.#isOpening = false;
@@ -258,9 +268,9 @@ export class HistoryStore implements AuditTrail {
     const comesUp = isUp && !this.#isUp;
     this.#isUp = isUp;
     this.#options.metrics.setUp(isUp);
-    // Also while it was up: a part of it may have been opened again.
+    // Also if it was available before: one of its files may have been opened again.
     if (isUp) for (const kind of RECORD_KINDS) this.#queues[kind].wake();
-    if (comesUp) this.#tellUp();
+    if (comesUp) this.#onUp();
   }
 
   async #maintain(): Promise<void> {
@@ -272,7 +282,7 @@ export class HistoryStore implements AuditTrail {
     } catch (cause) {
       metrics.maintenanceFailed();
       this.#limiter.pass("maintain", (suppressed) =>
-        log.error({ cause, suppressed }, "old history cannot be removed or moved"),
+        log.error({ cause, suppressed }, "old history cannot be removed or aggregated"),
       );
     } finally {
       this.#isMaintaining = false;

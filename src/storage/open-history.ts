@@ -1,4 +1,4 @@
-/** The driver that the configuration names. */
+/** Creates the configured driver. */
 import type { StorageConfig } from "../config/sections/storage.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Environment } from "../system/environment.ts";
@@ -6,7 +6,7 @@ import { ClickhouseHistory } from "./clickhouse/clickhouse-history.ts";
 import type { HistoryDriver } from "./history-driver.ts";
 import { SqliteHistory } from "./sqlite/sqlite-history.ts";
 
-/** null: storage is off. Nothing is opened yet. */
+/** null: storage is off. Does not open the database. */
 export function historyDriver(
   { driver, retentionDays }: StorageConfig,
   { environment, clock }: { readonly environment: Environment; readonly clock: Clock },

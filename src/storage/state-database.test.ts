@@ -188,7 +188,7 @@ describe("opening", () => {
   });
 });
 
-/** As builds before escalation wrote them. */
+/** In the format of builds before escalation. */
 function writeVersion1(bans: readonly object[], attacks: readonly object[]): void {
   const raw = new Database(join(dir, "state.db"));
   raw.run(

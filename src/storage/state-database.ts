@@ -1,6 +1,6 @@
 /**
- * What a restart must not lose: bans, source blocks, attacks in progress and levers, in one SQLite file that one process
- * owns. A call that has returned is on disk (`synchronous=FULL`): kill -9 loses nothing of it.
+ * What a restart must not lose: bans, source blocks, active attacks and levers, in one SQLite file that one process
+ * owns. When a call returns, its change is on disk (`synchronous=FULL`), so kill -9 loses nothing.
  */
 import { Database } from "bun:sqlite";
 import { mkdirSync, renameSync, rmSync } from "node:fs";
@@ -33,7 +33,7 @@ export class StateDatabaseError extends Error {
 export class StateDatabase implements BanStore, SourceBlockStore, LeverStore {
   readonly path: string;
   #db: Database;
-  /** Of the open file. */
+  /** Identity of the open file. */
   #identity: string;
 
   /** Creates the folder and the file when they are missing. Throws StateDatabaseError. */
@@ -55,7 +55,7 @@ export class StateDatabase implements BanStore, SourceBlockStore, LeverStore {
     this.#write("DELETE FROM bans WHERE id = ?", [id]);
   }
 
-  /** All that `writes` does is kept or none of it: one transaction, so one wait for the disk. */
+  /** Commits all or none of what `writes` does: one transaction, so one wait for the disk. */
   atOnce(writes: () => void): void {
     try {
       this.#keepInPlace();
@@ -117,7 +117,7 @@ export class StateDatabase implements BanStore, SourceBlockStore, LeverStore {
     this.#db.close();
   }
 
-  /** What is written into a file that was removed is gone with the process: then a copy of it takes its place. */
+  /** Data written into a removed file would be lost with the process, so a copy takes its place. */
   #keepInPlace(): void {
     const identity = fileIdentity(this.path);
     if (identity === this.#identity) return;
@@ -127,7 +127,7 @@ export class StateDatabase implements BanStore, SourceBlockStore, LeverStore {
     rmSync(copy, { force: true });
     this.#db.query("VACUUM INTO ?").run(copy);
     renameSync(copy, this.path);
-    // Before the copy is opened: closing removes the journal of that name.
+    // Before the copy is opened: closing removes the journal with that name.
     this.#db.close();
     this.#db = openPrepared(this.path);
     this.#identity = fileIdentity(this.path);
@@ -135,7 +135,7 @@ export class StateDatabase implements BanStore, SourceBlockStore, LeverStore {
 
   #write(sql: string, values: (string | number)[]): void {
     try {
-      // Of a transaction its first step looked.
+      // Within a transaction, only its first step checks.
       if (!this.#db.inTransaction) this.#keepInPlace();
       this.#db.query(sql).run(...values);
     } catch (cause) {
@@ -156,7 +156,7 @@ export class StateDatabase implements BanStore, SourceBlockStore, LeverStore {
   }
 }
 
-/** By id; null: over, its record is to be removed. One in progress must survive, so that its ban ends with it. */
+/** By id; null: ended, so its record is removed. An active attack must survive, so that its ban ends with it. */
 export function unsavedAttacks(state: StateDatabase, options: WriteBehindOptions): UnsavedRecords<Attack | null> {
   return new UnsavedRecords({
     write: (attack, id) => (attack === null ? state.removeAttack(id) : state.saveAttack(attack)),
@@ -184,7 +184,7 @@ function makeFolder(path: string): void {
 
 function prepare(db: Database, path: string): void {
   db.run("PRAGMA busy_timeout = 0");
-  // One owner: a second service on the same folder is told so instead of announcing the same bans.
+  // One owner: a second service on the same folder gets an error instead of announcing the same bans.
   db.run("PRAGMA locking_mode = EXCLUSIVE");
   db.run("PRAGMA journal_mode = WAL");
   db.run("PRAGMA synchronous = FULL");
@@ -198,7 +198,7 @@ function prepare(db: Database, path: string): void {
       `${path} has schema version ${version}, this build knows ${SCHEMA_VERSION}: run the build that wrote it, or move the file aside`,
     );
   }
-  // Proves now, not at the first ban, that the disk takes writes.
+  // Shows now, not at the first ban, whether the disk accepts writes.
   db.run(`PRAGMA user_version = ${SCHEMA_VERSION}`);
 }
 

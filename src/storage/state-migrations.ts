@@ -1,4 +1,4 @@
-/** State databases of earlier builds, as this one reads them: an update keeps in force what is in them. */
+/** Migrates state databases of earlier builds: after an update, what is in them stays in force. */
 import type { Database } from "bun:sqlite";
 
 type Json = Record<string, unknown>;
@@ -15,7 +15,7 @@ export const LEVERS = `
   CREATE TABLE levers (zone TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
 `;
 
-/** The change to the version after the key. Within a transaction of the caller. */
+/** The migration from the version in the key to the next. Runs in a transaction of the caller. */
 const MIGRATIONS: Readonly<Record<number, (db: Database) => void>> = {
   1: (db) => rewriteBans(db, escalatingBan),
   2: (db) => db.run(SOURCE_BLOCKS),
@@ -23,7 +23,7 @@ const MIGRATIONS: Readonly<Record<number, (db: Database) => void>> = {
   4: (db) => db.run(LEVERS),
 };
 
-/** Whether the file can be brought to this build's version. */
+/** Whether the file can be migrated to this build's version. */
 export function canMigrate(version: number): boolean {
   return version in MIGRATIONS;
 }
@@ -33,7 +33,7 @@ export function migrate(db: Database, from: number): void {
   db.run(`PRAGMA user_version = ${SCHEMA_VERSION}`);
 }
 
-/** A ban was a blackhole, of one attack. */
+/** In this version a ban was a blackhole of one attack. */
 function escalatingBan({ route, attackId, ...ban }: Json): Json {
   const heldBy = attackId === null ? [] : [attackId];
   return {
@@ -51,7 +51,7 @@ function escalatingBan({ route, attackId, ...ban }: Json): Json {
   };
 }
 
-/** A divert had a route alone. */
+/** In this version a divert had only a route. */
 function scrubbedBan({ measure, ...ban }: Json): Json {
   const { kind } = measure as Json;
   const rules = { kind: "flowspec", rules: [], matchesAll: false, localPref: 0, basis: "" };

@@ -1,6 +1,9 @@
-/** The history store failed a caller: what was tried and why it did not work. The API answers 502. */
+/** The history store failed: the operation and the cause. The API answers 502. */
 
-/** `unavailable`: the store was not reached or has no room, the same may work later. `refused`: it took offence at it. */
+/**
+ * `unavailable`: the store was not reached or has no space, so the same may work later. `refused`: the store rejected
+ * the content.
+ */
 export type StorageFaultKind = "unavailable" | "refused";
 
 export class StorageFault extends Error {

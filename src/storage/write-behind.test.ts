@@ -3,7 +3,7 @@ import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
 import { UnsavedRecords } from "../system/unsaved-records.ts";
 import { WriteBehind } from "./write-behind.ts";
 
-/** The numbers of a disk that refuses writes while it is full. */
+/** Counts the writes to a disk that refuses them while it is full. */
 function harness(pieceMax?: number) {
   const clock = new ManualClock();
   const stored = new Map<string, number>();

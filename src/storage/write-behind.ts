@@ -1,16 +1,16 @@
-/** Brings what waits in memory to the state database: soon after it changed, and again for as long as the disk refuses. */
+/** Writes changes in memory to the state database: soon after a change, and again while the disk refuses. */
 import type { Timers } from "../system/timers.ts";
 
 /** A table with changes that are not on disk yet. */
 export interface Unsaved {
   readonly unsaved: number;
-  /** Never throws: what could not be written waits on. */
+  /** Never throws: what could not be written is tried again. */
   flush(): void;
 }
 
-/** From a change to its place on disk, ms: by then its announcement has left the process. */
+/** Time from a change to its write, ms: by then its announcement has been sent. */
 const FLUSH_MS = 20;
-/** After a write that failed. */
+/** After a failed write. */
 const FLUSH_AGAIN_MS = 1000;
 
 export class WriteBehind {

@@ -10,7 +10,7 @@ const REFUSED = new StorageFault("write", "refused", "no such column");
 
 let clock: ManualClock;
 let written: number[][];
-/** What the next writes do: null is well. */
+/** The results of the next writes; null: success. */
 let fate: (Error | null)[];
 let faults: unknown[];
 let dropped: number;
@@ -45,7 +45,7 @@ function queueOf(gatherMs: number): WriteQueue<number> {
   });
 }
 
-/** Lets all promises run that can. */
+/** Runs all promises that can continue. */
 async function settle(): Promise<void> {
   for (let i = 0; i < 3; i++) await nextTurn();
 }
@@ -130,7 +130,7 @@ describe("a write queue", () => {
       expect([written, clock.pending]).toEqual([[[1]], 0]);
     });
 
-    test("waits no longer once a batch is full, and anew for the next", async () => {
+    test("does not wait once a batch is full, and waits again for the next", async () => {
       const [first, second, third] = [queue.push(1), queue.push(2), queue.push(3)];
       expect(await Promise.all([first, second])).toEqual(["stored", "stored"]);
       await settle();

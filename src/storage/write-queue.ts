@@ -1,6 +1,6 @@
 /**
- * Records of one kind on their way to the store: bounded, written in order, one batch at a time. What the store cannot
- * take waits and is tried again; nobody who puts a record in is held up by it.
+ * A queue of records of one kind for the store: bounded, written in order, one batch at a time. Records that cannot be
+ * written now wait and are tried again; adding a record never blocks.
  */
 import { HISTORY_TRIES_MAX } from "../limits.ts";
 import { Backoff } from "../system/backoff.ts";
@@ -9,7 +9,7 @@ import type { Timers } from "../system/timers.ts";
 import { StorageFault } from "./storage-fault.ts";
 
 export interface WriteQueueOptions<T> {
-  /** Records that may wait, those being written included; further ones are dropped. */
+  /** Records that may wait, including those being written; further ones are dropped. */
   readonly bound: number;
   readonly batch: number;
   /** How long a batch that is not full waits for more before it is written, ms. */
@@ -21,7 +21,7 @@ export interface WriteQueueOptions<T> {
   readonly onDepth: (records: number) => void;
 }
 
-/** `dropped`: the queue was full, the store refused it time and again, or the queue was closed. */
+/** `dropped`: the queue was full, the store refused the record repeatedly, or the queue was closed. */
 export type WriteOutcome = "stored" | "dropped";
 
 interface Entry<T> {
@@ -48,7 +48,7 @@ export class WriteQueue<T> {
     return this.#entries.length;
   }
 
-  /** Whether the last write failed: what waits is tried again later. */
+  /** Whether the last write failed, so that the records are tried again later. */
   get isFailing(): boolean {
     return this.#isFailing;
   }
@@ -67,19 +67,19 @@ export class WriteQueue<T> {
     });
   }
 
-  /** Writes now what waits for more, or after a failure. */
+  /** Writes the waiting records at once, also after a failure. */
   wake(): void {
     this.#pause.end();
   }
 
-  /** Resolves when all is written, or a write has failed once more; what then is left stays. */
+  /** Resolves when all records are written, or when a write fails; the remaining records stay in the queue. */
   async drain(): Promise<void> {
     this.#isDraining = true;
     this.wake();
     await this.#pumping;
   }
 
-  /** Drops what is left and takes nothing more. */
+  /** Drops the remaining records and accepts no more. */
   close(): void {
     this.#isClosed = true;
     this.#remove(this.#entries.length, "dropped");
@@ -87,7 +87,7 @@ export class WriteQueue<T> {
   }
 
   async #pump(): Promise<void> {
-    // Not within push(): records that come in one turn go out in one batch.
+    // Not within push(): records added in the same turn are written in one batch.
     await Promise.resolve();
     const backoff = new Backoff({ retryMinMs: 1000, retryMaxMs: 30_000 });
     for (let refusals = 0; this.#entries.length > 0; ) {
@@ -124,7 +124,7 @@ export class WriteQueue<T> {
     this.#isGathering = false;
   }
 
-  /** A batch that was dropped by close() while it was written is not in the queue any more. */
+  /** A batch that close() dropped while it was being written is not in the queue any more. */
   #remove(count: number, outcome: WriteOutcome): void {
     const removed = this.#entries.splice(0, count);
     for (const { settle } of removed) settle(outcome);

@@ -25,7 +25,7 @@ export interface TrafficSnapshot {
 
 export const TRAFFIC_VALUES = 4;
 
-export interface TrafficQuestion {
+export interface TrafficQuery {
   readonly key: IpAddress;
   readonly direction: Direction;
   /** Wall clock, ms. */

@@ -189,7 +189,7 @@ describe("ACME zones are those that the node's scope covers:", () => {
     async (zone) => {
       await expectError(channel.slot({ zone }), 404, "unknown zone");
       await expectError(channel.publish({ zone }), 404, "unknown zone");
-      expect(await channel.metric('svc_edge_told{what="grants"}')).toBeNaN();
+      expect(await channel.metric('svc_edge_document_items{kind="grants"}')).toBeNaN();
       expect(channel.edge.acme.grants).toEqual([]);
     },
   );

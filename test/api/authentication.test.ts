@@ -297,7 +297,7 @@ describe("roles and tenants:", () => {
     }
     expect(answers[0]).toMatchObject({ status: 403, body: '{"error":"target is outside your tenant"}' });
     for (const answer of answers) expect(answer).toEqual(answers[0] as object);
-    expect(server.backend.trafficQuestions).toEqual([]);
+    expect(server.backend.trafficQueries).toEqual([]);
   });
 
   test("the name of the token is the operator of what it ordered", async () => {

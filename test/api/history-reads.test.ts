@@ -35,7 +35,7 @@ afterEach(() => server.http.stop());
 
 const get = (name: string, query = "", caller: Caller = "viewer") =>
   fetch(`${server.base}/api/v1/${name}?${query}`, { headers: as(caller) });
-const questions = (): unknown[] => [...server.backend.auditQuestions, ...server.backend.trafficQuestions];
+const questions = (): unknown[] => [...server.backend.auditQueries, ...server.backend.trafficQueries];
 
 function storageOff(): void {
   server.backend.onTraffic = () => null;

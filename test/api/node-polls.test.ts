@@ -387,7 +387,7 @@ describe("edge node", () => {
   });
 
   test("never polled has no last_seen, and is treated as lost once stale_after_seconds has passed", async () => {
-    expect(edge.edge.nodes.view("e1")).toMatchObject({ liveness: "unheard", lastSeenAt: null });
+    expect(edge.edge.nodes.view("e1")).toMatchObject({ liveness: "not_seen", lastSeenAt: null });
     advance(15_001);
     expect(edge.edge.nodes.view("e1")).toMatchObject({ liveness: "lost", lastSeenAt: null });
     expect(await edge.node()).not.toHaveProperty("last_seen");

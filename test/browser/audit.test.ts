@@ -47,7 +47,7 @@ describe("with some orders", () => {
     await page.getByText("3 entries").waitFor();
     await page.getByLabel("Action").selectOption("All");
     await page.getByLabel("Address").fill("203.0.113");
-    await page.getByText("A whole address.").waitFor();
+    await page.getByText("A complete address.").waitFor();
     await page.getByLabel("Address").fill(FREE);
     await page.keyboard.press("Enter");
     // As the victim of a block, too.
@@ -59,7 +59,7 @@ describe("with some orders", () => {
     await page.getByText("Like 2026-03-01 04:30.").first().waitFor();
     await page.getByLabel("From").fill("2026-03-01 00:00");
     await page.getByLabel("To").fill("2026-03-02 00:00");
-    await page.getByText("Nothing in this time").waitFor();
+    await page.getByText("No events in this time range").waitFor();
     await page.getByLabel("To").fill("2026-02-01 00:00");
     await page.getByText("to must be after from").waitFor();
     await page.getByLabel("From").fill("2025-11-01 00:00");

@@ -51,7 +51,7 @@ describe("under attack", () => {
     await page.getByRole("link", { name: "All bans" }).click();
     await page.getByRole("heading", { name: "In force" }).waitFor();
     await page.goto(`${world.base}/#/bans/203.0.113.1%2F32/2020-01-01T00:00:00.000Z`);
-    await page.getByText("is not known any more").waitFor();
+    await page.getByText("is not in the list any more").waitFor();
     expect(await opened.violations()).toEqual([]);
   });
 
@@ -60,14 +60,14 @@ describe("under attack", () => {
     const begin = page.getByRole("button", { name: "Ban an address" });
     await begin.click();
     const dialog = page.getByRole("dialog", { name: "Ban an address" });
-    const foresight = dialog.getByRole("status");
+    const preview = dialog.getByRole("status");
     await dialog.getByLabel("Address").fill("203.0.113");
-    await foresight.getByText("An address is").waitFor();
+    await preview.getByText("An address is").waitFor();
     await dialog.getByLabel("Address").fill(WHITELISTED);
-    await foresight.getByText("Floodwall would refuse it: whitelisted.").waitFor();
+    await preview.getByText("Floodwall would refuse it: whitelisted.").waitFor();
     await dialog.getByLabel("Address").fill(FREE);
-    await foresight.getByText(/\(FlowSpec\) for 10 min, or until you unban it/).waitFor();
-    await foresight.getByText("Blackhole after 5 min").waitFor();
+    await preview.getByText(/\(FlowSpec\) for 10 min, or until you unban it/).waitFor();
+    await preview.getByText("Blackhole after 5 min").waitFor();
     await page.keyboard.press("Enter");
     await dialog.waitFor({ state: "detached" });
     await page.getByText(new RegExp(`^${FREE} is banned until`)).waitFor();
@@ -119,7 +119,7 @@ describe("in dry run", () => {
     const opened = await browser.open({ base: world.base, secret: SECRETS.operator, place: "/bans" });
     const { page } = opened;
     for (const [button, text] of [
-      ["Refused", "No attack is spared"],
+      ["Refused", "No ban was refused"],
       ["Over", "No ban is over yet"],
       ["In force", "No ban in force"],
     ] as const) {

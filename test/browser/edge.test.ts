@@ -71,7 +71,7 @@ describe("with nodes and zones", () => {
     expect(await opened.violations()).toEqual([]);
     await dialog.getByRole("button", { name: "Challenge", exact: true }).click();
     const panel = page.getByRole("region", { name: "Challenge", exact: true });
-    await panel.getByRole("status").getByText("1 of its 3 nodes is alive and told at once.").waitFor();
+    await panel.getByRole("status").getByText("1 of its 3 nodes is alive and informed at once.").waitFor();
     await panel.getByText("ticket 7").waitFor();
     await panel.getByText(/^14:\d\d$/).waitFor();
     // The focus is back where it was.
@@ -79,14 +79,14 @@ describe("with nodes and zones", () => {
     await page.getByRole("button", { name: `Clear the lever of ${SHOP}` }).click();
     await page.getByRole("dialog").getByText("Its file says off").waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Follow the file", exact: true }).click();
-    await panel.getByRole("status").getByText("The zone follows its file again.").waitFor();
+    await panel.getByRole("status").getByText("The zone follows its zones file again.").waitFor();
     await panel.getByText("not set").waitFor();
   });
 
   test("of a zone that is only watched it says that visitors will see nothing", async () => {
     const { page } = await open(`/edge/zones/${WWW}`);
     await page.getByRole("button", { name: `Challenge visitors of ${WWW}` }).click();
-    await page.getByRole("dialog").getByText("Visitors see nothing of it").waitFor();
+    await page.getByRole("dialog").getByText("Visitors notice nothing").waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
   });
@@ -106,10 +106,10 @@ describe("with nodes and zones", () => {
 
   test("a zone that nothing is decided of can have no lever, and one of no node says so", async () => {
     const { page } = await open(`/edge/zones/${PLAIN}`);
-    await page.getByText("it can have no lever").waitFor();
+    await page.getByText("it cannot have a lever").waitFor();
     expect(await page.getByRole("button", { name: /Challenge visitors/ }).count()).toBe(0);
     await page.goto(`${fleet.world.base}/#/edge/zones/${ORPHAN}`);
-    await page.getByText("no node has it").waitFor();
+    await page.getByText("no node serves it").waitFor();
     await page.goto(`${fleet.world.base}/#/edge/zones/nobody.example`);
     await page.getByText("No zone nobody.example").waitFor();
   });
@@ -119,7 +119,7 @@ describe("with nodes and zones", () => {
     const { page } = opened;
     await page.getByText("Tokens that are not bound to a node").waitFor();
     await page.getByRole("row", { name: /^ams1 lost 3 / }).waitFor();
-    await page.getByRole("row", { name: /^sin1 not heard of 3 never/ }).waitFor();
+    await page.getByRole("row", { name: /^sin1 not seen 3 never/ }).waitFor();
     await page.getByRole("row", { name: /^fra1 alive 3 .* nginx 1\.26\.2 global scrub1 1\.5\.0$/ }).waitFor();
     expect(await opened.violations()).toEqual([]);
     await page.getByRole("link", { name: "fra1" }).click();
@@ -162,9 +162,9 @@ describe("with nodes and zones", () => {
     await page.getByText("Visitors are challenged from now on.").waitFor();
     await page.getByRole("button", { name: `Clear the lever of ${SHOP}` }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Follow the file", exact: true }).click();
-    await page.getByText("The zone follows its file again.").waitFor();
+    await page.getByText("The zone follows its zones file again.").waitFor();
     await page.goto(`${fleet.world.base}/#/edge/nodes`);
-    await page.getByText("There is nothing here that your token shows").waitFor();
+    await page.getByText("Your token does not allow this part").waitFor();
   });
 });
 

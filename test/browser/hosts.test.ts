@@ -127,7 +127,7 @@ describe("under attack", () => {
 
   test("what is no address says so", async () => {
     const { page } = await open("/hosts/nobody");
-    await page.getByText("nobody is no address").waitFor();
+    await page.getByText("nobody is not an address").waitFor();
   });
 });
 

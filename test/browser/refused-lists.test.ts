@@ -9,9 +9,9 @@ const PLACES = ["/", "/attacks", "/bans", "/hosts", "/sources", "/scrub", "/edge
 /** A view says who is signed in whatever else it knows. */
 const ALWAYS_ANSWERED = /\/api\/v1\/(session|events)\b/;
 const REFUSALS = [
-  [429, "Too much at once. It is asked again by itself."],
+  [429, "Too much at once. The page tries again."],
   [502, "The history is away. The database does not answer: see Floodwall's log."],
-  [503, "Not ready. See Floodwall's log when this lasts."],
+  [503, "Not ready. If this lasts, see Floodwall's log."],
 ] as const;
 
 const browser = useBrowser();

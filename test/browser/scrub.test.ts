@@ -22,7 +22,7 @@ describe("with nodes", () => {
     const opened = await open("/scrub");
     const { page } = opened;
     await page.getByRole("row", { name: /^scrub2 lost 0 – – –/ }).waitFor();
-    await page.getByRole("row", { name: /^scrub3 not heard of 0 .* never/ }).waitFor();
+    await page.getByRole("row", { name: /^scrub3 not seen 0 .* never/ }).waitFor();
     await page.getByRole("row", { name: /^scrub1 alive dry run 1 4\.20 Gbit\/s \(42 %\) 1\.00 M native/ }).waitFor();
     expect(await page.getByRole("rowheader").allTextContents()).toEqual(["scrub2", "scrub3", "scrub1"]);
     await page.getByRole("button", { name: "Node", exact: true }).click();

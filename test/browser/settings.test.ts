@@ -27,7 +27,7 @@ test("shows what is in force, and a hostgroup in full", async () => {
   await page
     .getByRole("row", { name: /^acme-web 203\.0\.113\.0\/26 300 pps 50\.0 Mbit\/s .* Blackhole 10 min acme$/ })
     .waitFor();
-  for (const heading of ["Service", "Detection", "BGP", "Nodes", "Who is told"]) {
+  for (const heading of ["Service", "Detection", "BGP", "Nodes", "Notifications"]) {
     await page.getByRole("heading", { name: heading, exact: true }).waitFor();
   }
   await page.getByText("203.0.113.53/32").waitFor();

@@ -153,11 +153,11 @@ test("says since when what it shows is old, and goes on by itself when the servi
     const { page } = opened;
     await page.getByText("No attack now").waitFor();
     await own.service.stop("SIGKILL");
-    await page.getByText(/^Stale since \d\d:\d\d:\d\d \S+$/).waitFor();
+    await page.getByText(/^No answer since \d\d:\d\d:\d\d \S+$/).waitFor();
     expect(await page.getByText("No attack now").count()).toBe(1);
     const again = await ServiceProcess.start({ ...own.options, directory, port });
     try {
-      await page.getByText(/^Stale since/).waitFor({ state: "detached" });
+      await page.getByText(/^No answer since/).waitFor({ state: "detached" });
       await again.post("/api/v1/ban", { ip: "203.0.113.99" }, SECRETS.operator);
       // By the stream of events, which it has taken up again.
       await page.getByRole("row", { name: /203\.0\.113\.99/ }).waitFor();

@@ -1,7 +1,7 @@
 /** What every history driver does with audit events, attacks, traffic and age. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { EdgeEvent } from "../../src/edge/edge-history.ts";
-import type { TrafficQuestion } from "../../src/traffic/traffic-history.ts";
+import type { TrafficQuery } from "../../src/traffic/traffic-history.ts";
 import { attack, NOON } from "../fixtures/browser/views.ts";
 import { address } from "../fixtures/host-rows.ts";
 import { auditEvent, edgeWindow, identified, snapshot } from "../fixtures/storage/history.ts";
@@ -121,7 +121,7 @@ describe.each(historyDrivers())("$title", ({ skipped, place: newPlace }) => {
   });
 
   describe("traffic", () => {
-    const ask = (changes: Partial<TrafficQuestion> = {}) =>
+    const ask = (changes: Partial<TrafficQuery> = {}) =>
       place.driver.ask("trafficPoints", {
         key: address("192.0.2.1"),
         direction: "incoming",
@@ -214,7 +214,7 @@ describe.each(historyDrivers())("$title", ({ skipped, place: newPlace }) => {
     ).toEqual([NOON]);
     expect(await place.driver.ask("edgePoints", { ...all, zone, node: null, stepSeconds: 60 })).toHaveLength(1);
     expect((await place.driver.ask("edgeSources", { ...all, zone, node: null, state: null }))[0]?.windows).toBe(1);
-    const traffic: TrafficQuestion = { ...all, key: address("192.0.2.1"), direction: "incoming", stepSeconds: 60 };
+    const traffic: TrafficQuery = { ...all, key: address("192.0.2.1"), direction: "incoming", stepSeconds: 60 };
     expect((await place.driver.ask("trafficPoints", traffic)).map(({ atSeconds }) => atSeconds)).toEqual([SECONDS]);
   });
 });

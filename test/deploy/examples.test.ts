@@ -109,7 +109,7 @@ describe.skipIf(unavailable !== null)(`the example${reason}`, () => {
     await isEstablished(running);
     expect(told(running.service)).toEqual([
       DRY_RUN,
-      "capture.interfaces[0].mode: warning: takes every frame off mirror0: right for a SPAN or tap port, and the end of any other traffic on it",
+      "capture.interfaces[0].mode: warning: takes every frame off mirror0: intended for a SPAN or tap port; other traffic on it is lost",
     ]);
   });
 
@@ -147,7 +147,7 @@ describe.skipIf(unavailable !== null)(`the example${reason}`, () => {
     expect(told(service)).toEqual([
       DRY_RUN,
       "capture: warning: is absent: no packets are seen, only manual bans work",
-      "no capture is configured: control plane only, nothing is detected",
+      "no capture is configured: control plane only, no attack detection",
     ]);
   });
 });

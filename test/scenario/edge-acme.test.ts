@@ -1,7 +1,7 @@
 /** Certificates from a real authority, Pebble, which finds another node than the one that ordered. */
 import { expect, test } from "bun:test";
 import { X509Certificate } from "node:crypto";
-import type { DanceEnd } from "../../bench/edge-sim/acme-dance.ts";
+import type { OrderEnd } from "../../bench/edge-sim/certificate-order.ts";
 import { DocumentShelf } from "../../bench/edge-sim/document-shelf.ts";
 import { HttpEdgeChannel } from "../../bench/edge-sim/edge-channel.ts";
 import { EdgeNode } from "../../bench/edge-sim/edge-node.ts";
@@ -24,7 +24,7 @@ const reason = pebbleExecutable === null ? " (pebble is not installed)" : "";
 const scene = new Scenario();
 /** Challenges that were asked for, and of whom. */
 const asked: { readonly node: NodeName; readonly isKnown: boolean }[] = [];
-const ends: { readonly node: string; readonly end: DanceEnd }[] = [];
+const ends: { readonly node: string; readonly end: OrderEnd }[] = [];
 
 interface World {
   readonly pebble: Pebble;

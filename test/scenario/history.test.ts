@@ -98,7 +98,7 @@ test("a broken file costs the history and nothing else", async () => {
     expect((await service.post(`/api/v1/${order}`, { ip: VICTIM })).status).toBe(200);
   }
   expect((await service.get("/api/v1/audit")).status).toBe(502);
-  await service.says("the history cannot be opened: the service goes on without");
+  await service.says("the history cannot be opened: the service continues without it");
   const metrics = await (await fetch(`http://127.0.0.1:${service.port}/metrics`)).text();
   expect(metrics).toContain("svc_storage_up 0");
   expect(metrics).toContain("svc_storage_audit_late_total 2");

@@ -45,7 +45,7 @@ test.each([
     "clearance masters of another form",
     "state/clearance-masters",
     "another form\n",
-    "state/clearance-masters is of no form that this build knows: move it aside",
+    "state/clearance-masters has a format that this build does not know: move it aside",
   ],
 ])("%s", async (_, name, content, complaint) => {
   const path = join(scene.directory, name);

@@ -49,5 +49,5 @@ notify: {webhook: {url_env: HOOK_URL}}
   expect(await service.stop("SIGHUP")).toBe(0);
   expect(performance.now() - began).toBeLessThan(STOP_MS);
   expect(service.output).toContain('"stopped;');
-  expect(service.output).toContain("history that the store did not take in time is lost");
+  expect(service.output).toContain("history that could not be written in time is lost");
 });

@@ -1,4 +1,4 @@
-/** The domain form of a valid file. It only converts: what could be wrong was found before. */
+/** Converts a valid file to its domain form. All checks were done before. */
 import type { Zone } from "../../edge/zone.ts";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
 import { type Prefix, parsePrefix } from "../../net/prefix.ts";
@@ -64,8 +64,9 @@ export type ConfigTables = Pick<Config, "lookup" | "whitelist">;
 export type PlainConfig = Omit<Config, keyof ConfigTables>;
 
 /**
- * Frozen, to the last value but one: a list of prefixes is read-only by its type alone, since to freeze a hundred thousand
- * items takes the engine 50 ms in one piece, and a reload must not hold up detection. The prefixes are frozen one by one.
+ * Freezes all values except the items of prefix lists, whose type is read-only: freezing a list of a hundred thousand
+ * items takes the engine 50 ms without interruption, and a reload must not delay detection. Each prefix itself is
+ * frozen.
  */
 export function completeConfig(
   { networks, protectedWhitelist, hostgroups, ...rest }: PlainConfig,
@@ -84,7 +85,7 @@ export function completeConfig(
   });
 }
 
-/** `global` first; a group takes the thresholds that it does not set from there. */
+/** `global` first; a group inherits the thresholds that it does not set. */
 function buildHostgroups(file: ConfigFile): Hostgroup[] {
   const global: Hostgroup = {
     name: "global",
@@ -178,7 +179,7 @@ function valid<T>(parse: (text: string) => T | null, text: string): T {
   return parsed;
 }
 
-/** What is frozen already was so by this. */
+/** A frozen value was frozen deeply by this function. */
 export function deepFreeze<T extends object>(value: T): T {
   if (Object.isFrozen(value)) return value;
   for (const inner of Object.values(value)) if (typeof inner === "object" && inner !== null) deepFreeze(inner);

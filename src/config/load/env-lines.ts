@@ -1,18 +1,19 @@
 /**
- * The text of an environment file: `NAME=value` lines, as service managers and container engines read them. Nothing is
- * expanded and nothing escaped: a secret is what stands there.
+ * Parses an environment file: `NAME=value` lines, as service managers and container engines read them. Nothing is
+ * expanded or escaped, so that a secret is exactly what is written.
  */
 
 export type EnvLines =
   | { readonly kind: "variables"; readonly variables: ReadonlyMap<string, string> }
-  /** Each with its line, never with a value. */
+  /** Problems with their lines, never with values. */
   | { readonly kind: "invalid"; readonly problems: readonly string[] };
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /**
- * Blank lines and those that begin with `#` say nothing; a `#` further on is part of the value. Spaces around a value go,
- * and so does one pair of quotes around it, which keeps the spaces inside. Of two lines with one name the last counts.
+ * Blank lines and lines that start with `#` are ignored; a later `#` is part of the value. Spaces around a value are
+ * removed, then one pair of quotes around it, which protects spaces inside. If a name occurs twice, the last line is
+ * used.
  */
 export function parseEnvLines(text: string): EnvLines {
   const variables = new Map<string, string>();
@@ -34,7 +35,7 @@ export function parseEnvLines(text: string): EnvLines {
   return problems.length === 0 ? { kind: "variables", variables } : { kind: "invalid", problems };
 }
 
-/** null: it begins with a quote and does not end with the same. */
+/** null: it starts with a quote and does not end with the same. */
 function unquote(value: string): string | null {
   const quote = value.charAt(0);
   if (quote !== '"' && quote !== "'") return value;

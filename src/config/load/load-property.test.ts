@@ -1,4 +1,4 @@
-/** Whatever stands in a file, loading it ends in a Config or in faults that have a line. */
+/** Loading any file results in a Config, or in errors with a line. */
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { ConfigFile } from "../sections/schema.ts";
 import { parseConfig } from "./load.ts";
 
 const ROUNDS = 500;
-/** Only against a hang: a busy machine takes seconds where an idle one takes a fraction. */
+/** Only to detect a hang: a busy machine takes seconds where an idle one takes a fraction. */
 const TIMEOUT_MS = 60_000;
 const SEED = 20_261_120;
 const FULL = readFileSync(join(import.meta.dir, "../../../test/fixtures/config/good-full.yaml"), "utf8");
@@ -43,7 +43,7 @@ class Generator {
     return values[this.below(values.length)] as T;
   }
 
-  /** A value of about the schema's shape: each part is now and then something else. */
+  /** A value that roughly matches the schema: each part is sometimes something else. */
   value(schema: TSchema): unknown {
     if (this.below(12) === 0) return this.pick(ODDITIES);
     const alternatives = schema["anyOf"] as TSchema[] | undefined;

@@ -14,7 +14,7 @@ import { type LoadedConfig, loadConfig, loadConfigOrThrow, parseConfig } from ".
 import { describeProblem } from "./problem.ts";
 
 const FIXTURES = join(import.meta.dir, "../../../test/fixtures/config");
-/** Only against a hang: files at the bounds take seconds on a busy machine. */
+/** Only to detect a hang: files of the maximum size take seconds on a busy machine. */
 const TIMEOUT_MS = 60_000;
 const BASE = "networks: [192.0.2.0/24]\nthresholds: {pps: 100000, mbps: 1000, flows_per_sec: 20000}\n";
 
@@ -123,7 +123,7 @@ describe("a full file", () => {
     expect(config.api).toMatchObject({ host: "::1", port: 9090 });
   });
 
-  // Defaults, key by key, are held by docs/configuration.test.ts.
+  // docs/configuration.test.ts checks all defaults.
   test("has each key of bgp, dataplane and capture in its place", () => {
     const { bgp, dataplane, capture } = config;
     const port = { port: 179, multihopTtl: 0 };
@@ -195,7 +195,7 @@ describe("a full file", () => {
   });
 });
 
-test("files that tell where sources are keep their paths", () => {
+test("files of origins keep their paths", () => {
   const text = "networks: [192.0.2.0/24]\nthresholds: {pps: 1, mbps: 1, flows_per_sec: 1}\n";
   const files = "samples: {asn_file: /srv/asn.mmdb, country_file: /srv/country.mmdb}\n";
   expect(configOf(text + files).samples).toMatchObject({ asnFile: "/srv/asn.mmdb", countryFile: "/srv/country.mmdb" });

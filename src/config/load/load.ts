@@ -1,6 +1,6 @@
 /**
- * A configuration file in, a frozen Config or every fault in it out. Nothing else is touched: a reload can load first
- * and swap after.
+ * Loads a configuration file: returns a frozen Config, or all its errors. Changes nothing else, so that a reload can
+ * load first and switch afterwards.
  */
 import { isUtf8 } from "node:buffer";
 import { closeSync, openSync, readSync } from "node:fs";
@@ -23,7 +23,7 @@ export type LoadedConfig =
       readonly kind: "valid";
       readonly config: Config;
       readonly lineOf: (path: ConfigPath) => number;
-      /** null: none was read. */
+      /** null: no zones file was read. */
       readonly zonesFile: LoadedZonesFile | null;
     }
   | { readonly kind: "invalid"; readonly problems: readonly ConfigProblem[] };
@@ -33,11 +33,11 @@ type Invalid = Extract<LoadedConfig, { kind: "invalid" }>;
 export interface LoadedZonesFile {
   readonly path: string;
   readonly lineOf: (path: ConfigPath) => number;
-  /** Of each zone in the file. */
+  /** Position of each zone in the file. */
   readonly positions: ReadonlyMap<string, number>;
 }
 
-/** For callers that have no better place for the faults than an error: the message has one line for each. */
+/** For callers that report errors by throwing: the message has one line for each. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
@@ -52,12 +52,12 @@ export function loadConfig(path: string): LoadedConfig {
   return parseRead(readConfigFile(path));
 }
 
-/** With the files that it names. */
+/** Also loads the files that it names. */
 export function parseRead(read: ReadConfigFile): LoadedConfig {
   return read.kind === "bytes" ? parseConfig(read.bytes, readConfigFile) : read;
 }
 
-/** A file as it stands, or why it cannot be read. */
+/** The bytes of a file, or why it cannot be read. */
 export type ReadConfigFile = { readonly kind: "bytes"; readonly bytes: Uint8Array } | Invalid;
 
 export function readConfigFile(path: string): ReadConfigFile {
@@ -68,7 +68,7 @@ export function readConfigFile(path: string): ReadConfigFile {
   }
 }
 
-/** Reads to the end or to the bound, so that a device or a pipe will do and none can fill the memory. */
+/** Reads to the end or to the limit, so that devices and pipes work and none can fill the memory. */
 function readBounded(path: string, bound: number): Uint8Array {
   const file = openSync(path, "r");
   try {
@@ -86,11 +86,11 @@ function readBounded(path: string, bound: number): Uint8Array {
   }
 }
 
-/** @param readZones reads the zones file; absent: it is left alone, and there are no zones. */
+/** @param readZones reads the zones file; absent: it is not read, and there are no zones. */
 export function parseConfig(bytes: Uint8Array, readZones?: (path: string) => ReadConfigFile): LoadedConfig {
   const parsed = parseFile(bytes, SERVICE_FILE);
   const rest = parsed.kind === "valid" ? parsed : parsed.rest;
-  // Also when the one has faults: those of both are told at once.
+  // Also if this file has errors, so that the errors of both are reported at once.
   const parsedZones = rest === null || readZones === undefined ? NO_ZONES : parseZones(rest, readZones);
   if (parsed.kind === "invalid" || parsedZones.kind === "invalid") {
     return { kind: "invalid", problems: [...problemsOf(parsed), ...problemsOf(parsedZones)] };
@@ -128,7 +128,7 @@ function parseZones({ file, lineOf }: FileRest<ConfigFile>, readZones: (path: st
   return { kind: "valid", zones: buildZones(parsed.file), zonesFile: { path, lineOf: parsed.lineOf, positions } };
 }
 
-/** null: not all of them could be read. */
+/** null: some could not be read. */
 function hostgroupNames({ hostgroups }: Pruned<ConfigFile>): ReadonlySet<string> | null {
   const names = (hostgroups ?? [undefined]).map((group) => group?.name);
   return names.includes(undefined) ? null : new Set(["global", ...names.filter((name) => name !== undefined)]);
@@ -138,12 +138,12 @@ function problemsOf(parsed: { readonly kind: "valid" } | Invalid): readonly Conf
   return parsed.kind === "valid" ? [] : parsed.problems;
 }
 
-/** What a file is held against. */
+/** What distinguishes the kinds of files. */
 export interface FileForm<Schema extends TSchema> {
   readonly schema: Schema;
   readonly bytesMax: number;
   readonly crossFieldFindings: (file: Pruned<Static<Schema>>) => Iterable<Finding>;
-  /** Said of an empty file. */
+  /** Named in the error for an empty file. */
   readonly required: string;
 }
 
@@ -151,7 +151,7 @@ export type ParsedFile<File> =
   | { readonly kind: "valid"; readonly file: File; readonly lineOf: (path: ConfigPath) => number }
   | (Invalid & { readonly rest: FileRest<File> | null });
 
-/** What is left of a file without its faults; null stands for one of which nothing could be read. */
+/** The valid part of a file with errors; null if nothing could be read. */
 interface FileRest<File> {
   readonly file: Pruned<File>;
   readonly lineOf: (path: ConfigPath) => number;
@@ -183,7 +183,7 @@ export function parseFile<Schema extends TSchema>(
   const problems = withLines(document, [...findings, ...findingsOf(file)]);
   const lineOf = (path: ConfigPath) => document.lineOf(path);
   if (problems.length > 0) return { kind: "invalid", problems, rest: { file, lineOf } };
-  // Without a finding nothing was pruned, so the file is whole.
+  // Without findings nothing was removed, so the file is complete.
   return { kind: "valid", file: file as Static<Schema>, lineOf };
 }
 
@@ -196,7 +196,7 @@ function withLines(document: YamlDocument, findings: readonly Finding[]): Config
   return [...document.problems, ...found].sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
 }
 
-/** null when all is well. A line break is one byte in UTF-8 and part of no other character. */
+/** null if all lines are valid. A line break is one byte in UTF-8 and never part of another character. */
 function lineThatIsNotUtf8(bytes: Uint8Array): number | null {
   if (isUtf8(bytes)) return null;
   let line = 1;

@@ -1,15 +1,15 @@
-/** What is wrong in a configuration file, and where: what a loader finds before it gives up. */
+/** An error in a configuration file and its location. */
 
-/** Keys and list positions from the top of the file. */
+/** Keys and list indexes from the top of the file. */
 export type ConfigPath = readonly (string | number)[];
 
 export interface ConfigProblem {
-  /** Another file than the one that was to be read, which names it. */
+  /** Set if the problem is in another file, which the read file names. */
   readonly file?: string;
-  /** Counted from 1; null where the file could not be read at all. */
+  /** Starts at 1; null if the file could not be read. */
   readonly line: number | null;
   readonly path: ConfigPath;
-  /** The rule that is broken, and what to do. */
+  /** The violated rule, and what to do. */
   readonly rule: string;
 }
 

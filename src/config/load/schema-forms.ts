@@ -1,8 +1,8 @@
-/** The building blocks of the configuration's shape: texts of a form, ranges, lists, sections. */
+/** The building blocks of the configuration's schema: formatted texts, ranges, lists, sections. */
 import { type TSchema, Type } from "@sinclair/typebox";
 import type { TextForm } from "./text-forms.ts";
 
-/** TypeBox keeps one registry of formats for the whole process, so ours have a name of their own. */
+/** TypeBox has one registry of formats for the whole process, so ours have a prefix. */
 export const FORMAT_PREFIX = "config/";
 
 export function text(form: TextForm, options: { default?: string } = {}) {
@@ -21,18 +21,18 @@ export function oneOf<const Values extends readonly [string | boolean, ...(strin
   return Type.Unsafe<Values[number]>(Type.Union(values.map((value) => Type.Literal(value))));
 }
 
-/** A list; `atLeastOne` where an empty one means nothing. */
+/** A list; `atLeastOne` if an empty list has no meaning. */
 export function list<Item extends TSchema>(item: Item, maxItems: number, options: { atLeastOne?: true } = {}) {
   return Type.Array(item, { maxItems, ...(options.atLeastOne ? { minItems: 1 } : { default: [] }) });
 }
 
-/** What the reference (docs/configuration.md) says of a key beside its shape and its meaning. */
+/** What the reference (docs/configuration.md) says about a key in addition to its schema and description. */
 export interface ReferenceNotes {
-  /** Values that a file may have there; each is loaded by a test. */
+  /** Valid values; a test loads each of them. */
   readonly examples?: readonly unknown[];
-  /** Of a key without a `default`: the value that the loader takes where it is absent. Keys of a mapping have the mapping's. */
+  /** For a key without a `default`: the value that is used if it is absent. Keys of a mapping use the mapping's. */
   readonly valueIfAbsent?: unknown;
-  /** The same in words, where it is not one fixed value. */
+  /** The same in words, if it is not one fixed value. */
   readonly ifAbsent?: string;
 }
 
@@ -46,5 +46,5 @@ export function described<Schema extends TSchema>(
 }
 
 export const closed = { additionalProperties: false } as const;
-/** A section that is there with its defaults when the file leaves it out. */
+/** A section that exists with its defaults even if the file does not have it. */
 export const withDefaults = { ...closed, default: {} } as const;

@@ -1,4 +1,6 @@
-/** Environment variables that a configuration names: at start an unset one is an error, for `check` a warning. */
+/**
+ * Environment variables that a configuration names: an unset one is an error at the start, and a warning for `check`.
+ */
 import type { Config } from "../config.ts";
 import type { ConfigPath } from "./problem.ts";
 
@@ -10,7 +12,7 @@ export interface UnsetVariable {
   readonly path: ConfigPath;
 }
 
-/** Empty counts as unset: it is no secret. */
+/** Empty counts as unset: it is not a secret. */
 export function unsetVariables(config: Config, read: ReadVariable): UnsetVariable[] {
   return (config.bgp?.neighbors ?? []).flatMap(({ passwordEnv: name }, i) =>
     name === null || (read(name) ?? "") !== "" ? [] : [{ name, path: ["bgp", "neighbors", i, "password_env"] }],

@@ -1,7 +1,4 @@
-/**
- * Sections of a configuration file in place of its own: for proposals, which are tried as what they would be, and then
- * shown as text to be pasted.
- */
+/** Replaces sections of a configuration file: for proposed sections, which are tried and then shown as text. */
 import { readFileSync } from "node:fs";
 import { stringify } from "yaml";
 import type { Config } from "../config.ts";
@@ -9,24 +6,24 @@ import { ConfigError, parseConfig } from "./load.ts";
 import { describeProblem } from "./problem.ts";
 import { readYaml } from "./yaml-document.ts";
 
-/** Values as a file has them, by top-level key. */
+/** Values as in a file, by top-level key. */
 export type Sections = Readonly<Record<string, unknown>>;
 
-/** Of a file that was found to be valid. Throws ConfigError where it can be read only once, as a pipe. */
+/** The file must be valid. Throws ConfigError if it can be read only once, as a pipe. */
 export function readSections(path: string): Sections {
   const { value } = readYaml(readFileSync(path, "utf8"));
   if (typeof value === "object" && value !== null) return value as Sections;
   throw new ConfigError(`${path}: is empty when it is read again: name a file, not a pipe`);
 }
 
-/** The configuration with these sections instead of its own; undefined takes one out. Throws ConfigError. */
+/** The configuration with these sections replaced; undefined removes a section. Throws ConfigError. */
 export function configWith(file: Sections, sections: Sections): Config {
   const loaded = parseConfig(new TextEncoder().encode(JSON.stringify({ ...file, ...sections })));
   if (loaded.kind === "valid") return loaded.config;
   throw new ConfigError(loaded.problems.map((problem) => describeProblem("the proposal", problem)).join("\n"));
 }
 
-/** As YAML; a section that was taken out is not in it. */
+/** As YAML, without removed sections. */
 export function sectionsText(sections: Sections): string {
   return stringify(JSON.parse(JSON.stringify(sections)), { lineWidth: 0, flowCollectionPadding: true });
 }

@@ -1,24 +1,24 @@
-/** Holds a file against the schema, and says what is wrong in an operator's words. */
+/** Checks a file against the schema, with error texts for operators. */
 import { FormatRegistry, type Static, type TSchema } from "@sinclair/typebox";
 import { Value, type ValueError, ValueErrorType } from "@sinclair/typebox/value";
 import type { ConfigPath } from "./problem.ts";
 import { FORMAT_PREFIX } from "./schema-forms.ts";
 import { TEXT_FORMS, type TextForm } from "./text-forms.ts";
 
-/** A broken rule and where, before its line is known. */
+/** A violated rule and its path; the line is added later. */
 export interface Finding {
   readonly path: ConfigPath;
   readonly rule: string;
 }
 
-/** What is left of a file when all that has the wrong shape is gone: an item of a list leaves a hole. */
+/** The valid part of a file after everything with a wrong type was removed: a removed list item leaves a hole. */
 export type Pruned<T> = T extends readonly (infer Item)[]
   ? readonly (Pruned<Item> | undefined)[]
   : T extends object
     ? { readonly [Key in keyof T]?: Pruned<T[Key]> | undefined }
     : T;
 
-/** The words of JSON Schema that our schema uses. */
+/** The keywords of JSON Schema that our schema uses. */
 interface Shape {
   readonly type?: string;
   readonly format?: string;
@@ -36,7 +36,7 @@ for (const [form, rule] of Object.entries(TEXT_FORMS)) {
   FormatRegistry.Set(FORMAT_PREFIX + form, (text) => rule(text) === null);
 }
 
-/** Fills in defaults, takes out what has the wrong shape, and says why. `value` is changed. */
+/** Adds defaults, removes values with a wrong type, and returns the reasons. Changes `value`. */
 export function takeShape<Schema extends TSchema>(
   schema: Schema,
   value: object,
@@ -47,7 +47,7 @@ export function takeShape<Schema extends TSchema>(
   return { file: value as Pruned<Static<Schema>>, findings };
 }
 
-/** By hand, because TypeBox takes a list for a mapping here and a key named __proto__ for a prototype. */
+/** Own code, because TypeBox would treat a list as a mapping here, and a key named __proto__ as a prototype. */
 function fillDefaults(shape: Shape, value: unknown): void {
   if (Array.isArray(value)) {
     if (shape.items !== undefined) for (const item of value) fillDefaults(shape.items, item);
@@ -64,7 +64,7 @@ function* shapeFindings(schema: TSchema, value: unknown): Generator<Finding> {
   let last = "";
   for (const error of Value.Errors(schema, value)) {
     const isMissing = error.type === ValueErrorType.ObjectRequiredProperty;
-    // A missing key is also reported as a value of the wrong type; what could not be read is a problem of the YAML.
+    // A missing key is also reported as a wrong type. A value that could not be read was reported by the YAML reader.
     if (error.path === last || (error.value === undefined && !isMissing)) continue;
     const path = pathOf(error.path, value);
     last = error.path;
@@ -74,7 +74,7 @@ function* shapeFindings(schema: TSchema, value: unknown): Generator<Finding> {
   }
 }
 
-/** From a JSON pointer; a step into a list is a number. */
+/** Converts a JSON pointer; list indexes become numbers. */
 function pathOf(pointer: string, root: unknown): ConfigPath {
   const path: (string | number)[] = [];
   let value = root;
@@ -117,7 +117,7 @@ function ruleOf(error: ValueError): string {
 function textRule(format: string, value: unknown): string {
   const form = format.slice(FORMAT_PREFIX.length) as TextForm;
   const text = isScalar(value) ? String(value) : "";
-  // Good as text: it is a number or a boolean.
+  // It would be valid as text, but YAML reads it as a number or a boolean.
   return TEXT_FORMS[form](text) ?? `must be text: write "${text}" in quotes`;
 }
 
@@ -152,7 +152,7 @@ function isScalar(value: unknown): value is string | number | boolean {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
 }
 
-/** As they are written, once each: 1.2 may be a text or a number. */
+/** As written in the file, without duplicates: 1.2 may be a text or a number. */
 function literalsIn(shape: Shape): string[] {
   return [...new Set((shape.anyOf ?? []).flatMap((alternative) => alternative.const ?? []).map(String))];
 }
@@ -171,7 +171,7 @@ function unknownKeyRule(key: string, known: readonly string[]): string {
   return `unknown key: here go ${known.join(", ")}`;
 }
 
-/** Letters to insert, delete or replace (Levenshtein). Long keys are cut: they are near to none of ours. */
+/** Levenshtein distance. Long keys are cut, since they are similar to none of ours. */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, i) => i);
   for (const [i, letter] of from.slice(0, 64).split("").entries()) {

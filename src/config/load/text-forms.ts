@@ -1,4 +1,4 @@
-/** The forms of text that the configuration knows: each takes a text and gives the rule it breaks, or null. */
+/** The text formats of the configuration: each function takes a text and returns the rule that it violates, or null. */
 import { addressFamily, type IpAddress, parseAddress } from "../../net/address.ts";
 import { hostPrefix, type Prefix, parsePrefix, parsePrefixLoosely } from "../../net/prefix.ts";
 import { ZONES_FORMS } from "../zones/forms.ts";
@@ -87,7 +87,7 @@ function httpUrlRule(text: string): string | null {
   return url.username + url.password === "" ? null : "must not hold an account: secrets do not go in this file";
 }
 
-/** Options that a library reads out of a path or a query would get past our own. */
+/** Options in a path or query that the client library reads would override our own. */
 function httpServerRule(text: string): string | null {
   const rule = httpUrlRule(text);
   if (rule !== null) return rule;
@@ -95,7 +95,7 @@ function httpServerRule(text: string): string | null {
   return pathname + search + hash === "/" ? null : "must be a server alone: http://host:port, or https";
 }
 
-/** Names of RFC 1997, RFC 3765, RFC 7999 and RFC 8326. */
+/** Names from RFC 1997, RFC 3765, RFC 7999 and RFC 8326. */
 const WELL_KNOWN_COMMUNITIES: ReadonlyMap<string, string> = new Map([
   ["blackhole", "65535:666"],
   ["no-export", "65535:65281"],
@@ -129,7 +129,7 @@ function parseHostPort(text: string): { readonly host: string; readonly port: nu
   return address !== null && addressFamily(address) === 6 ? { host: address, port: Number(match[3]) } : null;
 }
 
-/** An address to listen on. `localhost` is taken as 127.0.0.1: what a name resolves to may change. */
+/** An address to listen on. `localhost` means 127.0.0.1, since the address of a name may change. */
 export function parseListen(text: string): { readonly host: IpAddress; readonly port: number } | null {
   const target = parseHostPort(text);
   const host = target && parseAddress(target.host === "localhost" ? "127.0.0.1" : target.host);

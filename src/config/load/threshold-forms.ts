@@ -1,4 +1,4 @@
-/** Sets of thresholds, as the sections of the configuration file that have some write them. */
+/** The schemas of threshold sets, for all sections that have them. */
 import { Type } from "@sinclair/typebox";
 import { closed, described, withDefaults } from "./schema-forms.ts";
 
@@ -44,5 +44,5 @@ export const AnyThresholds = Type.Object(
 /** The base trio is required. */
 export const AllThresholds = Type.Object({ ...BASE, ...OPTIONAL }, closed);
 
-/** What is absent is inherited; the base trio cannot be switched off. */
+/** Absent thresholds are inherited; the base trio cannot be switched off. */
 export const SomeThresholds = Type.Partial(Type.Object({ ...BASE, ...OPTIONAL }), withDefaults);

@@ -1,23 +1,23 @@
 /**
- * YAML text as plain values, each of which can be found again by line. Knows YAML, not what the keys mean. Stricter
- * than YAML itself: one document, no duplicate or compound keys, no tags of one's own, and a bound on what aliases make.
+ * Reads YAML text as plain values with their lines. Does not know the keys' meanings. Stricter than YAML: one document,
+ * no duplicate or compound keys, no custom tags, and a limit on the values created by aliases.
  */
 import { type Document, isAlias, isMap, isNode, isScalar, isSeq, LineCounter, type Node, parseDocument } from "yaml";
 import { CONFIG_DEPTH_MAX, CONFIG_VALUES_MAX } from "../../limits.ts";
 import type { ConfigPath, ConfigProblem } from "./problem.ts";
 
 export interface YamlDocument {
-  /** undefined where nothing could be read, and likewise in it. */
+  /** undefined if nothing could be read, also for values inside. */
   readonly value: unknown;
-  /** What is wrong with the text as such. */
+  /** Errors of the YAML text itself. */
   readonly problems: readonly ConfigProblem[];
-  /** The line of the key or list item at `path`, or of what is nearest above it. */
+  /** The line of the key or list item at `path`, or of its nearest ancestor. */
   lineOf(path: ConfigPath): number;
 }
 
 type MaybeNode = Node | null;
 
-/** A key's own node, for its line, and what it holds. */
+/** The node of a key, for its line, and its value. */
 interface Entry {
   readonly key: Node;
   readonly value: MaybeNode;
@@ -25,7 +25,7 @@ interface Entry {
 
 export function readYaml(text: string): YamlDocument {
   const lines = new LineCounter();
-  // Duplicate keys are found below: the library compares every pair of keys.
+  // Duplicate keys are detected below, since the library compares all pairs of keys.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false, schema: "core" });
   const unreadable = syntaxProblem(document, lines);
   if (unreadable !== null) return { value: undefined, problems: [unreadable], lineOf: () => 1 };
@@ -38,7 +38,7 @@ export function readYaml(text: string): YamlDocument {
   };
 }
 
-/** The first fault only: what follows a syntax error is mostly its echo. */
+/** The first error only: errors after a syntax error usually follow from it. */
 function syntaxProblem(document: Document.Parsed, lines: LineCounter): ConfigProblem | null {
   const fault = document.errors[0] ?? document.warnings[0];
   if (fault !== undefined) {
@@ -72,10 +72,10 @@ class NodeReader {
   readonly #lines: LineCounter;
   readonly #targets: ReadonlyMap<Node, Node>;
   readonly #entries = new Map<Node, Map<string, Entry>>();
-  /** No value after this one was read. */
+  /** The limit is reached: no further value is read. */
   isExhausted = false;
   #values = 0;
-  /** Anchored nodes that are being read by way of an alias. */
+  /** Anchored nodes that are being read through an alias. */
   readonly #openTargets = new Set<Node>();
 
   constructor(root: MaybeNode, lines: LineCounter) {
@@ -83,7 +83,7 @@ class NodeReader {
     this.#targets = aliasTargets(root);
   }
 
-  /** undefined where the node cannot be read; that is in `problems` then. */
+  /** undefined if the node cannot be read; the reason is in `problems`. */
   read(node: MaybeNode, path: ConfigPath, depth: number): unknown {
     if (this.isExhausted) return undefined;
     if (depth > CONFIG_DEPTH_MAX) return this.#report(node, path, `nested more than ${CONFIG_DEPTH_MAX} levels deep`);
@@ -110,7 +110,7 @@ class NodeReader {
   }
 
   #readMap(node: Node, path: ConfigPath, depth: number): Record<string, unknown> {
-    // Without a prototype, so that a key named __proto__ is a key like any other.
+    // Without a prototype, so that __proto__ is a normal key.
     const value = Object.create(null) as Record<string, unknown>;
     for (const [key, entry] of this.#entriesOf(node, path)) {
       value[key] = this.read(entry.value, [...path, key], depth + 1);
@@ -163,12 +163,12 @@ class NodeReader {
   }
 }
 
-/** An alias means the anchor of its name that stands last before it. */
+/** An alias refers to the last anchor of its name before it. */
 function aliasTargets(root: MaybeNode): ReadonlyMap<Node, Node> {
   const anchors = new Map<string, Node>();
   const targets = new Map<Node, Node>();
   const walk = (node: unknown, depth: number): void => {
-    // What lies deeper is refused when it is read.
+    // Deeper values are refused when they are read.
     if (!isNode(node) || depth > CONFIG_DEPTH_MAX) return;
     if (isAlias(node)) {
       const target = anchors.get(node.source);

@@ -6,7 +6,7 @@ import type { ConfigFile } from "../sections/schema.ts";
 
 type File = Pruned<ConfigFile>;
 
-/** docs/interface.md#open-api: an API without a token is open to all who reach it. */
+/** docs/interface.md#open-api: an API without a token is open to everyone who reaches it. */
 export function* routableListenNeedsAToken({ api }: File): Generator<Finding> {
   const listen = api?.listen === undefined ? null : parseListen(api.listen);
   if (listen === null || isLoopback(listen.host)) return;
@@ -45,10 +45,10 @@ export function* nodeNamesAreUnique({ edge, scrubbing }: File): Generator<Findin
   yield* namesAreUnique(edge?.nodes, ["edge", "nodes"]);
 }
 
-/** One token is one node: a name in both lists would be two. */
+/** A token is bound to one node: a name in both lists would mean two. */
 export function* nodesOfTokensExist(file: File): Generator<Finding> {
   const [edge, scrub] = [nodeNames(file, "edge"), nodeNames(file, "scrubbing")];
-  // With a node missing, what names it would be reported for nothing.
+  // If some nodes could not be read, names of these would be reported wrongly.
   if (edge === null || scrub === null) return;
   for (const { token, path } of placeTokens(file)) {
     const { node } = token;
@@ -75,7 +75,7 @@ export function* hostgroupsOfNodesExist({ edge, scrubbing, hostgroups }: File): 
   }
 }
 
-/** A scope that any agent can step out of by another node's name would be none. */
+/** Otherwise an agent could leave its scope by using another node's name. */
 export function* agentsAreBoundWhereNodesAreScoped(file: File): Generator<Finding> {
   const scoped = (file.edge?.nodes ?? []).findIndex((node) => node?.hostgroups !== undefined);
   if (scoped < 0) return;
@@ -94,7 +94,7 @@ function placeTokens({ api }: File): { readonly token: PrunedToken; readonly pat
   );
 }
 
-/** null: the list is there, but a part of it could not be read. */
+/** null: a part of the list could not be read. */
 function nodeNames(file: File, section: "edge" | "scrubbing"): ReadonlySet<string> | null {
   if (!(section in file)) return new Set();
   const names = (file[section]?.nodes ?? [undefined]).map((node) => node?.name);

@@ -6,7 +6,7 @@ import type { ConfigFile } from "../sections/schema.ts";
 type File = Pruned<ConfigFile>;
 type Interface = NonNullable<NonNullable<NonNullable<File["capture"]>["interfaces"]>[number]>;
 
-/** `in` and not a comparison: a key whose value had a wrong shape is there all the same. */
+/** Uses `in` instead of a comparison, since a key whose value has a wrong type is present too. */
 export function* captureHasOneSource({ capture }: File): Generator<Finding> {
   if (capture === undefined) return;
   if ("interfaces" in capture && "pcap_file" in capture) {

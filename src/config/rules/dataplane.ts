@@ -18,7 +18,7 @@ export function* dataplaneInterfacesAreUnique({ dataplane }: Pick<File, "datapla
   }
 }
 
-/** docs/interface.md#limit-dynamic-rules: so many slots are kept free for bans, whatever sources are blocked. */
+/** docs/interface.md#limit-dynamic-rules: these slots are reserved for bans, independent of source blocks. */
 export function* slotsHoldTheBans({ dataplane, ban }: File): Generator<Finding> {
   const { max_dynamic_rules: slots } = dataplane?.limits ?? {};
   const { max_active_bans: bans } = ban ?? {};
@@ -27,7 +27,7 @@ export function* slotsHoldTheBans({ dataplane, ban }: File): Generator<Finding> 
   yield { path: ["dataplane", "limits", "max_dynamic_rules"], rule };
 }
 
-/** An interface has one XDP program, which counts and drops: it is attached in one way. */
+/** An interface has one XDP program, which counts and drops, so it is attached in one mode. */
 export function* xdpModesAgree({ dataplane, capture }: File): Generator<Finding> {
   const mode = dataplane?.xdp_mode;
   for (const [i, captured] of (capture?.interfaces ?? []).entries()) {
@@ -40,7 +40,7 @@ export function* xdpModesAgree({ dataplane, capture }: File): Generator<Finding>
   }
 }
 
-/** AF_XDP takes every frame of a mirror port, and its program is the one that the interface has. */
+/** In mirror mode AF_XDP takes every frame of the port, and its program occupies the interface. */
 export function* mirrorsAreNotFiltered({ dataplane, capture }: File): Generator<Finding> {
   if (dataplane?.enabled === false) return;
   for (const [i, captured] of (capture?.interfaces ?? []).entries()) {

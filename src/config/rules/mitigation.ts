@@ -13,7 +13,7 @@ export interface PlacedLevel {
   readonly path: ConfigPath;
 }
 
-/** The top of the file, and each hostgroup. */
+/** The top level of the file, and each hostgroup. */
 export function* levels(file: File): Generator<PlacedLevel> {
   yield { level: file as Level, path: [] };
   for (const [i, group] of (file.hostgroups ?? []).entries()) {
@@ -21,7 +21,7 @@ export function* levels(file: File): Generator<PlacedLevel> {
   }
 }
 
-/** docs/configuration.md: first rung at 0, strictly increasing, severity never falls. */
+/** docs/configuration.md: the first rung starts at 0, times strictly increase, and severity never decreases. */
 export function* laddersClimb(file: File): Generator<Finding> {
   for (const { level, path } of levels(file)) {
     const { escalation = [] } = level;
@@ -66,7 +66,7 @@ export function* rateGoesWithRateLimit(file: File): Generator<Finding> {
   }
 }
 
-/** Their size is that of the prefixes whose sums are judged, or less. */
+/** Their size is at most that of the prefixes whose sums are judged. */
 export function* carpetsWiden({ carpet }: File): Generator<Finding> {
   for (const family of ["v4", "v6"] as const) {
     const [widest, size] = [carpet?.[`widest_${family}`], carpet?.[`prefix_${family}`]];

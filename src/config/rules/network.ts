@@ -9,7 +9,7 @@ import type { ConfigFile } from "../sections/schema.ts";
 
 type File = Pruned<ConfigFile>;
 
-/** A prefix and where it stands in the file. */
+/** A prefix and its location in the file. */
 interface PlacedPrefix {
   readonly prefix: Prefix;
   readonly path: ConfigPath;
@@ -29,7 +29,7 @@ export function* networksDoNotOverlap({ networks }: File): Generator<Finding> {
   }
 }
 
-/** In this order a prefix follows the one that holds it, and only others of the same holder stand between. */
+/** In this order a prefix follows the prefix that contains it, with only prefixes of the same container in between. */
 function outermostFirst(prefixes: readonly PlacedPrefix[]): PlacedPrefix[] {
   return prefixes
     .map((placed) => ({ placed, key: sortKey(placed.prefix) }))
@@ -42,7 +42,7 @@ function sortKey(prefix: Prefix): string {
   return `${prefix.family}${Buffer.from(addressToBytes(prefix.address)).toString("hex")}${length}`;
 }
 
-/** The packet counter holds IPv4 in its mapped form, and would count all of it to such a network. */
+/** The packet counter stores IPv4 in its mapped form, and would count all of IPv4 for such a network. */
 export function* ipv6NetworksLeaveIpv4Alone({ networks }: File): Generator<Finding> {
   for (const { prefix, path } of placePrefixes(networks, ["networks"])) {
     if (!coversMappedIpv4(prefix)) continue;
@@ -75,7 +75,7 @@ export function* groupNamesAreUnique({ hostgroups }: File): Generator<Finding> {
 }
 
 export function* groupNetworksLieInNetworks(file: File): Generator<Finding> {
-  // With a network missing, what lies in it would be reported for nothing.
+  // If a network could not be read, prefixes inside it would be reported wrongly.
   if (file.networks === undefined || file.networks.includes(undefined)) return;
   const networks = placePrefixes(file.networks, []).map(({ prefix }) => prefix);
   const table = PrefixTable.of(networks);

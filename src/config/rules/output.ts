@@ -23,7 +23,10 @@ export function* storageKeysHaveAnEffect({ storage }: File): Generator<Finding> 
 
 export function* updateCheckHasAUrl({ update_check: check }: File): Generator<Finding> {
   if (check?.enabled === true && !("url" in check)) {
-    yield { path: ["update_check", "url"], rule: "is required when update_check is enabled: where releases are told" };
+    yield {
+      path: ["update_check", "url"],
+      rule: "is required when update_check is enabled: the address of the release list",
+    };
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Rules between the keys of the configuration file, one function each. They run on what is left of a file with faults,
- * so that all faults are reported at once: a rule that lacks a value says nothing.
+ * Rules between the keys of the configuration file, one function each. They run on the valid part of a file with
+ * errors, so that all errors are reported at once: a rule whose values are missing reports nothing.
  */
 
 import type { Finding, Pruned } from "../load/shape.ts";

@@ -11,7 +11,7 @@ type NextHops = { readonly next_hop?: string | undefined; readonly next_hop6?: s
 
 const NO_SCRUBBER = "divert needs scrubbing.next_hop, or next_hop6: where scrubbing is done";
 
-/** A next hop of one family is enough: what the other cannot have falls back, and the check warns of it. */
+/** A next hop of one family is enough: the other family uses the fallback, and the check warns about it. */
 export function* divertHasANextHop(file: File): Generator<Finding> {
   for (const { level, path } of levels(file)) {
     const rule = missingScrubber(file, level);
@@ -25,7 +25,7 @@ export function* divertHasANextHop(file: File): Generator<Finding> {
 
 type LevelOfGroup = Level & { readonly name?: string | undefined; readonly scrubbing?: NextHops | undefined };
 
-/** null: there is one, or what is there cannot be read. */
+/** null: there is one, or it could not be read. */
 function missingScrubber(file: File, { name = "global", scrubbing = {} }: LevelOfGroup): string | null {
   const global: NextHops = file.scrubbing ?? {};
   const nodes = file.scrubbing?.nodes ?? [];
@@ -51,7 +51,10 @@ function hasNextHop(terms: NextHops): boolean {
   return "next_hop" in terms || "next_hop6" in terms;
 }
 
-/** Where it is said of a level that it diverts. A group that says nothing does as the top of the file, if nodes serve groups. */
+/**
+ * The places in the file that choose diverting. A group without its own setting inherits the top-level one, if nodes
+ * serve groups.
+ */
 function* divertingPlaces(file: File, level: Level, path: ConfigPath): Generator<ConfigPath> {
   for (const at of placesOf(level)) yield [...path, ...at];
   const { mitigation, escalation } = level;
@@ -67,7 +70,7 @@ function* placesOf({ mitigation, escalation, ban }: Level): Generator<ConfigPath
   if (ban?.fallback === "divert") yield ["ban", "fallback"];
 }
 
-/** With nodes it is they who take traffic: which, is chosen by ban. */
+/** If there are nodes, they receive the traffic; a node is chosen for each ban. */
 export function* groupNextHopsGoWithoutNodes(file: File): Generator<Finding> {
   if ((file.scrubbing?.nodes ?? []).length === 0) return;
   for (const [i, group] of (file.hostgroups ?? []).entries()) {

@@ -1,4 +1,4 @@
-/** Rules between the keys that say when traffic is an attack. */
+/** Rules between the thresholds of the configuration. */
 import type { ConfigPath } from "../load/problem.ts";
 import type { Finding, Pruned } from "../load/shape.ts";
 import type { ConfigFile } from "../sections/schema.ts";
@@ -12,7 +12,7 @@ export function* carpetThresholdsSaySomething({ carpet }: File): Generator<Findi
   }
 }
 
-/** A section without a value would look as if what hosts send were judged. */
+/** A section without values would look as if outgoing traffic were judged. */
 export function* outgoingThresholdsSaySomething({
   thresholds_outgoing: outgoing,
   hostgroups,
@@ -21,13 +21,13 @@ export function* outgoingThresholdsSaySomething({
   if (outgoing !== undefined && values.every((value) => value === 0)) yield fault(["thresholds_outgoing"]);
   for (const [i, group] of (hostgroups ?? []).entries()) {
     const own = group?.thresholds_outgoing;
-    // A group may switch off what it inherits.
+    // A group may switch off an inherited baseline.
     if (own === undefined || Object.keys(own).length > 0) continue;
     yield fault(["hostgroups", i, "thresholds_outgoing"]);
   }
 }
 
-/** Without a floor, its own or inherited, a limit could be next to nothing. */
+/** Without a floor, own or inherited, a learned limit could be close to zero. */
 export function* groupBaselinesHaveAFloor({ baseline, hostgroups }: File): Generator<Finding> {
   if (baseline !== undefined) return;
   for (const [i, group] of (hostgroups ?? []).entries()) {

@@ -1,4 +1,4 @@
-/** The section `api`: where the interface listens and who may call it (docs/interface.md#authentication). */
+/** The section `api`: where the API listens, and who may call it (docs/interface.md#authentication). */
 import { type Static, Type } from "@sinclair/typebox";
 import { TOKENS_MAX } from "../../limits.ts";
 import type { IpAddress } from "../../net/address.ts";
@@ -10,7 +10,7 @@ const Token = Type.Object(
     name: described(text("tokenName"), "The name of the token, unique. The audit trail records it as the operator."),
     token_env: described(
       text("variableName"),
-      "The environment variable with the secret, which must be visible ASCII without a comma. While it is unset, nobody can call with this token.",
+      "The environment variable with the secret, which must be visible ASCII without a comma. While it is unset, no one can call with this token.",
     ),
     role: described(
       oneOf("viewer", "operator", "agent"),
@@ -74,7 +74,7 @@ export interface ApiConfig {
   readonly port: number;
   /** Empty: the API is open. `token_env` is one operator token of the name `api`. */
   readonly tokens: readonly TokenConfig[];
-  /** Whether the file says it by `token_env`. */
+  /** Whether the file uses `token_env`. */
   readonly isShorthand: boolean;
   /** Watched for variables; null: none. */
   readonly envFile: string | null;

@@ -1,4 +1,4 @@
-/** The section `baseline`: limits learned from each host's own traffic, under the static thresholds. */
+/** The section `baseline`: limits learned from each host's own traffic, below the static thresholds. */
 import { type Static, Type } from "@sinclair/typebox";
 import { BASE_TRIO, METRICS } from "../../traffic/rates.ts";
 import { closed, described, integer } from "../load/schema-forms.ts";
@@ -15,7 +15,7 @@ const FLOORS = {
 
 const MEANINGS = {
   factor: "A rate above this many times the normal one is an attack.",
-  half_life_seconds: "After this time, traffic counts half as much in what is normal.",
+  half_life_seconds: "After this time, traffic counts half as much in the normal rate.",
   warmup_seconds: "How many seconds with traffic a host must have been seen before its normal rate is used.",
   seasonal:
     "Whether a normal rate is also kept for each hour of the week (UTC) and used from the second week on. It takes 536 bytes more for each host and direction.",
@@ -29,7 +29,7 @@ export const BaselineSection = described(
       half_life_seconds: described(integer(...HALF_LIFE, 3600), MEANINGS.half_life_seconds),
       warmup_seconds: described(integer(...WARMUP, 600), MEANINGS.warmup_seconds),
       seasonal: described(Type.Boolean({ default: false }), MEANINGS.seasonal),
-      /** Required: without it a host that is all but silent would be attacked by its first visitors. */
+      /** Required: without it a host with almost no traffic would be under attack from its first visitors. */
       floor: described(Type.Object(FLOORS, closed), MEANINGS.floor),
     },
     closed,
@@ -38,7 +38,7 @@ export const BaselineSection = described(
   { examples: [{ factor: 4, floor: { pps: 10_000, mbps: 100, flows_per_sec: 5000 } }] },
 );
 
-/** Partial: what is absent is inherited. */
+/** Partial: absent keys are inherited. */
 export const GroupBaseline = Type.Object(
   {
     enabled: described(Type.Optional(Type.Boolean()), "`false` switches off learned limits that are inherited.", {
@@ -56,15 +56,15 @@ export const GroupBaseline = Type.Object(
 );
 
 export interface BaselineConfig {
-  /** A rate above so many times the normal one is an attack. */
+  /** A rate above this multiple of the normal one is an attack. */
   readonly factor: number;
-  /** After so long traffic counts half in what is normal. */
+  /** After this time, traffic has half its weight in the baseline. */
   readonly halfLifeSeconds: number;
-  /** Seconds with traffic that must have been seen before the normal rate is believed. */
+  /** Seconds with traffic before the baseline is used. */
   readonly warmupSeconds: number;
-  /** Whether the normal is kept by hour of the week as well. */
+  /** Whether there is also a baseline by hour of the week. */
   readonly seasonal: boolean;
-  /** The base trio; no limit is below it. */
+  /** The base trio; no learned limit is below it. */
   readonly floor: readonly number[];
 }
 
@@ -76,7 +76,7 @@ const DEFAULTS: BaselineConfig = {
   floor: [],
 };
 
-/** null: off. A floor is whole, its own or inherited: a rule between the keys says so. */
+/** null: off. A rule between the keys ensures a complete floor, own or inherited. */
 export function buildBaseline(
   file: Static<typeof GroupBaseline> | undefined,
   inherited: BaselineConfig | null,

@@ -1,4 +1,4 @@
-/** The section `carpet`: attacks that are spread over so many hosts that none is over a threshold of its own. */
+/** The section `carpet`: attacks spread over hosts that are each below their own thresholds. */
 import { type Static, Type } from "@sinclair/typebox";
 import type { Action } from "../../mitigation/escalation.ts";
 import { METRICS, type Thresholds } from "../../traffic/rates.ts";
@@ -42,21 +42,21 @@ export const CarpetSection = described(
 );
 
 export interface CarpetConfig {
-  /** The size of the prefixes whose sums are judged. */
+  /** The length of the prefixes whose sums are judged. */
   readonly prefixV4: number;
   readonly prefixV6: number;
-  /** Fewer hosts are no carpet. */
+  /** An attack on fewer hosts is not a carpet attack. */
   readonly minHosts: number;
-  /** Of one such prefix. */
+  /** Thresholds of one such prefix. */
   readonly thresholds: Thresholds;
-  /** What is done about an attack; none: it alerts. */
+  /** What is done about an attack; `none`: only notifications. */
   readonly mitigation: Action;
-  /** With a mitigation: an attack on a wider prefix is several. */
+  /** With a mitigation, an attack on a wider prefix is split into several. */
   readonly widestV4: number;
   readonly widestV6: number;
 }
 
-/** Sixteen prefixes side by side. */
+/** Sixteen adjacent prefixes. */
 const WIDER_BITS = 4;
 
 export function buildCarpet(file: Static<typeof CarpetSection>): CarpetConfig {

@@ -10,7 +10,7 @@ const OnExit = oneOf("keep", "detach");
 
 export const DEFAULT_PIN_PATH = "/sys/fs/bpf/floodwall";
 
-/** A scrub node has the same filter. */
+/** Shared with the configuration of scrub nodes. */
 const FILTER_KEYS = {
   interfaces: described(
     list(text("interfaceName"), CAPTURE_INTERFACES_MAX, { atLeastOne: true }),
@@ -65,11 +65,11 @@ export interface DataplaneConfig {
   /** Names; none twice. */
   readonly interfaces: readonly string[];
   readonly xdpMode: "auto" | "native" | "generic";
-  /** The folder of the BPF file system in which maps and links outlive the process. */
+  /** Directory in the BPF file system in which maps and links outlive the process. */
   readonly pinPath: string;
-  /** What becomes of blocks and rules in force when the service stops. */
+  /** What happens to blocks and rules in force when the service stops. */
   readonly onExit: "keep" | "detach";
-  /** Sources of which nothing is ever dropped here. */
+  /** Sources whose packets are never dropped here. */
   readonly allowlist: readonly Prefix[];
   /** Pairs of source blocks and rules of bans, together. */
   readonly maxDynamicRules: number;
@@ -82,7 +82,7 @@ export function buildDataplane(file: Static<typeof DataplaneSection>): Dataplane
     xdpMode: file.xdp_mode,
     pinPath: file.pin_path,
     onExit: file.on_exit,
-    // The schema let only such texts through.
+    // The schema accepts only valid texts.
     allowlist: file.allowlist.map((entry) => parseAddressOrPrefix(entry) as Prefix),
     maxDynamicRules: file.limits.max_dynamic_rules,
   };

@@ -1,4 +1,4 @@
-/** The section `edge`: the nodes that poll for their zones, and the file with these (docs/interface.md#edge-channel). */
+/** The section `edge`: the edge nodes, and the file of their zones (docs/interface.md#edge-channel). */
 import { type Static, Type } from "@sinclair/typebox";
 import type { Zone } from "../../edge/zone.ts";
 import { HOSTGROUPS_MAX, NODES_MAX, STALE_SECONDS_MAX } from "../../limits.ts";
@@ -43,13 +43,13 @@ export interface EdgeConfig {
   readonly zonesFile: string | null;
   /** Of the zones file, by name. */
   readonly zones: readonly Zone[];
-  /** How long after it was last heard of a node is taken for lost. */
+  /** Time without a poll after which a node counts as lost. */
   readonly staleAfterSeconds: number;
 }
 
 export interface EdgeNodeConfig {
   readonly name: string;
-  /** null: no placement scope of its own, `[global]` holds. */
+  /** null: not set, so `[global]` applies. */
   readonly hostgroups: readonly string[] | null;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What is done about attacks: method, escalation, rules, bans and the routes of each method. All but the bounds of the
- * whole table can be set by hostgroup, key by key; a ladder is taken as a whole.
+ * The mitigation of attacks: method, escalation, rules, bans and the routes of each method. Everything except the
+ * limits of the whole table can be set by hostgroup, key by key; a ladder is replaced as a whole.
  */
 import { type Static, type TProperties, Type } from "@sinclair/typebox";
 import { ACTIVE_BANS_MAX, BAN_SECONDS_MAX, COMMUNITIES_MAX, ESCALATION_RUNGS_MAX } from "../../limits.ts";
@@ -84,7 +84,7 @@ const TERMS_KEYS = {
   local_pref: described(integer(0, 0xffff_ffff, 0), "The local preference of the routes; 0 sets none."),
 };
 
-/** Keys of `scrubbing` that say how traffic gets to a scrubbing center. */
+/** Keys of `scrubbing` for the routes to a scrubbing center. */
 export const DIVERT_KEYS = TERMS_KEYS;
 
 export const FlowspecSection = described(
@@ -134,7 +134,7 @@ export const MITIGATION_KEYS = {
   ban: BanSection,
 };
 
-/** In a hostgroup: what is absent is inherited. */
+/** In a hostgroup absent keys are inherited. */
 export const GROUP_MITIGATION_KEYS = {
   mitigation: described(
     Type.Optional(MethodKey),
@@ -166,23 +166,23 @@ function inherited<Keys extends TProperties>(keys: Keys, description: string) {
   return described(partial, description, { ifAbsent: "inherited" });
 }
 
-/** What is done about attacks on the hosts of one group. */
+/** The mitigation of attacks on the hosts of one group. */
 export interface GroupMitigation {
   readonly method: Method;
   readonly ladder: Ladder;
-  /** Whether there is an `escalation`: without one the ladder is made of the method. */
+  /** Whether `escalation` is set: without it the ladder is derived from the method. */
   readonly hasEscalation: boolean;
   readonly flowspec: FlowspecConfig;
   readonly ban: GroupBanConfig;
   /** null: no BGP speaker. */
   readonly blackhole: RouteTerms | null;
-  /** null: nothing is said of where a scrubbing center is. */
+  /** null: no scrubbing center is configured. */
   readonly divert: RouteTerms | null;
 }
 
 export interface FlowspecConfig {
   readonly action: RuleAction;
-  /** Rules name sources, where they are concentrated. */
+  /** Whether rules match sources if these are concentrated. */
   readonly sourceAnchored: boolean;
   /** The share of the traffic that a few sources must send. */
   readonly minSourceConcentration: number;
@@ -191,18 +191,18 @@ export interface FlowspecConfig {
 export interface GroupBanConfig {
   readonly ttlSeconds: number;
   readonly unbanHysteresisSeconds: number;
-  /** What is done where the method is refused. */
+  /** The action if the method is refused. */
   readonly fallback: Action;
-  /** How long an operator's unban keeps automatic bans off. */
+  /** How long an operator's unban prevents automatic bans. */
   readonly cooldownSeconds: number;
-  /** How soon after a ban the next one is its repetition; 0: none is. */
+  /** Time after a ban within which the next one is a repetition; 0: never. */
   readonly repeatWindowSeconds: number;
-  /** How long the first repetition holds at least; each further one twice as long, up to the maximum. */
+  /** The shortest duration of the first repetition; each further one is twice as long, up to the maximum. */
   readonly repeatHoldSeconds: number;
   readonly repeatHoldMaxSeconds: number;
 }
 
-/** What a route says beside its prefix. */
+/** Attributes of a route other than its prefix. */
 export interface RouteTerms {
   /** null: none for this family. */
   readonly nextHop: IpAddress | null;
@@ -240,7 +240,7 @@ export interface GroupMitigationFile {
 
 const NO_TERMS: TermsFile = { communities: [], local_pref: 0 };
 
-/** Of a hostgroup: its own keys over the global ones. A method of its own takes the place of a global ladder. */
+/** The settings of a hostgroup: its own keys over the global ones. A group's own method replaces a global ladder. */
 export function groupMitigationFile(global: MitigationFile, group: GroupMitigationFile): MitigationFile {
   const { mitigation, escalation = mitigation === undefined ? global.escalation : undefined } = group;
   return {
@@ -255,7 +255,7 @@ export function groupMitigationFile(global: MitigationFile, group: GroupMitigati
   };
 }
 
-/** A global rate goes with the global action: a group that discards has none. */
+/** A global rate belongs to the global action: a group with `discard` has no rate. */
 function groupFlowspec(
   { rate_mbps: rate, ...global }: MitigationFile["flowspec"],
   group: GroupMitigationFile["flowspec"],

@@ -1,11 +1,11 @@
-/** The section `scrubbing`: the nodes that poll for rules, and which hostgroups they serve (docs/interface.md#scrub-channel). */
+/** The section `scrubbing`: the scrub nodes and the hostgroups that they serve (docs/interface.md#scrub-channel). */
 import { type Static, Type } from "@sinclair/typebox";
 import { HOSTGROUPS_MAX, NODES_MAX, STALE_SECONDS_MAX } from "../../limits.ts";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
 import { closed, described, integer, list, oneOf, text } from "../load/schema-forms.ts";
 import { DIVERT_KEYS } from "./mitigation.ts";
 
-/** Of a section that says nothing of it, and where there is none. */
+/** The default, also if the section is absent. */
 export const STALE_AFTER_SECONDS = 15;
 
 const NEXT_HOP_KEYS = {
@@ -74,16 +74,19 @@ export const ScrubbingSection = described(
   },
 );
 
-/** Which node a victim is diverted to: the same one whoever else comes and goes, or the one with the most room. */
+/**
+ * How a victim's node is chosen: always the same one, independent of other nodes, or the one with the most free
+ * capacity.
+ */
 export type NodeSelection = "affinity" | "least_loaded";
 export type OnAllNodesLost = "withdraw" | "blackhole" | "flowspec";
 
 export interface ScrubbingConfig {
   readonly nodes: readonly ScrubNodeConfig[];
   readonly selection: NodeSelection;
-  /** What becomes of diverted traffic while there is no node to take it. */
+  /** What happens to diverted bans while no node can take their traffic. */
   readonly onAllNodesLost: OnAllNodesLost;
-  /** How long after it was last heard of a node is taken for lost. */
+  /** Time without a poll after which a node counts as lost. */
   readonly staleAfterSeconds: number;
 }
 
@@ -92,9 +95,9 @@ export interface ScrubNodeConfig {
   /** Both null: nothing is diverted to it. */
   readonly nextHop: IpAddress | null;
   readonly nextHop6: IpAddress | null;
-  /** null: not said. */
+  /** null: not set. */
   readonly capacityMbps: number | null;
-  /** Whose traffic it takes; null: that of all. */
+  /** Hostgroups whose traffic it takes; null: all. */
   readonly hostgroups: readonly string[] | null;
 }
 
@@ -117,7 +120,7 @@ interface NextHops {
   readonly next_hop6?: string | undefined;
 }
 
-/** A node that names neither is the section's; one that names one takes that family alone. */
+/** A node without a next hop uses the section's; a node with one takes that family only. */
 function nextHopsOf(node: NextHops, section: NextHops): Pick<ScrubNodeConfig, "nextHop" | "nextHop6"> {
   const { next_hop: nextHop, next_hop6: nextHop6 } = hasNextHop(node) ? node : section;
   return {

@@ -1,9 +1,9 @@
-/** The sections `notify` and `update_check`: whom the service tells of its own accord, and whom it asks. */
+/** The sections `notify` and `update_check`: who is notified, and where new releases are looked up. */
 import { type Static, Type } from "@sinclair/typebox";
 import { NOTIFY_RECIPIENTS_MAX, UPDATE_INTERVAL_SECONDS_MAX } from "../../limits.ts";
 import { boolean, closed, described, integer, list, text, withDefaults } from "../load/schema-forms.ts";
 
-/** URLs and tokens of channels are secrets: they come by environment variables. */
+/** URLs and tokens of channels are secrets, so they are in environment variables. */
 const Webhook = Type.Object(
   {
     url_env: described(text("variableName"), "The environment variable with the URL."),
@@ -88,7 +88,7 @@ export const NotifySection = described(
 export const UpdateCheckSection = described(
   Type.Object(
     {
-      enabled: described(boolean(false), "Whether `url` is asked for a newer release."),
+      enabled: described(boolean(false), "Whether `url` is queried for a newer release."),
       url: described(
         Type.Optional(text("httpUrl")),
         'Required when enabled. The answer is `{"version": "1.4.0", "url": "https://…", "security": false}`, at most 64 KiB.',
@@ -100,7 +100,7 @@ export const UpdateCheckSection = described(
     },
     withDefaults,
   ),
-  "Asks a URL whether there is a newer release. The request carries nothing but the name of the product.",
+  "Queries a URL for a newer release. The request carries nothing but the name of the product.",
   { examples: [{ enabled: true, url: "https://releases.example.net/floodwall.json" }] },
 );
 
@@ -145,7 +145,7 @@ function buildEmail(file: Static<typeof Email>): EmailConfig {
   return { host, port, security, from, to, usernameEnv: usernameEnv ?? null, passwordEnv: passwordEnv ?? null };
 }
 
-/** Enabled without a URL is a fault that a rule between the keys tells of. */
+/** A rule between the keys reports `enabled` without a URL. */
 export function buildUpdateCheck(file: Static<typeof UpdateCheckSection>): UpdateCheckConfig {
   return { url: file.enabled ? (file.url ?? null) : null, intervalSeconds: file.interval_seconds };
 }

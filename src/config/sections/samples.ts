@@ -1,4 +1,4 @@
-/** The section `samples`: the sample of its packets that each attack carries, and the files that tell where sources are. */
+/** The section `samples`: the packet samples of attacks, and the files with the origins of sources. */
 import { type Static, Type } from "@sinclair/typebox";
 import { boolean, described, integer, text, withDefaults } from "../load/schema-forms.ts";
 

@@ -1,5 +1,5 @@
 /**
- * The shape of the configuration file: its keys, their types, ranges, defaults and meanings. `make docs` writes the
+ * The schema of the configuration file: keys, types, ranges, defaults and descriptions. `make docs` generates the
  * reference, docs/configuration.md, from it.
  */
 import { type Static, Type } from "@sinclair/typebox";
@@ -35,7 +35,7 @@ import { StorageSection } from "./storage.ts";
 const Interface = Type.Object(
   {
     name: described(text("interfaceName"), "The network interface to capture from. Each interface may be listed once."),
-    /** Required: mirror mode takes every frame off the interface, which nobody should get by default. */
+    /** Required: mirror mode takes every frame off the interface, which must not be a default. */
     mode: described(
       oneOf("mirror", "inline"),
       "`mirror` is for the port of a SPAN session or a tap: with backend `af_xdp` every frame is taken off the interface. `inline` counts the frames and passes them on to the kernel.",
@@ -136,7 +136,7 @@ const Group = Type.Object(
       Type.Unsafe<"per_host" | "total">({ ...oneOf("per_host", "total"), default: "per_host" }),
       "`per_host` judges each host of the group. `total` judges the sum of all its hosts instead; such a group raises attacks and never bans.",
     ),
-    /** Partial: what is absent is inherited. */
+    /** Partial: absent thresholds are inherited. */
     thresholds: described(SomeThresholds, "Thresholds of the group, in place of the top-level ones.", {
       ifAbsent: "inherited",
     }),
@@ -311,5 +311,5 @@ export const ConfigFile = described(
   },
 );
 
-/** A valid file, defaults filled in. */
+/** A valid file with defaults. */
 export type ConfigFile = Static<typeof ConfigFile>;

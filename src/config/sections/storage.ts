@@ -1,4 +1,4 @@
-/** The section `storage`: where history and audit are kept. */
+/** The section `storage`: where the history is stored. */
 import { type Static, Type } from "@sinclair/typebox";
 import { closed, described, integer, text, withDefaults } from "../load/schema-forms.ts";
 
@@ -82,14 +82,14 @@ export type StorageDriver =
       readonly passwordEnv: string | null;
     };
 
-/** The database of history; that of state, which no one may lose, is another. */
+/** The history's file; the state database, which must not be lost, is separate. */
 const SQLITE_FILE = "history.sqlite";
 
 export function defaultStoragePath(stateDir: string): string {
   return `${stateDir}/${SQLITE_FILE}`;
 }
 
-/** A driver `clickhouse` has its section: a rule between the keys says so. */
+/** A rule between the keys ensures that driver `clickhouse` has its section. */
 export function buildStorage(file: Static<typeof StorageSection>, stateDir: string): StorageConfig {
   return {
     driver: buildDriver(file, stateDir),

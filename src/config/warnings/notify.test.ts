@@ -25,7 +25,7 @@ test("each variable of a channel that is not set, or empty, is named", () => {
   ]);
 });
 
-test("an account on a connection that anybody can read is told of", () => {
+test("warns about a password on an unencrypted connection", () => {
   const environment = { USER: "noc", PASS: "x" };
   expect(warnings(`{email: {${MAIL}}}`, environment)).toEqual([]);
   expect(warnings(`{email: {${MAIL}, security: none}}`, environment)).toEqual([

@@ -1,4 +1,4 @@
-/** Channels that are valid, but will not deliver as things are here, or tell an account to whoever listens. */
+/** Channels that are valid but will not deliver in this environment, or that expose a password. */
 import type { Config } from "../config.ts";
 import type { ReadVariable } from "../load/secrets.ts";
 import type { Finding } from "../load/shape.ts";
@@ -6,7 +6,7 @@ import type { NotifyConfig } from "../sections/notify.ts";
 
 export function* notifyWarnings({ notify }: Config, read: ReadVariable): Generator<Finding> {
   for (const { channel, key, name } of variables(notify)) {
-    // No fault: it is read at each delivery, and may be set later without a restart.
+    // Only a warning: the variable is read at each delivery, and may be set later without a restart.
     if ((read(name) ?? "") !== "") continue;
     yield { path: ["notify", channel, key], rule: `the variable ${name} is not set here: nothing is delivered` };
   }

@@ -1,4 +1,4 @@
-/** What is valid of diverting and of scrub nodes, but perhaps not meant. */
+/** Settings of diverting and of scrub nodes that are valid but may be unintended. */
 import type { Config } from "../config.ts";
 import type { ConfigPath } from "../load/problem.ts";
 import type { Finding } from "../load/shape.ts";
@@ -18,14 +18,14 @@ function* nodeWarnings({ scrubbing, api }: Config): Generator<Finding> {
     if (nextHop === null && nextHop6 === null) {
       yield { path, rule: "has no next hop, nor has scrubbing: nothing is diverted to it" };
     }
-    // Only the polls of agents tell that a node is there (docs/interface.md#scrub-node-presence).
+    // Only polls of agents show that a node is alive (docs/interface.md#scrub-node-presence).
     if (!agents.some(({ node }) => node === null || node === name)) {
       yield { path, rule: `no token in api.tokens is an agent's that may act as ${name}: it never counts as alive` };
     }
   }
 }
 
-/** What a family cannot have falls back, which is perhaps not meant; of spread attacks nothing takes its place. */
+/** A family without a next hop uses the fallback, which may be unintended; carpet attacks have no fallback. */
 function* carpetWarnings(config: Config): Generator<Finding> {
   if (config.carpet?.mitigation !== "divert") return;
   const divert = config.mitigations[0]?.divert ?? null;
@@ -65,7 +65,7 @@ function isTaken(
   return divert !== null && (family === 4 ? divert.nextHop : divert.nextHop6) !== null;
 }
 
-/** With nodes it is they who take traffic. */
+/** If there are nodes, they receive the traffic. */
 function missing(
   { scrubbing }: Config,
   family: 4 | 6,

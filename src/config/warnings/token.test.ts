@@ -45,10 +45,10 @@ describe("the check warns of", () => {
 
   test.each([{}, { A: "" }])("a variable that is not set, or empty: %j", (environment) => {
     expect(warnings(tokens("name: a, token_env: A, role: viewer"), environment)).toEqual([
-      "7: api.tokens[0].token_env: warning: the variable A is not set here: nobody can call as a",
+      "7: api.tokens[0].token_env: warning: the variable A is not set here: no one can call as a",
     ]);
     expect(warnings("api:\n  token_env: A\n", environment)).toEqual([
-      "6: api.token_env: warning: the variable A is not set here: nobody can call as api",
+      "6: api.token_env: warning: the variable A is not set here: no one can call as api",
     ]);
   });
 
@@ -92,14 +92,14 @@ describe("the file with variables", () => {
     expect(warnings(api())).toEqual([]);
   });
 
-  test("is told of where it cannot be read", () => {
+  test("is reported if it cannot be read", () => {
     rmSync(envFile(), { force: true });
     const [unset, unreadable] = warnings(api());
     expect(unset).toContain("the variable A is not set here");
     expect(unreadable).toStartWith(`8: api.env_file: warning: ${envFile()}: cannot be read: ENOENT`);
   });
 
-  test("is told of where a line is wrong, without the line", () => {
+  test("an invalid line is reported, without its text", () => {
     writeFileSync(envFile(), "A=alpha\nsecret\n");
     expect(warnings(api())[1]).toBe(`8: api.env_file: warning: ${envFile()}: line 2: not of the form NAME=value`);
   });

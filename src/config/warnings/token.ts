@@ -1,5 +1,5 @@
 /**
- * Tokens that are valid, but perhaps not meant: for the check, and for the log at start and reload
+ * Tokens that are valid but may be unintended: for the check, and for the log at the start and at reloads
  * (docs/interface.md#node-binding).
  */
 import { canBePresented } from "../../access/tokens.ts";
@@ -30,10 +30,10 @@ export function* tokenWarnings({ api, hostgroups, edge }: Config, read: ReadVari
   }
 }
 
-/** Not set is no fault: it closes the door, and may be set later without a restart. */
+/** Only a warning: without a secret no one can use the token, and it may be set later without a restart. */
 function secretWarning({ name, tokenEnv }: TokenConfig, read: ReadVariable): string | null {
   const secret = read(tokenEnv) ?? "";
-  if (secret === "") return `the variable ${tokenEnv} is not set here: nobody can call as ${name}`;
+  if (secret === "") return `the variable ${tokenEnv} is not set here: no one can call as ${name}`;
   if (canBePresented(secret)) return null;
   return `the variable ${tokenEnv} holds more than visible ASCII, or a comma: no request can carry it`;
 }

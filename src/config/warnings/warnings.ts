@@ -1,4 +1,4 @@
-/** What is valid in a configuration, but perhaps not meant. */
+/** Settings that are valid but may be unintended. */
 
 import { enclosingPrefix, type Prefix } from "../../net/prefix.ts";
 import { METRICS } from "../../traffic/rates.ts";
@@ -33,7 +33,7 @@ function* modeWarnings(config: Config): Generator<Finding> {
   if (config.dryRun) {
     yield { path: ["dry_run"], rule: "is true: bans are recorded, nothing is announced" };
   } else if (config.bgp === null) {
-    yield { path: ["bgp"], rule: "is absent while dry_run is false: bans are recorded, nothing can be announced" };
+    yield { path: ["bgp"], rule: "is absent while dry_run is false: bans are recorded, no route can be announced" };
   }
   if (config.capture === null) {
     yield { path: ["capture"], rule: "is absent: no packets are seen, only manual bans work" };
@@ -43,17 +43,17 @@ function* modeWarnings(config: Config): Generator<Finding> {
 function* mirrorWarnings({ capture }: Config): Generator<Finding> {
   for (const [i, { name, mode, backend }] of (capture?.interfaces ?? []).entries()) {
     if (mode !== "mirror" || backend !== "af_xdp") continue;
-    const rule = `takes every frame off ${name}: right for a SPAN or tap port, and the end of any other traffic on it`;
+    const rule = `takes every frame off ${name}: intended for a SPAN or tap port; other traffic on it is lost`;
     yield { path: ["capture", "interfaces", i, "mode"], rule };
   }
 }
 
-/** What comes out of a mirror port are copies. */
+/** A mirror port receives copies. */
 function* dataplaneWarnings({ capture, dataplane }: Config): Generator<Finding> {
   for (const [i, name] of (dataplane?.interfaces ?? []).entries()) {
     const captured = capture?.interfaces.find((other) => other.name === name);
     if (captured?.mode !== "mirror") continue;
-    const rule = `${name} is a mirror port: what is dropped there are copies, and the traffic itself goes on`;
+    const rule = `${name} is a mirror port: what is dropped there are copies, and the original traffic is not dropped`;
     yield { path: ["dataplane", "interfaces", i], rule };
   }
 }
@@ -69,7 +69,9 @@ function* whitelistWarnings({ networks, protectedWhitelist, lookup }: Config): G
   }
 }
 
-/** Texts of all prefixes of the candidates' lengths that hold a network: a whitelist entry may be wider than one. */
+/**
+ * Texts of all prefixes, of the candidates' lengths, that contain a network: a whitelist entry may be wider than one.
+ */
 function prefixesAround(networks: readonly Prefix[], candidates: readonly Prefix[]): ReadonlySet<string> {
   const lengths = { 4: new Set<number>(), 6: new Set<number>() };
   for (const { family, length } of candidates) lengths[family].add(length);
@@ -79,7 +81,7 @@ function prefixesAround(networks: readonly Prefix[], candidates: readonly Prefix
   return new Set(texts);
 }
 
-/** A part of the traffic that is allowed more than the whole: the whole trips first, always. */
+/** A part of the traffic has a higher threshold than the whole, so that of the whole always triggers first. */
 function* thresholdWarnings({ hostgroups }: Config): Generator<Finding> {
   const inherited = hostgroups[0]?.thresholds ?? [];
   for (const [group, { thresholds }] of hostgroups.entries()) {
@@ -88,13 +90,13 @@ function* thresholdWarnings({ hostgroups }: Config): Generator<Finding> {
       const [limit, ceiling] = [thresholds[part] ?? 0, thresholds[whole] ?? 0];
       if (limit <= ceiling) continue;
       if (group > 0 && limit === inherited[part] && ceiling === inherited[whole]) continue;
-      const rule = `${limit} is above ${METRICS[whole]} ${ceiling}, which always trips first`;
+      const rule = `${limit} is above ${METRICS[whole]} ${ceiling}, which always triggers first`;
       yield { path: [...path, METRICS[part] ?? ""], rule };
     }
   }
 }
 
-/** A floor at the threshold leaves nothing to learn. */
+/** With a floor at the threshold nothing can be learned. */
 function* floorWarnings({ hostgroups }: Config): Generator<Finding> {
   for (const [group, { baseline, thresholds }] of hostgroups.entries()) {
     for (const [metric, floor] of (baseline?.floor ?? []).entries()) {
@@ -107,7 +109,7 @@ function* floorWarnings({ hostgroups }: Config): Generator<Finding> {
   }
 }
 
-/** Pairs of metrics as positions in METRICS: tcp_pps is a part of pps, tcp_mbps of mbps. */
+/** Pairs of metrics as indexes in METRICS: tcp_pps is a part of pps, tcp_mbps of mbps. */
 const PARTS = METRICS.flatMap((metric, part) => {
   const whole = METRICS.findIndex((unit) => metric.endsWith(`_${unit}`));
   return whole < 0 ? [] : [[part, whole] as const];
@@ -115,7 +117,7 @@ const PARTS = METRICS.flatMap((metric, part) => {
 
 function* edgeWarnings({ edge }: Config): Generator<Finding> {
   if (edge === null || edge.zonesFile !== null) return;
-  yield { path: ["edge"], rule: "has no zones_file: its nodes are told of no zone" };
+  yield { path: ["edge"], rule: "has no zones_file: its nodes get no zones" };
 }
 
 function* bgpWarnings({ bgp }: Config): Generator<Finding> {

@@ -48,7 +48,7 @@ describe("a zones file with a fault", () => {
     ]);
   });
 
-  test("is told of together with the faults of the file that names it", () => {
+  test("is reported together with the faults of the file that names it", () => {
     write(`zones:\n${zone("a.example.net", ", tls: 1")}`, { extra: "tenant: a b\n" });
     expect(check()).toEqual([
       "floodwall.yaml:4: tenant: must be 1 to 63 letters, digits, dots, dashes or underscores, the first a letter or digit",
@@ -213,7 +213,7 @@ describe("floodwall check warns of", () => {
 
   test("nodes without a zones file", () => {
     writeFileSync(configPath, `${BASE}edge: {nodes: [{name: e1}]}\n`);
-    expect(warnings()).toEqual(["floodwall.yaml:4: edge: warning: has no zones_file: its nodes are told of no zone"]);
+    expect(warnings()).toEqual(["floodwall.yaml:4: edge: warning: has no zones_file: its nodes get no zones"]);
   });
 });
 

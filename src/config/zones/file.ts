@@ -1,4 +1,4 @@
-/** The zones file: the shape of its keys, their defaults and meanings, and the zones that a valid one makes. */
+/** The zones file: its schema with defaults and descriptions, and the zones built from a valid file. */
 import { type Static, Type } from "@sinclair/typebox";
 import { ALT_SVC_MAX_AGE_SECONDS, type ChallengeOptions, type Zone, type ZonePolicy } from "../../edge/zone.ts";
 import { CLEARANCE_COOKIE_SECONDS_MAX, EXEMPT_PATHS_MAX, ORIGINS_MAX, ZONE_RATE_MAX, ZONES_MAX } from "../../limits.ts";
@@ -9,7 +9,7 @@ import { canonicalOrigin } from "./forms.ts";
 const MAX_AGE_SECONDS_MAX = 31_536_000;
 const HOLD_SECONDS_MAX = 86_400;
 
-/** Unquoted, YAML takes 1.2 for a number. */
+/** Unquoted, YAML reads 1.2 as a number. */
 const MinVersion = Type.Unsafe<"1.2" | "1.3" | 1.2 | 1.3>(
   Type.Union([Type.Literal("1.2"), Type.Literal("1.3"), Type.Literal(1.2), Type.Literal(1.3)]),
 );
@@ -22,7 +22,7 @@ const Tls = Type.Object(
       Type.Optional(
         Type.Object(
           {
-            advertise: described(boolean(true), "Whether browsers are told that HTTP/3 is available (Alt-Svc)."),
+            advertise: described(boolean(true), "Whether nodes advertise HTTP/3 to browsers (Alt-Svc)."),
             alt_svc_max_age_seconds: described(
               integer(0, MAX_AGE_SECONDS_MAX, ALT_SVC_MAX_AGE_SECONDS),
               "How long browsers may remember it.",
@@ -146,7 +146,7 @@ const ZoneEntry = Type.Object(
 );
 type ZoneEntry = Static<typeof ZoneEntry>;
 
-/** `zones` is required: a file that was cut short must not take all zones off the nodes. An empty list does as it says. */
+/** `zones` is required: a truncated file must not remove all zones from the nodes. An empty list is allowed. */
 export const ZonesFile = described(
   Type.Object(
     {
@@ -179,7 +179,7 @@ export const ZonesFile = described(
 );
 export type ZonesFile = Static<typeof ZonesFile>;
 
-/** By name. */
+/** Sorted by name. */
 export function buildZones({ zones }: ZonesFile): Zone[] {
   return zones.map(buildZone).sort((a, b) => (a.name < b.name ? -1 : 1));
 }

@@ -1,4 +1,4 @@
-/** The forms of text of the zones file: each takes a text and gives the rule it breaks, or null. */
+/** The text formats of the zones file: each function takes a text and returns the rule that it violates, or null. */
 import { EXEMPT_PATH_CHARACTERS_MAX } from "../../limits.ts";
 import { addressFamily, parseAddress } from "../../net/address.ts";
 
@@ -10,7 +10,9 @@ export const ZONES_FORMS = {
   urlPath: urlPathRule,
 } satisfies Record<string, (text: string) => string | null>;
 
-/** RFC 1123, 2.1: labels of letters, digits and inner hyphens. The last is no number: that would be an address. */
+/**
+ * RFC 1123, 2.1: labels of letters, digits and inner hyphens. The last is not a number, since that would be an address.
+ */
 function isHostname(text: string): boolean {
   if (text.length > 253) return false;
   const labels = text.split(".");
@@ -25,7 +27,7 @@ function hostnameRule(text: string): string | null {
   return /\P{ASCII}/u.test(text) ? `${rule}: write an international name in its ASCII form, xn--…` : rule;
 }
 
-/** `host:port` with the name in lower case, or the address in its shortest form; null: it is none. */
+/** `host:port` with the name in lower case, or the address in its shortest form; null: invalid. */
 export function canonicalOrigin(text: string): string | null {
   const match = /^(?:\[([^\]]+)\]|([^:[\]]+)):([1-9]\d{0,4})$/.exec(text);
   const port = Number(match?.[3]);
@@ -41,7 +43,7 @@ function isIpv4(text: string): boolean {
   return address !== null && addressFamily(address) === 4;
 }
 
-/** RFC 8555, 6.1: an authority is spoken to over HTTPS alone. */
+/** RFC 8555, 6.1: authorities use HTTPS only. */
 function httpsUrlRule(text: string): string | null {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url?.protocol !== "https:") return "must be an https URL: https://ca.example.net/directory";

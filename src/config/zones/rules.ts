@@ -1,4 +1,4 @@
-/** Rules between the keys of the zones file, and between it and the configuration that names it. */
+/** Rules between the keys of the zones file, and with the configuration that names it. */
 import { type ConfigPath, pathText } from "../load/problem.ts";
 import type { Finding, Pruned } from "../load/shape.ts";
 import type { ZonesFile } from "./file.ts";
@@ -6,7 +6,7 @@ import { canonicalOrigin } from "./forms.ts";
 
 type File = Pruned<ZonesFile>;
 
-/** @param hostgroups those that there are; null: not all could be read, and nothing is said of them. */
+/** @param hostgroups the existing ones; null: some could not be read, so they are not checked. */
 export function* zonesFindings(file: File, hostgroups: ReadonlySet<string> | null): Generator<Finding> {
   yield* namesAreUnique(file);
   yield* hostgroupsExist(file, hostgroups);

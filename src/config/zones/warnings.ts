@@ -1,4 +1,4 @@
-/** What is valid of zones, but perhaps not meant. Paths are those of the zones file. */
+/** Settings of zones that are valid but may be unintended. Paths are those of the zones file. */
 import { isPlaced, scopeOf } from "../../edge/placement.ts";
 import type { Finding } from "../load/shape.ts";
 import type { EdgeConfig } from "../sections/edge.ts";

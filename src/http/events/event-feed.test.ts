@@ -88,7 +88,7 @@ describe("event stream", () => {
     expect(await metric("svc_api_event_streams")).toBe(0);
   });
 
-  test("tells in order, with the rows of the lists, and ids that grow", async () => {
+  test("sends in order, with the rows of the lists, and ids that grow", async () => {
     const reader = await open();
     const [attackView, banView] = [
       { attack: attack(), ban: ban() },
@@ -111,7 +111,7 @@ describe("event stream", () => {
     expect((ids[1] ?? 0) - (ids[0] ?? 0)).toBeGreaterThan(0);
   });
 
-  test("tells the start and the end of an attack at once, and its changes once a second", async () => {
+  test("sends the start and the end of an attack at once, and its changes once a second", async () => {
     const reader = await open();
     tellAttack("a");
     tellAttack("a", { rates: thresholds({ pps: 2000 }) });
@@ -162,7 +162,7 @@ describe("event stream", () => {
 });
 
 describe("event stream reader that comes back", () => {
-  test("is told what he missed, and only that", async () => {
+  test("gets the events that it missed, and only these", async () => {
     const reader = await open();
     tellAttack("a");
     await expectNext(reader, "attack a true");
@@ -176,7 +176,7 @@ describe("event stream reader that comes back", () => {
     await expectNext(again, "attack d true");
   });
 
-  test("without having heard of anything is told what came since he was greeted", async () => {
+  test("without a received event gets the events since it connected", async () => {
     const reader = await open();
     reader.leave();
     await streamsAre(0);
@@ -184,7 +184,7 @@ describe("event stream reader that comes back", () => {
     await expectNext(await resume(reader), "attack a true");
   });
 
-  test("too late is told to read the lists again, and then what comes", async () => {
+  test("too late gets a reset, and then new events", async () => {
     const reader = await open();
     reader.leave();
     await streamsAre(0);
@@ -195,7 +195,7 @@ describe("event stream reader that comes back", () => {
     await expectNext(again, "reset", "attack b true");
   });
 
-  test("after more than is kept is told to read the lists again", async () => {
+  test("after more events than are kept gets a reset", async () => {
     const reader = await open();
     const other = await open();
     reader.leave();
@@ -208,7 +208,7 @@ describe("event stream reader that comes back", () => {
   });
 
   test.each(["junk", "-1", "1.5", "0", "99999999999999999999", "9007199254740993"])(
-    "with the id %s, which none of ours is, is told to read the lists again",
+    "with the id %s, which none of ours is, gets a reset",
     async (id) => {
       await expectNext(await resume(await open(), id), "reset");
     },
@@ -218,7 +218,7 @@ describe("event stream reader that comes back", () => {
 describe("event stream of a tenant", () => {
   beforeEach(() => admitCallers(server));
 
-  test("is told of its own addresses alone, live and of what it missed; an unscoped caller of all", async () => {
+  test("gets events of its own addresses only, live and missed; an unscoped caller gets all", async () => {
     const [tenant, all] = [await open(as("tenantViewer")), await open(as("viewer"))];
     const start = tenant.lastId ?? "";
     tellBan("1", { target: OTHER_HOST });
@@ -252,7 +252,7 @@ describe("event stream callers", () => {
     expect((await fetch(`${server.base}/api/v1/events`, { headers: as("agent") })).status).toBe(403);
   });
 
-  test("may open so many streams with one token, and so many in all", async () => {
+  test("may open a limited number of streams with one token, and in total", async () => {
     admitCallers(server);
     for (let i = 0; i < EVENT_STREAMS_PER_TOKEN; i++) await open(as("viewer"));
     const refused = await fetch(`${server.base}/api/v1/events`, { headers: as("viewer") });
@@ -262,7 +262,7 @@ describe("event stream callers", () => {
     expect(await metric("svc_api_event_streams_refused_total")).toBe(1);
   });
 
-  test("of an open API may open so many streams in all", async () => {
+  test("of an open API may open a limited number of streams in total", async () => {
     for (let i = 0; i < EVENT_STREAMS_MAX; i++) await open();
     expect((await server.get("/api/v1/events")).status).toBe(429);
     readers[0]?.leave();
@@ -277,10 +277,10 @@ test("a reader that does not keep up is cut off and counted; others are not kept
   await slow.write("GET /api/v1/events HTTP/1.1\r\nHost: h\r\n\r\n");
   await streamsAre(2);
   const reason = "x".repeat(EVENT_QUEUE_BYTES / 32);
-  let told = 0;
+  let count = 0;
   await eventually(
     async () => {
-      tellBan(`b${told++}`, { reason });
+      tellBan(`b${count++}`, { reason });
       await expectNext(quick, "ban 192.0.2.1 active");
       return (await metric('svc_api_event_streams_ended_total{reason="slow"}')) === 1;
     },
@@ -288,7 +288,7 @@ test("a reader that does not keep up is cut off and counted; others are not kept
     20_000,
     0,
   );
-  expect(told).toBeGreaterThan(32);
+  expect(count).toBeGreaterThan(32);
   expect(await metric("svc_api_event_streams")).toBe(1);
   slow.close();
 });
@@ -296,7 +296,7 @@ test("a reader that does not keep up is cut off and counted; others are not kept
 describe("event stream at a reload", () => {
   beforeEach(() => admitCallers(server));
 
-  test("tells those who may listen on, and ends the streams of tokens that are gone or others now", async () => {
+  test("notifies callers with unchanged rights, and ends the streams of tokens that were removed or changed", async () => {
     const [kept, gone, moved] = [await open(as("viewer")), await open(as("operator")), await open(as("tenantViewer"))];
     const { viewer, tenantViewer } = CALLERS;
     server.tokens = [viewer, { ...tenantViewer, tenant: "other" }];
@@ -309,7 +309,7 @@ describe("event stream at a reload", () => {
     expect(await gone.resume().catch((cause: unknown) => String(cause))).toContain("401");
   });
 
-  test("makes what was before it be read anew: an address may be another tenant's", async () => {
+  test("requires the lists to be read again: an address may belong to another tenant", async () => {
     const reader = await open(as("viewer"));
     const start = reader.lastId ?? "";
     tellAttack("a");

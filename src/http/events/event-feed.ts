@@ -1,7 +1,7 @@
 /**
- * Attacks and bans as they happen, for callers who stay on the line (server-sent events, HTML Standard, section 9.2).
- * What an event carries, and who may see it, is as in the lists; who was away for a moment is told what he missed, or
- * that he must read the lists again. Knows nothing of where the events come from.
+ * Streams attacks and bans to callers as server-sent events (HTML Standard, section 9.2). Content and visibility of
+ * events are as in the lists. A caller that reconnects gets the events that it missed, or an event that says that it
+ * must read the lists again. Does not know where the events come from.
  */
 import type { Principal } from "../../access/principal.ts";
 import type { Tenancy } from "../../access/tenancy.ts";
@@ -28,7 +28,7 @@ export type EventName = FeedEvent["kind"] | "reload" | "reset";
 export interface EventFeedOptions {
   /** Of the configuration in force. */
   readonly tenancy: () => Tenancy;
-  /** With the rates of now: an attack changes all the time, so the feed looks itself. */
+  /** With current rates: an attack changes all the time, so the feed polls. */
   readonly activeAttacks: () => Iterable<AttackView>;
   readonly metrics: EventMetrics;
   readonly clock: Clock;
@@ -39,7 +39,7 @@ export interface EventMetrics {
   opened(): void;
   ended(reason: StreamEnd): void;
   refused(): void;
-  told(event: EventName): void;
+  sent(event: EventName): void;
 }
 
 type StreamCall = Pick<Call, "principal" | "request" | "recheck">;
@@ -51,9 +51,9 @@ interface Subscriber {
 
 /** Well below the listener's idle timeout. */
 export const HEARTBEAT_MS = 15_000;
-/** How often attacks in progress are looked at. */
+/** How often attacks in progress are polled. */
 export const LOOK_MS = 1000;
-/** Events are kept this long for the last caller to come back. */
+/** How long events are kept after the last caller has left, in case it returns. */
 export const REMEMBERED_MS = 60_000;
 const RETRY_MS = 2000;
 
@@ -64,13 +64,13 @@ export class EventFeed {
   readonly #subscribers = new Set<Subscriber>();
   readonly #throttle: EventThrottle<FeedEvent>;
   readonly #ring: EventRing;
-  /** Wall-clock microseconds of monotonic time 0: an id is a time, so that it grows also over a restart. */
+  /** Wall-clock microseconds at monotonic time 0: ids are times, so that they also grow over a restart. */
   readonly #originMicros: number;
   #lastId = 0;
-  /** While nobody listens, nor has of late, nothing is written. */
+  /** Whether there is a caller, or was one recently; otherwise no events are written. */
   #isListenedTo = false;
   #isStopped = false;
-  #cancelBeats: Cancel = () => {};
+  #cancelHeartbeats: Cancel = () => {};
   #cancelForget: Cancel = () => {};
 
   constructor(options: EventFeedOptions) {
@@ -78,10 +78,10 @@ export class EventFeed {
     this.#options = options;
     this.#originMicros = (clock.wallMs() - clock.monotonicMs()) * 1000;
     this.#ring = new EventRing(EVENT_RING_BYTES, this.#nextId());
-    this.#throttle = new EventThrottle(timers, (event) => this.#tell(event));
+    this.#throttle = new EventThrottle(timers, (event) => this.#send(event));
   }
 
-  /** For what starts, ends or turns into something else; also of what is no news, the feed sees to that. */
+  /** Called for starts, ends and other changes; the throttle suppresses repetitions. */
   publish(event: FeedEvent): void {
     if (!this.#isListenedTo) return;
     const { kind, view } = event;
@@ -106,14 +106,14 @@ export class EventFeed {
     return eventStreamAnswer(stream.body);
   }
 
-  /** Whoever may no longer listen, or sees other things now, is cut off; the others are told to look again. */
+  /** Ends the streams of callers whose rights changed; all others get an event that says to read the lists again. */
   reloaded(): void {
     const id = this.#nextId();
-    // What an event shows of a tenant was true when it happened.
+    // The tenants in old events may be out of date.
     this.#ring.forget(id);
     this.#recheckAll();
     this.#sendAll(encode("reload", id, "{}"));
-    if (this.#subscribers.size > 0) this.#options.metrics.told("reload");
+    if (this.#subscribers.size > 0) this.#options.metrics.sent("reload");
   }
 
   stop(): void {
@@ -131,19 +131,19 @@ export class EventFeed {
 
   #listen(): void {
     this.#cancelForget();
-    if (this.#subscribers.size === 1) this.#startBeats();
+    if (this.#subscribers.size === 1) this.#startHeartbeats();
     if (this.#isListenedTo) return;
     this.#isListenedTo = true;
     this.#ring.forget(this.#nextId());
   }
 
-  #startBeats(): void {
+  #startHeartbeats(): void {
     const { timers, activeAttacks } = this.#options;
-    const cancelHeartbeat = timers.every(HEARTBEAT_MS, () => this.#beat());
+    const cancelHeartbeat = timers.every(HEARTBEAT_MS, () => this.#sendHeartbeat());
     const cancelLook = timers.every(LOOK_MS, () => {
       for (const view of activeAttacks()) this.publish({ kind: "attack", view });
     });
-    this.#cancelBeats = () => {
+    this.#cancelHeartbeats = () => {
       cancelHeartbeat();
       cancelLook();
     };
@@ -153,7 +153,7 @@ export class EventFeed {
     this.#subscribers.delete(subscriber);
     this.#options.metrics.ended(reason);
     if (this.#subscribers.size > 0) return;
-    this.#cancelBeats();
+    this.#cancelHeartbeats();
     this.#cancelForget = this.#options.timers.after(REMEMBERED_MS, () => this.#forget());
   }
 
@@ -175,7 +175,7 @@ export class EventFeed {
     const missed = this.#missedSince(lastId);
     if (missed === null) {
       stream.send(encode("reset", this.#nextId(), "{}"));
-      this.#options.metrics.told("reset");
+      this.#options.metrics.sent("reset");
       return;
     }
     for (const { tenant, bytes } of missed) if (maySee(call.principal, tenant)) stream.send(bytes);
@@ -186,7 +186,7 @@ export class EventFeed {
     return this.#ring.after(Number(lastId));
   }
 
-  #tell(event: FeedEvent): void {
+  #send(event: FeedEvent): void {
     const { kind, view } = event;
     const tenancy = this.#options.tenancy();
     const tenant = kind === "attack" ? tenancy.ownerOf(view.attack) : tenancy.tenantOf(view.ban.target);
@@ -195,12 +195,12 @@ export class EventFeed {
     const bytes = encode(kind, id, JSON.stringify(wire));
     this.#ring.add({ id, tenant, bytes });
     for (const { call, stream } of this.#subscribers) if (maySee(call.principal, tenant)) stream.send(bytes);
-    this.#options.metrics.told(kind);
+    this.#options.metrics.sent(kind);
   }
 
-  /** Keeps the connection, and its caller's place: all that he may see up to this id was sent. */
-  #beat(): void {
-    // A secret may have been changed without a reload.
+  /** Keeps the connection open, and the caller's position: everything visible to it up to this id was sent. */
+  #sendHeartbeat(): void {
+    // A secret may have changed without a reload.
     this.#recheckAll();
     this.#sendAll(utf8.encode(`:\nid: ${this.#nextId()}\n\n`));
   }
@@ -215,7 +215,7 @@ export class EventFeed {
     for (const { stream } of this.#subscribers) stream.send(bytes);
   }
 
-  /** Says nothing of how many events there were that its reader may not see. */
+  /** Derived from the time, so that it does not reveal how many events the reader may not see. */
   #nextId(): number {
     const micros = Math.floor(this.#originMicros + this.#options.clock.monotonicMs() * 1000);
     this.#lastId = Math.max(this.#lastId + 1, micros);
@@ -231,7 +231,7 @@ function attackPhase({ endedAt, classification }: Attack): string {
   return `${endedAt} ${classification?.type}`;
 }
 
-/** As in the lists. */
+/** The same rule as in the lists. */
 function maySee({ tenant }: Principal, owner: string | null): boolean {
   return tenant === null || tenant === owner;
 }

@@ -1,11 +1,11 @@
-/** The latest events, for callers who were away for a moment: bounded in bytes, the oldest leave first. */
+/** The latest events, for callers that reconnect: bounded in bytes, the oldest events are removed first. */
 
 export interface RingEvent {
-  /** Greater than that of any event before it. */
+  /** Greater than the id of every earlier event. */
   readonly id: number;
-  /** Whose it is; null: of unscoped callers alone. */
+  /** Owner of the address; null: visible to unscoped callers only. */
   readonly tenant: string | null;
-  /** As it is sent. */
+  /** The bytes to send. */
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
@@ -13,7 +13,7 @@ export class EventRing {
   readonly #maxBytes: number;
   #events: RingEvent[] = [];
   #bytes = 0;
-  /** Of what was after this id all is here. */
+  /** All events after this id are still here. */
   #completeSince: number;
 
   constructor(maxBytes: number, completeSince: number) {
@@ -25,7 +25,7 @@ export class EventRing {
     this.#events.push(event);
     this.#bytes += event.bytes.length;
     if (this.#bytes <= this.#maxBytes) return;
-    // Down to three quarters, so that the next few cost nothing.
+    // Shrinks to three quarters, so that the next events need no removal.
     let left = 0;
     while (this.#bytes > this.#maxBytes * 0.75) {
       const oldest = this.#events[left++] as RingEvent;
@@ -35,13 +35,13 @@ export class EventRing {
     this.#events = this.#events.slice(left);
   }
 
-  /** null: some of them are not here any more. */
+  /** null: some of these events were removed already. */
   after(id: number): readonly RingEvent[] | null {
     if (id < this.#completeSince) return null;
     return this.#events.slice(this.#events.findLastIndex((event) => event.id <= id) + 1);
   }
 
-  /** Nothing up to this id can be given again. */
+  /** Removes all events up to this id. */
   forget(upTo: number): void {
     this.#events = [];
     this.#bytes = 0;

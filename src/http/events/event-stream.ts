@@ -1,4 +1,6 @@
-/** One caller's stream of server-sent events: what he has not read yet waits in a bounded queue, or he is cut off. */
+/**
+ * One caller's stream of server-sent events: unread events wait in a bounded queue; when it is full, the stream ends.
+ */
 import { EVENT_QUEUE_BYTES } from "../../limits.ts";
 
 export type StreamEnd = "left" | "slow" | "refused" | "stopped";
@@ -6,7 +8,7 @@ export type StreamEnd = "left" | "slow" | "refused" | "stopped";
 export class EventStream {
   readonly body: ReadableStream<Uint8Array<ArrayBuffer>>;
   readonly #onEnd: (reason: StreamEnd) => void;
-  /** null: it is over. */
+  /** null: the stream has ended. */
   #controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>> | null = null;
 
   /** @param onEnd called once. */
@@ -23,14 +25,14 @@ export class EventStream {
     );
   }
 
-  /** The bytes may wait in many queues: nobody may write to them any more. */
+  /** The bytes may be in several queues, so they must not be modified afterwards. */
   send(bytes: Uint8Array<ArrayBuffer>): void {
     if (this.#controller === null) return;
     if ((this.#controller.desiredSize ?? 0) <= 0) this.end("slow");
     else this.#controller.enqueue(bytes);
   }
 
-  /** What waits in the queue is still sent. */
+  /** Events in the queue are still sent. */
   end(reason: Exclude<StreamEnd, "left">): void {
     const controller = this.#controller;
     this.#end(reason);

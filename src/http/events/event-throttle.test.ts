@@ -4,14 +4,14 @@ import { EVENT_KEYS_MAX } from "../../limits.ts";
 import { EventThrottle, THROTTLE_MS } from "./event-throttle.ts";
 
 let clock: ManualClock;
-let told: string[];
+let emitted: string[];
 let throttle: EventThrottle<string>;
 
 beforeEach(() => {
   clock = new ManualClock();
-  told = [];
+  emitted = [];
   throttle = new EventThrottle<string>(new ManualTimers(clock), (event) =>
-    told.push(`${event} at ${clock.monotonicMs()}`),
+    emitted.push(`${event} at ${clock.monotonicMs()}`),
   );
 });
 
@@ -25,17 +25,17 @@ test("the first goes out at once, of the next within a second the latest when it
     clock.advance(100);
     offer(String(i));
   }
-  expect(told).toEqual(["1 at 0"]);
+  expect(emitted).toEqual(["1 at 0"]);
   clock.advance(THROTTLE_MS);
-  expect(told).toEqual(["1 at 0", "9 at 1000"]);
+  expect(emitted).toEqual(["1 at 0", "9 at 1000"]);
 });
 
-test("what changes all the time is told once a second", () => {
+test("a continuously changing item is sent once a second", () => {
   for (let i = 0; i < 35; i++) {
     offer(String(i));
     clock.advance(100);
   }
-  expect(told).toEqual(["0 at 0", "9 at 1000", "19 at 2000", "29 at 3000"]);
+  expect(emitted).toEqual(["0 at 0", "9 at 1000", "19 at 2000", "29 at 3000"]);
 });
 
 test("another phase goes out at once, and what was held back before it never", () => {
@@ -44,13 +44,13 @@ test("another phase goes out at once, and what was held back before it never", (
   offer("2");
   offer("over", { phase: "ended" });
   clock.advance(10 * THROTTLE_MS);
-  expect(told).toEqual(["1 at 0", "over at 500"]);
+  expect(emitted).toEqual(["1 at 0", "over at 500"]);
 });
 
-test("items are told apart", () => {
+test("items are throttled separately", () => {
   offer("1");
   offer("2", { key: "b" });
-  expect(told).toEqual(["1 at 0", "2 at 0"]);
+  expect(emitted).toEqual(["1 at 0", "2 at 0"]);
 });
 
 test("a second after the last news nothing is left", () => {
@@ -60,23 +60,23 @@ test("a second after the last news nothing is left", () => {
   clock.advance(1);
   expect(clock.pending).toBe(0);
   offer("2");
-  expect(told).toEqual(["1 at 0", "2 at 1000"]);
+  expect(emitted).toEqual(["1 at 0", "2 at 1000"]);
 });
 
-test("cleared, it tells nothing more", () => {
+test("cleared, it sends nothing more", () => {
   offer("1");
   offer("2");
   throttle.clear();
   clock.advance(10 * THROTTLE_MS);
-  expect(told).toEqual(["1 at 0"]);
+  expect(emitted).toEqual(["1 at 0"]);
   expect(clock.pending).toBe(0);
 });
 
 test("items beyond its bound go out as they come", () => {
   const timers = { after: () => () => {} };
-  throttle = new EventThrottle<string>(timers, (event) => told.push(event));
+  throttle = new EventThrottle<string>(timers, (event) => emitted.push(event));
   for (let i = 0; i < EVENT_KEYS_MAX; i++) offer("first", { key: String(i) });
   for (const event of ["1", "2"]) offer(event, { key: "one more" });
   offer("held back", { key: "0" });
-  expect(told.slice(EVENT_KEYS_MAX)).toEqual(["1", "2"]);
+  expect(emitted.slice(EVENT_KEYS_MAX)).toEqual(["1", "2"]);
 });

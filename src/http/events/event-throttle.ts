@@ -1,6 +1,6 @@
 /**
- * Lets an item's first event through, and every one in which it has passed into another phase; of those in between the
- * latest, once a second. Without it an attack would be told of at every tick.
+ * Passes on an item's first event and every event in which its phase changes; of other events, the latest one once a
+ * second. Without it an attack would cause an event in every tick.
  */
 import { EVENT_KEYS_MAX } from "../../limits.ts";
 import type { Cancel, Timers } from "../../system/timers.ts";
@@ -8,60 +8,60 @@ import type { Cancel, Timers } from "../../system/timers.ts";
 export const THROTTLE_MS = 1000;
 
 export interface ThrottledItem<Event> {
-  /** What it is that the event is about. */
+  /** Identifies the item of the event. */
   readonly key: string;
   readonly phase: string;
   readonly event: Event;
 }
 
-interface Told<Event> {
+interface Sent<Event> {
   phase: string;
-  /** Told when the second is over; null: nothing new. */
+  /** Sent at the end of the second; null: nothing new. */
   next: Event | null;
   cancel: Cancel;
 }
 
 export class EventThrottle<Event> {
   readonly #timers: Pick<Timers, "after">;
-  readonly #tell: (event: Event) => void;
-  /** Told of within the last second. */
-  readonly #told = new Map<string, Told<Event>>();
+  readonly #send: (event: Event) => void;
+  /** Items with an event in the last second. */
+  readonly #sent = new Map<string, Sent<Event>>();
 
-  constructor(timers: Pick<Timers, "after">, tell: (event: Event) => void) {
+  constructor(timers: Pick<Timers, "after">, send: (event: Event) => void) {
     this.#timers = timers;
-    this.#tell = tell;
+    this.#send = send;
   }
 
   offer({ key, phase, event }: ThrottledItem<Event>): void {
-    const told = this.#told.get(key);
-    if (told?.phase === phase) {
-      told.next = event;
+    const sent = this.#sent.get(key);
+    if (sent?.phase === phase) {
+      sent.next = event;
       return;
     }
-    told?.cancel();
-    // So many at once go out as they come.
-    if (told !== undefined || this.#told.size < EVENT_KEYS_MAX) this.#await(key, phase);
-    this.#tell(event);
+    sent?.cancel();
+    // Beyond the bound, events are not throttled.
+    if (sent !== undefined || this.#sent.size < EVENT_KEYS_MAX) this.#await(key, phase);
+    this.#send(event);
   }
 
   clear(): void {
-    for (const { cancel } of this.#told.values()) cancel();
-    this.#told.clear();
+    for (const { cancel } of this.#sent.values()) cancel();
+    this.#sent.clear();
   }
 
   #await(key: string, phase: string): void {
     const cancel = this.#timers.after(THROTTLE_MS, () => this.#over(key));
-    this.#told.set(key, { phase, next: null, cancel });
+    this.#sent.set(key, { phase, next: null, cancel });
   }
 
   #over(key: string): void {
-    const told = this.#told.get(key);
-    if (told === undefined) return;
-    if (told.next === null) {
-      this.#told.delete(key);
+    const sent = this.#sent.get(key);
+    if (sent === undefined) return;
+    if (sent.next === null) {
+      this.#sent.delete(key);
       return;
     }
-    this.#await(key, told.phase);
-    this.#tell(told.next);
+    this.#await(key, sent.phase);
+    this.#send(sent.next);
   }
 }

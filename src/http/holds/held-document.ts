@@ -1,4 +1,4 @@
-/** How a document that nodes poll for is answered. */
+/** The answer to a poll for a document. */
 import { etagOf, type PolledDocument } from "../../nodes/polled-document.ts";
 import { jsonBlobAnswer, notModifiedAnswer } from "../server/answer.ts";
 import { acceptedCodings } from "../server/coding.ts";
@@ -6,8 +6,8 @@ import { acceptedCodings } from "../server/coding.ts";
 export type HeldDocument = PolledDocument;
 
 /**
- * One tag for both codings, since it names the document: nodes report which one they have. That departs from RFC 9110,
- * 8.8.3, which wants a strong tag for each; a cache that could mix them up keeps nothing of these answers (`no-store`).
+ * One tag for both codings, since it names the document: nodes report which one they have. This differs from RFC 9110,
+ * 8.8.3, which requires different strong tags, but caches must not store these answers (`no-store`).
  */
 const VARY = { vary: "accept-encoding" };
 
@@ -15,7 +15,9 @@ export function heldDocument(value: unknown): HeldDocument {
   return heldJson(JSON.stringify(value));
 }
 
-/** Without gzip: what is told so are rules, which change all the time during an attack, to nodes that do not ask for it. */
+/**
+ * Without gzip: for rule documents, which change all the time during an attack, and whose readers do not request it.
+ */
 export function heldJson(json: string): HeldDocument {
   return { etag: etagOf(json), body: new Blob([json]), gzipped: null };
 }

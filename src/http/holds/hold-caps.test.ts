@@ -28,7 +28,7 @@ describe("long polls parked: the caps", () => {
     expect(channel.holds.size).toBe(5);
   });
 
-  test("in total: the eighth poll is parked, the ninth refused, whoever sends it", async () => {
+  test("in total: the eighth poll is parked, the ninth refused, for any sender", async () => {
     for (let i = 0; i < 8; i++) channel.poll(OLD.etag, { token: `t${i}` });
     await expectRefused(channel.poll(OLD.etag, { token: "t8" }));
     expect(channel.holds.size).toBe(8);
@@ -48,7 +48,7 @@ describe("long polls parked: the caps", () => {
   test("that a reload lowers end no hold, nor one that is woken for nothing", async () => {
     const parked = [channel.poll(), channel.poll(), channel.poll(), channel.poll()];
     channel.caps = { perToken: 1, total: 1 };
-    channel.holds.judgeAll();
+    channel.holds.recheckAll();
     await channel.turn();
     expect(parked.some((poll) => poll.isAnswered())).toBe(false);
     await expectRefused(channel.poll());

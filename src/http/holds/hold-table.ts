@@ -1,10 +1,10 @@
-/** Parked polls, found by what they wait for and counted by whose they are. */
+/** Parked polls, indexed by their document and counted by token. */
 
-/** What the table must know of a parked poll. */
+/** What the table needs to know about a parked poll. */
 export interface Parked {
-  /** Of the document that it waits for. */
+  /** Key of the document that it waits for. */
   readonly key: string;
-  /** Whose it is; empty: nobody's in particular. */
+  /** Empty: no token (open API). */
   readonly tokenName: string;
 }
 
@@ -42,7 +42,7 @@ export class HoldTable<Hold extends Parked> {
     this.#countByToken.set(tokenName, this.countOf(tokenName) + 1);
   }
 
-  /** Of a hold whose key is as it was when it was added. */
+  /** The hold's key must not have changed since it was added. */
   remove(hold: Hold): void {
     const { key, tokenName } = hold;
     this.#all.delete(hold);

@@ -105,7 +105,7 @@ describe("long poll held with the document's tag", () => {
     const newest = heldDocument({ version: 1, zones: ["a", "b"] });
     channel.change("a", NEW);
     channel.change("a", newest);
-    channel.holds.judgeAll();
+    channel.holds.recheckAll();
     await channel.turn();
     await expectDocument(parked, newest);
     expect(channel.count("changed")).toBe(1);
@@ -126,7 +126,7 @@ describe("long poll held with the document's tag", () => {
   test("that was woken for nothing is not held any longer for it", async () => {
     const parked = channel.poll();
     channel.clock.advance(HOLD_MS - 1);
-    channel.holds.judgeAll();
+    channel.holds.recheckAll();
     await channel.turn();
     channel.clock.advance(1);
     await channel.turn();
@@ -144,7 +144,7 @@ describe("long poll held with the document's tag", () => {
   test("follows its node to another document with the same bytes", async () => {
     const parked = channel.poll();
     channel.find = ({ node }) => ({ kind: "document", key: "moved", document: channel.documents.get(node) ?? OLD });
-    channel.holds.judgeAll();
+    channel.holds.recheckAll();
     await channel.turn();
     channel.change("a", NEW);
     await channel.turn();
@@ -207,7 +207,7 @@ describe("long poll ended by a reload", () => {
   ])("ends with the %d that the gate would now say", async (status, refusal) => {
     const parked = channel.poll();
     channel.refusal = refusal;
-    channel.holds.judgeAll();
+    channel.holds.recheckAll();
     await channel.turn();
     expect((await parked.answer).status).toBe(status);
     expect(channel.seen).toEqual(["a started", "parked", "a ended", "refused"]);
@@ -217,7 +217,7 @@ describe("long poll ended by a reload", () => {
   test("ends with a 404 when its node is gone", async () => {
     const parked = channel.poll();
     channel.find = () => ({ kind: "unknown_path" });
-    channel.holds.judgeAll();
+    channel.holds.recheckAll();
     await channel.turn();
     expect((await parked.answer).status).toBe(404);
     expect(channel.seen).toEqual(["a started", "parked", "a ended", "refused"]);
@@ -225,7 +225,7 @@ describe("long poll ended by a reload", () => {
 
   test("stays when nothing has changed for it", async () => {
     const parked = channel.poll();
-    channel.holds.judgeAll();
+    channel.holds.recheckAll();
     await channel.turn();
     expect([parked.isAnswered(), channel.holds.size]).toEqual([false, 1]);
   });
@@ -248,7 +248,7 @@ test("a token that was rotated without a reload is refused when the hold is over
 });
 
 describe("a change while a poll is judged", () => {
-  /** Changes the document right after it was handed out: as when writing it shows that something in it has lapsed. */
+  /** Changes the document right after it was returned, as when writing it shows that something in it has expired. */
   function changeOnce(): void {
     const { find } = channel;
     channel.find = (poll) => {
@@ -271,7 +271,7 @@ describe("a change while a poll is judged", () => {
     const parked = channel.poll();
     await channel.turn();
     changeOnce();
-    channel.holds.judgeAll();
+    channel.holds.recheckAll();
     await channel.turn();
     await expectDocument(parked, NEW);
   });
@@ -294,7 +294,7 @@ describe("a stop", () => {
     expectNothingLeft();
   });
 
-  test("parks nobody after, and may come twice", async () => {
+  test("parks no poll afterwards, and may be called twice", async () => {
     await stop();
     await expectUnchanged(channel.poll(), OLD);
     await expectDocument(channel.poll(null), OLD);
@@ -304,7 +304,7 @@ describe("a stop", () => {
 
   test("answers also those that were woken before", async () => {
     const parked = channel.poll();
-    channel.holds.judgeAll();
+    channel.holds.recheckAll();
     await stop();
     await expectUnchanged(parked, OLD);
   });
@@ -333,14 +333,14 @@ describe("who a parked poll is from", () => {
       asked++;
       return find(call);
     };
-    channel.holds.judgeAll();
+    channel.holds.recheckAll();
     await channel.turn();
     expect([asked, poll.isAnswered()]).toEqual([1, false]);
     channel.refusal = GONE;
     channel.holds.changedAll();
     await channel.turn();
     expect(poll.isAnswered()).toBe(false);
-    channel.holds.judgeAll();
+    channel.holds.recheckAll();
     await channel.turn();
     expect((await poll.answer).status).toBe(401);
   });

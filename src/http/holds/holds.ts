@@ -1,7 +1,7 @@
 /**
- * Long polls, one mechanism for every channel (docs/interface.md#long-polls): a poll whose document is still the one
- * that its caller has is parked until the document changes, the hold is over, the caller leaves, or a reload has
- * another answer for it. Each channel has its own. Knows nothing of what is polled for.
+ * Long polls for all channels (docs/interface.md#long-polls): a poll whose caller has the current document is parked
+ * until the document changes, the hold time ends, the caller leaves, or a reload changes its answer. One instance per
+ * channel. Does not know what is polled.
  */
 import { HOLDS_LEAST, HOLDS_PER_NODE, HOLDS_PER_TOKEN } from "../../limits.ts";
 import type { Clock } from "../../system/clock.ts";
@@ -13,10 +13,10 @@ import { type HeldTags, readIfNoneMatch } from "../server/etag.ts";
 import { documentAnswer, type HeldDocument, unchangedAnswer } from "./held-document.ts";
 import { HoldTable } from "./hold-table.ts";
 
-/** What a poll gets that may have it. */
+/** The document for an accepted poll. */
 export interface Found {
   readonly kind: "document";
-  /** What `changed` names the document by. */
+  /** The document's key for changed(). */
   readonly key: string;
   readonly document: HeldDocument;
 }
@@ -25,11 +25,11 @@ export type PollCall = Pick<Call, "principal" | "request" | "recheck">;
 
 export interface HoldsOptions<Poll extends PollCall> {
   readonly holdMs: number;
-  /** Read at each poll, since it follows the configuration. */
+  /** Read at each poll, since it depends on the configuration. */
   readonly caps: () => HoldCaps;
   /**
-   * What a poll gets that passed the gate; asked again, after the gate, whenever a parked poll may end. Answers at once:
-   * nothing can change between a judgement and the parking that follows from it.
+   * The answer to a poll that passed the gate; called again, after the gate, whenever a parked poll may end.
+   * Synchronous, so that nothing can change between this decision and parking.
    */
   readonly find: (poll: Poll) => Found | Refusal;
   readonly presence: PollPresence<Poll>;
@@ -40,13 +40,13 @@ export interface HoldsOptions<Poll extends PollCall> {
   readonly nextTurn: () => Promise<void>;
 }
 
-/** Told of accepted polls, answered at once or parked; of one that is refused when it comes it is told nothing. */
+/** Called for accepted polls, answered at once or parked; not for polls that are refused on arrival. */
 export interface PollPresence<Poll> {
   started(poll: Poll): void;
   ended(poll: Poll): void;
 }
 
-/** Whose polls say that a node is there: its own. An operator who asks what a node is told is not that node. */
+/** Only a node's own polls show that it is alive, not an operator's polls for its document. */
 export function agentPresence(nodes: {
   pollStarted(node: string, operator: string): void;
   pollEnded(node: string): void;
@@ -73,9 +73,9 @@ export interface HoldMetrics {
   refused(): void;
 }
 
-/** Parked polls that are answered in one turn of the event loop: a few ms, also where there are a thousand tokens. */
+/** Parked polls answered in one turn of the event loop: a few ms, even with a thousand tokens. */
 export const SLICE_POLLS = 16;
-/** Fewer where these take longer, since each may have a document of its own to be written. */
+/** Fewer polls if they take longer, since each may need its own document. */
 const SLICE_MS = 4;
 
 /** The bounds of a channel with this many nodes (docs/interface.md#long-poll-caps). */
@@ -89,11 +89,11 @@ interface Hold<Poll> {
   readonly tags: ReadonlySet<string>;
   readonly answer: PromiseWithResolvers<Response | Refusal>;
   key: string;
-  /** Why it ends although its document has not changed; null: it does not. */
+  /** Why it ends although its document has not changed; null: it does not end. */
   due: "expired" | "stopped" | null;
-  /** Its caller may be another, since a reload. */
-  isCallerInDoubt: boolean;
-  /** Ends its timer, and its ear for the caller's leaving. */
+  /** The caller must be checked again after a reload. */
+  needsCallerCheck: boolean;
+  /** Cancels its timer and its listener for the caller's leaving. */
   release: Cancel;
 }
 
@@ -104,10 +104,10 @@ type Outcome =
 export class Holds<Poll extends PollCall> {
   readonly #options: HoldsOptions<Poll>;
   readonly #table = new HoldTable<Hold<Poll>>();
-  /** To be judged again, in this order. */
+  /** Holds to be checked again, in this order. */
   readonly #woken = new Set<Hold<Poll>>();
   #drained: Promise<void> | null = null;
-  /** Counts calls of `changed`, `changedAll` and `judgeAll`, to notice one in the midst of a judgement. */
+  /** Counts calls of `changed`, `changedAll` and `recheckAll`, to notice one during a check. */
   #wakes = 0;
   #isStopped = false;
 
@@ -115,7 +115,7 @@ export class Holds<Poll extends PollCall> {
     this.#options = options;
   }
 
-  /** Parked now. */
+  /** Number of parked polls. */
   get size(): number {
     return this.#table.size;
   }
@@ -138,33 +138,33 @@ export class Holds<Poll extends PollCall> {
       metrics.refused();
       return { kind: "too_many_holds" };
     }
-    // Whoever says `*` waits for another document than this one.
+    // A caller that sends `*` waits for the document after this one.
     const hold = this.#park(poll, key, tags instanceof Set ? tags : new Set([document.etag]));
     if (this.#wakes !== wakesBefore) this.#wake([hold]);
     return hold.answer.promise;
   }
 
-  /** The bytes of this document are others now. */
+  /** The bytes of this document have changed. */
   changed(key: string): void {
     this.#wakes++;
     this.#wake(this.#table.ofKey(key));
   }
 
-  /** All documents may be others, and nothing else is. */
+  /** All documents may have changed, but nothing else. */
   changedAll(): void {
     this.#wakes++;
     this.#wake(this.#table.all());
   }
 
-  /** After a reload: every parked poll gets what a fresh one would get, and stays when that is to be parked. */
-  judgeAll(): void {
+  /** After a reload: every parked poll gets the answer that a new poll would get, or stays parked. */
+  recheckAll(): void {
     this.#wakes++;
-    for (const hold of this.#table.all()) hold.isCallerInDoubt = true;
+    for (const hold of this.#table.all()) hold.needsCallerCheck = true;
     this.#wake(this.#table.all());
   }
 
-  /** Resolves once everybody was told who is to be told of anything. */
-  async told(): Promise<void> {
+  /** Resolves when all woken polls have been checked and answered. */
+  async drained(): Promise<void> {
     await this.#drained;
   }
 
@@ -179,7 +179,7 @@ export class Holds<Poll extends PollCall> {
   #isFull(tokenName: string): boolean {
     const { perToken, total } = this.#options.caps();
     if (this.#table.size >= total) return true;
-    // On an open API nobody has a name: there the total alone counts.
+    // On an open API callers have no names: only the total is limited.
     return tokenName !== "" && this.#table.countOf(tokenName) >= perToken;
   }
 
@@ -193,7 +193,7 @@ export class Holds<Poll extends PollCall> {
       answer: Promise.withResolvers(),
       key,
       due: null,
-      isCallerInDoubt: false,
+      needsCallerCheck: false,
       release: () => {},
     };
     const cancelTimer = timers.after(holdMs, () => {
@@ -209,7 +209,7 @@ export class Holds<Poll extends PollCall> {
     this.#table.add(hold);
     presence.started(poll);
     metrics.parked();
-    // An event that was before is not told again.
+    // An abort before this call does not fire the listener.
     if (signal.aborted) onAbort();
     return hold;
   }
@@ -219,12 +219,12 @@ export class Holds<Poll extends PollCall> {
     if (this.#woken.size > 0) this.#drained ??= this.#drain();
   }
 
-  /** In slices, and not before the next turn: several changes at once are one. */
+  /** Works in slices, from the next turn on, so that several changes are handled as one. */
   async #drain(): Promise<void> {
     const { nextTurn, clock } = this.#options;
     await nextTurn();
     let [inSlice, begunMs] = [0, clock.monotonicMs()];
-    // A set gives out what is added while it is gone through, too.
+    // Iterating a set also visits items that are added meanwhile.
     for (const hold of this.#woken) {
       this.#woken.delete(hold);
       this.#judgeAgain(hold);
@@ -243,25 +243,25 @@ export class Holds<Poll extends PollCall> {
       this.#end(hold, outcome.reason, outcome.answer);
       return;
     }
-    hold.isCallerInDoubt = false;
+    hold.needsCallerCheck = false;
     this.#move(hold, outcome.key);
     if (this.#wakes !== wakesBefore) this.#wake([hold]);
   }
 
-  #outcome({ poll, tags, due, isCallerInDoubt }: Hold<Poll>): Outcome {
+  #outcome({ poll, tags, due, needsCallerCheck }: Hold<Poll>): Outcome {
     const { find } = this.#options;
     let found: Found | Refusal;
     try {
-      const known = isCallerInDoubt ? null : find(poll);
-      // Who it is from need not be known to leave it: that takes long where there are many tokens.
+      const known = needsCallerCheck ? null : find(poll);
+      // If nothing has changed, the caller need not be identified, which is slow with many tokens.
       if (due === null && known?.kind === "document" && tags.has(known.document.etag)) {
         return { kind: "stays", key: known.key };
       }
       const caller = poll.recheck();
-      // As a fresh one would come: a reload may have made another caller of it.
+      // Checked like a new poll, since a reload may have changed the caller's rights.
       found = caller.kind === "principal" ? (known ?? find({ ...poll, principal: caller })) : caller;
     } catch (cause) {
-      // Fails as a fresh poll would; the others still get their answers.
+      // Fails like a new poll would; the other polls are still answered.
       return { kind: "ends", reason: "failed", answer: Promise.reject(cause) };
     }
     if (found.kind !== "document") return { kind: "ends", reason: "refused", answer: found };
@@ -272,7 +272,7 @@ export class Holds<Poll extends PollCall> {
     return { kind: "stays", key };
   }
 
-  /** A reload may place its node elsewhere, with the same bytes for now. */
+  /** A reload may have changed the node's placement without changing its bytes. */
   #move(hold: Hold<Poll>, key: string): void {
     if (hold.key === key) return;
     this.#table.remove(hold);

@@ -56,12 +56,12 @@ test("the first change is told at once, the next once ten times as long has pass
   const before = (await poll()).headers.get("etag");
   const parked = poll(before);
   nodes.banChanged(divertedBan({ target: "192.0.2.1" }));
-  const told = await parked;
-  expect(await targets(told)).toEqual(["192.0.2.1"]);
+  const first = await parked;
+  expect(await targets(first)).toEqual(["192.0.2.1"]);
   nodes.banChanged(divertedBan({ target: "192.0.2.2" }));
   nodes.banChanged(divertedBan({ target: "192.0.2.3" }));
   expect(await targets(await poll())).toEqual(["192.0.2.1"]);
-  const waiting = poll(told.headers.get("etag"));
+  const waiting = poll(first.headers.get("etag"));
   clock.advance(10 * MAKING_MS);
   expect(await targets(await waiting)).toEqual(["192.0.2.1", "192.0.2.2", "192.0.2.3"]);
   clock.advance(60_000);

@@ -1,6 +1,6 @@
 /**
- * The long polls of scrub nodes (docs/interface.md#rules-poll): each node's document as bytes, and who is told when it
- * is another.
+ * The long polls of scrub nodes (docs/interface.md#rules-poll): each node's document as bytes, and waking polls when
+ * documents change.
  */
 import { RULES_HOLD_MS } from "../../limits.ts";
 import type { RuleDocument } from "../../scrub/rule-documents.ts";
@@ -21,7 +21,9 @@ export interface RulePollsOptions {
   readonly nextTurn: () => Promise<void>;
 }
 
-/** With thousands of bans, of which some change all the time, making documents takes no more than a share of one to this. */
+/**
+ * With thousands of frequently changing bans, writing documents takes at most a share of 1 / (1 + REST) of the time.
+ */
 const REST = 10;
 
 export class RulePolls {
@@ -30,9 +32,9 @@ export class RulePolls {
   readonly #timers: Timers;
   readonly #holds: Holds<Call>;
   readonly #held = new WeakMap<RuleDocument, HeldDocument>();
-  /** When all were told last, and for how long documents were made since; monotonic clock, ms. */
-  #told = { atMs: Number.NEGATIVE_INFINITY, madeMs: 0 };
-  /** While changes wait to be told. */
+  /** When all polls were last woken, and the time spent writing documents since; monotonic clock, ms. */
+  #lastWake = { atMs: Number.NEGATIVE_INFINITY, madeMs: 0 };
+  /** The pending wake-up. */
   #refresh: { readonly dueMs: number; readonly cancel: Cancel } | null = null;
 
   constructor({ nodes, metrics, clock, timers, nextTurn }: RulePollsOptions) {
@@ -50,9 +52,9 @@ export class RulePolls {
       nextTurn,
     });
     nodes.watch({
-      documentsChanged: (change, withinMs) => this.#tellWithin(change === "content" ? this.#restMs() : withinMs),
+      documentsChanged: (change, withinMs) => this.#wakeWithin(change === "content" ? this.#restMs() : withinMs),
       nodeChanged: (name) => this.#holds.changed(name),
-      reloaded: () => this.#holds.judgeAll(),
+      reloaded: () => this.#holds.recheckAll(),
     });
   }
 
@@ -60,13 +62,13 @@ export class RulePolls {
     return this.#holds.poll(call);
   }
 
-  /** Answers all that are parked, and parks no more. */
+  /** Answers all parked polls and parks no more. */
   async stop(): Promise<void> {
     this.#cancelRefresh();
     await this.#holds.stop();
   }
 
-  /** Named by the node; "" is whoever does not say which. */
+  /** The key is the node's name; "" for a caller that names no node. */
   #find({ node }: Call): Found | Refusal {
     if (node !== null && !this.#nodes.has(node)) return { kind: "unknown_scrub_node" };
     return { kind: "document", key: node ?? "", document: this.#documentFor(node) };
@@ -75,7 +77,7 @@ export class RulePolls {
   #documentFor(node: string | null): HeldDocument {
     const begunMs = this.#clock.monotonicMs();
     const held = this.#heldOf(this.#nodes.documentFor(node));
-    this.#told.madeMs += this.#clock.monotonicMs() - begunMs;
+    this.#lastWake.madeMs += this.#clock.monotonicMs() - begunMs;
     return held;
   }
 
@@ -88,24 +90,24 @@ export class RulePolls {
     return held;
   }
 
-  /** None where documents are made in no time: then all are told at once. */
+  /** 0 if writing documents took no time: then all polls are woken at once. */
   #restMs(): number {
-    const { atMs, madeMs } = this.#told;
+    const { atMs, madeMs } = this.#lastWake;
     return Math.max(0, atMs + REST * madeMs - this.#clock.monotonicMs());
   }
 
-  #tellWithin(ms: number): void {
+  #wakeWithin(ms: number): void {
     const nowMs = this.#clock.monotonicMs();
     const dueMs = nowMs + ms;
     if (this.#refresh !== null && this.#refresh.dueMs <= dueMs) return;
     this.#cancelRefresh();
-    if (dueMs === nowMs) this.#tellAll();
-    else this.#refresh = { dueMs, cancel: this.#timers.after(ms, () => this.#tellAll()) };
+    if (dueMs === nowMs) this.#wakeAll();
+    else this.#refresh = { dueMs, cancel: this.#timers.after(ms, () => this.#wakeAll()) };
   }
 
-  #tellAll(): void {
+  #wakeAll(): void {
     this.#refresh = null;
-    this.#told = { atMs: this.#clock.monotonicMs(), madeMs: 0 };
+    this.#lastWake = { atMs: this.#clock.monotonicMs(), madeMs: 0 };
     this.#nodes.refreshDocuments();
     this.#holds.changedAll();
   }

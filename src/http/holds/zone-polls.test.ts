@@ -14,7 +14,7 @@ let clock: ManualClock;
 let edge: TestEdge;
 let polls: ZonePolls;
 let ends: HoldEnd[];
-/** What writing a document takes, ms. */
+/** Duration of writing a document, ms. */
 let writingMs: number;
 /** What happens meanwhile. */
 let whileWriting: () => void;
@@ -29,7 +29,7 @@ beforeEach(() => {
   const slowFeed = {
     watch: edge.feed.watch.bind(edge.feed),
     documentFor(scope: readonly string[] | "all") {
-      // Whoever writes is the only one to run.
+      // Only the writer runs.
       clock.advance(writingMs);
       whileWriting();
       return edge.feed.documentFor(scope);
@@ -51,7 +51,7 @@ async function turns(): Promise<void> {
 
 const change = () => edge.acme.requestSlot("e1", WWW, clock.wallMs());
 
-describe("a change is told", () => {
+describe("a change is sent", () => {
   test("at once, the next one too", async () => {
     for (const count of [1, 2]) {
       poll();
@@ -62,7 +62,7 @@ describe("a change is told", () => {
     }
   });
 
-  /** One round that takes as long as writing a document does. */
+  /** A round in which writing a document takes this long. */
   async function slowRound(ms: number): Promise<void> {
     poll();
     writingMs = ms;
@@ -71,7 +71,7 @@ describe("a change is told", () => {
     writingMs = 0;
   }
 
-  test("later, when telling the last one took long, and then with all that came since", async () => {
+  test("later if the last round took long, and then with all changes since", async () => {
     await slowRound(20);
     expect(ends).toEqual(["changed"]);
     poll();
@@ -105,7 +105,7 @@ describe("a change is told", () => {
     expect(ends).toHaveLength(4);
   });
 
-  test("after the round in which it came, to those who were told before it", async () => {
+  test("after the round in which it came, to polls that were answered before it", async () => {
     poll();
     whileWriting = () => {
       whileWriting = () => {};
@@ -123,7 +123,7 @@ describe("a change is told", () => {
   });
 });
 
-test("stopping cancels what is still to be told", async () => {
+test("stopping cancels the pending round", async () => {
   poll();
   writingMs = 20;
   change();

@@ -1,6 +1,6 @@
 /**
- * The long polls of edge nodes (docs/interface.md#edge-zones-poll): who gets which zone document, and who is told when
- * it is another.
+ * The long polls of edge nodes (docs/interface.md#edge-zones-poll): the document for each caller, and waking polls when
+ * documents change.
  */
 import type { EdgeNodes } from "../../edge/edge-nodes.ts";
 import { scopeOf } from "../../edge/placement.ts";
@@ -20,10 +20,13 @@ export interface ZonePollsOptions {
   readonly nextTurn: () => Promise<void>;
 }
 
-/** Where it takes long to tell a change, that takes no more than a share of one to this; yet nobody waits longer than a second. */
+/**
+ * If a round of answers takes long, rounds take at most a share of 1 / (1 + REST) of the time; no poll waits longer
+ * than a second.
+ */
 const REST = 2;
 const REST_MS_MAX = 1000;
-/** Of an agent that does not say which node it is: what every node gets. */
+/** The scope of an agent that names no node: the zones that every node gets. */
 const ANY_NODE = scopeOf({ hostgroups: null });
 
 export class ZonePolls {
@@ -31,14 +34,14 @@ export class ZonePolls {
   readonly #clock: ZonePollsOptions["clock"];
   readonly #timers: Timers;
   readonly #holds: Holds<Call>;
-  /** Rounds in which all are told, and whether something has changed since they began. */
+  /** Rounds in progress that wake all polls, and whether something has changed since they began. */
   #rounds = 0;
   #hasChanged = false;
   /** Monotonic clock, ms. */
   #restsUntilMs = Number.NEGATIVE_INFINITY;
   #isStopped = false;
-  /** While changes wait to be told. */
-  #cancelTelling: Cancel | null = null;
+  /** Cancels the pending wake-up. */
+  #cancelWake: Cancel | null = null;
 
   constructor({ edge, metrics, clock, timers, nextTurn }: ZonePollsOptions) {
     this.#edge = edge;
@@ -54,21 +57,21 @@ export class ZonePolls {
       timers,
       nextTurn,
     });
-    edge.feed.watch({ changed: () => this.#tellSoon(), reloaded: () => void this.#tell("reloaded") });
+    edge.feed.watch({ changed: () => this.#wakeSoon(), reloaded: () => void this.#wakeAll("reloaded") });
   }
 
   poll(call: Call): Answer {
     return this.#holds.poll(call);
   }
 
-  /** Answers all that are parked, and parks no more. */
+  /** Answers all parked polls and parks no more. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    this.#cancelTelling?.();
+    this.#cancelWake?.();
     await this.#holds.stop();
   }
 
-  /** Named by the node; "" is whoever does not say which. */
+  /** The key is the node's name; "" for a caller that names no node. */
   #find({ principal, node }: Call): Found | Refusal {
     if (node === null) {
       const scope = principal.role === "agent" ? ANY_NODE : "all";
@@ -79,31 +82,31 @@ export class ZonePolls {
     return { kind: "document", key: node, document: this.#edge.feed.documentFor(this.#edge.nodes.scopeOf(node)) };
   }
 
-  /** At once, unless that was done only now and took long. A fresh poll sees changes at once in any case. */
-  #tellSoon(): void {
-    if (this.#isStopped || this.#cancelTelling !== null) return;
+  /** At once, unless the last round has just ended and took long. A new poll gets changes at once in any case. */
+  #wakeSoon(): void {
+    if (this.#isStopped || this.#cancelWake !== null) return;
     if (this.#rounds > 0) {
       this.#hasChanged = true;
       return;
     }
     const restMs = this.#restsUntilMs - this.#clock.monotonicMs();
-    if (restMs <= 0) void this.#tell("changed");
-    else this.#cancelTelling = this.#timers.after(restMs, () => void this.#tell("changed"));
+    if (restMs <= 0) void this.#wakeAll("changed");
+    else this.#cancelWake = this.#timers.after(restMs, () => void this.#wakeAll("changed"));
   }
 
-  async #tell(what: "changed" | "reloaded"): Promise<void> {
-    this.#cancelTelling?.();
-    this.#cancelTelling = null;
+  async #wakeAll(what: "changed" | "reloaded"): Promise<void> {
+    this.#cancelWake?.();
+    this.#cancelWake = null;
     const begunMs = this.#clock.monotonicMs();
     this.#rounds++;
     if (what === "changed") this.#holds.changedAll();
-    else this.#holds.judgeAll();
-    await this.#holds.told();
+    else this.#holds.recheckAll();
+    await this.#holds.drained();
     this.#rounds--;
     const nowMs = this.#clock.monotonicMs();
     this.#restsUntilMs = nowMs + Math.min(REST * (nowMs - begunMs), REST_MS_MAX);
     if (this.#rounds > 0 || !this.#hasChanged) return;
     this.#hasChanged = false;
-    this.#tellSoon();
+    this.#wakeSoon();
   }
 }

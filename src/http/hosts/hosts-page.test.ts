@@ -83,7 +83,7 @@ describe("a page of hosts", () => {
     expect(await targetsOf(parameters)).toEqual(targets);
   });
 
-  test("tells how many match, and where to go on", async () => {
+  test("shows how many match, and where to go on", async () => {
     const first = await pageOf(few, { limit: "2" });
     expect(first).toMatchObject({ total: 3, next: "192.0.2.10" });
     const second = await pageOf(few, { limit: "2", after: first.next ?? "" });

@@ -1,4 +1,7 @@
-/** One page of hosts (hosts-query.ts), found in one pass over all of them: the others are neither sorted nor written. */
+/**
+ * One page of hosts (hosts-query.ts), selected in one pass over all hosts; the others are neither sorted nor
+ * serialized.
+ */
 import { addressOrder } from "../../net/address.ts";
 import { prefixContains } from "../../net/prefix.ts";
 import { METRICS, round } from "../../traffic/rates.ts";
@@ -17,12 +20,12 @@ export class HostsPage implements Reader<HostView> {
   readonly #query: HostsPageQuery;
   readonly #metric: number;
   readonly #groups: VisibleGroups;
-  /** Those that may be on the page; at times more than fit, until the next #shrink. */
+  /** Candidates for the page, which may be more than fit until the next #shrink. */
   #kept: Kept[] = [];
-  /** Once the page is full: the last place on it. */
+  /** The last place on the page, once it is full. */
   #last: Place | null = null;
   #total = 0;
-  /** Those that match and come after the cursor. */
+  /** Number of matching hosts after the cursor. */
   #beyondCursor = 0;
 
   constructor(query: HostsPageQuery, groups: VisibleGroups) {
@@ -36,7 +39,7 @@ export class HostsPage implements Reader<HostView> {
     this.#total++;
     const { after, limit } = this.#query;
     const rate = this.#metric < 0 ? 0 : round(host.rates[this.#metric] ?? 0);
-    // Most hosts of a large table end here, before their address is looked at.
+    // Most hosts of a large table are rejected here, before their address is read.
     if (after === null && this.#last !== null && this.#compareRates(rate, this.#last.rate) > 0) {
       this.#beyondCursor++;
       return;

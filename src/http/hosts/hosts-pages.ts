@@ -1,6 +1,6 @@
 /**
- * The pages of hosts that are being read: bounded for each token and in all, since every one may be another view of the
- * whole table. So one caller with ever new questions neither fills the memory nor holds up those of the others.
+ * The pages of hosts in progress: limited for each token and in total, since every page may be a different view of the
+ * whole table. So one caller with many different queries can neither fill the memory nor block other callers.
  */
 import type { Principal } from "../../access/principal.ts";
 import { HOSTS_PAGES_MAX, HOSTS_PAGES_PER_TOKEN } from "../../limits.ts";
@@ -11,19 +11,19 @@ import { HostsPage } from "./hosts-page.ts";
 import { type HostsPageQuery, pageKey } from "./hosts-query.ts";
 import type { VisibleGroups } from "./hosts-snapshots.ts";
 
-/** A page that was asked for. */
-export interface PageQuestion {
+/** A requested page. */
+export interface PageRequest {
   readonly principal: Pick<Principal, "operator" | "tenant">;
   readonly page: HostsPageQuery;
   /** What the page was read from. */
   readonly query: URLSearchParams;
-  /** Read when the page begins to be made. */
+  /** Read when the page is started. */
   readonly groups: () => VisibleGroups;
 }
 
 export class HostsPages {
   readonly #pass: Pick<TablePass<HostView>, "read">;
-  /** Also of callers who have left: their pages are made all the same. */
+  /** Includes callers that have left: their pages are still computed. */
   readonly #readingByToken = new Map<string, number>();
   #reading = 0;
 
@@ -31,7 +31,7 @@ export class HostsPages {
     this.#pass = pass;
   }
 
-  async read({ principal, page, query, groups }: PageQuestion): Promise<Blob | Refusal> {
+  async read({ principal, page, query, groups }: PageRequest): Promise<Blob | Refusal> {
     const { operator, tenant } = principal;
     if (this.#isFull(operator)) return { kind: "too_many_pages" };
     this.#count(operator, 1);
@@ -42,7 +42,7 @@ export class HostsPages {
     }
   }
 
-  /** On an open API nobody has a name: there the total alone counts. */
+  /** On an open API callers have no names: only the total is limited. */
   #isFull(operator: string): boolean {
     if (this.#reading >= HOSTS_PAGES_MAX) return true;
     return operator !== "" && (this.#readingByToken.get(operator) ?? 0) >= HOSTS_PAGES_PER_TOKEN;

@@ -1,6 +1,6 @@
 /**
- * The parameters of GET /api/v1/hosts: which hosts, in which order, how many, and after which place in the order. Rates
- * change between two pages, so a page goes on after a place, not after a number of hosts.
+ * The parameters of GET /api/v1/hosts: filter, order, page size and cursor. Rates change between two pages, so a page
+ * continues after a place in the order, not after a number of hosts.
  */
 import { Type } from "@sinclair/typebox";
 import { HOSTS_PAGE_MAX } from "../../limits.ts";
@@ -14,9 +14,9 @@ export interface HostsPageQuery {
   readonly kind: "page";
   readonly limit: number;
   readonly sort: HostSort;
-  /** The page begins after this place; null: with the first host. */
+  /** The page starts after this place; null: at the first host. */
   readonly after: Place | null;
-  /** A part of the address, or the prefix that it is in. */
+  /** A part of the address, or a prefix that contains it. */
   readonly search: string | Prefix | null;
   readonly group: string | null;
 }
@@ -26,7 +26,7 @@ export interface HostSort {
   readonly isDescending: boolean;
 }
 
-/** Where a host stands: by rate (0 when sorted by target), then by address. */
+/** A host's place in the order: by rate (0 if sorted by target), then by address. */
 export interface Place {
   readonly rate: number;
   readonly order: string;
@@ -52,7 +52,7 @@ export const HOSTS_PARAMETERS = {
 };
 const PARAMETERS = Object.keys(HOSTS_PARAMETERS);
 
-/** null: none of the parameters is there, all hosts are asked for. */
+/** null: no parameter is given, so all hosts are returned. */
 export function hostsPageQuery(query: URLSearchParams): HostsPageQuery | InvalidQuery | null {
   if (!PARAMETERS.some((name) => query.has(name))) return null;
   const limit = parameter(query, "limit") ?? String(DEFAULT_LIMIT);
@@ -88,7 +88,7 @@ function parseSort(text: string): HostSort | null {
 
 function parseSearch(text: string): string | Prefix | null {
   if (text.includes("/")) return parsePrefixLoosely(text);
-  // A whole address is looked for in its one spelling.
+  // A complete address is compared in its canonical spelling.
   return /^[\da-f.:]{1,39}$/i.test(text) ? (parseAddress(text) ?? text.toLowerCase()) : null;
 }
 
@@ -103,7 +103,7 @@ export function placeText({ by }: HostSort, rate: number, target: string): strin
   return by === "target" ? target : `${rate},${target}`;
 }
 
-/** The same for equal pages of one tenant, whatever else their queries hold. */
+/** Equal for equal pages of one tenant, whatever other parameters the queries have. */
 export function pageKey(tenant: string | null, query: URLSearchParams): string {
   return `page ${JSON.stringify([tenant, ...PARAMETERS.map((name) => parameter(query, name))])}`;
 }

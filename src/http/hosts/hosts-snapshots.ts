@@ -1,7 +1,7 @@
 /**
- * The answers of GET /api/v1/hosts without parameters, each written at most once a second however many ask: 100,000 hosts
- * are about 27 MB of JSON, kept as a Blob, which is sent uncopied. Tenants share no host, so that the snapshots of all
- * tenants are together as large as the one for unscoped callers, at most.
+ * The answers to GET /api/v1/hosts without parameters, each written at most once a second for any number of callers:
+ * 100,000 hosts are about 27 MB of JSON, kept as a Blob, which is sent without copying. Tenants share no hosts, so the
+ * snapshots of all tenants together are at most as large as the one for unscoped callers.
  */
 import { HOST_SNAPSHOTS_MAX } from "../../limits.ts";
 import type { Cancel, Timers } from "../../system/timers.ts";
@@ -24,7 +24,7 @@ interface Snapshot {
 export class HostsSnapshots {
   readonly #pass: TablePass<HostView>;
   readonly #timers: Pick<Timers, "after">;
-  /** By tenant; null: of unscoped callers. */
+  /** By tenant; null: for unscoped callers. */
   readonly #snapshots = new Map<string | null, Snapshot>();
 
   constructor(pass: TablePass<HostView>, timers: Pick<Timers, "after">) {
@@ -32,7 +32,10 @@ export class HostsSnapshots {
     this.#timers = timers;
   }
 
-  /** `{hosts: [HostStat]}` as of at most a second ago, and never of groups that were the tenant's before a reload. */
+  /**
+   * `{hosts: [HostStat]}`, at most a second old, and never with groups that belonged to the tenant only before a
+   * reload.
+   */
   read(tenant: string | null, groupsNow: () => VisibleGroups): Promise<Blob> {
     const groups = groupsNow();
     const current = this.#snapshots.get(tenant);
@@ -53,7 +56,7 @@ export class HostsSnapshots {
     this.#snapshots.set(tenant, snapshot);
     const forget = () => this.#forget(tenant, snapshot);
     snapshot.written.then(() => {
-      // Forgotten while it was being written.
+      // It was removed while it was being written.
       if (this.#snapshots.get(tenant) !== snapshot) return;
       snapshot.cancelForget = this.#timers.after(SNAPSHOT_MS, forget);
     }, forget);
@@ -69,7 +72,7 @@ function hostsReader(groups: VisibleGroups): ListReader<HostView> {
   return new ListReader("hosts", (host) => (isVisible(host, groups) ? hostToWire(host) : null));
 }
 
-/** By the group and not by the address: one lookup of a short name for each of a million hosts. */
+/** Checks the group instead of the address: one lookup of a short name for each of a million hosts. */
 export function isVisible(host: HostView, groups: VisibleGroups): boolean {
   return groups === null || groups.has(host.group);
 }

@@ -1,4 +1,4 @@
-/** The attacks, in progress and over (docs/interface.md#attack-states), and one of them by its id. */
+/** The attacks, active and ended (docs/interface.md#attack-states), and one of them by its id. */
 
 import type { Principal } from "../../access/principal.ts";
 import type { Tenancy } from "../../access/tenancy.ts";
@@ -18,7 +18,7 @@ export function attacksRoute(backend: Backend, slicing: Slicing): ReadRoute {
     path: "/api/v1/attacks",
     access: "viewer",
     about: {
-      summary: "Attacks in progress, and the last that are over, newest first",
+      summary: "Attacks in progress and the last ended ones, newest first",
       answers: { 200: { text: "The attacks.", schema: AttacksWire } },
     },
     handle: async ({ principal }) => {
@@ -28,7 +28,7 @@ export function attacksRoute(backend: Backend, slicing: Slicing): ReadRoute {
   };
 }
 
-/** An attack on a foreign address is as unknown as one that never was. */
+/** A foreign attack is answered like an unknown one. */
 export function attackRoute(backend: Backend): ReadRoute {
   return {
     name: "attack",
@@ -36,7 +36,7 @@ export function attackRoute(backend: Backend): ReadRoute {
     path: "/api/v1/attacks/:id",
     access: "viewer",
     about: {
-      summary: "One attack: in progress, over, or of the history",
+      summary: "One attack: in progress, ended, or from the history",
       answers: {
         200: { text: "The attack.", schema: AttackWire },
         404: { text: "Unknown attack, or another tenant's." },
@@ -58,7 +58,7 @@ function* allOf(backend: Backend): Iterable<AttackView> {
   yield* recent;
 }
 
-/** Answers `{active: [...], recent: [...]}` with the attacks on the addresses of a caller. */
+/** Answers `{active: [...], recent: [...]}` with the attacks that a caller may see. */
 class AttacksReader implements Reader<AttackView> {
   readonly #principal: Principal;
   readonly #tenancy: Tenancy;

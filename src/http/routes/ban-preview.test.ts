@@ -17,7 +17,7 @@ async function ask(caller: Caller, query: string): Promise<[number, unknown]> {
 }
 
 test("GET /api/v1/bans/preview is the ban that it would be, its hostgroup, and whether it prolongs one", async () => {
-  server.backend.onForesee = (target) => ({ ban: ban({ target }), group: "web", isRefresh: true });
+  server.backend.onPreview = (target) => ({ ban: ban({ target }), group: "web", isRefresh: true });
   expect(await ask("viewer", `?ip=${ACME_HOST}`)).toMatchObject([
     200,
     { ban: { target: ACME_HOST, state: "active" }, hostgroup: "web", refresh: true },
@@ -28,7 +28,7 @@ test("GET /api/v1/bans/preview is the ban that it would be, its hostgroup, and w
 
 test("GET /api/v1/bans/preview of a refusal is a rejected ban, without a hostgroup where there is none", async () => {
   const refused = ban({ state: "rejected", reason: "outside configured networks" });
-  server.backend.onForesee = () => ({ ban: refused, group: null, isRefresh: false });
+  server.backend.onPreview = () => ({ ban: refused, group: null, isRefresh: false });
   const [status, body] = await ask("operator", "?ip=203.0.113.1");
   expect(status).toBe(200);
   expect(body).toMatchObject({ ban: { state: "rejected", reason: "outside configured networks" }, refresh: false });
@@ -40,6 +40,6 @@ test.each([
   ["viewer", "?ip=192.0.2.01", 400, "invalid ip: 192.0.2.01"],
   ["tenantViewer", `?ip=${OTHER_HOST}`, 403, "target is outside your tenant"],
   ["tenantOperator", "?ip=203.0.113.1", 403, "target is outside your tenant"],
-] as const)("%s asking %p is told %d: %s", async (caller, query, status, error) => {
+] as const)("%s asking %p gets %d: %s", async (caller, query, status, error) => {
   expect(await ask(caller, query)).toEqual([status, { error }]);
 });

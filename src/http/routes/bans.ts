@@ -56,7 +56,7 @@ export function unbanRoute(backend: Backend): CommandRoute<BanFields> {
     access: "operator",
     body: { ...fieldCheck(BanFields), schema: BanRequest },
     about: {
-      summary: "End the ban of an address, or of the prefix that begins with it",
+      summary: "End the ban of an address, or of the prefix whose first address it is",
       answers: {
         200: { text: "The withdrawn ban.", schema: BanWire },
         404: { text: "The address has no active ban." },
@@ -71,7 +71,7 @@ export function unbanRoute(backend: Backend): CommandRoute<BanFields> {
   };
 }
 
-/** The tenant is judged before the table of bans: a foreign target looks the same with a ban and without. */
+/** The tenant is checked before the table of bans: a foreign target gets the same answer with and without a ban. */
 function onOwnTarget(
   backend: Backend,
   { principal }: Call,

@@ -1,4 +1,4 @@
-/** What is configured, and the command that reads the file again (docs/interface.md#reload). */
+/** The configuration in force, and the command to reload it (docs/interface.md#reload). */
 
 import type { Backend } from "../backend.ts";
 import type { CommandRoute, ReadRoute } from "../route.ts";
@@ -13,7 +13,7 @@ export function configRoute(backend: Pick<Backend, "configured">): ReadRoute {
     path: "/api/v1/config",
     access: "viewer",
     about: {
-      summary: "The configuration in force, as far as it says how attacks are found and what is done about them",
+      summary: "The configuration of detection and mitigation that is in force",
       answers: {
         200: { text: "Hostgroups, and for an unscoped token the service as a whole.", schema: ConfiguredWire },
       },

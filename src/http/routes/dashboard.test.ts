@@ -22,7 +22,7 @@ function ask(path: string, headers: Readonly<Record<string, string>> = {}, metho
 }
 
 describe("dashboard page", () => {
-  test("is open to all, may load and send nothing elsewhere, and is asked for anew each time", async () => {
+  test("is open to all, may load and send nothing elsewhere, and is validated each time", async () => {
     const answer = await ask("/");
     expect([answer.status, await answer.text()]).toEqual([200, PAGE_TEXT]);
     expect(Object.fromEntries(answer.headers)).toMatchObject({

@@ -1,6 +1,6 @@
 /**
- * The web page: a shell without any data, open to all (docs/interface.md#open-without-a-token); what it shows it reads
- * from the guarded routes. Nothing in it may come from, or be sent to, anywhere but this listener.
+ * The web page: public files without data (docs/interface.md#open-without-a-token). The page reads its data from the
+ * guarded routes. It may load from and send to this listener only.
  */
 import { Type } from "@sinclair/typebox";
 import type { Refusal } from "../refusal.ts";
@@ -13,11 +13,11 @@ import { readTarget } from "../server/request-target.ts";
 
 export interface Dashboard {
   readonly files: DashboardFiles;
-  /** By the configuration in force: `api.dashboard`. */
+  /** `api.dashboard` of the configuration in force. */
   readonly isShown: () => boolean;
 }
 
-/** Styles that scripts set on an element are not inline styles: only markup and `style` elements are. */
+/** Styles that scripts set on an element do not count as inline styles; markup and `style` elements do. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -72,7 +72,7 @@ export function dashboardRoutes({ files, isShown }: Dashboard): readonly OpenRou
 
 function answerWith({ contentType, hash, isHashed, bytes }: DashboardFile, { headers }: Request): Response {
   const coding = bestCoding(headers.get("accept-encoding"));
-  // A strong tag names bytes, and each coding has its own.
+  // A strong tag names bytes, so each coding has its own.
   const etag = `"${hash}-${coding}"`;
   const held = readIfNoneMatch(headers.get("if-none-match"));
   const isHeld = held === "any" || held?.has(etag) === true;
@@ -87,7 +87,7 @@ function answerWith({ contentType, hash, isHashed, bytes }: DashboardFile, { hea
   });
 }
 
-/** The smallest that the caller takes. */
+/** The smallest coding that the caller accepts. */
 function bestCoding(accepted: string | null): Coding {
   const taken = acceptedCodings(accepted);
   if (taken.has("br")) return "br";

@@ -10,11 +10,11 @@ export function eventsRoute(feed: EventFeed): ReadRoute {
     path: "/api/v1/events",
     access: "viewer",
     about: {
-      summary: "Attacks and bans as they happen, as server-sent events",
+      summary: "Changes of attacks and bans, as server-sent events",
       answers: {
         200: {
           text:
-            "Events `attack` and `ban`, whose data are rows as in the lists. `reload`: the configuration is another one, " +
+            "Events `attack` and `ban`, whose data are rows as in the lists. `reload`: the configuration has changed, " +
             "`reset`: events were missed; after both the lists must be read again. The header Last-Event-ID is honoured.",
           schema: Type.String(),
           mediaType: "text/event-stream",

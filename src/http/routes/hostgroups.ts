@@ -10,7 +10,7 @@ export function hostgroupsRoute(backend: Pick<Backend, "tenancy" | "groupRates">
     path: "/api/v1/hostgroups",
     access: "viewer",
     about: {
-      summary: "Hostgroups, the sums of their hosts' rates of now, and the thresholds of their hosts",
+      summary: "Hostgroups with the current sums of their hosts' rates, and the thresholds of their hosts",
       answers: { 200: { text: "The hostgroups, in the configuration's order.", schema: HostgroupsRatesWire } },
     },
     handle: ({ principal }) => {

@@ -1,4 +1,4 @@
-/** The hosts: all of them in a snapshot, or a page of those that a query describes. */
+/** The hosts: a snapshot of all, or one page for a query. */
 
 import type { Backend } from "../backend.ts";
 import type { HostsPages } from "../hosts/hosts-pages.ts";
@@ -15,7 +15,7 @@ export function hostsRoute(backend: Pick<Backend, "tenancy">, pages: HostsPages,
     path: "/api/v1/hosts",
     access: "viewer",
     about: {
-      summary: "Hosts and their rates of now: all of them, or a page with any of the parameters",
+      summary: "Hosts and their current rates: all of them, or a page if any parameter is given",
       query: HOSTS_PARAMETERS,
       answers: {
         200: { text: "The hosts.", schema: HostsWire },

@@ -3,7 +3,7 @@ import { openApi } from "../openapi.ts";
 import type { ReadRoute, Route } from "../route.ts";
 import { jsonBlobAnswer } from "../server/answer.ts";
 
-/** Written once: it does not change while the service runs. */
+/** Generated once: it does not change while the service runs. */
 export function openapiRoute(others: readonly Route[]): ReadRoute {
   const route: ReadRoute = {
     name: "openapi",

@@ -26,20 +26,20 @@ export function rulesRoute(polls: RulePolls): ReadRoute {
     node: "query",
     about: {
       summary:
-        "What scrub nodes are to drop of diverted traffic, for as long as it takes to change: with If-None-Match equal to the " +
-        "ETag the answer waits for that, 30 s at most",
+        "The rules for diverted traffic that scrub nodes drop, as a long poll: with If-None-Match equal to the " +
+        "ETag the answer waits for a change, 30 s at most",
       query: {
         node: {
           text:
-            "The scrub node that asks, which counts as alive by that if its token is an agent's. A token that is bound to " +
+            "The name of the polling scrub node, which counts as alive if its token is an agent's. A token that is bound to " +
             "a node must give it. Match fields beyond src_port, dst_port, tcp_flags and fragment are only in the rules of nodes " +
-            "whose report says that they know them.",
+            "whose report says that they support them.",
           schema: Type.String(),
         },
       },
       answers: {
         200: { text: "The document, with its ETag.", schema: RuleDocumentWire },
-        304: { text: "It is still the same.", schema: null },
+        304: { text: "The document has not changed.", schema: null },
         404: UNKNOWN_NODE,
         429: { text: "Too many polls are parked; with Retry-After." },
       },
@@ -59,12 +59,12 @@ export function scrubReportRoute(nodes: ScrubNodes): CommandRoute<ScrubReportWir
     body: scrubReportCheck,
     bodyName: "report",
     about: {
-      summary: "What a scrub node says of itself, shown in the inventory; keys that are not known are kept",
+      summary: "The report of a scrub node about itself, shown in the inventory; unknown keys are kept",
       answers: { 204: { text: "Stored.", schema: null }, 404: UNKNOWN_NODE },
     },
     handle: ({ params }, report) => {
       const name = params["name"] ?? "";
-      // A reload may have removed it while the body came.
+      // A reload may have removed the node while the body was received.
       if (!nodes.has(name)) return { kind: "unknown_scrub_node" };
       nodes.report(name, scrubReportOf(report));
       return emptyAnswer();
@@ -81,7 +81,7 @@ export function scrubNodesRoute(nodes: ScrubNodes, slicing: Slicing): ReadRoute 
     access: "viewer",
     unscopedOnly: true,
     about: {
-      summary: "The configured scrub nodes: whether they poll, what is diverted to them, and what they reported last",
+      summary: "The configured scrub nodes: whether they poll, what is diverted to them, and their last report",
       answers: { 200: { text: "The inventory, in the order of the configuration.", schema: ScrubInventoryWire } },
     },
     handle: async () => jsonBlobAnswer(await views.read("all", () => new InventoryReader(nodes.staleAfterSeconds))),

@@ -17,8 +17,8 @@ test("GET /api/v1/session: on an open API everyone is an operator without a name
 test.each([
   ["viewer", { open: false, role: "viewer", unscoped: true, name: "viewer" }],
   ["tenantOperator", { open: false, role: "operator", unscoped: false, name: "acme-operator", tenant: "acme" }],
-] as const)("%s is told who it is", async (caller: Caller, told) => {
+] as const)("%s gets its identity", async (caller: Caller, identity) => {
   admitCallers(server);
   const answer = await fetch(`${server.base}/api/v1/session`, { headers: as(caller) });
-  expect(await answer.json()).toEqual(told);
+  expect(await answer.json()).toEqual(identity);
 });

@@ -1,4 +1,4 @@
-/** The source blocks, and the two commands on them (docs/interface.md#source-block-command). */
+/** The source blocks and their two commands (docs/interface.md#source-block-command). */
 import type { Static } from "@sinclair/typebox";
 import { SOURCE_BLOCK_REASON_MAX, SOURCE_BLOCK_SECONDS_MAX } from "../../limits.ts";
 import { addressFamily, parseAddress } from "../../net/address.ts";
@@ -52,7 +52,7 @@ export function sourceBlockRoute(backend: Backend): CommandRoute<BlockFields> {
     access: "operator",
     body: { ...fieldCheck(SourceBlockFields), schema: SourceBlockRequest },
     about: {
-      summary: "Drop the packets from a source to a victim for a time, or refresh that",
+      summary: "Drop the packets from a source to a victim for a time, or extend an existing block",
       answers: {
         200: { text: "The block.", schema: SourceBlockWire },
         409: { text: "There is no data plane, or policy refuses." },
@@ -97,7 +97,7 @@ export function sourceUnblockRoute(backend: Backend): CommandRoute<UnblockFields
 }
 
 /**
- * Bad input comes first, then the tenant of the victim, and the state of things last
+ * Bad input is refused first, then a foreign victim, then what the current state forbids
  * (docs/interface.md#order-of-checks).
  */
 function onOwnVictim(
@@ -128,7 +128,7 @@ function ttlRefusal(seconds: number): Refusal | null {
   return { kind: "invalid_body", detail: `ttl_seconds must be a whole number from 1 to ${SOURCE_BLOCK_SECONDS_MAX}` };
 }
 
-/** Half a character would be another one in the databases. */
+/** Half of a surrogate pair would be stored as another character by the databases. */
 function reasonOf({ reason = "" }: UnblockFields): string {
   return reason.toWellFormed();
 }
@@ -143,7 +143,7 @@ function outcomeOf(result: "blocked" | "removed", view: SourceBlockView, reason:
   return { kind: "outcome", response, result, reason, dryRun: view.dryRun };
 }
 
-/** Named as soon as both addresses can be read, whatever else is wrong. */
+/** Named as soon as both addresses can be read, whatever else is wrong with the request. */
 function auditOf(action: "source_block" | "source_unblock"): AuditRule<UnblockFields> {
   return {
     action,

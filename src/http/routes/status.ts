@@ -11,7 +11,7 @@ export function statusRoute(backend: Backend): ReadRoute {
     path: "/api/v1/status",
     access: "viewer",
     about: {
-      summary: "What the service is and does; a token with a tenant is told less",
+      summary: "The state of the service; a token with a tenant gets a part of it",
       answers: { 200: { text: "The status.", schema: Type.Union([StatusWire, TenantStatusWire]) } },
     },
     handle: ({ principal }) => jsonAnswer(200, statusToWire(backend.status(principal.tenant), principal)),

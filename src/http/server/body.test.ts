@@ -16,7 +16,7 @@ function chunked(pieces: Iterable<Uint8Array>, onCancel: () => void = () => {}):
       },
       cancel: onCancel,
     },
-    // Nothing is fetched ahead, so that a test sees what was asked for.
+    // Nothing is read ahead, so that a test sees which parts were read.
     { highWaterMark: 0 },
   );
   return new Request("http://h/", { method: "POST", body });

@@ -1,4 +1,4 @@
-/** Reads a request's body: bounded in bytes before anything is kept and in depth, UTF-8 without repair, then JSON. */
+/** Reads a request's body: bounded in bytes before anything is stored and in depth, strict UTF-8, then JSON. */
 import { BODY_DEPTH_MAX } from "../../limits.ts";
 import { messageOf } from "../../system/error-message.ts";
 import type { Refusal } from "../refusal.ts";
@@ -6,30 +6,32 @@ import type { Refusal } from "../refusal.ts";
 export type Body = { readonly kind: "bytes"; readonly bytes: Uint8Array };
 export type Json = { readonly kind: "json"; readonly value: unknown };
 
-/** Parameters are allowed: `application/json; charset=utf-8`. Two headers arrive joined by a comma and are none. */
+/**
+ * Parameters are allowed: `application/json; charset=utf-8`. Two headers arrive joined by a comma, which is refused.
+ */
 export function isJson(contentType: string | null): boolean {
   if (contentType === null || contentType.includes(",")) return false;
   const [mediaType = ""] = contentType.split(";");
   return mediaType.trim().toLowerCase() === "application/json";
 }
 
-/** The declared length is judged first; a body without one is counted as it comes and cut off at the limit. */
+/** The declared length is checked first; a body without one is counted while it arrives and cut off at the limit. */
 export async function readBody(request: Request, limitBytes: number): Promise<Body | Refusal> {
   const tooLarge = { kind: "body_too_large", limitBytes } as const;
   if (Number(request.headers.get("content-length") ?? 0) > limitBytes) return tooLarge;
   if (request.body === null) return { kind: "bytes", bytes: new Uint8Array() };
   try {
-    // No more than was declared comes.
+    // The server never delivers more than the declared length.
     const isBounded = request.headers.has("content-length") && !request.headers.has("transfer-encoding");
     const bytes = isBounded ? await request.bytes() : await readChunks(request.body, limitBytes);
     return bytes === null || bytes.length > limitBytes ? tooLarge : { kind: "bytes", bytes };
   } catch {
-    // The caller went away; nobody will read the answer.
+    // The caller has left; no one will read the answer.
     return { kind: "body_cut_short" };
   }
 }
 
-/** null: there are more. */
+/** null: the body is too large. */
 async function readChunks(body: ReadableStream<Uint8Array>, limitBytes: number): Promise<Uint8Array | null> {
   const reader = body.getReader();
   const chunks: Uint8Array[] = [];
@@ -48,7 +50,7 @@ async function readChunks(body: ReadableStream<Uint8Array>, limitBytes: number):
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Of equal keys in one object the last counts, as JSON.parse has it. */
+/** If an object has equal keys, the last one is used, as in JSON.parse. */
 export function parseJson(bytes: Uint8Array): Json | Refusal {
   let text: string;
   try {
@@ -69,12 +71,12 @@ export function parseJson(bytes: Uint8Array): Json | Refusal {
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-/** `[` and `{`, `]` and `}`: each pair differs in this bit alone. */
+/** The bits in which `[` and `{`, and `]` and `}` differ. */
 const BRACE_BIT = 0x20;
 const OPENING = 0x7b;
 const CLOSING = 0x7d;
 
-/** Of UTF-8 that may be JSON: brackets in strings are none. */
+/** Works on UTF-8 that may be JSON; ignores brackets in strings. */
 function isNestedDeeper(bytes: Uint8Array, levels: number): boolean {
   let [depth, isInString] = [0, false];
   for (let i = 0; i < bytes.length; i++) {

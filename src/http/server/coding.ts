@@ -1,8 +1,8 @@
 /** How an answer may be coded for its caller (RFC 9110, section 12.5.3). */
 
 /**
- * In lower case, from the header Accept-Encoding; null: it was not sent. A weight tells only whether a coding is taken at
- * all, and `*` is not read.
+ * In lower case, from the header Accept-Encoding; null: it was not sent. Of weights only 0 has a meaning, and `*` is
+ * ignored.
  */
 export function acceptedCodings(header: string | null): ReadonlySet<string> {
   const taken = (header ?? "").split(",").flatMap((entry) => {

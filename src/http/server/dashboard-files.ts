@@ -1,4 +1,4 @@
-/** The web page as `make dashboard` built it: each file in the codings that a browser may take. Knows nothing of requests. */
+/** The web page as built by `make dashboard`: each file in several codings. Knows nothing of requests. */
 import { gunzipSync } from "node:zlib";
 
 export type Coding = "br" | "gzip" | "identity";
@@ -7,9 +7,9 @@ export interface DashboardFile {
   /** Its path on the listener. */
   readonly path: string;
   readonly contentType: string;
-  /** Of its content, without quotes. */
+  /** Hash of its content, without quotes. */
   readonly hash: string;
-  /** Its name changes with its content: whoever has it need never ask again. */
+  /** Its name contains a hash of its content, so caches never need to validate it. */
   readonly isHashed: boolean;
   readonly bytes: Readonly<Record<Coding, Uint8Array<ArrayBuffer>>>;
 }
@@ -17,9 +17,9 @@ export interface DashboardFile {
 /** By path. */
 export type DashboardFiles = ReadonlyMap<string, DashboardFile>;
 
-/** What the build leaves behind; `br` and `gzip` are base64. */
+/** The output of the build; `br` and `gzip` are base64. */
 export interface BuiltDashboard {
-  /** Names of the npm packages inside: who passes it on names them. */
+  /** Names of the npm packages in the page, for license notices. */
   readonly packages: readonly string[];
   readonly files: readonly (Pick<DashboardFile, "path" | "contentType" | "hash" | "isHashed"> & {
     readonly br: string;
@@ -27,7 +27,7 @@ export interface BuiltDashboard {
   })[];
 }
 
-/** null: it was not built. */
+/** null: the page was not built. */
 export function readDashboard(): DashboardFiles | null {
   const built = builtDashboard();
   return built === null ? null : dashboardFiles(built);
@@ -45,7 +45,7 @@ export function dashboardFiles({ files }: Pick<BuiltDashboard, "files">): Dashbo
 
 function builtDashboard(): BuiltDashboard | null {
   try {
-    // A literal, so that a compiled executable carries the page inside.
+    // A literal path, so that a compiled executable includes the page.
     return require("../../../build/dashboard/files.json") as BuiltDashboard;
   } catch {
     return null;

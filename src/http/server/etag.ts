@@ -1,12 +1,12 @@
-/** The header If-None-Match (RFC 9110, section 13.1.2), by weak comparison: the bytes that a tag names are ours anyway. */
+/** The header If-None-Match (RFC 9110, section 13.1.2), by weak comparison, since all tags are ours. */
 
-/** One entry of the list: a tag in quotes, weak or not, or one that a client has bared of them. */
+/** One entry of the list: a quoted tag, weak or not, or one whose quotes a client has removed. */
 const ENTRY = /\s*(?:(?:W\/)?("[^"]*")|([^\s",]+))\s*(?:,|$)/y;
 
-/** Which documents a caller has: these, or, with `*`, whichever is current when he asks. */
+/** The documents that a caller has: these, or, with `*`, the current one. */
 export type HeldTags = ReadonlySet<string> | "any";
 
-/** null: no header, or none that can be read; then the caller has nothing. Tags come with their quotes. */
+/** null: no header, or an invalid one; then the caller has no document. Tags include their quotes. */
 export function readIfNoneMatch(header: string | null): HeldTags | null {
   const text = header?.trim() ?? "";
   if (text === "") return null;

@@ -1,4 +1,4 @@
-/** Judges the fields of a request's body by the route's schema: missing, of the wrong type, or unknown, each by name. */
+/** Checks the fields of a request's body against the route's schema: missing, wrong type, or unknown, each by name. */
 import { type Static, type TObject, type TSchema, Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
@@ -8,12 +8,12 @@ import { closed } from "../wire/closed.ts";
 export type Fields<T> = { readonly kind: "fields"; readonly fields: T };
 
 export interface FieldCheck<T> {
-  /** As the API's description has it: it may say more than is checked here. */
+  /** The schema in the API's description, which may be stricter than the check here. */
   readonly schema: TSchema;
   check(value: unknown): Fields<T> | Refusal;
 }
 
-/** The schema says `additionalProperties: false` itself, so that what it allows can be read in one place. */
+/** The schema itself must say `additionalProperties: false`, so that everything it allows is in one place. */
 export function fieldCheck<Schema extends TObject>(schema: Schema): FieldCheck<Static<Schema>> {
   const compiled = TypeCompiler.Compile(schema);
   return {
@@ -26,11 +26,11 @@ export function fieldCheck<Schema extends TObject>(schema: Schema): FieldCheck<S
   };
 }
 
-/** For commands without fields: an empty object is as good as no body. */
+/** For commands without fields: an empty object is accepted like no body. */
 export const noFields: FieldCheck<unknown> = fieldCheck(Type.Object({}, closed));
 
 function explain(error: ValueError): string {
-  // A JSON pointer; its escapes come back to what the caller wrote.
+  // A JSON pointer; its escapes are reverted.
   const field = error.path.slice(1).replaceAll("~1", "/").replaceAll("~0", "~");
   switch (error.type) {
     case ValueErrorType.ObjectAdditionalProperties:

@@ -5,7 +5,7 @@ import { refuse } from "../refusal.ts";
 import type { Call, ReadRoute } from "../route.ts";
 import { textAnswer } from "./answer.ts";
 
-/** Says which node the pipeline takes the caller for. */
+/** Returns the node that the pipeline has identified. */
 const sayNode = ({ node }: Call) => textAnswer(200, node ?? "none");
 
 const poll: ReadRoute = {
@@ -17,7 +17,7 @@ const poll: ReadRoute = {
   handle: sayNode,
 };
 
-/** Knows no node but fra1. */
+/** Accepts only the node fra1. */
 const report: ReadRoute = {
   ...poll,
   name: "edge_report",
@@ -106,7 +106,7 @@ describe("node binding", () => {
     expect((await get("/free", "bound")).status).toBe(200);
   });
 
-  test("is counted by route and told of once a minute a token, without an audit row", async () => {
+  test("is counted by route and logged once a minute a token, without an audit row", async () => {
     for (let i = 0; i < 3; i++) await get("/zones?node=ams1", "bound");
     await get("/nodes/ams1/report", "bound");
     await get("/zones", "twin");
@@ -160,7 +160,7 @@ describe("others", () => {
   });
 });
 
-describe("a call that waited is judged anew", () => {
+describe("a call that waited is judged again", () => {
   beforeEach(async () => {
     parked = null;
     await get("/parked?node=fra1", "bound");
@@ -188,8 +188,8 @@ describe("a call that waited is judged anew", () => {
     ["it has a tenant now", () => server.admit({ name: "bound", role: "operator", tenant: "acme" }), 403],
   ])("%s", async (_, change, status) => {
     change();
-    const told = (await again()) as { status: number; body: string };
-    expect(told.status).toBe(status);
-    expect(told.body).toBe(((await fresh()) as { body: string }).body);
+    const second = (await again()) as { status: number; body: string };
+    expect(second.status).toBe(status);
+    expect(second.body).toBe(((await fresh()) as { body: string }).body);
   });
 });

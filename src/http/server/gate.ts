@@ -1,4 +1,6 @@
-/** Finds out who calls, and whether a bound token acts as its own node; tells of what looks like a fault of the setup. */
+/**
+ * Identifies the caller, and checks that a node-bound token acts as its own node. Logs what looks like a setup error.
+ */
 import { ANYONE, mayActAs, type Principal } from "../../access/principal.ts";
 import { type Secrets, Tokens } from "../../access/tokens.ts";
 import type { TokenConfig } from "../../config/sections/api.ts";
@@ -20,7 +22,7 @@ export interface TokenGateOptions {
   readonly limiter: { pass(key: string, say: (suppressed: number) => void): void };
 }
 
-/** One credential, in the header and nowhere else; a second header arrives joined to the first by a comma. */
+/** One credential, in the header only; a second header arrives joined to the first by a comma. */
 const BEARER = /^bearer +([!-+\--~]+)$/i;
 
 const NO_VALID_TOKEN: Refusal = { kind: "no_valid_token" };
@@ -41,7 +43,7 @@ export class TokenGate implements Gate {
     if (secret === undefined) return NO_VALID_TOKEN;
     const meaning = this.#tokens.meaningOf(secret, tokens);
     if (meaning.kind === "principal") return meaning;
-    if (meaning.kind === "ambiguous_secret") this.#tellAmbiguous(meaning.names);
+    if (meaning.kind === "ambiguous_secret") this.#logAmbiguous(meaning.names);
     return NO_VALID_TOKEN;
   }
 
@@ -53,16 +55,16 @@ export class TokenGate implements Gate {
     limiter.pass(`node binding: ${token_name}`, (suppressed) =>
       log.warn(
         { token_name, bound, named: node, route, suppressed },
-        "a token that is bound to a node was used for another",
+        "a token that is bound to a node named another node",
       ),
     );
     return { kind: "other_node" };
   }
 
-  #tellAmbiguous(token_names: readonly string[]): void {
+  #logAmbiguous(token_names: readonly string[]): void {
     const { log, limiter } = this.#options;
     limiter.pass(`ambiguous secret: ${token_names.join()}`, (suppressed) =>
-      log.warn({ token_names, suppressed }, "one secret is that of tokens with different rights: refused"),
+      log.warn({ token_names, suppressed }, "several tokens with different rights share one secret: refused"),
     );
   }
 }

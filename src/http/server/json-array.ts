@@ -1,6 +1,9 @@
-/** A JSON array that is written while its elements come, so that a large one never exists as one string or one call. */
+/**
+ * A JSON array that is serialized while its elements arrive, so that a large one never exists as one string or in one
+ * call.
+ */
 
-/** Elements that become text at a time: one call for many is faster than one for each. */
+/** Elements that are serialized together: one call for several is faster. */
 const CHUNK_ELEMENTS = 64;
 
 const utf8 = new TextEncoder();
@@ -14,13 +17,13 @@ export class JsonArray {
     if (this.#chunk.length === CHUNK_ELEMENTS) this.#write();
   }
 
-  /** An element that is JSON already: one that is long, or must stay as it is. */
+  /** Adds an element that is JSON text already: a long one, or one that must not change. */
   addText(element: string): void {
     if (this.#chunk.length > 0) this.#write();
     this.#push(element);
   }
 
-  /** With its brackets. Nothing can be added after. */
+  /** With brackets. Nothing can be added afterwards. */
   parts(): readonly Uint8Array<ArrayBuffer>[] {
     if (this.#chunk.length > 0) this.#write();
     return [...this.#parts, utf8.encode("]")];

@@ -1,7 +1,7 @@
 /**
- * The way of every request, in one order: route → token → role and scope → node binding → ready → media type → names in
- * the path → size → JSON → fields → service (docs/interface.md#order-of-checks). Routes are only declared; all that
- * runs before and after their handlers is here.
+ * Handles every request in a fixed order: route → token → role and scope → node binding → ready → media type → names in
+ * the path → size → JSON → fields → service (docs/interface.md#order-of-checks). Routes are only declared; everything
+ * before and after their handlers is here.
  */
 import { Elysia } from "elysia";
 import { isUnscoped, type Principal, roleAllows } from "../../access/principal.ts";
@@ -21,14 +21,14 @@ export interface PipelineOptions extends FailureOptions {
   readonly gate: Gate;
   readonly isReady: () => boolean;
   readonly isDryRun: () => boolean;
-  /** null: no trail is kept. */
+  /** null: audit events are not recorded. */
   readonly audit: AuditTrail | null;
   readonly clock: Clock;
 }
 
 export interface FailureOptions {
   readonly metrics: RequestMetrics;
-  /** A request failed in a way that the interface does not know; told of once and counted. */
+  /** A request failed unexpectedly; called once per failure, which is logged and counted. */
   readonly onFailure: (route: string, cause: unknown) => void;
 }
 
@@ -37,7 +37,7 @@ export interface RequestMetrics {
   failed(route: string): void;
 }
 
-/** Longer than the longest hold of a parked poll and than a reload may take: they send nothing meanwhile. */
+/** Longer than the longest hold of a poll and than a reload: connections are silent meanwhile. */
 export const IDLE_SECONDS = 60;
 
 type GuardedRoute = ReadRoute | CommandRoute;
@@ -45,7 +45,7 @@ type GuardedRoute = ReadRoute | CommandRoute;
 /** Requests to paths and methods that no route has. */
 const UNKNOWN = "unknown";
 
-/** An empty application of the library with all its choices made, since several of its own would hurt us. */
+/** An empty application of the library with all options set explicitly, since some defaults are unsuitable. */
 export function createApp() {
   return new Elysia({
     aot: true,
@@ -53,22 +53,24 @@ export function createApp() {
     handler: { standardHostname: false },
     serve: {
       idleTimeout: IDLE_SECONDS,
-      // A second service on the same port must fail, not share it.
+      // A second service on the same port must fail instead of sharing it.
       reusePort: false,
       development: false,
-      // The pipeline bounds bodies, with an answer of our own.
+      // The pipeline limits bodies itself, with its own answer.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     },
   });
 }
 
-/** Declares every route. GET routes answer HEAD too, without the body; any other method is as unknown as the path. */
+/**
+ * Registers all routes. GET routes also answer HEAD, without the body; other methods are answered like an unknown path.
+ */
 export function register(app: Elysia, routes: readonly Route[], options: PipelineOptions): void {
   for (const route of routes) {
-    // Elysia reads which parts of its context a handler names: more than `request` makes it parse the body.
+    // Elysia looks at which context fields a handler uses: any other than `request` makes it parse the body.
     const handler = ({ request }: { request: Request }) => run(route, request, options);
     app.route(route.method, route.path, handler, { parse: "none" });
-    // Said outright, since the library's own way for HEAD reads the whole answer to measure it.
+    // Explicit, since the library's HEAD handling reads the whole answer to measure it.
     if (route.method === "GET") app.route("HEAD", route.path, handler, { parse: "none" });
   }
   app.onError(({ code, error, request }) =>
@@ -93,7 +95,7 @@ async function guarded(route: GuardedRoute, request: Request, options: PipelineO
   return responseOf(ended);
 }
 
-/** Until its URL was judged a call may be one whose URL cannot be read; it names nothing then. */
+/** Before its URL is checked, a call may have an invalid URL; then it has no parameters. */
 type UnjudgedCall = Call & { readonly isReadable: boolean };
 
 function callOf(route: GuardedRoute, request: Request, principal: Principal, options: PipelineOptions): UnjudgedCall {
@@ -112,7 +114,7 @@ function callOf(route: GuardedRoute, request: Request, principal: Principal, opt
   };
 }
 
-/** What the caller may not do at all, whatever else is wrong with the request. */
+/** Refusals that depend on the caller only. */
 function denial(
   route: GuardedRoute,
   { principal, node }: Pick<Call, "principal" | "node">,
@@ -130,7 +132,7 @@ function pathRefusal(route: GuardedRoute, call: UnjudgedCall): Refusal | null {
   return call.isReadable ? (route.checkPath?.(call) ?? null) : { kind: "invalid_url" };
 }
 
-/** The row of the audit trail is written before the answer goes out. */
+/** The audit row is written before the answer is sent. */
 async function command(route: CommandRoute, call: UnjudgedCall, options: PipelineOptions): Promise<Response> {
   const { clock, audit } = options;
   const read: { fields: unknown } = { fields: null };
@@ -148,7 +150,7 @@ async function command(route: CommandRoute, call: UnjudgedCall, options: Pipelin
   return response;
 }
 
-/** Leaves the fields in `read` as soon as they are known to be valid. */
+/** Stores the fields in `read` as soon as they are valid. */
 async function carryOut(
   route: CommandRoute,
   call: UnjudgedCall,
@@ -163,7 +165,7 @@ async function carryOut(
   return route.handle(call, checked.fields);
 }
 
-/** Of every POST, also of one without a body: no page of another site can send it unasked. */
+/** Required for every POST, also without a body, so that other sites cannot send it without a CORS preflight. */
 function mediaTypeRefusal({ method, headers }: Request): Refusal | null {
   return method === "POST" && !isJson(headers.get("content-type")) ? { kind: "wrong_media_type" } : null;
 }
@@ -200,7 +202,7 @@ async function measured(
   return response;
 }
 
-/** A fault says what failed; of a bug nothing gets out. */
+/** A fault says what failed; a bug is answered without details. */
 export function failed(name: string, cause: unknown, { metrics, onFailure }: FailureOptions): Refusal {
   metrics.failed(name);
   if (cause instanceof HistoryFault) return { kind: "history_fault" };

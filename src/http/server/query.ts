@@ -1,4 +1,4 @@
-/** Reads the parameters of a query string: of equal keys the last counts, keys that a route does not know are ignored. */
+/** Reads the parameters of a query string: the last of equal keys is used, unknown keys are ignored. */
 
 /** What is wrong with a query, for the caller. */
 export interface InvalidQuery {
@@ -6,7 +6,7 @@ export interface InvalidQuery {
   readonly detail: string;
 }
 
-/** null: the key is not there. An empty value is a value, and mostly a bad one. */
+/** null: the key is missing. An empty value is a value, and usually invalid. */
 export function parameter(query: URLSearchParams, name: string): string | null {
   return query.getAll(name).at(-1) ?? null;
 }

@@ -1,6 +1,6 @@
 /**
- * What a request's URL says: the names in its path and its query. Read from the URL as it came, since routers repair what
- * is not UTF-8 and so give one name to two spellings.
+ * Reads a request's URL: the names in its path and its query. Uses the original URL, since routers repair invalid UTF-8
+ * and so map two spellings to one name.
  */
 
 export interface RequestTarget {
@@ -9,9 +9,9 @@ export interface RequestTarget {
   readonly query: URLSearchParams;
 }
 
-/** `path` is a route's, with `:name` where a name stands. null: an escape is broken, or not UTF-8. */
+/** `path` is a route's path, with `:name` for names. null: an escape is invalid, or not UTF-8. */
 export function readTarget(path: string, url: string): RequestTarget | null {
-  // A request with an odd Host header has no origin in its URL.
+  // With an unusual Host header the URL has no origin.
   const start = url.startsWith("/") ? 0 : url.indexOf("/", url.indexOf("://") + 3);
   const end = url.indexOf("?", start);
   const params = readParams(path, end < 0 ? url.slice(start) : url.slice(start, end));
@@ -24,7 +24,7 @@ function readParams(template: string, path: string): Readonly<Record<string, str
   const given = path.split("/");
   const params: Record<string, string> = {};
   const steps = template.split("/");
-  // The URL has its dots resolved, the router saw them: then it is not the path that was matched.
+  // The URL's dot segments are resolved, the router's path was not: the paths differ.
   if (steps.length !== given.length) return null;
   for (const [i, step] of steps.entries()) {
     const name = decode(given[i] ?? "");

@@ -128,7 +128,7 @@ describe("many at once", () => {
     for (const [got, expected] of answers) expect(got).toBe(expected as number);
   });
 
-  test("a body that comes byte by byte keeps nobody else waiting", async () => {
+  test("a body that comes byte by byte keeps no one else waiting", async () => {
     const body = '{"ip":"192.0.2.1"}';
     const slow = await RawHttp.connect(server.port);
     await slow.write(`${COMMAND_HEAD}Content-Length: ${body.length}\r\n\r\n`);
@@ -142,7 +142,7 @@ describe("many at once", () => {
     slow.close();
   });
 
-  test("a body that breaks off bans nobody and is no fault of ours", async () => {
+  test("a body that breaks off bans no one and is no fault of ours", async () => {
     const ended = /^svc_api_requests_total\{route="ban",method="POST",status="400"\} (\d+)$/m;
     const count = async () => Number(ended.exec(await (await server.get("/metrics")).text())?.[1] ?? 0);
     const before = await count();
@@ -198,7 +198,7 @@ describe("start and stop", () => {
   async function halfRequest(): Promise<RawHttp> {
     const client = await RawHttp.connect(server.port);
     await client.write(`${COMMAND_HEAD}Content-Length: 18\r\n\r\n{"ip":`);
-    // The listener takes connections in order: once this one is answered, the first is in progress.
+    // The listener accepts connections in order: once this one is answered, the first is in progress.
     expect((await server.get("/healthz")).status).toBe(200);
     return client;
   }

@@ -1,4 +1,4 @@
-/** The listener: every route behind the one pipeline, from start to a stop that lets answers in progress finish. */
+/** The listener: all routes behind one pipeline, from the start to a stop that lets requests in progress finish. */
 import type { Secrets } from "../../access/tokens.ts";
 import type { AuditTrail } from "../../audit/audit-event.ts";
 import type { TokenConfig } from "../../config/sections/api.ts";
@@ -24,28 +24,28 @@ import { createApp, type FailureOptions, failed, register } from "./pipeline.ts"
 
 export interface HttpServerOptions {
   readonly host: string;
-  /** 0: any that is free; `port` tells which. */
+  /** 0: any free port, which `port` returns. */
   readonly port: number;
   readonly backend: Backend;
   /** Of the configuration in force. None: the API is open. */
   readonly tokens: () => readonly TokenConfig[];
   readonly secrets: Secrets;
-  /** null: no trail is kept. */
+  /** null: audit events are not recorded. */
   readonly audit: AuditTrail | null;
-  /** The web page; absent: there is none. */
+  /** The web page; absent: it is not served. */
   readonly dashboard?: Dashboard | null;
   readonly metrics: Pick<Metrics, "api" | "events" | "holds" | "text" | "contentType">;
   readonly log: { error(fields: object, message: string): void; warn(fields: object, message: string): void };
-  /** Repeated failures of one route, and refusals of one token, are told once a minute. */
+  /** Repeated failures of a route, and refusals of a token, are logged once a minute. */
   readonly limiter: { pass(key: string, say: (suppressed: number) => void): void };
   readonly clock: Clock;
   readonly timers: Timers;
 }
 
 export class HttpServer {
-  /** All that it answers. */
+  /** All routes. */
   readonly routes: readonly Route[];
-  /** Whoever makes attacks and bans tells them here. */
+  /** Receives changes of attacks and bans. */
   readonly events: EventFeed;
   readonly #options: HttpServerOptions;
   readonly #rulePolls: RulePolls;
@@ -60,7 +60,7 @@ export class HttpServer {
     const slicing = { clock, nextTurn };
     const hosts = new TablePass(() => backend.hosts(), slicing);
     this.#snapshots = new HostsSnapshots(hosts, timers);
-    this.#failures = { metrics: metrics.api, onFailure: (route, cause) => this.#tell(route, cause) };
+    this.#failures = { metrics: metrics.api, onFailure: (route, cause) => this.#logFailure(route, cause) };
     this.#app = createApp();
     this.events = new EventFeed({
       tenancy: () => backend.tenancy(),
@@ -100,7 +100,7 @@ export class HttpServer {
   start(): void {
     const { host, port } = this.#options;
     try {
-      // Reached only when something breaks around the pipeline, in the library itself.
+      // Reached only after an error in the library itself, outside of the pipeline.
       const error = (cause: unknown) => refuse(failed("unknown", cause, this.#failures));
       this.#app.listen({ hostname: host, port, error });
     } catch (cause) {
@@ -108,18 +108,18 @@ export class HttpServer {
     }
   }
 
-  /** Of a started server. */
+  /** Requires a started server. */
   get port(): number {
     return this.#app.server?.port ?? 0;
   }
 
-  /** Takes no more requests, lets those in progress end for STOP_STEP_MS, then cuts them. */
+  /** Accepts no more requests, lets those in progress finish for STOP_STEP_MS, then aborts them. */
   async stop(): Promise<void> {
     const { server } = this.#app;
     if (server === null) return;
     this.events.stop();
     const cancel = this.#options.timers.after(STOP_STEP_MS, () => void server.stop(true));
-    // The listener waits for every answer in progress, and a parked poll is one.
+    // The listener waits for all requests in progress, which include parked polls.
     await Promise.all([this.#rulePolls.stop(), this.#zonePolls.stop()]);
     await server.stop();
     cancel();
@@ -127,7 +127,7 @@ export class HttpServer {
     this.#snapshots.close();
   }
 
-  #tell(route: string, cause: unknown): void {
+  #logFailure(route: string, cause: unknown): void {
     this.#options.limiter.pass(`request failed: ${route}`, (suppressed) =>
       this.#options.log.error({ route, cause, suppressed }, "request failed"),
     );

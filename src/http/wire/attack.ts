@@ -23,9 +23,9 @@ const ReasonWire = Type.Object(
         closed,
       ),
     ),
-    /** What that normal is of, with `baseline.seasonal`; absent: of the recent traffic. */
+    /** The traffic that the baseline is of, with `baseline.seasonal`; absent: recent traffic. */
     normal_of: Type.Optional(Type.Literal("hour_of_week")),
-    /** Absent where it would be false, as is the next. */
+    /** Absent if false, like the next field. */
     baseline_configured: Type.Optional(Type.Literal(true)),
     warming_up: Type.Optional(Type.Literal(true)),
     warmup_remaining_seconds: Type.Optional(Type.Number({ minimum: 0 })),
@@ -40,13 +40,13 @@ export const AttackWire = Type.Object(
     /** Stable over a restart. */
     id: Type.String(),
     scope: Type.Union([Type.Literal("host"), Type.Literal("group")]),
-    /** Absent where a hostgroup as a whole is attacked. */
+    /** Absent if a hostgroup as a whole is attacked. */
     target: Type.Optional(Type.String()),
     group: Type.String(),
-    /** The part of the hostgroup that is attacked, and over how many of its hosts that is spread. */
+    /** The attacked part of the hostgroup, and the number of attacked hosts. */
     prefix: Type.Optional(Type.String()),
     hosts: Type.Optional(Type.Integer({ minimum: 0 })),
-    /** Absent where nobody owns the target. */
+    /** Absent if no tenant owns the target. */
     tenant: Type.Optional(Type.String()),
     direction: Type.Union([Type.Literal("incoming"), Type.Literal("outgoing")]),
     metric: Type.String(),
@@ -55,8 +55,7 @@ export const AttackWire = Type.Object(
     rates: RatesWire,
     active: Type.Boolean(),
     /**
-     * Above the baseline for three hours, and all the time within the thresholds; perhaps legitimate
-     * traffic that has grown. Absent where it would be false.
+     * Above the baseline for three hours, and always within the thresholds: perhaps legitimate growth. Absent if false.
      */
     lasting_rise: Type.Optional(Type.Literal(true)),
     ban_state: Type.Optional(BanState),

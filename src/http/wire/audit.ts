@@ -1,5 +1,5 @@
 /**
- * The audit trail on the wire (docs/interface.md#audit-event), which has a time form of its own and a number for a
+ * The audit trail on the wire (docs/interface.md#audit-event), which has its own time format and a number instead of a
  * boolean.
  */
 import { type Static, Type } from "@sinclair/typebox";

@@ -1,23 +1,23 @@
-/** What an order to ban an address would come to, for who is about to give it. */
+/** The preview of a ban. */
 import { type Static, Type } from "@sinclair/typebox";
-import type { ForeseenBan } from "../backend.ts";
+import type { BanPreview } from "../backend.ts";
 import { BanWire, banToWire } from "./ban.ts";
 import { closed } from "./closed.ts";
 
 export const BanPreviewWire = Type.Object(
   {
-    /** As the order would answer it now: rejected with its reason where policy refuses. */
+    /** The answer that the command would get now: rejected with its reason if policy refuses. */
     ban: BanWire,
     /** Absent: the address is outside of all networks. */
     hostgroup: Type.Optional(Type.String()),
-    /** The address has a ban: the order would prolong it, and make it an operator's. */
+    /** The address has a ban: the command would extend it and make it a manual one. */
     refresh: Type.Boolean(),
   },
   closed,
 );
 export type BanPreviewWire = Static<typeof BanPreviewWire>;
 
-export function banPreviewToWire({ ban, group, isRefresh }: ForeseenBan): BanPreviewWire {
+export function banPreviewToWire({ ban, group, isRefresh }: BanPreview): BanPreviewWire {
   return {
     ban: banToWire({ ban, routeState: null }),
     ...(group === null ? {} : { hostgroup: group }),

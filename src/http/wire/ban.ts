@@ -1,4 +1,4 @@
-/** The ban (docs/interface.md#ban), and what a caller sends for one (docs/interface.md#ban-command). */
+/** The ban (docs/interface.md#ban), and the request for one (docs/interface.md#ban-command). */
 import { type Static, Type } from "@sinclair/typebox";
 import type { RouteState } from "../../mitigation/announcer.ts";
 import type { Ladder } from "../../mitigation/escalation.ts";
@@ -14,7 +14,7 @@ import { FlowspecWire, flowspecToWire } from "./rule.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
 
 export const BanRequest = Type.Object({ ip: AddressText }, closed);
-/** What is left to the route to judge, so that the refusal names the address. */
+/** The route itself checks the address, so that the refusal names it. */
 export const BanFields = Type.Object({ ip: Type.String() }, closed);
 export type BanFields = Static<typeof BanFields>;
 
@@ -33,9 +33,9 @@ export const LadderWire = Type.Array(RungWire);
 
 export const BanWire = Type.Object(
   {
-    /** Of a prefix its first address. */
+    /** For a prefix, its first address. */
     target: Type.String(),
-    /** Shorter than /32 or /128 for an attack that is spread over a prefix. */
+    /** Shorter than /32 or /128 for an attack on a prefix. */
     prefix: Type.String(),
     metric: Type.Optional(Type.String()),
     rate: Type.Optional(Type.Number()),
@@ -56,16 +56,16 @@ export const BanWire = Type.Object(
     flowspec: Type.Optional(FlowspecWire),
     escalation: Type.Optional(LadderWire),
     escalation_step: Type.Optional(Type.Integer({ minimum: 0 })),
-    /** True where nothing narrower than all traffic of the prefix was found. */
+    /** True if no rule narrower than all traffic of the prefix was found. */
     matches_all: Type.Optional(Type.Boolean()),
     /** Why the method is not that of the rung. */
     fallback: Type.Optional(Type.String()),
-    /** How many bans of the prefix it followed shortly, and until when it holds for that reason. */
+    /** How many recent bans of the prefix preceded it, and until when it lasts for that reason. */
     repeat: Type.Optional(Type.Integer({ minimum: 1 })),
     hold_until: Type.Optional(Timestamp),
-    /** Whether a neighbor has the route. Of bans in force that are not virtual. */
+    /** Whether a neighbor has the route. Only for active bans that are not virtual. */
     announced: Type.Optional(Type.Boolean()),
-    /** Why the speaker would not take it. Not the reason of the ban, which is in force and is tried again. */
+    /** Why the speaker refused the route. Not the ban's reason: the ban is active, and announcing is tried again. */
     announce_error: Type.Optional(Type.String()),
     ...DROPPED_FIELDS,
   },
@@ -83,7 +83,7 @@ export function banToWire({ ban, routeState, dropped }: BanView): BanWire {
   return omitNulls({
     target: ban.target,
     prefix: ban.prefix.text,
-    // A manual ban has none (docs/interface.md#ban-metric), also one that an attack began and an operator took over.
+    // A manual ban has none (docs/interface.md#ban-metric), including one that an operator took over from an attack.
     metric: ban.manual ? null : ban.metric,
     rate: round(ban.rate) || null,
     threshold: ban.threshold || null,
@@ -121,9 +121,9 @@ function announceError(state: RouteState | null): string | null {
   return state?.kind === "failed" || state?.kind === "speaker_down" ? `bgp announce failed: ${state.cause}` : null;
 }
 
-/** By address, IPv4 first, then by number; of one address the newest ban first. */
+/** Sorted by address, IPv4 first, numerically; for one address, the newest ban first. */
 export function sortBans(bans: readonly BanView[]): BanView[] {
-  // The key is made once a ban, not once a comparison.
+  // Computes the key once per ban, not per comparison.
   const keyed = bans.map((view) => ({ view, key: addressOrder(view.ban.target) }));
   keyed.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : b.view.ban.startedAt - a.view.ban.startedAt));
   return keyed.map(({ view }) => view);

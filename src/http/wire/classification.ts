@@ -1,4 +1,4 @@
-/** What kind of attack it is (docs/interface.md#classification). */
+/** The kind of an attack (docs/interface.md#classification). */
 import { type Static, Type } from "@sinclair/typebox";
 import type { Classification } from "../../detection/attack/classifier.ts";
 import { VECTORS, type Vector } from "../../detection/attack/vector.ts";
@@ -13,9 +13,9 @@ export const ClassificationWire = Type.Object(
   {
     type: VectorWire,
     confidence: Share,
-    /** Of amplification vectors alone. */
+    /** Only for amplification vectors. */
     src_port: SourcePort,
-    /** The vectors of an attack that has several, most traffic first. */
+    /** The vectors of a mixed attack, most traffic first. */
     parts: Type.Optional(Type.Array(Type.Object({ type: VectorWire, share: Share, src_port: SourcePort }, closed))),
   },
   closed,

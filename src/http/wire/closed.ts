@@ -1,2 +1,2 @@
-/** Of an object on the wire: it has no field that its schema does not name. */
+/** For objects on the wire without fields beyond the schema. */
 export const closed = { additionalProperties: false } as const;

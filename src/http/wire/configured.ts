@@ -1,4 +1,4 @@
-/** What the configuration in force says of detection and mitigation, for those who look at it. */
+/** The configuration of detection and mitigation in force, for display. */
 import { type Static, Type } from "@sinclair/typebox";
 import { isUnscoped, type Principal } from "../../access/principal.ts";
 import type { Hostgroup } from "../../config/config.ts";
@@ -30,19 +30,19 @@ const BaselineWire = Type.Object(
 const HostgroupConfigWire = Type.Object(
   {
     name: Type.String(),
-    /** Of `global` none: it has what no other has. */
+    /** Empty for `global`, which has all remaining addresses. */
     networks: Type.Array(Type.String()),
     calculation: oneOf("per_host", "total"),
     tenant: Type.Optional(Type.String()),
-    /** The base trio, and those of the others that are on. */
+    /** The base trio, and other metrics that are on. */
     thresholds: RatesWire,
-    /** Those that are on. Absent: what its hosts send is not judged. */
+    /** Metrics that are on. Absent: outgoing traffic is not judged. */
     thresholds_outgoing: Type.Optional(Type.Partial(RatesWire)),
     baseline: Type.Optional(BaselineWire),
     /** Whether its hosts are banned at all. */
     ban: Type.Boolean(),
     mitigation: Method,
-    /** Absent where there is none: then the method is all. */
+    /** Absent if there is none: then only the method is used. */
     escalation: Type.Optional(LadderWire),
     ttl_seconds: count,
     unban_hysteresis_seconds: count,
@@ -58,14 +58,14 @@ const CarpetWire = Type.Object(
   closed,
 );
 
-/** What concerns the whole service. */
+/** Settings of the whole service. */
 const SERVICE_FIELDS = {
   protected_whitelist: Type.Array(Type.String()),
   detection: Type.Object({ window_ms: count, tick_ms: count, sustain_ms: count }, closed),
   /** Absent: off. */
   carpet: Type.Optional(CarpetWire),
   max_active_bans: count,
-  /** 0: no such bound. */
+  /** 0: no limit. */
   max_banned_fraction: Type.Number(),
   samples: Type.Boolean(),
   storage: Type.Object(
@@ -88,7 +88,7 @@ export const ConfiguredWire = Type.Object(
 export type ConfiguredWire = Static<typeof ConfiguredWire>;
 export type ServiceConfigWire = NonNullable<ConfiguredWire["service"]>;
 
-/** Of a tenant its own hostgroups, never the implicit one (docs/interface.md#tenant-reads). */
+/** A tenant gets its own hostgroups, never the implicit one (docs/interface.md#tenant-reads). */
 export function configuredToWire(configured: Configured, principal: Principal): ConfiguredWire {
   const all = configured.hostgroups.map((group, i) => ({ group, mitigation: configured.mitigations[i] }));
   const seen = isUnscoped(principal) ? all : all.slice(1).filter(({ group }) => group.tenant === principal.tenant);

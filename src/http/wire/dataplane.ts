@@ -12,10 +12,10 @@ const count = Type.Integer({ minimum: 0 });
 
 export const DataplaneWire = Type.Object(
   {
-    /** `failed`: `error` says why, and it is tried again; `dry_run` and `disabled`: nothing is in the kernel. */
+    /** `failed`: `error` has the cause, and it is tried again; `dry_run` and `disabled`: nothing is in the kernel. */
     state: Type.Union([Type.Literal("up"), Type.Literal("failed"), Type.Literal("dry_run"), Type.Literal("disabled")]),
     error: Type.Optional(Type.String()),
-    /** While it is up, as all below. */
+    /** Only while it is up, like the fields below. */
     interfaces: Type.Array(
       Type.Object(
         {
@@ -32,13 +32,13 @@ export const DataplaneWire = Type.Object(
     pairs: Type.Optional(count),
     rules: Type.Optional(count),
     max_dynamic_rules: Type.Optional(count),
-    /** Rules of bans for which there is no room; absent where there is for all. */
+    /** Rules of bans that do not fit into the kernel maps; absent if all fit. */
     rules_left_out: Type.Optional(count),
-    /** Since the maps were made, which may be longer ago than this process. */
+    /** Since the maps were created, which may be before this process started. */
     verdicts: Type.Optional(Type.Record(Type.String(), Type.Object({ packets: count, bytes: count }, closed))),
     /**
-     * What this machine lacked for the whole configuration when it was looked at last, at the start or at a reload, in dry
-     * run too; absent while nobody has looked. `remedy` has commands in backticks, and is absent where none is known.
+     * What this machine lacked for the configuration at the last check, at the start or a reload, in dry run too;
+     * absent while no check has finished. `remedy` has commands in backticks, and is absent if none is known.
      */
     problems: Type.Optional(
       Type.Array(

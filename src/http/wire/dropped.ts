@@ -1,10 +1,10 @@
-/** What the data plane of this machine dropped for a ban or a source block, where it is known. */
+/** What this machine's data plane dropped for a ban or a source block, if known. */
 import { Type } from "@sinclair/typebox";
 import type { Dropping } from "../backend.ts";
 
 const count = Type.Optional(Type.Integer({ minimum: 0 }));
 
-/** Bytes are those of frames. */
+/** Bytes of whole frames. */
 export const DROPPED_FIELDS = { dropped_packets: count, dropped_bytes: count };
 
 export function droppedToWire(dropped: Dropping["dropped"]): { dropped_packets?: number; dropped_bytes?: number } {

@@ -1,4 +1,4 @@
-/** One host's rates of now (docs/interface.md#host). Called for every host of a snapshot, hence without detours. */
+/** One host's current rates (docs/interface.md#host). Called for every host of a snapshot, so it must be fast. */
 import { type Static, Type } from "@sinclair/typebox";
 import { ratesToWire } from "../../traffic/rates.ts";
 import type { HostView } from "../backend.ts";
@@ -14,7 +14,7 @@ export const HostWire = Type.Object(
     rates: RatesWire,
     rates_out: RatesWire,
     in_attack: Type.Boolean(),
-    /** Absent where no baseline is configured for the host's group, as is the next. */
+    /** Absent if no baseline is configured for the host's group, like the next field. */
     baseline: Type.Optional(BaselineWire),
     baseline_out: Type.Optional(BaselineWire),
     metric: Type.Optional(Type.String()),
@@ -27,9 +27,9 @@ export type HostWire = Static<typeof HostWire>;
 export const HostsWire = Type.Object(
   {
     hosts: Type.Array(HostWire),
-    /** Of a page: how many hosts match. */
+    /** Only in pages: the number of matching hosts. */
     total: Type.Optional(Type.Integer({ minimum: 0 })),
-    /** Of a page that others follow: what `after` is to be for the next one. */
+    /** Only in pages with a next page: the value of `after` for it. */
     next: Type.Optional(Type.String()),
   },
   closed,

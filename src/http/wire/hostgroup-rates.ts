@@ -1,4 +1,4 @@
-/** The rates of now of whole hostgroups, which together are all counted traffic, and their thresholds. */
+/** The current rates of whole hostgroups, which together are all counted traffic, and their thresholds. */
 import { type Static, Type } from "@sinclair/typebox";
 import { ratesToWire } from "../../traffic/rates.ts";
 import type { GroupRatesView } from "../backend.ts";
@@ -11,16 +11,16 @@ export const HostgroupRatesWire = Type.Object(
     name: Type.String(),
     rates: RatesWire,
     rates_out: RatesWire,
-    /** The base trio, and those of the others that are on. */
+    /** The base trio, and other metrics that are on. */
     thresholds: RatesWire,
-    /** Zeros are off. Absent: what its hosts send is not judged. */
+    /** Zeros are off. Absent: outgoing traffic is not judged. */
     thresholds_out: Type.Optional(RatesWire),
   },
   closed,
 );
 export type HostgroupRatesWire = Static<typeof HostgroupRatesWire>;
 
-/** `available` is false where nothing is captured. */
+/** `available` is false if nothing is captured. */
 export const HostgroupsRatesWire = Type.Object(
   { available: Type.Boolean(), hostgroups: Type.Array(HostgroupRatesWire) },
   closed,

@@ -1,4 +1,4 @@
-/** On the wire omitted means absent, never null: the one place where null fields are left out. */
+/** On the wire, absent values are omitted and never null: this function removes null fields. */
 
 export type WithoutNulls<T> = { [K in keyof T as null extends T[K] ? never : K]: T[K] } & {
   [K in keyof T as null extends T[K] ? K : never]?: Exclude<T[K], null>;

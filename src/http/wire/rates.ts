@@ -1,4 +1,4 @@
-/** Rates (docs/interface.md#rates), whose conversion `ratesToWire` the traffic owns, and thresholds. */
+/** Rates (docs/interface.md#rates), which `ratesToWire` of the traffic folder converts, and thresholds. */
 import { type Static, Type } from "@sinclair/typebox";
 import type { Thresholds } from "../../traffic/rates.ts";
 import { closed } from "./closed.ts";
@@ -24,7 +24,7 @@ export const RatesWire = Type.Object(
   closed,
 );
 
-/** The base trio of the group `global`'s thresholds, as status and reload show it (docs/interface.md#status). */
+/** The base trio of the thresholds of the group `global`, as in status and reload (docs/interface.md#status). */
 export const ThresholdsWire = Type.Object(
   { pps: Type.Number(), mbps: Type.Number(), flows_per_sec: Type.Number() },
   closed,

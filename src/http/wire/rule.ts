@@ -29,7 +29,7 @@ export const FlowspecWire = Type.Array(
   ),
 );
 
-/** null: the method has no rules, which is not the same as having none yet. */
+/** null: the method has no rules, which is different from having none yet. */
 export function flowspecToWire(measure: Measure): RuleWire[] | null {
   return measure.kind === "flowspec" ? measure.rules.map(ruleToWire) : null;
 }

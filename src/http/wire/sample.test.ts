@@ -41,7 +41,7 @@ describe("sample", () => {
     expect(Value.Check(SampleWire, wire)).toBe(true);
   });
 
-  test("origins are what is known of where its sources are, and no list of what nobody knows", () => {
+  test("origins list the known origins of sources, and are absent if none is known", () => {
     const packets = [1, 2].map((last) =>
       sampledPacket(ip({ ...fields, src: `198.51.100.${last}` }, icmp()), { wireBytes: 60 }),
     );

@@ -12,7 +12,7 @@ const SourceWire = Type.Object(
     key: Type.String(),
     packets: Type.Integer(),
     bytes: Type.Integer(),
-    /** Where the source is, as far as samples.asn_file and samples.country_file know. */
+    /** Origin of the source, if samples.asn_file and samples.country_file have it. */
     asn: Type.Optional(Type.Integer()),
     as_name: Type.Optional(Type.String()),
     country: Type.Optional(Type.String()),
@@ -20,7 +20,7 @@ const SourceWire = Type.Object(
   closed,
 );
 
-/** Ports and flags are left out where a packet has none, or its headers do not show them. */
+/** Ports and flags are absent if a packet has none, or if its headers do not show them. */
 const FlowWire = Type.Object(
   {
     src: Type.String(),
@@ -28,7 +28,7 @@ const FlowWire = Type.Object(
     proto: Type.String(),
     src_port: Type.Optional(Type.Integer()),
     dst_port: Type.Optional(Type.Integer()),
-    /** As in rules: the sum of the flags' bits, FIN being 1. */
+    /** As in rules: the sum of the flags' bits, with FIN = 1. */
     tcp_flags: Type.Optional(Type.Integer()),
     bytes: Type.Integer(),
   },
@@ -41,7 +41,7 @@ export const SampleWire = Type.Object(
     top_src_ports: Type.Array(ShareWire),
     top_dst_ports: Type.Array(ShareWire),
     protocols: Type.Array(ShareWire),
-    /** Of all sampled packets; keys are `AS64500 Name` and `DE`. Absent where nothing is known. */
+    /** Over all sampled packets; keys are `AS64500 Name` and `DE`. Absent if nothing is known. */
     top_asns: Type.Optional(Type.Array(ShareWire)),
     top_countries: Type.Optional(Type.Array(ShareWire)),
     flows: Type.Optional(Type.Array(FlowWire)),

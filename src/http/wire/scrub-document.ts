@@ -1,4 +1,4 @@
-/** The scrub rule document (docs/interface.md#rule-document), as canonical text: the same content, the same bytes. */
+/** The scrub rule document (docs/interface.md#rule-document) as canonical text: equal content has equal bytes. */
 import { type Static, Type } from "@sinclair/typebox";
 import { ruleToWire } from "../../mitigation/rules/rule.ts";
 import type { DocumentBan, RuleDocument } from "../../scrub/rule-documents.ts";
@@ -12,10 +12,10 @@ const DocumentBanWire = Type.Object(
     target: Type.String(),
     prefix: Type.String(),
     method: Method,
-    /** Of a virtual ban, whose rules a node never enforces. Absent else. */
+    /** For a virtual ban, whose rules nodes never enforce. Otherwise absent. */
     dry_run: Type.Optional(Type.Literal(true)),
     expires_at: Timestamp,
-    /** Absent: nothing is known that tells the attack from the rest, or nothing that the node understands. */
+    /** Absent: nothing distinguishes the attack from other traffic, or nothing that the node understands. */
     flowspec: Type.Optional(FlowspecWire),
   },
   closed,
@@ -23,7 +23,7 @@ const DocumentBanWire = Type.Object(
 
 export const RuleDocumentWire = Type.Object({ version: Type.Literal(1), bans: Type.Array(DocumentBanWire) }, closed);
 
-/** Written once for a ban as it is: of thousands one changes at a time. */
+/** Written once for each state of a ban: of thousands of bans, few change at a time. */
 const TEXTS = new WeakMap<DocumentBan, string>();
 
 export function ruleDocumentText({ bans }: RuleDocument): string {

@@ -1,4 +1,4 @@
-/** What a scrub node reports of itself, and the inventory of them all (docs/interface.md#scrub-inventory). */
+/** The report of a scrub node, and the inventory of all scrub nodes (docs/interface.md#scrub-inventory). */
 import { type Static, Type } from "@sinclair/typebox";
 import type { ScrubNodeView, ScrubReport } from "../../scrub/scrub-nodes.ts";
 import { fieldCheck } from "../server/fields.ts";
@@ -8,7 +8,7 @@ import { Timestamp, timestamp } from "./timestamp.ts";
 
 const total = Type.Optional(Type.Number({ minimum: 0 }));
 
-/** Keys that it does not know are kept as they come. */
+/** Unknown keys are kept. */
 export const ScrubReportWire = Type.Object({
   version: Type.Optional(Type.String()),
   xdp_mode: Type.Optional(Type.String()),
@@ -18,7 +18,9 @@ export const ScrubReportWire = Type.Object({
   dropped_packets: total,
   dropped_bytes: total,
   rules_etag: Type.Optional(Type.String()),
-  /** Match fields of rules beyond the first version's that it knows: `port_ranges`, `tcp_flags_unset`, `packet_length`. */
+  /**
+   * Match fields that it supports beyond those of the first version: `port_ranges`, `tcp_flags_unset`, `packet_length`.
+   */
   capabilities: Type.Optional(Type.Array(Type.String())),
 });
 export type ScrubReportWire = Static<typeof ScrubReportWire>;
@@ -35,19 +37,22 @@ const ScrubNodeWire = Type.Object(
     next_hop: Type.Optional(Type.String()),
     next_hop6: Type.Optional(Type.String()),
     capacity_mbps: Type.Optional(Type.Number()),
-    /** Absent: it takes the traffic of all. */
+    /** Absent: it accepts the traffic of all hostgroups. */
     hostgroups: Type.Optional(Type.Array(Type.String())),
     alive: Type.Boolean(),
-    /** A poll of it is parked now. */
+    /** A poll of the node is parked now. */
     holding: Type.Boolean(),
-    /** When a poll of it began or ended last. Absent: not since the service started. */
+    /** When its last poll started or ended. Absent: none since the service started. */
     last_seen: Type.Optional(Timestamp),
-    /** Diverted to it. */
+    /** Bans diverted to it. */
     active_bans: Type.Integer({ minimum: 0 }),
-    /** Rules that it gets in several simpler ones, and rules that it does not get, since its last report does not say that it would understand them. Absent: none. */
+    /**
+     * Rules that it gets split into simpler ones, and rules that it does not get, because its last report does not list
+     * the needed capability. Absent: none.
+     */
     split_rules: Type.Optional(Type.Integer({ minimum: 1 })),
     left_out_rules: Type.Optional(Type.Integer({ minimum: 1 })),
-    /** The last one, as it came. */
+    /** The last report, unchanged. */
     report: Type.Optional(ScrubReportWire),
     reported_at: Type.Optional(Timestamp),
   },

@@ -1,4 +1,4 @@
-/** Who a caller is to the service. */
+/** The caller's identity and rights. */
 import { type Static, Type } from "@sinclair/typebox";
 import { isUnscoped, type Principal } from "../../access/principal.ts";
 import { closed } from "./closed.ts";
@@ -11,7 +11,7 @@ export const SessionWire = Type.Object(
     open: Type.Boolean(),
     role: oneOf("viewer", "operator", "agent"),
     unscoped: Type.Boolean(),
-    /** Of the token; absent on an open API. */
+    /** Name of the token; absent on an open API. */
     name: Type.Optional(Type.String()),
     /** Absent: not bound to one. */
     tenant: Type.Optional(Type.String()),

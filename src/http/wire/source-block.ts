@@ -1,6 +1,5 @@
 /**
- * The source block (docs/interface.md#source-block), and what a caller sends for one
- * (docs/interface.md#source-block-command).
+ * The source block (docs/interface.md#source-block), and the requests for it (docs/interface.md#source-block-command).
  */
 import { type Static, Type } from "@sinclair/typebox";
 import { SOURCE_BLOCK_REASON_MAX, SOURCE_BLOCK_SECONDS_MAX } from "../../limits.ts";
@@ -14,14 +13,14 @@ import { Timestamp, timestamp } from "./timestamp.ts";
 const reason = Type.Optional(Type.String({ maxLength: SOURCE_BLOCK_REASON_MAX }));
 const ttlSeconds = Type.Integer({ minimum: 1, maximum: SOURCE_BLOCK_SECONDS_MAX });
 
-/** Both addresses are of one family. */
+/** Both addresses must be of the same family. */
 export const SourceBlockRequest = Type.Union(
   ADDRESS_TEXTS.map((address) =>
     Type.Object({ victim: address, source: address, ttl_seconds: ttlSeconds, reason }, closed),
   ),
 );
 
-/** `ttl_seconds` is ignored, whatever it is: a caller may send what it sent for the block. */
+/** `ttl_seconds` is ignored, so that a caller may send the same body as for the block. */
 export const SourceUnblockRequest = Type.Union(
   ADDRESS_TEXTS.map((address) =>
     Type.Object(
@@ -38,7 +37,7 @@ export const SourceUnblockRequest = Type.Union(
 
 const pair = { victim: Type.String(), source: Type.String() };
 
-/** What is left to the route to judge, so that the audit row of a wrong number or address names the pair as well. */
+/** The route itself checks numbers and addresses, so that the audit row of an invalid one names the pair as well. */
 export const SourceBlockFields = Type.Object(
   { ...pair, ttl_seconds: Type.Number(), reason: Type.Optional(Type.String()) },
   closed,
@@ -56,7 +55,7 @@ export const SourceBlockWire = Type.Object(
     expires_at: Timestamp,
     dry_run: Type.Boolean(),
     reason: Type.String(),
-    /** False while the kernel has not taken it, which is tried again. Absent else. */
+    /** False while it is not installed in the kernel, which is tried again. Otherwise absent. */
     installed: Type.Optional(Type.Literal(false)),
     ...DROPPED_FIELDS,
   },

@@ -198,7 +198,7 @@ describe("status", () => {
     });
   });
 
-  test("tells of a newer release: a tenant no more than that there is one", () => {
+  test("shows a newer release: to a tenant only that there is one", () => {
     const update = { latestVersion: "1.3.0", isSecurity: true, latestUrl: "https://example.net/1.3.0" };
     const wire = statusToWire(status({ update }), operator);
     expect(wire).toMatchObject({

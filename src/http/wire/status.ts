@@ -1,6 +1,6 @@
 /**
- * The status object (docs/interface.md#status), built anew for a token with a tenant. What is not
- * configured is absent: `bgp` without an announcer. `notify` always names every channel.
+ * The status object (docs/interface.md#status); tokens with a tenant get a part of it. Parts that are not configured
+ * are absent, as `bgp` without an announcer. `notify` always has every channel.
  */
 import { type Static, Type } from "@sinclair/typebox";
 import { isUnscoped, type Principal } from "../../access/principal.ts";
@@ -26,7 +26,7 @@ const BgpWire = Type.Object(
     local_pref: count,
     speaker: Type.Union([Type.Literal("managed"), Type.Literal("external")]),
     connected: Type.Boolean(),
-    /** While the speaker answers: its major version. */
+    /** Major version of the speaker while it answers. */
     gobgp_version: Type.Optional(count),
     /** Why the speaker does not answer. */
     error: Type.Optional(Type.String()),
@@ -38,7 +38,7 @@ const BgpWire = Type.Object(
           state: Type.String(),
           since: Type.Optional(Timestamp),
           advertised: count,
-          /** Where there are some: rules over which this neighbor resets its session. */
+          /** Only if there are some: rules over which this neighbor resets its session. */
           kept_back: Type.Optional(count),
         },
         closed,
@@ -48,7 +48,7 @@ const BgpWire = Type.Object(
   closed,
 );
 
-/** Absent where nothing is diverted; a next hop where the family has none. */
+/** Absent if nothing is diverted; a next hop is absent if the family has none. */
 const ScrubbingWire = Type.Object(
   { next_hop: Type.Optional(Type.String()), next_hop6: Type.Optional(Type.String()), community: Type.String() },
   closed,
@@ -56,7 +56,7 @@ const ScrubbingWire = Type.Object(
 
 const QueueWire = Type.Object(
   {
-    /** Absent where the source has no queues. */
+    /** Absent if the source has no queues. */
     queue: Type.Optional(count),
     received_packets: count,
     received_bytes: count,
@@ -106,7 +106,7 @@ const NotifyWire = Type.Object(
   closed,
 );
 
-/** What every caller gets: with a tenant, its own hostgroups and counts. */
+/** The fields for all callers; with a tenant, only its own hostgroups and counts. */
 const TENANT_FIELDS = {
   dry_run: Type.Boolean(),
   uptime_seconds: Type.Number({ minimum: 0 }),
@@ -138,14 +138,14 @@ export const StatusWire = Type.Object(
     scrubbing: Type.Optional(ScrubbingWire),
     notify: NotifyWire,
     capture: CaptureWire,
-    /** Absent where none is configured. */
+    /** Absent if none is configured. */
     dataplane: Type.Optional(DataplaneWire),
   },
   closed,
 );
 export type StatusWire = Static<typeof StatusWire>;
 
-/** `status` is already the caller's own. */
+/** `status` must be the caller's own already. */
 export function statusToWire(status: StatusView, principal: Principal): StatusWire | TenantStatusWire {
   return isUnscoped(principal) ? wholeStatus(status, principal) : tenantStatus(status, principal);
 }

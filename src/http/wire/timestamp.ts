@@ -9,28 +9,28 @@ export function timestamp(wallMs: number): string {
 }
 
 const RFC3339 = /^\d{4}-\d\d-\d\dt(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
-/** Where the fraction of a second stands in it. */
+/** Position of the fraction of a second. */
 const FRACTION = 20;
 /** Days that every month has. */
 const DAYS_LEAST = 28;
-/** After so long the calendar repeats itself. */
+/** The calendar repeats after this number of years. */
 const CYCLE_YEARS = 400;
 const CYCLE_MS = 146_097 * 86_400_000;
 
-/** Of the years that RFC 3339 can write. */
+/** The range of years that RFC 3339 can write. */
 const FIRST_MS = Date.parse("0000-01-01T00:00:00.000Z");
 const LAST_MS = Date.parse("9999-12-31T23:59:59.999Z");
 
 /**
- * Strictly: no leap second, no other separator than T, no day that its month does not have, and in UTC no year before 0 or
- * after 9999, since such a time cannot be given back. What is finer than a millisecond is cut off. null: not such a time.
- * Reports of nodes hold hundreds: digits are read where they stand.
+ * Strict: no leap second, no separator other than T, no invalid day, and in UTC only years from 0 to 9999, which can be
+ * written again. Digits beyond milliseconds are cut off. null: invalid. Parses digits in place, since nodes' reports
+ * have hundreds of times.
  */
 export function parseTimestamp(text: string): number | null {
   if (!RFC3339.test(text)) return null;
   const [year, month, day] = [twoDigits(text, 0) * 100 + twoDigits(text, 2), twoDigits(text, 5), twoDigits(text, 8)];
   if (month < 1 || month > 12 || day < 1) return null;
-  // Date.UTC would take the years 0 to 99 for those of the twentieth century.
+  // Date.UTC maps the years 0 to 99 to the twentieth century.
   const dayMs = Date.UTC(year + CYCLE_YEARS, month - 1, day);
   if (day > DAYS_LEAST && new Date(dayMs).getUTCDate() !== day) return null;
   const seconds = (twoDigits(text, 11) * 60 + twoDigits(text, 14)) * 60 + twoDigits(text, 17);
@@ -42,7 +42,7 @@ function twoDigits(text: string, index: number): number {
   return 10 * digit(text, index) + digit(text, index + 1);
 }
 
-/** Below 0 or above 9 where there is none. */
+/** Returns a value outside of 0 to 9 if there is no digit. */
 function digit(text: string, index: number): number {
   return text.charCodeAt(index) - 48;
 }
@@ -58,7 +58,7 @@ function fractionMs(text: string): number {
   return ms;
 }
 
-/** Of what ends with `Z` or `+05:30`. */
+/** The offset of a text that ends with `Z` or `+05:30`. */
 function offsetMs(text: string): number {
   const { length } = text;
   const sign = text[length - 6];

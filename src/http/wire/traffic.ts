@@ -10,7 +10,7 @@ import { Timestamp, timestamp } from "./timestamp.ts";
 
 export const TrafficPointWire = Type.Object(
   {
-    /** Begin of the bucket. */
+    /** Start of the bucket. */
     ts: Timestamp,
     pps: Type.Number(),
     mbps: Type.Number(),
@@ -22,11 +22,11 @@ export const TrafficPointWire = Type.Object(
 );
 export type TrafficPointWire = Static<typeof TrafficPointWire>;
 
-/** With storage off there are `available` and `points` alone. */
+/** With storage off there are only `available` and `points`. */
 export const TrafficWire = Type.Object(
   {
     available: Type.Boolean(),
-    /** These three: what was asked for, with the step that it came to. */
+    /** These three repeat the query, with the effective step. */
     key: Type.Optional(Type.String()),
     direction: Type.Optional(oneOf("incoming", "outgoing")),
     step_seconds: Type.Optional(Type.Integer()),

@@ -1,24 +1,26 @@
-/** The questions in ClickHouse's words. Each counts a record once, however often and on how many shards it lies. */
+/**
+ * The queries in ClickHouse's SQL. Each counts a record once, even if it is stored several times or on several shards.
+ */
 import {
   EDGE_COUNTERS,
   type EdgeCounts,
   type EdgeEvent,
   type EdgeHistoryPoint,
   type EdgeSourceTotal,
-  TELLING_STATES,
+  REPORTED_STATES,
 } from "../../edge/edge-history.ts";
 import { HISTORY_ROWS_MAX } from "../../limits.ts";
 import type { TrafficPoint } from "../../traffic/traffic-history.ts";
 import { attackOfRecord } from "../attack-record.ts";
 import { type AuditRow, auditEventOf } from "../audit-record.ts";
-import type { AnswerTo, Question, QuestionName } from "../history-driver.ts";
+import type { AnswerTo, HistoryQuery, QueryName } from "../history-driver.ts";
 import { literal, sql } from "./literal.ts";
 
 /** Runs a query and returns its rows. */
 export type Select = (query: string) => Promise<unknown[]>;
 
 export type Answers = {
-  readonly [N in QuestionName]: (question: Question<N>, select: Select, database: string) => Promise<AnswerTo<N>>;
+  readonly [N in QueryName]: (question: HistoryQuery<N>, select: Select, database: string) => Promise<AnswerTo<N>>;
 };
 
 export const ANSWERS: Answers = {
@@ -26,7 +28,7 @@ export const ANSWERS: Answers = {
     const conditions = [sql`at >= ${range.fromMs} AND at <= ${range.toMs}`];
     if (action !== null) conditions.push(sql`action = ${action}`);
     if (tenant !== null) conditions.push(sql`tenant = ${tenant}`);
-    // An address holds no wildcard.
+    // An address contains no wildcard.
     if (target !== null)
       conditions.push(sql`(target = ${target} OR target LIKE ${`${target}->%`} OR target LIKE ${`%->${target}`})`);
     const rows = await select(`
@@ -110,19 +112,19 @@ export const ANSWERS: Answers = {
     const once = `
       SELECT source, at, node, argMax(state, version) AS rank, argMax(requests, version) AS n
       FROM ${database}.edge_sources WHERE ${conditions} GROUP BY source, at, node`;
-    const having = state === null ? "" : `HAVING strongest = ${TELLING_STATES.indexOf(state)}`;
+    const having = state === null ? "" : `HAVING strongest = ${REPORTED_STATES.indexOf(state)}`;
     const rows = await select(`
       SELECT source, min(rank) AS strongest, sum(n) AS requests, count() AS windows, uniqExact(node) AS nodes,
         min(at) AS firstMs, max(at) AS lastMs
       FROM (${once}) GROUP BY source ${having} ORDER BY requests DESC, source LIMIT ${HISTORY_ROWS_MAX}`);
     return (rows as (Omit<EdgeSourceTotal, "state"> & { strongest: number })[]).map(({ strongest, ...row }) => ({
       ...row,
-      state: TELLING_STATES[strongest] as EdgeSourceTotal["state"],
+      state: REPORTED_STATES[strongest] as EdgeSourceTotal["state"],
     }));
   },
 
   async edgeEvents({ node, zone, kind, fromMs, toMs }, select, database) {
-    // Stored so are the events of a node as a whole, which are of no zone.
+    // Events without a zone concern the node as a whole.
     if (zone === "") return [];
     const conditions = [sql`at >= ${fromMs} AND at <= ${toMs}`];
     for (const [column, value] of Object.entries({ node, zone, kind })) {

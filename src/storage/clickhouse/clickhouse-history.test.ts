@@ -38,7 +38,7 @@ const operators = async (driver: Pick<HistoryDriver, "ask">) =>
 const writeAudit = (driver: HistoryDriver, operator: string) =>
   driver.write({ kind: "audit", records: [identified(auditEvent({ operator }))] });
 
-withServer("makes the database when it is missing, and anew when someone has dropped it", async () => {
+withServer("creates the database if it is missing, and again if it was dropped", async () => {
   const { url, query } = await server().then((started) => ({ url: started.url, query: started.query.bind(started) }));
   const driver = clickhouseHistory(url, "made");
   undo.push(() => driver.close());
@@ -106,7 +106,7 @@ withServer("goes on without a server that is killed in mid-run, and loses nothin
   await store.recordAudit(auditEvent({ operator: "during", wallMs: NOON + 1 }));
   store.recordTraffic(snapshot(NOON / 1000, 10, { host: "192.0.2.1", pps: 5 }));
   expect(await counted("svc_storage_audit_late_total")).toBe(1);
-  expect(lines.join()).toContain("an audit row is not kept yet");
+  expect(lines.join()).toContain("an audit row is not stored yet");
   const fault = await operators(store).catch((cause: unknown) => cause);
   expect(fault).toBeInstanceOf(StorageFault);
   await started.resume();
@@ -138,7 +138,7 @@ withServer("delays nobody for long when the server is up and does not answer", a
     "the row that waited was not written",
     40_000,
   );
-  // Its write may have arrived before it was tried again: it counts once all the same.
+  // The first write may have succeeded although it was repeated: the record is counted once.
   expect(await operators(store)).toEqual(["during", "before"]);
 });
 
@@ -172,7 +172,7 @@ withServer("counts each record once over Distributed tables on two servers", asy
     await driver.write({ kind: "edge_windows", records: sent.windows });
     for (const one of sent.traffic) await driver.write({ kind: "traffic", records: [one] });
   }
-  // Distributed tables hand rows on in the background.
+  // Distributed tables forward rows in the background.
   const local = async (each: ClickhouseServer) => Number(await each.query("SELECT count() FROM shard.audit"));
   await eventually(
     async () => (await local(first)) + (await local(second)) >= 80,
@@ -193,7 +193,7 @@ withServer("counts each record once over Distributed tables on two servers", asy
   ]);
   const question = { ...ALL, key: address("192.0.2.1"), direction: "incoming", stepSeconds: 60 } as const;
   expect((await driver.ask("trafficPoints", question)).map(({ pps }) => pps)).toEqual([6]);
-  // Their partitions are the operator's.
+  // The operator is responsible for their partitions.
   await driver.maintain(NOON + 100 * 86_400_000);
   expect(await operators(driver)).toHaveLength(40);
 });

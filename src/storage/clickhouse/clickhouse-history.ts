@@ -1,6 +1,6 @@
 /**
- * History on a ClickHouse server, for more than one machine. Tables that are not there are made; those that are, such as
- * Distributed ones over several shards, are used as they are.
+ * History on a ClickHouse server, for several machines. Missing tables are created; existing ones, such as Distributed
+ * tables over several shards, are used unchanged.
  */
 import { type ClickHouseClient, ClickHouseError, ClickHouseLogLevel, createClient } from "@clickhouse/client";
 import type { Clock } from "../../system/clock.ts";
@@ -9,7 +9,7 @@ import { messageOf } from "../../system/error-message.ts";
 import { nextTurn } from "../../system/timers.ts";
 import type { TrafficSnapshot } from "../../traffic/traffic-history.ts";
 import { auditRow } from "../audit-record.ts";
-import type { AnswerTo, HistoryBatch, HistoryDriver, Question, QuestionName } from "../history-driver.ts";
+import type { AnswerTo, HistoryBatch, HistoryDriver, HistoryQuery, QueryName } from "../history-driver.ts";
 import { StorageFault } from "../storage-fault.ts";
 import { ANSWERS } from "./answers.ts";
 import { literal } from "./literal.ts";
@@ -28,21 +28,21 @@ export interface ClickhouseHistoryOptions {
 }
 
 const REQUEST_MS = 10_000;
-/** The server gives up on a question after this many seconds: by then nobody waits for its answer. */
-const QUESTION_SECONDS = 5;
+/** The server aborts a query after this number of seconds, since its caller has given up by then. */
+const QUERY_SECONDS = 5;
 const DAY_MS = 86_400_000;
-/** Rows of traffic written to text in one go: about 1 ms. */
+/** Rows of traffic that are formatted in one slice: about 1 ms. */
 const SLICE_ROWS = 1000;
-/** Exceptions of the server that say nothing against the query: memory, time, parts, space, rights, or tables gone. */
+/** Exceptions of the server that may be temporary: memory, time, parts, space, permissions, or missing tables. */
 const LATER = new Set([60, 81, 159, 160, 164, 192, 193, 202, 209, 210, 241, 242, 243, 252, 497, 516]);
 const GONE = new Set([60, 81]);
 
 export class ClickhouseHistory implements HistoryDriver {
   readonly #options: ClickhouseHistoryOptions;
   readonly #client: ClickHouseClient;
-  /** Backticks hold whatever the configuration allows in a name. */
+  /** Quoted with backticks, since the configuration allows any name. */
   readonly #database: string;
-  /** Those that are this server's own, and whose old partitions are ours to drop. */
+  /** Tables that are local to this server, so that this service drops their old partitions. */
   #ownTables: readonly string[] = [];
   #isOpen = false;
   #version = 0;
@@ -78,11 +78,11 @@ export class ClickhouseHistory implements HistoryDriver {
     await this.#guard(`write ${batch.kind}`, () => this.#insertBatch(batch));
   }
 
-  ask<N extends QuestionName>(name: N, question: Question<N>): Promise<AnswerTo<N>> {
+  ask<N extends QueryName>(name: N, question: HistoryQuery<N>): Promise<AnswerTo<N>> {
     return this.#guard(`read ${name}`, () => ANSWERS[name](question, (query) => this.#select(query), this.#database));
   }
 
-  /** By whole days: a row is kept up to a day longer than it must. */
+  /** Removes whole days: a row may be kept up to a day longer than configured. */
   async maintain(nowMs: number): Promise<void> {
     if (!this.#isOpen || this.#ownTables.length === 0) return;
     await this.#guard("maintain", async () => {
@@ -143,7 +143,7 @@ export class ClickhouseHistory implements HistoryDriver {
     }
   }
 
-  /** Of two rows with one key the later counts, also after a restart. */
+  /** Of two rows with the same key the one with the higher version counts, also after a restart. */
   #nextVersion(): number {
     this.#version = Math.max(this.#version + 1, this.#options.clock.wallMs() * 1000);
     return this.#version;
@@ -169,7 +169,7 @@ export class ClickhouseHistory implements HistoryDriver {
   }
 
   async #select(query: string): Promise<unknown[]> {
-    const settings = { max_execution_time: QUESTION_SECONDS };
+    const settings = { max_execution_time: QUERY_SECONDS };
     const format = "JSONEachRow";
     const result = await this.#client.query({ query, format, clickhouse_settings: settings, ...this.#auth() });
     return result.json();
@@ -196,7 +196,10 @@ export class ClickhouseHistory implements HistoryDriver {
   }
 }
 
-/** The server's own number of the exception; null: it never got as far as that. Old servers write it another way. */
+/**
+ * The server's number of the exception; null: the request did not reach the server's query. Old servers format it
+ * differently.
+ */
 function exceptionCode(cause: unknown): number | null {
   if (cause instanceof ClickHouseError) return Number(cause.code);
   const code = /^Code: (\d+)/.exec(messageOf(cause))?.[1];

@@ -1,8 +1,8 @@
-/** Values inside of a query's text. Query parameters are younger than the oldest server that we speak to. */
+/** Escapes values in the text of a query. Query parameters are not supported by the oldest servers that we support. */
 
 export type Literal = string | number;
 
-/** Quoted and escaped; a number as it is. */
+/** Text is quoted and escaped; a number is unchanged. */
 export function literal(value: Literal): string {
   if (typeof value === "number") {
     if (!Number.isFinite(value)) throw new RangeError(`not a number for a query: ${value}`);

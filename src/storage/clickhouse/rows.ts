@@ -1,5 +1,5 @@
-/** Records as rows of the tables; those of the audit trail are in audit-record.ts. */
-import { type EdgeEvent, type EdgeWindow, TELLING_STATES } from "../../edge/edge-history.ts";
+/** Records as rows of the tables; for the audit trail see audit-record.ts. */
+import { type EdgeEvent, type EdgeWindow, REPORTED_STATES } from "../../edge/edge-history.ts";
 import { addressFromBytes } from "../../net/address.ts";
 import { TRAFFIC_VALUES, type TrafficSnapshot } from "../../traffic/traffic-history.ts";
 import type { AttackRecord, Identified } from "../history-driver.ts";
@@ -29,7 +29,7 @@ export function sourceRows({ zone, node, atMs, sources }: EdgeWindow, version: n
     node,
     source,
     at: atMs,
-    state: TELLING_STATES.indexOf(state),
+    state: REPORTED_STATES.indexOf(state),
     requests,
     version,
   }));
@@ -40,12 +40,12 @@ export function eventRow({ id, record }: Identified<EdgeEvent>): Row {
   return { id, at: atMs, node, zone: zone ?? "", kind, detail };
 }
 
-/** The row of the snapshot itself. */
+/** The row for the snapshot itself. */
 export function tickLine({ atSeconds, seconds }: TrafficSnapshot): string {
   return `\t0\t${atSeconds}\t${seconds}\t0\t0\t0\t0\t0\t0\n`;
 }
 
-/** Rows from `from` up to `to` as tab-separated text: there are many, and an object each would be slow. */
+/** Rows from `from` up to `to` as tab-separated text: there are many, and one object per row would be slow. */
 export function trafficLines(snapshot: TrafficSnapshot, from: number, to: number): string {
   const { atSeconds, seconds, addresses, outgoing, inAttack, values } = snapshot;
   let text = "";

@@ -1,7 +1,8 @@
 /**
- * The tables of the history in ClickHouse, in a dialect that 18.16 and today's servers share. Every table is divided by
- * days, so that what is too old goes by partition. A record that was written twice is in a table twice until the server
- * merges it, and on two shards for ever: readers count it once by its key, the row of the highest version.
+ * The tables of the history in ClickHouse, in SQL that 18.16 and current servers understand. Every table is partitioned
+ * by day, so that old rows are removed by partition. A record that was written twice is in a table twice until the
+ * server merges it, and forever if it is on two shards: queries count it once by its key, using the row with the
+ * highest version.
  */
 import { EDGE_COUNTERS } from "../../edge/edge-history.ts";
 
@@ -11,7 +12,7 @@ export type Table = (typeof TABLES)[number];
 interface Definition {
   readonly columns: string;
   readonly version: string;
-  /** The number of the day, by which rows leave. */
+  /** The number of the day, which selects the partition. */
   readonly day: string;
   readonly key: string;
 }
@@ -19,7 +20,7 @@ interface Definition {
 const DAY_MS = 86_400_000;
 const texts = (...names: string[]) => names.map((name) => `${name} String`).join(", ");
 
-/** Wall clock in `at`, `started` and `ended` is ms, in `ts` seconds. Empty text and 0 stand for nothing. */
+/** `at`, `started` and `ended` are wall clock ms, `ts` is in seconds. Empty text and 0 mean absent. */
 const DEFINITIONS: Readonly<Record<Table, Definition>> = {
   audit: {
     columns: `${texts("id")}, at UInt64, ${texts("action", "result", "operator", "role", "tenant", "target", "target_type", "reason", "source", "ban_state")}, dry_run UInt8`,
@@ -33,7 +34,7 @@ const DEFINITIONS: Readonly<Record<Table, Definition>> = {
     day: `intDiv(started, ${DAY_MS})`,
     key: "id",
   },
-  // The row with an empty host stands for the snapshot itself, also where a host has none.
+  // The row with an empty host is for the snapshot itself, which may have no hosts.
   traffic: {
     columns:
       "host String, outgoing UInt8, ts UInt32, seconds Float64, pps Float64, mbps Float64, flows Float64, in_attack UInt8, learned UInt8, baseline Float64",

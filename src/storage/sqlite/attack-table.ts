@@ -1,4 +1,4 @@
-/** Attacks in SQLite: one row each, whole, with the columns by which they are found. */
+/** Attacks in SQLite: one row per attack with the whole record, and columns for lookup. */
 import type { Database } from "bun:sqlite";
 import type { Attack } from "../../detection/attack/attack.ts";
 import { attackOfRecord } from "../attack-record.ts";

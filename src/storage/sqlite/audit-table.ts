@@ -1,11 +1,11 @@
 /** The audit trail in SQLite. */
 import type { Database } from "bun:sqlite";
-import type { AuditEvent, AuditQuestion } from "../../audit/audit-event.ts";
+import type { AuditEvent, AuditQuery } from "../../audit/audit-event.ts";
 import { HISTORY_ROWS_MAX } from "../../limits.ts";
 import { type AuditRow, auditEventOf, auditRow } from "../audit-record.ts";
 import type { Identified } from "../history-driver.ts";
 
-/** Rows that any caller can bring about, whatever his token allows. */
+/** Rows that any caller can cause, with any token. */
 const REFUSED = "result IN ('rejected', 'error')";
 
 export const AUDIT_SCHEMA = `
@@ -18,7 +18,7 @@ export const AUDIT_SCHEMA = `
   CREATE INDEX audit_refused ON audit (at) WHERE ${REFUSED};
 `;
 
-/** Rows removed in one go: about 10 ms. */
+/** Rows removed in one slice: about 10 ms. */
 const SLICE_ROWS = 2000;
 
 export class AuditTable {
@@ -35,7 +35,7 @@ export class AuditTable {
     for (const record of records) statement.run(auditRow(record));
   }
 
-  select({ range, filters, tenant }: AuditQuestion): AuditEvent[] {
+  select({ range, filters, tenant }: AuditQuery): AuditEvent[] {
     const conditions = ["at >= $from", "at <= $to"];
     const values: Record<string, string | number> = { from: range.fromMs, to: range.toMs };
     if (filters.action !== null) {
@@ -47,7 +47,7 @@ export class AuditTable {
       values["tenant"] = tenant;
     }
     if (filters.target !== null) {
-      // An address holds no wildcard.
+      // An address contains no wildcard.
       conditions.push("(target = $target OR target LIKE $target || '->%' OR target LIKE '%->' || $target)");
       values["target"] = filters.target;
     }
@@ -59,7 +59,10 @@ export class AuditTable {
     this.#db.query("DELETE FROM audit WHERE at < ?").run(ms);
   }
 
-  /** In slices. Only the newest `kept` refusals stay, so that no caller can fill the disk; what took effect stays. */
+  /**
+   * Works in slices. Keeps only the newest `kept` refusals, so that no caller can fill the disk; successful commands
+   * are kept.
+   */
   *removeRefusedBeyond(kept: number): Generator<void> {
     const sql = `SELECT at FROM audit WHERE ${REFUSED} ORDER BY at DESC LIMIT 1 OFFSET ?`;
     const newest = this.#db.query(sql).get(kept) as { readonly at: number } | null;

@@ -1,4 +1,6 @@
-/** Opens a SQLite file of history and brings it to the schema of this build. Runs in the thread that owns the file. */
+/**
+ * Opens a SQLite file of history and migrates it to the schema of this build. Runs in the thread that owns the file.
+ */
 import { Database, SQLiteError } from "bun:sqlite";
 import { mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
@@ -9,18 +11,18 @@ export interface FileOptions {
   readonly path: string;
   /** FULL: what was committed survives a loss of power. NORMAL: it survives the end of the process. */
   readonly synchronous: "FULL" | "NORMAL";
-  /** Its log of writes is carried into the file when it is so long, bytes. */
+  /** The write-ahead log is checkpointed at this size, bytes. */
   readonly logBytes: number;
-  /** Step n brings a file of version n to n + 1. */
+  /** Statement n migrates a file from version n to n + 1. */
   readonly migrations: readonly string[];
 }
 
 /** How long a write waits for another process that reads or copies the file, ms. */
 const BUSY_TIMEOUT_MS = 1000;
-/** The log that a long run of writes left behind is cut back to this, bytes. */
+/** A larger write-ahead log is truncated to this, bytes. */
 const JOURNAL_BYTES_KEPT = 64 * 1024 * 1024;
 const PAGE_BYTES = 4096;
-/** Pages in memory, KiB: with SQLite's own 2 MiB the fold would read the upper levels of its tables again and again. */
+/** Page cache, KiB: with SQLite's default of 2 MiB the fold would read the upper levels of its tables repeatedly. */
 const CACHE_KIB = 16 * 1024;
 
 /** Throws a StorageFault that says what to do. */
@@ -43,7 +45,7 @@ export function openFile({ path, synchronous, logBytes, migrations }: FileOption
   }
 }
 
-/** Which file lies under the name now; empty: none that can be seen. */
+/** Identity of the file that has this name now; empty: none is visible. */
 export function fileIdentity(path: string): string {
   const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
   return stats === undefined ? "" : `${stats.dev} ${stats.ino}`;
@@ -57,13 +59,13 @@ function migrate(db: Database, path: string, migrations: readonly string[]): voi
   }
   const upgrade = db.transaction(() => {
     for (const step of migrations.slice(version)) db.run(step);
-    // Written also when nothing changed: it proves now, not at the first record, that the disk takes writes.
+    // Written even if nothing changed: it shows at the start, not at the first record, whether the disk accepts writes.
     db.run(`PRAGMA user_version = ${migrations.length}`);
   });
   upgrade.immediate();
 }
 
-/** Whatever SQLite threw, with what to do about it. */
+/** Any error of SQLite, with what to do about it. */
 export function fileFault(operation: string, path: string, cause: unknown): StorageFault {
   if (cause instanceof StorageFault) return cause;
   const detail = `${path}: ${messageOf(cause)}`;

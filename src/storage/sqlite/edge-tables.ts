@@ -1,21 +1,21 @@
-/** Windows, telling sources and events of edge nodes in SQLite. */
+/** Windows, reported sources and events of edge nodes in SQLite. */
 import type { Database } from "bun:sqlite";
 import {
   EDGE_COUNTERS,
   type EdgeCounts,
   type EdgeEvent,
-  type EdgeEventsQuestion,
+  type EdgeEventsQuery,
   type EdgeHistoryPoint,
-  type EdgeHistoryQuestion,
-  type EdgeSourcesQuestion,
+  type EdgeHistoryQuery,
+  type EdgeSourcesQuery,
   type EdgeSourceTotal,
   type EdgeWindow,
-  TELLING_STATES,
+  REPORTED_STATES,
 } from "../../edge/edge-history.ts";
 import { HISTORY_ROWS_MAX } from "../../limits.ts";
 import type { Identified } from "../history-driver.ts";
 
-/** `state` is the place in TELLING_STATES: the least is the strongest. */
+/** `state` is the index in REPORTED_STATES: the lowest is the strongest. */
 export const EDGE_SCHEMA = `
   CREATE TABLE edge_windows (
     zone TEXT NOT NULL, at INTEGER NOT NULL, node TEXT NOT NULL, seconds REAL NOT NULL,
@@ -48,7 +48,7 @@ export class EdgeTables {
     for (const { zone, atMs, node, seconds, counts, sources } of windows) {
       insertWindow.run(zone, atMs, node, seconds, ...EDGE_COUNTERS.map((name) => counts[name]));
       for (const { source, state, requests } of sources) {
-        insertSource.run(zone, atMs, node, source, TELLING_STATES.indexOf(state), requests);
+        insertSource.run(zone, atMs, node, source, REPORTED_STATES.indexOf(state), requests);
       }
     }
   }
@@ -61,7 +61,7 @@ export class EdgeTables {
     }
   }
 
-  points({ zone, node, fromMs, toMs, stepSeconds }: EdgeHistoryQuestion): EdgeHistoryPoint[] {
+  points({ zone, node, fromMs, toMs, stepSeconds }: EdgeHistoryQuery): EdgeHistoryPoint[] {
     const sums = EDGE_COUNTERS.map((name) => `sum(${name}) AS ${name}`).join(", ");
     const sql = `
       SELECT bucket, count(*) AS nodes, max(seconds) AS seconds, ${sums} FROM (
@@ -80,7 +80,7 @@ export class EdgeTables {
     }));
   }
 
-  sources({ zone, node, state, fromMs, toMs }: EdgeSourcesQuestion): EdgeSourceTotal[] {
+  sources({ zone, node, state, fromMs, toMs }: EdgeSourcesQuery): EdgeSourceTotal[] {
     const sql = `
       SELECT source, min(state) AS state, sum(requests) AS requests, count(*) AS windows, count(DISTINCT node) AS nodes,
         min(at) AS firstMs, max(at) AS lastMs
@@ -89,12 +89,12 @@ export class EdgeTables {
       ORDER BY requests DESC, source LIMIT ${HISTORY_ROWS_MAX}`;
     const values: Values = { zone, from: fromMs, to: toMs };
     if (node !== null) values["node"] = node;
-    if (state !== null) values["state"] = TELLING_STATES.indexOf(state);
+    if (state !== null) values["state"] = REPORTED_STATES.indexOf(state);
     const rows = this.#db.query(sql).all(values) as (Omit<EdgeSourceTotal, "state"> & { state: number })[];
-    return rows.map((row) => ({ ...row, state: TELLING_STATES[row.state] as EdgeSourceTotal["state"] }));
+    return rows.map((row) => ({ ...row, state: REPORTED_STATES[row.state] as EdgeSourceTotal["state"] }));
   }
 
-  events({ node, zone, kind, fromMs, toMs }: EdgeEventsQuestion): EdgeEvent[] {
+  events({ node, zone, kind, fromMs, toMs }: EdgeEventsQuery): EdgeEvent[] {
     const conditions = ["at >= $from", "at <= $to"];
     const values: Values = { from: fromMs, to: toMs };
     for (const [column, value] of Object.entries({ node, zone, kind })) {

@@ -1,9 +1,9 @@
-/** What the driver and the threads that own its files say to one another. */
+/** The messages between the driver and the threads that own its files. */
 import type { EdgeWindow } from "../../edge/edge-history.ts";
-import type { AnswerTo, HistoryBatch, Question, QuestionName } from "../history-driver.ts";
+import type { AnswerTo, HistoryBatch, HistoryQuery, QueryName } from "../history-driver.ts";
 import type { StorageFaultKind } from "../storage-fault.ts";
 
-/** `records`: audit and attacks, which survive a loss of power. `series`: traffic and edge history. */
+/** `records`: audit and attacks, which survive a power loss. `series`: traffic and edge history. */
 export type FileRole = "records" | "series";
 
 export interface OpenFile {
@@ -12,11 +12,11 @@ export interface OpenFile {
   readonly retentionDays: number;
 }
 
-/** A call that a file's thread carries out: its argument and its answer. */
+/** The calls that a file's thread carries out: arguments and results. */
 export interface FileCalls {
   open(argument: OpenFile): void;
   write(argument: FileBatch): void;
-  ask(argument: { readonly name: QuestionName; readonly question: Question<QuestionName> }): AnswerTo<QuestionName>;
+  ask(argument: { readonly name: QueryName; readonly question: HistoryQuery<QueryName> }): AnswerTo<QueryName>;
   maintain(argument: { readonly nowMs: number }): Promise<void>;
   close(argument: null): void;
 }
@@ -33,10 +33,13 @@ export interface FileRequest {
 
 export type FileReply =
   | { readonly id: number; readonly kind: "done"; readonly answer: unknown }
-  /** Errors lose their class on the way between threads. */
+  /** Errors lose their class when they are sent between threads. */
   | { readonly id: number; readonly kind: "failed"; readonly fault: StorageFaultKind; readonly message: string };
 
-/** A batch on its way between threads. Edge windows are thousands a second: as JSON they cost a third of their clone. */
+/**
+ * A batch sent between threads. There are thousands of edge windows a second: as JSON they cost a third of cloning
+ * them.
+ */
 export type FileBatch =
   | Exclude<HistoryBatch, { readonly kind: "edge_windows" }>
   | { readonly kind: "edge_windows"; readonly json: string };

@@ -1,4 +1,4 @@
-/** Asks the thread that owns a file, from the event loop. A thread that broke is replaced with the next opening. */
+/** Calls the thread that owns a file, from the event loop. A failed thread is replaced at the next open(). */
 import { StorageFault } from "../storage-fault.ts";
 import type { FileAnswer, FileArgument, FileCallName, FileReply, FileRequest, OpenFile } from "./file-calls.ts";
 
@@ -12,10 +12,10 @@ export class FileThread {
   #worker: Worker | null = null;
   readonly #waiting = new Map<number, Waiting>();
   #lastId = 0;
-  /** Resolves when the last question is answered. */
-  #lastAsked: Promise<void> = Promise.resolve();
+  /** Resolves when the last query is answered. */
+  #lastRequest: Promise<void> = Promise.resolve();
 
-  /** Does nothing when the file is open already, and still the one under its name. */
+  /** Does nothing if the file is open and its name still refers to it. */
   open(argument: OpenFile): Promise<void> {
     return this.call("open", argument);
   }
@@ -31,27 +31,26 @@ export class FileThread {
   }
 
   /**
-   * One question at a time, since some take seconds: what is to be written waits for one of them at most.
-   *
-   * @param isWanted asked when its turn comes: nobody may wait for the answer any more.
+   * One query at a time, since some take seconds: a write waits for one of them at most.
+   * @param isWanted called when the query's turn comes: its caller may have given up.
    */
   async ask(argument: FileArgument<"ask">, isWanted: () => boolean): Promise<FileAnswer<"ask">> {
     this.#worker ??= this.#spawn();
     const worker = this.#worker;
-    const before = this.#lastAsked;
+    const before = this.#lastRequest;
     const answered = Promise.withResolvers<void>();
-    this.#lastAsked = answered.promise;
+    this.#lastRequest = answered.promise;
     await before;
     try {
       if (this.#worker !== worker) throw new StorageFault("ask", "unavailable", "the thread was ended");
-      if (!isWanted()) throw new StorageFault("ask", "unavailable", "nobody waits for the answer any more");
+      if (!isWanted()) throw new StorageFault("ask", "unavailable", "the caller has given up");
       return await this.call("ask", argument);
     } finally {
       answered.resolve();
     }
   }
 
-  /** Ends the thread, whatever it does. What it was asked is answered with a fault. */
+  /** Ends the thread in any state. Its pending calls are answered with a fault. */
   end(): void {
     const worker = this.#worker;
     this.#worker = null;
@@ -64,7 +63,7 @@ export class FileThread {
     worker.onmessage = ({ data }: MessageEvent<FileReply>) => this.#answered(data);
     worker.onerror = ({ message }) => {
       if (this.#worker !== worker) return;
-      this.#failAll(`the thread broke: ${message}`);
+      this.#failAll(`the thread failed: ${message}`);
       this.end();
     };
     return worker;

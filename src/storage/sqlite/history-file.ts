@@ -1,7 +1,7 @@
 /** One SQLite file of history with its tables. Runs in the thread that owns the file; all calls block. */
 import type { Database } from "bun:sqlite";
 import { AUDIT_REFUSALS_KEPT } from "../../limits.ts";
-import type { AnswerTo, HistoryBatch, Question, QuestionName, Questions } from "../history-driver.ts";
+import type { AnswerTo, HistoryBatch, HistoryQueries, HistoryQuery, QueryName } from "../history-driver.ts";
 import type { StorageFault } from "../storage-fault.ts";
 import { ATTACK_SCHEMA, AttackTable } from "./attack-table.ts";
 import { AUDIT_SCHEMA, AuditTable } from "./audit-table.ts";
@@ -17,8 +17,8 @@ const MIGRATIONS: Readonly<Record<FileRole, readonly string[]>> = {
 };
 
 /**
- * Edge windows of a thousand zones go to a thousand pages, and ten seconds later to the same again: with SQLite's own 4 MB
- * of log these would be carried into the file many times a second.
+ * Edge windows of a thousand zones change a thousand pages, and the same pages again ten seconds later: with SQLite's
+ * default log of 4 MB there would be many checkpoints a second.
  */
 const WRITING = {
   records: { synchronous: "FULL", logBytes: 4 * 1024 * 1024 },
@@ -51,7 +51,7 @@ export class HistoryFile {
     this.#edge = new EdgeTables(this.#db);
   }
 
-  /** False: it was removed or replaced, and what is written into it is gone with the process. */
+  /** False: the file was removed or replaced, and what is written into the open one would be lost. */
   isInPlace(): boolean {
     return this.#identity !== "" && fileIdentity(this.#path) === this.#identity;
   }
@@ -67,24 +67,24 @@ export class HistoryFile {
     }
   }
 
-  ask<N extends QuestionName>(name: N, question: Question<N>): AnswerTo<N> {
-    const answers: Questions = {
-      auditEvents: (asked) => this.#audit.select(asked),
+  ask<N extends QueryName>(name: N, question: HistoryQuery<N>): AnswerTo<N> {
+    const answers: HistoryQueries = {
+      auditEvents: (question) => this.#audit.select(question),
       endedAttacks: ({ limit }) => this.#attacks.ended(limit),
       endedAttack: ({ id }) => this.#attacks.endedOf(id),
-      trafficPoints: (asked) => this.#traffic.points(asked),
-      edgePoints: (asked) => this.#edge.points(asked),
-      edgeSources: (asked) => this.#edge.sources(asked),
-      edgeEvents: (asked) => this.#edge.events(asked),
+      trafficPoints: (question) => this.#traffic.points(question),
+      edgePoints: (question) => this.#edge.points(question),
+      edgeSources: (question) => this.#edge.sources(question),
+      edgeEvents: (question) => this.#edge.events(question),
     };
     try {
-      return (answers[name] as (asked: Question<N>) => AnswerTo<N>)(question);
+      return (answers[name] as (question: HistoryQuery<N>) => AnswerTo<N>)(question);
     } catch (cause) {
       throw this.#fault(`read ${name}`, cause);
     }
   }
 
-  /** In slices: whoever runs it lets others in between. */
+  /** Works in slices, so that the caller can run other work in between. */
   *maintain(nowMs: number): Generator<void> {
     try {
       yield* this.#role === "records" ? this.#removeOldRecords(nowMs) : this.#maintainSeries(nowMs);

@@ -1,4 +1,4 @@
-/** The thread that owns one file of history: nothing that the disk does holds up the event loop of the service. */
+/** The thread that owns one file of history, so that disk access never blocks the event loop of the service. */
 import { messageOf } from "../../system/error-message.ts";
 import { lowerPriority } from "../../system/priority.ts";
 import { nextTurn } from "../../system/timers.ts";

@@ -132,7 +132,7 @@ describe("opening", () => {
   });
 });
 
-test("damaged pages are told as such, and other tables go on", async () => {
+test("damaged pages are reported as such, and other tables go on", async () => {
   await driver.open();
   await writeAudit(...Array.from({ length: 2000 }, (_, i) => NOON + i));
   await driver.close();
@@ -205,16 +205,16 @@ describe("questions that take long", () => {
   test("do not all come before what is to be written", async () => {
     await driver.open();
     const order: string[] = [];
-    const tell = (word: string) => () => void order.push(word);
-    const told = [edge().then(tell("first")), edge().then(tell("second")), writeTraffic().then(tell("write"))];
-    await Promise.all(told);
+    const done = (word: string) => () => void order.push(word);
+    const finished = [edge().then(done("first")), edge().then(done("second")), writeTraffic().then(done("write"))];
+    await Promise.all(finished);
     expect(order.at(-1)).toBe("second");
   });
 
-  test("are not asked any more when nobody waits for their answer, and the next ones are", async () => {
+  test("are not run any more when their callers have given up, and the next ones are", async () => {
     await driver.open();
     const asked = [edge(), edge(() => false), edge()];
-    expect(String(await faultOf(asked[1] as Promise<unknown>))).toContain("nobody waits");
+    expect(String(await faultOf(asked[1] as Promise<unknown>))).toContain("the caller has given up");
     expect(await Promise.all([asked[0], asked[2]])).toEqual([[], []]);
   });
 

@@ -1,14 +1,14 @@
 /**
- * History on this machine: two SQLite files, each owned by a thread. Audit and attacks lie in a file of their own, so that
- * hours of traffic never stand between an order and its audit row.
+ * History on this machine: two SQLite files, each owned by a thread. Audit and attacks have their own file, so that
+ * writing traffic never delays the audit row of a command.
  */
 import { extname } from "node:path";
-import type { AnswerTo, HistoryBatch, HistoryDriver, Question, QuestionName, RecordKind } from "../history-driver.ts";
+import type { AnswerTo, HistoryBatch, HistoryDriver, HistoryQuery, QueryName, RecordKind } from "../history-driver.ts";
 import { type FileRole, toFileBatch } from "./file-calls.ts";
 import { FileThread } from "./file-thread.ts";
 
 export interface SqliteHistoryOptions {
-  /** Of traffic and edge history; audit and attacks lie beside it. */
+  /** File of traffic and edge history; the file of audit and attacks is beside it. */
   readonly path: string;
   readonly retentionDays: number;
 }
@@ -21,7 +21,7 @@ const ROLE_OF_KIND: Readonly<Record<RecordKind, FileRole>> = {
   edge_events: "series",
 };
 
-const ROLE_OF_QUESTION: Readonly<Record<QuestionName, FileRole>> = {
+const ROLE_OF_QUERY: Readonly<Record<QueryName, FileRole>> = {
   auditEvents: "records",
   endedAttacks: "records",
   endedAttack: "records",
@@ -39,7 +39,7 @@ export class SqliteHistory implements HistoryDriver {
     this.#options = options;
   }
 
-  /** A file that cannot be opened leaves the other one at work. */
+  /** If one file cannot be opened, the other one still works. */
   async open(): Promise<void> {
     const { path, retentionDays } = this.#options;
     const { records, series } = this.#threads;
@@ -54,8 +54,8 @@ export class SqliteHistory implements HistoryDriver {
     return this.#threads[ROLE_OF_KIND[batch.kind]].call("write", toFileBatch(batch));
   }
 
-  async ask<N extends QuestionName>(name: N, question: Question<N>, isWanted = () => true): Promise<AnswerTo<N>> {
-    return (await this.#threads[ROLE_OF_QUESTION[name]].ask({ name, question }, isWanted)) as AnswerTo<N>;
+  async ask<N extends QueryName>(name: N, question: HistoryQuery<N>, isWanted = () => true): Promise<AnswerTo<N>> {
+    return (await this.#threads[ROLE_OF_QUERY[name]].ask({ name, question }, isWanted)) as AnswerTo<N>;
   }
 
   async maintain(nowMs: number): Promise<void> {

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { NOON } from "../../../test/fixtures/browser/views.ts";
 import { address } from "../../../test/fixtures/host-rows.ts";
 import { type SnapshotRow, snapshot } from "../../../test/fixtures/storage/history.ts";
-import type { TrafficPoint, TrafficQuestion } from "../../traffic/traffic-history.ts";
+import type { TrafficPoint, TrafficQuery } from "../../traffic/traffic-history.ts";
 import { foldTraffic } from "./traffic-fold.ts";
 import { TRAFFIC_SCHEMA, TrafficTables } from "./traffic-tables.ts";
 
@@ -30,7 +30,7 @@ function fold(nowSeconds: number, retentionDays = 30, slices = Number.POSITIVE_I
   return done;
 }
 
-function ask(changes: Partial<Omit<TrafficQuestion, "key">> & { key?: string } = {}): TrafficPoint[] {
+function ask(changes: Partial<Omit<TrafficQuery, "key">> & { key?: string } = {}): TrafficPoint[] {
   const { key = "192.0.2.1", ...rest } = changes;
   const range = { fromMs: NOON - 40 * DAY * 1000, toMs: NOON + 40 * DAY * 1000 };
   return tables.points({ key: address(key), direction: "incoming", stepSeconds: 60, ...range, ...rest });

@@ -1,7 +1,7 @@
 /**
- * The hourly move of traffic out of `hot` into the tiers, and the removal of what is older than it may be. Done in slices
- * of some ten milliseconds, so that writes and questions come in between. It may be cut off after any slice: until
- * the frontier has moved the slices are repeated with the same result, after it only removals are left.
+ * Moves traffic out of `hot` into the tiers every hour, and removes what is older than the retention. Works in slices
+ * of some ten milliseconds, so that writes and queries run in between. It may be interrupted after any slice: until the
+ * frontier has moved, slices are repeated with the same result; after that only removals are left.
  */
 import type { Database } from "bun:sqlite";
 import { COARSE_TIER, FINE_TIER, FINE_TIER_KEPT, HOT, nextFrontier } from "./traffic-tables.ts";
@@ -10,7 +10,7 @@ import { COARSE_TIER, FINE_TIER, FINE_TIER_KEPT, HOT, nextFrontier } from "./tra
 const SLICE_SERIES = 100;
 
 interface Fold {
-  /** Seconds since the epoch: from the frontier as it is to the one to come. */
+  /** Seconds since the epoch: from the current frontier to the next one. */
   readonly from: number;
   readonly to: number;
   readonly coarseKept: number;
@@ -33,7 +33,7 @@ export function* foldTraffic(db: Database, nowSeconds: number, retentionDays: nu
     yield;
   }
   db.query("UPDATE frontier SET ts = ?").run(to);
-  // Only now: the coarser tier is made with the ticks of the finer.
+  // Only now, since the coarser tier is computed with the ticks of the finer one.
   db.query(`DELETE FROM ticks WHERE tier = ${FINE_TIER} AND ts < ?`).run(fineKept(fold));
   db.query(`DELETE FROM ticks WHERE tier = ${COARSE_TIER} AND ts < ?`).run(fold.coarseKept);
   yield;
@@ -52,14 +52,14 @@ function foldTicks(db: Database, tier: number, { from, to }: Fold): void {
   ).run({ tier, from, to });
 }
 
-/** The finer tier from the snapshots, the coarser one from the finer. */
+/** Fills the finer tier from the snapshots, and the coarser tier from the finer one. */
 function foldSeries(db: Database, ids: readonly number[], fold: Fold): void {
   const [first = 0, last = 0] = [ids[0], ids.at(-1)];
   for (const [from, source, tier] of [
     [HOT, "hot", FINE_TIER],
     [FINE_TIER, `cold_${FINE_TIER}`, COARSE_TIER],
   ] as const) {
-    // Which of the two leads is what each table is ordered by.
+    // The outer table of the join follows the order of the inner table's key.
     const rows =
       from === HOT
         ? `ticks t CROSS JOIN ${source} r ON r.ts = t.ts AND r.series >= $first AND r.series <= $last`
@@ -79,7 +79,7 @@ function foldSeries(db: Database, ids: readonly number[], fold: Fold): void {
     removeFine.run(id, fineKept(fold));
     removeCoarse.run(id, fold.coarseKept);
   }
-  // A series last seen before all that is kept has no row anywhere.
+  // A series last seen before the retention has no rows left.
   const seenBefore = Math.floor(fold.coarseKept / 3600);
   db.query("DELETE FROM series WHERE id >= ? AND id <= ? AND seen < ?").run(first, last, seenBefore);
 }
@@ -88,7 +88,7 @@ function fineKept({ to, coarseKept }: Pick<Fold, "to" | "coarseKept">): number {
   return Math.max(to - FINE_TIER_KEPT, coarseKept);
 }
 
-/** One snapshot a slice. */
+/** One snapshot per slice. */
 function* removeFolded(db: Database): Generator<void> {
   const folded = `SELECT ts FROM ticks WHERE tier = ${HOT} AND ts < (SELECT ts FROM frontier)`;
   for (const { ts } of db.query(folded).all() as { ts: number }[]) {

@@ -1,7 +1,7 @@
 /**
- * Rates of hosts in SQLite. Snapshots go into `hot`, which is in the order of time and therefore fast to write; every hour
- * the fold moves what is older into tiers of one and of five minutes, which are in the order of hosts and therefore fast
- * to read. What lies before the frontier is read from the tiers, the rest from `hot`.
+ * Rates of hosts in SQLite. Snapshots go into `hot`, which is ordered by time and therefore fast to write. Every hour
+ * the fold moves older ones into tiers of one and of five minutes, which are ordered by host and therefore fast to
+ * read. Queries read the tiers before the frontier, and `hot` after it.
  */
 import type { Database } from "bun:sqlite";
 import { addressFromBytes } from "../../net/address.ts";
@@ -9,11 +9,11 @@ import {
   bucketOf,
   TRAFFIC_VALUES,
   type TrafficPoint,
-  type TrafficQuestion,
+  type TrafficQuery,
   type TrafficSnapshot,
 } from "../../traffic/traffic-history.ts";
 
-/** Seconds of one row of the finer and of the coarser tier. */
+/** Seconds covered by one row of the finer and of the coarser tier. */
 export const FINE_TIER = 60;
 export const COARSE_TIER = 300;
 /** How long the finer tier is kept, seconds. */
@@ -24,8 +24,8 @@ const COLUMNS = `
   in_attack INTEGER NOT NULL, baseline REAL`;
 
 /**
- * A series is one host in one direction; `seen` is the hour of its last row. `ticks` are the snapshots and the buckets of
- * the tiers with the seconds that they stand for, also where a host has no row: without traffic it has none.
+ * A series is one host in one direction; `seen` is the hour of its last row. `ticks` has the snapshots and the buckets
+ * of the tiers with the seconds that they cover, since a host without traffic has no row.
  */
 export const TRAFFIC_SCHEMA = `
   CREATE TABLE series (
@@ -76,7 +76,7 @@ export class TrafficTables {
   }
 
   #insertOne({ atSeconds, seconds, count, addresses, outgoing, inAttack, values }: TrafficSnapshot): void {
-    // A clock that was set back by hours: that time has been folded and is closed.
+    // The clock was set back by hours: that time has been folded already.
     if (atSeconds < this.frontier()) return;
     const statement = this.#db.query("INSERT OR REPLACE INTO hot VALUES (?, ?, ?, ?, ?, ?, ?)");
     this.#db.query("INSERT OR REPLACE INTO ticks VALUES (?, ?, ?)").run(HOT, atSeconds, seconds);
@@ -110,7 +110,7 @@ export class TrafficTables {
     return id;
   }
 
-  /** Also after a transaction that failed: ids that it gave are void. */
+  /** Also called after a failed transaction, whose new ids are invalid. */
   forgetIds(hour = -1): void {
     this.#ids.clear();
     this.#idsHour = hour;
@@ -120,7 +120,7 @@ export class TrafficTables {
     return (this.#db.query("SELECT ts FROM frontier").get() as { ts: number }).ts;
   }
 
-  points({ key, direction, fromMs, toMs, stepSeconds: step }: TrafficQuestion): TrafficPoint[] {
+  points({ key, direction, fromMs, toMs, stepSeconds: step }: TrafficQuery): TrafficPoint[] {
     const sql = "SELECT id FROM series WHERE address = ? AND outgoing = ?";
     const series = this.#db.query(sql).get(key, direction === "outgoing" ? 1 : 0) as { id: number } | null;
     if (series === null) return [];
@@ -148,7 +148,7 @@ export class TrafficTables {
 
   #sums({ tier, from, to }: Segment, step: number, series: number): Bucket[] {
     const table = tier === HOT ? "hot" : `cold_${tier}`;
-    // The ticks lead: of `hot` they are the way to the rows of one series.
+    // `ticks` is the outer table: in `hot` it leads to the rows of one series.
     const sql = `SELECT max(t.ts, $from) / $step * $step AS bucket, sum(r.pps * t.seconds) AS pps,
         sum(r.mbps * t.seconds) AS mbps, sum(r.flows * t.seconds) AS flows, max(r.in_attack) AS in_attack,
         ifnull(sum(r.baseline), 0) AS baseline, count(r.baseline) AS learned
@@ -158,12 +158,15 @@ export class TrafficTables {
   }
 }
 
-/** A row of a tier that began before the range reaches into it; a snapshot is of one moment. */
+/** A row of a tier that starts before the range may reach into it; a snapshot covers one moment. */
 function widthOf(tier: number): number {
   return tier === HOT ? 1 : tier;
 }
 
-/** Which table answers for which part: the coarser tier where its rows fit into buckets, or where there is nothing finer. */
+/**
+ * Which table is read for which part of the range: the coarser tier if its rows fit into the buckets, or if there is no
+ * finer data.
+ */
 function segmentsOf({ from, to }: { from: number; to: number }, step: number, frontier: number): Segment[] {
   const hot = { tier: HOT, from: Math.max(from, frontier), to };
   const coldTo = Math.min(to, frontier);
@@ -204,7 +207,7 @@ function pointOf(sum: Bucket, seconds: number): TrafficPoint {
   };
 }
 
-/** Where the frontier comes to lie: hours that are over, and one more that stays in `hot`. */
+/** The next frontier: all completed hours except the last one, which stays in `hot`. */
 export function nextFrontier(nowSeconds: number): number {
   return bucketOf(nowSeconds, HOUR) - HOUR;
 }

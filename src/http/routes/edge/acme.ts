@@ -1,4 +1,7 @@
-/** How edge nodes take turns at ordering certificates, and answer for each other (docs/interface.md#acme-command). */
+/**
+ * The routes by which edge nodes take turns ordering certificates and share challenges
+ * (docs/interface.md#acme-command).
+ */
 import type { ChallengeOrder } from "../../../edge/acme-issuance.ts";
 import type { Edge } from "../../../edge/edge.ts";
 import { EDGE_ORDER_BYTES_MAX, LIVE_CHALLENGES_MAX } from "../../../limits.ts";
@@ -23,9 +26,9 @@ export function acmeSlotRoute({ nodes, acme }: AcmeEdge, clock: Pick<Clock, "wal
     body: slotCheck,
     bodyBytesMax: EDGE_ORDER_BYTES_MAX,
     about: {
-      summary: "Ask for the slot in which a node orders a zone's certificate, or give it back",
+      summary: "Request the slot for ordering a zone's certificate, or return it",
       answers: {
-        200: { text: "The node has the slot, or who has it and when to ask again.", schema: SlotWire },
+        200: { text: "The node has the slot; or the slot's holder, and when to request it again.", schema: SlotWire },
         204: { text: "The node does not have it any more.", schema: null },
         404: UNKNOWN,
       },
@@ -57,9 +60,9 @@ export function acmeChallengeRoute(
     body: challengeCheck,
     bodyBytesMax: EDGE_ORDER_BYTES_MAX,
     about: {
-      summary: "Have every node of a zone answer an HTTP-01 challenge, for ten minutes",
+      summary: "Publish an HTTP-01 challenge that all nodes of the zone answer for ten minutes",
       answers: {
-        204: { text: "It is in the zone documents.", schema: null },
+        204: { text: "The challenge is in the zone documents.", schema: null },
         404: UNKNOWN,
         409: { text: "The node does not hold the slot, or the live challenge has another key authorization." },
         429: { text: `The node has ${LIVE_CHALLENGES_MAX} live challenges; with Retry-After.` },
@@ -75,7 +78,7 @@ export function acmeChallengeRoute(
   };
 }
 
-/** A reload may remove it while the body comes. */
+/** A reload may remove the node while the body is being received. */
 function nodeRefusal(nodes: AcmeEdge["nodes"], call: Call): Refusal | null {
   return nodes.has(nodeName(call)) ? null : { kind: "unknown_edge_node" };
 }

@@ -1,4 +1,4 @@
-/** What has changed in the fleet of edge nodes, newest first (docs/interface.md#edge-events). */
+/** Changes in the fleet of edge nodes, newest first (docs/interface.md#edge-events). */
 import { Value } from "@sinclair/typebox/value";
 import type { EdgeNodes } from "../../../edge/edge-nodes.ts";
 import { HISTORY_ROWS_MAX } from "../../../limits.ts";
@@ -26,7 +26,7 @@ export function edgeEventsRoute({ backend, nodes, clock }: EdgeEventsSources): R
     access: "viewer",
     unscopedOnly: true,
     about: {
-      summary: "What has changed in the fleet of edge nodes, newest first; its present condition is in the inventory",
+      summary: "Changes in the fleet of edge nodes, newest first; the current state is in the inventory",
       query: {
         ...RANGE_PARAMETERS,
         node: { text: "Only of this edge node.", schema: NameText },

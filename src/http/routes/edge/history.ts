@@ -1,7 +1,7 @@
-/** What zones had to serve over time, and which sources were told of them (docs/interface.md#edge-history-reading). */
+/** The requests of zones over time, and the reported sources (docs/interface.md#edge-history-reading). */
 import { Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
-import { TELLING_STATES, type TellingState } from "../../../edge/edge-history.ts";
+import { REPORTED_STATES, type ReportedState } from "../../../edge/edge-history.ts";
 import type { EdgeNodes } from "../../../edge/edge-nodes.ts";
 import { BUCKETS_MAX, HISTORY_ROWS_MAX, STEP_SECONDS_MAX } from "../../../limits.ts";
 import type { Clock } from "../../../system/clock.ts";
@@ -17,7 +17,7 @@ import {
   EdgeSourcesWire,
   edgeHistoryToWire,
   edgeSourceToWire,
-  TellingStateWire,
+  ReportedStateWire,
 } from "../../wire/edge/history.ts";
 import { NameText } from "../../wire/request-texts.ts";
 import type { ZoneAccess } from "../../zone-access.ts";
@@ -46,7 +46,7 @@ export function edgeHistoryRoute(sources: EdgeHistorySources): ReadRoute {
     path: "/api/v1/edge/history",
     access: "viewer",
     about: {
-      summary: "What a zone had to serve over time; a token with a tenant reads its own zones",
+      summary: "The requests of a zone over time; a token with a tenant reads its own zones",
       query: {
         ...PARAMETERS,
         step: {
@@ -87,7 +87,7 @@ export function edgeSourcesRoute(sources: EdgeHistorySources): ReadRoute {
     access: "viewer",
     about: {
       summary: "The sources that were refused or challenged at a zone, or would have been",
-      query: { ...PARAMETERS, state: { text: "Only those whose strongest state this is.", schema: TellingStateWire } },
+      query: { ...PARAMETERS, state: { text: "Only those whose strongest state this is.", schema: ReportedStateWire } },
       answers: {
         200: {
           text: `At most ${HISTORY_ROWS_MAX}, busiest first; with storage off none, and available is false.`,
@@ -109,7 +109,7 @@ export function edgeSourcesRoute(sources: EdgeHistorySources): ReadRoute {
   };
 }
 
-async function sourcesAnswer(history: EdgeHistory, { zone, node, range }: Subject, state: TellingState | null) {
+async function sourcesAnswer(history: EdgeHistory, { zone, node, range }: Subject, state: ReportedState | null) {
   const { fromMs, toMs } = range;
   const totals = await history.sources({ zone, node, state, fromMs, toMs });
   const head = { available: true, zone, ...(state !== null && { state }) };
@@ -124,7 +124,7 @@ interface Subject {
   readonly range: TimeRange;
 }
 
-/** What is wrong with the question by itself: that is told with storage off, too. */
+/** Finds what is wrong with the query itself, also if storage is off. */
 function subjectOf(
   { principal, query }: Call,
   { clock }: Pick<EdgeHistorySources, "clock">,
@@ -137,7 +137,7 @@ function subjectOf(
   return range.kind === "range" ? { kind: "subject", zone, node, range } : range;
 }
 
-/** A zone that is not the tenant's is refused in the same way whether there is one or not. */
+/** A zone of another tenant gets the same refusal whether it exists or not. */
 function refusalOf(
   { principal }: Call,
   { zone, node }: Subject,
@@ -149,10 +149,10 @@ function refusalOf(
   return node === null || nodes.has(node) ? null : { kind: "unknown_edge_node" };
 }
 
-type StateFilter = { readonly kind: "filter"; readonly state: TellingState | null };
+type StateFilter = { readonly kind: "filter"; readonly state: ReportedState | null };
 
 function stateFilter(query: URLSearchParams): StateFilter | InvalidQuery {
   const state = parameter(query, "state");
-  if (state === null || Value.Check(TellingStateWire, state)) return { kind: "filter", state };
-  return invalidQuery(`state must be one of ${TELLING_STATES.join(", ")}: ${state}`);
+  if (state === null || Value.Check(ReportedStateWire, state)) return { kind: "filter", state };
+  return invalidQuery(`state must be one of ${REPORTED_STATES.join(", ")}: ${state}`);
 }

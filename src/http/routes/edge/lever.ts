@@ -1,4 +1,4 @@
-/** The challenge lever of a zone: set, and cleared (docs/interface.md#lever-command). */
+/** Sets and clears the challenge lever of a zone (docs/interface.md#lever-command). */
 import type { Principal } from "../../../access/principal.ts";
 import type { Edge } from "../../../edge/edge.ts";
 import type { Lever } from "../../../edge/levers.ts";
@@ -18,7 +18,7 @@ export interface LeverSources {
 
 const PATH = "/api/v1/edge/zones/:name/challenge";
 const UNKNOWN = { text: "There is no such zone, or it is not the tenant's." };
-/** Of a hostname. What is longer is no zone's, and in the audit trail nobody would miss its end. */
+/** A longer name is not a hostname of a zone, and is shortened in the audit trail. */
 const NAME_CHARACTERS_MAX = 253;
 
 export function setLeverRoute(sources: LeverSources): CommandRoute<LeverRequest> {
@@ -31,9 +31,9 @@ export function setLeverRoute(sources: LeverSources): CommandRoute<LeverRequest>
     body: leverCheck,
     bodyBytesMax: EDGE_ORDER_BYTES_MAX,
     about: {
-      summary: "Have a zone challenge as the operator says instead of as its file does, for a time; mode off ends that",
+      summary: "Set for a time how a zone challenges visitors, instead of its file's setting; mode off ends that",
       answers: {
-        200: { text: "What holds for the zone now.", schema: LeverWire },
+        200: { text: "The setting that now applies to the zone.", schema: LeverWire },
         404: UNKNOWN,
         409: { text: "The zone's policy.mode is none, or too many levers are set." },
       },
@@ -53,8 +53,8 @@ export function clearLeverRoute(sources: LeverSources): CommandRoute {
     body: null,
     bodyBytesMax: EDGE_ORDER_BYTES_MAX,
     about: {
-      summary: "Have a zone follow its file again",
-      answers: { 200: { text: "What holds for the zone now.", schema: LeverWire }, 404: UNKNOWN },
+      summary: "Clear the lever, so that the zone follows its file again",
+      answers: { 200: { text: "The setting that now applies to the zone.", schema: LeverWire }, 404: UNKNOWN },
     },
     audit: AUDIT,
     handle: (call) => clear(sources, call, ""),
@@ -67,14 +67,14 @@ const AUDIT: AuditRule<unknown> = {
   target: (call) => zoneName(call).slice(0, NAME_CHARACTERS_MAX),
 };
 
-/** Judged before the body is read, so that a foreign zone is the same answer whatever else is wrong. */
+/** Checked before the body is read, so that a foreign zone gets the same answer for every body. */
 function pathRefusal(sources: LeverSources, call: Call): Refusal | null {
   const { edge, access } = sources;
   if (!access.allows("edge_lever", call.principal, edge.nodes.zone(zoneName(call)))) return { kind: "foreign_lever" };
   return isThere(sources, call) ? null : { kind: "unknown_zone" };
 }
 
-/** A zone that is gone from the file is there as long as its lever is. */
+/** A zone that was removed from the file exists while it has a lever. */
 function isThere({ edge, clock }: LeverSources, call: Call): boolean {
   const name = zoneName(call);
   return edge.nodes.zone(name) !== null || edge.levers.of(name, clock.wallMs()) !== null;
@@ -89,7 +89,7 @@ function set(sources: LeverSources, call: Call, order: Exclude<LeverRequest, { m
   return outcomeOf(sources, call, "set", order.reason);
 }
 
-/** Also of a zone that is gone from the file, by a caller without a tenant. */
+/** A caller without a tenant may also clear it for a zone that was removed from the file. */
 function clear(sources: LeverSources, call: Call, reason: string): Outcome | Refusal {
   const { levers, nodes } = sources.edge;
   const name = zoneName(call);
@@ -98,7 +98,7 @@ function clear(sources: LeverSources, call: Call, reason: string): Outcome | Ref
   return outcomeOf(sources, call, "cleared", reason);
 }
 
-/** A reload may have come while the body did. */
+/** A reload may have happened while the body was received. */
 function isForeign({ tenant }: Principal, zone: { readonly tenant: string | null } | null): boolean {
   return tenant !== null && zone?.tenant !== tenant;
 }
@@ -112,7 +112,7 @@ function outcomeOf({ edge, clock }: LeverSources, call: Call, result: "set" | "c
     dryRun: edge.reportedDryRun(node),
   }));
   const response = jsonAnswer(200, leverToWire({ name, zone: edge.nodes.zone(name), lever, nodes }));
-  // The global dry run does not gate it (docs/interface.md#lever-override-in-force).
+  // The lever is in force in global dry run too (docs/interface.md#lever-override-in-force).
   return { kind: "outcome", response, result, reason, dryRun: false };
 }
 

@@ -13,7 +13,7 @@ export interface EdgeNodesSources {
   readonly reports: EdgeReports;
   /** Of the configuration in force. */
   readonly tokens: () => readonly TokenConfig[];
-  /** How many are configured: an agent's token may be a scrub node's as well. */
+  /** Number of configured scrub nodes: an agent's token may belong to one of these. */
   readonly scrubNodes: () => number;
 }
 
@@ -26,7 +26,7 @@ export function edgeNodesRoute(sources: EdgeNodesSources, slicing: Slicing): Rea
     access: "viewer",
     unscopedOnly: true,
     about: {
-      summary: "The configured edge nodes: whether they poll, as whom, and what they reported last",
+      summary: "The configured edge nodes: whether they poll, with which token, and their last report",
       answers: { 200: { text: "The inventory, in the order of the configuration.", schema: EdgeInventoryWire } },
     },
     handle: async () => jsonBlobAnswer(await names.read("all", () => new InventoryReader(sources))),
@@ -47,7 +47,7 @@ class InventoryReader implements Reader<string> {
 
   see(name: string): void {
     const { nodes, reports } = this.#sources;
-    // A reload may have removed it since the pass began.
+    // A reload may have removed the node since the pass started.
     if (!nodes.has(name)) return;
     this.#count++;
     const stored = reports.reportOf(name);
@@ -63,16 +63,16 @@ class InventoryReader implements Reader<string> {
   answer(): Blob {
     const { nodes, scrubNodes } = this.#sources;
     const unbound = this.#namesOf(null);
-    const isTold = unbound.length > 0 && nodes.size + scrubNodes() > 0;
+    const hasHint = unbound.length > 0 && nodes.size + scrubNodes() > 0;
     const head = {
       nodes_total: this.#count,
       stale_after_seconds: nodes.staleAfterSeconds,
-      ...(isTold && { unbound_agent_tokens: unbound }),
+      ...(hasHint && { unbound_agent_tokens: unbound }),
     };
     return new Blob([`${JSON.stringify(head).slice(0, -1)},"nodes":`, ...this.#array.parts(), "}"]);
   }
 
-  /** null: of tokens that are bound to none. */
+  /** null: names of tokens that are not bound to a node. */
   #namesOf(node: string | null): readonly string[] {
     return (this.#tokensOf.get(node) ?? []).map(({ name }) => name);
   }

@@ -18,8 +18,8 @@ export function edgeReportRoute(nodes: EdgeNodes, reports: EdgeReports): Command
     bodyName: "report",
     about: {
       summary:
-        "What an edge node says of itself and its zones, shown in the inventory and, of the zones that it serves, in the " +
-        "status and the history; keys that are not known are kept",
+        "The report of an edge node about itself and its zones, shown in the inventory and, for zones that it serves, in the " +
+        "status and the history; unknown keys are kept",
       answers: {
         204: { text: "Stored.", schema: null },
         404: { text: "There is no such edge node." },
@@ -27,7 +27,7 @@ export function edgeReportRoute(nodes: EdgeNodes, reports: EdgeReports): Command
     },
     handle: ({ params }, report) => {
       const name = params["name"] ?? "";
-      // A reload may have removed it while the body came.
+      // A reload may have removed the node while the body was received.
       if (!nodes.has(name)) return { kind: "unknown_edge_node" };
       reports.report(name, report);
       return emptyAnswer();

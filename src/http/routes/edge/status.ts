@@ -8,7 +8,7 @@ import { type Reader, type Slicing, TablePass } from "../../table-pass.ts";
 import { FleetStatusWire, fleetRowToWire } from "../../wire/edge/status.ts";
 
 export function edgeStatusRoute(reports: EdgeReports, slicing: Slicing): ReadRoute {
-  // That of the pass under way, or of the last one.
+  // The fleet of the pass in progress, or of the last one.
   let fleet: Fleet = { alive: new Set(), reports: new Map() };
   const rows = new TablePass(() => {
     fleet = reports.fleet();
@@ -34,19 +34,19 @@ class StatusReader implements Reader<FleetItem | null> {
   readonly #fleet: () => Fleet;
   readonly #array = new JsonArray();
 
-  /** @param tenant whose zones are told; null: all. */
+  /** @param tenant whose zones are returned; null: all. */
   constructor(tenant: string | null, fleet: () => Fleet) {
     this.#tenant = tenant;
     this.#fleet = fleet;
   }
 
-  /** Rows may be large, so that each becomes text by itself. */
+  /** Rows may be large, so each is serialized by itself. */
   see(item: FleetItem | null): void {
     if (item === null || (this.#tenant !== null && item.tenant !== this.#tenant)) return;
     this.#array.addText(JSON.stringify(fleetRowToWire(item.row(), this.#tenant === null)));
   }
 
-  /** Numbers of nodes and of what they cut are of the whole fleet, whoever asks. */
+  /** The numbers of nodes and of left-out items are of the whole fleet, for every caller. */
   answer(): Blob {
     const { alive, reporting, zonesCut, certsCut } = fleetTotals(this.#fleet());
     const head = {

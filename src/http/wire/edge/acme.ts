@@ -1,4 +1,4 @@
-/** What edge nodes order of certificates: slots and challenges (docs/interface.md#acme). */
+/** The calls of edge nodes for slots and challenges (docs/interface.md#acme). */
 import { type Static, Type } from "@sinclair/typebox";
 import type { ChallengeOrder, SlotAnswer } from "../../../edge/acme-issuance.ts";
 import {
@@ -14,7 +14,7 @@ import { Timestamp, timestamp } from "../timestamp.ts";
 
 export type SlotOrder =
   | { readonly kind: "request"; readonly zone: string }
-  /** `zone`: null: all that the node has. */
+  /** `zone`: null: all slots of the node. */
   | { readonly kind: "release"; readonly zone: string | null };
 
 const slotFields = fieldCheck(
@@ -22,7 +22,7 @@ const slotFields = fieldCheck(
     {
       /** Required unless release is true. */
       zone: Type.Optional(Type.String()),
-      /** Gives the slot of the zone back; without a zone all that the node has. */
+      /** Returns the slot of the zone; without a zone, all slots of the node. */
       release: Type.Optional(Type.Boolean()),
     },
     closed,
@@ -51,7 +51,7 @@ export const SlotWire = Type.Union([
   Type.Object(
     {
       granted: Type.Literal(false),
-      /** The node that has it. */
+      /** The node that holds the slot. */
       holder: Type.String(),
       retry_after_seconds: Type.Integer({ minimum: 1, maximum: SLOT_RETRY_SECONDS_MAX }),
     },

@@ -1,5 +1,5 @@
 /**
- * The history of zones, their telling sources and the events of edge nodes on the wire
+ * The history of zones, their reported sources and the events of edge nodes on the wire
  * (docs/interface.md#edge-history).
  */
 import { type Static, Type } from "@sinclair/typebox";
@@ -9,9 +9,9 @@ import {
   type EdgeCounts,
   type EdgeEvent,
   type EdgeHistoryPoint,
-  type EdgeHistoryQuestion,
+  type EdgeHistoryQuery,
   type EdgeSourceTotal,
-  TELLING_STATES,
+  REPORTED_STATES,
 } from "../../../edge/edge-history.ts";
 import { round } from "../../../traffic/rates.ts";
 import { closed } from "../closed.ts";
@@ -21,23 +21,23 @@ import { Timestamp, timestamp } from "../timestamp.ts";
 
 const total = Type.Integer({ minimum: 0 });
 
-export const TellingStateWire = oneOf(...TELLING_STATES);
+export const ReportedStateWire = oneOf(...REPORTED_STATES);
 export const EdgeEventKindWire = oneOf(...EDGE_EVENT_KINDS);
 
 const EdgePointWire = Type.Object(
   {
-    /** Begin of the bucket. */
+    /** Start of the bucket. */
     ts: Timestamp,
-    /** Distinct ones that reported in the bucket. */
+    /** Distinct nodes that reported in the bucket. */
     nodes: total,
-    /** The longest that any one node observed: requests / window_seconds is the rate of all. */
+    /** The longest observation time of one node: requests / window_seconds is the rate of all nodes. */
     window_seconds: Type.Number(),
     ...(Object.fromEntries(EDGE_COUNTERS.map((name) => [name, total])) as Record<keyof EdgeCounts, typeof total>),
   },
   closed,
 );
 
-/** With storage off there are `available` and `points` alone. */
+/** With storage off there are only `available` and `points`. */
 export const EdgeHistoryWire = Type.Object(
   {
     available: Type.Boolean(),
@@ -53,8 +53,8 @@ export type EdgeHistoryWire = Static<typeof EdgeHistoryWire>;
 const EdgeSourceWire = Type.Object(
   {
     source: Type.String(),
-    /** The strongest over the range. */
-    state: TellingStateWire,
+    /** The strongest in the range. */
+    state: ReportedStateWire,
     requests: total,
     windows: total,
     nodes: total,
@@ -68,7 +68,7 @@ export const EdgeSourcesWire = Type.Object(
   {
     available: Type.Boolean(),
     zone: Type.String(),
-    state: Type.Optional(TellingStateWire),
+    state: Type.Optional(ReportedStateWire),
     sources: Type.Array(EdgeSourceWire),
   },
   closed,
@@ -78,7 +78,7 @@ const EdgeEventWire = Type.Object(
   {
     event_time: Timestamp,
     node: Type.String(),
-    /** Absent: it is about the node as a whole. */
+    /** Absent: the event is about the node as a whole. */
     zone: Type.Optional(Type.String()),
     kind: EdgeEventKindWire,
     detail: Type.String(),
@@ -89,7 +89,7 @@ const EdgeEventWire = Type.Object(
 export const EdgeEventsWire = Type.Object({ available: Type.Boolean(), events: Type.Array(EdgeEventWire) }, closed);
 
 export function edgeHistoryToWire(
-  { zone, node, stepSeconds }: EdgeHistoryQuestion,
+  { zone, node, stepSeconds }: EdgeHistoryQuery,
   points: readonly EdgeHistoryPoint[],
 ): EdgeHistoryWire {
   const head = omitNulls({ available: true, zone, node, step_seconds: stepSeconds });

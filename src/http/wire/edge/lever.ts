@@ -1,4 +1,4 @@
-/** The challenge lever of a zone: what an operator orders, and what holds after (docs/interface.md#lever). */
+/** The challenge lever of a zone: the request, and the resulting setting (docs/interface.md#lever). */
 import { type Static, Type } from "@sinclair/typebox";
 import type { Lever, LeverOrder } from "../../../edge/levers.ts";
 import type { Zone } from "../../../edge/zone.ts";
@@ -12,7 +12,7 @@ import { Timestamp, timestamp } from "../timestamp.ts";
 
 export type LeverRequest = LeverOrder | { readonly mode: "off"; readonly reason: string };
 
-/** As it is described. */
+/** The schema in the API's description. */
 const LeverRequestWire = Type.Union([
   Type.Object(
     {
@@ -46,7 +46,7 @@ export const leverCheck: FieldCheck<LeverRequest> = {
     const checked = fields.check(value);
     if (checked.kind !== "fields") return checked;
     const { mode, ttl_seconds: ttlSeconds, reason: words = "" } = checked.fields;
-    // Half a character would be another one in the databases.
+    // Half of a surrogate pair would be stored as another character by the databases.
     const reason = words.toWellFormed();
     if (mode !== "manual" && mode !== "auto" && mode !== "off") return wrong("mode must be manual, auto or off");
     if (Array.from(reason).length > LEVER_REASON_MAX) {
@@ -69,16 +69,16 @@ function wrong(detail: string): Refusal {
 export const LeverWire = Type.Object(
   {
     zone: Type.String(),
-    /** These three absent: the zone follows its file. */
+    /** All three absent: the zone follows its file. */
     mode: Type.Optional(oneOf("auto", "manual")),
     until: Type.Optional(Timestamp),
     reason: Type.Optional(Type.String()),
-    /** policy.challenge of the zones file; empty: the zone is gone from it. */
+    /** policy.challenge of the zones file; empty: the zone is not in the file any more. */
     file_mode: oneOf("auto", "manual", "off", ""),
     /** policy.dry_run and policy.challenge_options.dry_run of the zones file. */
     zone_watch_only: Type.Boolean(),
     rung_watch_only: Type.Boolean(),
-    /** Those that serve the zone. */
+    /** Nodes that serve the zone. */
     nodes: Type.Array(
       Type.Object(
         {
@@ -96,9 +96,9 @@ export const LeverWire = Type.Object(
 
 export interface LeverView {
   readonly name: string;
-  /** null: it is gone from the zones file. */
+  /** null: it is not in the zones file any more. */
   readonly zone: Zone | null;
-  /** In force; null: none. */
+  /** The lever in force; null: none. */
   readonly lever: Lever | null;
   readonly nodes: readonly { readonly name: string; readonly isAlive: boolean; readonly dryRun: boolean | null }[];
 }

@@ -11,22 +11,22 @@ const names = Type.Optional(Type.Array(Type.String(), { minItems: 1 }));
 const EDGE_NODE = {
   name: Type.String(),
   alive: Type.Boolean(),
-  /** A poll of it is parked now. */
+  /** A poll of the node is parked now. */
   holding: Type.Boolean(),
-  /** The hostgroups whose zones it serves, beside those without one. */
+  /** The hostgroups whose zones it serves, in addition to zones without one. */
   hostgroups: Type.Array(Type.String()),
   zones_placed: Type.Integer({ minimum: 0 }),
   /** Names of the tokens that are bound to it. */
   tokens: names,
   /** Name of the token of its last accepted poll. */
   last_token: Type.Optional(Type.String()),
-  /** When a poll of it began or ended last. Absent: not since the service started. */
+  /** When its last poll started or ended. Absent: none since the service started. */
   last_seen: Type.Optional(Timestamp),
   reported_at: Type.Optional(Timestamp),
 };
 
 const EdgeNodeWire = Type.Object(EDGE_NODE, closed);
-/** Without its report, which is put in as the text that it is. */
+/** Without its report, which is inserted as text. */
 export type EdgeNodeWire = Static<typeof EdgeNodeWire>;
 
 export const EdgeInventoryWire = Type.Object(
@@ -39,7 +39,7 @@ export const EdgeInventoryWire = Type.Object(
       Type.Object(
         {
           ...EDGE_NODE,
-          /** The last one, as it came. */
+          /** The last report, unchanged. */
           report: Type.Optional(EdgeReportWire),
         },
         closed,

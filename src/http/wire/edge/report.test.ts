@@ -11,7 +11,7 @@ const faultOf = (wire: unknown) => {
   return checked.kind === "invalid_body" ? checked.detail : checked.kind;
 };
 
-test("a report is kept as it came, keys that nobody knows among it", () => {
+test("a report is kept unchanged, including unknown keys", () => {
   const wire = { version: "1", kernel: { x: [null, 1.5] }, zones: [{ zone: "A.Example", weight: 2 }] };
   expect(JSON.parse(edgeReport(wire).text)).toEqual(wire);
 });
@@ -134,7 +134,7 @@ describe("edge report window", () => {
 describe("edge report sources", () => {
   const sourcesOf = (top_sources: object[]) => claimOf({ top_sources });
 
-  test("are those with a telling state", () => {
+  test("are those with a state of REPORTED_STATES", () => {
     const states = ["denied", "challenged", "would-deny", "would-challenge", "cleared", "marked", "allow", "other"];
     const claim = sourcesOf(states.map((state, i) => ({ source: `192.0.2.${i}`, state, requests: i })));
     expect(claim?.sources.map(({ state, requests }) => [state, requests])).toEqual([
@@ -155,7 +155,7 @@ describe("edge report sources", () => {
     expect(claim?.sources).toEqual([{ source: address("2001:db8::1"), state: "challenged", requests: EDGE_COUNT_MAX }]);
   });
 
-  test("that are told again count also where there is no room for others", () => {
+  test("that occur again are counted even if there is no room for others", () => {
     const full = Array.from({ length: EDGE_SOURCES_PER_WINDOW }, (_, i) => `192.0.2.${i}`);
     const claim = sourcesOf([...full, "192.0.2.3"].map((source) => ({ source, state: "would-deny", requests: 1 })));
     expect(claim?.sources[3]).toEqual({ source: address("192.0.2.3"), state: "would-deny", requests: 2 });
@@ -193,7 +193,7 @@ test("sources are missing of any zone where only the report as a whole says so",
   expect(edgeReport({ zones, sources_truncated: 4 }).cut).toMatchObject({ sources: 4, isAnyZoneAffected: true });
 });
 
-test("zones over QUIC may be told by their number alone", () => {
+test("zones over QUIC may be given as a number only", () => {
   const { h3 } = edgeReport({ terminator: { h3: { serving: 3, unsupported: 0 } } });
   expect([h3.serving.size, h3.unsupported.size]).toEqual([0, 0]);
 });

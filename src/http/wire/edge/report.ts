@@ -1,8 +1,6 @@
-/**
- * What an edge node reports of itself (docs/interface.md#edge-report): read into the service's words, kept as it came.
- */
+/** The report of an edge node (docs/interface.md#edge-report): parsed for the service, and kept unchanged. */
 import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
-import { EDGE_COUNTERS, type EdgeCounts, TELLING_STATES, type TellingState } from "../../../edge/edge-history.ts";
+import { EDGE_COUNTERS, type EdgeCounts, REPORTED_STATES, type ReportedState } from "../../../edge/edge-history.ts";
 import type {
   ActiveChallenge,
   CertClaim,
@@ -24,7 +22,7 @@ const flag = Type.Optional(Type.Boolean());
 const time = Type.Optional(Type.String({ format: "date-time" }));
 const count = Type.Optional(Type.Integer({ minimum: 0, maximum: EDGE_COUNT_MAX }));
 const rate = Type.Optional(Type.Number({ minimum: 0, maximum: EDGE_COUNT_MAX }));
-/** By name, or only how many. */
+/** Names, or only the number. */
 const zoneNames = Type.Optional(Type.Union([Type.Array(Type.String()), Type.Integer({ minimum: 0 })]));
 
 const SourceWire = Type.Object({
@@ -73,7 +71,7 @@ const TerminatorWire = Type.Object({
 
 const CertWire = Type.Object({ zone: Type.String(), not_after: Type.String({ format: "date-time" }), issuer: text });
 
-/** Keys that it does not know are kept as they come. */
+/** Unknown keys are kept. */
 export const EdgeReportWire = Type.Object({
   version: text,
   dry_run: flag,
@@ -106,10 +104,10 @@ function edgeReportOf(wire: EdgeReportWire): EdgeReport {
     claims.push({ notAfterMs: parseTimestamp(notAfter) ?? 0, issuer: issuer ?? null });
     certs.set(name, claims);
   }
-  // Of a zone that is there twice the last counts, as it does of a key.
+  // If a zone occurs twice, the last one is used, as for a JSON key.
   const zones = new Map((wire.zones ?? []).map((claim) => [claim.zone.toLowerCase(), zoneClaim(claim)]));
   return {
-    // Not the bytes that came: of equal keys, others may take the first.
+    // Not the original bytes: of equal keys, other parsers may use the first.
     text: JSON.stringify(wire),
     version: wire.version ?? null,
     isDryRun: wire.dry_run ?? null,
@@ -125,7 +123,7 @@ function edgeReportOf(wire: EdgeReportWire): EdgeReport {
   };
 }
 
-/** The sources that are said to be missing of zones are among those of the report as a whole, where it says both. */
+/** If a report gives both, the missing sources of the zones are part of those of the report as a whole. */
 function cutCounts(wire: EdgeReportWire): EdgeReport["cut"] {
   const inZones = (wire.zones ?? []).reduce((sum, { sources_truncated: cut = 0 }) => sum + cut, 0);
   const inAll = wire.sources_truncated ?? 0;
@@ -147,7 +145,7 @@ function namesOf(zones: readonly string[] | number | undefined): ReadonlySet<str
 
 function zoneClaim(wire: Static<typeof ZoneClaimWire>): ZoneClaim {
   const counts = edgeCounts(wire);
-  // As it is given out: what is shorter than that is no window, and has no rate without end.
+  // Rounded as in the output: a shorter duration is no window, and would give an unlimited rate.
   const seconds = round(wire.window_seconds ?? DEFAULT_WINDOW_SECONDS);
   const sources = claimedSources(wire.top_sources ?? []);
   return {
@@ -164,7 +162,7 @@ function zoneClaim(wire: Static<typeof ZoneClaimWire>): ZoneClaim {
   };
 }
 
-/** Written out: there are some hundred in each report. */
+/** Written out for speed: each report has some hundred. */
 function edgeCounts(wire: Partial<EdgeCounts>): EdgeCounts {
   return {
     requests: wire.requests ?? 0,
@@ -182,7 +180,7 @@ function edgeCounts(wire: Partial<EdgeCounts>): EdgeCounts {
   };
 }
 
-/** Of a window that does not say how long it is (docs/interface.md#edge-report-window). */
+/** For a window without a duration (docs/interface.md#edge-report-window). */
 const DEFAULT_WINDOW_SECONDS = 10;
 
 function activeChallenge(wire: Static<typeof ZoneClaimWire>["challenge_active"]): ActiveChallenge | null {
@@ -197,19 +195,18 @@ function activeChallenge(wire: Static<typeof ZoneClaimWire>["challenge_active"])
 const NO_SOURCES = { read: [], cut: 0 } as const;
 
 /**
- * Two spellings of an address are one source. What is no address, or is too much, is as good as missing: counted where it
- * is a would-be source.
+ * Merges different spellings of one address. Invalid or excess sources count as missing if they are would-be sources.
  */
 function claimedSources(wire: readonly Static<typeof SourceWire>[]): {
   readonly read: readonly ClaimedSource[];
   readonly cut: number;
 } {
-  // So it is with most zones, and there are a hundred thousand.
-  if (!wire.some(({ state = "" }) => isTelling(state))) return NO_SOURCES;
+  // A shortcut for most zones, of which there are a hundred thousand.
+  if (!wire.some(({ state = "" }) => isReportedState(state))) return NO_SOURCES;
   const read = new Map<IpAddress, ClaimedSource>();
   let cut = 0;
   for (const { source: text, state = "", requests = 0 } of wire) {
-    if (!isTelling(state)) continue;
+    if (!isReportedState(state)) continue;
     const source = parseAddress(text);
     const known = source === null ? undefined : read.get(source);
     if (source === null || (known === undefined && read.size === EDGE_SOURCES_PER_WINDOW)) {
@@ -219,16 +216,16 @@ function claimedSources(wire: readonly Static<typeof SourceWire>[]): {
   return { read: [...read.values()], cut };
 }
 
-function together(known: ClaimedSource, state: TellingState, requests: number): ClaimedSource {
-  const isStronger = TELLING_STATES.indexOf(state) < TELLING_STATES.indexOf(known.state);
+function together(known: ClaimedSource, state: ReportedState, requests: number): ClaimedSource {
+  const isStronger = REPORTED_STATES.indexOf(state) < REPORTED_STATES.indexOf(known.state);
   return {
     source: known.source,
     state: isStronger ? state : known.state,
-    // Each is within its bound, and their sum must be too.
+    // Each number is within its bound, and the sum must be too.
     requests: Math.min(known.requests + requests, EDGE_COUNT_MAX),
   };
 }
 
-function isTelling(state: string): state is TellingState {
-  return (TELLING_STATES as readonly string[]).includes(state);
+function isReportedState(state: string): state is ReportedState {
+  return (REPORTED_STATES as readonly string[]).includes(state);
 }

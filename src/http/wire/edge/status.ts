@@ -37,7 +37,7 @@ const OverrideWire = Type.Object({ mode: oneOf("auto", "manual"), until: Timesta
 const WouldBeWire = Type.Object(
   {
     source: Type.String(),
-    /** The strongest of all nodes. */
+    /** The strongest state reported by any node. */
     state: oneOf("would-deny", "would-challenge"),
     requests: total,
     nodes: Type.Array(Type.String()),
@@ -53,14 +53,14 @@ const NodeCertWire = Type.Object(
 export const ZoneStatusWire = Type.Object(
   {
     zone: Type.String(),
-    /** For tokens without a tenant, and zones that have one. */
+    /** For tokens without a tenant, if the zone has one. */
     tenant: Type.Optional(Type.String()),
-    /** Absent of a zone that is not in the zones file any more and has a lever still, as is file_challenge. */
+    /** Absent for a zone that is not in the zones file any more but still has a lever; so is file_challenge. */
     mode: Type.Optional(oneOf("decide", "none")),
     file_challenge: Type.Optional(oneOf("auto", "manual", "off")),
-    /** What the nodes apply; mixed: not all the same. Absent: none says so. */
+    /** What the nodes apply; mixed: they differ. Absent: no node reports it. */
     challenge: Type.Optional(Type.String()),
-    /** Alive ones whose last report names the zone. */
+    /** Alive nodes whose last report has the zone. */
     nodes: total,
     rps: Type.Number(),
     ...(Object.fromEntries(FLEET_COUNTERS.map((name) => [name, atLeastOne])) as Record<
@@ -72,11 +72,14 @@ export const ZoneStatusWire = Type.Object(
     challenge_active: Type.Optional(Type.Array(NodeChallengeWire, { minItems: 1 })),
     override: Type.Optional(OverrideWire),
     would_be: Type.Optional(Type.Array(WouldBeWire, { minItems: 1 })),
-    /** How many of these the nodes did not tell of. */
+    /** Number of such sources that the nodes left out. */
     would_be_truncated: atLeastOne,
     partial: onlyTrue,
     certs: Type.Optional(Type.Array(NodeCertWire, { minItems: 1 })),
-    /** Nodes that the configuration places it on, and alive ones of these; the hostgroup for tokens without a tenant. */
+    /**
+     * Configured nodes that serve the zone, and the alive ones of these; the hostgroup only for tokens without a
+     * tenant.
+     */
     placement: Type.Optional(
       Type.Object({ hostgroup: Type.Optional(Type.String()), nodes: total, alive: total }, closed),
     ),
@@ -93,9 +96,9 @@ export type ZoneStatusWire = Static<typeof ZoneStatusWire>;
 export const FleetStatusWire = Type.Object(
   {
     nodes_alive: total,
-    /** Alive ones with a report. */
+    /** Alive nodes with a report. */
     nodes_reporting: total,
-    /** What their reports had no room for, of all zones. */
+    /** What their reports left out, over all zones. */
     zones_truncated: total,
     certs_truncated: total,
     zones: Type.Array(ZoneStatusWire),
@@ -103,7 +106,7 @@ export const FleetStatusWire = Type.Object(
   closed,
 );
 
-/** @param isUnscoped the caller has no tenant. */
+/** @param isUnscoped whether the caller has no tenant. */
 export function fleetRowToWire(row: FleetRow, isUnscoped: boolean): ZoneStatusWire {
   if (row.kind === "removed") return { zone: row.name, nodes: 0, rps: 0, override: overrideToWire(row.override) };
   const { zone, placed, placedAlive } = row;
@@ -150,7 +153,7 @@ function certToWire({ node, notAfterMs, issuer }: NodeCert): Static<typeof NodeC
   return omitNulls({ node, not_after: timestamp(notAfterMs), issuer });
 }
 
-/** null: nobody speaks HTTP/3 or asks for it. */
+/** null: no node serves or requests HTTP/3. */
 function h3ToWire({ zone, h3 }: ZoneStatus): NonNullable<ZoneStatusWire["h3"]> | null {
   const enabled = zone.tls.h3;
   return enabled || h3.serving + h3.unsupported + h3.requests > 0 ? { enabled, ...h3 } : null;

@@ -1,4 +1,4 @@
-/** The zone document, as it is described (docs/interface.md#zone-document); its bytes are written in src/edge. */
+/** The schema of the zone document (docs/interface.md#zone-document); src/edge writes its bytes. */
 import { Type } from "@sinclair/typebox";
 import { closed } from "../closed.ts";
 import { oneOf } from "../one-of.ts";
@@ -20,7 +20,7 @@ const PolicyWire = Type.Object(
     mode: oneOf("decide", "none"),
     failure_mode: oneOf("open", "closed"),
     challenge: oneOf("auto", "manual", "off"),
-    /** Of one source. Absent: no bound. */
+    /** Limit for one source. Absent: no limit. */
     rate: Type.Object({ rps: Type.Optional(Type.Number()), concurrency: Type.Optional(Type.Number()) }, closed),
     dry_run: Type.Boolean(),
     challenge_options: ChallengeOptionsWire,
@@ -32,7 +32,7 @@ const TlsWire = Type.Object(
   {
     min_version: Type.String(),
     h3: Type.Optional(Type.Literal(true)),
-    /** Absent: advertise true, 86400. */
+    /** Absent: advertise is true, with 86400 seconds. */
     h3_options: Type.Optional(
       Type.Object({ advertise: Type.Boolean(), alt_svc_max_age_seconds: Type.Integer() }, closed),
     ),
@@ -46,7 +46,7 @@ const ZoneWire = Type.Object(
     origins: Type.Array(Type.String()),
     tls: TlsWire,
     policy: PolicyWire,
-    /** Absent: the node has its own. */
+    /** Absent: the node uses its own. */
     acme_directory: Type.Optional(Type.String()),
     acme_fallback: Type.Optional(Type.String()),
     extra_directives_file: Type.Optional(Type.String()),
@@ -54,7 +54,7 @@ const ZoneWire = Type.Object(
     challenge_override: Type.Optional(
       Type.Object({ mode: oneOf("auto", "manual"), until: Timestamp, reason: Type.String() }, closed),
     ),
-    /** Of yesterday and today, UTC; the secrets are 32 bytes in base64url. */
+    /** Keys of yesterday and today, UTC; the secrets are 32 bytes in base64url. */
     clearance_keys: Type.Array(
       Type.Object({ id: Type.String(), secret: Type.String(), not_before: Timestamp, not_after: Timestamp }, closed),
     ),

@@ -1,21 +1,21 @@
-/** What a ban of an address would come to, asked of the service before the order is given. */
+/** Shows what a ban of an address would do, before the user confirms it. */
 import { useEffect, useState } from "preact/hooks";
 import type { BanPreviewWire } from "../../src/http/wire/ban-preview.ts";
 import { serviceNow } from "../api/contact.ts";
 import { useResource } from "../api/resource.ts";
 import { looksLikeAddress } from "../text/address.ts";
-import { foresightSentences } from "../text/foresight.ts";
+import { previewSentences } from "../text/ban-preview.ts";
 import { failureText } from "./callout.tsx";
 
 const PAUSE_MS = 250;
 
-/** @param ip as it is being typed. */
-export function Foresight({ ip }: { readonly ip: string }) {
+/** @param ip the text in the input field. */
+export function BanPreview({ ip }: { readonly ip: string }) {
   const settled = useSettled(ip);
   return (
-    <div role="status" class="foresight">
+    <div role="status" class="ban-preview">
       {looksLikeAddress(settled) && settled === ip ? (
-        <Foreseen key={settled} ip={settled} />
+        <Preview key={settled} ip={settled} />
       ) : (
         <p class="muted">{ip === "" ? "Type an address." : "An address is 203.0.113.7 or 2001:db8::7."}</p>
       )}
@@ -23,18 +23,18 @@ export function Foresight({ ip }: { readonly ip: string }) {
   );
 }
 
-function Foreseen({ ip }: { readonly ip: string }) {
+function Preview({ ip }: { readonly ip: string }) {
   const { value } = useResource<BanPreviewWire>(`/api/v1/bans/preview?ip=${encodeURIComponent(ip)}`, 0).state;
   switch (value.kind) {
     case "loading":
-      return <p class="muted">Asking what that would do …</p>;
+      return <p class="muted">Loading a preview of the ban …</p>;
     case "failed":
       return <p>{failureText(value.failure)}</p>;
     case "ready": {
       const { ban, hostgroup } = value.data;
       return (
         <>
-          {foresightSentences(value.data, serviceNow()).map((sentence) => (
+          {previewSentences(value.data, serviceNow()).map((sentence) => (
             <p key={sentence}>{sentence}</p>
           ))}
           {hostgroup !== undefined && (
@@ -51,7 +51,7 @@ function Foreseen({ ip }: { readonly ip: string }) {
   }
 }
 
-/** The value once it has not changed for a moment. */
+/** The value once it has not changed for PAUSE_MS. */
 function useSettled(value: string): string {
   const [settled, setSettled] = useState(value);
   useEffect(() => {

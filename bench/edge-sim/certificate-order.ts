@@ -1,7 +1,7 @@
 /**
- * How a node gets a certificate by HTTP-01 where any node of the zone may be asked (docs/interface.md#acme-command): it
- * takes the zone's slot, orders, has its challenge told to all, and gives the slot back. Without the slot it waits a
- * quarter of an hour and then orders anyway, for itself.
+ * How a node gets a certificate by HTTP-01 when the authority may ask any node of the zone
+ * (docs/interface.md#acme-command): it requests the zone's slot, orders, publishes its challenge to all nodes, and
+ * returns the slot. Without the slot it waits a quarter of an hour and then orders anyway.
  */
 import type { Clock } from "../../src/system/clock.ts";
 import type { EdgeChannel, Failure } from "./edge-channel.ts";
@@ -15,7 +15,7 @@ export interface Certificate {
 export interface Order {
   readonly token: string;
   readonly keyAuthorization: string;
-  /** Asks the authority to look, and waits for its certificate. Rejects when the authority refuses. */
+  /** Asks the authority to validate, and waits for the certificate. Rejects if the authority refuses. */
   complete(): Promise<Certificate>;
 }
 
@@ -23,20 +23,22 @@ export interface Authority {
   order(zone: string): Promise<Order>;
 }
 
-export type DanceEnd =
+export type OrderEnd =
   | { readonly kind: "issued"; readonly certificate: Certificate; readonly hadSlot: boolean }
   | { readonly kind: "failed"; readonly reason: string };
 
-export interface DanceOptions {
+export interface OrderOptions {
   readonly channel: Pick<EdgeChannel, "slot" | "release" | "publish">;
   readonly authority: Authority;
-  /** From now on this node answers so itself. */
+  /** From now on this node answers the challenge. */
   readonly answer: (order: Order) => void;
-  /** Whether this node's document has the challenge before the time is over. */
+  /** Whether this node's document gets the challenge before the time is over. */
   readonly isFannedOut: (token: string, withinMs: number) => Promise<boolean>;
   /** Another node had the slot. */
   readonly onWait: () => void;
-  /** Resolves when this node's document tells that nobody has it any more, or when the time is over; rejects as `pause` does. */
+  /**
+   * Resolves when this node's document shows that the slot is free, or when the time is over; rejects as `pause` does.
+   */
   readonly slotFreed: (withinMs: number) => Promise<void>;
   /** Rejects when the node stops. */
   readonly pause: (ms: number) => Promise<void>;
@@ -44,14 +46,14 @@ export interface DanceOptions {
 }
 
 const SLOT_WAIT_MS = 15 * 60_000;
-/** Between two tries of a call that failed. */
+/** Pause between two attempts of a failed call. */
 const AGAIN_MS = 5000;
 const FAN_OUT_MS = 30_000;
-/** For the other nodes, once this one is told. */
+/** Time for the other nodes, after this node has the challenge. */
 const SETTLE_MS = 500;
 
 /** Never rejects. */
-export async function dance(zone: string, options: DanceOptions): Promise<DanceEnd> {
+export async function orderCertificate(zone: string, options: OrderOptions): Promise<OrderEnd> {
   let hasSlot = false;
   try {
     hasSlot = await waitForSlot(zone, options);
@@ -63,8 +65,8 @@ export async function dance(zone: string, options: DanceOptions): Promise<DanceE
   }
 }
 
-/** Returns whether it has it. */
-async function waitForSlot(zone: string, { channel, onWait, slotFreed, pause, clock }: DanceOptions): Promise<boolean> {
+/** Returns whether it has the slot. */
+async function waitForSlot(zone: string, { channel, onWait, slotFreed, pause, clock }: OrderOptions): Promise<boolean> {
   const untilMs = clock.monotonicMs() + SLOT_WAIT_MS;
   for (;;) {
     const answer = await channel.slot(zone);
@@ -79,7 +81,7 @@ async function waitForSlot(zone: string, { channel, onWait, slotFreed, pause, cl
   }
 }
 
-async function obtain(zone: string, hasSlot: boolean, options: DanceOptions): Promise<DanceEnd> {
+async function obtain(zone: string, hasSlot: boolean, options: OrderOptions): Promise<OrderEnd> {
   const { channel, authority, answer, isFannedOut, pause } = options;
   const order = await authority.order(zone);
   answer(order);

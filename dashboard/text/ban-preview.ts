@@ -1,4 +1,4 @@
-/** What an order to ban would come to, in sentences for who is about to give it. Pure. */
+/** What a ban would do, in sentences for the confirmation dialog. Pure. */
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import type { BanPreviewWire } from "../../src/http/wire/ban-preview.ts";
 import { rungsOf } from "./ladder.ts";
@@ -6,7 +6,7 @@ import { duration } from "./times.ts";
 import { methodName } from "./words.ts";
 
 /** @param nowMs the service's wall clock. */
-export function foresightSentences({ ban, refresh }: BanPreviewWire, nowMs: number): string[] {
+export function previewSentences({ ban, refresh }: BanPreviewWire, nowMs: number): string[] {
   if (ban.state === "rejected") return [`Floodwall would refuse it: ${ban.reason ?? "it does not say why"}.`];
   const ends = Date.parse(ban.expires_at);
   const seconds = (ends - (refresh ? nowMs : Date.parse(ban.started_at))) / 1000;
@@ -18,11 +18,13 @@ export function foresightSentences({ ban, refresh }: BanPreviewWire, nowMs: numb
     ...(ahead.length === 0
       ? []
       : [
-          `As long as it lasts: ${ahead.map(({ action, afterSeconds }) => `${methodName(action)} after ${duration(afterSeconds)}`).join(", ")}.`,
+          `While the ban lasts: ${ahead.map(({ action, afterSeconds }) => `${methodName(action)} after ${duration(afterSeconds)}`).join(", ")}.`,
         ]),
     ...(ban.fallback === undefined ? [] : [`Not as planned: ${ban.fallback}.`]),
     ...(refresh
-      ? ["It has a ban already, which is prolonged and becomes yours: it does not end with the attack."]
+      ? [
+          "The address is banned already. That ban is extended and becomes a manual one: it does not end with the attack.",
+        ]
       : []),
   ];
 }

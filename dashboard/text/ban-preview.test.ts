@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { BanWire } from "../../src/http/wire/ban.ts";
-import { foresightSentences } from "./foresight.ts";
+import { previewSentences } from "./ban-preview.ts";
 
 const NOW = Date.parse("2026-03-01T12:00:00Z");
 
@@ -20,13 +20,13 @@ function preview(changes: Partial<BanWire> = {}, refresh = false) {
 }
 
 test("says what happens and for how long", () => {
-  expect(foresightSentences(preview(), NOW)).toEqual([
+  expect(previewSentences(preview(), NOW)).toEqual([
     "Routers drop all traffic to it (Blackhole) for 10 min, or until you unban it.",
   ]);
-  expect(foresightSentences(preview({ method: "divert", node: "s1" }), NOW)[0]).toStartWith(
+  expect(previewSentences(preview({ method: "divert", node: "s1" }), NOW)[0]).toStartWith(
     "Its traffic goes through scrub node s1",
   );
-  expect(foresightSentences(preview({ method: "flowspec", matches_all: true }), NOW)[0]).toContain("all traffic");
+  expect(previewSentences(preview({ method: "flowspec", matches_all: true }), NOW)[0]).toContain("all traffic");
 });
 
 test("says what comes later", () => {
@@ -35,24 +35,22 @@ test("says what comes later", () => {
     { after_seconds: 300, action: "blackhole" },
   ] as const;
   expect(
-    foresightSentences(preview({ method: "flowspec", escalation: [...escalation], escalation_step: 0 }), NOW)[1],
-  ).toBe("As long as it lasts: Blackhole after 5 min.");
+    previewSentences(preview({ method: "flowspec", escalation: [...escalation], escalation_step: 0 }), NOW)[1],
+  ).toBe("While the ban lasts: Blackhole after 5 min.");
   const late = [escalation[0], { after_seconds: 600, action: "blackhole" as const }];
-  expect(foresightSentences(preview({ method: "flowspec", escalation: late, escalation_step: 0 }), NOW)).toHaveLength(
-    1,
-  );
+  expect(previewSentences(preview({ method: "flowspec", escalation: late, escalation_step: 0 }), NOW)).toHaveLength(1);
 });
 
 test("says that nothing is announced, that a ban is prolonged, and that it would be refused", () => {
-  expect(foresightSentences(preview({ dry_run: true }), NOW)).toEqual([
+  expect(previewSentences(preview({ dry_run: true }), NOW)).toEqual([
     "Dry run: the ban is recorded for 10 min (Blackhole), nothing is announced.",
   ]);
   const earlier = preview({ started_at: "2026-03-01T11:00:00Z" }, true);
-  expect(foresightSentences(earlier, NOW)).toEqual([
+  expect(previewSentences(earlier, NOW)).toEqual([
     "Routers drop all traffic to it (Blackhole) for 10 min, or until you unban it.",
-    "It has a ban already, which is prolonged and becomes yours: it does not end with the attack.",
+    "The address is banned already. That ban is extended and becomes a manual one: it does not end with the attack.",
   ]);
-  expect(foresightSentences(preview({ state: "rejected", reason: "whitelisted" }), NOW)).toEqual([
+  expect(previewSentences(preview({ state: "rejected", reason: "whitelisted" }), NOW)).toEqual([
     "Floodwall would refuse it: whitelisted.",
   ]);
 });

@@ -1,6 +1,6 @@
 /**
- * Which turns of BGP sessions are worth a message: one that was up and has been down for a while, and its return. A
- * session that never came up is no news, and a speaker that is asked again within moments is none either.
+ * Decides which changes of BGP sessions are notified: a session that was established and has been down for a while, and
+ * its return. A session that was never established is not notified, nor is a short restart of the speaker.
  */
 import type { Cancel, Timers } from "../system/timers.ts";
 import type { Neighbor, SessionEvent } from "./event.ts";
@@ -11,21 +11,21 @@ export const SESSION_GRACE_MS = 3_000;
 interface Session {
   latest: Neighbor;
   readonly cancelLoss: Cancel;
-  isToldLost: boolean;
+  isReportedLost: boolean;
 }
 
-export interface SessionNewsOptions {
+export interface SessionNoticesOptions {
   readonly timers: Timers;
-  readonly tell: (kind: SessionEvent["kind"], neighbor: Neighbor) => void;
+  readonly notify: (kind: SessionEvent["kind"], neighbor: Neighbor) => void;
 }
 
-export class SessionNews {
-  readonly #options: SessionNewsOptions;
+export class SessionNotices {
+  readonly #options: SessionNoticesOptions;
   readonly #up = new Set<string>();
-  /** Those that were up once. */
+  /** Sessions that were established before. */
   readonly #down = new Map<string, Session>();
 
-  constructor(options: SessionNewsOptions) {
+  constructor(options: SessionNoticesOptions) {
     this.#options = options;
   }
 
@@ -55,7 +55,7 @@ export class SessionNews {
     if (session === undefined) return;
     session.cancelLoss();
     this.#down.delete(neighbor.address);
-    if (session.isToldLost) this.#options.tell("bgp_session_restored", neighbor);
+    if (session.isReportedLost) this.#options.notify("bgp_session_restored", neighbor);
   }
 
   #isDown(neighbor: Neighbor): void {
@@ -64,10 +64,10 @@ export class SessionNews {
     if (!this.#up.delete(neighbor.address)) return;
     const lost: Session = {
       latest: neighbor,
-      isToldLost: false,
+      isReportedLost: false,
       cancelLoss: this.#options.timers.after(SESSION_GRACE_MS, () => {
-        lost.isToldLost = true;
-        this.#options.tell("bgp_session_lost", lost.latest);
+        lost.isReportedLost = true;
+        this.#options.notify("bgp_session_lost", lost.latest);
       }),
     };
     this.#down.set(neighbor.address, lost);
