@@ -31,43 +31,21 @@ describe("audited calls:", () => {
 
   test("a ban is a row with all that is to be known", async () => {
     expect((await order("ban", "tenantOperator", target(ACME_HOST))).status).toBe(200);
-    expect(server.audited).toEqual([
-      {
-        wallMs: NOON,
-        action: "ban",
-        result: "active",
-        operator: "acme-operator",
-        role: "operator",
-        tenant: "acme",
-        target: ACME_HOST,
-        targetType: "host",
-        reason: "",
-        source: "api",
-        banState: "active",
-        dryRun: false,
-      },
-    ]);
+    const caller = { operator: "acme-operator", role: "operator", tenant: "acme" };
+    const what = { action: "ban", target: ACME_HOST, targetType: "host", result: "active", banState: "active" };
+    const rest = { wallMs: NOON, reason: "", source: "api", dryRun: false };
+    expect<unknown>(server.audited).toEqual([{ ...caller, ...what, ...rest }]);
   });
 
-  test("a ban that policy refuses is rejected, with its reason and state", async () => {
-    server.backend.onBan = (ip) => ({
-      ban: ban({ target: ip, state: "rejected", reason: "whitelisted", dryRun: true }),
-      routeState: null,
-    });
-    expect((await order("ban", "operator", target(ACME_HOST))).status).toBe(409);
+  test("a ban that policy refuses is rejected, an unban withdrawn, each with its reason and the address's one spelling", async () => {
+    const view = (changes: Parameters<typeof ban>[0]) => () => ({ ban: ban(changes), routeState: null });
+    server.backend.onBan = view({ state: "rejected", reason: "whitelisted", dryRun: true });
+    server.backend.onUnban = view({ state: "withdrawn", reason: "manual unban" });
+    for (const path of ["ban", "unban"]) await order(path, "operator", target("2001:DB8::0:1"));
+    const row = { target: "2001:db8::1", tenant: "" };
     expect(server.audited).toMatchObject([
-      { action: "ban", result: "rejected", reason: "whitelisted", banState: "rejected", tenant: "", dryRun: true },
-    ]);
-  });
-
-  test("an unban is withdrawn, for the address in its one spelling", async () => {
-    server.backend.onUnban = (ip) => ({
-      ban: ban({ target: ip, state: "withdrawn", reason: "manual unban" }),
-      routeState: null,
-    });
-    await order("unban", "operator", target("2001:DB8::0:1"));
-    expect(server.audited).toMatchObject([
-      { action: "unban", result: "withdrawn", target: "2001:db8::1", reason: "manual unban", banState: "withdrawn" },
+      { ...row, action: "ban", result: "rejected", reason: "whitelisted", banState: "rejected", dryRun: true },
+      { ...row, action: "unban", result: "withdrawn", reason: "manual unban", banState: "withdrawn" },
     ]);
   });
 
@@ -126,7 +104,7 @@ describe("audited calls:", () => {
     expect(server.audited).toMatchObject([{ result: "error", reason: "the service is starting" }]);
   });
 
-  test("no token, a wrong one and another media type leave no row", async () => {
+  test("no token, a wrong one, another media type and reads leave no row", async () => {
     const url = `${server.base}/api/v1/ban`;
     const json = { "content-type": "application/json" };
     const body = target(ACME_HOST);
@@ -134,12 +112,8 @@ describe("audited calls:", () => {
     expect((await fetch(url, { method: "POST", headers: { ...json, ...bearer("x") }, body })).status).toBe(401);
     expect((await order("ban", "operator", body, { "content-type": "text/plain" })).status).toBe(415);
     expect((await fetch(url, { method: "PUT", headers: as("operator") })).status).toBe(404);
-    expect(server.audited).toEqual([]);
-  });
-
-  test("reads leave none", async () => {
+    // Nor does a read.
     await fetch(`${server.base}/api/v1/status`, { headers: as("agent") });
-    await fetch(`${server.base}/api/v1/bans`, { headers: as("viewer") });
     expect(server.audited).toEqual([]);
   });
 });

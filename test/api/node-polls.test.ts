@@ -339,36 +339,6 @@ describe("GET /api/v1/edge/zones", () => {
   });
 });
 
-describe("zone document scope:", () => {
-  beforeEach(openEdge);
-
-  test.each([
-    ["a node's are those without a hostgroup, and of its groups", "bound1", "e1", ["bare", "shop", "www"]],
-    ["another node has others", "bound2", "e2", ["bare", "mail", "www"]],
-    ["an operator's bare GET gets every zone", "admin", null, ["bare", "mail", "shop", "www"]],
-    ["an agent's that names no node gets what every node gets", "unbound", null, ["bare", "www"]],
-  ])("%s", async (_, token, node, names) => {
-    expect(await edge.zoneNames({ token, node })).toEqual(names.map((name) => `${name}.example.net`));
-  });
-
-  test("levers, challenges and grants are those of the node's zones", async () => {
-    const order = { zone: "mail.example.net" };
-    const as = second("e2");
-    await edge.lever(order.zone, LEVER);
-    await edge.slot(order, as);
-    await edge.publish(order, as);
-    expect(JSON.stringify(await edge.document())).not.toContain(order.zone);
-    const theirs = await edge.document(as);
-    expect(theirs.zones.find(({ name }) => name === order.zone)).toMatchObject({
-      challenge_override: { mode: "manual", until: "2026-03-01T12:01:00.000Z", reason: "" },
-    });
-    expect(theirs).toMatchObject({
-      acme_challenges: [{ ...order, token: "tok_1", key_authorization: "tok_1.thumb" }],
-      issuance_grants: [{ ...order, node: "e2", expires_at: "2026-03-01T12:10:00.000Z" }],
-    });
-  });
-});
-
 describe("edge node", () => {
   beforeEach(openEdge);
 

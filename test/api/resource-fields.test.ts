@@ -298,7 +298,8 @@ test("reason says where the threshold came from", async () => {
     "reason",
     REASONS.map((reason) => ({ reason })),
   );
-  const [fixed, learned, warming] = reasons.map(({ shares: _, dominant_share_gate, ...others }) => {
+  const [fixed, learned, warming] = reasons.map(({ shares, dominant_share_gate, ...others }) => {
+    expect(shares).toBeObject();
     expect(dominant_share_gate).toBe(0.5);
     return others;
   });

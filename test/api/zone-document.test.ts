@@ -6,6 +6,7 @@ import { EdgeChannelServer } from "../fixtures/edge/edge-channel.ts";
 
 const NAME = "www.example.net";
 const DAY_MS = 86_400_000;
+const H3 = { min_version: "1.2", h3: true };
 
 let channel: EdgeChannelServer;
 
@@ -22,7 +23,6 @@ async function zone(entry: object = {}): Promise<Record<string, unknown>> {
   return document.zones[0] ?? {};
 }
 
-const policy = async (entry: object = {}) => (await zone({ policy: entry }))["policy"] as Record<string, unknown>;
 const clock = () => channel.server.clock;
 
 test("zone document version is 1, and the three lists are there, also without any edge", async () => {
@@ -31,60 +31,29 @@ test("zone document version is 1, and the three lists are there, also without an
   expect(document).toEqual({ version: 1, zones: [], acme_challenges: [], issuance_grants: [] });
 });
 
-test("zone document name is the zone's hostname, in lower case", async () => {
-  expect(await zone({ name: "WWW.Example.NET" })).toMatchObject({ name: NAME });
-});
-
-test("zone document origins are host:port strings, in the file's order", async () => {
-  const origins = ["b.example.net:8443", "192.0.2.1:443", "[2001:db8::1]:443"];
-  expect(await zone({ origins })).toMatchObject({ origins });
-});
-
-describe("zone document tls", () => {
-  test.each([
-    [{}, { min_version: "1.2" }],
-    [{ min_version: "1.3" }, { min_version: "1.3" }],
-    [{ h3: true }, { min_version: "1.2", h3: true }],
-    [
-      { h3: true, h3_options: { advertise: true, alt_svc_max_age_seconds: 86_400 } },
-      { min_version: "1.2", h3: true },
-    ],
-    [
-      { h3: true, h3_options: { advertise: false } },
-      { min_version: "1.2", h3: true, h3_options: { advertise: false, alt_svc_max_age_seconds: 86_400 } },
-    ],
-    [
-      { h3: true, h3_options: { alt_svc_max_age_seconds: 60 } },
-      { min_version: "1.2", h3: true, h3_options: { advertise: true, alt_svc_max_age_seconds: 60 } },
-    ],
-  ])("of a file that says %j is %j: h3_options only on departure from the defaults", async (tls, expected) => {
-    expect((await zone({ tls }))["tls"]).toEqual(expected);
-  });
-});
-
-describe("zone document policy", () => {
-  test("is there with every default", async () => {
-    expect(await policy()).toEqual({
-      mode: "decide",
-      failure_mode: "open",
-      challenge: "off",
-      rate: {},
-      dry_run: true,
-      challenge_options: {
-        dry_run: true,
-        exempt_paths: [],
-        difficulty: 18,
-        cookie_ttl_seconds: 1800,
-        auto: { zone_rps: 0, hold_seconds: 300 },
-      },
-    });
-  });
-
-  test("has what the file says", async () => {
-    const said = { mode: "none", failure_mode: "closed", challenge: "manual", dry_run: false, rate: { rps: 5 } };
-    expect(await policy(said)).toMatchObject(said);
-    expect(await policy({ rate: { rps: 0, concurrency: 7 } })).toMatchObject({ rate: { concurrency: 7 } });
-  });
+/** That each has all that its file says, and its defaults, is in src/edge/zone-documents.test.ts. */
+test.each<[string, object, object]>([
+  ["name is the zone's hostname, in lower case", { name: "WWW.Example.NET" }, { name: NAME }],
+  [
+    "origins are host:port strings, in the file's order",
+    { origins: ["b.example.net:8443", "192.0.2.1:443", "[2001:db8::1]:443"] },
+    { origins: ["b.example.net:8443", "192.0.2.1:443", "[2001:db8::1]:443"] },
+  ],
+  [
+    "tls has h3_options only on departure from the defaults",
+    { tls: { h3: true, h3_options: { advertise: false } } },
+    { tls: { min_version: "1.2", h3: true, h3_options: { advertise: false, alt_svc_max_age_seconds: 86_400 } } },
+  ],
+  ["tls has no options that are the defaults", { tls: { h3: true, h3_options: { advertise: true } } }, { tls: H3 }],
+  [
+    "policy has what the file says, and every default",
+    { policy: { mode: "none", rate: { rps: 0, concurrency: 7 } } },
+    { policy: { mode: "none", failure_mode: "open", challenge: "off", dry_run: true, rate: { concurrency: 7 } } },
+  ],
+])("zone document %s", async (_, entry, told) => {
+  const wire = await zone(entry);
+  expect(wire).toMatchObject(told);
+  if ("tls" in told) expect(wire["tls"]).toEqual(told.tls as object);
 });
 
 test("zone document acme_directory, acme_fallback, extra_directives_file and tls.h3 are omitted when unset", async () => {
@@ -178,4 +147,32 @@ test("zone document has no other fields, and nothing of tenants or hostgroups", 
   const text = await (await channel.poll()).text();
   expect(text).not.toContain('acme"');
   expect(text).not.toMatch(/"tenant"|"hostgroup"/);
+});
+
+describe("zone document scope:", () => {
+  test.each([
+    ["a node's are those without a hostgroup, and of its groups", "bound1", "e1", ["bare", "shop", "www"]],
+    ["another node has others", "bound2", "e2", ["bare", "mail", "www"]],
+    ["an operator's bare GET gets every zone", "admin", null, ["bare", "mail", "shop", "www"]],
+    ["an agent's that names no node gets what every node gets", "unbound", null, ["bare", "www"]],
+  ])("%s", async (_, token, node, names) => {
+    expect(await channel.zoneNames({ token, node })).toEqual(names.map((name) => `${name}.example.net`));
+  });
+
+  test("levers, challenges and grants are those of the node's zones", async () => {
+    const order = { zone: "mail.example.net" };
+    const as = { token: "bound2", node: "e2" };
+    await channel.lever(order.zone, { mode: "manual", ttl_seconds: 60, reason: "" });
+    await channel.slot(order, as);
+    await channel.publish(order, as);
+    expect(JSON.stringify(await channel.document())).not.toContain(order.zone);
+    const theirs = await channel.document(as);
+    expect(theirs.zones.find(({ name }) => name === order.zone)).toMatchObject({
+      challenge_override: { mode: "manual", until: "2026-03-01T12:01:00.000Z", reason: "" },
+    });
+    expect(theirs).toMatchObject({
+      acme_challenges: [{ ...order, token: "tok_1", key_authorization: "tok_1.thumb" }],
+      issuance_grants: [{ ...order, node: "e2", expires_at: "2026-03-01T12:10:00.000Z" }],
+    });
+  });
 });
