@@ -30,7 +30,7 @@ interface Fault {
   readonly body?: string;
   readonly caller?: Caller;
   readonly error: string;
-  prepare?(): void;
+  readonly prepare?: () => void;
 }
 
 const badUrl = "invalid URL: an escape is broken or not UTF-8";

@@ -224,7 +224,7 @@ describe.each(RESOURCES)("%s", (_, schema, states) => {
     known ??= await states();
     return known;
   };
-  const fields = Object.entries(schema.properties) as [string, TSchema][];
+  const fields = Object.entries<TSchema>(schema.properties);
 
   test.each(fields)("%s is where its schema says", async (field, { [OptionalKind]: optional }) => {
     const has = (await wiresOf()).map((state) => Object.hasOwn(state, field));
