@@ -34,7 +34,7 @@ describe("with a data plane", () => {
     await dialog.getByLabel("Victim").fill("203.0.113.90");
     await dialog.getByLabel("For").selectOption("6 h");
     await dialog.getByLabel("Reason").fill("scans ports");
-    await dialog.getByText("ends by itself after 6 h").waitFor();
+    await dialog.getByText("expires after 6 h").waitFor();
     expect(await opened.violations()).toEqual([]);
     await dialog.getByRole("button", { name: "Block" }).click();
     await page.getByText(new RegExp(`^${SOURCE} is blocked for 203.0.113.90 until .*dry run`)).waitFor();

@@ -116,7 +116,7 @@ test(
     scene.file("asn.mmdb", ASN_FILE().subarray(0, 100));
     const refused = await reload();
     expect(refused.status).toBe(400);
-    expect(refused.body.error).toMatch(/samples\.asn_file: .*asn\.mmdb is no MaxMind DB file, or is cut off/);
+    expect(refused.body.error).toMatch(/samples\.asn_file: .*asn\.mmdb is not a MaxMind DB file, or is truncated/);
     scene.file("asn.mmdb", originFile({ "198.51.100.0/24": { autonomous_system_number: 64511 } }));
     expect((await reload()).status).toBe(200);
     await eventually(
