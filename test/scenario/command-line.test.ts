@@ -34,7 +34,7 @@ test.each<readonly [readonly string[], number, RegExp]>([
   [["serve", "-h"], 0, /^usage:\n/],
   [["check", good], 0, /dry_run: warning/],
   [["check", bad], 1, /bad\.yaml:1: nonsense: /],
-  [["check", samples], 1, /samples\.yaml:4: samples\.asn_file: \/nowhere\.mmdb cannot be read .*get it again/],
+  [["check", samples], 1, /samples\.yaml:4: samples\.asn_file: \/nowhere\.mmdb cannot be read .*download it again/],
   [["check", samples], 1, /samples\.yaml:4: samples\.country_file: .*c\.mmdb is of the kind "GeoLite2-ASN", not one/],
   [replay(capture), 0, /^30 packets: 30 counted/m],
 ])("%p exits with %d", (args, code, output) => {
