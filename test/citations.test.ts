@@ -41,6 +41,24 @@ function brokenLinks({ path, text }: SourceFile, read: ReadFile): string[] {
   });
 }
 
+/** In running text: `src/mitigation/ban.ts`. A name in capitals stands for the reader's own. */
+const PATH = /`((?:src|addon|dashboard|test|bench|deploy|setup|docs)\/[\w./-]+\.\w+)`/g;
+
+function missingPaths({ path, text }: SourceFile, isThere: (path: string) => boolean): string[] {
+  return [...text.matchAll(PATH)]
+    .map(([, named = ""]) => named)
+    .filter(
+      (named) =>
+        !/[A-Z]{3}/.test(
+          named
+            .replace(/\.\w+$/, "")
+            .split("/")
+            .at(-1) ?? "",
+        ) && !isThere(named),
+    )
+    .map((named) => `${path}: ${named}`);
+}
+
 /** Documents of others are numbered for good. */
 const NUMBERED_FOR_GOOD = /\bRFC \d+|HTML Standard|Semantic Versioning/;
 const SECTION = /\bsections? \d/i;
@@ -73,6 +91,13 @@ test("every relative link of a Markdown file leads to a file, and to an anchor w
   expect(markdown.map(({ path }) => path)).toEqual(expect.arrayContaining(["README.md", "docs/interface.md"]));
   expect(markdown.flatMap(({ text }) => linkTargets(text)).length).toBeGreaterThan(50);
   expect(markdown.flatMap((file) => brokenLinks(file, onDisk))).toEqual([]);
+});
+
+test("every file that a Markdown file names is there", () => {
+  const isThere = (path: string) => existsSync(join(ROOT, path));
+  expect(markdown.flatMap((file) => missingPaths(file, isThere))).toEqual([]);
+  const page = { path: "docs/a.md", text: "See `src/gone.ts`, `src/there.ts` and `src/notify/NAME.ts`." };
+  expect(missingPaths(page, (path) => path === "src/there.ts")).toEqual(["docs/a.md: src/gone.ts"]);
 });
 
 test("no comment and no test cites a numbered section", () => {
