@@ -1,13 +1,13 @@
 /** All views, in the order of the navigation. */
 import type { View } from "../view.ts";
-import { Attacks } from "./attacks.tsx";
-import { Audit } from "./audit.tsx";
-import { Bans } from "./bans.tsx";
-import { Edge } from "./edge.tsx";
-import { Hosts } from "./hosts.tsx";
-import { Overview } from "./overview.tsx";
-import { ScrubNodes } from "./scrub-nodes.tsx";
-import { Settings } from "./settings.tsx";
+import { Attacks } from "./attacks/attacks.tsx";
+import { Audit } from "./audit/audit.tsx";
+import { Bans } from "./bans/bans.tsx";
+import { Edge } from "./edge/edge.tsx";
+import { Hosts } from "./hosts/hosts.tsx";
+import { Overview } from "./overview/overview.tsx";
+import { ScrubNodes } from "./scrub/scrub-nodes.tsx";
+import { Settings } from "./settings/settings.tsx";
 import { SourceBlocks } from "./source-blocks.tsx";
 
 export const VIEWS: readonly View[] = [

@@ -1,0 +1,158 @@
+/** One attack: its strength over time, its cause, its packets, its mitigation and the next step. */
+import type { AttackWire } from "../../../src/http/wire/attack.ts";
+import type { BanWire } from "../../../src/http/wire/ban.ts";
+import { attacks, bans } from "../../api/live.ts";
+import { type Loaded, useResource } from "../../api/resource.ts";
+import { BanButton, UnbanButton } from "../../parts/ban-actions.tsx";
+import { EffectLine } from "../../parts/effect-line.tsx";
+import { Moment, Since } from "../../parts/moment.tsx";
+import { Facts, Panel } from "../../parts/panel.tsx";
+import { RateMeter } from "../../parts/rate-meter.tsx";
+import { Show } from "../../parts/show.tsx";
+import { linkTo } from "../../router.ts";
+import { attackSubject, banOf } from "../../text/mitigation.ts";
+import { bitRate, flowRate, packetRate, percent } from "../../text/numbers.ts";
+import { reasonSentences } from "../../text/reason.ts";
+import { duration } from "../../text/times.ts";
+import { DIRECTION_NAMES, vectorName } from "../../text/words.ts";
+import { BanDetail, BanRules } from "../bans/ban-detail.tsx";
+import { AttackSample } from "./attack-sample.tsx";
+import { AttackTimeline } from "./attack-timeline.tsx";
+
+export function AttackDetail({ id }: { readonly id: string }) {
+  const stored = useResource<AttackWire>(`/api/v1/attacks/${encodeURIComponent(id)}`, 0);
+  const live = liveAttack(id);
+  const loaded: Loaded<AttackWire> =
+    live === undefined ? stored.state.value : { kind: "ready", data: live, atMs: Date.now() };
+  return (
+    <>
+      <p>
+        <a href={linkTo(["attacks"])}>All attacks</a>
+      </p>
+      <Show loaded={loaded} what="attack" onRetry={() => void stored.refresh()}>
+        {(attack) => {
+          const held = bans.value.kind === "ready" ? bans.value.data : [];
+          return <Detail attack={attack} ban={ownBan(attack, held)} />;
+        }}
+      </Show>
+    </>
+  );
+}
+
+/** From the live lists, which are more recent than data that was read once. */
+function liveAttack(id: string): AttackWire | undefined {
+  const { value } = attacks;
+  if (value.kind !== "ready") return undefined;
+  const isIt = (attack: AttackWire) => attack.id === id;
+  return value.data.active.find(isIt) ?? value.data.recent.find(isIt);
+}
+
+/** For an ended attack: the ban of its time, not a current one. */
+function ownBan(attack: AttackWire, all: readonly BanWire[]): BanWire | undefined {
+  if (attack.ban_state === undefined) return undefined;
+  const ended = attack.ended_at;
+  return banOf(attack, ended === undefined ? all : all.filter(({ started_at }) => started_at <= ended));
+}
+
+function Detail({ attack, ban }: { readonly attack: AttackWire; readonly ban: BanWire | undefined }) {
+  const { target } = attack;
+  return (
+    <div class="overview">
+      <Panel
+        title={attackSubject(attack)}
+        isWide
+        actions={
+          ban?.state === "active" ? (
+            <UnbanButton ban={ban} />
+          ) : (
+            target !== undefined && attack.active && <BanButton target={target} />
+          )
+        }
+      >
+        <RateMeter metric={attack.metric} rate={attack.rate} threshold={attack.threshold} />
+        <EffectLine attack={attack} ban={ban} />
+        {target !== undefined && <AttackTimeline attack={attack} target={target} />}
+      </Panel>
+      <div class="masonry">
+        <AttackFacts attack={attack} />
+        <Kind attack={attack} />
+        <Reason attack={attack} />
+        {ban !== undefined && <BanDetail ban={ban} />}
+      </div>
+      {ban?.flowspec !== undefined && <BanRules ban={ban} rules={ban.flowspec} />}
+      <AttackSample sample={attack.sample} />
+    </div>
+  );
+}
+
+function AttackFacts({ attack }: { readonly attack: AttackWire }) {
+  const { rates, started_at: begin, ended_at: end } = attack;
+  const lasted = end === undefined ? null : (Date.parse(end) - Date.parse(begin)) / 1000;
+  return (
+    <Panel title="Facts">
+      <Facts
+        facts={[
+          ["Began", <Moment at={begin} />],
+          end === undefined ? ["Lasts for", <Since at={begin} />] : ["Over since", <Moment at={end} />],
+          lasted === null ? null : ["Lasted", duration(lasted)],
+          ["Direction", DIRECTION_NAMES[attack.direction]],
+          ["Hostgroup", attack.group],
+          attack.tenant === undefined ? null : ["Tenant", attack.tenant],
+          attack.hosts === undefined ? null : ["Hosts attacked", attack.hosts],
+          ["Packets", packetRate(rates.pps)],
+          ["Bandwidth", bitRate(rates.mbps)],
+          ["New flows", flowRate(rates.flows_per_sec)],
+        ]}
+      />
+    </Panel>
+  );
+}
+
+function Kind({ attack: { classification } }: { readonly attack: AttackWire }) {
+  if (classification === undefined) {
+    return (
+      <Panel title="Kind">
+        <p class="muted">Not classified yet: too few packets were sampled, or samples are off.</p>
+      </Panel>
+    );
+  }
+  const { type, confidence, src_port: port, parts } = classification;
+  return (
+    <Panel title="Kind">
+      <p>
+        <strong>{vectorName(type)}</strong>
+        {port !== undefined && ` from port ${port}`}: {percent(confidence)} of its packets look like that.
+      </p>
+      {parts !== undefined && (
+        <Facts facts={parts.map((part) => [vectorName(part.type), percent(part.share)] as const)} />
+      )}
+    </Panel>
+  );
+}
+
+function Reason({ attack }: { readonly attack: AttackWire }) {
+  const { shares, dominant_share_gate: gate } = attack.reason;
+  return (
+    <Panel title="Why it fired">
+      {reasonSentences(attack).map((sentence) => (
+        <p key={sentence}>{sentence}</p>
+      ))}
+      {attack.lasting_rise === true && (
+        <p>
+          It has lasted for three hours, below your configured thresholds. If it is legitimate traffic that has grown,
+          lift the ban and raise <code>baseline.floor</code> or <code>baseline.factor</code>.
+        </p>
+      )}
+      <Facts facts={Object.entries(shares).map(([name, share]) => [SHARES[name] ?? name, percent(share)] as const)} />
+      <p class="muted">Shares of packets at its begin; a protocol with {percent(gate)} or more names the attack.</p>
+    </Panel>
+  );
+}
+
+const SHARES: Readonly<Record<string, string>> = {
+  udp: "UDP",
+  syn: "SYN",
+  tcp: "TCP",
+  icmp: "ICMP",
+  frag: "Fragments",
+};

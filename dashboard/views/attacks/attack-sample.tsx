@@ -1,0 +1,100 @@
+/** The sampled packets of an attack: largest sources and ports, and some of the packets. */
+import type { SampleWire } from "../../../src/http/wire/sample.ts";
+import { Empty } from "../../parts/callout.tsx";
+import { type Column, DataTable } from "../../parts/data-table.tsx";
+import { Panel } from "../../parts/panel.tsx";
+import { byteCount, percent, wholeNumber } from "../../text/numbers.ts";
+import { tcpFlagNames } from "../../text/words.ts";
+
+type Source = SampleWire["top_sources"][number];
+type Share = SampleWire["protocols"][number];
+type SampledFlow = NonNullable<SampleWire["flows"]>[number];
+
+export function AttackSample({ sample }: { readonly sample: SampleWire | undefined }) {
+  if (sample === undefined) {
+    return (
+      <Panel title="Sample" isWide>
+        <Empty title="No sample">
+          No sample was taken yet, or samples are off: see <code>samples.enabled</code>.
+        </Empty>
+      </Panel>
+    );
+  }
+  const { total_packets: total, flows = [] } = sample;
+  return (
+    <Panel title={`Sample of ${wholeNumber(total)} packets`} isWide>
+      <div class="quarters">
+        <Shares title="Sources" total={total} shares={sample.top_sources} {...originsOf(sample)} />
+        <Shares title="From port" total={total} shares={sample.top_src_ports} />
+        <Shares title="To port" total={total} shares={sample.top_dst_ports} />
+        <Shares title="Protocols" total={total} shares={sample.protocols} />
+        {sample.top_asns !== undefined && <Shares title="Networks" total={total} shares={sample.top_asns} />}
+        {sample.top_countries !== undefined && <Shares title="Countries" total={total} shares={sample.top_countries} />}
+      </div>
+      {flows.length > 0 && (
+        <>
+          <h3>Some of its packets</h3>
+          <DataTable
+            label="Sampled packets"
+            columns={FLOW_COLUMNS}
+            rows={flows.map(numbered)}
+            rowKey={({ number }) => String(number)}
+          />
+        </>
+      )}
+    </Panel>
+  );
+}
+
+interface SharesProps {
+  readonly title: string;
+  readonly total: number;
+  readonly shares: readonly Share[];
+  readonly origin?: (share: Source) => string;
+}
+
+function Shares({ title, total, shares, origin }: SharesProps) {
+  const columns: readonly Column<Share>[] = [
+    { key: "key", title, cell: ({ key }) => key },
+    ...(origin === undefined ? [] : [{ key: "origin", title: "Where", cell: origin, width: "wide" as const }]),
+    { key: "share", title: "Packets", cell: ({ packets }) => percent(packets / Math.max(1, total)), isNumber: true },
+    { key: "bytes", title: "Bytes", cell: ({ bytes }) => byteCount(bytes), isNumber: true, width: "medium" },
+  ];
+  return shares.length === 0 ? null : (
+    <DataTable label={title} columns={columns} rows={shares} rowKey={({ key }) => key} />
+  );
+}
+
+/** The column is hidden if no row has a value. */
+function originsOf({ top_sources: sources }: SampleWire): { readonly origin?: (share: Source) => string } {
+  return sources.some((source) => originText(source) !== "–") ? { origin: originText } : {};
+}
+
+function originText({ asn, as_name: name, country }: Source): string {
+  return [asn === undefined ? null : `AS${asn}`, name, country].filter((part) => part != null).join(" ") || "–";
+}
+
+type NumberedFlow = SampledFlow & { readonly number: number };
+
+/** Two packets may be identical. */
+function numbered(flow: SampledFlow, number: number): NumberedFlow {
+  return { ...flow, number };
+}
+
+const FLOW_COLUMNS: readonly Column<NumberedFlow>[] = [
+  { key: "src", title: "From", cell: ({ src, src_port: port }) => endText(src, port) },
+  { key: "dst", title: "To", cell: ({ dst, dst_port: port }) => endText(dst, port) },
+  { key: "proto", title: "Protocol", cell: ({ proto }) => proto, width: "medium" },
+  {
+    key: "flags",
+    title: "Flags",
+    cell: ({ tcp_flags: flags }) => (flags === undefined ? "–" : tcpFlagNames(flags)),
+    width: "wide",
+  },
+  { key: "bytes", title: "Bytes", cell: ({ bytes }) => bytes, isNumber: true, width: "medium" },
+];
+
+function endText(address: string, port: number | undefined): string {
+  if (port === undefined) return address;
+  return address.includes(":") ? `[${address}]:${port}` : `${address}:${port}`;
+}

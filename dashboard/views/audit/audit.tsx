@@ -1,0 +1,117 @@
+/** The audit trail: who gave which command, and the result. */
+import { useMemo } from "preact/hooks";
+import type { AuditEventWire, AuditWire } from "../../../src/http/wire/audit.ts";
+import { HISTORY_ROWS_MAX } from "../../../src/limits.ts";
+import { serviceNow } from "../../api/contact.ts";
+import { useResource } from "../../api/resource.ts";
+import { Badge } from "../../parts/badge.tsx";
+import { Button } from "../../parts/button.tsx";
+import { Callout, Empty, StorageOff, type Tone } from "../../parts/callout.tsx";
+import { type Column, DataTable } from "../../parts/data-table.tsx";
+import { Moment } from "../../parts/moment.tsx";
+import { Panel } from "../../parts/panel.tsx";
+import { Show } from "../../parts/show.tsx";
+import { place, setQuery } from "../../router.ts";
+import { AUDIT_ACTIONS, actorText, auditCsv, auditPath, eventMs } from "../../text/audit.ts";
+import { wholeNumber } from "../../text/numbers.ts";
+import { AuditFilterFields, filtersOf } from "./audit-filters.tsx";
+
+/** A range that ends now moves along with the time. */
+const POLL_MS = 10_000;
+
+export function Audit() {
+  const filters = filtersOf(place.value.query);
+  const key = JSON.stringify(filters);
+  // The range starts at the time when it was chosen.
+  const path = useMemo(() => auditPath(filters, serviceNow()), [key]);
+  const isUpToNow = filters.span.kind === "last" || filters.span.to === null;
+  const trail = useResource<AuditWire>(path, isUpToNow ? POLL_MS : 0);
+  const { value } = trail.state;
+  const events = value.kind === "ready" ? value.data.events : [];
+  return (
+    <Panel
+      title="Commands and their results"
+      actions={events.length > 0 && <Button onClick={() => save(events)}>Export as CSV</Button>}
+    >
+      <AuditFilterFields filters={filters} />
+      <Show loaded={value} what="audit trail" onRetry={() => void trail.refresh()}>
+        {(data) => (data.available ? <Events events={data.events} /> : <StorageOff what="audit trail" />)}
+      </Show>
+    </Panel>
+  );
+}
+
+function Events({ events }: { readonly events: readonly AuditEventWire[] }) {
+  // Several rows may be identical: their position distinguishes them.
+  const rows = useMemo(() => events.map((event, number) => ({ event, number })), [events]);
+  const last = events.at(-1);
+  if (last === undefined) {
+    return <Empty title="No events in this time range">Choose a longer one, or take a filter away.</Empty>;
+  }
+  const isCut = events.length >= HISTORY_ROWS_MAX;
+  return (
+    <>
+      {isCut && (
+        <Callout tone="warn" title={`These are the newest ${wholeNumber(events.length)}`}>
+          <p>There may be older ones in this time: narrow it, filter, or go on with those before.</p>
+          <Button onClick={() => goBefore(last)}>Older ones</Button>
+        </Callout>
+      )}
+      <p class="muted" role="status">
+        {events.length === 1 ? "1 entry" : `${wholeNumber(events.length)} entries`}, newest first
+      </p>
+      <DataTable label="Audit trail" columns={COLUMNS} rows={rows} rowKey={({ number }) => String(number)} />
+    </>
+  );
+}
+
+/** The second of the last row is read again, so that no row is missing. */
+function goBefore(last: AuditEventWire): void {
+  setQuery({ range: "own", to: new Date(eventMs(last) + 999).toISOString(), from: ownFrom() });
+}
+
+function ownFrom(): string | null {
+  const { span } = filtersOf(place.value.query);
+  return span.kind === "last" ? new Date(serviceNow() - span.seconds * 1000).toISOString() : span.from;
+}
+
+interface Row {
+  readonly event: AuditEventWire;
+  readonly number: number;
+}
+
+const COLUMNS: readonly Column<Row>[] = [
+  { key: "time", title: "Time", cell: ({ event }) => <Moment at={new Date(eventMs(event)).toISOString()} /> },
+  { key: "action", title: "Action", cell: ({ event }) => AUDIT_ACTIONS[event.action] },
+  { key: "result", title: "Result", cell: ({ event }) => <Badge tone={TONES[event.result]}>{event.result}</Badge> },
+  { key: "target", title: "Target", cell: ({ event }) => event.target.replace("->", " → ") || "–" },
+  { key: "by", title: "By", cell: ({ event }) => actorText(event), width: "medium" },
+  { key: "reason", title: "Reason", cell: ({ event }) => <Reason text={event.reason} />, width: "wide" },
+  { key: "dry", title: "Dry run", cell: ({ event }) => (event.dry_run === 1 ? "dry run" : "–"), width: "wide" },
+];
+
+function Reason({ text }: { readonly text: string }) {
+  return text === "" ? "–" : <span title={text}>{text}</span>;
+}
+
+const TONES: Readonly<Record<AuditEventWire["result"], Tone | "none">> = {
+  active: "info",
+  blocked: "info",
+  set: "info",
+  ok: "ok",
+  withdrawn: "none",
+  removed: "none",
+  cleared: "none",
+  rejected: "warn",
+  error: "danger",
+};
+
+/** Downloads the rows as a file. */
+function save(events: readonly AuditEventWire[]): void {
+  const url = URL.createObjectURL(new Blob([auditCsv(events)], { type: "text/csv;charset=utf-8" }));
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = `floodwall-audit-${new Date(serviceNow()).toISOString().slice(0, 19).replaceAll(":", "")}Z.csv`;
+  link.click();
+  URL.revokeObjectURL(url);
+}

@@ -1,0 +1,86 @@
+/** A ban in full: route and rules, expiry, current and next rung. */
+import type { BanWire } from "../../../src/http/wire/ban.ts";
+import { Badge } from "../../parts/badge.tsx";
+import { type Column, DataTable } from "../../parts/data-table.tsx";
+import { Moment, Until } from "../../parts/moment.tsx";
+import { Facts, Panel } from "../../parts/panel.tsx";
+import { type RungView, rungsOf } from "../../text/ladder.ts";
+import { droppedText } from "../../text/mitigation.ts";
+import { actionText, matchText } from "../../text/rule.ts";
+import { duration } from "../../text/times.ts";
+import { methodName } from "../../text/words.ts";
+import { RouteState } from "./bans-panel.tsx";
+
+type Rule = NonNullable<BanWire["flowspec"]>[number];
+
+export function BanDetail({ ban }: { readonly ban: BanWire }) {
+  const { state } = ban;
+  return (
+    <>
+      <Panel title="Ban">
+        <Facts
+          facts={[
+            ["Method", methodName(ban.method)],
+            ["Route", <RouteState ban={ban} />],
+            ban.next_hop === undefined ? null : ["Next hop", ban.next_hop],
+            ban.community === undefined ? null : ["Community", ban.community],
+            ban.local_pref === undefined ? null : ["Local preference", ban.local_pref],
+            ban.node === undefined ? null : ["Scrub node", ban.node],
+            ["Began", <Moment at={ban.started_at} />],
+            state === "active" ? ["Ends in", <Until at={ban.expires_at} />] : null,
+            ban.withdrawn_at === undefined ? null : ["Withdrawn", <Moment at={ban.withdrawn_at} />],
+            ban.reason === undefined ? null : ["Why", ban.reason],
+            ban.fallback === undefined ? null : ["Not as planned", ban.fallback],
+            ban.announce_error === undefined ? null : ["Speaker", ban.announce_error],
+            ban.repeat === undefined ? null : ["Bans shortly before", ban.repeat],
+            ban.dropped_packets === undefined ? null : ["Dropped here", droppedText(ban)],
+          ]}
+        />
+      </Panel>
+      <Ladder ban={ban} />
+    </>
+  );
+}
+
+export function BanRules({ ban, rules }: { readonly ban: BanWire; readonly rules: readonly Rule[] }) {
+  return (
+    <Panel title="Rules" isWide>
+      {ban.matches_all === true && <p>Nothing narrower was found than all traffic of the victim.</p>}
+      <DataTable label="Rules" columns={RULE_COLUMNS} rows={rules} rowKey={(rule) => JSON.stringify(rule)} />
+    </Panel>
+  );
+}
+
+const RULE_COLUMNS: readonly Column<Rule>[] = [
+  { key: "match", title: "Matches", cell: matchText },
+  { key: "action", title: "Action", cell: actionText },
+];
+
+function Ladder({ ban }: { readonly ban: BanWire }) {
+  const rungs = rungsOf(ban);
+  if (rungs.length === 0) return null;
+  return (
+    <Panel title="Escalation">
+      <ol class="ladder">
+        {rungs.map((rung) => (
+          <li key={rung.action} aria-current={rung.state === "now" ? "step" : undefined}>
+            <span>{methodName(rung.action)}</span>
+            <RungTime rung={rung} />
+          </li>
+        ))}
+      </ol>
+    </Panel>
+  );
+}
+
+function RungTime({ rung: { state, at, afterSeconds } }: { readonly rung: RungView }) {
+  if (state === "now") return <Badge tone="info">now</Badge>;
+  if (at !== null) {
+    return (
+      <span>
+        in <Until at={at} />
+      </span>
+    );
+  }
+  return <span class="muted">{state === "past" ? "done" : `after ${duration(afterSeconds)}`}</span>;
+}

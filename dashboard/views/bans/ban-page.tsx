@@ -1,0 +1,76 @@
+/** One ban with all its details, and the attack that it mitigates. */
+import type { BanWire } from "../../../src/http/wire/ban.ts";
+import { attacks, bans } from "../../api/live.ts";
+import { Badge } from "../../parts/badge.tsx";
+import { UnbanButton } from "../../parts/ban-actions.tsx";
+import { Empty } from "../../parts/callout.tsx";
+import { Panel } from "../../parts/panel.tsx";
+import { Show } from "../../parts/show.tsx";
+import { linkTo } from "../../router.ts";
+import { banSubject } from "../../text/bans.ts";
+import { banOf } from "../../text/mitigation.ts";
+import { vectorName } from "../../text/words.ts";
+import { BanDetail, BanRules } from "./ban-detail.tsx";
+
+const STATES: Readonly<Record<BanWire["state"], string>> = {
+  active: "in force",
+  rejected: "refused",
+  withdrawn: "over",
+};
+
+export function BanPage({ prefix, startedAt }: { readonly prefix: string; readonly startedAt: string }) {
+  return (
+    <>
+      <p>
+        <a href={linkTo(["bans"])}>All bans</a>
+      </p>
+      <Show loaded={bans.value} what="ban">
+        {(all) => {
+          const ban = all.find((one) => one.prefix === prefix && one.started_at === startedAt);
+          return ban === undefined ? <Gone prefix={prefix} /> : <Found ban={ban} all={all} />;
+        }}
+      </Show>
+    </>
+  );
+}
+
+function Gone({ prefix }: { readonly prefix: string }) {
+  return (
+    <Empty title={`This ban of ${prefix} is not in the list any more`}>
+      It ended long ago, or it is another tenant's. <a href={linkTo(["bans"], { q: prefix })}>Look for others of it</a>,
+      or see the <a href={linkTo(["audit"], { target: prefix.replace(/\/.*/, "") })}>audit trail</a>.
+    </Empty>
+  );
+}
+
+function Found({ ban, all }: { readonly ban: BanWire; readonly all: readonly BanWire[] }) {
+  const { flowspec, state } = ban;
+  return (
+    <div class="overview">
+      <Panel title={banSubject(ban)} isWide actions={<UnbanButton ban={ban} />}>
+        <p class="effect">
+          <Badge tone={state === "active" ? "info" : "none"}>{STATES[state]}</Badge>
+          {ban.manual ? "ordered by an operator" : "by detection"}
+          {ban.dry_run && ", in dry run"}
+          <Held ban={ban} all={all} />
+        </p>
+      </Panel>
+      <BanDetail ban={ban} />
+      {flowspec !== undefined && <BanRules ban={ban} rules={flowspec} />}
+    </div>
+  );
+}
+
+/** The active attack that has this ban. */
+function Held({ ban, all }: { readonly ban: BanWire; readonly all: readonly BanWire[] }) {
+  const { value } = attacks;
+  if (value.kind !== "ready") return null;
+  const attack = value.data.active.find((one) => banOf(one, all) === ban);
+  if (attack === undefined) return null;
+  const { classification } = attack;
+  return (
+    <a href={linkTo(["attacks", attack.id])}>
+      {classification === undefined ? "Attack in progress" : `${vectorName(classification.type)} in progress`}
+    </a>
+  );
+}

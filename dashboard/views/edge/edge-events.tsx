@@ -1,0 +1,123 @@
+/** Changes in the fleet of edge nodes, newest first. */
+import type { Static } from "@sinclair/typebox";
+import { useCallback } from "preact/hooks";
+import type { EdgeEventKind } from "../../../src/edge/edge-history.ts";
+import type { EdgeEventsWire } from "../../../src/http/wire/edge/history.ts";
+import { HISTORY_ROWS_MAX } from "../../../src/limits.ts";
+import { serviceNow } from "../../api/contact.ts";
+import { useKept, useResource } from "../../api/resource.ts";
+import { Badge } from "../../parts/badge.tsx";
+import { Empty, StorageOff, type Tone } from "../../parts/callout.tsx";
+import { type Column, DataTable } from "../../parts/data-table.tsx";
+import { ChoiceField } from "../../parts/field.tsx";
+import { Moment } from "../../parts/moment.tsx";
+import { Panel } from "../../parts/panel.tsx";
+import { chosenRange, RangeChoice } from "../../parts/range-choice.tsx";
+import { SearchField } from "../../parts/search-field.tsx";
+import { Show } from "../../parts/show.tsx";
+import { linkTo, place, setQuery } from "../../router.ts";
+import { EVENT_NAMES } from "../../text/edge.ts";
+import { wholeNumber } from "../../text/numbers.ts";
+import { type RangeName, rangeQuery } from "../../text/ranges.ts";
+import { EdgeNodeChoice } from "./edge-node-choice.tsx";
+
+type Events = Static<typeof EdgeEventsWire>;
+type Event = Events["events"][number];
+
+const EVERY_MS = 15_000;
+const KIND_OPTIONS: readonly (readonly ["" | EdgeEventKind, string])[] = [
+  ["", "All"],
+  ...(Object.entries(EVENT_NAMES) as [EdgeEventKind, string][]),
+];
+
+/** Kinds that need attention. */
+const TONES: Readonly<Partial<Record<Event["kind"], Tone>>> = {
+  node_lost: "danger",
+  generation_refused: "danger",
+  cert_gone: "warn",
+  clock_skew: "warn",
+  report_truncated: "warn",
+  challenge_started: "warn",
+};
+
+const COLUMNS: readonly Column<Event>[] = [
+  { key: "time", title: "When", cell: ({ event_time: at }) => <Moment at={at} /> },
+  {
+    key: "kind",
+    title: "What",
+    cell: ({ kind }) => <Badge tone={TONES[kind] ?? "none"}>{EVENT_NAMES[kind] ?? kind}</Badge>,
+  },
+  { key: "node", title: "Node", cell: ({ node }) => <a href={linkTo(["edge", "nodes", node])}>{node}</a> },
+  {
+    key: "zone",
+    title: "Zone",
+    cell: ({ zone }) => (zone === undefined ? "–" : <a href={linkTo(["edge", "zones", zone])}>{zone}</a>),
+    width: "medium",
+  },
+  { key: "detail", title: "Detail", cell: ({ detail }) => detail, width: "medium" },
+];
+
+export function EdgeEvents() {
+  const { query } = place.value;
+  const [node, zone, kind] = [query.get("node") ?? "", query.get("zone") ?? "", query.get("kind") ?? ""];
+  return (
+    <Panel title="Events" actions={<RangeChoice />}>
+      <div class="filters">
+        <EdgeNodeChoice node={node} onChange={(chosen) => setQuery({ node: chosen })} />
+        <SearchField
+          label="Zone"
+          value={zone}
+          onSearch={(name) => setQuery({ zone: name })}
+          placeholder="www.example.net"
+        />
+        <ChoiceField
+          label="Kind"
+          value={KIND_OPTIONS.find(([name]) => name === kind)?.[0] ?? ""}
+          options={KIND_OPTIONS}
+          onChange={(chosen) => setQuery({ kind: chosen })}
+        />
+      </div>
+      <EdgeEventList filter={{ node, zone, kind }} range={chosenRange()} />
+    </Panel>
+  );
+}
+
+export interface EdgeEventListProps {
+  /** The fields of an event that are present and not empty. */
+  readonly filter: { readonly node?: string; readonly zone?: string; readonly kind?: string };
+  readonly range: RangeName;
+}
+
+export function EdgeEventList({ filter, range }: EdgeEventListProps) {
+  const wanted = JSON.stringify(Object.entries(filter).filter(([, value]) => value !== ""));
+  const path = useCallback(() => {
+    const { from } = rangeQuery(range, serviceNow(), 1);
+    return `/api/v1/edge/events?${new URLSearchParams([["from", from], ...(JSON.parse(wanted) as [string, string][])])}`;
+  }, [wanted, range]);
+  const events = useResource<Events>(path, EVERY_MS);
+  const loaded = useKept(events.state.value);
+  return (
+    <Show loaded={loaded} what="events" onRetry={() => void events.refresh()}>
+      {({ available, events: rows }) => {
+        if (!available) return <StorageOff what="events" />;
+        if (rows.length === 0) {
+          return (
+            <Empty title="Nothing has changed">
+              Events are changes from one report to the next. Select an earlier range, or remove a filter.
+            </Empty>
+          );
+        }
+        return (
+          <>
+            <DataTable label="Events" columns={COLUMNS} rows={rows} rowKey={(event) => JSON.stringify(event)} />
+            {rows.length >= HISTORY_ROWS_MAX && (
+              <p class="muted">
+                The newest {wholeNumber(HISTORY_ROWS_MAX)} are shown: choose a shorter range for others.
+              </p>
+            )}
+          </>
+        );
+      }}
+    </Show>
+  );
+}

@@ -1,0 +1,167 @@
+/**
+ * The lever: sets how a zone challenges visitors, for a limited time. Callers who may not set it see the current state.
+ */
+import type { Static } from "@sinclair/typebox";
+import { useState } from "preact/hooks";
+import type { LeverWire } from "../../../src/http/wire/edge/lever.ts";
+import type { ZoneStatusWire } from "../../../src/http/wire/edge/status.ts";
+import { LEVER_REASON_MAX } from "../../../src/limits.ts";
+import { command } from "../../api/client.ts";
+import { mayAct } from "../../api/session.ts";
+import { Badge } from "../../parts/badge.tsx";
+import { Button } from "../../parts/button.tsx";
+import { Callout } from "../../parts/callout.tsx";
+import { Confirm } from "../../parts/dialog.tsx";
+import { ChoiceField, Segments, TextField } from "../../parts/field.tsx";
+import { Moment, Until } from "../../parts/moment.tsx";
+import { Facts, Panel } from "../../parts/panel.tsx";
+import { LEVER_DURATIONS, type LeverMode, type LeverSeconds, leverEffect, leverResult } from "../../text/edge.ts";
+
+type Lever = Static<typeof LeverWire>;
+
+export interface LeverPanelProps {
+  readonly zone: ZoneStatusWire;
+  readonly onChanged: () => void;
+}
+
+export function LeverPanel({ zone, onChanged }: LeverPanelProps) {
+  const [result, setResult] = useState<readonly string[]>([]);
+  const onDone = (lever: Lever) => {
+    setResult(leverResult(lever));
+    onChanged();
+  };
+  const { override, challenge, file_challenge: inFile, challenge_active: active = [] } = zone;
+  return (
+    <Panel
+      title="Challenge"
+      actions={
+        <div class="choices">
+          {zone.mode === "decide" && <SetLever zone={zone} onDone={onDone} />}
+          {override !== undefined && <ClearLever zone={zone} onDone={onDone} />}
+        </div>
+      }
+    >
+      <Facts
+        facts={[
+          inFile === undefined ? null : ["The file says", inFile],
+          ["Nodes apply", challenge ?? "not reported"],
+          override === undefined ? ["Lever", "not set"] : ["Lever", <Badge tone="warn">{override.mode}</Badge>],
+          override === undefined ? null : ["Ends in", <Until at={override.until} />],
+          override === undefined || override.reason === "" ? null : ["Reason", override.reason],
+          ...active.map((each) => [`Challenges on ${each.node}`, <Active challenge={each} />] as const),
+        ]}
+      />
+      {zone.mode === "none" && (
+        <p class="muted">
+          The zone's <code>policy.mode</code> is <code>none</code>: its requests are not decided, so it cannot have a
+          lever.
+        </p>
+      )}
+      <div role="status">
+        {result.length > 0 && (
+          <Callout tone="ok" title={result[0] ?? ""}>
+            {result.slice(1).map((sentence) => (
+              <p key={sentence}>{sentence}</p>
+            ))}
+          </Callout>
+        )}
+      </div>
+    </Panel>
+  );
+}
+
+type ActiveChallenge = NonNullable<ZoneStatusWire["challenge_active"]>[number];
+
+function Active({ challenge: { reason, until, dry_run: isDryRun } }: { readonly challenge: ActiveChallenge }) {
+  return (
+    <>
+      {isDryRun ? "only counted" : "yes"}
+      {reason !== undefined && `, ${reason}`}
+      {until !== undefined && (
+        <>
+          , until <Moment at={until} />
+        </>
+      )}
+    </>
+  );
+}
+
+interface LeverButtonProps {
+  readonly zone: ZoneStatusWire;
+  readonly onDone: (lever: Lever) => void;
+}
+
+const MODES = [
+  ["manual", "Everybody"],
+  ["auto", "When it is busy"],
+] as const;
+
+function SetLever({ zone, onDone }: LeverButtonProps) {
+  const [isOpen, setOpen] = useState(false);
+  const [mode, setMode] = useState<LeverMode>("manual");
+  const [seconds, setSeconds] = useState<LeverSeconds>("3600");
+  const [reason, setReason] = useState("");
+  if (!mayAct()) return null;
+  const order = { mode, ttl_seconds: Number(seconds), reason: reason.trim() };
+  return (
+    <>
+      <Button look="danger" label={`Challenge visitors of ${zone.zone}`} onClick={() => setOpen(true)}>
+        Challenge …
+      </Button>
+      {isOpen && (
+        <Confirm<Lever>
+          title={`Challenge visitors of ${zone.zone}?`}
+          verb="Challenge"
+          isDangerous
+          act={() => command(leverPath(zone), order)}
+          onDone={onDone}
+          onClose={() => setOpen(false)}
+        >
+          <Segments label="Whom" value={mode} options={MODES} onChange={setMode} />
+          <ChoiceField label="For" value={seconds} options={LEVER_DURATIONS} onChange={setSeconds} />
+          <TextField
+            label="Reason"
+            value={reason}
+            onInput={setReason}
+            maxLength={LEVER_REASON_MAX}
+            hint="The reason is recorded in the audit trail. Everyone who may see the zone sees it."
+          />
+          <p>{leverEffect(mode, zone)}</p>
+          <p class="muted">When the time is over the zone follows its file by itself.</p>
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+function ClearLever({ zone, onDone }: LeverButtonProps) {
+  const [isOpen, setOpen] = useState(false);
+  if (!mayAct()) return null;
+  const { file_challenge: inFile } = zone;
+  return (
+    <>
+      <Button label={`Clear the lever of ${zone.zone}`} onClick={() => setOpen(true)}>
+        Follow the file …
+      </Button>
+      {isOpen && (
+        <Confirm<Lever>
+          title={`Clear the lever of ${zone.zone}?`}
+          verb="Follow the file"
+          act={() => command(leverPath(zone), {}, "DELETE")}
+          onDone={onDone}
+          onClose={() => setOpen(false)}
+        >
+          <p>
+            {inFile === undefined
+              ? "The zone is not in the zones file any more: without the lever it has no challenge."
+              : `Its file says ${inFile}: this applies to visitors at once.`}
+          </p>
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+function leverPath({ zone }: ZoneStatusWire): string {
+  return `/api/v1/edge/zones/${encodeURIComponent(zone)}/challenge`;
+}

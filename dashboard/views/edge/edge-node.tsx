@@ -1,0 +1,191 @@
+/** One edge node: its polls and its last report. */
+import { useResource } from "../../api/resource.ts";
+import { Badge } from "../../parts/badge.tsx";
+import { Callout, Empty } from "../../parts/callout.tsx";
+import { type Column, DataTable } from "../../parts/data-table.tsx";
+import { Moment, Since } from "../../parts/moment.tsx";
+import { Facts, Panel } from "../../parts/panel.tsx";
+import { Show } from "../../parts/show.tsx";
+import { linkTo } from "../../router.ts";
+import { scaled } from "../../text/numbers.ts";
+import { duration } from "../../text/times.ts";
+import { counted } from "../../text/words.ts";
+import { EdgeEventList } from "./edge-events.tsx";
+import {
+  type EdgeInventory,
+  EdgeLastPoll,
+  type EdgeNode,
+  EdgeNodeState,
+  NODES_EVERY_MS,
+  NODES_PATH,
+  terminatorText,
+} from "./edge-nodes.tsx";
+
+type Report = NonNullable<EdgeNode["report"]>;
+type ZoneClaim = NonNullable<Report["zones"]>[number];
+
+export function EdgeNodeView({ name }: { readonly name: string }) {
+  const inventory = useResource<EdgeInventory>(NODES_PATH, NODES_EVERY_MS);
+  return (
+    <>
+      <p>
+        <a href={linkTo(["edge", "nodes"])}>All edge nodes</a>
+      </p>
+      <Show loaded={inventory.state.value} what="edge node" onRetry={() => void inventory.refresh()}>
+        {({ nodes, stale_after_seconds: stale }) => {
+          const node = nodes.find((each) => each.name === name);
+          if (node === undefined) {
+            return (
+              <Empty title={`No edge node ${name}`}>
+                <code>edge.nodes</code> does not name it, or no more.
+              </Empty>
+            );
+          }
+          return <Node node={node} staleSeconds={stale} />;
+        }}
+      </Show>
+    </>
+  );
+}
+
+function Node({ node, staleSeconds }: { readonly node: EdgeNode; readonly staleSeconds: number }) {
+  const { report } = node;
+  return (
+    <div class="overview">
+      <PollPanel node={node} staleSeconds={staleSeconds} />
+      {report === undefined ? (
+        <Panel title="What it reports">
+          <Empty title="No report yet">Nodes report every ten seconds; reports are no sign of life, polls are.</Empty>
+        </Panel>
+      ) : (
+        <>
+          <TerminatorPanel node={node} report={report} />
+          <ZonesPanel report={report} />
+        </>
+      )}
+      <Panel title="Events" isWide>
+        <EdgeEventList filter={{ node: node.name }} range="24h" />
+      </Panel>
+    </div>
+  );
+}
+
+function PollPanel({ node, staleSeconds }: { readonly node: EdgeNode; readonly staleSeconds: number }) {
+  return (
+    <Panel title={node.name}>
+      {!node.alive && (
+        <Callout tone="danger" title={node.last_seen === undefined ? "It has not polled yet" : "It is lost"}>
+          No poll for {duration(staleSeconds)}. Check that the node runs, that its token is right, and that it can reach
+          this service. It uses the last document that it received.
+        </Callout>
+      )}
+      <Facts
+        facts={[
+          ["State", <EdgeNodeState node={node} />],
+          ["Last poll", <EdgeLastPoll node={node} />],
+          ["Zones", node.zones_placed],
+          ["Hostgroups", node.hostgroups.join(", ")],
+          ["Tokens bound to it", node.tokens?.join(", ") ?? "none"],
+          node.last_token === undefined ? null : ["Polled last as", node.last_token],
+          node.reported_at === undefined
+            ? null
+            : [
+                "Reported",
+                <>
+                  <Since at={node.reported_at} /> ago
+                </>,
+              ],
+        ]}
+      />
+    </Panel>
+  );
+}
+
+function TerminatorPanel({ node, report }: { readonly node: EdgeNode; readonly report: Report }) {
+  const { terminator = {}, dry_run: isDryRun } = report;
+  const { generation, test_ok: isTestOk, test_error: testError, h3 } = terminator;
+  return (
+    <Panel title="What it reports">
+      {isTestOk === false && (
+        <Callout tone="danger" title="Its terminator refused the new configuration">
+          {testError ?? "No reason was reported."} What was in force before still is.
+        </Callout>
+      )}
+      {h3?.advisory !== undefined && (
+        <Callout tone="warn" title="Advisory">
+          {h3.advisory}
+        </Callout>
+      )}
+      <Facts
+        facts={[
+          ["Version", report.version ?? "not reported"],
+          ["Dry run", yesNo(isDryRun)],
+          ["Document", report.zones_etag ?? "not reported"],
+          ["Terminator", terminatorText(node)],
+          ["Runs", yesNo(terminator.alive)],
+          ["Generation", generation === undefined ? "not reported" : String(generation)],
+          h3?.state === undefined ? null : ["HTTP/3", h3.state],
+          h3?.module === undefined ? null : ["HTTP/3 module", h3.module],
+          h3?.tls_library === undefined ? null : ["TLS library", h3.tls_library],
+          h3?.listening === undefined ? null : ["UDP 443 is open", yesNo(h3.listening)],
+          ["Certificates", report.certs?.length ?? 0],
+          ...cuts(report),
+        ]}
+      />
+    </Panel>
+  );
+}
+
+function yesNo(flag: boolean | undefined): string {
+  return flag === undefined ? "not reported" : flag ? "yes" : "no";
+}
+
+function cuts(report: Report): (readonly [string, string])[] {
+  const { zones_truncated: zones = 0, certs_truncated: certs = 0, sources_truncated: sources = 0 } = report;
+  if (zones + certs + sources === 0) return [];
+  const left = [counted(zones, "zone"), counted(certs, "certificate"), counted(sources, "source")];
+  return [["Left out for lack of space", left.join(", ")]];
+}
+
+const COLUMNS: readonly Column<ZoneClaim>[] = [
+  { key: "zone", title: "Zone", cell: ({ zone }) => <a href={linkTo(["edge", "zones", zone])}>{zone}</a> },
+  { key: "rps", title: "Requests/s", cell: ({ rps = 0 }) => scaled(rps), isNumber: true },
+  { key: "challenge", title: "Challenge", cell: (claim) => <Challenge claim={claim} /> },
+  { key: "denied", title: "Denied", cell: ({ denied = 0 }) => scaled(denied), isNumber: true, width: "medium" },
+  { key: "5xx", title: "5xx", cell: ({ status_5xx: failed = 0 }) => scaled(failed), isNumber: true, width: "medium" },
+  {
+    key: "at",
+    title: "Window until",
+    cell: ({ at }) => (at === undefined ? "–" : <Moment at={at} />),
+    width: "wide",
+  },
+];
+
+function Challenge({ claim }: { readonly claim: ZoneClaim }) {
+  const { challenge = "not reported", challenge_active: active, dry_run: isWatching } = claim;
+  return (
+    <span class="badges">
+      {challenge}
+      {active !== undefined && (
+        <Badge tone={active.dry_run === true ? "info" : "warn"}>
+          {active.dry_run === true ? "would challenge" : "challenging"}
+        </Badge>
+      )}
+      {isWatching === true && <Badge tone="info">watch only</Badge>}
+    </span>
+  );
+}
+
+function ZonesPanel({ report: { zones = [] } }: { readonly report: Report }) {
+  return (
+    <Panel title="Zones that it reports" isWide>
+      {zones.length === 0 ? (
+        <Empty title="It reports no zone">
+          A report has only zones with decisions, each with the last closed window.
+        </Empty>
+      ) : (
+        <DataTable label="Zones that it reports" columns={COLUMNS} rows={zones} rowKey={({ zone }) => zone} />
+      )}
+    </Panel>
+  );
+}

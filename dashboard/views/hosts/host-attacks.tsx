@@ -1,0 +1,55 @@
+/** The active and ended attacks on one host, as listed by the service. */
+import type { AttackWire } from "../../../src/http/wire/attack.ts";
+import { attacks } from "../../api/live.ts";
+import { Badge } from "../../parts/badge.tsx";
+import { Empty } from "../../parts/callout.tsx";
+import { type Column, DataTable } from "../../parts/data-table.tsx";
+import { Moment } from "../../parts/moment.tsx";
+import { Panel } from "../../parts/panel.tsx";
+import { Show } from "../../parts/show.tsx";
+import { linkTo } from "../../router.ts";
+import { rateOf, times } from "../../text/numbers.ts";
+import { vectorName } from "../../text/words.ts";
+
+const COLUMNS: readonly Column<AttackWire>[] = [
+  {
+    key: "kind",
+    title: "Kind",
+    cell: ({ id, classification }) => (
+      <a href={linkTo(["attacks", id])}>
+        {classification === undefined ? "Not known" : vectorName(classification.type)}
+      </a>
+    ),
+  },
+  {
+    key: "state",
+    title: "State",
+    cell: ({ active }) => (active ? <Badge tone="danger">in progress</Badge> : <Badge tone="none">over</Badge>),
+  },
+  { key: "rate", title: "Rate", cell: ({ metric, rate }) => rateOf(metric, rate), isNumber: true },
+  {
+    key: "factor",
+    title: "Of threshold",
+    cell: ({ rate, threshold }) => times(rate / threshold),
+    isNumber: true,
+    width: "medium",
+  },
+  { key: "began", title: "Began", cell: ({ started_at: at }) => <Moment at={at} />, width: "medium" },
+];
+
+export function HostAttacks({ target }: { readonly target: string }) {
+  return (
+    <Panel title="Attacks on it" isWide>
+      <Show loaded={attacks.value} what="attacks">
+        {({ active, recent }) => {
+          const own = [...active, ...recent].filter((attack) => attack.target === target);
+          return own.length === 0 ? (
+            <Empty title="No attack">There is no active attack, and none among the last hundred that ended.</Empty>
+          ) : (
+            <DataTable label="Attacks on it" columns={COLUMNS} rows={own} rowKey={({ id }) => id} />
+          );
+        }}
+      </Show>
+    </Panel>
+  );
+}

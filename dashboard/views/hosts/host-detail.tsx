@@ -1,0 +1,173 @@
+/** One host: its rates and limits, history, attacks and bans, and the ban button. */
+
+import type { HostsWire, HostWire } from "../../../src/http/wire/host.ts";
+import type { HostgroupRatesWire } from "../../../src/http/wire/hostgroup-rates.ts";
+import type { Metric, RatesWire } from "../../../src/traffic/rates.ts";
+import { bans } from "../../api/live.ts";
+import { useResource } from "../../api/resource.ts";
+import { groupRates, status } from "../../api/running.ts";
+import { banKey } from "../../api/tables.ts";
+import { BanButton, UnbanButton } from "../../parts/ban-actions.tsx";
+import { Callout, Empty } from "../../parts/callout.tsx";
+import { DataTable } from "../../parts/data-table.tsx";
+import { Facts, Panel } from "../../parts/panel.tsx";
+import { RateMeter } from "../../parts/rate-meter.tsx";
+import { Show } from "../../parts/show.tsx";
+import { linkTo } from "../../router.ts";
+import { METRIC_NAMES, metricName, rateOf } from "../../text/numbers.ts";
+import { methodName } from "../../text/words.ts";
+import { BAN_COLUMNS } from "../bans/bans-panel.tsx";
+import { HostAttacks } from "./host-attacks.tsx";
+import { HostHistory } from "./host-history.tsx";
+
+const EVERY_MS = 2000;
+/** In the order in which thresholds are judged. */
+const METRICS = Object.keys(METRIC_NAMES) as Metric[];
+
+export function HostDetail({ target }: { readonly target: string }) {
+  return (
+    <>
+      <p>
+        <a href={linkTo(["hosts"])}>All hosts</a>
+      </p>
+      {/^[\da-f.:]{2,39}$/i.test(target) ? (
+        <Host target={target.toLowerCase()} />
+      ) : (
+        <Empty title={`${target} is not an address`}>Find the host in the list of hosts.</Empty>
+      )}
+    </>
+  );
+}
+
+function Host({ target }: { readonly target: string }) {
+  const asked = { q: `${target}/${target.includes(":") ? 128 : 32}`, limit: "1" };
+  const found = useResource<HostsWire>(`/api/v1/hosts?${new URLSearchParams(asked)}`, EVERY_MS);
+  const { value } = found.state;
+  const host = value.kind === "ready" ? value.data.hosts[0] : undefined;
+  const group = groupOf(host);
+  // The spelling of the service if it knows the host.
+  const name = host?.target ?? target;
+  return (
+    <div class="overview">
+      <Panel title={name} isWide actions={<Actions target={name} />}>
+        <Show loaded={value} what="rates of this host" onRetry={() => void found.refresh()}>
+          {() =>
+            host === undefined ? (
+              <Empty title="No traffic now">Its rates appear when it has traffic. Its recorded history is below.</Empty>
+            ) : (
+              <RatesNow host={host} group={group} />
+            )
+          }
+        </Show>
+      </Panel>
+      <HostHistory target={name} group={group} />
+      <HostAttacks target={name} />
+      <HostBans target={name} />
+    </div>
+  );
+}
+
+function groupOf(host: HostWire | undefined): HostgroupRatesWire | undefined {
+  const { value } = groupRates.state;
+  if (host === undefined || value.kind !== "ready") return undefined;
+  return value.data.hostgroups.find(({ name }) => name === host.group);
+}
+
+function Actions({ target }: { readonly target: string }) {
+  const { value } = bans;
+  const ban =
+    value.kind === "ready" ? value.data.find((each) => each.target === target && each.state === "active") : undefined;
+  return ban === undefined ? <BanButton target={target} /> : <UnbanButton ban={ban} />;
+}
+
+interface RatesNowProps {
+  readonly host: HostWire;
+  readonly group: HostgroupRatesWire | undefined;
+}
+
+function RatesNow({ host, group }: RatesNowProps) {
+  const judged = groupStatus(host.group);
+  return (
+    <>
+      <p class="muted number">
+        Hostgroup {host.group}
+        {judged !== undefined && ` · when attacked: ${judged.ban ? methodName(judged.mitigation) : "no ban"}`}
+        {host.baseline !== undefined && ` · normal: ${trio(host.baseline)}`}
+      </p>
+      {judged?.calculation === "total" ? (
+        <Callout tone="info" title="Judged as a whole">
+          The sum of the hostgroup {host.group} is compared with its thresholds, not this host's rate.
+        </Callout>
+      ) : (
+        <div class="pair">
+          <Direction title="Receives" rates={host.rates} thresholds={group?.thresholds} />
+          <Direction title="Sends" rates={host.rates_out} thresholds={group?.thresholds_out} />
+        </div>
+      )}
+      {judged?.calculation === "total" && (
+        <Facts
+          facts={[
+            ["Receives", trio(host.rates)],
+            ["Sends", trio(host.rates_out)],
+          ]}
+        />
+      )}
+    </>
+  );
+}
+
+function groupStatus(name: string) {
+  const { value } = status.state;
+  return value.kind === "ready" ? value.data.hostgroups.find((group) => group.name === name) : undefined;
+}
+
+interface DirectionProps {
+  readonly title: string;
+  readonly rates: RatesWire;
+  /** undefined: the host is not judged. */
+  readonly thresholds: RatesWire | undefined;
+}
+
+function Direction({ title, rates, thresholds = { pps: 0, mbps: 0, flows_per_sec: 0 } }: DirectionProps) {
+  const judged = METRICS.filter((metric) => (thresholds[metric] ?? 0) > 0);
+  const rest = METRICS.filter((metric) => !judged.includes(metric) && (rates[metric] ?? 0) > 0);
+  return (
+    <section class="meters" aria-label={title}>
+      <h3>{title}</h3>
+      {judged.map((metric) => (
+        <div key={metric}>
+          <span class="muted">{metricName(metric)}</span>
+          <RateMeter metric={metric} rate={rates[metric] ?? 0} threshold={thresholds[metric] ?? 0} />
+        </div>
+      ))}
+      {judged.length === 0 && (
+        <p class="muted">
+          {rest.length === 0
+            ? "None, or not counted: counting needs thresholds_outgoing."
+            : "No thresholds: this direction is not judged."}
+        </p>
+      )}
+      <Facts facts={rest.map((metric) => [metricName(metric), rateOf(metric, rates[metric] ?? 0)] as const)} />
+    </section>
+  );
+}
+
+function trio(rates: Pick<RatesWire, "pps" | "mbps" | "flows_per_sec">): string {
+  return (["pps", "mbps", "flows_per_sec"] as const).map((metric) => rateOf(metric, rates[metric])).join(" · ");
+}
+
+function HostBans({ target }: { readonly target: string }) {
+  return (
+    <Panel title="Bans of it" isWide>
+      <Show loaded={bans.value} what="bans">
+        {(all) => {
+          const own = all.filter((ban) => ban.target === target);
+          if (own.length === 0)
+            return <Empty title="Not banned">There is no active ban, and none in the list of ended bans.</Empty>;
+          const newestFirst = own.toSorted((a, b) => (a.started_at < b.started_at ? 1 : -1));
+          return <DataTable label="Bans of it" columns={BAN_COLUMNS} rows={newestFirst} rowKey={banKey} />;
+        }}
+      </Show>
+    </Panel>
+  );
+}

@@ -1,0 +1,128 @@
+/** One host's rates over time, with its baseline and limits. */
+import { useCallback, useMemo, useState } from "preact/hooks";
+import type { HostgroupRatesWire } from "../../../src/http/wire/hostgroup-rates.ts";
+import type { TrafficPointWire, TrafficWire } from "../../../src/http/wire/traffic.ts";
+import { serviceNow } from "../../api/contact.ts";
+import { useKept, useResource } from "../../api/resource.ts";
+import { Empty, StorageOff } from "../../parts/callout.tsx";
+import { Chart, type Series } from "../../parts/chart.tsx";
+import { Segments } from "../../parts/field.tsx";
+import { Panel } from "../../parts/panel.tsx";
+import { chosenRange, RangeChoice } from "../../parts/range-choice.tsx";
+import { Show } from "../../parts/show.tsx";
+import { rateOf } from "../../text/numbers.ts";
+import { rangeQuery, timeline } from "../../text/ranges.ts";
+import { DIRECTION_NAMES } from "../../text/words.ts";
+
+export interface HostHistoryProps {
+  readonly target: string;
+  /** undefined: the host has no traffic now, so its group is not known. */
+  readonly group: HostgroupRatesWire | undefined;
+}
+
+type Direction = keyof typeof DIRECTION_NAMES;
+type Base = "pps" | "mbps" | "flows_per_sec";
+
+const EVERY_MS = 10_000;
+/** The default period of recording. */
+const STEP_SECONDS_MIN = 10;
+const DIRECTIONS = [
+  ["incoming", "In"],
+  ["outgoing", "Out"],
+] as const;
+const BASES = [
+  ["pps", "Packets"],
+  ["mbps", "Bits"],
+  ["flows_per_sec", "Flows"],
+] as const;
+
+export function HostHistory({ target, group }: HostHistoryProps) {
+  const [direction, setDirection] = useState<Direction>("incoming");
+  const [base, setBase] = useState<Base>("pps");
+  const range = chosenRange();
+  const path = useCallback(() => {
+    const query = { key: target, direction, ...rangeQuery(range, serviceNow(), STEP_SECONDS_MIN) };
+    return `/api/v1/traffic?${new URLSearchParams(query)}`;
+  }, [target, direction, range]);
+  const traffic = useResource<TrafficWire>(path, EVERY_MS);
+  const loaded = useKept(traffic.state.value);
+  return (
+    <Panel
+      title="History"
+      isWide
+      actions={
+        <div class="choices">
+          <Segments label="Direction" value={direction} options={DIRECTIONS} onChange={setDirection} />
+          <Segments label="Unit" value={base} options={BASES} onChange={setBase} />
+          <RangeChoice />
+        </div>
+      }
+    >
+      <Show loaded={loaded} what="history of its rates" onRetry={() => void traffic.refresh()}>
+        {(history) => {
+          if (!history.available) return <StorageOff what="history" />;
+          if (history.points.length === 0) {
+            return (
+              <Empty title="No history in this range">
+                Rates are recorded every few seconds while the host has traffic. Select an earlier range, or wait.
+              </Empty>
+            );
+          }
+          return <Past target={target} history={history} base={base} group={group} />;
+        }}
+      </Show>
+    </Panel>
+  );
+}
+
+interface PastProps extends HostHistoryProps {
+  readonly history: TrafficWire;
+  readonly base: Base;
+}
+
+function Past({ target, history, base, group }: PastProps) {
+  const { points, step_seconds: step = STEP_SECONDS_MIN, direction = "incoming" } = history;
+  const line = useMemo(() => timeline(points, step), [points, step]);
+  const thresholds = direction === "incoming" ? group?.thresholds : group?.thresholds_out;
+  const threshold = thresholds?.[base] ?? 0;
+  const series = useMemo(() => seriesOf(line.points, base, threshold), [line, base, threshold]);
+  const spans = useMemo(() => attackSpans(points, step), [points, step]);
+  const peak = Math.max(...points.map((point) => point[base]));
+  return (
+    <Chart
+      label={`${DIRECTION_NAMES[direction]} rate of ${target} over time, at most ${rateOf(base, peak)}; attacks are tinted`}
+      times={line.times}
+      series={series}
+      format={(value) => rateOf(base, value)}
+      spans={spans}
+    />
+  );
+}
+
+function seriesOf(points: readonly (TrafficPointWire | null)[], base: Base, threshold: number): Series[] {
+  const values = (value: (point: TrafficPointWire) => number | undefined) =>
+    points.map((point) => (point === null ? null : (value(point) ?? null)));
+  const series: Series[] = [{ label: "Rate", color: "--chart-rate", values: values((point) => point[base]) }];
+  if (threshold > 0) {
+    const all = points.map(() => threshold);
+    series.push({ label: "Threshold", color: "--chart-threshold", values: all, form: "dashed" });
+  }
+  // The baseline is recorded for packets only.
+  if (base === "pps" && points.some((point) => point?.baseline_pps !== undefined)) {
+    const normal = values((point) => point.baseline_pps);
+    series.push({ label: "Normal", color: "--chart-baseline", values: normal, form: "dashed" });
+  }
+  return series;
+}
+
+function attackSpans(points: readonly TrafficPointWire[], step: number): { from: number; to: number }[] {
+  const spans: { from: number; to: number }[] = [];
+  for (const point of points) {
+    if (!point.in_attack) continue;
+    const from = Date.parse(point.ts) / 1000;
+    const last = spans.at(-1);
+    if (last !== undefined && from - last.to <= step) last.to = from + step;
+    else spans.push({ from, to: from + step });
+  }
+  return spans;
+}

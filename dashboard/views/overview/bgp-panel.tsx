@@ -1,0 +1,49 @@
+/** The BGP sessions: without an established session, bans reach no router. */
+import type { StatusWire } from "../../../src/http/wire/status.ts";
+import { Badge } from "../../parts/badge.tsx";
+import { Callout, Empty } from "../../parts/callout.tsx";
+import { type Column, DataTable } from "../../parts/data-table.tsx";
+import { Since } from "../../parts/moment.tsx";
+import { Panel } from "../../parts/panel.tsx";
+
+type Bgp = NonNullable<StatusWire["bgp"]>;
+type Neighbor = Bgp["neighbors"][number];
+
+const COLUMNS: readonly Column<Neighbor>[] = [
+  { key: "address", title: "Neighbor", cell: ({ address }) => address },
+  { key: "asn", title: "AS", cell: ({ remote_asn: asn }) => asn, isNumber: true, width: "medium" },
+  { key: "state", title: "Session", cell: ({ state }) => <Badge tone={isUp(state) ? "ok" : "danger"}>{state}</Badge> },
+  { key: "since", title: "For", cell: ({ since }) => (since === undefined ? "–" : <Since at={since} />) },
+  { key: "routes", title: "Routes", cell: ({ advertised }) => advertised, isNumber: true },
+];
+
+export function BgpPanel({ bgp }: { readonly bgp: Bgp | undefined }) {
+  return (
+    <Panel title="BGP sessions">
+      {bgp === undefined ? (
+        <Empty title="No announcer">
+          Bans reach no router: there is no <code>bgp</code> in the configuration.
+        </Empty>
+      ) : (
+        <>
+          {!bgp.connected && (
+            <Callout tone="danger" title="The BGP speaker does not answer">
+              {bgp.error ?? "See whether gobgpd runs."}
+            </Callout>
+          )}
+          {bgp.connected && !bgp.neighbors.some(({ state }) => isUp(state)) && (
+            <Callout tone="danger" title="No session is established">
+              No router receives any ban. Check that this machine is configured as a neighbor on it, and that port 179
+              is open between us.
+            </Callout>
+          )}
+          <DataTable label="BGP sessions" columns={COLUMNS} rows={bgp.neighbors} rowKey={({ address }) => address} />
+        </>
+      )}
+    </Panel>
+  );
+}
+
+function isUp(state: string): boolean {
+  return state.toLowerCase() === "established";
+}

@@ -1,0 +1,136 @@
+/** One scrub node: its configuration, its report, and the bans that are diverted to it. */
+import type { BanWire } from "../../../src/http/wire/ban.ts";
+import { bans } from "../../api/live.ts";
+import { banKey } from "../../api/tables.ts";
+import { Callout, Empty } from "../../parts/callout.tsx";
+import { DataTable } from "../../parts/data-table.tsx";
+import { Since } from "../../parts/moment.tsx";
+import { Facts, Panel } from "../../parts/panel.tsx";
+import { Show } from "../../parts/show.tsx";
+import { linkTo } from "../../router.ts";
+import { bitRate, byteCount, packetRate, scaled } from "../../text/numbers.ts";
+import { duration } from "../../text/times.ts";
+import { counted } from "../../text/words.ts";
+import { BAN_COLUMNS } from "../bans/bans-panel.tsx";
+import { LastPoll, lacksRules, loadText, NodeState, type ScrubNode } from "./scrub-node-state.tsx";
+
+export interface ScrubNodeDetailProps {
+  readonly name: string;
+  /** undefined: the node is not in the configuration any more. */
+  readonly node: ScrubNode | undefined;
+  /** A node is lost after this time without a poll. */
+  readonly staleSeconds: number;
+}
+
+export function ScrubNodeDetail({ name, node, staleSeconds }: ScrubNodeDetailProps) {
+  return (
+    <>
+      <p>
+        <a href={linkTo(["scrub"])}>All scrub nodes</a>
+      </p>
+      {node === undefined ? (
+        <Empty title={`No scrub node ${name}`}>
+          <code>scrubbing.nodes</code> does not name it, or no more.
+        </Empty>
+      ) : (
+        <div class="overview">
+          <NodePanel node={node} staleSeconds={staleSeconds} />
+          <ReportPanel node={node} />
+          <DivertedBans name={name} />
+        </div>
+      )}
+    </>
+  );
+}
+
+function NodePanel({ node, staleSeconds }: { readonly node: ScrubNode; readonly staleSeconds: number }) {
+  const { name, next_hop: hop, next_hop6: hop6, capacity_mbps: capacity, hostgroups } = node;
+  const { left_out_rules: leftOut, split_rules: split } = node;
+  return (
+    <Panel title={name}>
+      {!node.alive && (
+        <Callout tone="danger" title={node.last_seen === undefined ? "It has not polled yet" : "It is lost"}>
+          No poll for {duration(staleSeconds)}. Check that <code>floodwall-scrub</code> runs there, that its token is
+          right, and that it can reach this service.
+        </Callout>
+      )}
+      {lacksRules(node) && (
+        <Callout tone="warn" title={`${counted(leftOut ?? 0, "rule")} left out`}>
+          Its agent does not understand them and would drop more than they match, so it does not get them: what they
+          match is not dropped. Update the agent to this version.
+        </Callout>
+      )}
+      <Facts
+        facts={[
+          ["State", <NodeState node={node} />],
+          ["Last poll", <LastPoll node={node} />],
+          hop === undefined ? null : ["Next hop", hop],
+          hop6 === undefined ? null : ["Next hop, IPv6", hop6],
+          ["Capacity", capacity === undefined ? "not configured" : bitRate(capacity)],
+          ["Takes traffic of", hostgroups === undefined ? "all hostgroups" : hostgroups.join(", ")],
+          ["Bans diverted to it", node.active_bans],
+          split === undefined ? null : ["Rules split into simpler ones", split],
+        ]}
+      />
+    </Panel>
+  );
+}
+
+function ReportPanel({ node }: { readonly node: ScrubNode }) {
+  const { report, reported_at: at } = node;
+  if (report === undefined || at === undefined) {
+    return (
+      <Panel title="What it reports">
+        <Empty title="No report yet">
+          Load and drops appear with its first report. Polls, not reports, show that a node is alive.
+        </Empty>
+      </Panel>
+    );
+  }
+  const { load_pps: pps, dropped_packets: packets, dropped_bytes: bytes, capabilities, dry_run: isDryRun } = report;
+  return (
+    <Panel title="What it reports">
+      {isDryRun === true && (
+        <Callout tone="warn" title="Dry run on the node">
+          It counts what it would drop and drops nothing. Set <code>dry_run: false</code> in its own configuration.
+        </Callout>
+      )}
+      <Facts
+        facts={[
+          ["Load", loadText(node)],
+          pps === undefined ? null : ["Packets in", packetRate(pps)],
+          packets === undefined ? null : ["Dropped", `${scaled(packets)} packets (${byteCount(bytes ?? 0)})`],
+          ["XDP mode", report.xdp_mode ?? "not reported"],
+          ["Version", report.version ?? "not reported"],
+          ["Rules it has", report.rules_etag ?? "not reported"],
+          ["Understands", capabilities === undefined ? "the rules of the first version" : capabilities.join(", ")],
+          [
+            "Reported",
+            <>
+              <Since at={at} /> ago
+            </>,
+          ],
+        ]}
+      />
+    </Panel>
+  );
+}
+
+function DivertedBans({ name }: { readonly name: string }) {
+  return (
+    <Panel title="Bans diverted to it" isWide>
+      <Show loaded={bans.value} what="bans">
+        {(all) => {
+          const own = all.filter((ban: BanWire) => ban.node === name && ban.state === "active");
+          return own.length === 0 ? (
+            <Empty title="Nothing is diverted to it">
+              A hostgroup with <code>mitigation: divert</code> sends its attacks to a scrub node.
+            </Empty>
+          ) : (
+            <DataTable label="Bans diverted to it" columns={BAN_COLUMNS} rows={own} rowKey={banKey} />
+          );
+        }}
+      </Show>
+    </Panel>
+  );
+}

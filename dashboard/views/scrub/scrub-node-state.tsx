@@ -1,0 +1,43 @@
+/** The state of a scrub node, as shown in the list and in its own view. */
+import type { Static } from "@sinclair/typebox";
+import type { ScrubInventoryWire } from "../../../src/http/wire/scrub-node.ts";
+import { Badge } from "../../parts/badge.tsx";
+import { Since } from "../../parts/moment.tsx";
+import { presenceWord } from "../../text/nodes.ts";
+import { bitRate, percent } from "../../text/numbers.ts";
+import { counted } from "../../text/words.ts";
+
+export type ScrubNode = Static<typeof ScrubInventoryWire>["nodes"][number];
+
+export function NodeState({ node }: { readonly node: ScrubNode }) {
+  const { tone, text } = presenceWord(node);
+  return (
+    <span class="badges">
+      <Badge tone={tone}>{text}</Badge>
+      {node.report?.dry_run === true && <Badge tone="warn">dry run</Badge>}
+      {lacksRules(node) && <Badge tone="warn">{counted(node.left_out_rules ?? 0, "rule")} left out</Badge>}
+    </span>
+  );
+}
+
+/** Only for nodes that are alive: for the others it is not known which rules they understand. */
+export function lacksRules({ alive, left_out_rules: rules }: ScrubNode): boolean {
+  return alive && rules !== undefined;
+}
+
+export function LastPoll({ node: { holding, last_seen: at } }: { readonly node: ScrubNode }) {
+  if (holding) return <>polls now</>;
+  return at === undefined ? (
+    <>never</>
+  ) : (
+    <>
+      <Since at={at} /> ago
+    </>
+  );
+}
+
+export function loadText({ report, capacity_mbps: capacity }: ScrubNode): string {
+  if (report?.load_mbps === undefined) return "–";
+  const load = bitRate(report.load_mbps);
+  return capacity === undefined ? load : `${load} (${percent(report.load_mbps / capacity)})`;
+}

@@ -1,0 +1,141 @@
+/** The list of scrub nodes with liveness, load and drops, and the view of one node. */
+import type { Static } from "@sinclair/typebox";
+import { useState } from "preact/hooks";
+import type { ScrubInventoryWire } from "../../../src/http/wire/scrub-node.ts";
+import { useResource } from "../../api/resource.ts";
+import { Callout, Empty } from "../../parts/callout.tsx";
+import { type Column, DataTable, type Sort, sorted } from "../../parts/data-table.tsx";
+import { Panel } from "../../parts/panel.tsx";
+import { Show } from "../../parts/show.tsx";
+import { linkTo } from "../../router.ts";
+import { presenceOrder } from "../../text/nodes.ts";
+import { scaled } from "../../text/numbers.ts";
+import { counted } from "../../text/words.ts";
+import type { ViewProps } from "../../view.ts";
+import { ScrubNodeDetail } from "./scrub-node-detail.tsx";
+import { LastPoll, lacksRules, loadText, NodeState, type ScrubNode } from "./scrub-node-state.tsx";
+
+type Inventory = Static<typeof ScrubInventoryWire>;
+
+const EVERY_MS = 3000;
+
+export function ScrubNodes({ steps }: ViewProps) {
+  const [name] = steps;
+  const inventory = useResource<Inventory>("/api/v1/dataplane/nodes", EVERY_MS);
+  return (
+    <Show loaded={inventory.state.value} what="scrub nodes" onRetry={() => void inventory.refresh()}>
+      {({ nodes, stale_after_seconds: stale }) => {
+        if (name === undefined) return <NodeList nodes={nodes} />;
+        const node = nodes.find((each) => each.name === name);
+        return <ScrubNodeDetail name={name} node={node} staleSeconds={stale} />;
+      }}
+    </Show>
+  );
+}
+
+const COLUMNS: readonly Column<ScrubNode>[] = [
+  {
+    key: "name",
+    title: "Node",
+    cell: ({ name }) => <a href={linkTo(["scrub", name])}>{name}</a>,
+    order: ({ name }) => name,
+  },
+  {
+    key: "state",
+    title: "State",
+    cell: (node) => <NodeState node={node} />,
+    order: (node) => presenceOrder(node),
+  },
+  {
+    key: "bans",
+    title: "Bans",
+    cell: ({ active_bans: active }) => active,
+    order: ({ active_bans: active }) => active,
+    isNumber: true,
+  },
+  {
+    key: "load",
+    title: "Load",
+    cell: loadText,
+    order: ({ report }) => report?.load_mbps ?? -1,
+    isNumber: true,
+    width: "medium",
+  },
+  {
+    key: "dropped",
+    title: "Dropped packets",
+    cell: ({ report }) => (report?.dropped_packets === undefined ? "–" : scaled(report.dropped_packets)),
+    order: ({ report }) => report?.dropped_packets ?? -1,
+    isNumber: true,
+    width: "medium",
+  },
+  {
+    key: "mode",
+    title: "XDP",
+    cell: ({ report }) => report?.xdp_mode ?? "–",
+    order: ({ report }) => report?.xdp_mode ?? "",
+    width: "wide",
+  },
+  {
+    key: "seen",
+    title: "Last poll",
+    cell: (node) => <LastPoll node={node} />,
+    order: ({ last_seen: at }) => at ?? "",
+    width: "medium",
+  },
+  {
+    key: "version",
+    title: "Version",
+    cell: ({ report }) => report?.version ?? "–",
+    order: ({ report }) => report?.version ?? "",
+    width: "wide",
+  },
+];
+
+function NodeList({ nodes }: { readonly nodes: readonly ScrubNode[] }) {
+  const [sort, setSort] = useState<Sort>({ key: "state", isDescending: false });
+  if (nodes.length === 0) return <NoNodes />;
+  return (
+    <Panel title={counted(nodes.length, "scrub node")}>
+      <Losses nodes={nodes} />
+      <DataTable
+        label="Scrub nodes"
+        columns={COLUMNS}
+        rows={sorted(nodes, COLUMNS, sort)}
+        rowKey={({ name }) => name}
+        sort={sort}
+        onSort={setSort}
+      />
+    </Panel>
+  );
+}
+
+function Losses({ nodes }: { readonly nodes: readonly ScrubNode[] }) {
+  const alive = nodes.filter((node) => node.alive).length;
+  const short = nodes.filter(lacksRules);
+  return (
+    <>
+      {alive === 0 && (
+        <Callout tone="danger" title="No scrub node is alive">
+          Nothing can be diverted: bans follow <code>scrubbing.on_all_nodes_lost</code>. See whether{" "}
+          <code>floodwall-scrub</code> runs on the nodes, and whether they reach this service.
+        </Callout>
+      )}
+      {short.length > 0 && (
+        <Callout tone="warn" title={`${counted(short.length, "node does", "nodes do")} not get all rules`}>
+          Their agent does not understand these rules and would drop more than they match. Update it to this version.
+        </Callout>
+      )}
+    </>
+  );
+}
+
+function NoNodes() {
+  return (
+    <Empty title="No scrub node">
+      Scrub nodes drop attack packets from diverted traffic and pass the rest on. To add one, name it in{" "}
+      <code>scrubbing.nodes</code>, give it a token of its own with <code>role: agent</code> and its <code>node</code>{" "}
+      in <code>api.tokens</code>, reload, and start <code>floodwall-scrub</code> on it.
+    </Empty>
+  );
+}

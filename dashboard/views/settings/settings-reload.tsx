@@ -1,0 +1,110 @@
+/** Reloads the configuration file and shows the result: the values in force now, or the errors of the file. */
+import { useState } from "preact/hooks";
+import type { ReloadWire } from "../../../src/http/wire/reload.ts";
+import { type Answer, command, type Failure } from "../../api/client.ts";
+import { Button } from "../../parts/button.tsx";
+import { Callout, failureText } from "../../parts/callout.tsx";
+import { Confirm } from "../../parts/dialog.tsx";
+import { Panel } from "../../parts/panel.tsx";
+import { rateOf } from "../../text/numbers.ts";
+import { problemLines } from "../../text/settings.ts";
+import { zonedTime } from "../../text/times.ts";
+
+export interface ReloadPanelProps {
+  /** Keys whose changes take effect at the next restart. */
+  readonly needsRestart: readonly string[];
+  readonly mayReload: boolean;
+  readonly onReloaded: () => void;
+}
+
+interface Result {
+  readonly answer: Answer<ReloadWire>;
+  readonly atMs: number;
+}
+
+export function ReloadPanel({ needsRestart, mayReload, onReloaded }: ReloadPanelProps) {
+  const [isAsking, setAsking] = useState(false);
+  const [result, setResult] = useState<Result | null>(null);
+  return (
+    <Panel
+      title="Configuration"
+      isWide
+      actions={mayReload && <Button onClick={() => setAsking(true)}>Reload …</Button>}
+    >
+      <p>
+        Change the configuration in its file, on the machine of Floodwall. A reload puts the file in force; a file with
+        a fault changes nothing.
+      </p>
+      {needsRestart.length > 0 && (
+        <Callout tone="warn" title="Waiting for a restart">
+          <p>These keys were changed in the file and keep their old values until Floodwall is restarted:</p>
+          <ul class="plain-list">
+            {needsRestart.map((key) => (
+              <li key={key}>
+                <code>{key}</code>
+              </li>
+            ))}
+          </ul>
+        </Callout>
+      )}
+      {result !== null && <Outcome result={result} />}
+      {isAsking && (
+        <Confirm<Result>
+          title="Reload the configuration?"
+          verb="Reload"
+          act={async () => {
+            const answer = await command<ReloadWire>("/api/v1/config/reload");
+            // The errors are shown in the view, which has room for them.
+            return { kind: "answer", data: { answer, atMs: Date.now() } };
+          }}
+          onDone={(done) => {
+            setResult(done);
+            onReloaded();
+          }}
+          onClose={() => setAsking(false)}
+        >
+          <p>
+            The file is read and checked. If it has no errors, it takes effect at once, also for bans and thresholds.
+          </p>
+        </Confirm>
+      )}
+    </Panel>
+  );
+}
+
+function Outcome({ result: { answer, atMs } }: { readonly result: Result }) {
+  if (answer.kind !== "answer") return <Refused failure={answer} />;
+  const { dry_run: isDry, thresholds } = answer.data;
+  const { pps, mbps, flows_per_sec: flows } = thresholds;
+  return (
+    <Callout tone="ok" title={`Reloaded at ${zonedTime(atMs)}`} isAlert>
+      Dry run is {isDry ? "on" : "off"}. Thresholds of hosts without a group: {rateOf("pps", pps)},{" "}
+      {rateOf("mbps", mbps)}, {rateOf("flows_per_sec", flows)}.
+    </Callout>
+  );
+}
+
+function Refused({ failure }: { readonly failure: Failure }) {
+  if (failure.kind === "unreachable" || failure.status !== 400) {
+    return (
+      <Callout tone="danger" title="Not reloaded" isAlert>
+        {failureText(failure)}
+      </Callout>
+    );
+  }
+  return (
+    <Callout
+      tone="danger"
+      title="Not reloaded: the file has errors. The configuration in force did not change."
+      isAlert
+    >
+      <ul class="problems">
+        {problemLines(failure.text).map(({ at, key, rule }) => (
+          <li key={`${at} ${key} ${rule}`}>
+            {at !== null && <span class="mono">{at}</span>} {key !== null && <code>{key}</code>} {rule}
+          </li>
+        ))}
+      </ul>
+    </Callout>
+  );
+}
