@@ -24,7 +24,7 @@ const USAGE = `usage:
                 with --suggest one JSON document
   floodwall version
 exit codes: 0 done; 1 not done, the reason is on standard error; 2 wrong usage;
-  3 the capture is damaged: what came before that is told;
+  3 the capture is damaged: what came before that is printed;
   of dataplane status 0 healthy, 3 no program on an interface, 4 nothing is there, 5 of another version`;
 
 /** The command line cannot be obeyed. */

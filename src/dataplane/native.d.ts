@@ -170,7 +170,7 @@ export interface FilterOptions {
   readonly pinPath: string;
   readonly interfaces: readonly string[];
   readonly xdpMode: XdpMode;
-  /** Bounds of the tables; `maxPrefixes` of each list. Other bounds than those pinned make the maps anew. */
+  /** Bounds of the tables; `maxPrefixes` of each list. With other bounds than those pinned, the maps are created again. */
   readonly maxPairs: number;
   readonly maxRules: number;
   readonly maxPrefixes: number;

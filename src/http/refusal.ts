@@ -89,7 +89,7 @@ const CHALLENGE_REFUSALS: Readonly<Record<ChallengeRefusal, Description>> = {
 
 /** Text of a caller is quoted up to this length. */
 const ECHO_CHARACTERS = 100;
-/** Problems of a configuration file that are told in one answer. */
+/** Problems of a configuration file in one answer. */
 const PROBLEMS_REPORTED_MAX = 100;
 
 export function refuse(refusal: Refusal): Response {
