@@ -47,13 +47,13 @@ help:
 setup: addon dashboard
 
 start: setup
-	@$(BUN) test/lab/demo.ts
+	@$(BUN) test/lab/demo/demo.ts
 
 lab: setup
-	@$(BUN) test/lab/demo.ts --once
+	@$(BUN) test/lab/demo/demo.ts --once
 
 lab-scrub: setup
-	@$(BUN) test/lab/scrub-demo.ts
+	@$(BUN) test/lab/scrub/scrub-demo.ts
 
 test: setup $(STAMPS)/test-packages $(STAMPS)/test-versions $(STAMPS)/judges
 	@$(BUN) test/run.ts

@@ -2,9 +2,9 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { AttackWire } from "../src/http/wire/attack.ts";
 import { attacks } from "./api/live.ts";
+import { metricName, rateOf } from "./text/format/numbers.ts";
+import { counted } from "./text/format/words.ts";
 import { attackSubject } from "./text/mitigation.ts";
-import { metricName, rateOf } from "./text/numbers.ts";
-import { counted } from "./text/words.ts";
 
 /** More attacks at once are announced as a number. */
 const NAMED_MAX = 3;

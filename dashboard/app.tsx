@@ -13,7 +13,7 @@ import { now } from "./parts/moment.tsx";
 import { Outcome } from "./parts/outcome.tsx";
 import { linkTo, place } from "./router.ts";
 import { SignIn } from "./sign-in.tsx";
-import { zonedTime } from "./text/times.ts";
+import { zonedTime } from "./text/format/times.ts";
 import { chooseTheme, type Theme, theme } from "./theme.ts";
 import type { View } from "./view.ts";
 import { VIEWS } from "./views/all.tsx";

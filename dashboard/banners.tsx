@@ -4,7 +4,7 @@ import { contact } from "./api/contact.ts";
 import { channel } from "./api/live.ts";
 import { status, wholeStatus } from "./api/running.ts";
 import { Callout } from "./parts/callout.tsx";
-import { momentText } from "./text/times.ts";
+import { momentText } from "./text/format/times.ts";
 
 export function Banners({ who }: { readonly who: SessionWire }) {
   const { value } = status.state;

@@ -39,8 +39,8 @@ const machine = withoutNode();
 process.on("exit", () => machine.remove());
 
 const bunTests = [bun, "test", "--randomize", "--timeout", "60000"];
-const lab = [bun, "test/lab/demo.ts", "--once"];
-const scrubLab = [bun, "test/lab/scrub-demo.ts", "--seconds", "10"];
+const lab = [bun, "test/lab/demo/demo.ts", "--once"];
+const scrubLab = [bun, "test/lab/scrub/scrub-demo.ts", "--seconds", "10"];
 const soak = [bun, "test/lab/soak.ts", "--minutes", "0.5"];
 
 const STEPS: readonly Step[] = [

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { ZoneDocuments } from "../../src/edge/zone-documents.ts";
+import { ZoneDocuments } from "../../src/edge/zones/zone-documents.ts";
 import { zonesOf } from "../../test/fixtures/edge/zones.ts";
 import { seededRandom } from "../../test/fixtures/seeded-random.ts";
 import { FleetConfig } from "./fleet-config.ts";

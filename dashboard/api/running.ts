@@ -1,7 +1,7 @@
 /** What the page frame and several views use: read while a user is signed in, in every view. */
 import { effect } from "@preact/signals";
-import type { HostgroupsRatesWire } from "../../src/http/wire/hostgroup-rates.ts";
 import type { StatusWire, TenantStatusWire } from "../../src/http/wire/status.ts";
+import type { HostgroupsRatesWire } from "../../src/http/wire/traffic/hostgroup-rates.ts";
 import { reloads, startLive } from "./live.ts";
 import { Resource } from "./resource.ts";
 import { clearTrace, traced } from "./traffic-trace.ts";

@@ -1,6 +1,6 @@
 /** The traffic of the last minutes by direction and protocol, collected while the page is open, in every view. */
 import { signal } from "@preact/signals";
-import type { HostgroupRatesWire } from "../../src/http/wire/hostgroup-rates.ts";
+import type { HostgroupRatesWire } from "../../src/http/wire/traffic/hostgroup-rates.ts";
 import type { RatesWire } from "../../src/traffic/rates.ts";
 
 export const PROTOCOLS = ["udp", "tcp", "icmp", "other"] as const;

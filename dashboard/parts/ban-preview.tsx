@@ -3,8 +3,8 @@ import { useEffect, useState } from "preact/hooks";
 import type { BanPreviewWire } from "../../src/http/wire/ban-preview.ts";
 import { serviceNow } from "../api/contact.ts";
 import { useResource } from "../api/resource.ts";
-import { looksLikeAddress } from "../text/address.ts";
 import { previewSentences } from "../text/ban-preview.ts";
+import { looksLikeAddress } from "../text/format/address.ts";
 import { failureText } from "./callout.tsx";
 
 const PAUSE_MS = 250;

@@ -5,7 +5,7 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { clockTime, shortTime } from "../text/times.ts";
+import { clockTime, shortTime } from "../text/format/times.ts";
 import { theme } from "../theme.ts";
 
 export interface Series {

@@ -1,7 +1,7 @@
 /** Points in time: the time itself, how long ago it was, and how much is left. All are updated by one clock. */
 import { signal } from "@preact/signals";
 import { serviceNow } from "../api/contact.ts";
-import { countdown, duration, momentText } from "../text/times.ts";
+import { countdown, duration, momentText } from "../text/format/times.ts";
 
 /** The service's wall clock, ms, updated each second. */
 export const now = signal(serviceNow());

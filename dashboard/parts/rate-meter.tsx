@@ -2,7 +2,7 @@
  * A rate relative to its threshold, which is in the middle of the bar: left of it the rate is below the threshold; each
  * factor of ten fills half of the right side.
  */
-import { rateOf, times } from "../text/numbers.ts";
+import { rateOf, times } from "../text/format/numbers.ts";
 
 export interface RateMeterProps {
   readonly metric: string;

@@ -6,7 +6,7 @@ import type { SourceBlockWire } from "../../src/http/wire/source-block.ts";
 import { SOURCE_BLOCK_REASON_MAX, SOURCE_BLOCK_SECONDS_MAX } from "../../src/limits.ts";
 import { command } from "../api/client.ts";
 import { mayAct } from "../api/session.ts";
-import { duration, momentText } from "../text/times.ts";
+import { duration, momentText } from "../text/format/times.ts";
 import { Button } from "./button.tsx";
 import { Confirm } from "./dialog.tsx";
 import { ChoiceField, TextField } from "./field.tsx";

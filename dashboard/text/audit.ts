@@ -1,6 +1,6 @@
 /** The audit trail: query, table and CSV export. Pure. */
 import type { AuditEventWire } from "../../src/http/wire/audit.ts";
-import { csvText } from "./csv.ts";
+import { csvText } from "./format/csv.ts";
 
 export const AUDIT_ACTIONS: Readonly<Record<AuditEventWire["action"], string>> = {
   ban: "Ban",

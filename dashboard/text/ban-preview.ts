@@ -1,9 +1,9 @@
 /** What a ban would do, in sentences for the confirmation dialog. Pure. */
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import type { BanPreviewWire } from "../../src/http/wire/ban-preview.ts";
+import { duration } from "./format/times.ts";
+import { methodName } from "./format/words.ts";
 import { rungsOf } from "./ladder.ts";
-import { duration } from "./times.ts";
-import { methodName } from "./words.ts";
 
 /** @param nowMs the service's wall clock. */
 export function previewSentences({ ban, refresh }: BanPreviewWire, nowMs: number): string[] {

@@ -1,8 +1,8 @@
 /** Bans as lists show them. Pure. */
 import type { BanWire } from "../../src/http/wire/ban.ts";
+import { metricName, rateOf } from "./format/numbers.ts";
+import { methodName } from "./format/words.ts";
 import { rungsOf } from "./ladder.ts";
-import { metricName, rateOf } from "./numbers.ts";
-import { methodName } from "./words.ts";
 
 /** A single address is shown without prefix length. */
 export function banSubject({ prefix }: BanWire): string {

@@ -1,10 +1,10 @@
 /** The problems of a zone, and what a lever does to its visitors, in plain sentences. Pure. */
 import type { Static } from "@sinclair/typebox";
-import type { EdgeEventKind } from "../../src/edge/edge-history.ts";
+import type { EdgeEventKind } from "../../src/edge/reports/edge-history.ts";
 import type { LeverWire } from "../../src/http/wire/edge/lever.ts";
 import type { ZoneStatusWire } from "../../src/http/wire/edge/status.ts";
+import { counted } from "./format/words.ts";
 import type { StateWord } from "./nodes.ts";
-import { counted } from "./words.ts";
 
 const DAY_MS = 86_400_000;
 /** A certificate with less time left than this should have been renewed already. */

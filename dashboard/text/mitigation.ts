@@ -1,8 +1,8 @@
 /** What is being done about an attack, and whether it works, in one short line. Pure. */
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
-import { byteCount, scaled } from "./numbers.ts";
-import { methodName } from "./words.ts";
+import { byteCount, scaled } from "./format/numbers.ts";
+import { methodName } from "./format/words.ts";
 
 export interface Effect {
   readonly tone: "ok" | "warn" | "danger" | "info";

@@ -1,7 +1,7 @@
 /** Why an attack was detected, in sentences. Pure. */
 import type { AttackWire } from "../../src/http/wire/attack.ts";
-import { metricName, rateOf } from "./numbers.ts";
-import { duration } from "./times.ts";
+import { metricName, rateOf } from "./format/numbers.ts";
+import { duration } from "./format/times.ts";
 
 /** The first sentence says which limit was exceeded, the others where that limit came from. */
 export function reasonSentences({ metric, threshold, group, reason }: AttackWire): string[] {

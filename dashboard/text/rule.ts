@@ -1,7 +1,7 @@
 /** A rule of a ban in words: its match fields and its action. Pure. */
 import type { RuleWire } from "../../src/mitigation/rules/rule.ts";
-import { bitRate } from "./numbers.ts";
-import { protocolName, tcpFlagNames } from "./words.ts";
+import { bitRate } from "./format/numbers.ts";
+import { protocolName, tcpFlagNames } from "./format/words.ts";
 
 /** `UDP from port 53, 1000 to 1500 bytes, to 192.0.2.1/32`. */
 export function matchText(rule: RuleWire): string {

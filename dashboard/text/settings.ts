@@ -1,8 +1,8 @@
 /** The configuration in words, and the errors of a configuration file. Pure. */
 import type { HostgroupConfigWire } from "../../src/http/wire/configured.ts";
-import { metricName, rateOf } from "./numbers.ts";
-import { duration } from "./times.ts";
-import { methodName } from "./words.ts";
+import { metricName, rateOf } from "./format/numbers.ts";
+import { duration } from "./format/times.ts";
+import { methodName } from "./format/words.ts";
 
 /** `FlowSpec, after 5 min Blackhole`. */
 export function ladderText({ ban, mitigation, escalation }: HostgroupConfigWire): string {

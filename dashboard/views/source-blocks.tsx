@@ -13,8 +13,8 @@ import { Show } from "../parts/show.tsx";
 import { BlockButton, UnblockButton } from "../parts/source-block-actions.tsx";
 import { place, setQuery } from "../router.ts";
 import { wordsOf } from "../text/bans.ts";
-import { byteCount, scaled, wholeNumber } from "../text/numbers.ts";
-import { subjectOrder } from "../text/subject-order.ts";
+import { byteCount, scaled, wholeNumber } from "../text/format/numbers.ts";
+import { subjectOrder } from "../text/format/subject-order.ts";
 
 /** The drop counters change all the time, and other operators set blocks too. */
 const POLL_MS = 3000;

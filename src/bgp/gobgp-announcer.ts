@@ -9,14 +9,14 @@ import type { Clock } from "../system/clock.ts";
 import { within } from "../system/deadline.ts";
 import type { Environment } from "../system/environment.ts";
 import type { Timers } from "../system/timers.ts";
-import { ManagedSpeaker, type SpeakerLog } from "./managed-speaker.ts";
-import type { Session } from "./neighbor.ts";
 import { KEPT_BACK_MS, type QuarantineEvent } from "./route-quarantine.ts";
 import { RouteReconciler } from "./route-reconciler.ts";
-import { ExternalSpeaker, type Speaker } from "./speaker.ts";
-import type { ApiVersion, SessionState } from "./speaker-client.ts";
-import { faultReason, SpeakerFault } from "./speaker-fault.ts";
-import { type LinkTimes, SpeakerLink } from "./speaker-link.ts";
+import { ManagedSpeaker, type SpeakerLog } from "./speaker/managed-speaker.ts";
+import type { Session } from "./speaker/neighbor.ts";
+import { ExternalSpeaker, type Speaker } from "./speaker/speaker.ts";
+import type { ApiVersion, SessionState } from "./speaker/speaker-client.ts";
+import { faultReason, SpeakerFault } from "./speaker/speaker-fault.ts";
+import { type LinkTimes, SpeakerLink } from "./speaker/speaker-link.ts";
 
 export interface BgpMetrics {
   /**

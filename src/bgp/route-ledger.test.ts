@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { blackhole, loopback } from "../../test/fixtures/bgp/bgp.ts";
-import type { Session } from "./neighbor.ts";
 import { RouteLedger, type SpeakerState } from "./route-ledger.ts";
 import { attributesOf } from "./route-path.ts";
+import type { Session } from "./speaker/neighbor.ts";
 
 const UP: SpeakerState = { kind: "up" };
 const A = "203.0.113.1/32";

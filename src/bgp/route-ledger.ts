@@ -3,9 +3,9 @@
  * changes to make and the state of each route. Does no I/O.
  */
 import type { Route, RouteState } from "../mitigation/announcer.ts";
-import type { Session } from "./neighbor.ts";
 import { familyOfRoute, familyText } from "./route-family.ts";
 import { attributesOf, keyOf, type OwnPath, type RouteKey, routeProblem } from "./route-path.ts";
+import type { Session } from "./speaker/neighbor.ts";
 
 interface WantedRoute {
   readonly route: Route;

@@ -9,7 +9,7 @@ import { addressFamily, parseAddress } from "../net/address.ts";
 import { canonicalPrefix, type Prefix, parsePrefix } from "../net/prefix.ts";
 import { type Component, componentsOf, ruleProblem, withoutSpeakerBits } from "./flowspec-nlri.ts";
 import { familyOfRoute, type RouteFamily } from "./route-family.ts";
-import type { ListedName, ListedPath, Nlri, PathAttributes, PathChange, PathName } from "./speaker-client.ts";
+import type { ListedName, ListedPath, Nlri, PathAttributes, PathChange, PathName } from "./speaker/speaker-client.ts";
 
 /**
  * "FLWL". Stays within the speaker: it is the receive-side path identifier of RFC 7911, which GoBGP keeps apart from

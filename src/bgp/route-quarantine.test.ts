@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { QUARANTINED_RULES_MAX } from "../limits.ts";
-import type { Session } from "./neighbor.ts";
 import { KEPT_BACK_MS, RESET_CAUSE_MS, RouteQuarantine, STABLE_MS } from "./route-quarantine.ts";
+import type { Session } from "./speaker/neighbor.ts";
 
 const A = "192.0.2.1";
 const B = "192.0.2.2";

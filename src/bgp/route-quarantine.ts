@@ -3,8 +3,8 @@
  * routes with the session, again after each reconnect. Decides by the order of events alone; does no I/O.
  */
 import { QUARANTINED_RULES_MAX } from "../limits.ts";
-import type { Session } from "./neighbor.ts";
 import { familyOfKey, type RouteKey } from "./route-path.ts";
+import type { Session } from "./speaker/neighbor.ts";
 
 /** A session that breaks within this time after an event is assumed to break because of it. */
 export const RESET_CAUSE_MS = 3_000;

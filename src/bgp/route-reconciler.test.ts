@@ -4,7 +4,7 @@ import type { Route } from "../mitigation/announcer.ts";
 import { hostPrefix } from "../net/prefix.ts";
 import { nextTurn } from "../system/timers.ts";
 import { RouteReconciler } from "./route-reconciler.ts";
-import type { SpeakerClient } from "./speaker-client.ts";
+import type { SpeakerClient } from "./speaker/speaker-client.ts";
 
 const route = (ip: string): Route => ({
   kind: "unicast",

@@ -4,7 +4,6 @@
  */
 import type { Route, RouteState } from "../mitigation/announcer.ts";
 import type { Clock } from "../system/clock.ts";
-import type { Session } from "./neighbor.ts";
 import { ROUTE_FAMILIES, type RouteFamily } from "./route-family.ts";
 import { RouteLedger, type SpeakerState } from "./route-ledger.ts";
 import {
@@ -18,8 +17,9 @@ import {
   toWithdrawal,
 } from "./route-path.ts";
 import { type QuarantineEvent, RouteQuarantine } from "./route-quarantine.ts";
-import type { SpeakerClient } from "./speaker-client.ts";
-import { asError, SpeakerFault } from "./speaker-fault.ts";
+import type { Session } from "./speaker/neighbor.ts";
+import type { SpeakerClient } from "./speaker/speaker-client.ts";
+import { asError, SpeakerFault } from "./speaker/speaker-fault.ts";
 
 export interface RouteReconcilerOptions {
   readonly clock: Clock;

@@ -2,7 +2,7 @@
  * A configuration in transit from the thread that read it to the event loop: up to a hundred thousand prefixes as one
  * text, and tables as transferred arrays, so that the event loop is not blocked while it takes over.
  */
-import type { Zone } from "../edge/zone.ts";
+import type { Zone } from "../edge/zones/zone.ts";
 import { canonicalPrefix, type Prefix } from "../net/prefix.ts";
 import { type PackedPrefixes, PrefixTable } from "../net/prefix-table.ts";
 import { NetworkLookup, type PackedLookup } from "../traffic/network-lookup.ts";

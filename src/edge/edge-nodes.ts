@@ -6,8 +6,8 @@ import type { EdgeConfig, EdgeNodeConfig } from "../config/sections/edge.ts";
 import { STALE_AFTER_SECONDS } from "../config/sections/nodes.ts";
 import type { Now } from "../detection/attack/attack.ts";
 import { type Liveness, NodePresence } from "../nodes/node-presence.ts";
-import { isPlaced, scopeOf } from "./placement.ts";
-import type { Zone } from "./zone.ts";
+import { isPlaced, scopeOf } from "./zones/placement.ts";
+import type { Zone } from "./zones/zone.ts";
 
 export interface EdgeNodesOptions {
   /** null: no edge is configured. */

@@ -1,9 +1,10 @@
 /** The parts of the edge channel as one interface, independent of how they are stored. */
-import type { AcmeIssuance } from "./acme-issuance.ts";
+
 import type { EdgeNodes } from "./edge-nodes.ts";
-import type { EdgeReports } from "./edge-reports.ts";
-import type { Levers } from "./levers.ts";
-import type { ZoneFeed } from "./zone-feed.ts";
+import type { EdgeReports } from "./reports/edge-reports.ts";
+import type { AcmeIssuance } from "./zones/acme-issuance.ts";
+import type { Levers } from "./zones/levers.ts";
+import type { ZoneFeed } from "./zones/zone-feed.ts";
 
 export interface Edge {
   readonly nodes: EdgeNodes;

@@ -3,9 +3,9 @@
  * pairs, most of which have no data.
  */
 import { type Fleet, type NodeClaim, type Placed, type ZoneStatus, zoneStatus } from "./fleet-status.ts";
-import type { EdgeReport } from "./report.ts";
-import type { Zone } from "./zone.ts";
-import type { ChallengeOverride } from "./zone-documents.ts";
+import type { EdgeReport } from "./reports/report.ts";
+import type { Zone } from "./zones/zone.ts";
+import type { ChallengeOverride } from "./zones/zone-documents.ts";
 
 interface Place extends Placed {
   readonly names: ReadonlySet<string>;

@@ -5,7 +5,7 @@ import { zonesOf } from "../../test/fixtures/edge/zones.ts";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { FleetIndex } from "./fleet-index.ts";
 import { type Fleet, fleetTotals, type ZoneStatus } from "./fleet-status.ts";
-import type { Zone } from "./zone.ts";
+import type { Zone } from "./zones/zone.ts";
 
 type Wire = Parameters<typeof edgeReport>[0];
 

@@ -3,10 +3,10 @@
  * names of nodes. A pure function of the reports; windows of different nodes are not aligned.
  */
 import type { IpAddress } from "../net/address.ts";
-import { FLEET_COUNTERS, type ReportedState } from "./edge-history.ts";
-import type { CertClaim, ClaimedSource, EdgeReport, ZoneClaim } from "./report.ts";
-import type { Zone } from "./zone.ts";
-import type { ChallengeOverride } from "./zone-documents.ts";
+import { FLEET_COUNTERS, type ReportedState } from "./reports/edge-history.ts";
+import type { CertClaim, ClaimedSource, EdgeReport, ZoneClaim } from "./reports/report.ts";
+import type { Zone } from "./zones/zone.ts";
+import type { ChallengeOverride } from "./zones/zone-documents.ts";
 
 export type FleetCounts = Readonly<Record<(typeof FLEET_COUNTERS)[number], number>>;
 

@@ -14,7 +14,7 @@ import type {
   EdgeHistoryQuery,
   EdgeSourcesQuery,
   EdgeSourceTotal,
-} from "../edge/edge-history.ts";
+} from "../edge/reports/edge-history.ts";
 import type { Item } from "../machine/item.ts";
 import type { RouteState } from "../mitigation/announcer.ts";
 import type { Ban } from "../mitigation/ban.ts";

@@ -1,6 +1,6 @@
 /** All refusals of the interface with status and text, in one table (docs/interface.md#errors). */
-import type { ChallengeRefusal } from "../edge/acme-issuance.ts";
-import type { LeverRefusal } from "../edge/levers.ts";
+import type { ChallengeRefusal } from "../edge/zones/acme-issuance.ts";
+import type { LeverRefusal } from "../edge/zones/levers.ts";
 import { LEVERS_MAX, LIVE_CHALLENGES_MAX, VICTIMS_PER_SOURCE } from "../limits.ts";
 import type { BlockRefusal } from "../sourceblock/admission.ts";
 import { jsonAnswer } from "./server/answer.ts";

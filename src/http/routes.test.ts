@@ -6,8 +6,8 @@ import { expectError, TestServer } from "../../test/fixtures/http/http.ts";
 import { BackendFault } from "./backend.ts";
 import { AttacksWire } from "./wire/attack.ts";
 import { BanWire } from "./wire/ban.ts";
-import { HostsWire } from "./wire/host.ts";
 import { StatusWire } from "./wire/status.ts";
+import { HostsWire } from "./wire/traffic/host.ts";
 
 let server: TestServer;
 

@@ -3,7 +3,7 @@
  * for each token (docs/interface.md#edge-history-reading). The route chooses the answer.
  */
 import type { Principal } from "../access/principal.ts";
-import type { Zone } from "../edge/zone.ts";
+import type { Zone } from "../edge/zones/zone.ts";
 
 export interface ZoneAccessOptions {
   readonly metrics: { zoneRefused(route: ZoneRoute): void };

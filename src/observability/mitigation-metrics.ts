@@ -1,6 +1,6 @@
 /** Bans, their announcement to neighbors, and the state database. */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
-import { SESSION_STATES } from "../bgp/speaker-client.ts";
+import { SESSION_STATES } from "../bgp/speaker/speaker-client.ts";
 
 export interface BanReading {
   readonly state: "active" | "withdrawn" | "rejected";

@@ -3,10 +3,10 @@
  * in the history.
  */
 import type { EdgeNodes } from "../edge/edge-nodes.ts";
-import { EdgeReports } from "../edge/edge-reports.ts";
-import { type EdgeHistoryStore, HistoryWriter, type LeftOutReason } from "../edge/history-writer.ts";
-import type { Levers } from "../edge/levers.ts";
-import { type PresenceChange, PresenceChanges } from "../edge/presence-changes.ts";
+import { EdgeReports } from "../edge/reports/edge-reports.ts";
+import { type EdgeHistoryStore, HistoryWriter, type LeftOutReason } from "../edge/reports/history-writer.ts";
+import { type PresenceChange, PresenceChanges } from "../edge/reports/presence-changes.ts";
+import type { Levers } from "../edge/zones/levers.ts";
 import type { EdgeMetrics } from "../observability/edge-metrics.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";

@@ -6,7 +6,7 @@ import { edgeConfig } from "../../test/fixtures/edge/edge.ts";
 import { edgeReport, zoneWire } from "../../test/fixtures/edge/edge-reports.ts";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
 import type { EdgeConfig } from "../config/sections/edge.ts";
-import type { EdgeEvent, EdgeWindow } from "../edge/edge-history.ts";
+import type { EdgeEvent, EdgeWindow } from "../edge/reports/edge-history.ts";
 import { Limiter } from "../observability/limiter.ts";
 import { openLog } from "../observability/log.ts";
 import { Metrics } from "../observability/metrics.ts";

@@ -1,14 +1,14 @@
 /** The edge channel as the service runs it: its parts, what they keep on disk, its log lines and its metrics. */
 import type { Config } from "../config/config.ts";
 import type { EdgeConfig } from "../config/sections/edge.ts";
-import { AcmeIssuance, type AcmeObserver, type ChallengeOrder } from "../edge/acme-issuance.ts";
-import { ClearanceKeys, type ClearanceStore } from "../edge/clearance-keys.ts";
 import type { Edge } from "../edge/edge.ts";
 import { EdgeNodes } from "../edge/edge-nodes.ts";
-import type { EdgeReports } from "../edge/edge-reports.ts";
-import type { EdgeHistoryStore } from "../edge/history-writer.ts";
-import { type Lever, type LeverObserver, type LeverStore, Levers } from "../edge/levers.ts";
-import { type FeedKeys, ZoneFeed } from "../edge/zone-feed.ts";
+import type { EdgeReports } from "../edge/reports/edge-reports.ts";
+import type { EdgeHistoryStore } from "../edge/reports/history-writer.ts";
+import { AcmeIssuance, type AcmeObserver, type ChallengeOrder } from "../edge/zones/acme-issuance.ts";
+import { ClearanceKeys, type ClearanceStore } from "../edge/zones/clearance-keys.ts";
+import { type Lever, type LeverObserver, type LeverStore, Levers } from "../edge/zones/levers.ts";
+import { type FeedKeys, ZoneFeed } from "../edge/zones/zone-feed.ts";
 import type { EdgeMetrics } from "../observability/edge-metrics.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";

@@ -4,9 +4,9 @@
  */
 import { randomUUIDv7 } from "bun";
 import { DEFAULT_TIMES, GobgpAnnouncer } from "../bgp/gobgp-announcer.ts";
-import { gobgpdExecutable } from "../bgp/gobgpd-process.ts";
-import { endManagedGobgpd } from "../bgp/managed-speaker.ts";
-import type { Speaker } from "../bgp/speaker.ts";
+import { gobgpdExecutable } from "../bgp/speaker/gobgpd-process.ts";
+import { endManagedGobgpd } from "../bgp/speaker/managed-speaker.ts";
+import type { Speaker } from "../bgp/speaker/speaker.ts";
 import type { Config } from "../config/config.ts";
 import type { DataPlane, FilterOpener } from "../dataplane/data-plane.ts";
 import type { Native } from "../dataplane/native.d.ts";

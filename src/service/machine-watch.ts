@@ -2,7 +2,7 @@
  * Warns early about what this machine lacks for the configuration: checks at the start and at each reload, in dry run
  * too, and keeps the problems for the status. No problem stops the service.
  */
-import { gobgpdExecutable, gobgpdVersion } from "../bgp/gobgpd-process.ts";
+import { gobgpdExecutable, gobgpdVersion } from "../bgp/speaker/gobgpd-process.ts";
 import { type MachineNative, readMachine } from "../dataplane/machine-reader.ts";
 import { MACHINE_LOOK_MS } from "../limits.ts";
 import { type Item, itemLine } from "../machine/item.ts";

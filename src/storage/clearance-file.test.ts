@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type ClearanceKey, ClearanceKeys } from "../edge/clearance-keys.ts";
+import { type ClearanceKey, ClearanceKeys } from "../edge/zones/clearance-keys.ts";
 import { ClearanceFile, ClearanceFileError } from "./clearance-file.ts";
 
 const CHILD = join(import.meta.dir, "../../test/fixtures/storage/clearing-process.ts");

@@ -16,7 +16,7 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import type { ClearanceMaster, ClearanceStore } from "../edge/clearance-keys.ts";
+import type { ClearanceMaster, ClearanceStore } from "../edge/zones/clearance-keys.ts";
 import { CLEARANCE_MASTERS_KEPT } from "../limits.ts";
 import { messageOf } from "../system/error-message.ts";
 

@@ -13,7 +13,7 @@ import type {
   EdgeSourcesQuery,
   EdgeSourceTotal,
   EdgeWindow,
-} from "../edge/edge-history.ts";
+} from "../edge/reports/edge-history.ts";
 import type { TrafficPoint, TrafficQuery, TrafficSnapshot } from "../traffic/traffic-history.ts";
 
 /** A record written twice with the same id is kept once, so a write may be repeated if its answer was lost. */

@@ -6,7 +6,7 @@
 import { randomUUIDv7 } from "bun";
 import { type AuditEvent, type AuditTrail, canonicalTarget } from "../audit/audit-event.ts";
 import type { Attack } from "../detection/attack/attack.ts";
-import type { EdgeEvent, EdgeWindow } from "../edge/edge-history.ts";
+import type { EdgeEvent, EdgeWindow } from "../edge/reports/edge-history.ts";
 import {
   AUDIT_WAIT_MS,
   HISTORY_BATCH_MAX,

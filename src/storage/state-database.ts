@@ -6,7 +6,7 @@ import { Database } from "bun:sqlite";
 import { mkdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Attack } from "../detection/attack/attack.ts";
-import type { Lever, LeverStore } from "../edge/levers.ts";
+import type { Lever, LeverStore } from "../edge/zones/levers.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { BanStore } from "../mitigation/ban-store.ts";
 import type { Pair, SourceBlock } from "../sourceblock/source-block.ts";

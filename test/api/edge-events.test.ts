@@ -1,7 +1,7 @@
 /** What has changed in the fleet, statement by statement (docs/interface.md#edge-events), over SQLite. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
-import { EDGE_EVENT_KINDS } from "../../src/edge/edge-history.ts";
+import { EDGE_EVENT_KINDS } from "../../src/edge/reports/edge-history.ts";
 import { EdgeEventsWire } from "../../src/http/wire/edge/history.ts";
 import { HISTORY_ROWS_MAX } from "../../src/limits.ts";
 import { zoneWire } from "../fixtures/edge/edge-reports.ts";

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { HistoryFault } from "../../src/http/backend.ts";
-import { TrafficWire } from "../../src/http/wire/traffic.ts";
+import { TrafficWire } from "../../src/http/wire/traffic/traffic.ts";
 import { NOON } from "../fixtures/browser/views.ts";
 import {
   ACME_HOST,

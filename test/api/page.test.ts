@@ -12,13 +12,13 @@ import { EdgeInventoryWire } from "../../src/http/wire/edge/node.ts";
 import { EdgeReportWire } from "../../src/http/wire/edge/report.ts";
 import { FleetStatusWire } from "../../src/http/wire/edge/status.ts";
 import { ZoneDocumentWire } from "../../src/http/wire/edge/zone.ts";
-import { HostWire } from "../../src/http/wire/host.ts";
 import { FlowspecWire } from "../../src/http/wire/rule.ts";
-import { SampleWire } from "../../src/http/wire/sample.ts";
 import { RuleDocumentWire } from "../../src/http/wire/scrub-document.ts";
 import { ScrubInventoryWire, ScrubReportWire } from "../../src/http/wire/scrub-node.ts";
 import { SourceBlockWire } from "../../src/http/wire/source-block.ts";
 import { StatusWire } from "../../src/http/wire/status.ts";
+import { HostWire } from "../../src/http/wire/traffic/host.ts";
+import { SampleWire } from "../../src/http/wire/traffic/sample.ts";
 import { TestServer } from "../fixtures/http/http.ts";
 
 const PAGE = readFileSync(new URL("../../docs/interface.md", import.meta.url), "utf8");

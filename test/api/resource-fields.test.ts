@@ -12,12 +12,12 @@ import { VECTORS } from "../../src/detection/attack/vector.ts";
 import { AttackWire } from "../../src/http/wire/attack.ts";
 import { AuditEventWire, AuditWire } from "../../src/http/wire/audit.ts";
 import { BanWire } from "../../src/http/wire/ban.ts";
-import { ClassificationWire } from "../../src/http/wire/classification.ts";
-import { HostWire } from "../../src/http/wire/host.ts";
-import { RatesWire } from "../../src/http/wire/rates.ts";
-import { SampleWire } from "../../src/http/wire/sample.ts";
 import { SourceBlockWire } from "../../src/http/wire/source-block.ts";
 import { StatusWire, TenantStatusWire } from "../../src/http/wire/status.ts";
+import { ClassificationWire } from "../../src/http/wire/traffic/classification.ts";
+import { HostWire } from "../../src/http/wire/traffic/host.ts";
+import { RatesWire } from "../../src/http/wire/traffic/rates.ts";
+import { SampleWire } from "../../src/http/wire/traffic/sample.ts";
 import type { IpAddress } from "../../src/net/address.ts";
 import { METRICS } from "../../src/traffic/rates.ts";
 import {

@@ -31,7 +31,7 @@ test("zone document version is 1, and the three lists are there, also without an
   expect(document).toEqual({ version: 1, zones: [], acme_challenges: [], issuance_grants: [] });
 });
 
-/** That each has all that its file says, and its defaults, is in src/edge/zone-documents.test.ts. */
+/** That each has all that its file says, and its defaults, is in src/edge/zones/zone-documents.test.ts. */
 test.each<[string, object, object]>([
   ["name is the zone's hostname, in lower case", { name: "WWW.Example.NET" }, { name: NAME }],
   [

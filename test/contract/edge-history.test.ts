@@ -1,6 +1,6 @@
 /** What every history driver does with the windows, sources and events of edge nodes. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import type { EdgeEvent } from "../../src/edge/edge-history.ts";
+import type { EdgeEvent } from "../../src/edge/reports/edge-history.ts";
 import { NOON } from "../fixtures/browser/views.ts";
 import { address } from "../fixtures/host-rows.ts";
 import { edgeWindow, identified } from "../fixtures/storage/history.ts";

@@ -1,7 +1,7 @@
 /** A gobgpd of another major version takes the place of the one that runs, and the service goes on with all routes. */
 import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
-import { connectGobgp } from "../../src/bgp/gobgp-client.ts";
-import { SpeakerFault } from "../../src/bgp/speaker-fault.ts";
+import { connectGobgp } from "../../src/bgp/gobgp/gobgp-client.ts";
+import { SpeakerFault } from "../../src/bgp/speaker/speaker-fault.ts";
 import { BgpLab, bgpConfig, blackhole, flow, type TestAnnouncer, until } from "../fixtures/bgp/bgp.ts";
 import type { Bird } from "../fixtures/bgp/bird.ts";
 import { GobgpdVersions } from "../fixtures/bgp/gobgpd-versions.ts";

@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:tes
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { DEFAULT_TIMES } from "../../src/bgp/gobgp-announcer.ts";
-import { findGobgpd } from "../../src/bgp/gobgpd-process.ts";
 import { RESET_CAUSE_MS } from "../../src/bgp/route-quarantine.ts";
+import { findGobgpd } from "../../src/bgp/speaker/gobgpd-process.ts";
 import {
   address,
   BgpLab,

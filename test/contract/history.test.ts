@@ -1,6 +1,6 @@
 /** What every history driver does with audit events, attacks, traffic and age. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import type { EdgeEvent } from "../../src/edge/edge-history.ts";
+import type { EdgeEvent } from "../../src/edge/reports/edge-history.ts";
 import type { TrafficQuery } from "../../src/traffic/traffic-history.ts";
 import { attack, NOON } from "../fixtures/browser/views.ts";
 import { address } from "../fixtures/host-rows.ts";

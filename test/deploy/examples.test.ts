@@ -10,9 +10,9 @@ import { parseDocument } from "yaml";
 import { type Bird, startBird } from "../fixtures/bgp/bird.ts";
 import { BpfDirectory, bpfUnavailable } from "../fixtures/dataplane/bpf-directory.ts";
 import { eventually, freePort, ServiceProcess } from "../fixtures/service.ts";
+import { type Undo, undoAll } from "../lab/demo/stage.ts";
 import { Namespaces, namespacesUnavailable } from "../lab/namespaces.ts";
 import { Relay } from "../lab/relay.ts";
-import { type Undo, undoAll } from "../lab/stage.ts";
 import { ROOT } from "../source-tree.ts";
 
 const unavailable = namespacesUnavailable() ?? bpfUnavailable;

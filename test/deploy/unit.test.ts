@@ -4,7 +4,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { compile, EXECUTABLES, strippedAddon } from "../../deploy/compile.ts";
-import { findGobgpd } from "../../src/bgp/gobgpd-process.ts";
+import { findGobgpd } from "../../src/bgp/speaker/gobgpd-process.ts";
 import { eventually, freePort } from "../fixtures/service.ts";
 import { namespacesUnavailable } from "../lab/namespaces.ts";
 import { THRESHOLD_PPS, World } from "../lab/world.ts";

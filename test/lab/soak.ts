@@ -7,9 +7,9 @@ import { parseArgs } from "node:util";
 import type { Bird } from "../fixtures/bgp/bird.ts";
 import { eventually } from "../fixtures/service.ts";
 import { StolenTime } from "../fixtures/stolen-time.ts";
+import { Narrator } from "./demo/narrator.ts";
+import { perform, type Stage } from "./demo/stage.ts";
 import { namespacesUnavailable } from "./namespaces.ts";
-import { Narrator } from "./narrator.ts";
-import { perform, type Stage } from "./stage.ts";
 import { DIVERTED, FILTERED, THRESHOLD_PPS, type TrafficOptions, World } from "./world.ts";
 
 const MINUTES_FOR_MEMORY = 5;

@@ -7,9 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Bird, startBird } from "../fixtures/bgp/bird.ts";
 import { eventually, ServiceProcess } from "../fixtures/service.ts";
+import { type Undo, undoAll } from "./demo/stage.ts";
 import { type Namespace, Namespaces } from "./namespaces.ts";
 import { Relay } from "./relay.ts";
-import { type Undo, undoAll } from "./stage.ts";
 
 const TRAFFIC_SOURCE = join(import.meta.dir, "../../build/lab/traffic_source");
 const ASN = 64500;

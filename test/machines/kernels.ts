@@ -39,8 +39,8 @@ const SHORT_STEP: Step = {
 
 const STEPS: readonly Step[] = [
   { ...SHORT_STEP, command: "build/addon/unit -nc -tc='program*,xdp*,inline reader*'" },
-  { name: "the lab", command: `${BUN} test/lab/demo.ts --once`, timeoutSeconds: 900 },
-  { name: "the scrubbing lab", command: `${BUN} test/lab/scrub-demo.ts --seconds 25`, timeoutSeconds: 900 },
+  { name: "the lab", command: `${BUN} test/lab/demo/demo.ts --once`, timeoutSeconds: 900 },
+  { name: "the scrubbing lab", command: `${BUN} test/lab/scrub/scrub-demo.ts --seconds 25`, timeoutSeconds: 900 },
   { name: "an inline box", command: `${BUN_TEST} test/scenario/inline.test.ts`, timeoutSeconds: 900 },
   {
     name: "XDP on veth",

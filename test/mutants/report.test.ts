@@ -14,7 +14,7 @@ test("the table counts by folder, and what timed out as noticed", () => {
     result("1", "killed"),
     result("2", "survived"),
     result("3", "timed out"),
-    result("4", "not covered", "src/edge/zone.ts"),
+    result("4", "not covered", "src/edge/zones/zone.ts"),
   ];
   expect(tableOf(mutants).split("\n")).toEqual([
     "folder    mutants  killed  timed out  survived  not covered  noticed",

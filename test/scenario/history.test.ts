@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AttackWire } from "../../src/http/wire/attack.ts";
-import type { HostWire } from "../../src/http/wire/host.ts";
+import type { HostWire } from "../../src/http/wire/traffic/host.ts";
 import { evenly } from "../fixtures/captures/pcap-writer.ts";
 import { ethernet, ip, udp } from "../fixtures/packets/frames.ts";
 import { datagram } from "../fixtures/replay-command.ts";

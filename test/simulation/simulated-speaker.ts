@@ -2,12 +2,19 @@
  * The BGP speaker of the simulation: a table of routes and two sessions in memory, behind the calls that a gobgpd answers.
  * It outlives the service, loses sessions, freezes, refuses, keeps rules back and starts anew, as it is told to.
  */
-import { toPeer } from "../../src/bgp/neighbor.ts";
+
 import type { RouteFamily } from "../../src/bgp/route-family.ts";
 import { familyOfKey, isOurs, keyOfPath, type RouteKey } from "../../src/bgp/route-path.ts";
-import type { Speaker } from "../../src/bgp/speaker.ts";
-import type { AdjOutQuery, ListedPath, PathChange, SpeakerClient, SpeakerPeer } from "../../src/bgp/speaker-client.ts";
-import { SpeakerFault } from "../../src/bgp/speaker-fault.ts";
+import { toPeer } from "../../src/bgp/speaker/neighbor.ts";
+import type { Speaker } from "../../src/bgp/speaker/speaker.ts";
+import type {
+  AdjOutQuery,
+  ListedPath,
+  PathChange,
+  SpeakerClient,
+  SpeakerPeer,
+} from "../../src/bgp/speaker/speaker-client.ts";
+import { SpeakerFault } from "../../src/bgp/speaker/speaker-fault.ts";
 import { address } from "../fixtures/host-rows.ts";
 
 /** The second one takes no rules. */

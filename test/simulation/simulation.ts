@@ -5,7 +5,7 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { SpeakerFault } from "../../src/bgp/speaker-fault.ts";
+import { SpeakerFault } from "../../src/bgp/speaker/speaker-fault.ts";
 import type { IpAddress } from "../../src/net/address.ts";
 import { address } from "../fixtures/host-rows.ts";
 import { Chance, seededRandom } from "../fixtures/seeded-random.ts";

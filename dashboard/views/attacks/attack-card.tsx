@@ -6,9 +6,9 @@ import { EffectLine } from "../../parts/effect-line.tsx";
 import { Since } from "../../parts/moment.tsx";
 import { RateMeter } from "../../parts/rate-meter.tsx";
 import { linkTo } from "../../router.ts";
+import { bitRate, metricName, packetRate } from "../../text/format/numbers.ts";
+import { DIRECTION_NAMES, vectorName } from "../../text/format/words.ts";
 import { attackSubject, banOf } from "../../text/mitigation.ts";
-import { bitRate, metricName, packetRate } from "../../text/numbers.ts";
-import { DIRECTION_NAMES, vectorName } from "../../text/words.ts";
 
 export interface AttackCardProps {
   readonly attack: AttackWire;

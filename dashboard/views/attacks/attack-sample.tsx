@@ -1,10 +1,10 @@
 /** The sampled packets of an attack: largest sources and ports, and some of the packets. */
-import type { SampleWire } from "../../../src/http/wire/sample.ts";
+import type { SampleWire } from "../../../src/http/wire/traffic/sample.ts";
 import { Empty } from "../../parts/callout.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Panel } from "../../parts/panel.tsx";
-import { byteCount, percent, wholeNumber } from "../../text/numbers.ts";
-import { tcpFlagNames } from "../../text/words.ts";
+import { byteCount, percent, wholeNumber } from "../../text/format/numbers.ts";
+import { tcpFlagNames } from "../../text/format/words.ts";
 
 type Source = SampleWire["top_sources"][number];
 type Share = SampleWire["protocols"][number];

@@ -1,12 +1,12 @@
 /** The victim's rate from before the attack until after it, from the history. */
 import { useMemo } from "preact/hooks";
 import type { AttackWire } from "../../../src/http/wire/attack.ts";
-import type { TrafficPointWire, TrafficWire } from "../../../src/http/wire/traffic.ts";
+import type { TrafficPointWire, TrafficWire } from "../../../src/http/wire/traffic/traffic.ts";
 import { useResource } from "../../api/resource.ts";
 import { Empty, StorageOff } from "../../parts/callout.tsx";
 import { Chart, type Series } from "../../parts/chart.tsx";
 import { Show } from "../../parts/show.tsx";
-import { rateOf } from "../../text/numbers.ts";
+import { rateOf } from "../../text/format/numbers.ts";
 
 export interface AttackTimelineProps {
   readonly attack: AttackWire;

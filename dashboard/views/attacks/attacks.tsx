@@ -11,11 +11,11 @@ import { Moment, Since } from "../../parts/moment.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo, place, setQuery } from "../../router.ts";
+import { metricName, rateOf, times } from "../../text/format/numbers.ts";
+import { subjectOrder } from "../../text/format/subject-order.ts";
+import { duration } from "../../text/format/times.ts";
+import { vectorName } from "../../text/format/words.ts";
 import { attackSubject, banOf, effectOf } from "../../text/mitigation.ts";
-import { metricName, rateOf, times } from "../../text/numbers.ts";
-import { subjectOrder } from "../../text/subject-order.ts";
-import { duration } from "../../text/times.ts";
-import { vectorName } from "../../text/words.ts";
 import type { ViewProps } from "../../view.ts";
 import { AttackDetail } from "./attack-detail.tsx";
 

@@ -4,8 +4,8 @@ import { serviceNow } from "../../api/contact.ts";
 import { Button } from "../../parts/button.tsx";
 import { ChoiceField, Segments, TextField } from "../../parts/field.tsx";
 import { setQuery } from "../../router.ts";
-import { looksLikeAddress } from "../../text/address.ts";
 import { AUDIT_ACTIONS, type AuditFilters, actionOf, fromLocalText, localText } from "../../text/audit.ts";
+import { looksLikeAddress } from "../../text/format/address.ts";
 
 const SPANS = [
   ["1h", "1 h", 3600],

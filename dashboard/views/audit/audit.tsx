@@ -13,7 +13,7 @@ import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { place, setQuery } from "../../router.ts";
 import { AUDIT_ACTIONS, actorText, auditCsv, auditPath, eventMs } from "../../text/audit.ts";
-import { wholeNumber } from "../../text/numbers.ts";
+import { wholeNumber } from "../../text/format/numbers.ts";
 import { AuditFilterFields, filtersOf } from "./audit-filters.tsx";
 
 /** A range that ends now moves along with the time. */

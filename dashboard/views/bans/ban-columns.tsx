@@ -6,10 +6,10 @@ import type { Column, Sort } from "../../parts/data-table.tsx";
 import { Moment, Since, Until } from "../../parts/moment.tsx";
 import { linkTo } from "../../router.ts";
 import { banSubject, banWhy, nextStep } from "../../text/bans.ts";
-import { scaled } from "../../text/numbers.ts";
-import { subjectOrder } from "../../text/subject-order.ts";
-import { duration } from "../../text/times.ts";
-import { methodName } from "../../text/words.ts";
+import { scaled } from "../../text/format/numbers.ts";
+import { subjectOrder } from "../../text/format/subject-order.ts";
+import { duration } from "../../text/format/times.ts";
+import { methodName } from "../../text/format/words.ts";
 import { RouteState } from "./bans-panel.tsx";
 
 const SUBJECT: Column<BanWire> = {

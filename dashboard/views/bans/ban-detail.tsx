@@ -4,11 +4,11 @@ import { Badge } from "../../parts/badge.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Moment, Until } from "../../parts/moment.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
+import { duration } from "../../text/format/times.ts";
+import { methodName } from "../../text/format/words.ts";
 import { type RungView, rungsOf } from "../../text/ladder.ts";
 import { droppedText } from "../../text/mitigation.ts";
 import { actionText, matchText } from "../../text/rule.ts";
-import { duration } from "../../text/times.ts";
-import { methodName } from "../../text/words.ts";
 import { RouteState } from "./bans-panel.tsx";
 
 type Rule = NonNullable<BanWire["flowspec"]>[number];

@@ -8,8 +8,8 @@ import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
 import { banSubject } from "../../text/bans.ts";
+import { vectorName } from "../../text/format/words.ts";
 import { banOf } from "../../text/mitigation.ts";
-import { vectorName } from "../../text/words.ts";
 import { BanDetail, BanRules } from "./ban-detail.tsx";
 
 const STATES: Readonly<Record<BanWire["state"], string>> = {

@@ -10,8 +10,8 @@ import { Until } from "../../parts/moment.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
-import { scaled } from "../../text/numbers.ts";
-import { counted, methodName } from "../../text/words.ts";
+import { scaled } from "../../text/format/numbers.ts";
+import { counted, methodName } from "../../text/format/words.ts";
 
 const ROWS_MAX = 10;
 

@@ -12,7 +12,7 @@ import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo, place, setQuery } from "../../router.ts";
 import { banMatches, wordsOf } from "../../text/bans.ts";
-import { wholeNumber } from "../../text/numbers.ts";
+import { wholeNumber } from "../../text/format/numbers.ts";
 import type { ViewProps } from "../../view.ts";
 import { BAN_LISTS, FIRST_SORTS } from "./ban-columns.tsx";
 import { BanPage } from "./ban-page.tsx";

@@ -1,7 +1,7 @@
 /** Changes in the fleet of edge nodes, newest first. */
 import type { Static } from "@sinclair/typebox";
 import { useCallback } from "preact/hooks";
-import type { EdgeEventKind } from "../../../src/edge/edge-history.ts";
+import type { EdgeEventKind } from "../../../src/edge/reports/edge-history.ts";
 import type { EdgeEventsWire } from "../../../src/http/wire/edge/history.ts";
 import { HISTORY_ROWS_MAX } from "../../../src/limits.ts";
 import { serviceNow } from "../../api/contact.ts";
@@ -17,8 +17,8 @@ import { SearchField } from "../../parts/search-field.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo, place, setQuery } from "../../router.ts";
 import { EVENT_NAMES } from "../../text/edge.ts";
-import { wholeNumber } from "../../text/numbers.ts";
-import { type RangeName, rangeQuery } from "../../text/ranges.ts";
+import { wholeNumber } from "../../text/format/numbers.ts";
+import { type RangeName, rangeQuery } from "../../text/format/ranges.ts";
 import { EdgeNodeChoice } from "./edge-node-choice.tsx";
 
 type Events = Static<typeof EdgeEventsWire>;

@@ -11,8 +11,8 @@ import { Panel } from "../../parts/panel.tsx";
 import { chosenRange, RangeChoice } from "../../parts/range-choice.tsx";
 import { Show } from "../../parts/show.tsx";
 import { place, setQuery } from "../../router.ts";
-import { scaled } from "../../text/numbers.ts";
-import { rangeQuery, timeline } from "../../text/ranges.ts";
+import { scaled } from "../../text/format/numbers.ts";
+import { rangeQuery, timeline } from "../../text/format/ranges.ts";
 import { EdgeNodeChoice } from "./edge-node-choice.tsx";
 
 const EVERY_MS = 15_000;

@@ -7,9 +7,9 @@ import { Moment, Since } from "../../parts/moment.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
-import { scaled } from "../../text/numbers.ts";
-import { duration } from "../../text/times.ts";
-import { counted } from "../../text/words.ts";
+import { scaled } from "../../text/format/numbers.ts";
+import { duration } from "../../text/format/times.ts";
+import { counted } from "../../text/format/words.ts";
 import { EdgeEventList } from "./edge-events.tsx";
 import {
   type EdgeInventory,

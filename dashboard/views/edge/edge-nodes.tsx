@@ -10,8 +10,8 @@ import { Since } from "../../parts/moment.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
+import { counted } from "../../text/format/words.ts";
 import { presenceOrder, presenceWord } from "../../text/nodes.ts";
-import { counted } from "../../text/words.ts";
 
 export type EdgeInventory = Static<typeof EdgeInventoryWire>;
 export type EdgeNode = EdgeInventory["nodes"][number];

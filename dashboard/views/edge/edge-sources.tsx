@@ -15,8 +15,8 @@ import { Panel } from "../../parts/panel.tsx";
 import { chosenRange } from "../../parts/range-choice.tsx";
 import { Show } from "../../parts/show.tsx";
 import { place } from "../../router.ts";
-import { wholeNumber } from "../../text/numbers.ts";
-import { rangeQuery } from "../../text/ranges.ts";
+import { wholeNumber } from "../../text/format/numbers.ts";
+import { rangeQuery } from "../../text/format/ranges.ts";
 
 type Sources = Static<typeof EdgeSourcesWire>;
 type Source = Sources["sources"][number];

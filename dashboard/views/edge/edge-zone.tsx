@@ -10,7 +10,7 @@ import { Facts, Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
 import { CERT_DAYS_SHORT, daysLeft, zoneWords } from "../../text/edge.ts";
-import { scaled, wholeNumber } from "../../text/numbers.ts";
+import { scaled, wholeNumber } from "../../text/format/numbers.ts";
 import { EdgeEventList } from "./edge-events.tsx";
 import { EdgeHistory } from "./edge-history.tsx";
 import { LeverPanel } from "./edge-lever.tsx";

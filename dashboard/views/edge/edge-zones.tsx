@@ -13,8 +13,8 @@ import { SearchField } from "../../parts/search-field.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo, place, setQuery } from "../../router.ts";
 import { certDays, zoneWords } from "../../text/edge.ts";
-import { scaled } from "../../text/numbers.ts";
-import { counted } from "../../text/words.ts";
+import { scaled } from "../../text/format/numbers.ts";
+import { counted } from "../../text/format/words.ts";
 
 export type FleetStatus = Static<typeof FleetStatusWire>;
 

@@ -8,8 +8,8 @@ import { Moment } from "../../parts/moment.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
-import { rateOf, times } from "../../text/numbers.ts";
-import { vectorName } from "../../text/words.ts";
+import { rateOf, times } from "../../text/format/numbers.ts";
+import { vectorName } from "../../text/format/words.ts";
 
 const COLUMNS: readonly Column<AttackWire>[] = [
   {

@@ -1,7 +1,7 @@
 /** One host: its rates and limits, history, attacks and bans, and the ban button. */
 
-import type { HostsWire, HostWire } from "../../../src/http/wire/host.ts";
-import type { HostgroupRatesWire } from "../../../src/http/wire/hostgroup-rates.ts";
+import type { HostsWire, HostWire } from "../../../src/http/wire/traffic/host.ts";
+import type { HostgroupRatesWire } from "../../../src/http/wire/traffic/hostgroup-rates.ts";
 import type { Metric, RatesWire } from "../../../src/traffic/rates.ts";
 import { bans } from "../../api/live.ts";
 import { useResource } from "../../api/resource.ts";
@@ -14,8 +14,8 @@ import { Facts, Panel } from "../../parts/panel.tsx";
 import { RateMeter } from "../../parts/rate-meter.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
-import { METRIC_NAMES, metricName, rateOf } from "../../text/numbers.ts";
-import { methodName } from "../../text/words.ts";
+import { METRIC_NAMES, metricName, rateOf } from "../../text/format/numbers.ts";
+import { methodName } from "../../text/format/words.ts";
 import { BAN_COLUMNS } from "../bans/bans-panel.tsx";
 import { HostAttacks } from "./host-attacks.tsx";
 import { HostHistory } from "./host-history.tsx";

@@ -1,7 +1,7 @@
 /** One host's rates over time, with its baseline and limits. */
 import { useCallback, useMemo, useState } from "preact/hooks";
-import type { HostgroupRatesWire } from "../../../src/http/wire/hostgroup-rates.ts";
-import type { TrafficPointWire, TrafficWire } from "../../../src/http/wire/traffic.ts";
+import type { HostgroupRatesWire } from "../../../src/http/wire/traffic/hostgroup-rates.ts";
+import type { TrafficPointWire, TrafficWire } from "../../../src/http/wire/traffic/traffic.ts";
 import { serviceNow } from "../../api/contact.ts";
 import { useKept, useResource } from "../../api/resource.ts";
 import { Empty, StorageOff } from "../../parts/callout.tsx";
@@ -10,9 +10,9 @@ import { Segments } from "../../parts/field.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { chosenRange, RangeChoice } from "../../parts/range-choice.tsx";
 import { Show } from "../../parts/show.tsx";
-import { rateOf } from "../../text/numbers.ts";
-import { rangeQuery, timeline } from "../../text/ranges.ts";
-import { DIRECTION_NAMES } from "../../text/words.ts";
+import { rateOf } from "../../text/format/numbers.ts";
+import { rangeQuery, timeline } from "../../text/format/ranges.ts";
+import { DIRECTION_NAMES } from "../../text/format/words.ts";
 
 export interface HostHistoryProps {
   readonly target: string;

@@ -1,6 +1,6 @@
 /** The host list, which the service searches, sorts and pages, and the view of one host. */
 import { useState } from "preact/hooks";
-import type { HostsWire, HostWire } from "../../../src/http/wire/host.ts";
+import type { HostsWire, HostWire } from "../../../src/http/wire/traffic/host.ts";
 import { bans } from "../../api/live.ts";
 import { type Loaded, useKept, useResource } from "../../api/resource.ts";
 import { groupRates } from "../../api/running.ts";
@@ -13,7 +13,7 @@ import { Panel } from "../../parts/panel.tsx";
 import { SearchField } from "../../parts/search-field.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo, place, setQuery } from "../../router.ts";
-import { bitRate, flowRate, metricName, packetRate, wholeNumber } from "../../text/numbers.ts";
+import { bitRate, flowRate, metricName, packetRate, wholeNumber } from "../../text/format/numbers.ts";
 import type { ViewProps } from "../../view.ts";
 import { HostDetail } from "./host-detail.tsx";
 

@@ -5,7 +5,7 @@ import { Badge } from "../../parts/badge.tsx";
 import { Callout, Empty } from "../../parts/callout.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
-import { packetRate, percent, wholeNumber } from "../../text/numbers.ts";
+import { packetRate, percent, wholeNumber } from "../../text/format/numbers.ts";
 
 type Capture = StatusWire["capture"];
 type Source = Capture["interfaces"][number];

@@ -3,7 +3,7 @@ import type { StatusWire } from "../../../src/http/wire/status.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Callout } from "../../parts/callout.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
-import { byteCount, scaled, wholeNumber } from "../../text/numbers.ts";
+import { byteCount, scaled, wholeNumber } from "../../text/format/numbers.ts";
 
 type Dataplane = NonNullable<StatusWire["dataplane"]>;
 

@@ -7,7 +7,7 @@ import { Empty } from "../../parts/callout.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
-import { counted } from "../../text/words.ts";
+import { counted } from "../../text/format/words.ts";
 import { AttackCard, byUrgency } from "../attacks/attack-card.tsx";
 import { BansPanel } from "../bans/bans-panel.tsx";
 import { BgpPanel } from "./bgp-panel.tsx";

@@ -3,9 +3,9 @@ import { useState } from "preact/hooks";
 import { type Direction, PROTOCOLS, type Protocol, total, trace, type Unit } from "../../api/traffic-trace.ts";
 import { Chart, type Series } from "../../parts/chart.tsx";
 import { Segments } from "../../parts/field.tsx";
-import { bitRate, packetRate } from "../../text/numbers.ts";
-import { duration } from "../../text/times.ts";
-import { DIRECTION_NAMES } from "../../text/words.ts";
+import { bitRate, packetRate } from "../../text/format/numbers.ts";
+import { duration } from "../../text/format/times.ts";
+import { DIRECTION_NAMES } from "../../text/format/words.ts";
 
 const PROTOCOL_NAMES: Readonly<Record<Protocol, string>> = { udp: "UDP", tcp: "TCP", icmp: "ICMP", other: "Other" };
 const UNITS = [

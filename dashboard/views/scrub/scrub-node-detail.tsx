@@ -8,9 +8,9 @@ import { Since } from "../../parts/moment.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
-import { bitRate, byteCount, packetRate, scaled } from "../../text/numbers.ts";
-import { duration } from "../../text/times.ts";
-import { counted } from "../../text/words.ts";
+import { bitRate, byteCount, packetRate, scaled } from "../../text/format/numbers.ts";
+import { duration } from "../../text/format/times.ts";
+import { counted } from "../../text/format/words.ts";
 import { BAN_COLUMNS } from "../bans/bans-panel.tsx";
 import { LastPoll, lacksRules, loadText, NodeState, type ScrubNode } from "./scrub-node-state.tsx";
 

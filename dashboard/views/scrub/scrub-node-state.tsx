@@ -3,9 +3,9 @@ import type { Static } from "@sinclair/typebox";
 import type { ScrubInventoryWire } from "../../../src/http/wire/scrub-node.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Since } from "../../parts/moment.tsx";
+import { bitRate, percent } from "../../text/format/numbers.ts";
+import { counted } from "../../text/format/words.ts";
 import { presenceWord } from "../../text/nodes.ts";
-import { bitRate, percent } from "../../text/numbers.ts";
-import { counted } from "../../text/words.ts";
 
 export type ScrubNode = Static<typeof ScrubInventoryWire>["nodes"][number];
 

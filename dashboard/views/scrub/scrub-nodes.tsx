@@ -8,9 +8,9 @@ import { type Column, DataTable, type Sort, sorted } from "../../parts/data-tabl
 import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
+import { scaled } from "../../text/format/numbers.ts";
+import { counted } from "../../text/format/words.ts";
 import { presenceOrder } from "../../text/nodes.ts";
-import { scaled } from "../../text/numbers.ts";
-import { counted } from "../../text/words.ts";
 import type { ViewProps } from "../../view.ts";
 import { ScrubNodeDetail } from "./scrub-node-detail.tsx";
 import { LastPoll, lacksRules, loadText, NodeState, type ScrubNode } from "./scrub-node-state.tsx";

@@ -4,10 +4,10 @@ import { Empty } from "../../parts/callout.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
 import { linkTo } from "../../router.ts";
-import { bitRate, flowRate, packetRate } from "../../text/numbers.ts";
+import { bitRate, flowRate, packetRate } from "../../text/format/numbers.ts";
+import { duration } from "../../text/format/times.ts";
+import { methodName } from "../../text/format/words.ts";
 import { ladderText, otherThresholds, thresholdFacts } from "../../text/settings.ts";
-import { duration } from "../../text/times.ts";
-import { methodName } from "../../text/words.ts";
 
 const COLUMNS: readonly Column<HostgroupConfigWire>[] = [
   { key: "name", title: "Name", cell: ({ name }) => <a href={linkTo(["settings", name])}>{name}</a> },

@@ -6,9 +6,9 @@ import { Button } from "../../parts/button.tsx";
 import { Callout, failureText } from "../../parts/callout.tsx";
 import { Confirm } from "../../parts/dialog.tsx";
 import { Panel } from "../../parts/panel.tsx";
-import { rateOf } from "../../text/numbers.ts";
+import { rateOf } from "../../text/format/numbers.ts";
+import { zonedTime } from "../../text/format/times.ts";
 import { problemLines } from "../../text/settings.ts";
-import { zonedTime } from "../../text/times.ts";
 
 export interface ReloadPanelProps {
   /** Keys whose changes take effect at the next restart. */

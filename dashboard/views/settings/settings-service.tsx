@@ -3,10 +3,10 @@ import type { ServiceConfigWire } from "../../../src/http/wire/configured.ts";
 import type { StatusWire } from "../../../src/http/wire/status.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
-import { percent, wholeNumber } from "../../text/numbers.ts";
+import { percent, wholeNumber } from "../../text/format/numbers.ts";
+import { duration } from "../../text/format/times.ts";
+import { methodName } from "../../text/format/words.ts";
 import { thresholdFacts } from "../../text/settings.ts";
-import { duration } from "../../text/times.ts";
-import { methodName } from "../../text/words.ts";
 
 export interface ServicePanelsProps {
   readonly service: ServiceConfigWire;

@@ -1,5 +1,5 @@
 /** Converts a valid file to its domain form. All checks were done before. */
-import type { Zone } from "../../edge/zone.ts";
+import type { Zone } from "../../edge/zones/zone.ts";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
 import { type Prefix, parsePrefix } from "../../net/prefix.ts";
 import { PrefixTable } from "../../net/prefix-table.ts";

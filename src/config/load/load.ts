@@ -5,7 +5,7 @@
 import { isUtf8 } from "node:buffer";
 import { closeSync, openSync, readSync } from "node:fs";
 import type { Static, TSchema } from "@sinclair/typebox";
-import type { Zone } from "../../edge/zone.ts";
+import type { Zone } from "../../edge/zones/zone.ts";
 import { CONFIG_BYTES_MAX } from "../../limits.ts";
 import { messageOf } from "../../system/error-message.ts";
 import type { Config } from "../config.ts";

@@ -1,6 +1,6 @@
 /** The section `edge`: the edge nodes, and the file of their zones (docs/interface.md#edge-channel). */
 import { type Static, Type } from "@sinclair/typebox";
-import type { Zone } from "../../edge/zone.ts";
+import type { Zone } from "../../edge/zones/zone.ts";
 import { HOSTGROUPS_MAX, NODES_MAX, STALE_SECONDS_MAX } from "../../limits.ts";
 import { closed, described, integer, list, text } from "../load/schema-forms.ts";
 import { STALE_AFTER_SECONDS } from "./nodes.ts";

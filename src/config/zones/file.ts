@@ -1,6 +1,6 @@
 /** The zones file: its schema with defaults and descriptions, and the zones built from a valid file. */
 import { type Static, Type } from "@sinclair/typebox";
-import { ALT_SVC_MAX_AGE_SECONDS, type ChallengeOptions, type Zone, type ZonePolicy } from "../../edge/zone.ts";
+import { ALT_SVC_MAX_AGE_SECONDS, type ChallengeOptions, type Zone, type ZonePolicy } from "../../edge/zones/zone.ts";
 import { CLEARANCE_COOKIE_SECONDS_MAX, EXEMPT_PATHS_MAX, ORIGINS_MAX, ZONE_RATE_MAX, ZONES_MAX } from "../../limits.ts";
 import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../load/schema-forms.ts";
 import { canonicalOrigin } from "./forms.ts";

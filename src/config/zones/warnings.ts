@@ -1,5 +1,5 @@
 /** Settings of zones that are valid but may be unintended. Paths are those of the zones file. */
-import { isPlaced, scopeOf } from "../../edge/placement.ts";
+import { isPlaced, scopeOf } from "../../edge/zones/placement.ts";
 import type { Finding } from "../load/shape.ts";
 import type { EdgeConfig } from "../sections/edge.ts";
 

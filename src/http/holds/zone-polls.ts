@@ -3,8 +3,8 @@
  * documents change.
  */
 import type { EdgeNodes } from "../../edge/edge-nodes.ts";
-import { scopeOf } from "../../edge/placement.ts";
-import type { ZoneFeed } from "../../edge/zone-feed.ts";
+import { scopeOf } from "../../edge/zones/placement.ts";
+import type { ZoneFeed } from "../../edge/zones/zone-feed.ts";
 import { ZONES_HOLD_MS } from "../../limits.ts";
 import type { Clock } from "../../system/clock.ts";
 import type { Cancel, Timers } from "../../system/timers.ts";

@@ -7,7 +7,7 @@ import { prefixContains } from "../../net/prefix.ts";
 import { METRICS, round } from "../../traffic/rates.ts";
 import type { HostView } from "../backend.ts";
 import type { Reader } from "../table-pass.ts";
-import { type HostWire, hostToWire } from "../wire/host.ts";
+import { type HostWire, hostToWire } from "../wire/traffic/host.ts";
 import { type HostsPageQuery, type Place, placeText } from "./hosts-query.ts";
 import { isVisible, type VisibleGroups } from "./hosts-snapshots.ts";
 

@@ -5,7 +5,7 @@ import { ManualClock, ManualTimers } from "../../../test/fixtures/manual-clock.t
 import { HOST_SNAPSHOTS_MAX } from "../../limits.ts";
 import type { HostView } from "../backend.ts";
 import { TablePass } from "../table-pass.ts";
-import { HostsWire } from "../wire/host.ts";
+import { HostsWire } from "../wire/traffic/host.ts";
 import { HostsSnapshots, SNAPSHOT_MS, type VisibleGroups } from "./hosts-snapshots.ts";
 
 function snapshotsOf(hosts: () => Iterable<HostView>, nextTurn = async () => {}) {

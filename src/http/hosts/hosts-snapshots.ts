@@ -8,7 +8,7 @@ import type { Cancel, Timers } from "../../system/timers.ts";
 import type { HostView } from "../backend.ts";
 import { ListReader } from "../list-reader.ts";
 import type { TablePass } from "../table-pass.ts";
-import { hostToWire } from "../wire/host.ts";
+import { hostToWire } from "../wire/traffic/host.ts";
 
 export const SNAPSHOT_MS = 1000;
 

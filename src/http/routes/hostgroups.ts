@@ -1,7 +1,7 @@
 import type { Backend } from "../backend.ts";
 import type { ReadRoute } from "../route.ts";
 import { jsonAnswer } from "../server/answer.ts";
-import { HostgroupsRatesWire, hostgroupRatesToWire } from "../wire/hostgroup-rates.ts";
+import { HostgroupsRatesWire, hostgroupRatesToWire } from "../wire/traffic/hostgroup-rates.ts";
 
 export function hostgroupsRoute(backend: Pick<Backend, "tenancy" | "groupRates">): ReadRoute {
   return {

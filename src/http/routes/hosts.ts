@@ -6,7 +6,7 @@ import { HOSTS_PARAMETERS, hostsPageQuery } from "../hosts/hosts-query.ts";
 import type { HostsSnapshots, VisibleGroups } from "../hosts/hosts-snapshots.ts";
 import type { ReadRoute } from "../route.ts";
 import { jsonBlobAnswer } from "../server/answer.ts";
-import { HostsWire } from "../wire/host.ts";
+import { HostsWire } from "../wire/traffic/host.ts";
 
 export function hostsRoute(backend: Pick<Backend, "tenancy">, pages: HostsPages, snapshots: HostsSnapshots): ReadRoute {
   return {

@@ -13,7 +13,7 @@ import { type InvalidQuery, invalidQuery, parameter } from "../server/query.ts";
 import { step, timeRange } from "../time-range.ts";
 import { oneOf } from "../wire/one-of.ts";
 import { AddressText } from "../wire/request-texts.ts";
-import { TrafficWire, trafficToWire } from "../wire/traffic.ts";
+import { TrafficWire, trafficToWire } from "../wire/traffic/traffic.ts";
 
 export function trafficRoute(backend: Pick<Backend, "tenancy" | "traffic">, clock: Pick<Clock, "wallMs">): ReadRoute {
   return {

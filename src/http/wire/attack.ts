@@ -6,13 +6,13 @@ import { measureText } from "../../mitigation/measure.ts";
 import { ratesToWire, round } from "../../traffic/rates.ts";
 import type { AttackView } from "../backend.ts";
 import { BanState, Method } from "./ban.ts";
-import { ClassificationWire, classificationToWire } from "./classification.ts";
 import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
-import { RatesWire } from "./rates.ts";
 import { FlowspecWire, flowspecToWire } from "./rule.ts";
-import { SampleWire, sampleToWire } from "./sample.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
+import { ClassificationWire, classificationToWire } from "./traffic/classification.ts";
+import { RatesWire } from "./traffic/rates.ts";
+import { SampleWire, sampleToWire } from "./traffic/sample.ts";
 
 const ReasonWire = Type.Object(
   {

@@ -7,11 +7,11 @@ import { addressOrder } from "../../net/address.ts";
 import { round } from "../../traffic/rates.ts";
 import type { BanView } from "../backend.ts";
 import { closed } from "./closed.ts";
-import { DROPPED_FIELDS, droppedToWire } from "./dropped.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { AddressText } from "./request-texts.ts";
 import { FlowspecWire, flowspecToWire } from "./rule.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
+import { DROPPED_FIELDS, droppedToWire } from "./traffic/dropped.ts";
 
 export const BanRequest = Type.Object({ ip: AddressText }, closed);
 /** The route itself checks the address, so that the refusal names it. */

@@ -11,7 +11,7 @@ import { LadderWire, ladderToWire, Method } from "./ban.ts";
 import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { oneOf } from "./one-of.ts";
-import { RatesWire } from "./rates.ts";
+import { RatesWire } from "./traffic/rates.ts";
 
 const count = Type.Integer({ minimum: 0 });
 const Action = Type.Union([Type.Literal("none"), Method]);

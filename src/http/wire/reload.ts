@@ -2,7 +2,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { StatusView } from "../backend.ts";
 import { closed } from "./closed.ts";
-import { ThresholdsWire, thresholdsToWire } from "./rates.ts";
+import { ThresholdsWire, thresholdsToWire } from "./traffic/rates.ts";
 
 export const ReloadWire = Type.Object(
   {

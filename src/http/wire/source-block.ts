@@ -6,9 +6,9 @@ import { SOURCE_BLOCK_REASON_MAX, SOURCE_BLOCK_SECONDS_MAX } from "../../limits.
 import type { SourceBlockView } from "../../sourceblock/source-blocks.ts";
 import type { Dropping } from "../backend.ts";
 import { closed } from "./closed.ts";
-import { DROPPED_FIELDS, droppedToWire } from "./dropped.ts";
 import { ADDRESS_TEXTS } from "./request-texts.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
+import { DROPPED_FIELDS, droppedToWire } from "./traffic/dropped.ts";
 
 const reason = Type.Optional(Type.String({ maxLength: SOURCE_BLOCK_REASON_MAX }));
 const ttlSeconds = Type.Integer({ minimum: 1, maximum: SOURCE_BLOCK_SECONDS_MAX });

@@ -11,8 +11,8 @@ import { Method } from "./ban.ts";
 import { closed } from "./closed.ts";
 import { DataplaneWire, dataplaneToWire } from "./dataplane.ts";
 import { omitNulls } from "./omit-nulls.ts";
-import { ThresholdsWire, thresholdsToWire } from "./rates.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
+import { ThresholdsWire, thresholdsToWire } from "./traffic/rates.ts";
 
 const count = Type.Integer({ minimum: 0 });
 

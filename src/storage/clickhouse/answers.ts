@@ -8,7 +8,7 @@ import {
   type EdgeHistoryPoint,
   type EdgeSourceTotal,
   REPORTED_STATES,
-} from "../../edge/edge-history.ts";
+} from "../../edge/reports/edge-history.ts";
 import { HISTORY_ROWS_MAX } from "../../limits.ts";
 import type { TrafficPoint } from "../../traffic/traffic-history.ts";
 import { attackOfRecord } from "../attack-record.ts";

@@ -1,5 +1,5 @@
 /** Records as rows of the tables; for the audit trail see audit-record.ts. */
-import { type EdgeEvent, type EdgeWindow, REPORTED_STATES } from "../../edge/edge-history.ts";
+import { type EdgeEvent, type EdgeWindow, REPORTED_STATES } from "../../edge/reports/edge-history.ts";
 import { addressFromBytes } from "../../net/address.ts";
 import { TRAFFIC_VALUES, type TrafficSnapshot } from "../../traffic/traffic-history.ts";
 import type { AttackRecord, Identified } from "../history-driver.ts";

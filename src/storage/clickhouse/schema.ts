@@ -4,7 +4,7 @@
  * server merges it, and forever if it is on two shards: queries count it once by its key, using the row with the
  * highest version.
  */
-import { EDGE_COUNTERS } from "../../edge/edge-history.ts";
+import { EDGE_COUNTERS } from "../../edge/reports/edge-history.ts";
 
 export const TABLES = ["audit", "attacks", "traffic", "edge_windows", "edge_sources", "edge_events"] as const;
 export type Table = (typeof TABLES)[number];

@@ -11,7 +11,7 @@ import {
   type EdgeSourceTotal,
   type EdgeWindow,
   REPORTED_STATES,
-} from "../../edge/edge-history.ts";
+} from "../../edge/reports/edge-history.ts";
 import { HISTORY_ROWS_MAX } from "../../limits.ts";
 import type { Identified } from "../history-driver.ts";
 

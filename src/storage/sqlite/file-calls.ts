@@ -1,5 +1,5 @@
 /** The messages between the driver and the threads that own its files. */
-import type { EdgeWindow } from "../../edge/edge-history.ts";
+import type { EdgeWindow } from "../../edge/reports/edge-history.ts";
 import type { AnswerTo, HistoryBatch, HistoryQuery, QueryName } from "../history-driver.ts";
 import type { StorageFaultKind } from "../storage-fault.ts";
 

@@ -2,8 +2,9 @@
  * The routes by which edge nodes take turns ordering certificates and share challenges
  * (docs/interface.md#acme-command).
  */
-import type { ChallengeOrder } from "../../../edge/acme-issuance.ts";
+
 import type { Edge } from "../../../edge/edge.ts";
+import type { ChallengeOrder } from "../../../edge/zones/acme-issuance.ts";
 import { EDGE_ORDER_BYTES_MAX, LIVE_CHALLENGES_MAX } from "../../../limits.ts";
 import type { Clock } from "../../../system/clock.ts";
 import type { Refusal } from "../../refusal.ts";

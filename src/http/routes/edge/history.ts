@@ -1,8 +1,8 @@
 /** The requests of zones over time, and the reported sources (docs/interface.md#edge-history-reading). */
 import { Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
-import { REPORTED_STATES, type ReportedState } from "../../../edge/edge-history.ts";
 import type { EdgeNodes } from "../../../edge/edge-nodes.ts";
+import { REPORTED_STATES, type ReportedState } from "../../../edge/reports/edge-history.ts";
 import { BUCKETS_MAX, HISTORY_ROWS_MAX, STEP_SECONDS_MAX } from "../../../limits.ts";
 import type { Clock } from "../../../system/clock.ts";
 import type { Backend, EdgeHistory } from "../../backend.ts";

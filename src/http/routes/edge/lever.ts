@@ -1,7 +1,7 @@
 /** Sets and clears the challenge lever of a zone (docs/interface.md#lever-command). */
 import type { Principal } from "../../../access/principal.ts";
 import type { Edge } from "../../../edge/edge.ts";
-import type { Lever } from "../../../edge/levers.ts";
+import type { Lever } from "../../../edge/zones/levers.ts";
 import { EDGE_ORDER_BYTES_MAX } from "../../../limits.ts";
 import type { Clock } from "../../../system/clock.ts";
 import type { Refusal } from "../../refusal.ts";

@@ -1,7 +1,7 @@
 /** The inventory of edge nodes (docs/interface.md#edge-inventory). */
 import type { TokenConfig } from "../../../config/sections/api.ts";
 import type { EdgeNodes } from "../../../edge/edge-nodes.ts";
-import type { EdgeReports } from "../../../edge/edge-reports.ts";
+import type { EdgeReports } from "../../../edge/reports/edge-reports.ts";
 import type { ReadRoute } from "../../route.ts";
 import { jsonBlobAnswer } from "../../server/answer.ts";
 import { JsonArray } from "../../server/json-array.ts";

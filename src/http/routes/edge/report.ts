@@ -1,7 +1,7 @@
 /** The report of an edge node (docs/interface.md#edge-report-command). */
 import type { EdgeNodes } from "../../../edge/edge-nodes.ts";
-import type { EdgeReports } from "../../../edge/edge-reports.ts";
-import type { EdgeReport } from "../../../edge/report.ts";
+import type { EdgeReports } from "../../../edge/reports/edge-reports.ts";
+import type { EdgeReport } from "../../../edge/reports/report.ts";
 import type { CommandRoute } from "../../route.ts";
 import { emptyAnswer } from "../../server/answer.ts";
 import { edgeReportCheck } from "../../wire/edge/report.ts";

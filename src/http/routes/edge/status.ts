@@ -1,6 +1,7 @@
 /** The zones as the alive edge nodes serve them (docs/interface.md#zone-status). */
-import type { EdgeReports, FleetItem } from "../../../edge/edge-reports.ts";
+
 import { type Fleet, fleetTotals } from "../../../edge/fleet-status.ts";
+import type { EdgeReports, FleetItem } from "../../../edge/reports/edge-reports.ts";
 import type { ReadRoute } from "../../route.ts";
 import { jsonBlobAnswer } from "../../server/answer.ts";
 import { JsonArray } from "../../server/json-array.ts";

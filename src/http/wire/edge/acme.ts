@@ -1,6 +1,6 @@
 /** The calls of edge nodes for slots and challenges (docs/interface.md#acme). */
 import { type Static, Type } from "@sinclair/typebox";
-import type { ChallengeOrder, SlotAnswer } from "../../../edge/acme-issuance.ts";
+import type { ChallengeOrder, SlotAnswer } from "../../../edge/zones/acme-issuance.ts";
 import {
   ACME_TOKEN_CHARACTERS_MAX,
   KEY_AUTHORIZATION_CHARACTERS_MAX,

@@ -12,7 +12,7 @@ import {
   type EdgeHistoryQuery,
   type EdgeSourceTotal,
   REPORTED_STATES,
-} from "../../../edge/edge-history.ts";
+} from "../../../edge/reports/edge-history.ts";
 import { round } from "../../../traffic/rates.ts";
 import { closed } from "../closed.ts";
 import { omitNulls } from "../omit-nulls.ts";

@@ -1,7 +1,7 @@
 /** The challenge lever of a zone: the request, and the resulting setting (docs/interface.md#lever). */
 import { type Static, Type } from "@sinclair/typebox";
-import type { Lever, LeverOrder } from "../../../edge/levers.ts";
-import type { Zone } from "../../../edge/zone.ts";
+import type { Lever, LeverOrder } from "../../../edge/zones/levers.ts";
+import type { Zone } from "../../../edge/zones/zone.ts";
 import { LEVER_REASON_MAX, LEVER_SECONDS_MAX, LEVER_SECONDS_MIN } from "../../../limits.ts";
 import type { Refusal } from "../../refusal.ts";
 import { type FieldCheck, fieldCheck } from "../../server/fields.ts";

@@ -1,6 +1,11 @@
 /** The report of an edge node (docs/interface.md#edge-report): parsed for the service, and kept unchanged. */
 import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
-import { EDGE_COUNTERS, type EdgeCounts, REPORTED_STATES, type ReportedState } from "../../../edge/edge-history.ts";
+import {
+  EDGE_COUNTERS,
+  type EdgeCounts,
+  REPORTED_STATES,
+  type ReportedState,
+} from "../../../edge/reports/edge-history.ts";
 import type {
   ActiveChallenge,
   CertClaim,
@@ -8,7 +13,7 @@ import type {
   EdgeReport,
   H3Claim,
   ZoneClaim,
-} from "../../../edge/report.ts";
+} from "../../../edge/reports/report.ts";
 import { EDGE_COUNT_MAX, EDGE_SOURCES_PER_WINDOW, EDGE_WINDOW_SECONDS_MAX } from "../../../limits.ts";
 import { type IpAddress, parseAddress } from "../../../net/address.ts";
 import { round } from "../../../traffic/rates.ts";

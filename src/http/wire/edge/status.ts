@@ -1,6 +1,5 @@
 /** The zones as the alive edge nodes serve them, on the wire (docs/interface.md#zone-status). */
 import { type Static, Type } from "@sinclair/typebox";
-import { FLEET_COUNTERS } from "../../../edge/edge-history.ts";
 import type {
   FleetCounts,
   FleetRow,
@@ -9,7 +8,8 @@ import type {
   WouldBeSource,
   ZoneStatus,
 } from "../../../edge/fleet-status.ts";
-import type { ChallengeOverride } from "../../../edge/zone-documents.ts";
+import { FLEET_COUNTERS } from "../../../edge/reports/edge-history.ts";
+import type { ChallengeOverride } from "../../../edge/zones/zone-documents.ts";
 import { round } from "../../../traffic/rates.ts";
 import { closed } from "../closed.ts";
 import { omitNulls } from "../omit-nulls.ts";

@@ -1,0 +1,84 @@
+/** Quantities with three digits and their unit. Pure. */
+import type { Metric } from "../../../src/traffic/rates.ts";
+
+const PREFIXES = ["", "k", "M", "G", "T", "P"] as const;
+
+/** `1.24 M`, `980`, `12.3 k`: four digits or more get a prefix. */
+export function scaled(value: number): string {
+  if (!Number.isFinite(value)) return "–";
+  let [rest, step] = [Math.abs(value), 0];
+  // 999.6 has four digits after rounding.
+  while (rest >= 999.5 && step < PREFIXES.length - 1) [rest, step] = [rest / 1000, step + 1];
+  const digits = rest >= 99.95 || (step === 0 && rest >= 9.95) ? 0 : rest >= 9.95 ? 1 : 2;
+  const text = step === 0 && Number.isInteger(rest) ? String(rest) : rest.toFixed(digits);
+  const sign = value < 0 ? "−" : "";
+  return `${sign}${text}${PREFIXES[step] === "" ? "" : ` ${PREFIXES[step]}`}`;
+}
+
+/** `1.24 Mpps`. */
+export function packetRate(pps: number): string {
+  return withUnit(pps, "pps");
+}
+
+/** `3.40 Gbit/s`. */
+export function bitRate(mbps: number): string {
+  return withUnit(mbps * 1e6, "bit/s");
+}
+
+export function flowRate(flowsPerSec: number): string {
+  return withUnit(flowsPerSec, "flows/s");
+}
+
+export function byteCount(bytes: number): string {
+  return withUnit(bytes, "B");
+}
+
+/** A rate with the unit of its metric. */
+export function rateOf(metric: string, value: number): string {
+  if (metric.endsWith("mbps")) return bitRate(value);
+  return metric.endsWith("pps") ? packetRate(value) : flowRate(value);
+}
+
+/** `12 345`, with a narrow no-break space. */
+export function wholeNumber(value: number): string {
+  return Math.round(value)
+    .toString()
+    .replace(/\B(?=(\d{3})+$)/g, "\u202f");
+}
+
+/** `43 %`, `0.3 %`. */
+export function percent(share: number): string {
+  const value = share * 100;
+  return `${value > 0 && value < 9.95 ? value.toFixed(1) : Math.round(value)} %`;
+}
+
+/** A factor: `12×`, `1.3×`. */
+export function times(factor: number): string {
+  return `${factor >= 9.95 ? wholeNumber(factor) : factor.toFixed(1)}×`;
+}
+
+function withUnit(value: number, unit: string): string {
+  const text = scaled(value);
+  return /[a-z]$/i.test(text) ? `${text}${unit}` : `${text} ${unit}`;
+}
+
+export const METRIC_NAMES: Readonly<Record<Metric, string>> = {
+  pps: "packets",
+  mbps: "bandwidth",
+  flows_per_sec: "new flows",
+  tcp_pps: "TCP packets",
+  tcp_mbps: "TCP bandwidth",
+  udp_pps: "UDP packets",
+  udp_mbps: "UDP bandwidth",
+  icmp_pps: "ICMP packets",
+  icmp_mbps: "ICMP bandwidth",
+  tcp_syn_pps: "SYN packets",
+  tcp_syn_mbps: "SYN bandwidth",
+  frag_pps: "fragments",
+  frag_mbps: "fragment bandwidth",
+};
+
+/** The metric in words; metrics that this page does not know keep their name. */
+export function metricName(metric: string): string {
+  return (METRIC_NAMES as Readonly<Record<string, string>>)[metric] ?? metric;
+}

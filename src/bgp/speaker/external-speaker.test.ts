@@ -1,0 +1,137 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { createServer as createHttpServer } from "node:http";
+import { createServer as createHttp2Server } from "node:http2";
+import type { Server } from "node:net";
+import { join } from "node:path";
+import { BgpLab, bgpConfig, blackhole, loopback, until } from "../../../test/fixtures/bgp/bgp.ts";
+import { OperatorGobgpd } from "../../../test/fixtures/bgp/operator-gobgpd.ts";
+import { attributesOf, toOwnPath, toPath, toWithdrawal } from "../route-path.ts";
+
+const DEADLINE_MS = 60_000;
+const NO_GRPC = "SOCKET answers, but not as a gRPC server";
+
+let lab: BgpLab;
+beforeEach(() => {
+  lab = new BgpLab();
+});
+afterEach(() => lab.end());
+
+test(
+  "touches no route and no neighbor that is not ours",
+  async () => {
+    const operator = await OperatorGobgpd.start(lab);
+    const bird = await lab.bird();
+    operator.addRoute("198.51.100.1/32");
+    const { announcer } = lab.announcer(bgpConfig({ speaker: "external", grpc: operator.socket, neighbors: [] }));
+    await until("connected", () => announcer.status().connected);
+    announcer.want([blackhole("203.0.113.1/32")]);
+    await until("both in BIRD", async () => (await bird.routes()).length === 2);
+    expect(await operator.routes()).toEqual(["198.51.100.1/32", "203.0.113.1/32 ours"]);
+    const state = () => announcer.status().neighbors.map((n) => `${n.address} ${n.state} ${n.advertised}`);
+    await until("known to be out", () => String(state()) === `${loopback(2)} established 1`);
+
+    await announcer.stop({ withdraw: true });
+    await until("ours withdrawn", async () => (await bird.routes()).length === 1);
+    expect(await operator.routes()).toEqual(["198.51.100.1/32"]);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "a service killed at any moment finds its routes in the speaker",
+  async () => {
+    const operator = await OperatorGobgpd.start(lab);
+    operator.addRoute("198.51.100.1/32");
+    // What a service had announced when it was killed.
+    await operator.send(toPath(blackhole("203.0.113.1/32")), toPath(blackhole("203.0.113.2/32")));
+
+    const { announcer } = lab.announcer(bgpConfig({ speaker: "external", grpc: operator.socket }));
+    announcer.want([blackhole("203.0.113.2/32"), blackhole("203.0.113.3/32")]);
+    const settled = "198.51.100.1/32,203.0.113.2/32 ours,203.0.113.3/32 ours";
+    await until("settled", async () => String(await operator.routes()) === settled);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "puts the routes into a speaker that lost them, and takes strangers with our mark out",
+  async () => {
+    const operator = await OperatorGobgpd.start(lab);
+    const times = { pollMs: 50, checkMs: 100, retryMinMs: 20, retryMaxMs: 200, deadlineMs: 500 };
+    const { announcer } = lab.announcer(bgpConfig({ speaker: "external", grpc: operator.socket }), { times });
+    announcer.want([blackhole("203.0.113.1/32")]);
+    await until("ours is there", async () => String(await operator.routes()) === "203.0.113.1/32 ours");
+
+    await operator.send(toWithdrawal("203.0.113.1/32"));
+    await operator.send(toPath(blackhole("203.0.113.9/32")));
+    await until("set right", async () => String(await operator.routes()) === "203.0.113.1/32 ours");
+
+    await operator.kill();
+    await until("down", () => !announcer.status().connected);
+    expect(announcer.routeState(blackhole("203.0.113.1/32")).kind).toBe("speaker_down");
+    await operator.start();
+    await until("ours is there again", async () => String(await operator.routes()) === "203.0.113.1/32 ours");
+  },
+  DEADLINE_MS,
+);
+
+test("a path comes back from the speaker with the attributes it was sent with", async () => {
+  const operator = await OperatorGobgpd.start(lab);
+  const route = blackhole("203.0.113.1/32", { communities: ["65535:666", "1:2", "65535:666"], localPref: 7 });
+  await operator.send(toPath(route));
+  const [path] = await operator.paths();
+  expect(path === undefined ? null : toOwnPath(path)).toEqual({
+    key: "203.0.113.1/32",
+    attributes: attributesOf(route),
+  });
+});
+
+describe("a server without GoBGP's API is named with the remedy", () => {
+  const faultAt = async (server: Server): Promise<string> => {
+    const socket = join(lab.stateDir, "other.sock");
+    await new Promise<void>((resolve) => server.listen(socket, resolve));
+    lab.onEnd(async () => {
+      server.close();
+    });
+    const { announcer } = lab.announcer(bgpConfig({ speaker: "external", grpc: socket }));
+    await until("a fault", () => announcer.status().fault !== null);
+    return announcer.status().fault?.replace(socket, "SOCKET") ?? "";
+  };
+
+  test("another gRPC server", async () => {
+    const server = createHttp2Server((_request, response) => {
+      response.writeHead(200, { "content-type": "application/grpc", "grpc-status": "12", "grpc-message": "unknown" });
+      response.end();
+    });
+    expect(await faultAt(server)).toBe(
+      "SOCKET is a gRPC server with neither api.GoBgpService (gobgpd 4.x) nor apipb.GobgpApi (gobgpd 3.x): run gobgpd there",
+    );
+  });
+
+  test("a web server of HTTP/2", async () => {
+    const server = createHttp2Server((_request, response) => {
+      response.writeHead(200, { "content-type": "text/html" });
+      response.end("<p>hello");
+    });
+    expect(await faultAt(server)).toContain(NO_GRPC);
+  });
+
+  test("a web server of HTTP/1", async () => {
+    expect(await faultAt(createHttpServer((_request, response) => response.end("hello")))).toContain(NO_GRPC);
+  });
+});
+
+test("a missing speaker is reported and does not block the caller", async () => {
+  const socket = join(lab.stateDir, "absent.sock");
+  const { announcer, warnings, faults } = lab.announcer(bgpConfig({ speaker: "external", grpc: socket }));
+  const route = blackhole("203.0.113.1/32");
+  announcer.want([route]);
+  expect(announcer.routeState(route)).toEqual({ kind: "pending" });
+  await until("failed", () => announcer.routeState(route).kind === "speaker_down");
+  expect(announcer.routeState(route)).toEqual({
+    kind: "speaker_down",
+    cause: `bgp speaker: ${socket} is not reachable`,
+  });
+  await until("tried again", () => faults.length >= 3);
+  expect(warnings.length).toBe(1);
+});

@@ -1,0 +1,314 @@
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { spawn } from "node:child_process";
+import { appendFileSync, chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { getPriority } from "node:os";
+import { join } from "node:path";
+import type { AnnouncingProcessArgument } from "../../../test/fixtures/bgp/announcing-process.ts";
+import {
+  address,
+  BgpLab,
+  bgpConfig,
+  blackhole,
+  established,
+  flow,
+  SPEAKER_ASN,
+  SPEAKER_LISTENS,
+  until,
+} from "../../../test/fixtures/bgp/bgp.ts";
+import { systemTimers } from "../../system/timers.ts";
+import { endGobgpd, findGobgpd } from "./gobgpd-process.ts";
+import { endManagedGobgpd } from "./managed-speaker.ts";
+
+const DEADLINE_MS = 60_000;
+const ANNOUNCING_PROCESS = join(import.meta.dir, "../../../test/fixtures/bgp/announcing-process.ts");
+
+let lab: BgpLab;
+beforeEach(() => {
+  lab = new BgpLab();
+});
+afterEach(() => lab.end());
+
+test(
+  "gobgpd and its routes outlive a service that is killed, and the next one finds them",
+  async () => {
+    const bird = await lab.bird();
+    const argument: AnnouncingProcessArgument = {
+      config: bgpConfig(),
+      stateDir: lab.stateDir,
+      routes: [blackhole("203.0.113.1/32"), flow("203.0.113.1/32"), flow("203.0.113.9/32")],
+    };
+    const service = spawn(process.execPath, [ANNOUNCING_PROCESS, JSON.stringify(argument)], {
+      detached: true,
+      stdio: "ignore",
+    });
+    lab.onEnd(async () => {
+      service.kill("SIGKILL");
+      await endManagedGobgpd({ stateDir: lab.stateDir, timers: systemTimers });
+    });
+    await until("in BIRD", async () => (await bird.hasRoute("203.0.113.1/32")) && (await bird.flowCount()) === 2);
+    const pid = lab.gobgpdPid();
+
+    const ended = new Promise((resolve) => service.once("exit", resolve));
+    // The whole process group, as a terminal or a supervisor would.
+    process.kill(-(service.pid ?? 0), "SIGKILL");
+    await ended;
+    expect(lab.gobgpdPid()).toBe(pid);
+    expect(await bird.prefixes()).toEqual(["203.0.113.1/32"]);
+    expect(await bird.flowCount()).toBe(2);
+
+    const { announcer } = lab.announcer(bgpConfig());
+    announcer.want([blackhole("203.0.113.2/32"), flow("203.0.113.9/32")]);
+    await until("settled", async () => String(await bird.prefixes()) === "203.0.113.2/32");
+    await until("flows settled", async () => (await bird.flowCount()) === 1);
+    expect((await bird.flows()).map(({ match }) => match)).toEqual(["dst 203.0.113.9/32"]);
+    expect(lab.gobgpdPid()).toBe(pid);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "a killed gobgpd is started again and has all routes once",
+  async () => {
+    const bird = await lab.bird();
+    const { announcer, warnings, faults } = lab.announcer(bgpConfig());
+    await established(announcer);
+    const texts = ["203.0.113.1/32", "203.0.113.2/32", "2001:db8::1/128"];
+    const routes = texts.flatMap((text) => [blackhole(text), flow(text)]);
+    announcer.want(routes);
+    const areAllIn = async () => (await bird.prefixes()).length === 3 && (await bird.flowCount()) === 3;
+    await until("all in BIRD", areAllIn);
+    const killed = lab.gobgpdPid();
+
+    process.kill(killed, "SIGKILL");
+    await until("down", () => !announcer.status().connected);
+    expect(announcer.routeState(routes[0] ?? blackhole("::1/128")).kind).toBe("speaker_down");
+
+    await established(announcer);
+    await until("announced again", () => routes.every((r) => announcer.routeState(r).kind === "announced"));
+    await until("all in BIRD again", areAllIn);
+    expect(lab.gobgpdPid()).not.toBe(killed);
+    expect(warnings.length).toBe(1);
+    expect(faults.length).toBe(1);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "a hung gobgpd is shown in the state, blocks no caller, and recovers when it continues",
+  async () => {
+    const bird = await lab.bird();
+    const { announcer, warnings, faults } = lab.announcer(bgpConfig());
+    await established(announcer);
+    const first = blackhole("203.0.113.1/32");
+    const second = blackhole("203.0.113.2/32");
+    announcer.want([first]);
+    await until("announced", () => announcer.routeState(first).kind === "announced");
+
+    const pid = lab.gobgpdPid();
+    process.kill(pid, "SIGSTOP");
+    lab.onEnd(async () => {
+      await endGobgpd({ pid, workingDirectory: lab.runDirectory(), gracefully: false, timers: systemTimers });
+    });
+    announcer.want([first, second]);
+    await until("failed", () => announcer.routeState(second).kind === "speaker_down");
+    expect(JSON.stringify(announcer.routeState(second))).toContain("does not answer");
+    expect(announcer.status().connected).toBe(false);
+    expect(announcer.status().neighbors.map((n) => n.state)).toEqual(["unknown"]);
+    await until("tried again and again", () => faults.length >= 3);
+    expect(warnings.length).toBe(1);
+
+    process.kill(pid, "SIGCONT");
+    await until("announced", () => announcer.routeState(second).kind === "announced");
+    expect(await bird.prefixes()).toEqual(["203.0.113.1/32", "203.0.113.2/32"]);
+    expect(lab.gobgpdPid()).toBe(pid);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "a gobgpd that stays hung is replaced",
+  async () => {
+    let aheadMs = 0;
+    const clock = { wallMs: () => Date.now(), monotonicMs: () => performance.now() + aheadMs };
+    const { announcer, warnings, faults } = lab.announcer(bgpConfig(), { clock });
+    const route = blackhole("203.0.113.1/32");
+    announcer.want([route]);
+    await until("no session", () => announcer.routeState(route).kind === "no_session");
+    const frozen = lab.gobgpdPid();
+    process.kill(frozen, "SIGSTOP");
+    await until("found silent when it was to be adopted again", () => faults.includes("GetBgp"));
+    expect(lab.gobgpdPid()).toBe(frozen);
+
+    aheadMs = 31_000;
+    await until("replaced", () => announcer.status().connected);
+    expect(lab.gobgpdPid()).not.toBe(frozen);
+    expect(warnings.some((warning) => warning.startsWith("gobgpd does not answer, killing it"))).toBe(true);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "dials its neighbors when it does not listen",
+  async () => {
+    // The kernel selects the source address of a dialling gobgpd.
+    const bird = await lab.bird({ session: { address: "127.0.0.1", port: null } });
+    const { announcer } = lab.announcer(bgpConfig({ listen: null }));
+    announcer.want([blackhole("203.0.113.1/32")]);
+    await until("in BIRD", () => bird.hasRoute("203.0.113.1/32"), 30_000);
+    await established(announcer);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "a reload with another local AS replaces gobgpd",
+  async () => {
+    const { announcer } = lab.announcer(bgpConfig());
+    const route = blackhole("203.0.113.1/32");
+    announcer.want([route]);
+    await until("no session", () => announcer.routeState(route).kind === "no_session");
+    const pid = lab.gobgpdPid();
+
+    announcer.reload(bgpConfig({ localAsn: SPEAKER_ASN + 50 }));
+    const bird = await lab.bird({ session: { asn: SPEAKER_ASN + 50 } });
+    await until("in BIRD", () => bird.hasRoute("203.0.113.1/32"));
+    expect(lab.gobgpdPid()).not.toBe(pid);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "cuts a log that grew too long",
+  async () => {
+    const times = { pollMs: 20, checkMs: 20, retryMinMs: 20, retryMaxMs: 100, deadlineMs: 1_000 };
+    const { announcer } = lab.announcer(bgpConfig(), { times });
+    await until("connected", () => announcer.status().connected);
+    const log = join(lab.stateDir, "gobgpd/gobgpd.log");
+    appendFileSync(log, "x".repeat(4 * 1024 * 1024 + 1));
+    await until("cut", () => statSync(log).size < 64 * 1024);
+  },
+  DEADLINE_MS,
+);
+
+const hasGroups = existsSync("/proc/self/autogroup");
+const mayRaise = Bun.spawnSync(["nice", "-n", "-10", "true"], { stderr: "pipe" }).stderr.length === 0;
+const noPriority = !hasGroups
+  ? " (a kernel without groups by session)"
+  : mayRaise
+    ? ""
+    : " (no permission to raise one)";
+
+test.skipIf(noPriority !== "")(
+  `gobgpd has the priority of the service, also among other sessions${noPriority}`,
+  async () => {
+    const argument: AnnouncingProcessArgument = { config: bgpConfig(), stateDir: lab.stateDir, routes: [] };
+    const session = readFileSync("/proc/self/autogroup", "utf8");
+    const program = ["-n", String(-10 - getPriority()), process.execPath, ANNOUNCING_PROCESS, JSON.stringify(argument)];
+    const service = spawn("nice", program, { stdio: "ignore" });
+    lab.onEnd(async () => {
+      service.kill("SIGKILL");
+      await endManagedGobgpd({ stateDir: lab.stateDir, timers: systemTimers });
+    });
+    // Before that there is no directory, or the process is not gobgpd yet.
+    await until("gobgpd runs", () => existsSync(lab.speakerSocket()));
+    expect(getPriority(lab.gobgpdPid())).toBe(-10);
+    expect(readFileSync(`/proc/${lab.gobgpdPid()}/autogroup`, "utf8")).toContain("nice -10");
+    expect(readFileSync("/proc/self/autogroup", "utf8")).toBe(session);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "runs gobgpd without privileges and with its socket out of others' reach",
+  async () => {
+    const { announcer } = lab.announcer(bgpConfig());
+    await until("connected", () => announcer.status().connected);
+    const status = readFileSync(`/proc/${lab.gobgpdPid()}/status`, "utf8");
+    if (process.getuid?.() === 0) {
+      expect(status).not.toMatch(/^Uid:\t0/m);
+      expect(status).toMatch(/^CapEff:\t0+$/m);
+    }
+    expect(statSync(lab.runDirectory()).mode & 0o077).toBe(0);
+    expect(readFileSync(`/proc/${lab.gobgpdPid()}/environ`, "utf8")).not.toContain("PATH");
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "a missing gobgpd is named with its remedy, and found once it is installed",
+  async () => {
+    let executable: string | null = null;
+    const { announcer, warnings } = lab.announcer(bgpConfig(), { executable: () => executable });
+    const route = blackhole("203.0.113.1/32");
+    announcer.want([route]);
+    await until("failed", () => announcer.routeState(route).kind === "speaker_down");
+    expect(announcer.status().fault).toBe("gobgpd is not installed: apt-get install gobgpd");
+    expect(warnings.length).toBe(1);
+    executable = "/usr/bin/gobgpd";
+    await until("no session", () => announcer.routeState(route).kind === "no_session");
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "the fault contains gobgpd's own message when it does not start",
+  async () => {
+    const listen = { ...SPEAKER_LISTENS, address: address("192.0.2.99") };
+    const { announcer } = lab.announcer(bgpConfig({ listen }));
+    await until("a fault", () => announcer.status().fault !== null);
+    expect(announcer.status().fault).toStartWith("gobgpd does not start: ");
+    expect(announcer.status().fault).toContain("cannot assign requested address");
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "removes the socket that a killed gobgpd left behind",
+  async () => {
+    const first = lab.announcer(bgpConfig()).announcer;
+    await until("connected", () => first.status().connected);
+    await first.stop({ withdraw: false });
+    process.kill(lab.gobgpdPid(), "SIGKILL");
+    await until("gone", () => findGobgpd(lab.runDirectory()) === null);
+    expect(statSync(join(lab.runDirectory(), "gobgpd.sock")).isSocket()).toBe(true);
+
+    const second = lab.announcer(bgpConfig()).announcer;
+    await until("connected", () => second.status().connected);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "replaces a gobgpd whose directory was removed under it",
+  async () => {
+    let aheadMs = 0;
+    const clock = { wallMs: () => Date.now(), monotonicMs: () => performance.now() + aheadMs };
+    const first = lab.announcer(bgpConfig()).announcer;
+    await until("connected", () => first.status().connected);
+    await first.stop({ withdraw: false });
+    const lost = lab.gobgpdPid();
+    rmSync(join(lab.stateDir, "gobgpd"), { recursive: true });
+
+    const second = lab.announcer(bgpConfig(), { clock });
+    await until("looked for", () => second.faults.includes("gobgpd"));
+    aheadMs = 31_000;
+    await until("replaced", () => second.announcer.status().connected);
+    expect(lab.gobgpdPid()).not.toBe(lost);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "an unusable state directory is a fault, not a crash",
+  async () => {
+    const file = join(lab.stateDir, "file");
+    writeFileSync(file, "");
+    const { announcer } = lab.announcer(bgpConfig(), { stateDir: file });
+    await until("a fault", () => announcer.status().fault !== null);
+    expect(announcer.status().fault).toContain("state directory");
+    rmSync(file);
+    chmodSync(lab.stateDir, 0o700);
+    await until("connected", () => announcer.status().connected);
+  },
+  DEADLINE_MS,
+);

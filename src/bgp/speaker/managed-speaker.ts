@@ -1,0 +1,224 @@
+/**
+ * A gobgpd that the service manages: starts it detached, adopts a running one, and replaces one with another
+ * configuration or one that stopped answering. Its routes outlive the service's process.
+ */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { BgpConfig, BgpNeighbor } from "../../config/config.ts";
+import type { Clock } from "../../system/clock.ts";
+import type { Environment } from "../../system/environment.ts";
+import { Pause } from "../../system/pause.ts";
+import { raiseSession } from "../../system/priority.ts";
+import type { Timers } from "../../system/timers.ts";
+import { connectGobgp } from "../gobgp/gobgp-client.ts";
+import { gobgpdToml, lastLogError, listenPort } from "./gobgpd-config.ts";
+import { endGobgpd, findGobgpd, hasGobgpdOption, isGobgpd, startGobgpd, unprivilegedUser } from "./gobgpd-process.ts";
+import { isSamePeer, toPeer } from "./neighbor.ts";
+import type { Speaker } from "./speaker.ts";
+import type { PeerSettings, SpeakerClient, SpeakerGlobal, SpeakerPeer } from "./speaker-client.ts";
+import { CONFIG_FROM_RUN, SOCKET_FROM_RUN, SpeakerDirectory } from "./speaker-directory.ts";
+import { SpeakerFault } from "./speaker-fault.ts";
+
+export interface ManagedSpeakerOptions {
+  readonly config: BgpConfig;
+  readonly stateDir: string;
+  /** null: not installed. Called at each start, so that a later installation is found. */
+  readonly executable: () => string | null;
+  readonly deadlineMs: number;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly environment: Environment;
+  readonly log: SpeakerLog;
+}
+
+export interface SpeakerLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+/** Only BGP and our socket are open: no profiling, and no metrics on TCP port 6060 in versions that have them. */
+const ARGUMENTS = ["-f", CONFIG_FROM_RUN, "--api-hosts", `unix://${SOCKET_FROM_RUN}`, "--pprof-disable"];
+const START_DEADLINE_MS = 5_000;
+/** Deadline for a running gobgpd; adoption is retried until SILENCE_MAX_MS. */
+const ADOPT_DEADLINE_MS = 1_000;
+const START_POLL_MS = 5;
+/** A gobgpd that does not answer for this time is killed. Its sessions will not survive: peers wait 90 s. */
+const SILENCE_MAX_MS = 30_000;
+
+export class ManagedSpeaker implements Speaker {
+  readonly kind = "managed";
+  readonly #options: ManagedSpeakerOptions;
+  #config: BgpConfig;
+  readonly #directory: SpeakerDirectory;
+  /** Monotonic; null while it answers. */
+  #silentSinceMs: number | null = null;
+
+  constructor(options: ManagedSpeakerOptions) {
+    this.#options = options;
+    this.#config = options.config;
+    this.#directory = new SpeakerDirectory(options.stateDir);
+  }
+
+  reload(config: BgpConfig): void {
+    this.#config = config;
+  }
+
+  async connect(): Promise<SpeakerClient> {
+    const run = this.#directory.prepare(unprivilegedUser());
+    const pid = findGobgpd(run);
+    if (pid === null) return this.#start(run);
+    raiseSession(pid);
+    const client = await this.#adopt(pid, run);
+    if (this.#isConfigured(client.global)) return client;
+    client.close();
+    this.#options.log.info({ pid }, "gobgpd runs with another configuration, replacing it");
+    await endGobgpd({ pid, workingDirectory: run, gracefully: true, timers: this.#options.timers });
+    return this.#start(run);
+  }
+
+  /** A client of the running gobgpd. Throws when it does not answer. */
+  async #adopt(pid: number, run: string): Promise<SpeakerClient> {
+    this.#silentSinceMs ??= this.#options.clock.monotonicMs();
+    try {
+      const hasEnded = () => !isGobgpd(pid, run);
+      const client = await this.#ready({ run, hasEnded, withinMs: ADOPT_DEADLINE_MS });
+      this.#silentSinceMs = null;
+      return client;
+    } catch (fault) {
+      await this.#endIfSilent(pid, run);
+      throw fault;
+    }
+  }
+
+  async #start(run: string): Promise<SpeakerClient> {
+    const executable = this.#options.executable();
+    if (executable === null) throw new SpeakerFault("gobgpd", "gobgpd is not installed: apt-get install gobgpd");
+    const port = listenPort(this.#config);
+    this.#silentSinceMs = null;
+    this.#directory.removeSocket(run);
+    this.#directory.writeConfig(gobgpdToml(this.#config));
+    this.#directory.trimLog();
+    const logStart = this.#directory.logBytes();
+    const servesMetrics = await hasGobgpdOption(executable, "--metrics-path");
+    const hasEnded = startGobgpd({
+      executable,
+      workingDirectory: run,
+      logFile: this.#directory.logFile(),
+      user: unprivilegedUser(),
+      args: servesMetrics ? [...ARGUMENTS, "--metrics-path="] : ARGUMENTS,
+      bindsLowPort: port > 0 && port < 1024,
+    });
+    try {
+      const client = await this.#ready({ run, hasEnded, withinMs: START_DEADLINE_MS });
+      this.#options.log.info({ pid: findGobgpd(run), port }, "gobgpd started");
+      return client;
+    } catch (fault) {
+      const cause = hasEnded() ? lastLogError(this.#directory.logSince(logStart)) : null;
+      throw cause === null ? fault : new SpeakerFault("gobgpd", `gobgpd does not start: ${cause}`);
+    }
+  }
+
+  async #ready(options: { run: string; hasEnded: () => boolean; withinMs: number }): Promise<SpeakerClient> {
+    const { clock, timers, deadlineMs } = this.#options;
+    const path = join(options.run, SOCKET_FROM_RUN);
+    const startedMs = clock.monotonicMs();
+    for (;;) {
+      if (options.hasEnded()) throw new SpeakerFault("gobgpd", "gobgpd ended");
+      if (clock.monotonicMs() - startedMs > options.withinMs) {
+        throw new SpeakerFault("gobgpd", "gobgpd does not become ready");
+      }
+      const client = existsSync(path) ? await connectIfReady({ path, deadlineMs }) : null;
+      if (client !== null) return client;
+      await new Pause(timers).wait(START_POLL_MS);
+    }
+  }
+
+  async #endIfSilent(pid: number, run: string): Promise<void> {
+    const { clock, timers, log } = this.#options;
+    if (this.#silentSinceMs === null || clock.monotonicMs() - this.#silentSinceMs < SILENCE_MAX_MS) return;
+    log.warn({ pid, silence_ms: SILENCE_MAX_MS }, "gobgpd does not answer, killing it");
+    await endGobgpd({ pid, workingDirectory: run, gracefully: false, timers });
+  }
+
+  #isConfigured(global: SpeakerGlobal): boolean {
+    const { localAsn, routerId, listen } = this.#config;
+    return (
+      global.asn === localAsn &&
+      global.routerId === routerId &&
+      global.listenPort === listenPort(this.#config) &&
+      (listen === null || String(global.listenAddresses) === listen.address)
+    );
+  }
+
+  /** Changes only neighbors that differ: the sessions of the others stay up. */
+  async configure(client: SpeakerClient): Promise<readonly SpeakerFault[]> {
+    // configure() runs every few seconds, often enough to bound the log.
+    this.#directory.trimLog();
+    const faults: SpeakerFault[] = [];
+    const running = new Map((await client.listPeers()).map((peer) => [peer.address, peer]));
+    const configured = new Set<string>(this.#config.neighbors.map((neighbor) => neighbor.address));
+    for (const address of running.keys()) if (!configured.has(address)) await client.deletePeer(address);
+    for (const neighbor of this.#config.neighbors) {
+      try {
+        await setPeer({ client, running: running.get(neighbor.address), wanted: this.#toPeer(neighbor) });
+      } catch (fault) {
+        if (!(fault instanceof SpeakerFault) || fault.kind !== "failed") throw fault;
+        faults.push(new SpeakerFault(fault.operation, `neighbor ${neighbor.address}: ${fault.reason}`));
+      }
+    }
+    return faults;
+  }
+
+  #toPeer(neighbor: BgpNeighbor): PeerSettings {
+    const { passwordEnv } = neighbor;
+    const password = passwordEnv === null ? null : this.#options.environment.read(passwordEnv);
+    // Without a password the session would fail without a visible reason.
+    if (passwordEnv !== null && (password ?? "") === "") {
+      throw new SpeakerFault("AddPeer", `environment variable ${passwordEnv} is not set`);
+    }
+    return toPeer(neighbor, password);
+  }
+
+  async end(): Promise<void> {
+    await endManagedGobgpd(this.#options);
+  }
+}
+
+/**
+ * Ends the managed gobgpd of this state directory and its routes, also one from an earlier process. Returns its process
+ * id, or null if none runs.
+ */
+export async function endManagedGobgpd(options: { stateDir: string; timers: Timers }): Promise<number | null> {
+  const run = new SpeakerDirectory(options.stateDir).run();
+  const pid = run === null ? null : findGobgpd(run);
+  if (run === null || pid === null) return null;
+  await endGobgpd({ pid, workingDirectory: run, gracefully: true, timers: options.timers });
+  return pid;
+}
+
+/** null: not listening, or not configured yet. */
+async function connectIfReady({
+  path,
+  deadlineMs,
+}: {
+  path: string;
+  deadlineMs: number;
+}): Promise<SpeakerClient | null> {
+  try {
+    return await connectGobgp({ target: { kind: "unix", path }, deadlineMs });
+  } catch (fault) {
+    if (fault instanceof SpeakerFault && (fault.kind === "unreachable" || fault.kind === "unconfigured")) return null;
+    throw fault;
+  }
+}
+
+async function setPeer(options: {
+  client: SpeakerClient;
+  running: SpeakerPeer | undefined;
+  wanted: PeerSettings;
+}): Promise<void> {
+  const { client, running, wanted } = options;
+  if (running !== undefined && isSamePeer(running, wanted)) return;
+  if (running !== undefined) await client.deletePeer(running.address);
+  await client.addPeer(wanted);
+}

@@ -1,0 +1,45 @@
+/** BGP neighbors: their settings for the speaker, and their sessions for the status. */
+import type { BgpNeighbor } from "../../config/config.ts";
+import { ROUTE_FAMILIES, type RouteFamily } from "../route-family.ts";
+import type { PeerSettings, SessionState, SpeakerPeer } from "./speaker-client.ts";
+
+export interface Session {
+  readonly address: string;
+  readonly remoteAsn: number;
+  readonly state: SessionState;
+  /** Wall time of the last change to or from established; null: the speaker knows none. */
+  readonly changedAtMs: number | null;
+  /** Families that both ends support; empty unless established. */
+  readonly families: readonly RouteFamily[];
+}
+
+/**
+ * `password`: null if none. All families are offered to each neighbor, which selects those it supports: to add a family
+ * later would reset the session, perhaps during an attack.
+ */
+export function toPeer({ address, remoteAsn, port, multihopTtl }: BgpNeighbor, password: string | null): PeerSettings {
+  return { address, remoteAsn, port, multihopTtl, password: password ?? "", families: ROUTE_FAMILIES };
+}
+
+/** Whether a peer has the wanted settings, regardless of its other settings. */
+export function isSamePeer(running: PeerSettings, wanted: PeerSettings): boolean {
+  return (
+    running.remoteAsn === wanted.remoteAsn &&
+    running.password === wanted.password &&
+    running.port === wanted.port &&
+    running.multihopTtl === wanted.multihopTtl &&
+    wanted.families.every((family) => running.families.includes(family))
+  );
+}
+
+export function toSession(peer: SpeakerPeer): Session {
+  const { address, remoteAsn, state, families, remoteFamilies } = peer;
+  const isEstablished = state === "established";
+  return {
+    address,
+    remoteAsn,
+    state,
+    changedAtMs: isEstablished ? peer.upSinceMs : peer.downSinceMs,
+    families: isEstablished ? families.filter((family) => remoteFamilies.includes(family)) : [],
+  };
+}

@@ -1,0 +1,57 @@
+/** GoBGP's message for a neighbor. It is equal in all API versions except two fields, which the adapters read. */
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { Peer as Peer3 } from "../gobgp/proto/gobgp3/gobgp_pb.ts";
+import type { Peer as Peer4 } from "../gobgp/proto/gobgp4/gobgp_pb.ts";
+import { type FamilyNumbers, familyNumbers, familyOfNumbers, type RouteFamily } from "../route-family.ts";
+import { type PeerSettings, SESSION_STATES, type SpeakerPeer } from "./speaker-client.ts";
+
+/** Seconds that a peer keeps our routes after the session broke: enough to restart a crashed speaker. */
+const RESTART_SECONDS = 120;
+
+export type PeerMessage = ReturnType<typeof peerMessage>;
+
+/** The fields of a message of either version. */
+export function peerMessage({ address, remoteAsn, port, password, multihopTtl, families }: PeerSettings) {
+  return {
+    conf: { neighborAddress: address, peerAsn: remoteAsn, authPassword: password },
+    transport: { remotePort: port },
+    ebgpMultihop: { enabled: multihopTtl > 0, multihopTtl },
+    gracefulRestart: { enabled: true, restartTime: RESTART_SECONDS },
+    afiSafis: families.map((family) => ({
+      config: { family: familyNumbers(family), enabled: true },
+      mpGracefulRestart: { config: { enabled: true } },
+    })),
+  };
+}
+
+/** @param announced the neighbor's multiprotocol capabilities. */
+export function speakerPeer(
+  peer: Peer3 | Peer4,
+  { isAdminDown, announced }: { isAdminDown: boolean; announced: readonly FamilyNumbers[] },
+): SpeakerPeer {
+  const { conf, state, transport, ebgpMultihop } = peer;
+  const sessionState = SESSION_STATES[state?.sessionState ?? 0] ?? "unknown";
+  return {
+    address: conf?.neighborAddress || (state?.neighborAddress ?? ""),
+    remoteAsn: conf?.peerAsn || (state?.peerAsn ?? 0),
+    port: transport?.remotePort ?? 0,
+    password: conf?.authPassword ?? "",
+    multihopTtl: ebgpMultihop?.enabled === true ? ebgpMultihop.multihopTtl : 0,
+    families: familiesOf(peer.afiSafis.map(({ config }) => config?.family)),
+    state: isAdminDown ? "admin_down" : sessionState,
+    upSinceMs: timestampMs(peer.timers?.state?.uptime),
+    downSinceMs: timestampMs(peer.timers?.state?.downtime),
+    // RFC 4760: a neighbor that announces no families uses IPv4 unicast.
+    remoteFamilies: announced.length === 0 ? ["ipv4-unicast"] : familiesOf(announced),
+  };
+}
+
+function familiesOf(families: readonly (FamilyNumbers | undefined)[]): readonly RouteFamily[] {
+  return families.flatMap((family) => familyOfNumbers(family) ?? []);
+}
+
+/** GoBGP has whole seconds; the epoch means never. */
+function timestampMs(timestamp: Timestamp | undefined): number | null {
+  const seconds = Number(timestamp?.seconds ?? 0n);
+  return seconds > 0 ? seconds * 1000 : null;
+}

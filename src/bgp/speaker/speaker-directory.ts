@@ -1,0 +1,93 @@
+/** The files of a managed gobgpd: its configuration and log, and in another directory its socket. */
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { messageOf } from "../../system/error-message.ts";
+import type { UnixUser } from "./gobgpd-process.ts";
+import { SpeakerFault } from "./speaker-fault.ts";
+
+/** Relative to the run directory, gobgpd's working directory: its user may not be allowed to read the parents. */
+export const CONFIG_FROM_RUN = "../gobgpd.toml";
+export const SOCKET_FROM_RUN = "gobgpd.sock";
+
+const LOG_BYTES_MAX = 4 * 1024 * 1024;
+const LOG_TAIL_BYTES = 16 * 1024;
+/** The kernel's limit for the path of a Unix socket. */
+const SOCKET_PATH_BYTES_MAX = 107;
+
+export class SpeakerDirectory {
+  readonly #base: string;
+
+  constructor(stateDir: string) {
+    this.#base = join(stateDir, "gobgpd");
+  }
+
+  logFile(): string {
+    return join(this.#base, "gobgpd.log");
+  }
+
+  /** Canonical path, as in /proc; null before prepare(). */
+  run(): string | null {
+    const directory = join(this.#base, "run");
+    return existsSync(directory) ? realpathSync(directory) : null;
+  }
+
+  /**
+   * Creates missing directories and returns the run directory. gobgpd's user owns it, and only this user may enter it,
+   * since access to the socket controls the speaker. The service writes no files there, which that user could replace.
+   */
+  prepare(user: UnixUser | null): string {
+    const directory = faultOnError(() => {
+      mkdirSync(join(this.#base, "run"), { recursive: true });
+      const run = realpathSync(join(this.#base, "run"));
+      chmodSync(this.#base, 0o755);
+      chmodSync(run, 0o700);
+      if (user !== null) chownSync(run, user.uid, user.gid);
+      return run;
+    });
+    if (Buffer.byteLength(join(directory, SOCKET_FROM_RUN)) <= SOCKET_PATH_BYTES_MAX) return directory;
+    throw new SpeakerFault("gobgpd", `${directory} is too long for a socket's path: choose a shorter state_dir`);
+  }
+
+  /** Removes the socket of a killed gobgpd, which would prevent a start. */
+  removeSocket(run: string): void {
+    rmSync(join(run, SOCKET_FROM_RUN), { force: true });
+  }
+
+  writeConfig(toml: string): void {
+    faultOnError(() => writeFileSync(join(this.#base, "gobgpd.toml"), toml, { mode: 0o644 }));
+  }
+
+  /** Truncates the log. gobgpd opens it in append mode and continues at the new end. */
+  trimLog(): void {
+    if (this.logBytes() > LOG_BYTES_MAX) truncateSync(this.logFile());
+  }
+
+  logBytes(): number {
+    return existsSync(this.logFile()) ? statSync(this.logFile()).size : 0;
+  }
+
+  /** The end of the log, from at least this offset. */
+  logSince(bytes: number): string {
+    if (this.logBytes() <= bytes) return "";
+    return readFileSync(this.logFile()).subarray(bytes).subarray(-LOG_TAIL_BYTES).toString("utf8");
+  }
+}
+
+function faultOnError<T>(action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    throw new SpeakerFault("gobgpd", `state directory: ${messageOf(error)}`);
+  }
+}

@@ -1,0 +1,154 @@
+/**
+ * Maintains one connection to the speaker as long as the service runs: connects, reconciles routes and neighbors,
+ * follows the sessions, detects failures and reconnects with growing pauses.
+ */
+import { Backoff, type RetryTimes } from "../../system/backoff.ts";
+import type { Clock } from "../../system/clock.ts";
+import type { Timers } from "../../system/timers.ts";
+import type { RouteReconciler } from "../route-reconciler.ts";
+import { WakeSignal } from "../wake-signal.ts";
+import { type Session, toSession } from "./neighbor.ts";
+import type { Speaker } from "./speaker.ts";
+import type { ApiVersion, SpeakerClient } from "./speaker-client.ts";
+import { asError, SpeakerFault } from "./speaker-fault.ts";
+
+export interface LinkTimes extends RetryTimes {
+  /** Interval of polling the sessions, which also detects a hung speaker. Changes are also reported at once. */
+  readonly pollMs: number;
+  /** Interval of full comparisons between the speaker's routes and the wanted ones. */
+  readonly checkMs: number;
+}
+
+export interface SpeakerLinkOptions {
+  readonly speaker: Speaker;
+  readonly reconciler: RouteReconciler;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly times: LinkTimes;
+  /** Routes and neighbors are reconciled, and sessions are followed. */
+  readonly onUp: (version: ApiVersion) => void;
+  /** The speaker failed. Called after each failed attempt. */
+  readonly onDown: (error: unknown) => void;
+  readonly onSessions: (sessions: readonly Session[]) => void;
+  /** Called after each configuration of neighbors with those that could not be set; empty: all are set. */
+  readonly onNeighborFaults: (faults: readonly SpeakerFault[]) => void;
+}
+
+export class SpeakerLink {
+  readonly #options: SpeakerLinkOptions;
+  readonly #wakeSignal: WakeSignal;
+  #running: Promise<void> | null = null;
+  #isStopping = false;
+  #client: SpeakerClient | null = null;
+  /** Set by restart(): ends the present connection, as failed if it has a fault. */
+  #restartRequest: { readonly fault: Error | null } | null = null;
+
+  constructor(options: SpeakerLinkOptions) {
+    this.#options = options;
+    this.#wakeSignal = new WakeSignal(options.timers);
+  }
+
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  /** Reconnects, for example to apply another configuration: sessions and routes stay. */
+  restart(fault: Error | null = null): void {
+    this.#restartRequest = { fault };
+    this.#wakeSignal.signal();
+  }
+
+  /** Closes the connection; the speaker keeps running. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    this.#client?.close();
+    this.#wakeSignal.signal();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const backoff = new Backoff(this.#options.times);
+    while (!this.#isStopping) {
+      this.#restartRequest = null;
+      const outcome = await this.#serveOnce();
+      if (this.#isStopping) return;
+      if (outcome.wasUp) backoff.reset();
+      if (outcome.fault === null) continue;
+      this.#options.onDown(outcome.fault);
+      await this.#wakeSignal.wait(backoff.next());
+    }
+  }
+
+  /** Runs one connection from start to end. `fault` null: it ended as requested. */
+  async #serveOnce(): Promise<{ wasUp: boolean; fault: unknown }> {
+    const { speaker, reconciler, onUp } = this.#options;
+    let wasUp = false;
+    try {
+      this.#client = await speaker.connect();
+      await reconciler.attach(this.#client);
+      await this.#configure(this.#client);
+      await this.#refreshSessions(this.#client);
+      wasUp = true;
+      reconciler.up();
+      onUp(this.#client.apiVersion);
+      await this.#follow(this.#client);
+      return { wasUp, fault: null };
+    } catch (fault) {
+      return { wasUp, fault };
+    } finally {
+      reconciler.detach();
+      this.#client?.close();
+      this.#client = null;
+    }
+  }
+
+  /** Returns when the connection must end, throws when it fails. */
+  async #follow(client: SpeakerClient): Promise<void> {
+    const { clock, times } = this.#options;
+    client
+      .watchPeers(() => this.#wakeSignal.signal())
+      .then(
+        () =>
+          this.#watchEnded(client, new SpeakerFault("WatchEvent", "the speaker closed the connection", "unreachable")),
+        (fault: unknown) => this.#watchEnded(client, asError(fault)),
+      );
+    let checkedMs = clock.monotonicMs();
+    for (;;) {
+      await this.#wakeSignal.wait(times.pollMs);
+      if (this.#isStopping) return;
+      if (this.#restartRequest !== null) {
+        if (this.#restartRequest.fault === null) return;
+        throw this.#restartRequest.fault;
+      }
+      await this.#refreshSessions(client);
+      if (clock.monotonicMs() - checkedMs < times.checkMs) continue;
+      checkedMs = clock.monotonicMs();
+      await this.#check(client);
+    }
+  }
+
+  #watchEnded(client: SpeakerClient, fault: Error): void {
+    // The stream of a dropped client ends as a consequence.
+    if (this.#client === client) this.restart(fault);
+  }
+
+  /** Corrects changes by other programs. */
+  async #check(client: SpeakerClient): Promise<void> {
+    await this.#options.reconciler.check();
+    await this.#configure(client);
+  }
+
+  async #configure(client: SpeakerClient): Promise<void> {
+    const { speaker, onNeighborFaults } = this.#options;
+    onNeighborFaults(await speaker.configure(client));
+  }
+
+  async #refreshSessions(client: SpeakerClient): Promise<void> {
+    const { reconciler, onSessions } = this.#options;
+    const sessions = (await client.listPeers()).map(toSession);
+    sessions.sort((a, b) => (a.address < b.address ? -1 : 1));
+    reconciler.setSessions(sessions);
+    onSessions(sessions);
+    await reconciler.settle();
+  }
+}

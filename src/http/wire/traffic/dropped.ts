@@ -1,0 +1,12 @@
+/** What this machine's data plane dropped for a ban or a source block, if known. */
+import { Type } from "@sinclair/typebox";
+import type { Dropping } from "../../backend.ts";
+
+const count = Type.Optional(Type.Integer({ minimum: 0 }));
+
+/** Bytes of whole frames. */
+export const DROPPED_FIELDS = { dropped_packets: count, dropped_bytes: count };
+
+export function droppedToWire(dropped: Dropping["dropped"]): { dropped_packets?: number; dropped_bytes?: number } {
+  return dropped == null ? {} : { dropped_packets: dropped.packets, dropped_bytes: dropped.bytes };
+}

@@ -1,0 +1,35 @@
+/** Rates (docs/interface.md#rates), which `ratesToWire` of the traffic folder converts, and thresholds. */
+import { type Static, Type } from "@sinclair/typebox";
+import type { Thresholds } from "../../../traffic/rates.ts";
+import { closed } from "../closed.ts";
+
+const optionalRate = Type.Optional(Type.Number());
+
+export const RatesWire = Type.Object(
+  {
+    pps: Type.Number(),
+    mbps: Type.Number(),
+    flows_per_sec: Type.Number(),
+    tcp_pps: optionalRate,
+    tcp_mbps: optionalRate,
+    udp_pps: optionalRate,
+    udp_mbps: optionalRate,
+    icmp_pps: optionalRate,
+    icmp_mbps: optionalRate,
+    tcp_syn_pps: optionalRate,
+    tcp_syn_mbps: optionalRate,
+    frag_pps: optionalRate,
+    frag_mbps: optionalRate,
+  },
+  closed,
+);
+
+/** The base trio of the thresholds of the group `global`, as in status and reload (docs/interface.md#status). */
+export const ThresholdsWire = Type.Object(
+  { pps: Type.Number(), mbps: Type.Number(), flows_per_sec: Type.Number() },
+  closed,
+);
+
+export function thresholdsToWire([pps = 0, mbps = 0, flows_per_sec = 0]: Thresholds): Static<typeof ThresholdsWire> {
+  return { pps, mbps, flows_per_sec };
+}

@@ -1,0 +1,69 @@
+/** Legitimate requests through the scrubbing lab: what its client saw, and what of it counts. */
+import { join } from "node:path";
+import type { Namespace } from "../namespaces.ts";
+
+const CLIENT = join(import.meta.dir, "scrub-client.ts");
+/** Two attempts to connect: one packet that is lost is no failure yet. */
+export const TIMEOUT_MS = 2000;
+
+/** Times are wall time, ms. */
+export interface RequestLine {
+  readonly startedAtMs: number;
+  readonly tookMs: number;
+  /** The whole answer came, and it was the right one. */
+  readonly isServed: boolean;
+}
+
+export interface RequestSummary {
+  readonly requests: number;
+  readonly served: number;
+  readonly medianMs: number;
+  readonly slowestMs: number;
+}
+
+export class Requests {
+  readonly #process: Bun.Subprocess<"ignore", "pipe", "inherit">;
+  readonly #reading: Promise<void>;
+  readonly #lines: RequestLine[] = [];
+
+  constructor(client: Namespace, { origin, intervalMs }: { readonly origin: string; readonly intervalMs: number }) {
+    const command = client.command([process.execPath, CLIENT, origin, String(intervalMs)]);
+    this.#process = Bun.spawn(command, { stdin: "ignore", stdout: "pipe", stderr: "inherit" });
+    this.#reading = this.#read();
+  }
+
+  /** So far. */
+  get served(): number {
+    return this.#lines.filter(({ isServed }) => isServed).length;
+  }
+
+  /** Resolves when the last request is over. */
+  async stop(): Promise<void> {
+    this.#process.kill();
+    await this.#process.exited;
+    await this.#reading;
+  }
+
+  /** Of those that began at such times. Call after stop(): before, those that fail are not among them yet. */
+  between(fromMs: number, toMs: number): RequestSummary {
+    const lines = this.#lines.filter(({ startedAtMs }) => startedAtMs >= fromMs && startedAtMs <= toMs);
+    const served = lines.filter(({ isServed }) => isServed);
+    const times = served.map(({ tookMs }) => tookMs).sort((a, b) => a - b);
+    return {
+      requests: lines.length,
+      served: served.length,
+      medianMs: times[times.length >> 1] ?? 0,
+      slowestMs: times.at(-1) ?? 0,
+    };
+  }
+
+  async #read(): Promise<void> {
+    const decoder = new TextDecoder();
+    let rest = "";
+    for await (const chunk of this.#process.stdout) {
+      const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) this.#lines.push(JSON.parse(line) as RequestLine);
+    }
+  }
+}
