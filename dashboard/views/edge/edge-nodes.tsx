@@ -111,7 +111,17 @@ export function EdgeLastPoll({ node: { holding, last_seen: at } }: { readonly no
 
 export function terminatorText({ report }: EdgeNode): string {
   const { kind, version } = report?.terminator ?? {};
-  return [kind, version].filter((part) => part !== undefined).join(" ") || "–";
+  return (
+    [kind, version]
+      .filter((part) => part !== undefined)
+      .map(asText)
+      .join(" ") || "–"
+  );
+}
+
+/** A part of a report that the service accepts in any type. */
+export function asText(part: unknown): string {
+  return typeof part === "string" ? part : JSON.stringify(part);
 }
 
 function NoNodes() {
