@@ -1,7 +1,7 @@
 /** Every view there is, with attacks going on, light and dark, wide and narrow: no fault, no violation, nothing cut off. */
 import { expect, test } from "bun:test";
 import { DESKTOP, PHONE } from "../fixtures/browser/browser.ts";
-import { useBrowser, useFleet } from "../fixtures/browser/dashboard-tests.ts";
+import { useBrowser } from "../fixtures/browser/dashboard-tests.ts";
 import { placesOf } from "../fixtures/browser/places.ts";
 import { ACME_VICTIM, SECRETS, VICTIM } from "../fixtures/browser/world.ts";
 
@@ -12,8 +12,7 @@ const floods = [
   { vector: "dns_amplification", victim: VICTIM, pps: 450, fromSeconds: 0, toSeconds: SECONDS },
   { vector: "syn_flood", victim: ACME_VICTIM, pps: 400, fromSeconds: 0, toSeconds: SECONDS },
 ] as const;
-const browser = useBrowser();
-const fleet = useFleet({ capture: { floods, seconds: SECONDS } });
+const dashboard = useBrowser().useFleet({ capture: { floods, seconds: SECONDS } });
 
 test.each([
   ["light", DESKTOP],
@@ -23,13 +22,12 @@ test.each([
 ] as const)(
   "%s, %p",
   async (colorScheme, viewport) => {
-    const { world } = fleet;
-    const secret = SECRETS.operator;
-    const opened = await browser.open({ base: world.base, secret, colorScheme, viewport });
+    const { world } = dashboard;
+    const opened = await dashboard.open("/", SECRETS.operator, { colorScheme, viewport });
     const { page } = opened;
     await page.getByRole("heading", { name: VICTIM }).waitFor();
     const found: string[] = [];
-    for (const { name, place } of await placesOf(page, world, secret)) {
+    for (const { name, place } of await placesOf(page, world, SECRETS.operator)) {
       await page.goto(`${world.base}/#${place}`);
       await page
         .getByText(/^Reading /)
