@@ -40,11 +40,28 @@ export class ApiMetrics extends MetricGroup {
     "route",
     ZONE_ROUTES,
   );
+  readonly #connections = this.gauge("svc_api_connections", "Open connections to the API.");
+  readonly #connectionsReset = this.counterOf(
+    "svc_api_connections_reset_total",
+    "Connections to the API that were reset because their address, or all together, had too many.",
+    "bound",
+    ["address", "total"],
+  );
 
   answered({ route, method, status, seconds }: RequestReading): void {
     // The client chooses the method: only methods of HTTP become label values.
     this.#requests.inc({ route, method: METHODS.has(method) ? method : "other", status });
     this.#seconds.observe({ route }, seconds);
+  }
+
+  connections(count: {
+    readonly open: number;
+    readonly closedOfAddress: number;
+    readonly closedOfTotal: number;
+  }): void {
+    this.#connections.set(count.open);
+    this.#connectionsReset.inc({ bound: "address" }, count.closedOfAddress);
+    this.#connectionsReset.inc({ bound: "total" }, count.closedOfTotal);
   }
 
   bindingRefused(route: string): void {
