@@ -9,6 +9,7 @@ const ban = (changes: Partial<BanWire> = {}): BanWire => ({
   dry_run: false,
   manual: false,
   method: "blackhole",
+  route: "192.0.2.1/32 blackhole",
   started_at: "2026-03-01T12:00:00Z",
   expires_at: "2026-03-01T12:10:00Z",
   ...changes,
