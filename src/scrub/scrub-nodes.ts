@@ -42,8 +42,8 @@ export interface ScrubObserver {
 
 /** The content of a node's report. */
 export interface ScrubReport {
-  /** As received, with unknown keys. */
-  readonly wire: object;
+  /** The original JSON: unknown keys are kept, and numbers that JavaScript would round. */
+  readonly text: string;
   /** null: not reported. */
   readonly loadMbps: number | null;
   readonly capabilities: readonly string[];

@@ -12,6 +12,7 @@ import { scaled } from "../../text/format/numbers.ts";
 import { counted } from "../../text/format/words.ts";
 import { EdgeEventList } from "./edge-events.tsx";
 import {
+  asText,
   type EdgeInventory,
   type EdgeNode,
   EdgeNodeState,
@@ -97,7 +98,7 @@ function TerminatorPanel({ node, report }: { readonly node: EdgeNode; readonly r
       )}
       {h3?.advisory !== undefined && (
         <Callout tone="warn" title="Advisory">
-          {h3.advisory}
+          {asText(h3.advisory)}
         </Callout>
       )}
       <Facts
@@ -109,8 +110,8 @@ function TerminatorPanel({ node, report }: { readonly node: EdgeNode; readonly r
           ["Runs", yesNo(terminator.alive)],
           ["Generation", generation === undefined ? "not reported" : String(generation)],
           h3?.state === undefined ? null : ["HTTP/3", h3.state],
-          h3?.module === undefined ? null : ["HTTP/3 module", h3.module],
-          h3?.tls_library === undefined ? null : ["TLS library", h3.tls_library],
+          h3?.module === undefined ? null : ["HTTP/3 module", asText(h3.module)],
+          h3?.tls_library === undefined ? null : ["TLS library", asText(h3.tls_library)],
           h3?.listening === undefined ? null : ["UDP 443 is open", yesNo(h3.listening)],
           ["Certificates", report.certs?.length ?? 0],
           ...cuts(report),
@@ -120,8 +121,9 @@ function TerminatorPanel({ node, report }: { readonly node: EdgeNode; readonly r
   );
 }
 
-function yesNo(flag: boolean | undefined): string {
-  return flag === undefined ? "not reported" : flag ? "yes" : "no";
+/** What the service does not read may have any type. */
+function yesNo(flag: unknown): string {
+  return flag === undefined ? "not reported" : flag === true ? "yes" : "no";
 }
 
 function cuts(report: Report): (readonly [string, string])[] {

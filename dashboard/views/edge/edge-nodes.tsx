@@ -70,7 +70,17 @@ export function EdgeNodeState({ node }: { readonly node: EdgeNode }) {
 
 export function terminatorText({ report }: EdgeNode): string {
   const { kind, version } = report?.terminator ?? {};
-  return [kind, version].filter((part) => part !== undefined).join(" ") || "–";
+  return (
+    [kind, version]
+      .filter((part) => part !== undefined)
+      .map(asText)
+      .join(" ") || "–"
+  );
+}
+
+/** A part of a report that the service accepts in any type. */
+export function asText(part: unknown): string {
+  return typeof part === "string" ? part : JSON.stringify(part);
 }
 
 function NoNodes() {

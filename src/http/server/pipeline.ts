@@ -178,7 +178,7 @@ async function readFields(route: CommandRoute, request: Request): Promise<Fields
   if (body.kind !== "bytes") return body;
   if (route.body === null && body.bytes.length === 0) return { kind: "fields", fields: {} };
   const json = parseJson(body.bytes);
-  return json.kind === "json" ? (route.body ?? noFields).check(json.value) : json;
+  return json.kind === "json" ? (route.body ?? noFields).check(json.value, json.text) : json;
 }
 
 function responseOf(ended: Ended): Response {
