@@ -3,10 +3,10 @@ import { fileProblems, warningLines } from "../config/check.ts";
 import { type LoadedConfig, loadConfig } from "../config/load/load.ts";
 import { describeProblem } from "../config/load/problem.ts";
 import { unsetVariables } from "../config/load/secrets.ts";
-import { originFindings } from "../geo/origins.ts";
 import { Limiter } from "../observability/limiter.ts";
 import { openLog } from "../observability/log.ts";
 import { composeService, isStartFault } from "../service/compose.ts";
+import { fileFindings } from "../service/config-files.ts";
 import { firstLines } from "../service/config-reader.ts";
 import { ServiceEnvironment } from "../service/environment.ts";
 import { logWarnings } from "../service/reloader.ts";
@@ -57,7 +57,7 @@ export async function serve(configPath: string): Promise<number> {
 
 function startProblems(configPath: string, loaded: LoadedConfig, environment: Environment): string[] {
   if (loaded.kind === "invalid") return loaded.problems.map((problem) => describeProblem(configPath, problem));
-  const files = fileProblems(configPath, loaded, ({ samples }) => originFindings(samples));
+  const files = fileProblems(configPath, loaded, fileFindings);
   const variables = unsetVariables(loaded.config, (name) => environment.read(name)).map(({ name, path }) =>
     describeProblem(configPath, {
       line: loaded.lineOf(path),

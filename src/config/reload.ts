@@ -34,6 +34,7 @@ const RESTART_KEYS: readonly (readonly [key: string, read: (config: Config) => u
   ["storage.retention_days", ({ storage }) => storage.retentionDays],
   ["storage.traffic_interval_seconds", ({ storage }) => storage.trafficIntervalSeconds],
   ["api.listen", ({ api: { host, port } }) => ({ host, port })],
+  ["api.tls", ({ api: { tls } }) => tls],
 ];
 
 interface RestartCase {
@@ -123,8 +124,8 @@ function withoutOutgoing(hostgroups: Config["hostgroups"]): Config["hostgroups"]
  * in use.
  */
 function keepApi(running: ApiConfig, next: ApiConfig): ApiConfig {
-  const { host, port, tokens, isShorthand } = running;
-  return { ...next, host, port, ...(opensRoutable(running, next) ? { tokens, isShorthand } : {}) };
+  const { host, port, tls, tokens, isShorthand } = running;
+  return { ...next, host, port, tls, ...(opensRoutable(running, next) ? { tokens, isShorthand } : {}) };
 }
 
 function opensRoutable(running: ApiConfig, next: ApiConfig): boolean {

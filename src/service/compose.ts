@@ -14,6 +14,7 @@ import type { LimitConnections } from "../http/server/connection-cap.ts";
 import { readDashboard } from "../http/server/dashboard-files.ts";
 import { hostPort, ListenError } from "../http/server/listen-error.ts";
 import { HttpServer } from "../http/server/server.ts";
+import { TlsFileError } from "../http/server/tls-files.ts";
 import { needsOf } from "../machine/needs.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
@@ -177,6 +178,7 @@ function dashboardOf(isShown: () => boolean, log: Log): Dashboard | null {
 export function isStartFault(cause: unknown): cause is Error {
   return (
     cause instanceof ListenError ||
+    cause instanceof TlsFileError ||
     cause instanceof StateDatabaseError ||
     cause instanceof ClearanceFileError ||
     cause instanceof AddonError ||

@@ -5,6 +5,7 @@ import { METRICS } from "../../traffic/rates.ts";
 import type { Config } from "../config.ts";
 import { type ReadVariable, unsetVariables } from "../load/secrets.ts";
 import type { Finding } from "../load/shape.ts";
+import { isLoopback } from "../load/text-forms.ts";
 import { notifyWarnings } from "./notify.ts";
 import { scrubbingWarnings } from "./scrubbing.ts";
 import { tokenWarnings } from "./token.ts";
@@ -20,6 +21,7 @@ export function configWarnings(config: Config, read: ReadVariable): Finding[] {
     ...bgpWarnings(config),
     ...scrubbingWarnings(config),
     ...tokenWarnings(config, read),
+    ...tlsWarnings(config),
     ...notifyWarnings(config, read),
     ...edgeWarnings(config),
     ...unsetVariables(config, read).map(({ name, path }) => ({
@@ -46,6 +48,12 @@ function* mirrorWarnings({ capture }: Config): Generator<Finding> {
     const rule = `takes every frame off ${name}: intended for a SPAN or tap port; other traffic on it is lost`;
     yield { path: ["capture", "interfaces", i, "mode"], rule };
   }
+}
+
+function* tlsWarnings({ api: { host, tls } }: Config): Generator<Finding> {
+  if (tls !== null || isLoopback(host)) return;
+  const remedy = "set api.tls, or listen on loopback behind a proxy that has TLS";
+  yield { path: ["api", "listen"], rule: `${host} is served by plain http: tokens can be read on the way; ${remedy}` };
 }
 
 /** A mirror port receives copies. */
