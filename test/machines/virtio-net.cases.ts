@@ -64,17 +64,17 @@ afterEach(async () => {
 
 /** Puts a device of the wire into a namespace of its own, as `<name>0`. */
 function place(name: keyof typeof GUEST_MACS): Namespace {
-  const found = deviceOf(GUEST_MACS[name]);
   const namespace = namespaces.add(name);
-  for (const argv of [
-    ["ip", "link", "set", found, "down"],
-    ["ip", "link", "set", found, "netns", namespace.name, "name", `${name}0`],
-  ]) {
-    const { exitCode, stderr } = Bun.spawnSync(argv, { stderr: "pipe" });
-    if (exitCode !== 0) throw new Error(`${argv.join(" ")}: ${stderr.toString()}`);
-  }
-  namespace.run(["ip", "link", "set", `${name}0`, "up"]);
+  move(GUEST_MACS[name], namespace, `${name}0`);
   return namespace;
+}
+
+function move(mac: string, namespace: Namespace, name: string): void {
+  const found = deviceOf(mac);
+  const command = `ip link set ${found} down && ip link set ${found} netns ${namespace.name} name ${name}`;
+  const { exitCode, stderr } = Bun.spawnSync(["sh", "-c", command], { stderr: "pipe" });
+  if (exitCode !== 0) throw new Error(`${command}: ${stderr.toString()}`);
+  namespace.run(["ip", "link", "set", name, "up"]);
 }
 
 /** Returns how many were sent. */
@@ -136,46 +136,31 @@ async function settled(source: number): Promise<number> {
   }
 }
 
-/** An intervention of the operator's; one that the driver does not know is named, and passed over. */
-interface Intervention {
-  readonly name: string;
-  readonly run: () => unknown;
-}
-
+/** What the driver does not know is named, and passed over. */
 function ethtool(...argv: string[]): void {
   const { exitCode, stderr } = Bun.spawnSync(far.command(["ethtool", ...argv]), { stderr: "pipe" });
   if (exitCode !== 0) console.log(`the driver refuses ethtool ${argv.join(" ")}: ${stderr.toString().trim()}`);
 }
 
-const down = () => far.run(["ip", "link", "set", device, "down"]);
-const up = () => far.run(["ip", "link", "set", device, "up"]);
-const mtu = (bytes: number) => far.run(["ip", "link", "set", device, "mtu", String(bytes)]);
+const setLink = (...argv: string[]) => far.run(["ip", "link", "set", device, ...argv]);
 
-const INTERVENTIONS: readonly Intervention[] = [
-  {
-    name: "down and up",
-    run: async () => {
-      down();
-      const status = await capture.until(({ state }) => state === "failed");
-      expect(status.error).toContain(`interface ${device} is down: set it up with`);
-      up();
-    },
+/** Interventions of the operator's. */
+const INTERVENTIONS: Readonly<Record<string, () => unknown>> = {
+  "down and up": async () => {
+    setLink("down");
+    const status = await capture.until(({ state }) => state === "failed");
+    expect(status.error).toContain(`interface ${device} is down: set it up with`);
+    setLink("up");
   },
-  { name: "MTU 1400, then 1500", run: () => [mtu(1400), mtu(1500)] },
-  {
-    name: "ring of 128, then 256",
-    run: () => [ethtool("-G", device, "rx", "128"), ethtool("-G", device, "rx", "256")],
-  },
-  {
-    name: "one queue, then two",
-    run: () => [ethtool("-L", device, "combined", "1"), ethtool("-L", device, "combined", "2")],
-  },
-  {
-    name: "receive offloads on, then off",
-    run: () => [ethtool("-K", device, "rx-gro-hw", "on"), ethtool("-K", device, "rx-gro-hw", "off")],
-  },
-  { name: "driver unbound and bound again", run: rebind },
-];
+  "MTU 1400, then 1500": () => [setLink("mtu", "1400"), setLink("mtu", "1500")],
+  "ring of 128, then 256": () => [ethtool("-G", device, "rx", "128"), ethtool("-G", device, "rx", "256")],
+  "one queue, then two": () => [ethtool("-L", device, "combined", "1"), ethtool("-L", device, "combined", "2")],
+  "receive offloads on, then off": () => [
+    ethtool("-K", device, "rx-gro-hw", "on"),
+    ethtool("-K", device, "rx-gro-hw", "off"),
+  ],
+  "driver unbound and bound again": rebind,
+};
 
 /** The device leaves, comes back in the first namespace under a new name, and is put where it was. */
 async function rebind(): Promise<void> {
@@ -185,8 +170,7 @@ async function rebind(): Promise<void> {
   expect(status.error).toContain(`interface ${device} `);
   writeFileSync(join(DRIVER, "bind"), bus);
   await eventually(() => deviceOf(GUEST_MACS.far) !== "", "the device did not come back", CASE_MS);
-  Bun.spawnSync(["ip", "link", "set", deviceOf(GUEST_MACS.far), "netns", far.name, "name", device]);
-  up();
+  move(GUEST_MACS.far, far, device);
 }
 
 describe.each(KINDS)("virtio-net, %s", (kind, optionsOf) => {
@@ -204,7 +188,7 @@ describe.each(KINDS)("virtio-net, %s", (kind, optionsOf) => {
     CASE_MS,
   );
 
-  test.each(INTERVENTIONS.map(({ name, run }) => [name, run] as const))(
+  test.each(Object.entries(INTERVENTIONS))(
     "%s, under traffic",
     async (name, run) => {
       const source = await capture.open(optionsOf(device));
