@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { EXECUTABLES } from "../../deploy/compile.ts";
 import { datagram, flood } from "../fixtures/replay-command.ts";
+import { runCommand } from "../fixtures/run-command.ts";
 import { eventually, ServiceProcess } from "../fixtures/service.ts";
 import { Undo } from "../fixtures/undo.ts";
 import { ROOT } from "../source-tree.ts";
@@ -37,12 +38,7 @@ async function build(where: string): Promise<string> {
 
 const executable = () => join(files, "usr/bin/floodwall");
 
-/** Returns its output. Throws when it fails. */
-function run(...command: string[]): string {
-  const { exitCode, stdout, stderr } = Bun.spawnSync(command, { cwd: "/", stdout: "pipe", stderr: "pipe" });
-  if (exitCode !== 0) throw new Error(`${command.join(" ")}: ${stderr.toString()}`);
-  return stdout.toString();
-}
+const run = (...command: string[]) => runCommand(command, { cwd: "/" });
 
 test("the service runs from it: answers, keeps history in its thread, reads its configuration in another", async () => {
   // In place of Bun and main.ts, which come first.

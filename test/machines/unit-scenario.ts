@@ -4,6 +4,7 @@
  * should be. BIRD is the judge of what was announced.
  */
 import { readFileSync, writeFileSync } from "node:fs";
+import { runCommand } from "../fixtures/run-command.ts";
 import { eventually as seenWithin } from "../fixtures/service.ts";
 import { deviceOf, GUEST_MACS } from "./guest-wire.ts";
 
@@ -30,11 +31,7 @@ interface DataplaneStatus {
 /** Without what made the package's executable take the part of Bun. */
 const { BUN_BE_BUN: _, ...ENVIRONMENT } = process.env;
 
-function run(...argv: string[]): string {
-  const { exitCode, stdout, stderr } = Bun.spawnSync(argv, { env: ENVIRONMENT, stdout: "pipe", stderr: "pipe" });
-  if (exitCode !== 0) throw new Error(`${argv.join(" ")}: exit code ${exitCode}: ${stderr.toString().trim()}`);
-  return stdout.toString();
-}
+const run = (...argv: string[]) => runCommand(argv, { env: ENVIRONMENT });
 
 function expectTrue(isTrue: boolean, what: string): void {
   if (!isTrue) throw new Error(what);

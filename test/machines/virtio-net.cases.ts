@@ -2,13 +2,14 @@
  * A real driver, virtio-net, in native mode, while its operator works on it: runs in a guest of `make kernels`, which has
  * three such devices on one wire. After each intervention capture goes on by itself and accounts for every frame.
  */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { release, tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import type { SourceOptions, SourceStatus } from "../../src/dataplane/native.d.ts";
 import { evenly, pcapBytes } from "../fixtures/captures/pcap-writer.ts";
 import { accountedFor, CaptureProcess } from "../fixtures/dataplane/asked-process.ts";
+import { runCommand } from "../fixtures/run-command.ts";
 import { eventually } from "../fixtures/service.ts";
 import { type Namespace, Namespaces } from "../lab/namespaces.ts";
 import { ROOT } from "../source-tree.ts";
@@ -16,7 +17,7 @@ import { deviceOf, frameToFar, GUEST_MACS } from "./guest-wire.ts";
 
 const SENDER = join(ROOT, "build/addon/send_frames");
 const DRIVER = "/sys/bus/virtio/drivers/virtio_net";
-const CASE_MS = 300_000;
+setDefaultTimeout(300_000);
 const xdp = { xdpMode: "native", cpus: [] } as const;
 type Kind = keyof typeof FRAMES;
 const KINDS: readonly (readonly [Kind, (device: string) => SourceOptions])[] = [
@@ -71,9 +72,8 @@ function place(name: keyof typeof GUEST_MACS): Namespace {
 
 function move(mac: string, namespace: Namespace, name: string): void {
   const found = deviceOf(mac);
-  const command = `ip link set ${found} down && ip link set ${found} netns ${namespace.name} name ${name}`;
-  const { exitCode, stderr } = Bun.spawnSync(["sh", "-c", command], { stderr: "pipe" });
-  if (exitCode !== 0) throw new Error(`${command}: ${stderr.toString()}`);
+  runCommand(["ip", "link", "set", found, "down"]);
+  runCommand(["ip", "link", "set", found, "netns", namespace.name, "name", name]);
   namespace.run(["ip", "link", "set", name, "up"]);
 }
 
@@ -169,87 +169,71 @@ async function rebind(): Promise<void> {
   const status = await capture.until(({ state }) => state === "failed");
   expect(status.error).toContain(`interface ${device} `);
   writeFileSync(join(DRIVER, "bind"), bus);
-  await eventually(() => deviceOf(GUEST_MACS.far) !== "", "the device did not come back", CASE_MS);
+  await eventually(() => deviceOf(GUEST_MACS.far) !== "", "the device did not come back", 60_000);
   move(GUEST_MACS.far, far, device);
 }
 
 describe.each(KINDS)("virtio-net, %s", (kind, optionsOf) => {
   const frames = FRAMES[kind];
 
-  test(
-    "attaches in native mode and accounts for every frame",
-    async () => {
-      const source = await capture.open(optionsOf(device));
-      const status = await capture.until(isRunning, source);
-      console.log(`  mode: ${status.mode}`);
-      expect(status.mode).toStartWith("native");
-      await expectAllCounted(source, frames);
-    },
-    CASE_MS,
-  );
-
-  test.each(Object.entries(INTERVENTIONS))(
-    "%s, under traffic",
-    async (name, run) => {
-      const source = await capture.open(optionsOf(device));
-      await capture.until(isRunning, source);
-      const sent = (await sending(source, frames, run)) + frames.length;
-      const seen = await expectAllCounted(source, frames);
-      console.log(`  ${name}: ${seen} of ${sent} frames sent meanwhile were seen`);
-      expect(seen).toBeLessThanOrEqual(sent);
-      expect(seen).toBeGreaterThan(0);
-    },
-    CASE_MS,
-  );
-});
-
-test(
-  "frames longer than a buffer are counted whole by a mirror port, or reported as dropped",
-  async () => {
-    for (const [namespace, name] of [
-      [near, "near0"],
-      [far, device],
-    ] as const) {
-      namespace.run(["ip", "link", "set", name, "mtu", "9000"]);
-    }
-    const [, optionsOf] = KINDS[0] ?? [];
-    const source = await capture.open({ ...(optionsOf?.(device) as SourceOptions), xdpMode: "auto" } as SourceOptions);
+  test("attaches in native mode and accounts for every frame", async () => {
+    const source = await capture.open(optionsOf(device));
     const status = await capture.until(isRunning, source);
     console.log(`  mode: ${status.mode}`);
-    const jumbo = frameToFar(SOURCE, { toStation: false, payload: 8000 });
-    await send([jumbo], 50);
-    const { queues } = await capture.until((now) => accountedFor(now) >= 50, source);
-    const received = queues.reduce((sum, queue) => sum + queue.receivedPackets, 0);
-    console.log(`  ${received} of 50 received, the others reported as dropped`);
-    expect(queues.reduce((bytes, queue) => bytes + queue.receivedBytes, 0)).toBe(received * jumbo.length);
-    // Linux 6.6 is the first that hands frames over in pieces.
-    expect(received).toBe(hasPieces ? 50 : 0);
-    near.run(["ip", "link", "set", "near0", "mtu", "1500"]);
-  },
-  CASE_MS,
-);
+    expect(status.mode).toStartWith("native");
+    await expectAllCounted(source, frames);
+  });
 
-test(
-  "offloads that cannot be switched off forbid native XDP: said with the reason, and generic works",
-  async () => {
-    const elsewhere = new CaptureProcess(fixed);
-    try {
-      await elsewhere.ask({ op: "setNetworks", networks: ["203.0.113.0/24"] });
-      const options = { kind: "af_xdp", interface: "fixed0", queues: null, zeroCopy: "auto", cpus: [] } as const;
-      const refusal = await elsewhere.refusal({ ...options, xdpMode: "native" });
-      console.log(`  ${refusal}`);
-      expect(refusal).toMatch(
-        /^native XDP on interface fixed0 failed: the driver virtio_net refused .*: the host merges frames .*: at the host, QEMU/,
-      );
-      const source = await elsewhere.open({ ...options, xdpMode: "auto" });
-      const { mode } = await elsewhere.until(isRunning, source);
-      console.log(`  mode: ${mode}`);
-      expect(mode).toStartWith("generic (");
-      const sent = await send(FRAMES.mirror);
-      await elsewhere.until((now) => accountedFor(now) >= sent, source);
-    } finally {
-      await elsewhere.kill();
-    }
-  },
-  CASE_MS,
-);
+  test.each(Object.entries(INTERVENTIONS))("%s, under traffic", async (name, run) => {
+    const source = await capture.open(optionsOf(device));
+    await capture.until(isRunning, source);
+    const sent = (await sending(source, frames, run)) + frames.length;
+    const seen = await expectAllCounted(source, frames);
+    console.log(`  ${name}: ${seen} of ${sent} frames sent meanwhile were seen`);
+    expect(seen).toBeLessThanOrEqual(sent);
+    expect(seen).toBeGreaterThan(0);
+  });
+});
+
+test("frames longer than a buffer are counted whole by a mirror port, or reported as dropped", async () => {
+  for (const [namespace, name] of [
+    [near, "near0"],
+    [far, device],
+  ] as const) {
+    namespace.run(["ip", "link", "set", name, "mtu", "9000"]);
+  }
+  const [, optionsOf] = KINDS[0] ?? [];
+  const source = await capture.open({ ...(optionsOf?.(device) as SourceOptions), xdpMode: "auto" } as SourceOptions);
+  const status = await capture.until(isRunning, source);
+  console.log(`  mode: ${status.mode}`);
+  const jumbo = frameToFar(SOURCE, { toStation: false, payload: 8000 });
+  await send([jumbo], 50);
+  const { queues } = await capture.until((now) => accountedFor(now) >= 50, source);
+  const received = queues.reduce((sum, queue) => sum + queue.receivedPackets, 0);
+  console.log(`  ${received} of 50 received, the others reported as dropped`);
+  expect(queues.reduce((bytes, queue) => bytes + queue.receivedBytes, 0)).toBe(received * jumbo.length);
+  // Linux 6.6 is the first that hands frames over in pieces.
+  expect(received).toBe(hasPieces ? 50 : 0);
+  near.run(["ip", "link", "set", "near0", "mtu", "1500"]);
+});
+
+test("offloads that cannot be switched off forbid native XDP: said with the reason, and generic works", async () => {
+  const elsewhere = new CaptureProcess(fixed);
+  try {
+    await elsewhere.ask({ op: "setNetworks", networks: ["203.0.113.0/24"] });
+    const options = { kind: "af_xdp", interface: "fixed0", queues: null, zeroCopy: "auto", cpus: [] } as const;
+    const refusal = await elsewhere.refusal({ ...options, xdpMode: "native" });
+    console.log(`  ${refusal}`);
+    expect(refusal).toMatch(
+      /^native XDP on interface fixed0 failed: the driver virtio_net refused .*: the host merges frames .*: at the host, QEMU/,
+    );
+    const source = await elsewhere.open({ ...options, xdpMode: "auto" });
+    const { mode } = await elsewhere.until(isRunning, source);
+    console.log(`  mode: ${mode}`);
+    expect(mode).toStartWith("generic (");
+    const sent = await send(FRAMES.mirror);
+    await elsewhere.until((now) => accountedFor(now) >= sent, source);
+  } finally {
+    await elsewhere.kill();
+  }
+});

@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { runCommand } from "../fixtures/run-command.ts";
 import { Scenario } from "../fixtures/scenario.ts";
 import { eventually } from "../fixtures/service.ts";
 
@@ -17,11 +18,6 @@ type Row = Readonly<Record<string, string>>;
 const isRoot = process.getuid?.() === 0;
 const scene = new Scenario();
 
-function run(...argv: string[]): void {
-  const { success, stderr } = Bun.spawnSync(argv);
-  if (!success) throw new Error(`${argv.join(" ")}: ${stderr.toString()}`);
-}
-
 test.skipIf(!isRoot).each([
   ["/api/v1/ban", "/api/v1/unban", "/api/v1/bans", (i: number) => ({ ip: `203.0.113.${i}` })],
   [BLOCKS, `${BLOCKS}/unblock`, BLOCKS, (i: number) => ({ ...block(i), reason: "x".repeat(900) })],
@@ -30,8 +26,8 @@ test.skipIf(!isRoot).each([
   async (begin, end, list, order) => {
     const state = join(scene.directory, "state");
     mkdirSync(state);
-    run("mount", "-t", "tmpfs", "-o", "size=512k", "floodwall-test", state);
-    scene.onEnd(() => run("umount", "-l", state));
+    runCommand(["mount", "-t", "tmpfs", "-o", "size=512k", "floodwall-test", state]);
+    scene.onEnd(() => runCommand(["umount", "-l", state]));
     const service = await scene.start(CONFIG);
     const live = async (of = service) => {
       const { bans = [], sources = [] } = (await of.get<Record<string, Row[]>>(list)).body;

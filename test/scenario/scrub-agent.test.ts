@@ -1,5 +1,5 @@
 /** A scrub node's real agent under a real service: diverted attacks are dropped there, whoever of the two dies. */
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { vethUnavailable } from "../fixtures/dataplane/veth.ts";
@@ -7,8 +7,7 @@ import { ScrubWorld, SECRETS, VICTIM } from "../fixtures/scrub/scrub-world.ts";
 import { eventually, type ServiceProcess } from "../fixtures/service.ts";
 
 const reason = vethUnavailable === null ? "" : `: ${vethUnavailable}`;
-const scenario = test.skipIf(vethUnavailable !== null);
-const TIMEOUT_MS = 90_000;
+setDefaultTimeout(90_000);
 
 interface Inventory {
   readonly nodes: readonly {
@@ -19,22 +18,18 @@ interface Inventory {
 
 let world: ScrubWorld;
 
-beforeEach(async () => {
-  if (vethUnavailable !== null) return;
-  world = new ScrubWorld();
-  await world.open();
-});
-afterEach(async () => {
-  if (vethUnavailable === null) await world.close();
-});
-
 async function node(service: ServiceProcess): Promise<Inventory["nodes"][number] | undefined> {
   return (await service.get<Inventory>("/api/v1/dataplane/nodes", SECRETS.ADMIN)).body.nodes[0];
 }
 
-scenario(
-  `a diverted attack is dropped on the node, told of, and passed again after the unban${reason}`,
-  async () => {
+describe.skipIf(vethUnavailable !== null)(`a scrub node${reason}`, () => {
+  beforeEach(async () => {
+    world = new ScrubWorld();
+    await world.open();
+  });
+  afterEach(() => world.close());
+
+  test("a diverted attack is dropped on the node, told of, and passed again after the unban", async () => {
     const agent = world.startAgent();
     const service = await world.startService();
     await world.rulesInForce(1);
@@ -47,13 +42,9 @@ scenario(
     await world.rulesInForce(0);
     expect(await world.dropped(53, 100)).toBe(0);
     expect(await agent.stop()).toBe(0);
-  },
-  TIMEOUT_MS,
-);
+  });
 
-scenario(
-  `without the service the node goes on, killed and started again too, until the bans have lapsed${reason}`,
-  async () => {
+  test("without the service the node goes on, killed and started again too, until the bans have lapsed", async () => {
     const first = world.startAgent();
     const service = await world.startService({ ttlSeconds: 10 });
     await world.rulesInForce(1);
@@ -75,13 +66,9 @@ scenario(
     await world.rulesInForce(0);
     expect(Date.now()).toBeGreaterThanOrEqual(expiresAtMs - 1);
     expect(await world.dropped(53, 100)).toBe(0);
-  },
-  TIMEOUT_MS,
-);
+  });
 
-scenario(
-  `a node that lost its filter drops from the document on disk, and dataplane status tells what is in the kernel${reason}`,
-  async () => {
+  test("a node that lost its filter drops from the document on disk, and dataplane status tells what is in the kernel", async () => {
     const detach = ", on_exit: detach";
     const first = world.startAgent({ more: detach });
     const service = await world.startService();
@@ -106,6 +93,5 @@ scenario(
     world.removeInterface();
     await last.says("an interface is not filtered");
     expect(world.status()).toEqual({ exitCode: 3, output: expect.stringContaining(": detached: ") });
-  },
-  TIMEOUT_MS,
-);
+  });
+});
