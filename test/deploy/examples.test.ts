@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { parseDocument } from "yaml";
 import { type Bird, startBird } from "../fixtures/bgp/bird.ts";
 import { BpfDirectory, bpfUnavailable } from "../fixtures/dataplane/bpf-directory.ts";
-import { freePort, ServiceProcess } from "../fixtures/service.ts";
+import { eventually, freePort, ServiceProcess } from "../fixtures/service.ts";
 import { Undo } from "../fixtures/undo.ts";
 import { Namespaces, namespacesUnavailable } from "../lab/namespaces.ts";
 import { Relay } from "../lab/relay.ts";
@@ -99,6 +99,9 @@ describe.skipIf(unavailable !== null)(`the example${reason}`, () => {
 
   test("inline.yaml counts on its interface, and would drop there", async () => {
     const { service } = await run("inline.yaml");
+    // The look at the machine may last longer than the start.
+    const isLooked = async () => "problems" in ((await status(service))["dataplane"] as object);
+    await eventually(isLooked, "nothing is known of the machine");
     expect(await status(service)).toMatchObject({
       dry_run: true,
       capture: { interfaces: [{ name: "wan0", kind: "xdp_inline", state: "running" }] },

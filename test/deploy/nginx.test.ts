@@ -61,25 +61,19 @@ function pollZones(node: string, etag: string | null = null): Promise<Response> 
   return nginx.fetch(`/api/v1/edge/zones?node=${node}`, { token: node, headers });
 }
 
-testWithNginx(`the status comes over TLS, with a token and not without${skipped}`, async () => {
-  const answer = await nginx.fetch("/api/v1/status", { token: NOC });
-  expect(answer.status).toBe(200);
-  expect(await answer.json()).toMatchObject({ dry_run: true });
-  expect(answer.headers.get("strict-transport-security")).toBe("max-age=31536000");
-  const refused = await nginx.fetch("/api/v1/status");
-  expect([refused.status, await refused.json()]).toEqual([401, { error: "missing or invalid bearer token" }]);
-});
-
-testWithNginx(`plain http is refused before the service sees it${skipped}`, async () => {
-  const series = `svc_api_requests_total{route="hosts",method="GET",status="200"}`;
-  const headers = { authorization: `Bearer ${NOC}` };
-  const answer = await fetch(`http://localhost:${nginx.port}/api/v1/hosts`, { headers, redirect: "manual" });
-  expect(answer.status).toBe(400);
-  expect(await answer.text()).toContain("plain HTTP request was sent to HTTPS port");
-  expect(await metric(series)).toBeNaN();
-  expect((await nginx.fetch("/api/v1/hosts", { token: NOC })).status).toBe(200);
-  expect(await metric(series)).toBe(1);
-});
+testWithNginx(
+  `answers come over TLS, with a token and not without; plain http is refused before the service${skipped}`,
+  async () => {
+    const answer = await nginx.fetch("/api/v1/status", { token: NOC });
+    expect([answer.status, answer.headers.get("strict-transport-security")]).toEqual([200, "max-age=31536000"]);
+    const refused = await nginx.fetch("/api/v1/status");
+    expect([refused.status, await refused.json()]).toEqual([401, { error: "missing or invalid bearer token" }]);
+    const headers = { authorization: `Bearer ${NOC}` };
+    const plain = await fetch(`http://localhost:${nginx.port}/api/v1/hosts`, { headers, redirect: "manual" });
+    expect([plain.status, await plain.text()]).toEqual([400, expect.stringContaining("sent to HTTPS port")]);
+    expect(await metric(`svc_api_requests_total{route="hosts",method="GET",status="200"}`)).toBeNaN();
+  },
+);
 
 testWithNginx(`polls of nodes that are parked live through the whole hold${skipped}`, async () => {
   const controller = new HttpController({
@@ -109,13 +103,8 @@ testWithNginx(`a change wakes a poll that is parked${skipped}`, async () => {
   const etag = (await pollZones("ams1")).headers.get("etag");
   const poll = pollZones("ams1", etag);
   await parked("zones");
-  const lever = await nginx.fetch("/api/v1/edge/zones/www.example.net/challenge", {
-    token: NOC,
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ mode: "manual", ttl_seconds: 60, reason: "ticket 7" }),
-  });
-  expect(lever.status).toBe(200);
+  const order = { mode: "manual", ttl_seconds: 60, reason: "ticket 7" };
+  expect((await service.post("/api/v1/edge/zones/www.example.net/challenge", order, NOC)).status).toBe(200);
   const answer = await poll;
   expect(answer.status).toBe(200);
   expect(await answer.text()).toContain("ticket 7");
@@ -125,9 +114,7 @@ testWithNginx(`events come while their stream is open${skipped}`, async () => {
   const leave = new AbortController();
   const stream = await nginx.fetch("/api/v1/events", { token: NOC, signal: leave.signal });
   expect(stream.headers.get("content-type")).toBe("text/event-stream");
-  const ban = { ip: "192.0.2.7" };
-  const headers = { "content-type": "application/json" };
-  await nginx.fetch("/api/v1/ban", { token: NOC, method: "POST", headers, body: JSON.stringify(ban) });
+  await service.post("/api/v1/ban", { ip: "192.0.2.7" }, NOC);
   let told = "";
   for await (const chunk of stream.body ?? []) {
     told += new TextDecoder().decode(chunk);

@@ -103,7 +103,7 @@ function closeAtExit(): void {
 }
 
 /** Namespaces of processes that were killed before they could clean up. */
-export function removeLeftovers(): void {
+function removeLeftovers(): void {
   if (!existsSync(NAMED)) return;
   for (const name of readdirSync(NAMED)) {
     const owner = new RegExp(`^${PREFIX}-(\\d+)-`).exec(name)?.[1];
