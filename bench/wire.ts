@@ -1,6 +1,6 @@
 /** A veth between two network namespaces: floods start in one, and the measured system runs in the other, the box. */
 import { type Namespace, Namespaces } from "../test/lab/namespaces.ts";
-import { sendTraffic } from "../test/lab/traffic.ts";
+import { sendFrom } from "../test/lab/world.ts";
 
 export const DEVICE = "mirror0";
 
@@ -35,7 +35,7 @@ export class Wire {
 
   /** Frames of 64 bytes (with checksum) as fast as the first CPU can generate them. */
   async flood(options: FloodOptions): Promise<Flood> {
-    const sent = await sendTraffic(this.#attacker, { profile: "udp", pps: 0, path: "live", ...options });
+    const sent = await sendFrom(this.#attacker, { profile: "udp", pps: 0, path: "live", ...options });
     return { arrived: sent.packets - sent.device_drops, seconds: sent.duration_ns / 1e9 };
   }
 

@@ -5,7 +5,6 @@
  */
 import { type Found, faultOf, labelOf, type Score, scoreOf } from "./fixtures/captures/accuracy-score.ts";
 import { attackSpecs, type CaptureSpec, LEVELS, lookAlikeSpecs } from "./fixtures/captures/attack-captures.ts";
-import { textTable } from "./text-table.ts";
 
 const seed = Number(process.env["SEED"] ?? 0);
 const specs = [...attackSpecs(seed), ...lookAlikeSpecs(seed)];
@@ -52,34 +51,34 @@ function foundAs({ found, falseAlarms, spec }: Score): string {
 }
 
 function printTimes(): void {
-  const quantiles = (values: readonly number[]) => [at(values, 0.5), at(values, 0.99)];
-  const rows = LEVELS.map((level) => {
+  console.log("\nms from the first packet to    detection p50   p99    kind p50   p99");
+  for (const level of LEVELS) {
     const of = scores.filter(({ spec }) => spec.vector !== null && spec.level === level);
     const found = of.flatMap((score) => score.found ?? []);
-    const detected = quantiles(found.map(({ detectedAfterMs }) => detectedAfterMs));
-    const classified = quantiles(found.flatMap(({ classifiedAfterMs }) => classifiedAfterMs ?? []));
-    return [`${level}× its threshold`, ...detected, ...classified, `${found.length} of ${of.length}`];
-  });
-  const heads = ["ms from the first packet to", "detection p50", "p99", "kind p50", "p99", "found"];
-  console.log(`\n${textTable([heads, ...rows], (column) => column > 0)}`);
+    const detected = found.map(({ detectedAfterMs }) => detectedAfterMs);
+    const told = found.flatMap(({ classifiedAfterMs }) => classifiedAfterMs ?? []);
+    const times = [at(detected, 0.5), at(detected, 0.99), at(told, 0.5), at(told, 0.99)];
+    const cells = times.map((text, i) => text.padStart(i % 2 === 0 ? 12 : 6));
+    console.log(`  ${level}× its threshold`.padEnd(33), cells.join(""), `  ${found.length} of ${of.length} found`);
+  }
 }
 
 function printRules(): void {
   const found = scores.filter(({ spec }) => spec.level >= 2).flatMap((score) => score.found ?? []);
   if (found.length === 0) return;
-  const row = (name: string, of: (one: Found) => number) => {
+  const line = (name: string, of: (one: Found) => number) => {
     const shares = found.map(of).sort((a, b) => a - b);
     const mean = shares.reduce((sum, share) => sum + share, 0) / shares.length;
-    return [name, ...[mean, shares[0] ?? 0, shares.at(-1) ?? 0].map(percent)];
+    const ends = `least ${percent(shares[0] ?? 0)}, most ${percent(shares.at(-1) ?? 0)}`;
+    console.log(`  ${name.padEnd(28)} mean ${percent(mean)}, ${ends}`);
   };
-  const rows = [
-    ["what the rules match, at twice the threshold and above", "mean", "least", "most"],
-    row("of the attack", ({ attackMatched }) => attackMatched),
-    row("of all other traffic", ({ normalMatched }) => normalMatched),
-    row("of the victim's users", ({ usersMatched }) => usersMatched),
-  ];
-  console.log(`\n${textTable(rows, (column) => column > 0)}`);
-  console.log(`all that the victim gets: ${found.filter(({ matchesAll }) => matchesAll).length} of ${found.length}`);
+  console.log("\nwhat the rules match, at twice the threshold and above");
+  line("of the attack", ({ attackMatched }) => attackMatched);
+  line("of all other traffic", ({ normalMatched }) => normalMatched);
+  line("of the victim's users", ({ usersMatched }) => usersMatched);
+  console.log(
+    `  all that the victim gets     ${found.filter(({ matchesAll }) => matchesAll).length} of ${found.length}`,
+  );
 }
 
 function at(values: readonly number[], quantile: number): string {

@@ -5,8 +5,7 @@
 import { join } from "node:path";
 import { eventually } from "../../test/fixtures/service.ts";
 import { type Namespace, Namespaces } from "../../test/lab/namespaces.ts";
-import { type Sent, sendTraffic, type TrafficOptions } from "../../test/lab/traffic.ts";
-import { NETWORK, THRESHOLD_PPS, World } from "../../test/lab/world.ts";
+import { NETWORK, type Sent, sendFrom, THRESHOLD_PPS, type TrafficOptions, World } from "../../test/lab/world.ts";
 import { FastNetMon } from "../fastnetmon.ts";
 
 export interface Attacked {
@@ -66,7 +65,7 @@ export async function openFastNetMon(): Promise<Stack> {
     const rival = await FastNetMon.start(options);
     return {
       async attack(victim, level, boundMs) {
-        const flood = sendTraffic(attacker, trafficOf(victim, level, boundMs / 1000));
+        const flood = sendFrom(attacker, trafficOf(victim, level, boundMs / 1000));
         await seenWithin(() => rival.bannedAtMs(victim) !== null, boundMs + GRACE_MS, 10);
         endSender(attacker);
         return { sent: await flood, reactedAtMs: rival.bannedAtMs(victim) };

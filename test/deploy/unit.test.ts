@@ -26,7 +26,7 @@ test.skipIf(analyze === null).each(UNITS)(`systemd finds nothing amiss in %s${sk
   const text = readFileSync(join(ROOT, "deploy", name), "utf8");
   writeFileSync(file, text.replaceAll(/^ExecStart=\S+/gm, `ExecStart=${process.execPath}`));
   const { exitCode, stdout, stderr } = Bun.spawnSync([analyze ?? "", "verify", "--man=no", file], { stderr: "pipe" });
-  expect([exitCode, `${stdout}${stderr}`]).toEqual([0, ""]);
+  expect([exitCode, stdout.toString() + stderr.toString()]).toEqual([0, ""]);
 });
 
 interface Status {

@@ -10,8 +10,7 @@ import { eventually } from "../fixtures/service.ts";
 import { StolenTime } from "../fixtures/stolen-time.ts";
 import { perform, type Stage } from "./demo/stage.ts";
 import { namespacesUnavailable } from "./namespaces.ts";
-import type { TrafficOptions } from "./traffic.ts";
-import { DIVERTED, FILTERED, THRESHOLD_PPS, World } from "./world.ts";
+import { DIVERTED, FILTERED, THRESHOLD_PPS, type TrafficOptions, World } from "./world.ts";
 
 const MINUTES_FOR_MEMORY = 5;
 /** The last quarter's median may exceed the second quarter's by so much. */

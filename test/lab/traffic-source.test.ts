@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { type Namespace, Namespaces, namespacesUnavailable } from "./namespaces.ts";
-import { type Sent, TRAFFIC_SOURCE } from "./traffic.ts";
+import { type Sent, TRAFFIC_SOURCE } from "./world.ts";
 
 const unavailable = namespacesUnavailable() ?? (existsSync(TRAFFIC_SOURCE) ? null : "needs build/lab/traffic_source");
 

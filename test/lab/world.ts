@@ -2,13 +2,14 @@
  * The small world of the demonstration and of the soak: an attacker and a BGP peer, each in a network namespace of its
  * own, and between them a box with Floodwall on a real AF_XDP capture and a real BGP session. Real packets, real routes.
  */
+import { join } from "node:path";
 import { type Bird, startBird } from "../fixtures/bgp/bird.ts";
 import { eventually, ServiceProcess } from "../fixtures/service.ts";
 import { Undo } from "../fixtures/undo.ts";
-import { Namespaces } from "./namespaces.ts";
+import { type Namespace, Namespaces } from "./namespaces.ts";
 import { Relay } from "./relay.ts";
-import { type Sent, sendTraffic, type TrafficOptions } from "./traffic.ts";
 
+export const TRAFFIC_SOURCE = join(import.meta.dir, "../../build/lab/traffic_source");
 const ASN = 64500;
 const BGP_PORT = 1790;
 
@@ -34,6 +35,33 @@ export interface WorldOptions {
   readonly mode: "mirror" | "inline";
   /** Runs the service: with fewer rights, say. */
   readonly runner?: readonly string[];
+}
+
+export interface TrafficOptions {
+  readonly profile: "udp" | "syn" | "dns" | "mixed";
+  readonly target: string;
+  readonly pps: number;
+  readonly seconds: number;
+  readonly sources?: number;
+  /** Of the far end, in turn. */
+  readonly ports?: number;
+  /** Addresses from `target` on, in turn. */
+  readonly hosts?: number;
+  /** Default: by rate. */
+  readonly path?: "socket" | "live";
+  /** The first source. */
+  readonly src?: string;
+  /** Default: wire0. */
+  readonly dev?: string;
+}
+
+/** What the traffic source says that it sent. */
+export interface Sent {
+  readonly packets: number;
+  readonly bytes: number;
+  readonly device_drops: number;
+  readonly first_packet_wall_ns: number;
+  readonly duration_ns: number;
 }
 
 export class World {
@@ -81,12 +109,23 @@ export class World {
     const service = await ServiceProcess.start({ config, netns: box.name, runner, port, directory });
     undo.add(() => service.remove());
     await sessionUp(bird, service);
-    return new World(bird, service, (traffic) => sendTraffic(attacker, traffic), undo);
+    return new World(bird, service, (traffic) => sendFrom(attacker, traffic), undo);
   }
 
   close(): Promise<void> {
     return this.#undo.all();
   }
+}
+
+/** The sender has the first CPU. */
+export async function sendFrom(attacker: Namespace, traffic: TrafficOptions): Promise<Sent> {
+  const { target, sources = 1, hosts = 1, ports = 1, ...rest } = traffic;
+  const values = { dev: "wire0", dst: target, sources, hosts, ports, cpu: 0, ...rest };
+  const flags = Object.entries(values).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  const child = Bun.spawn(attacker.command([TRAFFIC_SOURCE, ...flags]), { stdout: "pipe", stderr: "pipe" });
+  const [output, complaint] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  if ((await child.exited) !== 0) throw new Error(`traffic source: ${complaint}`);
+  return JSON.parse(output) as Sent;
 }
 
 export function sessionUp(bird: Bird, service: ServiceProcess): Promise<void> {

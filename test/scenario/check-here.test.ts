@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { BpfDirectory, bpfUnavailable } from "../fixtures/dataplane/bpf-directory.ts";
 import { DroppingBox } from "../fixtures/dataplane/dropping-box.ts";
 import { DEVICE, Veth, vethUnavailable } from "../fixtures/dataplane/veth.ts";
-import { LoggingProcess } from "../fixtures/logging-process.ts";
 import { MAIN } from "../fixtures/replay-command.ts";
+import { OutputProcess } from "../fixtures/service.ts";
 import { Undo } from "../fixtures/undo.ts";
 
 /** As a service that was given too little: the kernel takes the mirror program alone then. */
@@ -93,7 +93,7 @@ describe.skipIf(unavailable !== null)(`on a veth${reason}`, () => {
     ]);
     const path = join(directory, "scrub.yaml");
     writeFileSync(path, `${NODE()}state_dir: ${directory}/state\n`);
-    const agent = new LoggingProcess(veth.far.command([process.execPath, MAIN, "scrub", "--config", path]));
+    const agent = new OutputProcess(veth.far.command([process.execPath, MAIN, "scrub", "--config", path]));
     undo.add(() => agent.remove());
     await agent.says('"about":"interface veth","found":"is down"');
   });

@@ -11,7 +11,7 @@ import { loopback } from "../fixtures/bgp/bgp.ts";
 import { AcmeClient } from "../fixtures/edge/acme-client.ts";
 import { Pebble, pebbleExecutable } from "../fixtures/edge/pebble.ts";
 import { Scenario } from "../fixtures/scenario.ts";
-import { eventually, freePort } from "../fixtures/service.ts";
+import { eventually, freePort, type ServiceProcess } from "../fixtures/service.ts";
 
 const ZONE = "shop.example.net";
 const NODES = ["e1", "e2", "e3"] as const;
@@ -26,25 +26,34 @@ const scene = new Scenario();
 const asked: { readonly node: NodeName; readonly isKnown: boolean }[] = [];
 const ends: { readonly node: string; readonly end: OrderEnd }[] = [];
 
-async function world() {
+interface World {
+  readonly pebble: Pebble;
+  readonly service: ServiceProcess;
+  readonly nodes: readonly EdgeNode[];
+  readonly accounts: readonly AcmeClient[];
+}
+
+async function world(): Promise<World> {
   const httpPort = await freePort();
   const pebble = await Pebble.start({ address: addressOf(ANSWERING), httpPort });
   scene.onEnd(() => pebble.stop());
-  const { directory, certificate } = pebble;
-  const zones = { zones: [{ name: ZONE, origins: ["192.0.2.1:443"], acme: { directory } }] };
-  const tokens = NODES.map((name) => ({ name, token_env: name, role: "agent", node: name }));
+  const zones = { zones: [{ name: ZONE, origins: ["192.0.2.1:443"], acme: { directory: pebble.directory } }] };
+  const tokens = NODES.map((name) => ({ name, token_env: `FW_${name}`, role: "agent", node: name }));
   const service = await scene.start(
     `
 networks: [192.0.2.0/24]
 thresholds: { pps: 1000, mbps: 100, flows_per_sec: 1000 }
 edge: { zones_file: ${scene.file("zones.yaml", JSON.stringify(zones))}, nodes: ${JSON.stringify(NODES.map((name) => ({ name })))} }
 `,
-    { api: `tokens: ${JSON.stringify(tokens)}`, env: Object.fromEntries(NODES.map((name) => [name, name])) },
+    {
+      api: `tokens: ${JSON.stringify(tokens)}`,
+      env: Object.fromEntries(NODES.map((name) => [`FW_${name}`, `secret-of-${name}`])),
+    },
   );
   const accounts: AcmeClient[] = [];
   const nodes: EdgeNode[] = [];
   for (const name of NODES) {
-    const account = await AcmeClient.register({ directory, ca: certificate.cert });
+    const account = await AcmeClient.register({ directory: pebble.directory, ca: pebble.certificate.cert });
     const node = edgeNode(name, account, service.port);
     const server = answering(name, node, httpPort);
     scene.onEnd(() => server.stop(true));
@@ -52,7 +61,7 @@ edge: { zones_file: ${scene.file("zones.yaml", JSON.stringify(zones))}, nodes: $
     accounts.push(account);
     nodes.push(node);
   }
-  return { directory, service, nodes, accounts };
+  return { pebble, service, nodes, accounts };
 }
 
 function addressOf(name: NodeName): string {
@@ -65,7 +74,7 @@ function edgeNode(name: NodeName, authority: AcmeClient, port: number): EdgeNode
   return new EdgeNode({
     ...{ name, seed: 1, shelf: new DocumentShelf(), cacheDirectory: null, windowSeconds: 10 },
     ...{ isDryRun: false, reportsKept: null, authority, clock: systemClock, timers: systemTimers },
-    channel: new HttpEdgeChannel({ url, node: name, secret: name, timers: systemTimers }),
+    channel: new HttpEdgeChannel({ url, node: name, secret: `secret-of-${name}`, timers: systemTimers }),
     orders: ({ zones }) => (name === ANSWERING ? [] : zones.map((zone) => zone.name)),
     watcher: {
       polled: () => {},
@@ -94,7 +103,7 @@ function answering(name: NodeName, node: EdgeNode, port: number): Bun.Server<und
 test.skipIf(pebbleExecutable === null)(
   `two nodes that order for one zone at once both get their certificate, by the answers of a third${reason}`,
   async () => {
-    const { directory, service, nodes, accounts } = await world();
+    const { pebble, service, nodes, accounts } = await world();
     for (const node of nodes) await node.start();
     await eventually(
       () => ends.length === 2,
@@ -106,7 +115,7 @@ test.skipIf(pebbleExecutable === null)(
       { kind: "issued", hadSlot: true },
     ]);
     expect(ends.map(({ node }) => node).sort()).toEqual(["e1", "e3"]);
-    expect(nodes[0]?.document.zones[0]?.acmeDirectory).toBe(directory);
+    expect(nodes[0]?.document.zones[0]?.acmeDirectory).toBe(pebble.directory);
     const chains = accounts.flatMap(({ issued }) => issued.map(({ chain }) => chain));
     expect(chains.map((chain) => new X509Certificate(chain).checkHost(ZONE))).toEqual([ZONE, ZONE]);
     expect(asked.length).toBeGreaterThanOrEqual(2);

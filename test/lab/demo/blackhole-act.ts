@@ -3,8 +3,7 @@
  * route withdrawn.
  */
 import { eventually } from "../../fixtures/service.ts";
-import type { Sent } from "../traffic.ts";
-import { NEXT_HOP, THRESHOLD_PPS, type World } from "../world.ts";
+import { NEXT_HOP, type Sent, THRESHOLD_PPS, type World } from "../world.ts";
 import { activeAttack, expectOver } from "./attack-answers.ts";
 import { grouped, type Stage } from "./stage.ts";
 

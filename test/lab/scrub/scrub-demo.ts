@@ -7,7 +7,7 @@ import { parseArgs } from "node:util";
 import { eventually } from "../../fixtures/service.ts";
 import { grouped, perform, type Stage } from "../demo/stage.ts";
 import { namespacesUnavailable } from "../namespaces.ts";
-import type { Sent } from "../traffic.ts";
+import type { Sent } from "../world.ts";
 import { NODE, ScrubLab, THRESHOLD_PPS } from "./scrub-lab.ts";
 import { NODE_HOP, PREFIX, VICTIM } from "./scrub-network.ts";
 import { arrivedShare, arrivedShareFromFirstDrop, complaintsOf, type FloodCounts, percent } from "./scrub-verdict.ts";

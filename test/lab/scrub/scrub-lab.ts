@@ -7,15 +7,13 @@ import { join } from "node:path";
 import { type PinnedFilter, readPinnedStatus } from "../../../src/dataplane/kernel-filter.ts";
 import { type Bird, startBird } from "../../fixtures/bgp/bird.ts";
 import { BpfDirectory } from "../../fixtures/dataplane/bpf-directory.ts";
-import { LoggingProcess } from "../../fixtures/logging-process.ts";
 import { PATIENCE } from "../../fixtures/patience.ts";
 import { MAIN } from "../../fixtures/replay-command.ts";
-import { ServiceProcess } from "../../fixtures/service.ts";
+import { OutputProcess, ServiceProcess } from "../../fixtures/service.ts";
 import type { Undo } from "../../fixtures/undo.ts";
 import { Namespaces } from "../namespaces.ts";
 import { Relay } from "../relay.ts";
-import { type Sent, sendTraffic, type TrafficOptions } from "../traffic.ts";
-import { sessionUp } from "../world.ts";
+import { type Sent, sendFrom, sessionUp, type TrafficOptions } from "../world.ts";
 import { connectPlaces, NODE_HOP, ORIGIN, type Places, serve, VICTIM } from "./scrub-network.ts";
 import { Requests } from "./scrub-requests.ts";
 
@@ -33,7 +31,7 @@ interface Parts {
   readonly pins: BpfDirectory;
   readonly bird: Bird;
   readonly service: ServiceProcess;
-  readonly agent: LoggingProcess;
+  readonly agent: OutputProcess;
 }
 
 export class ScrubLab {
@@ -56,7 +54,7 @@ export class ScrubLab {
 
   /** Resolves with what was sent, when all of it is. */
   flood(traffic: Omit<TrafficOptions, "target">): Promise<Sent> {
-    return sendTraffic(this.#parts.places.attacker, { target: VICTIM, ...traffic });
+    return sendFrom(this.#parts.places.attacker, { target: VICTIM, ...traffic });
   }
 
   requests(intervalMs: number): Requests {
@@ -141,7 +139,7 @@ state_dir: ${join(directory, NODE)}
 `,
   );
   const command = places.node.command([process.execPath, MAIN, "scrub", "--config", config]);
-  const agent = new LoggingProcess(command, SECRETS);
+  const agent = new OutputProcess(command, SECRETS);
   undo.add(() => agent.remove());
   await agent.says("the service answers");
   await sessionUp(bird, service);
