@@ -74,8 +74,12 @@ function casesOf(xml: string): Case[] {
 
 function attribute(head: string, name: string): string {
   const text = new RegExp(`\\b${name}="([^"]*)"`).exec(head)?.[1] ?? "";
-  const entities: Readonly<Record<string, string>> = { lt: "<", gt: ">", quot: '"', apos: "'", amp: "&" };
-  return text.replaceAll(/&(\w+);/g, (entity, of: string) => entities[of] ?? entity);
+  return text
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&quot;", '"')
+    .replaceAll("&apos;", "'")
+    .replaceAll("&amp;", "&");
 }
 
 function print(columns: readonly (string | number)[]): void {
