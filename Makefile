@@ -7,7 +7,7 @@
 #   simulate  the whole service through a month of anything, on a clock moved by hand (SEED=…, HOURS=…)
 #   kernels  stock kernels of Debian under QEMU, and on each the programs, the labs, an inline box, a real driver (ARGS=…)
 #   edge-sim  a fleet of edge nodes, played by the book for a minute beside a service (ARGS='--nodes 100 --zones 200 --seconds 300')
-#   mutants  how many small mistakes in the code the tests notice (SEED=… COUNT=… ONLY=folder JOBS=… ALL=1 BEFORE=file)
+#   mutants  how many small mistakes in the code the tests notice (SEED=… COUNT=… ONLY=folder JOBS=… BEFORE=file)
 #   judges  the API's description, fuzzed by a program of others (ARGS='--examples 300')
 #   dashboard  the web page alone    screenshots  pictures of it, in build/screenshots
 #   fresh  all of this on bare Debian systems of each supported release (SUITES=…; FRESH_TEST=0 leaves the tests out)
@@ -77,7 +77,7 @@ simulate: setup
 # One at once, unless the command line says otherwise: JOBS is the number of cores for the compilers.
 mutants: setup
 	@$(BUN) test/mutants/main.ts --seed "$${SEED:-1}" --count "$${COUNT:-300}" --only "$${ONLY:-}" --before "$${BEFORE:-}" \
-	  --jobs $(if $(filter command%,$(origin JOBS)),$(JOBS),1) $(if $(filter-out 0,$(ALL)),--all)
+	  --jobs $(if $(filter command%,$(origin JOBS)),$(JOBS),1)
 
 fuzz: setup $(STAMPS)/test-packages
 	@$(MAKE) -C addon -j$(JOBS) fuzz

@@ -65,7 +65,12 @@ export class SpeakerDirectory {
   }
 
   writeConfig(toml: string): void {
-    faultOnError(() => writeFileSync(join(this.#base, "gobgpd.toml"), toml, { mode: 0o644 }));
+    const path = join(this.#base, "gobgpd.toml");
+    faultOnError(() => {
+      writeFileSync(path, toml);
+      // Another user's gobgpd reads it, whatever this process's umask is.
+      chmodSync(path, 0o644);
+    });
   }
 
   /** Truncates the log. gobgpd opens it in append mode and continues at the new end. */
