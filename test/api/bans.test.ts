@@ -3,7 +3,6 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Answer } from "../fixtures/service.ts";
 import { ServiceInProcess } from "../fixtures/service-in-process.ts";
 
 interface Ban {
@@ -39,10 +38,6 @@ const unban = (ip: string = TARGET) => service.post<Ban>("/api/v1/unban", { ip }
 const bans = async () => (await service.get<{ bans: Ban[] }>("/api/v1/bans")).bans;
 const stateOf = async (ip: string) => (await bans()).find(({ target }) => target === ip)?.state;
 
-function expectRefused(answer: Answer<Ban>, target: string, reason: string): void {
-  expect(answer).toMatchObject({ status: 409, body: { target, state: "rejected", reason } });
-}
-
 test("ban command returns the ban with 200, and it is listed with the next request", async () => {
   const { status, body } = await ban();
   expect([status, body]).toMatchObject([200, { target: TARGET, state: "active", manual: true, method: "blackhole" }]);
@@ -61,44 +56,13 @@ test("ban command refreshes the ban of an address that is banned: 200, with the 
   expect(Date.parse(body.expires_at) - Date.parse(first.expires_at)).toBe(1000);
 });
 
-test.each([
-  ["ban", ban],
-  ["unban", unban],
-])("%s command of an invalid ip is 400", async (_, command) => {
-  expect(await command("203.0.113.07")).toEqual({ status: 400, body: { error: "invalid ip: 203.0.113.07" } as never });
-});
-
-test.each([
-  ["whitelisted", WHITELISTED],
-  ["outside configured networks", OUTSIDE],
-])("ban refusal %s is 409 with the rejected ban, which is not listed", async (reason, ip) => {
-  expectRefused(await ban(ip), ip, reason);
-  expect(await bans()).toEqual([]);
-});
-
-test("ban refusal max_active_bans reached is 409, and a refresh at the cap is none", async () => {
-  for (const ip of ["203.0.113.1", "203.0.113.2"]) expect((await ban(ip)).status).toBe(200);
-  expectRefused(await ban(), TARGET, "max_active_bans reached");
-  expect((await ban("203.0.113.2")).status).toBe(200);
-});
-
-test("limit active-ban cap is max_active_bans, and an unban makes room", async () => {
-  for (const ip of ["203.0.113.1", "203.0.113.2"]) await ban(ip);
-  expect((await ban()).status).toBe(409);
-  await unban("203.0.113.1");
-  expect((await ban()).status).toBe(200);
-});
-
-test("unban command returns the withdrawn ban", async () => {
-  await ban();
-  const withdrawn = { target: TARGET, state: "withdrawn", reason: "manual unban" };
-  expect(await unban()).toMatchObject({ status: 200, body: withdrawn });
-});
-
-test("unban command without a ban that is active is 404, also the second time", async () => {
-  await ban();
-  await unban();
-  expect(await unban()).toEqual({ status: 404, body: { error: `no active ban for ${TARGET}` } as never });
+test("limit active-ban cap is max_active_bans: a refresh is not refused, and an unban makes room", async () => {
+  const [one, two] = ["203.0.113.1", "203.0.113.2"] as const;
+  const statuses: number[] = [];
+  for (const ip of [one, two, TARGET, two]) statuses.push((await ban(ip)).status);
+  await unban(one);
+  statuses.push((await ban()).status);
+  expect(statuses).toEqual([200, 200, 409, 200, 200]);
 });
 
 test("ban state goes from none to active by a ban of an allowed target, to withdrawn by an unban", async () => {
@@ -111,7 +75,9 @@ test("ban state goes from none to active by a ban of an allowed target, to withd
 });
 
 test("ban state goes from none to rejected by a ban of a target that is not allowed", async () => {
-  for (const ip of [WHITELISTED, OUTSIDE]) expect((await ban(ip)).body.state).toBe("rejected");
+  for (const ip of [WHITELISTED, OUTSIDE])
+    expect(await ban(ip)).toMatchObject({ status: 409, body: { target: ip, state: "rejected" } });
+  expect(await bans()).toEqual([]);
 });
 
 test("limit ban TTL: every ban has an expiry, ttl_seconds from now", async () => {

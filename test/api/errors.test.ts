@@ -1,6 +1,6 @@
 /**
  * Refusals in their cases and what a caller reads of the tables (docs/interface.md#errors), over a real listener. Those
- * that all routes have in common are in routes.test.ts.
+ * that all routes have in common are in routes.test.ts, those of a ban in src/http/routes.test.ts.
  */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { BackendFault } from "../../src/http/backend.ts";
@@ -14,7 +14,6 @@ const { ACME_HOST, OTHER_HOST, OUTSIDE_HOST, UNOWNED_HOST } = callers;
 const BAN = `ban {"ip":"${ACME_HOST}"}`;
 const PAIR = JSON.stringify({ source: OUTSIDE_HOST, victim: ACME_HOST, ttl_seconds: 60 });
 const BLOCK = `dataplane/sources ${PAIR}`;
-const BAD_URL = "invalid URL: an escape is broken or not UTF-8";
 
 let server: TestServer;
 
@@ -31,16 +30,6 @@ function ask(request: string, caller: callers.Caller = "operator"): Promise<Resp
   return fetch(`${server.base}/api/v1/${path}`, { headers: { ...JSON_TYPE, ...callers.as(caller) }, ...init });
 }
 const textOf = async (path: string, caller?: callers.Caller) => (await ask(path, caller)).text();
-
-test.each([
-  [400, "for an invalid IP", 'ban {"ip":"1.2.3"}', "invalid ip: 1.2.3"],
-  [400, "for no body", "ban ", "invalid JSON body: empty"],
-  [400, "for a broken escape", "hosts?q=%", BAD_URL],
-  [400, "for an escape that is not UTF-8", "attacks/%ff", BAD_URL],
-  [404, "without an active ban to unban", `un${BAN}`, `no active ban for ${ACME_HOST}`],
-  [404, "for a path that there is not", "nothing", "not found"],
-  [404, "for an attack that there is not", "attacks/none", "unknown attack"],
-])("error %d %s: %s", (status, _, request, error) => expectError(ask(request), status, error));
 
 test("error 400 for an invalid configuration at reload", async () => {
   server.backend.reloadOutcome = { kind: "invalid", problems: ["floodwall.yaml:3: networks: required"] };
@@ -61,11 +50,6 @@ test("error 409 for a ban that is refused, with a ban as its body", async () => 
   server.backend.onBan = (target) => ({ ban: ban({ target, ...refused }), routeState: null });
   const answer = await ask(BAN);
   expect([answer.status, await answer.json()]).toMatchObject([409, refused]);
-});
-
-test("error 503 of a command that could not be kept", async () => {
-  server.backend.fault = new BackendFault("the ban could not be stored; nothing was changed");
-  await expectError(ask(BAN), 503, "the ban could not be stored; nothing was changed");
 });
 
 test("errors tell nothing of the inside of the service", async () => {

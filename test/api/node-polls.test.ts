@@ -80,16 +80,6 @@ describe.each(KINDS)("GET $path", ({ open, node, unknown, change }) => {
     expect(await channel.holds()).toBe(0);
   });
 
-  test("ends when its caller leaves", async () => {
-    const leaving = new AbortController();
-    const etag = await channel.etag();
-    const left = channel.poll({ etag, signal: leaving.signal }).catch((cause: unknown) => cause);
-    await areHeld(1);
-    leaving.abort();
-    expect(await left).toBeInstanceOf(Error);
-    await areHeld(0);
-  });
-
   test("of an unknown node is 404, and without a token 401, whatever node it names", async () => {
     for (const token of ["unbound", "admin"]) await expectError(channel.poll({ token, node: node(3) }), 404, unknown);
     for (const name of [node(1), null, node(3)])
@@ -113,12 +103,6 @@ describe.each(KINDS)("$kind", ({ open, node, unknown, route, otherRoute, holdMs,
     },
   );
 
-  test("node binding: one of several tokens of a node, and an unbound one, may act as it", async () => {
-    channel.admit(agent("bound1", first), agent("bound3", first), agent("unbound"));
-    for (const token of ["bound1", "bound3", "unbound"]) expect(await statusOf({ token })).toBe(200);
-    expect(await statusOf({ token: "unbound", node: other })).toBe(200);
-  });
-
   test.each([
     ["404 when it removes the node", "unbound", () => configure(other), 404, unknown],
     ["401 when it removes the token", "bound1", () => channel.admit(agent("bound2", other)), 401, NO_TOKEN],
@@ -133,16 +117,6 @@ describe.each(KINDS)("$kind", ({ open, node, unknown, route, otherRoute, holdMs,
     // The end is stamped, for who may still see it.
     channel.admit(...channelTokens(first, other));
     expect((await channel.node())["last_seen"]).toBe(status === 404 ? undefined : endedAt);
-  });
-
-  test("poll ended by a reload: one for which nothing is other stays, with the same bytes", async () => {
-    const { answer, etag } = await channel.parked();
-    const gone = await channel.parked(second(other));
-    configure(first, node(3));
-    expect((await gone.answer).status).toBe(404);
-    expect([await channel.etag(), await channel.holds()]).toEqual([etag, 1]);
-    advance(holdMs);
-    expect((await answer).status).toBe(304);
   });
 
   test("polls are capped: eight in all with few nodes, and two for each of more nodes", async () => {

@@ -210,21 +210,3 @@ describe("source block audit:", () => {
     expect<unknown>(blocks.service.audited).toMatchObject([row]);
   });
 });
-
-test("limit victims per source are 8, and one that ends makes room", async () => {
-  const statusFor = async (last: number) => (await block({ victim: `203.0.113.${last}` })).status;
-  for (let last = 1; last <= 8; last++) expect(await statusFor(last)).toBe(200);
-  expect(await statusFor(9)).toBe(409);
-  await unblock({ victim: "203.0.113.1" });
-  expect(await statusFor(9)).toBe(200);
-});
-
-test("limit dynamic rules: installs count against max_dynamic_rules", async () => {
-  const free = () => metric("svc_source_block_slots_free");
-  const counts = [await free()];
-  for (const ask of [block, unblock]) {
-    await ask();
-    counts.push(await free());
-  }
-  expect(counts).toEqual([18, 17, 18]);
-});
