@@ -1,5 +1,5 @@
 /** Requests to the HTTP interface, by the name of their route. */
-import { Counter, Histogram, type Registry } from "prom-client";
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
 export interface RequestReading {
   /** A route's name, or `unknown`. */
@@ -22,6 +22,8 @@ export class ApiMetrics {
   readonly #faults: Counter<"route">;
   readonly #bindingsRefused: Counter<"route">;
   readonly #zonesRefused: Counter<"route">;
+  readonly #connections: Gauge;
+  readonly #connectionsReset: Counter<"bound">;
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -56,6 +58,18 @@ export class ApiMetrics {
       labelNames: ["route"],
       registers,
     });
+    this.#connections = new Gauge({
+      name: "svc_api_connections",
+      help: "Open connections to the API.",
+      registers,
+    });
+    this.#connectionsReset = new Counter({
+      name: "svc_api_connections_reset_total",
+      help: "Connections to the API that were reset because their address, or all together, had too many.",
+      labelNames: ["bound"],
+      registers,
+    });
+    for (const bound of ["address", "total"]) this.#connectionsReset.inc({ bound }, 0);
     for (const route of ZONE_ROUTES) this.#zonesRefused.inc({ route }, 0);
   }
 
@@ -63,6 +77,16 @@ export class ApiMetrics {
     // The client chooses the method: only methods of HTTP become label values.
     this.#requests.inc({ route, method: METHODS.has(method) ? method : "other", status });
     this.#seconds.observe({ route }, seconds);
+  }
+
+  connections(count: {
+    readonly open: number;
+    readonly closedOfAddress: number;
+    readonly closedOfTotal: number;
+  }): void {
+    this.#connections.set(count.open);
+    this.#connectionsReset.inc({ bound: "address" }, count.closedOfAddress);
+    this.#connectionsReset.inc({ bound: "total" }, count.closedOfTotal);
   }
 
   bindingRefused(route: string): void {

@@ -137,7 +137,7 @@ describe("bearer header:", () => {
   ])("a second header is a second credential: %s and %s are refused", async (first, second) => {
     const client = await RawHttp.connect(server.port);
     const headers = [first, second].map((secret) => `Authorization: Bearer ${secret}\r\n`).join("");
-    await client.write(`GET /api/v1/status HTTP/1.1\r\nHost: h\r\n${headers}\r\n`);
+    await client.write(`GET /api/v1/status HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`);
     expect(await client.answer()).toEqual({ status: 401, body: UNAUTHORIZED });
     client.close();
   });
