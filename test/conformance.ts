@@ -22,7 +22,7 @@ interface Row {
 
 const PAGE = "docs/interface.md";
 /** Where what the interface says is tested: as a whole, and beside the code. */
-const FOLDERS = ["test/api", "src/http", "src/edge", "src/sourceblock"];
+const FOLDERS = ["test/api", "test/adversary", "src/http", "src/edge", "src/sourceblock"];
 
 const topics = topicsOf(readFileSync(join(import.meta.dir, "..", PAGE), "utf8"));
 const all = new Set(topics.flatMap(({ statements }) => statements));

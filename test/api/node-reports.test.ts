@@ -137,11 +137,14 @@ describe.each(KINDS)("$kind", ({ open, report, first, second, wrong, configure, 
     expect([await reportOf(), await reportOf(second)]).toEqual([{ version: "2" }, { version: "9" }]);
   });
 
-  test.each(wrong)("report %j is refused, and the one before stays", async (sent, error) => {
-    await channel.report(first, report);
-    const refused = { status: 400, body: { error: `invalid JSON body: ${error}` } };
-    expect([await channel.report(first, sent), await reportOf()]).toEqual([refused, report]);
-  });
+  test.each<readonly [string, string]>([...wrong])(
+    "report %j is refused, and the one before stays",
+    async (sent, error) => {
+      await channel.report(first, report);
+      const refused = { status: 400, body: { error: `invalid JSON body: ${error}` } };
+      expect([await channel.report(first, sent), await reportOf()]).toEqual([refused, report]);
+    },
+  );
 
   test("inventory forgets reports and presence of nodes that a reload removes", async () => {
     for (const [node, token] of [
