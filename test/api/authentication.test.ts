@@ -202,15 +202,6 @@ describe("roles and tenants:", () => {
     expect(server.backend.calls).toEqual([]);
   });
 
-  test("the name of the token is the operator of what it ordered", async () => {
-    for (const caller of ["operator", "tenantOperator"] as const) await command("ban", as(caller));
-    const [own, tenants] = [
-      { operator: "operator", tenant: "" },
-      { operator: "acme-operator", tenant: "acme" },
-    ];
-    expect(server.audited).toMatchObject([own, tenants]);
-  });
-
   test("no answer, no log line and no row holds a secret", async () => {
     server.backend.fault = new Error("told in the log");
     const seen: unknown[] = [];

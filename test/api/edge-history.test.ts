@@ -69,27 +69,6 @@ describe("edge history", () => {
     expect(await world.points()).toMatchObject([{ requests: 11, window_seconds: 20 }]);
   });
 
-  test("takes a node's clock from 10 minutes behind to 1 minute ahead, and else the service's own time", async () => {
-    for (const [i, at] of [-600, -601, 60, 61].entries())
-      await report(i < 2 ? "e1" : "e2", shop(at, { requests: i + 1 }));
-    const points = await world.points("shop.example", `&to=${world.time(120)}`);
-    expect(points.map(({ ts, requests }) => `${String(ts).slice(11, 16)} ${requests}`)).toEqual([
-      "11:50 1",
-      "12:00 6",
-      "12:01 3",
-    ]);
-  });
-
-  test("leaves out claims about zones outside of the node's scope, and such as no window has closed of", async () => {
-    const web = (changes: object) => zoneWire("web.example", { at: world.time(-10), ...changes });
-    await report("e1", web({ top_sources: [source(1, "denied", 1)] }), zoneWire("none.example"));
-    await report("e1", { zone: "plain.example", requests: 5 }, shop(-10, { window_seconds: 0 }));
-    await report("e3", web({ requests: 8 }));
-    expect(await world.points("web.example")).toMatchObject([{ requests: 8, nodes: 1 }]);
-    for (const none of [world.sources("web.example"), world.points("plain.example"), world.points()])
-      expect(await none).toEqual([]);
-  });
-
   test("keeps what was reported before the service learns of a reload", async () => {
     await report("e1", shop(-10));
     await world.recorded();

@@ -138,25 +138,11 @@ describe("zone status", () => {
     expect(await world.zone()).toMatchObject({ nodes: 0 });
   });
 
-  test("leaves out claims about zones outside of the node's scope, until the scope has them", async () => {
-    await world.report("e1", { zones: [zoneWire("WEB.example")], certs: [cert("web.example")] });
-    expect(await world.zone("web.example")).toMatchObject({ nodes: 0, placement: { hostgroup: "web", nodes: 1 } });
-    expect(await world.zone("web.example")).not.toHaveProperty("certs");
-    world.configure({ ...EDGE_WORLD, nodes: [{ name: "e1", hostgroups: ["web"] }] });
-    expect(await world.zone("web.example")).toMatchObject({ nodes: 1, certs: [{ node: "e1" }] });
-  });
-
   test("has override while a lever is in force", async () => {
     await lever(SHOP);
     for (const token of ["eyes", "acme"]) expect((await world.zone(SHOP, token))["override"]).toEqual(OVERRIDE);
     world.server.clock.advance(60_000);
     expect(await world.zone()).not.toHaveProperty("override");
-  });
-
-  test("is partial where a node had to cut zones, and this one may be among them", async () => {
-    await world.report("e1", { zones: [zoneWire("plain.example")], zones_truncated: 1 });
-    expect(await world.zone()).toMatchObject({ partial: true, nodes: 0 });
-    expect(await world.zone("plain.example")).not.toHaveProperty("partial");
   });
 
   test("has placement, and unserved where there are nodes and none of them is alive", async () => {

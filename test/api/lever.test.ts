@@ -104,18 +104,6 @@ describe("lever override in force", () => {
     expect(channel.edge.store.kept.size).toBe(0);
   });
 
-  test("keeps its until over a wall clock that is set, lapses if that is past, and never holds for longer than it was set for", async () => {
-    await lever();
-    await lever({ ...MANUAL, ttl_seconds: 7200 }, SHOP);
-    clock().setWall("2026-03-01T12:30:00.000Z");
-    clock().advance(1000);
-    expect([isSet(), isSet(SHOP)]).toEqual([false, true]);
-    expect(await override(SHOP)).toMatchObject({ until: "2026-03-01T14:00:00.000Z" });
-    clock().setWall("2026-02-01T12:00:00.000Z");
-    clock().advance(1000);
-    expect(await override(SHOP)).toMatchObject({ until: "2026-02-01T14:00:01.000Z" });
-  });
-
   test("is not gated by the global dry_run, and survives a zone that leaves the file and comes back", async () => {
     channel.server.backend.statusView = { ...channel.server.backend.statusView, dryRun: true };
     await lever();
