@@ -85,12 +85,8 @@ function casesOf(xml: string): Case[] {
 
 function attribute(head: string, name: string): string {
   const text = new RegExp(`\\b${name}="([^"]*)"`).exec(head)?.[1] ?? "";
-  return text
-    .replaceAll("&lt;", "<")
-    .replaceAll("&gt;", ">")
-    .replaceAll("&quot;", '"')
-    .replaceAll("&apos;", "'")
-    .replaceAll("&amp;", "&");
+  const entities = { "&lt;": "<", "&gt;": ">", "&quot;": '"', "&apos;": "'", "&amp;": "&" };
+  return Object.entries(entities).reduce((plain, [entity, character]) => plain.replaceAll(entity, character), text);
 }
 
 function print(columns: readonly (string | number)[]): void {

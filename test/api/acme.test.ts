@@ -126,6 +126,9 @@ test("ACME challenges of a node are at most 16, in any zones: the 17th is 429, t
   await release(WWW);
   await slot(WWW, SECOND);
   expect(await publish(challenge(16), SECOND)).toBe(204);
+  advance(600_000);
+  await slot();
+  expect(await publish(challenge(17))).toBe(204);
 });
 
 describe("ACME zones are those that the node's scope covers:", () => {

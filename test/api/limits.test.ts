@@ -54,18 +54,14 @@ test("limit ended attacks returned: the last 100, newest first", async () => {
   expect([recent.length, recent[0]?.id, recent.at(-1)?.id]).toEqual([100, "a101", "a2"]);
 });
 
-test("limit challenge fan-out is ten minutes, and live challenges per node are 16", async () => {
-  await channel.slot({ zone: WWW });
-  const publish = async (i: number) => (await channel.publish({ token: `t${i}`, key_authorization: `t${i}.k` })).status;
+test("limit challenge fan-out is ten minutes", async () => {
   const live = async () => (await channel.document()).acme_challenges.length;
-  for (let i = 0; i < 16; i++) expect(await publish(i)).toBe(204);
-  expect(await publish(16)).toBe(429);
+  await channel.slot({ zone: WWW });
+  await channel.publish();
   channel.server.clock.advance(599_999);
-  expect(await live()).toBe(16);
+  expect(await live()).toBe(1);
   channel.server.clock.advance(1);
   expect(await live()).toBe(0);
-  await channel.slot({ zone: WWW });
-  expect(await publish(16)).toBe(204);
 });
 
 test("limit clearance key validity is 48 h each", async () => {
