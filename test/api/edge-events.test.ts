@@ -70,7 +70,7 @@ describe("GET /api/v1/edge/events", () => {
   test("filters by node, zone and kind, in a range that is the last hour by itself", async () => {
     await eventsOf({ version: "1" }, { version: "2", ...cert() });
     for (const version of ["1", "2"]) await world.report("e2", { version });
-    const rows = async (query: string) => (await world.events(query)).map(({ node, kind }) => `${node} ${kind}`);
+    const rows = async (query: string) => (await world.events(query)).map(({ node, kind }) => [node, kind].join(" "));
     const [version, renewed] = ["e1 version", "e1 cert_issued"];
     expect(await rows("")).toEqual(["e2 version", renewed, version]);
     expect(await rows("?node=e2")).toEqual(["e2 version"]);

@@ -132,7 +132,7 @@ async function bans(): Promise<Wire[]> {
 async function hosts(): Promise<Wire[]> {
   const attacked = { metric: "tcp_syn_pps", direction: "outgoing" } as const;
   const learned = { baseline: [100.1234, 2, 3], baselineOut: [0, 0, 0], ratesOut: thresholds({ pps: 4 }) } as const;
-  server.backend.hostViews = [host(), host({ attack: attacked, ...learned } as Changes<typeof host>)];
+  server.backend.hostViews = [host(), host({ attack: attacked, ...learned })];
   return listed("hosts");
 }
 

@@ -128,7 +128,7 @@ beforeEach(() => {
 });
 
 test("role matrix has every route, and no other", () => {
-  const names = (lines: readonly string[]) => lines.map((line) => routeOf(line)?.name);
+  const names = (lines: readonly string[]) => lines.map((line) => routeOf(line)?.name ?? "");
   expect(names([...LINES, ...OPEN]).toSorted()).toEqual(server.http.routes.map(({ name }) => name).toSorted());
   expect(names(OPEN)).toEqual(server.http.routes.filter(({ access }) => access === "open").map(({ name }) => name));
 });
