@@ -15,7 +15,7 @@ interface Case {
 
 const PAGE = "docs/interface.md";
 /** Where what the interface says is tested: as a whole, and beside the code. */
-const FOLDERS = ["test/api", "src/http"];
+const FOLDERS = ["test/api", "test/adversary", "src/http", "src/edge", "src/sourceblock"];
 
 const topics = topicsOf(readFileSync(join(import.meta.dir, "..", PAGE), "utf8"));
 const all = new Set(topics.flatMap(({ statements }) => statements));
@@ -74,12 +74,8 @@ function casesOf(xml: string): Case[] {
 
 function attribute(head: string, name: string): string {
   const text = new RegExp(`\\b${name}="([^"]*)"`).exec(head)?.[1] ?? "";
-  return text
-    .replaceAll("&lt;", "<")
-    .replaceAll("&gt;", ">")
-    .replaceAll("&quot;", '"')
-    .replaceAll("&apos;", "'")
-    .replaceAll("&amp;", "&");
+  const entities = { "&lt;": "<", "&gt;": ">", "&quot;": '"', "&apos;": "'", "&amp;": "&" };
+  return Object.entries(entities).reduce((plain, [entity, character]) => plain.replaceAll(entity, character), text);
 }
 
 function print(columns: readonly (string | number)[]): void {
