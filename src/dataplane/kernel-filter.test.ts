@@ -1,9 +1,9 @@
 /** The filter in the real kernel, frame by frame; what interfaces and pins do is in filter-attachment.test.ts. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { prefix } from "../../test/fixtures/bgp/bgp.ts";
 import { BpfDirectory, bpfUnavailable } from "../../test/fixtures/dataplane/bpf-directory.ts";
 import { type Random, randomFrame, randomRule } from "../../test/fixtures/dataplane/filter-cases.ts";
 import { address } from "../../test/fixtures/host-rows.ts";
+import { prefix } from "../../test/fixtures/networks.ts";
 import { ethernet, ip, udp } from "../../test/fixtures/packets/frames.ts";
 import { seededRandom } from "../../test/fixtures/seeded-random.ts";
 import { type Rule, ruleMatches, ruleText, wideRule } from "../mitigation/rules/rule.ts";

@@ -150,14 +150,14 @@ describe.skipIf(vethUnavailable !== null)(`the data plane${reason}`, () => {
     await box.reload({ onExit: "detach" });
     expect(await box.dropping()).toMatchObject({ state: "up", pairs: 1 });
     expect(await box.service.stop()).toBe(0);
-    expect([box.attachedProgram(), box.pinned().state]).toEqual([null, "missing"]);
+    expect([box.veth.attachedProgram(), box.pinned().state]).toEqual([null, "missing"]);
     await box.start();
     await box.service.stop();
-    expect(box.attachedProgram()).toContain("xdp_filter");
+    expect(box.veth.attachedProgram()).toContain("xdp_filter");
     // What another left goes with a start in dry run.
     await box.start({ dryRun: true });
     expect(box.pinned()).toMatchObject({ state: "missing", links: [] });
-    expect(box.attachedProgram()).toContain("xdp_inline");
+    expect(box.veth.attachedProgram()).toContain("xdp_inline");
   }, 60_000);
 });
 

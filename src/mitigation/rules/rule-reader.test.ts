@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { prefix } from "../../../test/fixtures/bgp/bgp.ts";
 import { randomRule } from "../../../test/fixtures/dataplane/filter-cases.ts";
+import { prefix } from "../../../test/fixtures/networks.ts";
 import { seededRandom } from "../../../test/fixtures/seeded-random.ts";
 import { formsOf, RULE_CAPABILITIES, ruleSupportOf } from "../../scrub/rule-forms.ts";
 import { type Rule, ruleText, ruleToWire, wideRule } from "./rule.ts";
