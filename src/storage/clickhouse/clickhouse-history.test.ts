@@ -132,7 +132,7 @@ withServer("delays nobody for long when the server is up and does not answer", a
   const fault = await operators(store).catch((cause: unknown) => cause);
   expect(fault).toMatchObject({ name: "StorageFault", message: "the history does not answer in time" });
   expect(await counted("svc_storage_audit_late_total")).toBe(1);
-  relay.resume();
+  relay.stall(false);
   await eventually(
     async () => (await operators(store)).includes("during"),
     "the row that waited was not written",
