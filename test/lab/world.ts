@@ -51,6 +51,10 @@ export interface TrafficOptions {
   readonly hosts?: number;
   /** Default: by rate. */
   readonly path?: "socket" | "live";
+  /** The first source. */
+  readonly src?: string;
+  /** Default: wire0. */
+  readonly dev?: string;
 }
 
 /** What the traffic source says that it sent. */
@@ -102,7 +106,7 @@ export class World {
   }
 }
 
-/** Out of the namespace's device wire0; the sender has the first CPU. */
+/** The sender has the first CPU. */
 export async function sendFrom(attacker: Namespace, traffic: TrafficOptions): Promise<Sent> {
   const { target, sources = 1, hosts = 1, ports = 1, ...rest } = traffic;
   const values = { dev: "wire0", dst: target, sources, hosts, ports, cpu: 0, ...rest };
