@@ -86,6 +86,12 @@ export const ESCALATION_RUNGS_MAX = 5;
 export const LIMITER_KEYS_MAX = 1024;
 /** A host without packets for this long leaves the host table, ms. */
 export const HOST_IDLE_MS = 60_000;
+/**
+ * Connections that the listener keeps, and those of one peer (an IPv4 address, or an IPv6 /64): all nodes behind one
+ * address, with as many again.
+ */
+export const CONNECTIONS_MAX = 16_384;
+export const CONNECTIONS_PER_ADDRESS_MAX = 4096;
 /** Tokens of the API. */
 export const TOKENS_MAX = 1024;
 /** Bytes of the file of environment variables with their secrets. */

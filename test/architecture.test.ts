@@ -80,6 +80,7 @@ const CORE_ARROWS: Readonly<Record<string, readonly string[]>> = {
   count: ["base", "parse"],
   device: ["base"],
   program: ["base", "device"],
+  connections: [],
   capture: ["base", "parse", "count", "device", "program"],
   filter: ["base", "device", "program"],
   inline: ["base", "parse", "count", "program", "capture", "filter"],

@@ -22,6 +22,7 @@ import { MachineWatch } from "../service/machine-watch.ts";
 import { logWarnings } from "../service/reloader.ts";
 import { systemClock } from "../system/clock.ts";
 import { raisePriority } from "../system/priority.ts";
+import { makeFilesPrivate } from "../system/private-folder.ts";
 import { processSignals } from "../system/signals.ts";
 import { systemTimers } from "../system/timers.ts";
 import { VERSION } from "../version.ts";
@@ -31,6 +32,7 @@ const PAIRS_MAX = 1;
 
 /** Resolves with the exit code, once a signal has stopped the agent or it could not start. */
 export async function scrub(configPath: string): Promise<number> {
+  makeFilesPrivate();
   const log = openLog({ level: "info", clock: systemClock });
   const loaded = loadScrubAgent(readConfigFile(configPath));
   if (loaded.kind === "invalid") {

@@ -13,10 +13,12 @@ import { logWarnings } from "../service/reloader.ts";
 import { systemClock } from "../system/clock.ts";
 import type { Environment } from "../system/environment.ts";
 import { raisePriority } from "../system/priority.ts";
+import { makeFilesPrivate } from "../system/private-folder.ts";
 import { processSignals } from "../system/signals.ts";
 
 /** Resolves with the exit code, once a signal has stopped the service or it could not start. */
 export async function serve(configPath: string): Promise<number> {
+  makeFilesPrivate();
   const log = openLog({ level: "info", clock: systemClock });
   const limiter = new Limiter(systemClock);
   const environment = new ServiceEnvironment({ clock: systemClock, log, limiter });

@@ -142,6 +142,24 @@ describe.skipIf(vethUnavailable !== null)(`on a veth${vethUnavailable === null ?
     expect(readPinnedStatus(directory.path).pairs).toBe(0);
   });
 
+  test("stays attached while the process has no descriptor left", async () => {
+    await open();
+    await block();
+    await attach();
+    await filter.ask("count", DEVICE, ["203.0.113.0/24"]);
+    const before = veth.attachedProgram();
+    // More than two checks of the interface.
+    await filter.withoutDescriptors(() => Bun.sleep(2500));
+    expect(veth.attachedProgram()).toBe(before);
+    expect((await filter.ask("filterStatus")).interfaces).toMatchObject([{ state: "attached", error: null }]);
+    await answered(
+      () => filter.status(),
+      ({ state }) => state === "running",
+    );
+    await veth.send(frames(SOURCE));
+    await filter.untilFilter((now) => droppedSources(now) === 50);
+  });
+
   test("names a foreign program, never replaces it, and attaches when it is gone", async () => {
     veth.far.run(["ip", "link", "set", DEVICE, "xdpdrv", "obj", FOREIGN_PROGRAM, "sec", "xdp"]);
     const holder = veth.attachedProgram();

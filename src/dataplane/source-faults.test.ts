@@ -102,6 +102,16 @@ describe.skipIf(vethUnavailable !== null)(`faults${vethUnavailable === null ? ""
       await capture.until((now) => accountedFor(now) === before + FRAMES.length);
     });
 
+    test("goes on while its process has no descriptor left", async () => {
+      const source = await capture.open(options);
+      const before = veth.attachedProgram();
+      await capture.withoutDescriptors(() => Bun.sleep(2500));
+      expect(veth.attachedProgram()).toBe(before);
+      await veth.send(FRAMES);
+      const status = await capture.until((now) => accountedFor(now) >= FRAMES.length, source);
+      expect(status).toMatchObject({ state: "running", error: null });
+    });
+
     test("reports a far end that is gone", async () => {
       await capture.open(options);
       veth.near.run(["ip", "link", "set", DEVICE, "down"]);

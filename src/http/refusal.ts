@@ -7,6 +7,8 @@ import { jsonAnswer } from "./server/answer.ts";
 
 export type Refusal =
   | { readonly kind: "unknown_path" }
+  /** On an open API: Host or Origin names another machine. */
+  | { readonly kind: "foreign_host" }
   /** Missing, unknown or ambiguous: the caller does not learn which. */
   | { readonly kind: "no_valid_token" }
   | { readonly kind: "insufficient_role" }
@@ -112,6 +114,8 @@ export function describeRefusal(refusal: Refusal): Description {
   switch (refusal.kind) {
     case "unknown_path":
       return { status: 404, error: "not found" };
+    case "foreign_host":
+      return { status: 403, error: "Host or Origin names another machine: use localhost, or configure a token" };
     case "no_valid_token":
       return { status: 401, error: "missing or invalid bearer token" };
     case "insufficient_role":

@@ -1,6 +1,7 @@
 /** Bans, their announcement to neighbors, and the state database. */
-import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+
 import { SESSION_STATES } from "../bgp/speaker/speaker-client.ts";
+import { MetricGroup } from "./metric-group.ts";
 
 export interface BanReading {
   readonly state: "active" | "withdrawn" | "rejected";
@@ -19,62 +20,32 @@ export interface BgpReading {
 
 const ANNOUNCE_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
 
-export class MitigationMetrics {
-  readonly #bans: Gauge<"state" | "method">;
-  readonly #announcement: Histogram;
-  readonly #announce: Histogram;
-  readonly #speakerUp: Gauge;
-  readonly #neighbors: Gauge<"state">;
-  readonly #wanted: Gauge;
-  readonly #announced: Gauge;
-  readonly #speakerFaults: Counter<"operation">;
-  readonly #writeFailures: Counter;
-  readonly #unsaved: Gauge;
-
-  constructor(registry: Registry) {
-    const registers = [registry];
-    const gauge = (name: string, help: string) => new Gauge({ name, help, registers });
-    const histogram = (name: string, help: string) =>
-      new Histogram({ name, help, buckets: ANNOUNCE_SECONDS, registers });
-    this.#bans = new Gauge({
-      name: "svc_bans",
-      help: "Bans in the table, active and ended.",
-      labelNames: ["state", "method"],
-      registers,
-    });
-    this.#announcement = histogram(
-      "svc_detection_to_announcement_seconds",
-      "From the detection of an attack until its ban's route is in a neighbor's out-table.",
-    );
-    this.#announce = histogram(
-      "svc_bgp_announce_seconds",
-      "From the moment a route is wanted until it is in a neighbor's out-table.",
-    );
-    this.#speakerUp = gauge("svc_bgp_connected", "1 while the BGP speaker answers.");
-    this.#neighbors = new Gauge({
-      name: "svc_bgp_neighbors",
-      help: "Configured BGP neighbors by the state of their session.",
-      labelNames: ["state"],
-      registers,
-    });
-    this.#wanted = gauge("svc_bgp_routes_wanted", "Routes in the wanted set.");
-    this.#announced = gauge("svc_bgp_routes_announced", "Routes in at least one neighbor's out-table.");
-    this.#speakerFaults = new Counter({
-      name: "svc_bgp_faults_total",
-      help: "Calls to the BGP speaker that failed.",
-      labelNames: ["operation"],
-      registers,
-    });
-    this.#writeFailures = new Counter({
-      name: "svc_state_write_failures_total",
-      help: "Writes that the state database refused.",
-      registers,
-    });
-    this.#unsaved = gauge(
-      "svc_state_unsaved_bans",
-      "Bans in force whose last change is not in the state database yet.",
-    );
-  }
+export class MitigationMetrics extends MetricGroup {
+  readonly #bans = this.gauge("svc_bans", "Bans in the table, active and ended.", "state", "method");
+  readonly #announcement = this.histogram(
+    "svc_detection_to_announcement_seconds",
+    "From the detection of an attack until its ban's route is in a neighbor's out-table.",
+    ANNOUNCE_SECONDS,
+  );
+  readonly #announce = this.histogram(
+    "svc_bgp_announce_seconds",
+    "From the moment a route is wanted until it is in a neighbor's out-table.",
+    ANNOUNCE_SECONDS,
+  );
+  readonly #speakerUp = this.gauge("svc_bgp_connected", "1 while the BGP speaker answers.");
+  readonly #neighbors = this.gauge(
+    "svc_bgp_neighbors",
+    "Configured BGP neighbors by the state of their session.",
+    "state",
+  );
+  readonly #wanted = this.gauge("svc_bgp_routes_wanted", "Routes in the wanted set.");
+  readonly #announced = this.gauge("svc_bgp_routes_announced", "Routes in at least one neighbor's out-table.");
+  readonly #speakerFaults = this.counter("svc_bgp_faults_total", "Calls to the BGP speaker that failed.", "operation");
+  readonly #writeFailures = this.counter("svc_state_write_failures_total", "Writes that the state database refused.");
+  readonly #unsaved = this.gauge(
+    "svc_state_unsaved_bans",
+    "Bans in force whose last change is not in the state database yet.",
+  );
 
   /** Sets a value for each state and method, also 0. The owner of the bans counts them. */
   setBans(counts: Iterable<BanReading>): void {

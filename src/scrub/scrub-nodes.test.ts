@@ -147,7 +147,7 @@ describe("by load", () => {
     selection: "least_loaded",
   };
   const report = (nodes: ScrubNodes, name: string, loadMbps: number) =>
-    nodes.report(name, { wire: {}, loadMbps, capabilities: [] });
+    nodes.report(name, { text: "{}", loadMbps, capabilities: [] });
 
   test("the node with the most room against its capacity is taken", () => {
     const nodes = open(config);
@@ -207,7 +207,7 @@ describe("reported", () => {
   test("is what an agent does not know, when it first reports and when that changes", () => {
     const nodes = open(scrubbing({ name: "s1" }));
     for (const capabilities of [[], [], ["port_ranges"], ["port_ranges", "tcp_flags_unset", "packet_length"]]) {
-      nodes.report("s1", { wire: {}, loadMbps: null, capabilities });
+      nodes.report("s1", { text: "{}", loadMbps: null, capabilities });
     }
     expect(reported).toEqual([
       "s1 does not know port_ranges,tcp_flags_unset,packet_length",

@@ -10,6 +10,7 @@ import { openKernelFilter, readPinnedStatus } from "../dataplane/kernel-filter.t
 import { OriginFileError } from "../geo/origin-file.ts";
 import { openOrigins } from "../geo/origins.ts";
 import type { Dashboard } from "../http/routes/dashboard.ts";
+import type { LimitConnections } from "../http/server/connection-cap.ts";
 import { readDashboard } from "../http/server/dashboard-files.ts";
 import { hostPort, ListenError } from "../http/server/listen-error.ts";
 import { HttpServer } from "../http/server/server.ts";
@@ -94,6 +95,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     audit: history,
     limiter,
     dashboard: dashboardOf(() => floodwall.config.api.dashboard, log),
+    limitConnections: connectionLimiter(log),
     ...parts,
   });
   const shared = { feed: http.events, tenancy: () => backend.tenancy(), history, updates };
@@ -151,6 +153,17 @@ function openEdge(config: Config, { metrics, ...parts }: EdgeParts): EdgeChannel
   const edge = new EdgeChannel({ ...parts, config, masters, nextTurn, metrics: metrics.edge });
   metrics.beforeScrape(() => edge.fillMetrics());
   return edge;
+}
+
+/** The service works without the addon when it counts no packets. */
+function connectionLimiter(log: Log): LimitConnections | null {
+  try {
+    const native = loadAddon();
+    return (cap) => native.limitConnections(cap);
+  } catch (cause) {
+    log.warn({ cause }, "connections to the API are not bounded");
+    return null;
+  }
 }
 
 /** The service works without the page. */

@@ -3,7 +3,7 @@
  * owns. When a call returns, its change is on disk (`synchronous=FULL`), so kill -9 loses nothing.
  */
 import { Database } from "bun:sqlite";
-import { mkdirSync, renameSync, rmSync } from "node:fs";
+import { renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Attack } from "../detection/attack/attack.ts";
 import type { Lever, LeverStore } from "../edge/zones/levers.ts";
@@ -12,6 +12,7 @@ import type { BanStore } from "../mitigation/ban-store.ts";
 import type { Pair, SourceBlock } from "../sourceblock/source-block.ts";
 import type { SourceBlockStore } from "../sourceblock/source-blocks.ts";
 import { messageOf } from "../system/error-message.ts";
+import { makePrivateFolder } from "../system/private-folder.ts";
 import { UnsavedRecords, type WriteBehindOptions } from "../system/unsaved-records.ts";
 import { attackOfRecord } from "./attack-record.ts";
 import { fileIdentity } from "./sqlite/database-file.ts";
@@ -123,7 +124,7 @@ export class StateDatabase implements BanStore, SourceBlockStore, LeverStore {
     if (identity === this.#identity) return;
     if (identity !== "") throw new Error("the open file was replaced: another floodwall may run on this state_dir");
     const copy = `${this.path}.copy`;
-    makeFolder(this.path);
+    makePrivateFolder(dirname(this.path));
     rmSync(copy, { force: true });
     this.#db.query("VACUUM INTO ?").run(copy);
     renameSync(copy, this.path);
@@ -168,7 +169,7 @@ export function unsavedAttacks(state: StateDatabase, options: WriteBehindOptions
 function openPrepared(path: string): Database {
   let db: Database | null = null;
   try {
-    makeFolder(path);
+    makePrivateFolder(dirname(path));
     db = new Database(path, { create: true, strict: true });
     prepare(db, path);
     return db;
@@ -176,10 +177,6 @@ function openPrepared(path: string): Database {
     db?.close();
     throw cause instanceof StateDatabaseError ? cause : unusable(path, cause);
   }
-}
-
-function makeFolder(path: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o750 });
 }
 
 function prepare(db: Database, path: string): void {

@@ -162,7 +162,7 @@ describe("bearer header:", () => {
     ]) {
       const client = await RawHttp.connect(server.port);
       await client.write(
-        `GET /api/v1/status HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer ${first}\r\nAuthorization: Bearer ${second}\r\n\r\n`,
+        `GET /api/v1/status HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${first}\r\nAuthorization: Bearer ${second}\r\n\r\n`,
       );
       expect(await client.answer()).toEqual({ status: 401, body: UNAUTHORIZED });
       client.close();

@@ -2,7 +2,7 @@ import { heapStats } from "bun:jsc";
 import { expect, test } from "bun:test";
 import { heldDocument } from "../../src/http/holds/held-document.ts";
 import { systemTimers } from "../../src/system/timers.ts";
-import { CrowdProcess, mayConnect } from "../fixtures/browser/crowd-process.ts";
+import { CrowdProcess, mayConnect } from "../fixtures/http/crowd-process.ts";
 import { POLL_PATH, PollServer } from "../fixtures/http/poll-server.ts";
 import { eventually } from "../fixtures/service.ts";
 

@@ -34,6 +34,7 @@ export function simulatedNative(traffic: SimulatedTraffic): Native {
     probeProgram: absent,
     readInterface: absent,
     readKernel: absent,
+    limitConnections: absent,
   };
 }
 

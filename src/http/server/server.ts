@@ -5,7 +5,7 @@ import type { TokenConfig } from "../../config/sections/api.ts";
 import { STOP_STEP_MS } from "../../limits.ts";
 import type { Metrics } from "../../observability/metrics.ts";
 import type { Clock } from "../../system/clock.ts";
-import { nextTurn, type Timers } from "../../system/timers.ts";
+import { type Cancel, nextTurn, type Timers } from "../../system/timers.ts";
 import type { Backend } from "../backend.ts";
 import { EventFeed } from "../events/event-feed.ts";
 import { RulePolls } from "../holds/rule-polls.ts";
@@ -18,6 +18,7 @@ import type { Dashboard } from "../routes/dashboard.ts";
 import { routesOf } from "../routes.ts";
 import { TablePass } from "../table-pass.ts";
 import { ZoneAccess } from "../zone-access.ts";
+import { capConnections, type LimitConnections } from "./connection-cap.ts";
 import { TokenGate } from "./gate.ts";
 import { ListenError } from "./listen-error.ts";
 import { createApp, type FailureOptions, failed, register } from "./pipeline.ts";
@@ -38,6 +39,8 @@ export interface HttpServerOptions {
   readonly log: { error(fields: object, message: string): void; warn(fields: object, message: string): void };
   /** Repeated failures of a route, and refusals of a token, are logged once a minute. */
   readonly limiter: { pass(key: string, say: (suppressed: number) => void): void };
+  /** null: connections are not bounded. */
+  readonly limitConnections?: LimitConnections | null;
   readonly clock: Clock;
   readonly timers: Timers;
 }
@@ -53,6 +56,7 @@ export class HttpServer {
   readonly #snapshots: HostsSnapshots;
   readonly #failures: FailureOptions;
   readonly #app: ReturnType<typeof createApp>;
+  #stopCap: Cancel = () => {};
 
   constructor(options: HttpServerOptions) {
     const { backend, metrics, timers, clock, tokens, secrets, audit, log, limiter } = options;
@@ -87,7 +91,7 @@ export class HttpServer {
       clock,
     });
     register(this.#app, this.routes, {
-      gate: new TokenGate({ tokens, secrets, metrics: metrics.api, log, limiter }),
+      gate: new TokenGate({ tokens, secrets, host: options.host, metrics: metrics.api, log, limiter }),
       isReady: () => backend.isReady(),
       isDryRun: () => backend.isDryRun(),
       audit,
@@ -106,6 +110,8 @@ export class HttpServer {
     } catch (cause) {
       throw new ListenError(host, port, cause);
     }
+    const { limitConnections: limit, metrics, log, limiter, timers } = this.#options;
+    if (limit) this.#stopCap = capConnections({ limit, port: this.port, metrics: metrics.api, log, limiter, timers });
   }
 
   /** Requires a started server. */
@@ -117,6 +123,7 @@ export class HttpServer {
   async stop(): Promise<void> {
     const { server } = this.#app;
     if (server === null) return;
+    this.#stopCap();
     this.events.stop();
     const cancel = this.#options.timers.after(STOP_STEP_MS, () => void server.stop(true));
     // The listener waits for all requests in progress, which include parked polls.

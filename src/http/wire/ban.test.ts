@@ -50,10 +50,10 @@ describe("ban", () => {
     });
   });
 
-  test("without a speaker has no route, next hop or community, and says that it is not announced", () => {
+  test("without a speaker has prefix and method for a route, and says that it is not announced", () => {
     const wire = banToWire({ ban: ban({ route: null }), routeState: null });
-    expect(wire).toMatchObject({ state: "active", announced: false });
-    for (const field of ["route", "next_hop", "community"]) expect(wire).not.toHaveProperty(field);
+    expect(wire).toMatchObject({ state: "active", announced: false, route: "192.0.2.1/32 blackhole" });
+    for (const field of ["next_hop", "community"]) expect(wire).not.toHaveProperty(field);
   });
 
   test.each([
@@ -133,10 +133,10 @@ describe("ban", () => {
     expect(Value.Check(BanWire, wire)).toBe(true);
   });
 
-  test("that only watches has no route", () => {
+  test("that only watches has prefix and method for a route", () => {
     const wire = banToWire({ ban: ban({ measure: { kind: "none" } }), routeState: null });
-    expect(wire).toMatchObject({ method: "blackhole", announced: false });
-    for (const field of ["route", "next_hop", "community"]) expect(wire).not.toHaveProperty(field);
+    expect(wire).toMatchObject({ method: "blackhole", announced: false, route: "192.0.2.1/32 blackhole" });
+    for (const field of ["next_hop", "community"]) expect(wire).not.toHaveProperty(field);
   });
 
   test("fallback says why it stands in for another", () => {

@@ -44,7 +44,8 @@ export const BanWire = Type.Object(
     community: Type.Optional(Type.String()),
     local_pref: Type.Optional(Type.Number()),
     node: Type.Optional(Type.String()),
-    route: Type.Optional(Type.String()),
+    /** Where there is no route yet, or no speaker: prefix and method. */
+    route: Type.String(),
     state: BanState,
     dry_run: Type.Boolean(),
     manual: Type.Boolean(),
@@ -91,7 +92,7 @@ export function banToWire({ ban, routeState, dropped }: BanView): BanWire {
     community: route?.communities.join(" ") || null,
     local_pref: route?.localPref || null,
     node: measure.kind === "divert" ? measure.node : null,
-    route: measureText(measure) || null,
+    route: measureText(measure) || `${ban.prefix.text} ${ban.method}`,
     state: ban.state,
     dry_run: ban.dryRun,
     manual: ban.manual,

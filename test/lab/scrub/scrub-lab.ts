@@ -9,8 +9,7 @@ import { type PinnedFilter, readPinnedStatus } from "../../../src/dataplane/kern
 import { type Bird, startBird } from "../../fixtures/bgp/bird.ts";
 import { BpfDirectory } from "../../fixtures/dataplane/bpf-directory.ts";
 import { PATIENCE } from "../../fixtures/patience.ts";
-import { ScrubAgentProcess } from "../../fixtures/scrub/scrub-world.ts";
-import { type Answer, eventually, ServiceProcess } from "../../fixtures/service.ts";
+import { type Answer, eventually, OutputProcess, ServiceProcess } from "../../fixtures/service.ts";
 import type { Undo } from "../demo/stage.ts";
 import { Namespaces } from "../namespaces.ts";
 import { Relay } from "../relay.ts";
@@ -33,7 +32,7 @@ interface Parts {
   readonly pins: BpfDirectory;
   readonly bird: Bird;
   readonly service: ServiceProcess;
-  readonly agent: ScrubAgentProcess;
+  readonly agent: OutputProcess;
 }
 
 export class ScrubLab {
@@ -143,10 +142,7 @@ async function build({ apiPort: port, hysteresisSeconds }: LabOptions, undo: Und
   undo.push(() => service.remove());
   const config = join(directory, "scrub.yaml");
   writeFileSync(config, nodeConfig({ port, pinPath: pins.path, stateDir: join(directory, NODE) }));
-  const agent = new ScrubAgentProcess(
-    places.node.command([process.execPath, MAIN, "scrub", "--config", config]),
-    SECRETS,
-  );
+  const agent = new OutputProcess(places.node.command([process.execPath, MAIN, "scrub", "--config", config]), SECRETS);
   undo.push(() => agent.remove());
   await agent.says("the service answers");
   await eventually(
