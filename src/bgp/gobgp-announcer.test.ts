@@ -2,7 +2,6 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
-  address,
   BgpLab,
   bgpConfig,
   blackhole,
@@ -12,6 +11,7 @@ import {
   SPEAKER_ASN,
   until,
 } from "../../test/fixtures/bgp/bgp.ts";
+import { address } from "../../test/fixtures/host-rows.ts";
 
 const DEADLINE_MS = 60_000;
 

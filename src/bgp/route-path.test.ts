@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { blackhole, flow, prefix } from "../../test/fixtures/bgp/bgp.ts";
+import { blackhole, flow } from "../../test/fixtures/bgp/bgp.ts";
+import { prefix } from "../../test/fixtures/networks.ts";
 import { parseAddress } from "../net/address.ts";
 import { attributesOf, COMMUNITIES_MAX, keyOf, routeProblem, toOwnPath, toPath, toWithdrawal } from "./route-path.ts";
 

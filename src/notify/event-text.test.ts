@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { attack, ban, NOON } from "../../test/fixtures/browser/views.ts";
 import { address, thresholds } from "../../test/fixtures/host-rows.ts";
 import { attackEvent, banEvent, sessionEvent } from "../../test/fixtures/notify/notify.ts";
-import { type Prefix, parsePrefix } from "../net/prefix.ts";
+import { canonicalPrefix } from "../net/prefix.ts";
 import type { NotifyEvent } from "./event.ts";
 import { describeEvent } from "./event-text.ts";
 
@@ -73,7 +73,7 @@ describe("an attack", () => {
 
 describe("a ban", () => {
   test("of a prefix names all of it", () => {
-    const prefix = parsePrefix("192.0.2.0/24") as Prefix;
+    const prefix = canonicalPrefix("192.0.2.0/24");
     const wide = { ...ban(), prefix, target: prefix.address };
     expect(text(banEvent({ ban: wide }))[0]).toBe("Ban of 192.0.2.0/24 is active");
   });

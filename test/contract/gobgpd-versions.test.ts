@@ -6,7 +6,6 @@ import { DEFAULT_TIMES } from "../../src/bgp/gobgp-announcer.ts";
 import { RESET_CAUSE_MS } from "../../src/bgp/route-quarantine.ts";
 import { findGobgpd } from "../../src/bgp/speaker/gobgpd-process.ts";
 import {
-  address,
   BgpLab,
   bgpConfig,
   blackhole,
@@ -15,7 +14,6 @@ import {
   loopback,
   neighbor,
   PEER_ASN,
-  prefix,
   SPEAKER_ASN,
   SPEAKER_LISTENS,
   type TestAnnouncer,
@@ -23,6 +21,8 @@ import {
 } from "../fixtures/bgp/bgp.ts";
 import { GobgpdVersions } from "../fixtures/bgp/gobgpd-versions.ts";
 import { OperatorGobgpd } from "../fixtures/bgp/operator-gobgpd.ts";
+import { address } from "../fixtures/host-rows.ts";
+import { prefix } from "../fixtures/networks.ts";
 
 const DEADLINE_MS = 60_000;
 /** Enough for a speaker on a busy machine: where none is missed, each fault is of the speaker. */

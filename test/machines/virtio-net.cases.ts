@@ -8,7 +8,7 @@ import { release, tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import type { SourceOptions, SourceStatus } from "../../src/dataplane/native.d.ts";
 import { evenly, pcapBytes } from "../fixtures/captures/pcap-writer.ts";
-import { accountedFor, CaptureProcess } from "../fixtures/dataplane/asked-process.ts";
+import { accountedFor, PacketProcess } from "../fixtures/dataplane/asked-process.ts";
 import { runCommand } from "../fixtures/run-command.ts";
 import { eventually } from "../fixtures/service.ts";
 import { type Namespace, Namespaces } from "../lab/namespaces.ts";
@@ -40,7 +40,7 @@ let far: Namespace;
 let fixed: Namespace;
 let device: string;
 let directory: string;
-let capture: CaptureProcess;
+let capture: PacketProcess;
 let files = 0;
 
 beforeAll(() => {
@@ -55,8 +55,8 @@ afterAll(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 beforeEach(async () => {
-  capture = new CaptureProcess(far);
-  await capture.ask({ op: "setNetworks", networks: ["203.0.113.0/24"] });
+  capture = new PacketProcess(far);
+  await capture.ask("setNetworks", ["203.0.113.0/24"]);
 });
 afterEach(async () => {
   await capture.kill();
@@ -218,9 +218,9 @@ test("frames longer than a buffer are counted whole by a mirror port, or reporte
 });
 
 test("offloads that cannot be switched off forbid native XDP: said with the reason, and generic works", async () => {
-  const elsewhere = new CaptureProcess(fixed);
+  const elsewhere = new PacketProcess(fixed);
   try {
-    await elsewhere.ask({ op: "setNetworks", networks: ["203.0.113.0/24"] });
+    await elsewhere.ask("setNetworks", ["203.0.113.0/24"]);
     const options = { kind: "af_xdp", interface: "fixed0", queues: null, zeroCopy: "auto", cpus: [] } as const;
     const refusal = await elsewhere.refusal({ ...options, xdpMode: "native" });
     console.log(`  ${refusal}`);

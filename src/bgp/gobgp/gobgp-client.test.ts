@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
-import { blackhole, flow, prefix } from "../../../test/fixtures/bgp/bgp.ts";
+import { blackhole, flow } from "../../../test/fixtures/bgp/bgp.ts";
+import { prefix } from "../../../test/fixtures/networks.ts";
 import type { Route } from "../../mitigation/announcer.ts";
 import type { EncodedMessage } from "../encoded-message.ts";
 import type { RouteFamily } from "../route-family.ts";

@@ -5,7 +5,6 @@ import { getPriority } from "node:os";
 import { join } from "node:path";
 import type { AnnouncingProcessArgument } from "../../../test/fixtures/bgp/announcing-process.ts";
 import {
-  address,
   BgpLab,
   bgpConfig,
   blackhole,
@@ -15,6 +14,7 @@ import {
   SPEAKER_LISTENS,
   until,
 } from "../../../test/fixtures/bgp/bgp.ts";
+import { address } from "../../../test/fixtures/host-rows.ts";
 import { systemTimers } from "../../system/timers.ts";
 import { endGobgpd, findGobgpd } from "./gobgpd-process.ts";
 import { endManagedGobgpd } from "./managed-speaker.ts";

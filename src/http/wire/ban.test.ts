@@ -3,7 +3,7 @@ import { Value } from "@sinclair/typebox/value";
 import { ban, NOON, route } from "../../../test/fixtures/browser/views.ts";
 import { address } from "../../../test/fixtures/host-rows.ts";
 import { wideRule } from "../../mitigation/rules/rule.ts";
-import { type Prefix, parsePrefix } from "../../net/prefix.ts";
+import { canonicalPrefix } from "../../net/prefix.ts";
 import { BanWire, banToWire, sortBans } from "./ban.ts";
 
 const announced = { kind: "announced" } as const;
@@ -152,7 +152,7 @@ describe("ban", () => {
   });
 
   test("of a prefix has that, and its first address for a target", () => {
-    const prefix = parsePrefix("192.0.2.0/24") as Prefix;
+    const prefix = canonicalPrefix("192.0.2.0/24");
     const wide = banToWire({ ban: { ...ban(), prefix, target: prefix.address }, routeState: announced });
     expect(wide).toMatchObject({ target: "192.0.2.0", prefix: "192.0.2.0/24" });
     expect(Value.Check(BanWire, wide)).toBe(true);

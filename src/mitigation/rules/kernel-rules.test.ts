@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { prefix } from "../../../test/fixtures/bgp/bgp.ts";
 import { ban, udpRules } from "../../../test/fixtures/browser/views.ts";
+import { prefix } from "../../../test/fixtures/networks.ts";
 import { DYNAMIC_RULES_PER_DESTINATION } from "../../limits.ts";
 import type { Ban } from "../ban.ts";
 import { NO_MEASURE } from "../measure.ts";
