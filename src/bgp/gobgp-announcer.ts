@@ -5,6 +5,7 @@
 import type { BgpConfig, BgpNeighbor } from "../config/config.ts";
 import { STOP_STEP_MS } from "../limits.ts";
 import type { Announcer, Route, RouteState } from "../mitigation/announcer.ts";
+import type { Prefix } from "../net/prefix.ts";
 import type { Clock } from "../system/clock.ts";
 import { within } from "../system/deadline.ts";
 import type { Environment } from "../system/environment.ts";
@@ -130,6 +131,10 @@ export class GobgpAnnouncer implements Announcer {
 
   routeState(route: Route): RouteState {
     return this.#reconciler.state(route);
+  }
+
+  takes(kind: Route["kind"], family: Prefix["family"]): boolean {
+    return this.#reconciler.takes(`ipv${family}-${kind}`);
   }
 
   /** Also called when a session or the link to the speaker changes. */

@@ -70,6 +70,10 @@ export class RouteReconciler {
     return this.#ledger.state(this.#ledger.keyOf(route), this.#speaker);
   }
 
+  takes(family: RouteFamily): boolean {
+    return this.#ledger.takes(family);
+  }
+
   advertised(neighbor: string): number {
     return this.#ledger.advertised(neighbor);
   }

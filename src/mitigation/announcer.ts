@@ -41,6 +41,8 @@ export interface Announcer {
   /** Replaces the wanted set. Returns at once; the announcer retries until the speaker has this set. */
   want(routes: readonly Route[]): void;
   routeState(route: Route): RouteState;
+  /** Whether a neighbor with a session takes routes of this kind and address family. */
+  takes(kind: Route["kind"], family: Prefix["family"]): boolean;
   /** Called after any change of a route's state; not from within want(). */
   onChange(listener: () => void): void;
 }

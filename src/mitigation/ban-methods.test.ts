@@ -13,7 +13,7 @@ import {
   victim,
 } from "../../test/fixtures/mitigation/ban-engine.ts";
 import type { Ladder } from "./escalation.ts";
-import { REFUSED_FOR_MS } from "./route-watch.ts";
+import { REFUSED_FOR_MS, RETRY_HOLD_MAX_MS, RETRY_HOLD_MS } from "./route-watch.ts";
 
 const UNICAST = "192.0.2.1/32";
 const UDP = "flow dst 192.0.2.1/32 proto udp";
@@ -159,6 +159,7 @@ describe("an escalation ladder", () => {
 describe("a method that is refused", () => {
   test("is replaced by the fallback after REFUSED_FOR_MS, and stays until that is announced", () => {
     const { engine, announcer } = harness(under({ method: "flowspec" }));
+    announcer.untaken.add("flowspec");
     announcer.states.set(UDP, refused);
     announcer.states.set(UNICAST, { kind: "pending" });
     const attack = classified(attackOn(), "udp_flood");
@@ -231,6 +232,73 @@ describe("a method that is refused", () => {
     expect([...engine.active.values()]).toMatchObject([{ step: 2, method: "blackhole" }]);
     engine.tick(120_000);
     expect([...engine.active.values()]).toMatchObject([{ step: 3, method: "blackhole", fallback: null }]);
+  });
+
+  /** All of the victim's traffic by FlowSpec, refused as no neighbor takes it, and replaced by a blackhole. */
+  function replaced() {
+    const made = harness(under({ method: "flowspec", ban: { ttlSeconds: 86_400 } }));
+    made.announcer.untaken.add("flowspec");
+    made.announcer.states.set(ALL, refused);
+    made.engine.ban(victim, 0);
+    made.engine.tick(0);
+    made.engine.tick(REFUSED_FOR_MS);
+    made.engine.tick(REFUSED_FOR_MS + 250);
+    made.engine.flush();
+    expect(made.announcer.wanted).toEqual([UNICAST]);
+    return made;
+  }
+
+  test("returns when neighbors have taken it again for RETRY_HOLD_MS, make before break", () => {
+    const { engine, announcer } = replaced();
+    announcer.untaken.clear();
+    announcer.states.set(ALL, { kind: "pending" });
+    engine.tick(10_000);
+    engine.tick(9_999 + RETRY_HOLD_MS);
+    expect(announcer.wanted).toEqual([UNICAST]);
+    engine.tick(10_000 + RETRY_HOLD_MS);
+    expect(announcer.wanted).toEqual([UNICAST, ALL].sort());
+    expect([...engine.active.values()]).toMatchObject([{ method: "flowspec", fallback: null }]);
+    announcer.states.delete(ALL);
+    engine.tick(10_250 + RETRY_HOLD_MS);
+    expect(announcer.wanted).toEqual([ALL]);
+  });
+
+  test("stays replaced while the neighbors that take it come and go", () => {
+    const { engine, announcer } = replaced();
+    for (let ms = 10_000; ms < 10 * RETRY_HOLD_MS; ms += 1000) {
+      if (ms % RETRY_HOLD_MS === 0) announcer.untaken.add("flowspec");
+      else announcer.untaken.clear();
+      engine.tick(ms);
+      expect(announcer.wanted).toEqual([UNICAST]);
+    }
+  });
+
+  test("is tried again ever more seldom if it is refused each time", () => {
+    const { engine, announcer } = replaced();
+    announcer.untaken.clear();
+    const tries: number[] = [];
+    for (let ms = 10_000; ms < 4 * RETRY_HOLD_MAX_MS; ms += 1000) {
+      const before = announcer.wanted.length;
+      engine.tick(ms);
+      expect(announcer.wanted).toContain(UNICAST);
+      if (announcer.wanted.length > before) tries.push(ms);
+    }
+    // Two ticks: the refusal is seen in the first after the try, and the fallback's route in the first after that.
+    const tryMs = REFUSED_FOR_MS + 2 * 1000;
+    const pauses = tries.slice(1).map((ms, i) => ms - (tries[i] ?? 0) - tryMs);
+    expect(pauses.slice(0, 3)).toEqual([2 * RETRY_HOLD_MS, 4 * RETRY_HOLD_MS, 8 * RETRY_HOLD_MS]);
+    expect(Math.max(...pauses)).toBe(RETRY_HOLD_MAX_MS);
+  });
+
+  test("returns after a restart too", () => {
+    const { disk } = replaced();
+    const { engine, announcer } = harness(under({ method: "flowspec", ban: { ttlSeconds: 86_400 } }));
+    engine.restore({ bans: [...disk.values()], attacks: [] }, 10_000);
+    expect(announcer.wanted).toEqual([UNICAST]);
+    engine.tick(10_000);
+    engine.tick(10_000 + RETRY_HOLD_MS);
+    engine.tick(10_250 + RETRY_HOLD_MS);
+    expect(announcer.wanted).toEqual([ALL]);
   });
 
   test("is tried again when a reload changes what is to be done, not when it changes nothing", () => {
