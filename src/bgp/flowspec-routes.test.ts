@@ -210,6 +210,18 @@ test(
 );
 
 test(
+  "a peer without graceful restart that ends its own routes at once has all of ours",
+  async () => {
+    const peer = lab.pickyPeer({ host: 2, asn: PEER_ASN, hates: "203.0.113.9", endsRoutes: true });
+    const { announcer } = lab.announcer(bgpConfig());
+    announcer.want([flow("203.0.113.1/32")]);
+    await established(announcer);
+    await until("its first rule", () => peer.hasRule("203.0.113.1"), 10_000);
+  },
+  DEADLINE_MS,
+);
+
+test(
   "leaves a rule that another program added to the speaker, also one of the same match",
   async () => {
     const { announcer } = lab.announcer(bgpConfig());

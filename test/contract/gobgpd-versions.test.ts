@@ -170,6 +170,13 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd, major }) => {
     await announced(speaker, ...routes);
     await until("in BIRD again", areIn);
     expect(lab.gobgpdPid()).not.toBe(killed);
+    const session = async () => (await bird.ask("show protocols all speaker")).map((line) => line.trim());
+    await until("none stale", async () => !(await session()).join().includes("Neighbor graceful restart active"));
+    expect(await session()).toContain("AF preserved: ipv4 ipv6 flow4 flow6");
+    // Of each of the four channels the number of withdrawals, also of BIRD's own when a session starts anew.
+    const withdrawals = (await session()).filter((line) => line.startsWith("Import withdraws:"));
+    expect(withdrawals.map((line) => line.split(/ +/).at(-1))).toEqual(["0", "0", "0", "0"]);
+    expect(await areIn()).toBe(true);
   });
 
   contract("frozen, is said not to answer, and goes on where it was", async () => {

@@ -82,6 +82,8 @@ export class SimulatedSpeaker implements Speaker {
     return [];
   }
 
+  async follow(): Promise<void> {}
+
   reload(): void {}
 
   /** By the service, when it leaves no routes. */
@@ -128,6 +130,7 @@ export class SimulatedSpeaker implements Speaker {
       global: { asn: ASN, routerId: "10.1.0.254", listenPort: -1, listenAddresses: [] },
       addPeer: configures,
       deletePeer: configures,
+      resend: configures,
       listPeers: () => ask("ListPeer", () => this.#peersNow()),
       sendPaths: (paths) => ask("AddPath", () => this.#take(paths)),
       listGlobal: (family) => ask("ListPath", () => this.#pathsOf(family)),

@@ -148,12 +148,15 @@ test(
 );
 
 test(
-  "dials its neighbors when it does not listen",
+  "dials its neighbors when it does not listen, also after a refused attempt",
   async () => {
-    // The kernel selects the source address of a dialling gobgpd.
-    const bird = await lab.bird({ session: { address: "127.0.0.1", port: null } });
     const { announcer } = lab.announcer(bgpConfig({ listen: null }));
     announcer.want([blackhole("203.0.113.1/32")]);
+    await until("a neighbor", () => announcer.status().connected);
+    // GoBGP's first attempt is made within that time. By its own default the next one follows after 120 s or more.
+    await Bun.sleep(10_000);
+    // The kernel selects the source address of a dialling gobgpd.
+    const bird = await lab.bird({ session: { address: "127.0.0.1", port: null } });
     await until("in BIRD", () => bird.hasRoute("203.0.113.1/32"), 30_000);
     await established(announcer);
   },

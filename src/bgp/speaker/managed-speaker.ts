@@ -13,7 +13,7 @@ import type { Timers } from "../../system/timers.ts";
 import { connectGobgp } from "../gobgp/gobgp-client.ts";
 import { gobgpdToml, lastLogError, listenPort } from "./gobgpd-config.ts";
 import { endGobgpd, findGobgpd, hasGobgpdOption, isGobgpd, startGobgpd, unprivilegedUser } from "./gobgpd-process.ts";
-import { isSamePeer, toPeer } from "./neighbor.ts";
+import { isSamePeer, type Session, toPeer } from "./neighbor.ts";
 import type { Speaker } from "./speaker.ts";
 import type { PeerSettings, SpeakerClient, SpeakerGlobal, SpeakerPeer } from "./speaker-client.ts";
 import { CONFIG_FROM_RUN, SOCKET_FROM_RUN, SpeakerDirectory } from "./speaker-directory.ts";
@@ -52,6 +52,8 @@ export class ManagedSpeaker implements Speaker {
   readonly #directory: SpeakerDirectory;
   /** Monotonic; null while it answers. */
   #silentSinceMs: number | null = null;
+  /** By neighbor with a session: since when it has been up. */
+  #up: ReadonlyMap<string, number | null> = new Map();
 
   constructor(options: ManagedSpeakerOptions) {
     this.#options = options;
@@ -169,6 +171,19 @@ export class ManagedSpeaker implements Speaker {
     return faults;
   }
 
+  /**
+   * Sends the routes at the start of a session. As a restarting speaker gobgpd waits for its peers' routes before that,
+   * and GoBGP 3 then forgets peers without graceful restart.
+   */
+  async follow(client: SpeakerClient, sessions: readonly Session[]): Promise<void> {
+    const before = this.#up;
+    const established = sessions.filter(({ state }) => state === "established");
+    this.#up = new Map(established.map(({ address, changedAtMs }) => [address, changedAtMs]));
+    for (const [address, sinceMs] of this.#up) {
+      if (before.get(address) !== sinceMs) await client.resend(address).catch(ignoreRefusal);
+    }
+  }
+
   #toPeer(neighbor: BgpNeighbor): PeerSettings {
     const { passwordEnv } = neighbor;
     const password = passwordEnv === null ? null : this.#options.environment.read(passwordEnv);
@@ -194,6 +209,11 @@ export async function endManagedGobgpd(options: { stateDir: string; timers: Time
   if (run === null || pid === null) return null;
   await endGobgpd({ pid, workingDirectory: run, gracefully: true, timers: options.timers });
   return pid;
+}
+
+/** The neighbor was just removed. */
+function ignoreRefusal(fault: unknown): void {
+  if (!(fault instanceof SpeakerFault) || fault.kind !== "failed") throw fault;
 }
 
 /** null: not listening, or not configured yet. */

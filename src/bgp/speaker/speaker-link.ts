@@ -144,9 +144,10 @@ export class SpeakerLink {
   }
 
   async #refreshSessions(client: SpeakerClient): Promise<void> {
-    const { reconciler, onSessions } = this.#options;
+    const { speaker, reconciler, onSessions } = this.#options;
     const sessions = (await client.listPeers()).map(toSession);
     sessions.sort((a, b) => (a.address < b.address ? -1 : 1));
+    await speaker.follow(client, sessions);
     reconciler.setSessions(sessions);
     onSessions(sessions);
     await reconciler.settle();

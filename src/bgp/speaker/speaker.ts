@@ -2,6 +2,7 @@
 import type { BgpConfig } from "../../config/config.ts";
 import { connectGobgp } from "../gobgp/gobgp-client.ts";
 import { parseSpeakerTarget } from "../gobgp/gobgp-connection.ts";
+import type { Session } from "./neighbor.ts";
 import type { SpeakerClient } from "./speaker-client.ts";
 import type { SpeakerFault } from "./speaker-fault.ts";
 
@@ -14,6 +15,8 @@ export interface Speaker {
    * faults of single neighbors; the others are set.
    */
   configure(client: SpeakerClient): Promise<readonly SpeakerFault[]>;
+  /** Takes the sessions whenever they were listed. */
+  follow(client: SpeakerClient, sessions: readonly Session[]): Promise<void>;
   /** Takes effect with the next connect() and configure(). */
   reload(config: BgpConfig): void;
   /** Stops a process that the speaker started. */
@@ -43,6 +46,8 @@ export class ExternalSpeaker implements Speaker {
   async configure(): Promise<readonly SpeakerFault[]> {
     return [];
   }
+
+  async follow(): Promise<void> {}
 
   reload(): void {}
 
