@@ -14,6 +14,7 @@ import { KEPT_BACK_MS, type QuarantineEvent } from "./route-quarantine.ts";
 import { RouteReconciler } from "./route-reconciler.ts";
 import { ManagedSpeaker, type SpeakerLog } from "./speaker/managed-speaker.ts";
 import type { Session } from "./speaker/neighbor.ts";
+import { isPrefixLimit, notificationText, type PeerNotification } from "./speaker/peer-notification.ts";
 import { ExternalSpeaker, type Speaker } from "./speaker/speaker.ts";
 import type { ApiVersion, SessionState } from "./speaker/speaker-client.ts";
 import { faultReason, SpeakerFault } from "./speaker/speaker-fault.ts";
@@ -21,8 +22,8 @@ import { type LinkTimes, SpeakerLink } from "./speaker/speaker-link.ts";
 
 export interface BgpMetrics {
   /**
-   * Counts a fault. The operation is from a closed set: gobgpd, quarantine, quarantine_full and the names of GoBGP's
-   * calls.
+   * Counts a fault. The operation is from a closed set: gobgpd, quarantine, quarantine_full, prefix_limit and the names
+   * of GoBGP's calls.
    */
   fault(operation: string): void;
   /** Time from want() until the route is in a neighbor's Adj-RIB-Out. */
@@ -62,6 +63,8 @@ export interface NeighborStatus {
   readonly advertised: number;
   /** Number of FlowSpec rules that no neighbor gets for now, since this neighbor reset its session over them. */
   readonly keptBack: number;
+  /** The notification with which it ended its last session; null: none, or it has a session. */
+  readonly fault: string | null;
 }
 
 export interface BgpStatus {
@@ -115,6 +118,7 @@ export class GobgpAnnouncer implements Announcer {
       onUp: (version) => this.#up(version),
       onDown: (error) => this.#down(error),
       onSessions: (sessions) => this.#onSessions(sessions),
+      onNotifications: (notifications) => this.#onNotifications(notifications),
       onNeighborFaults: (faults) => this.#onNeighborFaults(faults),
     });
   }
@@ -155,6 +159,7 @@ export class GobgpAnnouncer implements Announcer {
         sinceMs: session.changedAtMs ?? this.#seenAtMs.get(session.address) ?? this.#startedAtMs,
         advertised: this.#reconciler.advertised(session.address),
         keptBack: this.#reconciler.keptBack(session.address),
+        fault: session.state === "established" ? null : this.#speaker.neighborFault(session.address),
       })),
     };
   }
@@ -185,7 +190,13 @@ export class GobgpAnnouncer implements Announcer {
     if (this.#speaker.kind === "external") return this.#sessions;
     const known = new Set(this.#sessions.map((session) => session.address));
     const absent = this.#config.neighbors.filter((neighbor) => !known.has(neighbor.address));
-    return [...this.#sessions, ...absent.map(unknownSession)];
+    return [...this.#sessions, ...absent.map((neighbor) => this.#absentSession(neighbor))];
+  }
+
+  /** Not in the speaker: not yet, or not for now. */
+  #absentSession({ address, remoteAsn }: BgpNeighbor): Session {
+    const state = this.#speaker.neighborFault(address) === null ? "unknown" : "idle";
+    return { address, remoteAsn, state, changedAtMs: null, families: [] };
   }
 
   async #settleWithDeadline(): Promise<void> {
@@ -237,6 +248,16 @@ export class GobgpAnnouncer implements Announcer {
     }
   }
 
+  #onNotifications(notifications: readonly PeerNotification[]): void {
+    const { log, metrics } = this.#options;
+    for (const notification of notifications.filter(isPrefixLimit)) {
+      metrics.fault("prefix_limit");
+      const fields = { neighbor: notification.neighbor, cause: notificationText(notification) };
+      log.warn(fields, "bgp neighbor takes no more routes, leaving it alone for a while");
+    }
+    this.#notify();
+  }
+
   /** Faults are logged and counted when they change. */
   #onNeighborFaults(faults: readonly SpeakerFault[]): void {
     const text = faults.length === 0 ? null : faults.map((fault) => fault.reason).join("; ");
@@ -274,8 +295,4 @@ function configuredSpeaker(options: GobgpAnnouncerOptions): Speaker {
   const { grpc } = options.config;
   const { deadlineMs } = options.times;
   return grpc === null ? new ManagedSpeaker({ ...options, deadlineMs }) : new ExternalSpeaker({ grpc, deadlineMs });
-}
-
-function unknownSession({ address, remoteAsn }: BgpNeighbor): Session {
-  return { address, remoteAsn, state: "unknown", changedAtMs: null, families: [] };
 }

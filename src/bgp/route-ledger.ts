@@ -157,6 +157,11 @@ export class RouteLedger {
     return wantedAt;
   }
 
+  /** Number of routes in the speaker. */
+  installed(): number {
+    return this.#installed.size;
+  }
+
   advertised(neighbor: string): number {
     return this.#out.get(neighbor)?.size ?? 0;
   }

@@ -37,6 +37,8 @@ export class RouteQuarantine {
   /** By neighbor, as #suspects. */
   readonly #up = new Map<string, Up>();
   readonly #suspects = new Map<string, readonly RouteKey[]>();
+  /** By neighbor whose session ends for another reason: when that was known. */
+  readonly #endedAtMs = new Map<string, number>();
   /** By rule: until when, for each neighbor that caused it; the oldest rule first. */
   readonly #keptBackUntil = new Map<RouteKey, Map<string, number>>();
   /** All neighbors, in any session state. */
@@ -47,6 +49,11 @@ export class RouteQuarantine {
       for (const [key, atMs] of sentAtMs) if (nowMs - atMs > RESET_CAUSE_MS) sentAtMs.delete(key);
       for (const key of keys) if (session.families.includes(familyOfKey(key))) sentAtMs.set(key, nowMs);
     }
+  }
+
+  /** The neighbor's session ends, or has just ended, for a reason that is no rule of ours. */
+  ends(neighbor: string, nowMs: number): void {
+    this.#endedAtMs.set(neighbor, nowMs);
   }
 
   /** Takes the sessions as the speaker reports them. Do not call it when the speaker itself failed. */
@@ -88,6 +95,9 @@ export class RouteQuarantine {
   /** A neighbor whose session was brief before anything was sent suspects no rule. */
   #onSessionLost({ session, seenAtMs, sentAtMs }: Up, nowMs: number): readonly QuarantineEvent[] {
     const { address: neighbor } = session;
+    const endedAtMs = this.#endedAtMs.get(neighbor) ?? Number.NEGATIVE_INFINITY;
+    this.#endedAtMs.delete(neighbor);
+    if (nowMs - endedAtMs <= RESET_CAUSE_MS) return [];
     const wasBrief = nowMs - seenAtMs <= RESET_CAUSE_MS;
     const suspects = this.#suspects.get(neighbor);
     if (wasBrief) {

@@ -78,6 +78,16 @@ export class RouteReconciler {
     return this.#ledger.advertised(neighbor);
   }
 
+  /** Number of our routes in the speaker. */
+  installed(): number {
+    return this.#ledger.installed();
+  }
+
+  /** The neighbor's session ends for a reason that is no route of ours. */
+  ends(neighbor: string): void {
+    this.#quarantine.ends(neighbor, this.#options.clock.monotonicMs());
+  }
+
   /** Number of rules kept back because this neighbor resets its session over them. */
   keptBack(neighbor: string): number {
     return this.#quarantine.keptBackCount(neighbor);

@@ -169,6 +169,8 @@ export interface BgpNeighborView {
   readonly advertised: number;
   /** FlowSpec rules that are announced to no neighbor for now, because this one resets its session over them. */
   readonly keptBack: number;
+  /** How it ended its last session, while it has none; null: not known. */
+  readonly fault: string | null;
 }
 
 export interface CaptureView {

@@ -303,6 +303,33 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd, major }) => {
     expect(faults).toEqual(["quarantine"]);
   });
 
+  contract("leaves a neighbor alone that takes no more routes, names that, and keeps no rule back", async () => {
+    const bird = await lab.bird();
+    await lab.bird({ host: 3, asn: PEER_ASN + 1, session: { routesMax: 2 } });
+    const neighbors = [neighbor(), neighbor({ address: loopback(3), remoteAsn: PEER_ASN + 1 })];
+    const { announcer, warnings, faults } = lab.announcer(bgpConfig({ neighbors }), {
+      times: { ...TIMES, checkMs: 100 },
+    });
+    await established(announcer, 2);
+    await established(announcer, 3);
+    const rules = ["203.0.113.1/32", "203.0.113.2/32", "203.0.113.3/32"].map((text) => flow(text));
+    const limited = () => announcer.status().neighbors[1];
+    announcer.want(rules);
+    await until("named", () => limited()?.fault !== null);
+    expect(limited()?.fault).toStartWith("cease: maximum number of prefixes reached");
+    // Longer than BIRD waits before it dials again.
+    const sinceMs = performance.now();
+    await until("some attempts of the neighbor", () => performance.now() - sinceMs > 5_000);
+    expect(limited()?.state).toBe("idle");
+    expect(faults).toEqual(["prefix_limit"]);
+    expect(warnings.length).toBe(1);
+    expect(await bird.flowCount()).toBe(3);
+
+    announcer.want(rules.slice(1));
+    await established(announcer, 3);
+    expect(limited()?.fault).toBeNull();
+  });
+
   contract("says why it does not start, and starts once it can", async () => {
     const server = Bun.listen({ hostname: loopback(1), port: SPEAKER_LISTENS.port, socket: { data() {} } });
     lab.onEnd(async () => server.stop(true));

@@ -82,7 +82,13 @@ export class SimulatedSpeaker implements Speaker {
     return [];
   }
 
-  async follow(): Promise<void> {}
+  async follow() {
+    return [];
+  }
+
+  neighborFault(): null {
+    return null;
+  }
 
   reload(): void {}
 

@@ -11,10 +11,14 @@ import { Pause } from "../../system/pause.ts";
 import { raiseSession } from "../../system/priority.ts";
 import type { Timers } from "../../system/timers.ts";
 import { connectGobgp } from "../gobgp/gobgp-client.ts";
-import { gobgpdToml, lastLogError, listenPort } from "./gobgpd-config.ts";
+import { gobgpdToml, listenPort } from "./gobgpd-config.ts";
+import { lastLogError, notificationsIn } from "./gobgpd-log.ts";
 import { endGobgpd, findGobgpd, hasGobgpdOption, isGobgpd, startGobgpd, unprivilegedUser } from "./gobgpd-process.ts";
-import { isSamePeer, type Session, toPeer } from "./neighbor.ts";
-import type { Speaker } from "./speaker.ts";
+import { isSamePeer, toPeer } from "./neighbor.ts";
+import type { Load } from "./neighbor-pauses.ts";
+import { NeighborWatch } from "./neighbor-watch.ts";
+import type { PeerNotification } from "./peer-notification.ts";
+import type { Followed, Speaker } from "./speaker.ts";
 import type { PeerSettings, SpeakerClient, SpeakerGlobal, SpeakerPeer } from "./speaker-client.ts";
 import { CONFIG_FROM_RUN, SOCKET_FROM_RUN, SpeakerDirectory } from "./speaker-directory.ts";
 import { SpeakerFault } from "./speaker-fault.ts";
@@ -52,8 +56,10 @@ export class ManagedSpeaker implements Speaker {
   readonly #directory: SpeakerDirectory;
   /** Monotonic; null while it answers. */
   #silentSinceMs: number | null = null;
-  /** By neighbor with a session: since when it has been up. */
-  #up: ReadonlyMap<string, number | null> = new Map();
+  readonly #watch = new NeighborWatch();
+  #load: Load = { routes: 0, nowMs: 0 };
+  /** How much of the log is read, bytes. */
+  #logRead = 0;
 
   constructor(options: ManagedSpeakerOptions) {
     this.#options = options;
@@ -63,9 +69,11 @@ export class ManagedSpeaker implements Speaker {
 
   reload(config: BgpConfig): void {
     this.#config = config;
+    this.#watch.forget();
   }
 
   async connect(): Promise<SpeakerClient> {
+    this.#logRead = this.#directory.logBytes();
     const run = this.#directory.prepare(unprivilegedUser());
     const pid = findGobgpd(run);
     if (pid === null) return this.#start(run);
@@ -158,9 +166,10 @@ export class ManagedSpeaker implements Speaker {
     this.#directory.trimLog();
     const faults: SpeakerFault[] = [];
     const running = new Map((await client.listPeers()).map((peer) => [peer.address, peer]));
-    const configured = new Set<string>(this.#config.neighbors.map((neighbor) => neighbor.address));
+    const neighbors = this.#config.neighbors.filter(({ address }) => !this.#watch.isPaused(address, this.#load));
+    const configured = new Set<string>(neighbors.map((neighbor) => neighbor.address));
     for (const address of running.keys()) if (!configured.has(address)) await client.deletePeer(address);
-    for (const neighbor of this.#config.neighbors) {
+    for (const neighbor of neighbors) {
       try {
         await setPeer({ client, running: running.get(neighbor.address), wanted: this.#toPeer(neighbor) });
       } catch (fault) {
@@ -171,17 +180,17 @@ export class ManagedSpeaker implements Speaker {
     return faults;
   }
 
-  /**
-   * Sends the routes at the start of a session. As a restarting speaker gobgpd waits for its peers' routes before that,
-   * and GoBGP 3 then forgets peers without graceful restart.
-   */
-  async follow(client: SpeakerClient, sessions: readonly Session[]): Promise<void> {
-    const before = this.#up;
-    const established = sessions.filter(({ state }) => state === "established");
-    this.#up = new Map(established.map(({ address, changedAtMs }) => [address, changedAtMs]));
-    for (const [address, sinceMs] of this.#up) {
-      if (before.get(address) !== sinceMs) await client.resend(address).catch(ignoreRefusal);
-    }
+  async follow(client: SpeakerClient, { sessions, routes }: Followed): Promise<readonly PeerNotification[]> {
+    this.#load = { routes, nowMs: this.#options.clock.monotonicMs() };
+    const { text, end } = this.#directory.readLog(this.#logRead);
+    this.#logRead = end;
+    const notifications = notificationsIn(text);
+    await this.#watch.follow(client, { sessions, notifications, load: this.#load });
+    return notifications;
+  }
+
+  neighborFault(address: string): string | null {
+    return this.#watch.faultOf(address);
   }
 
   #toPeer(neighbor: BgpNeighbor): PeerSettings {
@@ -209,11 +218,6 @@ export async function endManagedGobgpd(options: { stateDir: string; timers: Time
   if (run === null || pid === null) return null;
   await endGobgpd({ pid, workingDirectory: run, gracefully: true, timers: options.timers });
   return pid;
-}
-
-/** The neighbor was just removed. */
-function ignoreRefusal(fault: unknown): void {
-  if (!(fault instanceof SpeakerFault) || fault.kind !== "failed") throw fault;
 }
 
 /** null: not listening, or not configured yet. */

@@ -3,6 +3,7 @@ import type { BgpConfig } from "../../config/config.ts";
 import { connectGobgp } from "../gobgp/gobgp-client.ts";
 import { parseSpeakerTarget } from "../gobgp/gobgp-connection.ts";
 import type { Session } from "./neighbor.ts";
+import type { PeerNotification } from "./peer-notification.ts";
 import type { SpeakerClient } from "./speaker-client.ts";
 import type { SpeakerFault } from "./speaker-fault.ts";
 
@@ -15,12 +16,20 @@ export interface Speaker {
    * faults of single neighbors; the others are set.
    */
   configure(client: SpeakerClient): Promise<readonly SpeakerFault[]>;
-  /** Takes the sessions whenever they were listed. */
-  follow(client: SpeakerClient, sessions: readonly Session[]): Promise<void>;
+  /** To be called with each list of sessions. Returns the known notifications from neighbors since the last call. */
+  follow(client: SpeakerClient, followed: Followed): Promise<readonly PeerNotification[]>;
+  /** Why the neighbor ended its last session; null: not known. */
+  neighborFault(address: string): string | null;
   /** Takes effect with the next connect() and configure(). */
   reload(config: BgpConfig): void;
   /** Stops a process that the speaker started. */
   end(): Promise<void>;
+}
+
+export interface Followed {
+  readonly sessions: readonly Session[];
+  /** Number of our routes in the speaker. */
+  readonly routes: number;
 }
 
 export interface ExternalSpeakerOptions {
@@ -47,7 +56,14 @@ export class ExternalSpeaker implements Speaker {
     return [];
   }
 
-  async follow(): Promise<void> {}
+  /** GoBGP 3 has the notifications in its log alone, which is not ours here. */
+  async follow(): Promise<readonly PeerNotification[]> {
+    return [];
+  }
+
+  neighborFault(): null {
+    return null;
+  }
 
   reload(): void {}
 

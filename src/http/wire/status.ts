@@ -40,6 +40,8 @@ const BgpWire = Type.Object(
           advertised: count,
           /** Only if there are some: rules over which this neighbor resets its session. */
           kept_back: Type.Optional(count),
+          /** The notification with which it ended its last session, while it has none. */
+          error: Type.Optional(Type.String()),
         },
         closed,
       ),
@@ -194,7 +196,7 @@ function bgpToWire({ config, connected, gobgpVersion, fault, neighbors }: BgpVie
     connected,
     gobgp_version: gobgpVersion,
     error: fault,
-    neighbors: neighbors.map(({ address, remoteAsn, state, sinceMs, advertised, keptBack }) =>
+    neighbors: neighbors.map(({ address, remoteAsn, state, sinceMs, advertised, keptBack, fault: error }) =>
       omitNulls({
         address,
         remote_asn: remoteAsn,
@@ -202,6 +204,7 @@ function bgpToWire({ config, connected, gobgpVersion, fault, neighbors }: BgpVie
         since: sinceMs === 0 ? null : timestamp(sinceMs),
         advertised,
         kept_back: keptBack === 0 ? null : keptBack,
+        error,
       }),
     ),
   });
