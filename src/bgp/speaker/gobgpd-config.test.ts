@@ -14,6 +14,10 @@ test("allows only own routes in and out, and listens only if configured", () => 
     },
     "policy-definitions": [{ statements: [{ conditions: { "bgp-conditions": { "route-type": "local" } } }] }],
   });
-  const listening: unknown = Bun.TOML.parse(gobgpdToml({ ...config, listen: { port: 1790, address: loopback(1) } }));
-  expect(listening).toMatchObject({ global: { config: { port: 1790, "local-address-list": [loopback(1)] } } });
+  const listening: unknown = Bun.TOML.parse(
+    gobgpdToml({ ...config, listen: { port: 1790, addresses: [loopback(1), loopback(2)] } }),
+  );
+  expect(listening).toMatchObject({
+    global: { config: { port: 1790, "local-address-list": [loopback(1), loopback(2)] } },
+  });
 });

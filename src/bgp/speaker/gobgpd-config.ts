@@ -20,7 +20,7 @@ export function gobgpdToml(config: GobgpdConfig): string {
 as = ${config.localAsn}
 router-id = "${config.routerId}"
 port = ${listenPort(config)}
-${config.listen === null ? "" : `local-address-list = ["${config.listen.address}"]\n`}
+${config.listen === null ? "" : `local-address-list = ${JSON.stringify(config.listen.addresses)}\n`}
 [global.apply-policy.config]
 import-policy-list = ["own-routes-only"]
 default-import-policy = "reject-route"

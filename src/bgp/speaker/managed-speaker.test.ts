@@ -164,6 +164,25 @@ test(
 );
 
 test(
+  "listens on addresses of both families, and is adopted so",
+  async () => {
+    const { port } = SPEAKER_LISTENS;
+    const config = bgpConfig({ listen: { addresses: [SPEAKER_LISTENS.address, address("::1")], port } });
+    const first = lab.announcer(config).announcer;
+    await until("connected", () => first.status().connected);
+    const pid = lab.gobgpdPid();
+    for (const hostname of config.listen?.addresses ?? []) {
+      (await Bun.connect({ hostname, port, socket: { data() {} } })).end();
+    }
+    await first.stop({ withdraw: false });
+    const second = lab.announcer(config).announcer;
+    await until("connected", () => second.status().connected);
+    expect(lab.gobgpdPid()).toBe(pid);
+  },
+  DEADLINE_MS,
+);
+
+test(
   "a reload with another local AS replaces gobgpd",
   async () => {
     const { announcer } = lab.announcer(bgpConfig());
@@ -256,7 +275,7 @@ test(
 test(
   "the fault contains gobgpd's own message when it does not start",
   async () => {
-    const listen = { ...SPEAKER_LISTENS, address: address("192.0.2.99") };
+    const listen = { port: SPEAKER_LISTENS.port, addresses: [address("192.0.2.99")] };
     const { announcer } = lab.announcer(bgpConfig({ listen }));
     await until("a fault", () => announcer.status().fault !== null);
     expect(announcer.status().fault).toStartWith("gobgpd does not start: ");

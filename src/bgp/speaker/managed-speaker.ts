@@ -156,7 +156,7 @@ export class ManagedSpeaker implements Speaker {
       global.asn === localAsn &&
       global.routerId === routerId &&
       global.listenPort === listenPort(this.#config) &&
-      (listen === null || String(global.listenAddresses) === listen.address)
+      (listen === null || String(global.listenAddresses) === String(listen.addresses))
     );
   }
 
