@@ -222,6 +222,24 @@ test(
 );
 
 test(
+  "a session that a reload ends right after a rule was announced makes no rule suspicious",
+  async () => {
+    const bird = await lab.bird();
+    const { announcer, warnings } = lab.announcer(bgpConfig());
+    await established(announcer);
+    const sinceMs = performance.now();
+    await until("a session that is not brief", () => performance.now() - sinceMs > RESET_CAUSE_MS);
+    announcer.want([flow(V4)]);
+    announcer.reload(bgpConfig({ neighbors: [neighbor({ multihopTtl: 5 })] }));
+    await until("ended", async () => !(await bird.isEstablished("speaker")));
+    await until("another session", () => bird.isEstablished("speaker"));
+    await until("announced", () => announcer.routeState(flow(V4)).kind === "announced");
+    expect(warnings).toEqual([]);
+  },
+  DEADLINE_MS,
+);
+
+test(
   "leaves a rule that another program added to the speaker, also one of the same match",
   async () => {
     const { announcer } = lab.announcer(bgpConfig());

@@ -83,7 +83,7 @@ export class SimulatedSpeaker implements Speaker {
   }
 
   async follow() {
-    return [];
+    return { notifications: [], blameless: [] };
   }
 
   neighborFault(): null {

@@ -17,8 +17,8 @@ import { endGobgpd, findGobgpd, hasGobgpdOption, isGobgpd, startGobgpd, unprivil
 import { isSamePeer, toPeer } from "./neighbor.ts";
 import type { Load } from "./neighbor-pauses.ts";
 import { NeighborWatch } from "./neighbor-watch.ts";
-import type { PeerNotification } from "./peer-notification.ts";
-import type { Followed, Speaker } from "./speaker.ts";
+import { mayBlameRoute } from "./peer-notification.ts";
+import type { Followed, SessionEnds, Speaker } from "./speaker.ts";
 import type { PeerSettings, SpeakerClient, SpeakerGlobal, SpeakerPeer } from "./speaker-client.ts";
 import { CONFIG_FROM_RUN, SOCKET_FROM_RUN, SpeakerDirectory } from "./speaker-directory.ts";
 import { SpeakerFault } from "./speaker-fault.ts";
@@ -58,6 +58,8 @@ export class ManagedSpeaker implements Speaker {
   #silentSinceMs: number | null = null;
   readonly #watch = new NeighborWatch();
   #load: Load = { routes: 0, nowMs: 0 };
+  /** Neighbors whose session we ended since follow() was called. */
+  readonly #removed: string[] = [];
   /** How much of the log is read, bytes. */
   #logRead = 0;
 
@@ -171,7 +173,7 @@ export class ManagedSpeaker implements Speaker {
     for (const address of running.keys()) if (!configured.has(address)) await client.deletePeer(address);
     for (const neighbor of neighbors) {
       try {
-        await setPeer({ client, running: running.get(neighbor.address), wanted: this.#toPeer(neighbor) });
+        await this.#setPeer({ client, running: running.get(neighbor.address), wanted: this.#toPeer(neighbor) });
       } catch (fault) {
         if (!(fault instanceof SpeakerFault) || fault.kind !== "failed") throw fault;
         faults.push(new SpeakerFault(fault.operation, `neighbor ${neighbor.address}: ${fault.reason}`));
@@ -180,17 +182,32 @@ export class ManagedSpeaker implements Speaker {
     return faults;
   }
 
-  async follow(client: SpeakerClient, { sessions, routes }: Followed): Promise<readonly PeerNotification[]> {
+  async follow(client: SpeakerClient, { sessions, routes }: Followed): Promise<SessionEnds> {
     this.#load = { routes, nowMs: this.#options.clock.monotonicMs() };
     const { text, end } = this.#directory.readLog(this.#logRead);
     this.#logRead = end;
     const notifications = notificationsIn(text);
     await this.#watch.follow(client, { sessions, notifications, load: this.#load });
-    return notifications;
+    const unrelated = notifications.filter((notification) => !mayBlameRoute(notification));
+    return { notifications, blameless: [...this.#removed.splice(0), ...unrelated.map(({ neighbor }) => neighbor)] };
   }
 
   neighborFault(address: string): string | null {
     return this.#watch.faultOf(address);
+  }
+
+  async #setPeer(options: {
+    client: SpeakerClient;
+    running: SpeakerPeer | undefined;
+    wanted: PeerSettings;
+  }): Promise<void> {
+    const { client, running, wanted } = options;
+    if (running !== undefined && isSamePeer(running, wanted)) return;
+    if (running !== undefined) {
+      this.#removed.push(running.address);
+      await client.deletePeer(running.address);
+    }
+    await client.addPeer(wanted);
   }
 
   #toPeer(neighbor: BgpNeighbor): PeerSettings {
@@ -234,15 +251,4 @@ async function connectIfReady({
     if (fault instanceof SpeakerFault && (fault.kind === "unreachable" || fault.kind === "unconfigured")) return null;
     throw fault;
   }
-}
-
-async function setPeer(options: {
-  client: SpeakerClient;
-  running: SpeakerPeer | undefined;
-  wanted: PeerSettings;
-}): Promise<void> {
-  const { client, running, wanted } = options;
-  if (running !== undefined && isSamePeer(running, wanted)) return;
-  if (running !== undefined) await client.deletePeer(running.address);
-  await client.addPeer(wanted);
 }

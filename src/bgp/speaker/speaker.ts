@@ -16,8 +16,8 @@ export interface Speaker {
    * faults of single neighbors; the others are set.
    */
   configure(client: SpeakerClient): Promise<readonly SpeakerFault[]>;
-  /** To be called with each list of sessions. Returns the known notifications from neighbors since the last call. */
-  follow(client: SpeakerClient, followed: Followed): Promise<readonly PeerNotification[]>;
+  /** To be called with each list of sessions. */
+  follow(client: SpeakerClient, followed: Followed): Promise<SessionEnds>;
   /** Why the neighbor ended its last session; null: not known. */
   neighborFault(address: string): string | null;
   /** Takes effect with the next connect() and configure(). */
@@ -30,6 +30,13 @@ export interface Followed {
   readonly sessions: readonly Session[];
   /** Number of our routes in the speaker. */
   readonly routes: number;
+}
+
+/** What is known of sessions that ended since the last call. */
+export interface SessionEnds {
+  readonly notifications: readonly PeerNotification[];
+  /** Neighbors whose session ended for a reason that is no route of ours. */
+  readonly blameless: readonly string[];
 }
 
 export interface ExternalSpeakerOptions {
@@ -57,8 +64,8 @@ export class ExternalSpeaker implements Speaker {
   }
 
   /** GoBGP 3 has the notifications in its log alone, which is not ours here. */
-  async follow(): Promise<readonly PeerNotification[]> {
-    return [];
+  async follow(): Promise<SessionEnds> {
+    return { notifications: [], blameless: [] };
   }
 
   neighborFault(): null {
