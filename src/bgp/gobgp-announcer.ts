@@ -4,12 +4,13 @@
  */
 import type { BgpConfig, BgpNeighbor } from "../config/config.ts";
 import { STOP_STEP_MS } from "../limits.ts";
-import type { Announcer, Route, RouteState } from "../mitigation/announcer.ts";
+import type { Announcer, MissingNeighbor, Route, RouteState } from "../mitigation/announcer.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { Clock } from "../system/clock.ts";
 import { within } from "../system/deadline.ts";
 import type { Environment } from "../system/environment.ts";
 import type { Timers } from "../system/timers.ts";
+import { familyOfRoute, familyText, type RouteFamily } from "./route-family.ts";
 import { KEPT_BACK_MS, type QuarantineEvent } from "./route-quarantine.ts";
 import { RouteReconciler } from "./route-reconciler.ts";
 import { ManagedSpeaker, type SpeakerLog } from "./speaker/managed-speaker.ts";
@@ -59,6 +60,8 @@ export interface NeighborStatus {
   readonly state: SessionState;
   /** Wall time when the session was last established or lost, or else when it was first seen. */
   readonly sinceMs: number;
+  /** What both ends support; empty without a session. */
+  readonly families: readonly RouteFamily[];
   /** Number of our routes in its Adj-RIB-Out. */
   readonly advertised: number;
   /** Number of FlowSpec rules that no neighbor gets for now, since this neighbor reset its session over them. */
@@ -77,6 +80,9 @@ export interface BgpStatus {
   readonly fault: string | null;
   readonly neighbors: readonly NeighborStatus[];
 }
+
+const NOT_IN_OUT_TABLE =
+  "not in its out-table: the speaker's export policy or another route of the prefix keeps it back";
 
 /** Maximum number of routes in one log line. */
 const ROUTES_LOGGED = 20;
@@ -137,6 +143,13 @@ export class GobgpAnnouncer implements Announcer {
     return this.#reconciler.state(route);
   }
 
+  missingAt(route: Route): readonly MissingNeighbor[] {
+    return this.#allSessions().flatMap((session) => {
+      const cause = this.#missingCause(session, route);
+      return cause === null ? [] : { neighbor: session.address, cause };
+    });
+  }
+
   takes(kind: Route["kind"], family: Prefix["family"]): boolean {
     return this.#reconciler.takes(`ipv${family}-${kind}`);
   }
@@ -157,6 +170,7 @@ export class GobgpAnnouncer implements Announcer {
         remoteAsn: session.remoteAsn,
         state: this.#gobgpVersion !== null ? session.state : "unknown",
         sinceMs: session.changedAtMs ?? this.#seenAtMs.get(session.address) ?? this.#startedAtMs,
+        families: session.families,
         advertised: this.#reconciler.advertised(session.address),
         keptBack: this.#reconciler.keptBack(session.address),
         fault: session.state === "established" ? null : this.#speaker.neighborFault(session.address),
@@ -191,6 +205,14 @@ export class GobgpAnnouncer implements Announcer {
     const known = new Set(this.#sessions.map((session) => session.address));
     const absent = this.#config.neighbors.filter((neighbor) => !known.has(neighbor.address));
     return [...this.#sessions, ...absent.map((neighbor) => this.#absentSession(neighbor))];
+  }
+
+  /** null: the neighbor has been sent the route. */
+  #missingCause({ address, state, families }: Session, route: Route): string | null {
+    if (state !== "established") return this.#speaker.neighborFault(address) ?? "no session";
+    const family = familyOfRoute(route);
+    if (!families.includes(family)) return `takes no ${familyText(family)} routes`;
+    return this.#reconciler.isOutAt(address, route) ? null : NOT_IN_OUT_TABLE;
   }
 
   /** Not in the speaker: not yet, or not for now. */

@@ -157,6 +157,10 @@ export class RouteLedger {
     return wantedAt;
   }
 
+  isOutAt(neighbor: string, key: RouteKey): boolean {
+    return this.#out.get(neighbor)?.has(key) === true;
+  }
+
   /** Number of routes in the speaker. */
   installed(): number {
     return this.#installed.size;

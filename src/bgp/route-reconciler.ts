@@ -70,6 +70,11 @@ export class RouteReconciler {
     return this.#ledger.state(this.#ledger.keyOf(route), this.#speaker);
   }
 
+  /** Whether the route is in the neighbor's Adj-RIB-Out. */
+  isOutAt(neighbor: string, route: Route): boolean {
+    return this.#ledger.isOutAt(neighbor, this.#ledger.keyOf(route));
+  }
+
   takes(family: RouteFamily): boolean {
     return this.#ledger.takes(family);
   }

@@ -165,6 +165,8 @@ export interface BgpNeighborView {
   readonly state: string;
   /** Wall clock, ms; 0: not known. */
   readonly sinceMs: number;
+  /** The address families of the session; empty without one. */
+  readonly families: readonly string[];
   /** Our routes in the neighbor's out-table. */
   readonly advertised: number;
   /** FlowSpec rules that are announced to no neighbor for now, because this one resets its session over them. */

@@ -2,7 +2,7 @@
  * Watches the routes of bans: whether neighbors have them, how long they have been refused, and whether a refused method
  * may be tried again.
  */
-import type { Announcer, Route, RouteState } from "./announcer.ts";
+import type { Announcer, MissingNeighbor, Route, RouteState } from "./announcer.ts";
 import { type Ban, wantedRoutes } from "./ban.ts";
 import type { Method } from "./escalation.ts";
 import { routesOf } from "./measure.ts";
@@ -66,12 +66,13 @@ export class RouteWatch {
   /** The state of the current routes, without the retiring ones; null when nothing is announced. */
   stateOf(ban: Ban): RouteState | null {
     if (this.#announcer === null || wantedRoutes(ban).length === 0) return null;
-    const states = this.#states(routesOf(ban.measure, ban.prefix));
-    for (const kind of WORST_FIRST) {
-      const state = states.find((candidate) => candidate.kind === kind);
-      if (state !== undefined) return state;
-    }
-    return null;
+    const routes = routesOf(ban.measure, ban.prefix);
+    const states = this.#states(routes);
+    const worst = WORST_FIRST.find((kind) => states.some((candidate) => candidate.kind === kind));
+    const state = states.find(({ kind }) => kind === worst) ?? null;
+    if (state?.kind !== "announced") return state;
+    const missingAt = missingNeighbors(this.#announcer, routes);
+    return missingAt.length === 0 ? state : { kind: "announced", missingAt };
   }
 
   statusOf(ban: Ban, wallMs: number): RoutesStatus {
@@ -132,4 +133,13 @@ export class RouteWatch {
     const announcer = this.#announcer;
     return announcer === null ? [] : routes.map((route) => announcer.routeState(route));
   }
+}
+
+/** One entry a neighbor: its first route that is missing says why. */
+function missingNeighbors(announcer: Announcer, routes: readonly Route[]): readonly MissingNeighbor[] {
+  const first = new Map<string, MissingNeighbor>();
+  for (const missing of routes.flatMap((route) => announcer.missingAt(route))) {
+    if (!first.has(missing.neighbor)) first.set(missing.neighbor, missing);
+  }
+  return [...first.values()];
 }

@@ -150,13 +150,15 @@ async function bans(): Promise<Wire[]> {
   const views = [
     { ban: ban({ ...held, route: route("192.0.2.1", { localPref: 200 }) }), dropped: { packets: 3, bytes: 180 } },
     { ban: ban({ ...manual, ...ladder, method: "flowspec", measure: { ...udpRules(), matchesAll: true } }) },
-    { ban: divertedBan({ node: "s1" }) },
+    { ban: divertedBan({ node: "s1" }), routeState: { kind: "announced", missingAt: [MISSING] } as const },
     { ban: ban({ ...over, route: null }) },
     { ban: ban({ state: "rejected", reason: "whitelisted" }) },
   ];
   server.backend.banViews = views.map((view) => ({ routeState: { kind: "failed", cause: "bad next hop" }, ...view }));
   return listed("bans");
 }
+
+const MISSING = { neighbor: "192.0.2.250", cause: "no session" };
 
 async function hosts(): Promise<Wire[]> {
   const attacked = {

@@ -263,7 +263,8 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd, major }) => {
       announcesFlows: ["flow4 { dst 198.51.100.1/32; }"],
     });
     const other = await lab.bird({ host: 3, asn: PEER_ASN + 1, session: { families: [4] } });
-    const neighbors = [neighbor(), neighbor({ address: loopback(3), remoteAsn: PEER_ASN + 1 })];
+    const absent = neighbor({ address: loopback(4) });
+    const neighbors = [neighbor(), neighbor({ address: loopback(3), remoteAsn: PEER_ASN + 1 }), absent];
     const { announcer } = lab.announcer(bgpConfig({ neighbors }), { times: TIMES });
     await established(announcer, 2);
     await established(announcer, 3);
@@ -271,7 +272,16 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd, major }) => {
     await until("the neighbor's rule", () => lab.received(loopback(2), "ipv4-flowspec") === 1);
     announcer.want([blackhole(V4), flow(V4), blackhole(V6), flow(V6)]);
     const advertised = () => announcer.status().neighbors.map((row) => row.advertised);
-    await until("known to be out", () => String(advertised()) === "4,2");
+    await until("known to be out", () => String(advertised()) === "4,2,0");
+    const four = ["ipv4-unicast", "ipv6-unicast", "ipv4-flowspec", "ipv6-flowspec"];
+    const families = announcer.status().neighbors.map((row) => row.families.join());
+    expect(families).toEqual([four.join(), "ipv4-unicast,ipv4-flowspec", ""]);
+    const unreachable = { neighbor: loopback(4), cause: "no session" };
+    expect(announcer.missingAt(flow(V4))).toEqual([unreachable]);
+    expect(announcer.missingAt(flow(V6))).toEqual([
+      { neighbor: loopback(3), cause: "takes no IPv6 flowspec routes" },
+      unreachable,
+    ]);
     for (const [bird, prefixes, rules] of [
       [source, [V6, V4], [`dst ${V6}`, `dst ${V4}`]],
       [other, [V4], [`dst ${V4}`]],
@@ -301,33 +311,6 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd, major }) => {
     await until("the other returned", () => picky.hasRule("203.0.113.1"));
     expect(announcer.routeState(flow(V4)).kind).toBe("failed");
     expect(faults).toEqual(["quarantine"]);
-  });
-
-  contract("leaves a neighbor alone that takes no more routes, names that, and keeps no rule back", async () => {
-    const bird = await lab.bird();
-    await lab.bird({ host: 3, asn: PEER_ASN + 1, session: { routesMax: 2 } });
-    const neighbors = [neighbor(), neighbor({ address: loopback(3), remoteAsn: PEER_ASN + 1 })];
-    const { announcer, warnings, faults } = lab.announcer(bgpConfig({ neighbors }), {
-      times: { ...TIMES, checkMs: 100 },
-    });
-    await established(announcer, 2);
-    await established(announcer, 3);
-    const rules = ["203.0.113.1/32", "203.0.113.2/32", "203.0.113.3/32"].map((text) => flow(text));
-    const limited = () => announcer.status().neighbors[1];
-    announcer.want(rules);
-    await until("named", () => limited()?.fault !== null);
-    expect(limited()?.fault).toStartWith("cease: maximum number of prefixes reached");
-    // Longer than BIRD waits before it dials again.
-    const sinceMs = performance.now();
-    await until("some attempts of the neighbor", () => performance.now() - sinceMs > 5_000);
-    expect(limited()?.state).toBe("idle");
-    expect(faults).toEqual(["prefix_limit"]);
-    expect(warnings.length).toBe(1);
-    expect(await bird.flowCount()).toBe(3);
-
-    announcer.want(rules.slice(1));
-    await established(announcer, 3);
-    expect(limited()?.fault).toBeNull();
   });
 
   contract("says why it does not start, and starts once it can", async () => {
