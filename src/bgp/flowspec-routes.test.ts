@@ -203,7 +203,14 @@ test(
     expect(picky.resets).toBe(resets);
     expect(await bird.establishedSince("speaker")).toBeCloseTo(birdSince, 1);
 
-    announcer.reload(bgpConfig());
+    await announcer.stop({ withdraw: false });
+    const next = lab.announcer(bgpConfig({ neighbors })).announcer;
+    next.want([good, bad(), flow("203.0.113.4/32")]);
+    await until("the next service's", () => picky.hasRule("203.0.113.4"));
+    expect(next.routeState(bad()).kind).toBe("failed");
+    expect(picky.resets).toBe(resets);
+
+    next.reload(bgpConfig());
     await until("in BIRD, once the neighbor is gone", async () => (await bird.flowCount()) === 3);
   },
   DEADLINE_MS,

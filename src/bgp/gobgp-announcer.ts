@@ -9,7 +9,9 @@ import type { Prefix } from "../net/prefix.ts";
 import type { Clock } from "../system/clock.ts";
 import { within } from "../system/deadline.ts";
 import type { Environment } from "../system/environment.ts";
+import { messageOf } from "../system/error-message.ts";
 import type { Timers } from "../system/timers.ts";
+import { QuarantineFile } from "./quarantine-file.ts";
 import { familyOfRoute, familyText, type RouteFamily } from "./route-family.ts";
 import { KEPT_BACK_MS, type QuarantineEvent } from "./route-quarantine.ts";
 import { RouteReconciler } from "./route-reconciler.ts";
@@ -92,6 +94,7 @@ export class GobgpAnnouncer implements Announcer {
   readonly #speaker: Speaker;
   readonly #reconciler: RouteReconciler;
   readonly #link: SpeakerLink;
+  readonly #quarantineFile: QuarantineFile;
   readonly #listeners: (() => void)[] = [];
   #config: BgpConfig;
   /** null: not connected. */
@@ -108,6 +111,7 @@ export class GobgpAnnouncer implements Announcer {
     this.#options = options;
     this.#config = options.config;
     this.#speaker = options.speaker ?? configuredSpeaker(options);
+    this.#quarantineFile = new QuarantineFile(options.stateDir);
     this.#reconciler = new RouteReconciler({
       clock,
       onAnnounced: (latencyMs) => metrics.announced(latencyMs),
@@ -132,6 +136,7 @@ export class GobgpAnnouncer implements Announcer {
   /** Returns at once; connecting is retried in the background. */
   start(): void {
     this.#startedAtMs = this.#options.clock.wallMs();
+    this.#loadQuarantine();
     this.#link.start();
   }
 
@@ -256,6 +261,7 @@ export class GobgpAnnouncer implements Announcer {
         return;
       case "kept_back":
         metrics.fault("quarantine");
+        this.#saveQuarantine();
         log.warn(
           { neighbor: event.neighbor, seconds: KEPT_BACK_MS / 1000, ...routes },
           "bgp session broke again over the same rules, keeping them back",
@@ -263,11 +269,33 @@ export class GobgpAnnouncer implements Announcer {
         return;
       case "released":
         metrics.fault("quarantine_full");
+        this.#saveQuarantine();
         log.warn(routes, "too many rules are kept back, releasing the oldest");
         return;
       default:
         event satisfies never;
     }
+  }
+
+  #loadQuarantine(): void {
+    try {
+      this.#reconciler.restoreQuarantine(this.#quarantineFile.load());
+    } catch (error) {
+      this.#quarantineFileFault("read", error);
+    }
+  }
+
+  #saveQuarantine(): void {
+    try {
+      this.#quarantineFile.save(this.#reconciler.quarantined());
+    } catch (error) {
+      this.#quarantineFileFault("write", error);
+    }
+  }
+
+  #quarantineFileFault(operation: "read" | "write", error: unknown): void {
+    const fields = { path: this.#quarantineFile.path, operation, cause: messageOf(error) };
+    this.#options.log.warn(fields, "rules that are kept back do not survive this restart");
   }
 
   #onNotifications(notifications: readonly PeerNotification[]): void {

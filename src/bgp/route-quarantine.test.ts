@@ -135,6 +135,18 @@ test("a rule is kept back while the neighbor that resets over it is there, up or
   expect(quarantine.isKeptBack(RULE)).toBe(true);
 });
 
+test("what another process kept back is kept back at once, and while its neighbor is there", () => {
+  const quarantine = new RouteQuarantine();
+  quarantine.restore(condemned(RULE, OTHER).keptBack());
+  expect([quarantine.isKeptBack(RULE), quarantine.isKeptBack(V6_RULE)]).toEqual([true, false]);
+  quarantine.setSessions([session(A)], 200_000);
+  expect([quarantine.isKeptBack(RULE), quarantine.keptBackCount(A)]).toEqual([true, 2]);
+  quarantine.setSessions([session(B)], 200_000);
+  expect(quarantine.isKeptBack(RULE)).toBe(false);
+  quarantine.setSessions([session(A)], 102_000 + KEPT_BACK_MS);
+  expect(quarantine.isKeptBack(RULE)).toBe(false);
+});
+
 test.each([
   [QUARANTINED_RULES_MAX - 1, 0],
   [QUARANTINED_RULES_MAX, 0],
