@@ -48,6 +48,7 @@ export const HOSTGROUPS_MAX = 1024;
 export const CAPTURE_INTERFACES_MAX = 64;
 /** BGP neighbors, and communities of one route. */
 export const BGP_NEIGHBORS_MAX = 64;
+export const BGP_LISTEN_MAX = 16;
 export const COMMUNITIES_MAX = 32;
 /** Quarantined FlowSpec rules, because of which neighbors reset their sessions. */
 export const QUARANTINED_RULES_MAX = 10_000;

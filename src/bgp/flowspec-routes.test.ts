@@ -203,8 +203,45 @@ test(
     expect(picky.resets).toBe(resets);
     expect(await bird.establishedSince("speaker")).toBeCloseTo(birdSince, 1);
 
-    announcer.reload(bgpConfig());
+    await announcer.stop({ withdraw: false });
+    const next = lab.announcer(bgpConfig({ neighbors })).announcer;
+    next.want([good, bad(), flow("203.0.113.4/32")]);
+    await until("the next service's", () => picky.hasRule("203.0.113.4"));
+    expect(next.routeState(bad()).kind).toBe("failed");
+    expect(picky.resets).toBe(resets);
+
+    next.reload(bgpConfig());
     await until("in BIRD, once the neighbor is gone", async () => (await bird.flowCount()) === 3);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "a peer without graceful restart that ends its own routes at once has all of ours",
+  async () => {
+    const peer = lab.pickyPeer({ host: 2, asn: PEER_ASN, hates: "203.0.113.9", endsRoutes: true });
+    const { announcer } = lab.announcer(bgpConfig());
+    announcer.want([flow("203.0.113.1/32")]);
+    await established(announcer);
+    await until("its first rule", () => peer.hasRule("203.0.113.1"), 10_000);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "a session that a reload ends right after a rule was announced makes no rule suspicious",
+  async () => {
+    const bird = await lab.bird();
+    const { announcer, warnings } = lab.announcer(bgpConfig());
+    await established(announcer);
+    const sinceMs = performance.now();
+    await until("a session that is not brief", () => performance.now() - sinceMs > RESET_CAUSE_MS);
+    announcer.want([flow(V4)]);
+    announcer.reload(bgpConfig({ neighbors: [neighbor({ multihopTtl: 5 })] }));
+    await until("ended", async () => !(await bird.isEstablished("speaker")));
+    await until("another session", () => bird.isEstablished("speaker"));
+    await until("announced", () => announcer.routeState(flow(V4)).kind === "announced");
+    expect(warnings).toEqual([]);
   },
   DEADLINE_MS,
 );

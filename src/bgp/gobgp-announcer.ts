@@ -4,15 +4,20 @@
  */
 import type { BgpConfig, BgpNeighbor } from "../config/config.ts";
 import { STOP_STEP_MS } from "../limits.ts";
-import type { Announcer, Route, RouteState } from "../mitigation/announcer.ts";
+import type { Announcer, MissingNeighbor, Route, RouteState } from "../mitigation/announcer.ts";
+import type { Prefix } from "../net/prefix.ts";
 import type { Clock } from "../system/clock.ts";
 import { within } from "../system/deadline.ts";
 import type { Environment } from "../system/environment.ts";
+import { messageOf } from "../system/error-message.ts";
 import type { Timers } from "../system/timers.ts";
+import { QuarantineFile } from "./quarantine-file.ts";
+import { familyOfRoute, familyText, type RouteFamily } from "./route-family.ts";
 import { KEPT_BACK_MS, type QuarantineEvent } from "./route-quarantine.ts";
 import { RouteReconciler } from "./route-reconciler.ts";
 import { ManagedSpeaker, type SpeakerLog } from "./speaker/managed-speaker.ts";
 import type { Session } from "./speaker/neighbor.ts";
+import { isPrefixLimit, notificationText, type PeerNotification } from "./speaker/peer-notification.ts";
 import { ExternalSpeaker, type Speaker } from "./speaker/speaker.ts";
 import type { ApiVersion, SessionState } from "./speaker/speaker-client.ts";
 import { faultReason, SpeakerFault } from "./speaker/speaker-fault.ts";
@@ -20,8 +25,8 @@ import { type LinkTimes, SpeakerLink } from "./speaker/speaker-link.ts";
 
 export interface BgpMetrics {
   /**
-   * Counts a fault. The operation is from a closed set: gobgpd, quarantine, quarantine_full and the names of GoBGP's
-   * calls.
+   * Counts a fault. The operation is from a closed set: gobgpd, quarantine, quarantine_full, prefix_limit and the names
+   * of GoBGP's calls.
    */
   fault(operation: string): void;
   /** Time from want() until the route is in a neighbor's Adj-RIB-Out. */
@@ -57,10 +62,14 @@ export interface NeighborStatus {
   readonly state: SessionState;
   /** Wall time when the session was last established or lost, or else when it was first seen. */
   readonly sinceMs: number;
+  /** What both ends support; empty without a session. */
+  readonly families: readonly RouteFamily[];
   /** Number of our routes in its Adj-RIB-Out. */
   readonly advertised: number;
   /** Number of FlowSpec rules that no neighbor gets for now, since this neighbor reset its session over them. */
   readonly keptBack: number;
+  /** The notification with which it ended its last session; null: none, or it has a session. */
+  readonly fault: string | null;
 }
 
 export interface BgpStatus {
@@ -74,6 +83,9 @@ export interface BgpStatus {
   readonly neighbors: readonly NeighborStatus[];
 }
 
+const NOT_IN_OUT_TABLE =
+  "not in its out-table: the speaker's export policy or another route of the prefix keeps it back";
+
 /** Maximum number of routes in one log line. */
 const ROUTES_LOGGED = 20;
 
@@ -82,6 +94,7 @@ export class GobgpAnnouncer implements Announcer {
   readonly #speaker: Speaker;
   readonly #reconciler: RouteReconciler;
   readonly #link: SpeakerLink;
+  readonly #quarantineFile: QuarantineFile;
   readonly #listeners: (() => void)[] = [];
   #config: BgpConfig;
   /** null: not connected. */
@@ -98,6 +111,7 @@ export class GobgpAnnouncer implements Announcer {
     this.#options = options;
     this.#config = options.config;
     this.#speaker = options.speaker ?? configuredSpeaker(options);
+    this.#quarantineFile = new QuarantineFile(options.stateDir);
     this.#reconciler = new RouteReconciler({
       clock,
       onAnnounced: (latencyMs) => metrics.announced(latencyMs),
@@ -114,6 +128,7 @@ export class GobgpAnnouncer implements Announcer {
       onUp: (version) => this.#up(version),
       onDown: (error) => this.#down(error),
       onSessions: (sessions) => this.#onSessions(sessions),
+      onNotifications: (notifications) => this.#onNotifications(notifications),
       onNeighborFaults: (faults) => this.#onNeighborFaults(faults),
     });
   }
@@ -121,6 +136,7 @@ export class GobgpAnnouncer implements Announcer {
   /** Returns at once; connecting is retried in the background. */
   start(): void {
     this.#startedAtMs = this.#options.clock.wallMs();
+    this.#loadQuarantine();
     this.#link.start();
   }
 
@@ -130,6 +146,17 @@ export class GobgpAnnouncer implements Announcer {
 
   routeState(route: Route): RouteState {
     return this.#reconciler.state(route);
+  }
+
+  missingAt(route: Route): readonly MissingNeighbor[] {
+    return this.#allSessions().flatMap((session) => {
+      const cause = this.#missingCause(session, route);
+      return cause === null ? [] : { neighbor: session.address, cause };
+    });
+  }
+
+  takes(kind: Route["kind"], family: Prefix["family"]): boolean {
+    return this.#reconciler.takes(`ipv${family}-${kind}`);
   }
 
   /** Also called when a session or the link to the speaker changes. */
@@ -148,8 +175,10 @@ export class GobgpAnnouncer implements Announcer {
         remoteAsn: session.remoteAsn,
         state: this.#gobgpVersion !== null ? session.state : "unknown",
         sinceMs: session.changedAtMs ?? this.#seenAtMs.get(session.address) ?? this.#startedAtMs,
+        families: session.families,
         advertised: this.#reconciler.advertised(session.address),
         keptBack: this.#reconciler.keptBack(session.address),
+        fault: session.state === "established" ? null : this.#speaker.neighborFault(session.address),
       })),
     };
   }
@@ -180,7 +209,21 @@ export class GobgpAnnouncer implements Announcer {
     if (this.#speaker.kind === "external") return this.#sessions;
     const known = new Set(this.#sessions.map((session) => session.address));
     const absent = this.#config.neighbors.filter((neighbor) => !known.has(neighbor.address));
-    return [...this.#sessions, ...absent.map(unknownSession)];
+    return [...this.#sessions, ...absent.map((neighbor) => this.#absentSession(neighbor))];
+  }
+
+  /** null: the neighbor has been sent the route. */
+  #missingCause({ address, state, families }: Session, route: Route): string | null {
+    if (state !== "established") return this.#speaker.neighborFault(address) ?? "no session";
+    const family = familyOfRoute(route);
+    if (!families.includes(family)) return `takes no ${familyText(family)} routes`;
+    return this.#reconciler.isOutAt(address, route) ? null : NOT_IN_OUT_TABLE;
+  }
+
+  /** Not in the speaker: not yet, or not for now. */
+  #absentSession({ address, remoteAsn }: BgpNeighbor): Session {
+    const state = this.#speaker.neighborFault(address) === null ? "unknown" : "idle";
+    return { address, remoteAsn, state, changedAtMs: null, families: [] };
   }
 
   async #settleWithDeadline(): Promise<void> {
@@ -218,6 +261,7 @@ export class GobgpAnnouncer implements Announcer {
         return;
       case "kept_back":
         metrics.fault("quarantine");
+        this.#saveQuarantine();
         log.warn(
           { neighbor: event.neighbor, seconds: KEPT_BACK_MS / 1000, ...routes },
           "bgp session broke again over the same rules, keeping them back",
@@ -225,11 +269,43 @@ export class GobgpAnnouncer implements Announcer {
         return;
       case "released":
         metrics.fault("quarantine_full");
+        this.#saveQuarantine();
         log.warn(routes, "too many rules are kept back, releasing the oldest");
         return;
       default:
         event satisfies never;
     }
+  }
+
+  #loadQuarantine(): void {
+    try {
+      this.#reconciler.restoreQuarantine(this.#quarantineFile.load());
+    } catch (error) {
+      this.#quarantineFileFault("read", error);
+    }
+  }
+
+  #saveQuarantine(): void {
+    try {
+      this.#quarantineFile.save(this.#reconciler.quarantined());
+    } catch (error) {
+      this.#quarantineFileFault("write", error);
+    }
+  }
+
+  #quarantineFileFault(operation: "read" | "write", error: unknown): void {
+    const fields = { path: this.#quarantineFile.path, operation, cause: messageOf(error) };
+    this.#options.log.warn(fields, "rules that are kept back do not survive this restart");
+  }
+
+  #onNotifications(notifications: readonly PeerNotification[]): void {
+    const { log, metrics } = this.#options;
+    for (const notification of notifications.filter(isPrefixLimit)) {
+      metrics.fault("prefix_limit");
+      const fields = { neighbor: notification.neighbor, cause: notificationText(notification) };
+      log.warn(fields, "bgp neighbor takes no more routes, leaving it alone for a while");
+    }
+    this.#notify();
   }
 
   /** Faults are logged and counted when they change. */
@@ -269,8 +345,4 @@ function configuredSpeaker(options: GobgpAnnouncerOptions): Speaker {
   const { grpc } = options.config;
   const { deadlineMs } = options.times;
   return grpc === null ? new ManagedSpeaker({ ...options, deadlineMs }) : new ExternalSpeaker({ grpc, deadlineMs });
-}
-
-function unknownSession({ address, remoteAsn }: BgpNeighbor): Session {
-  return { address, remoteAsn, state: "unknown", changedAtMs: null, families: [] };
 }

@@ -3,7 +3,7 @@
  * changes to make and the state of each route. Does no I/O.
  */
 import type { Route, RouteState } from "../mitigation/announcer.ts";
-import { familyOfRoute, familyText } from "./route-family.ts";
+import { familyOfRoute, familyText, type RouteFamily } from "./route-family.ts";
 import { attributesOf, keyOf, type OwnPath, type RouteKey, routeProblem } from "./route-path.ts";
 import type { Session } from "./speaker/neighbor.ts";
 
@@ -87,6 +87,11 @@ export class RouteLedger {
     return this.#established;
   }
 
+  /** Whether an established neighbor takes routes of this family. */
+  takes(family: RouteFamily): boolean {
+    return this.#established.some((session) => session.families.includes(family));
+  }
+
   /** Routes to announce. */
   missing(): readonly Route[] {
     const missing: Route[] = [];
@@ -152,6 +157,15 @@ export class RouteLedger {
     return wantedAt;
   }
 
+  isOutAt(neighbor: string, key: RouteKey): boolean {
+    return this.#out.get(neighbor)?.has(key) === true;
+  }
+
+  /** Number of routes in the speaker. */
+  installed(): number {
+    return this.#installed.size;
+  }
+
   advertised(neighbor: string): number {
     return this.#out.get(neighbor)?.size ?? 0;
   }
@@ -172,8 +186,7 @@ export class RouteLedger {
 
   #keptBackCause(route: Route): string {
     const family = familyOfRoute(route);
-    const takes = this.#established.some((session) => session.families.includes(family));
-    return takes
+    return this.takes(family)
       ? "in no neighbor's out-table: the speaker's export policy or another route of the prefix keeps it back"
       : `no established neighbor takes ${familyText(family)} routes`;
   }

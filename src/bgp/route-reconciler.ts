@@ -16,7 +16,7 @@ import {
   toPaths,
   toWithdrawal,
 } from "./route-path.ts";
-import { type QuarantineEvent, RouteQuarantine } from "./route-quarantine.ts";
+import { KEPT_BACK_MS, type KeptBack, type QuarantineEvent, RouteQuarantine } from "./route-quarantine.ts";
 import type { Session } from "./speaker/neighbor.ts";
 import type { SpeakerClient } from "./speaker/speaker-client.ts";
 import { asError, SpeakerFault } from "./speaker/speaker-fault.ts";
@@ -70,8 +70,44 @@ export class RouteReconciler {
     return this.#ledger.state(this.#ledger.keyOf(route), this.#speaker);
   }
 
+  /** Whether the route is in the neighbor's Adj-RIB-Out. */
+  isOutAt(neighbor: string, route: Route): boolean {
+    return this.#ledger.isOutAt(neighbor, this.#ledger.keyOf(route));
+  }
+
+  takes(family: RouteFamily): boolean {
+    return this.#ledger.takes(family);
+  }
+
   advertised(neighbor: string): number {
     return this.#ledger.advertised(neighbor);
+  }
+
+  /** Number of our routes in the speaker. */
+  installed(): number {
+    return this.#ledger.installed();
+  }
+
+  /** The neighbor's session ends for a reason that is no route of ours. */
+  ends(neighbor: string): void {
+    this.#quarantine.ends(neighbor, this.#options.clock.monotonicMs());
+  }
+
+  /** Rules that are kept back. Times are wall times, as those of the next method. */
+  quarantined(): readonly KeptBack[] {
+    return movedBy(this.#quarantine.keptBack(), this.#wallOffsetMs());
+  }
+
+  /** Takes what quarantined() of another process returned; one that is kept back for longer than we do is not. */
+  restoreQuarantine(entries: readonly KeptBack[]): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    const known = movedBy(entries, -this.#wallOffsetMs());
+    this.#quarantine.restore(known.filter(({ untilMs }) => untilMs > nowMs && untilMs <= nowMs + KEPT_BACK_MS));
+  }
+
+  #wallOffsetMs(): number {
+    const { clock } = this.#options;
+    return clock.wallMs() - clock.monotonicMs();
   }
 
   /** Number of rules kept back because this neighbor resets its session over them. */
@@ -177,6 +213,10 @@ export class RouteReconciler {
     for (const wantedAtMs of this.#ledger.finishLookup(keys)) this.#options.onAnnounced(now - wantedAtMs);
     this.#options.onChange();
   }
+}
+
+function movedBy(entries: readonly KeptBack[], byMs: number): readonly KeptBack[] {
+  return entries.map((entry) => ({ ...entry, untilMs: entry.untilMs + byMs }));
 }
 
 async function listOwnPaths(client: SpeakerClient): Promise<readonly OwnPath[]> {

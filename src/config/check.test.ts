@@ -11,7 +11,7 @@ afterAll(() => rmSync(directory, { recursive: true }));
 const NETWORKS = "networks: [192.0.2.0/24]\n";
 const THRESHOLDS = "thresholds: {pps: 100000, mbps: 1000, flows_per_sec: 20000}\n";
 const CAPTURE = "capture: {interfaces: [{name: eth1, mode: inline}]}\n";
-const NEIGHBOR = "{address: 192.0.2.254, remote_asn: 64501}";
+const NEIGHBOR = "{address: 192.0.2.254, remote_asn: 64501, multihop_ttl: 2}";
 
 function bgp(extra: string, neighbor = NEIGHBOR): string {
   return `bgp: {local_asn: 64500, router_id: 192.0.2.1, next_hop: 192.0.2.66, neighbors: [${neighbor}]${extra}}\n`;
@@ -110,6 +110,13 @@ describe("warnings leave the exit code 0 and name their line:", () => {
       "no community",
       QUIET + bgp(", communities: []"),
       ["5: bgp.communities: warning: is empty: neighbors must know a blackhole by its next hop alone"],
+    ],
+    [
+      "a next hop that routers do not take by default",
+      QUIET + bgp("", "{address: 192.0.2.254, remote_asn: 64501}, {address: 192.0.2.253, remote_asn: 64500}"),
+      [
+        "5: bgp.next_hop: warning: is not on the link to 192.0.2.254: without multihop there, BIRD rejects the routes and FRR leaves them inactive, and no ban shows it (docs/operations/routers.md)",
+      ],
     ],
     [
       "a local preference that reaches nobody",

@@ -104,7 +104,7 @@ export interface BgpConfig {
   readonly localAsn: number;
   readonly routerId: IpAddress;
   /** Where the managed speaker accepts connections; null: it only connects to its neighbors. */
-  readonly listen: SocketAddress | null;
+  readonly listen: ListenAddresses | null;
   readonly nextHop: IpAddress;
   readonly nextHop6: IpAddress;
   /** As `65535:666`. */
@@ -114,8 +114,9 @@ export interface BgpConfig {
   readonly neighbors: readonly BgpNeighbor[];
 }
 
-export interface SocketAddress {
-  readonly address: IpAddress;
+/** GoBGP has one port for all of its addresses. */
+export interface ListenAddresses {
+  readonly addresses: readonly IpAddress[];
   readonly port: number;
 }
 

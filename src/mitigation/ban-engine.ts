@@ -23,7 +23,7 @@ import { clampStart, isSameRefusal, newBan, refusalOf, rejected } from "./new-ba
 import { type BanTerms, type Circumstances, type Evidence, planOf } from "./plan.ts";
 import { areBanned, type MitigationPolicy, termsFor } from "./policy.ts";
 import { isCoolingDown } from "./repetition.ts";
-import { RouteWatch } from "./route-watch.ts";
+import { NOT_TRIED, RouteWatch } from "./route-watch.ts";
 
 type Sources = Pick<Circumstances, "packetsOf" | "makeRules" | "divertTo">;
 
@@ -257,7 +257,7 @@ export class BanEngine {
     // A ban of two attacks does not move. A ban does not move to a prefix that may not be banned.
     if (ban.heldBy.length > 1 || this.#admitAttacked(prefix, wallMs, ban).kind === "refused") return ban;
     const there = { ...ban, prefix, measure: measureAt(ban.measure, ban.prefix, prefix) };
-    const plan = planOf(there, termsFor(this.#policy, prefix), this.#circumstances(ban.heldBy, null), wallMs);
+    const plan = planOf(there, termsFor(this.#policy, prefix), this.#circumstances(ban.heldBy), wallMs);
     const moved = next(ban, { kind: "moved", prefix, plan, isOut: this.#routes.statusOf(ban, wallMs).isOut }, wallMs);
     this.#routes.forget(ban.id);
     this.#change(ban, moved);
@@ -314,7 +314,7 @@ export class BanEngine {
   /** The present plan if planning fails: the ban still becomes virtual or real. */
   #planOrCurrent(ban: Ban, terms: BanTerms, wallMs: number): Plan {
     try {
-      return planOf(ban, terms, this.#circumstances(ban.heldBy, null), wallMs);
+      return planOf(ban, terms, this.#circumstances(ban.heldBy), wallMs);
     } catch (cause) {
       this.#options.onFault(cause);
       const { step, method, measure, fallback } = ban;
@@ -327,14 +327,15 @@ export class BanEngine {
     if (ban.state !== "active") return ban;
     const status = this.#routes.statusOf(ban, wallMs);
     const settled = status.isSettled ? next(ban, { kind: "announced" }, wallMs) : ban;
-    const circumstances = { ...this.#circumstances(ban.heldBy, status.refusal), evidence };
+    const circumstances = { ...this.#circumstances(ban.heldBy, status), evidence };
     const plan = planOf(settled, termsFor(this.#policy, ban.prefix), circumstances, wallMs);
     return next(settled, { kind: "planned", plan, isOut: status.isOut }, wallMs);
   }
 
-  #circumstances(heldBy: readonly string[], refusal: string | null): Circumstances {
+  #circumstances(heldBy: readonly string[], { refusal, isTakenAgain } = NOT_TRIED): Circumstances {
+    const { evidenceWaitMs } = this.#policy;
     const attacks = this.#attacks.of(heldBy);
-    return { ...this.#sources, attacks, refusal, evidence: "same", evidenceWaitMs: this.#policy.evidenceWaitMs };
+    return { ...this.#sources, attacks, refusal, isTakenAgain, evidence: "same", evidenceWaitMs };
   }
 
   /** The ban that the attack keeps in force, or else the ban of its prefix. */
@@ -393,7 +394,7 @@ export class BanEngine {
   #newBan(prefix: Prefix, attack: Attack | null, wallMs: number): Ban {
     const { dryRun } = this.#policy;
     const [terms, last] = [termsFor(this.#policy, prefix), this.#ended.lastOf(prefix)];
-    const circumstances = this.#circumstances(attack === null ? [] : [attack.id], null);
+    const circumstances = this.#circumstances(attack === null ? [] : [attack.id]);
     return newBan({ id: this.#options.newId(), prefix, attack, dryRun, last, terms, circumstances }, wallMs);
   }
 }

@@ -116,18 +116,19 @@ async function bans(): Promise<Wire[]> {
   const held = { repeat: 1, holdUntil: NOON + 1000, fallback: "refused" } as const;
   const ladder = { escalation: [{ afterSeconds: 0, action: "flowspec" }], step: 0 } as const;
   const all = { method: "flowspec", measure: { ...udpRules(), matchesAll: true } } as const;
+  const refused = { kind: "failed", cause: "bad next hop" } as const;
   const states = [
-    ban({ ...held, route: views.route("192.0.2.1", { localPref: 200 }) }),
-    ban({ ...manual, ...ladder, ...all }),
-    divertedBan({ node: "s1" }),
-    ban({ state: "withdrawn", withdrawnAt: NOON + 1000, reason: "ttl expired", route: null }),
-    ban({ state: "rejected", reason: "whitelisted" }),
+    { ban: ban({ ...held, route: views.route("192.0.2.1", { localPref: 200 }) }), dropped: { packets: 3, bytes: 180 } },
+    { ban: ban({ ...manual, ...ladder, ...all }) },
+    { ban: divertedBan({ node: "s1" }), routeState: { kind: "announced", missingAt: [MISSING] } as const },
+    { ban: ban({ state: "withdrawn", withdrawnAt: NOON + 1000, reason: "ttl expired", route: null }) },
+    { ban: ban({ state: "rejected", reason: "whitelisted" }) },
   ];
-  const routeState = { kind: "failed", cause: "bad next hop" } as const;
-  const dropped = { packets: 3, bytes: 180 };
-  server.backend.banViews = states.map((each, i) => ({ ban: each, routeState, ...(i === 0 ? { dropped } : {}) }));
+  server.backend.banViews = states.map((view) => ({ routeState: refused, ...view }));
   return listed("bans");
 }
+
+const MISSING = { neighbor: "192.0.2.250", cause: "no session" };
 
 async function hosts(): Promise<Wire[]> {
   const attacked = { metric: "tcp_syn_pps", direction: "outgoing" } as const;

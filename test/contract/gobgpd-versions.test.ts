@@ -158,6 +158,13 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd, major }) => {
     await announced(speaker, ...routes);
     await until("in BIRD again", areIn);
     expect(lab.gobgpdPid()).not.toBe(killed);
+    const shown = async () => (await bird.ask("show protocols all speaker")).map((line) => line.trim());
+    await until("none stale", async () => !(await shown()).join().includes("Neighbor graceful restart active"));
+    expect(await shown()).toContain("AF preserved: ipv4 ipv6 flow4 flow6");
+    // Of each of the four channels the number of withdrawals, also of BIRD's own when a session starts anew.
+    const withdrawals = (await shown()).filter((line) => line.startsWith("Import withdraws:"));
+    expect(withdrawals.map((line) => line.split(/ +/).at(-1))).toEqual(["0", "0", "0", "0"]);
+    expect(await areIn()).toBe(true);
   });
 
   contract("is adopted by the next service, with its session and its routes", async () => {
@@ -221,7 +228,8 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd, major }) => {
     const announcesFlows = ["flow4 { dst 198.51.100.1/32; }"];
     const source = await lab.bird({ announces: ["198.51.100.0/24"], announcesFlows });
     const other = await lab.bird({ host: 3, asn: PEER_ASN + 1, session: { families: [4] } });
-    const neighbors = [neighbor(), neighbor({ address: loopback(3), remoteAsn: PEER_ASN + 1 })];
+    const absent = neighbor({ address: loopback(4) });
+    const neighbors = [neighbor(), neighbor({ address: loopback(3), remoteAsn: PEER_ASN + 1 }), absent];
     const { announcer } = lab.announcer(bgpConfig({ neighbors }), { times: TIMES });
     await established(announcer, 2);
     await established(announcer, 3);
@@ -229,7 +237,16 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd, major }) => {
     await until("the neighbor's rule", () => lab.received(loopback(2), "ipv4-flowspec") === 1);
     announcer.want([blackhole(V4), flow(V4), blackhole(V6), flow(V6)]);
     const advertised = () => announcer.status().neighbors.map((row) => row.advertised);
-    await until("known to be out", () => String(advertised()) === "4,2");
+    await until("known to be out", () => String(advertised()) === "4,2,0");
+    const four = ["ipv4-unicast", "ipv6-unicast", "ipv4-flowspec", "ipv6-flowspec"];
+    const families = announcer.status().neighbors.map((row) => row.families.join());
+    expect(families).toEqual([four.join(), "ipv4-unicast,ipv4-flowspec", ""]);
+    const unreachable = { neighbor: loopback(4), cause: "no session" };
+    expect(announcer.missingAt(flow(V4))).toEqual([unreachable]);
+    expect(announcer.missingAt(flow(V6))).toEqual([
+      { neighbor: loopback(3), cause: "takes no IPv6 flowspec routes" },
+      unreachable,
+    ]);
     for (const [bird, prefixes, rules] of [
       [source, [V6, V4], [`dst ${V6}`, `dst ${V4}`]],
       [other, [V4], [`dst ${V4}`]],

@@ -82,6 +82,14 @@ export class SimulatedSpeaker implements Speaker {
     return [];
   }
 
+  async follow() {
+    return { notifications: [], blameless: [] };
+  }
+
+  neighborFault(): null {
+    return null;
+  }
+
   reload(): void {}
 
   /** By the service, when it leaves no routes. */
@@ -128,6 +136,7 @@ export class SimulatedSpeaker implements Speaker {
       global: { asn: ASN, routerId: "10.1.0.254", listenPort: -1, listenAddresses: [] },
       addPeer: configures,
       deletePeer: configures,
+      resend: configures,
       listPeers: () => ask("ListPeer", () => this.#peersNow()),
       sendPaths: (paths) => ask("AddPath", () => this.#take(paths)),
       listGlobal: (family) => ask("ListPath", () => this.#pathsOf(family)),

@@ -148,14 +148,36 @@ test(
 );
 
 test(
-  "dials its neighbors when it does not listen",
+  "dials its neighbors when it does not listen, also after a refused attempt",
   async () => {
-    // The kernel selects the source address of a dialling gobgpd.
-    const bird = await lab.bird({ session: { address: "127.0.0.1", port: null } });
     const { announcer } = lab.announcer(bgpConfig({ listen: null }));
     announcer.want([blackhole("203.0.113.1/32")]);
+    await until("a neighbor", () => announcer.status().connected);
+    // GoBGP's first attempt is made within that time. By its own default the next one follows after 120 s or more.
+    await Bun.sleep(10_000);
+    // The kernel selects the source address of a dialling gobgpd.
+    const bird = await lab.bird({ session: { address: "127.0.0.1", port: null } });
     await until("in BIRD", () => bird.hasRoute("203.0.113.1/32"), 30_000);
     await established(announcer);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "listens on addresses of both families, and is adopted so",
+  async () => {
+    const { port } = SPEAKER_LISTENS;
+    const config = bgpConfig({ listen: { addresses: [SPEAKER_LISTENS.address, address("::1")], port } });
+    const first = lab.announcer(config).announcer;
+    await until("connected", () => first.status().connected);
+    const pid = lab.gobgpdPid();
+    for (const hostname of config.listen?.addresses ?? []) {
+      (await Bun.connect({ hostname, port, socket: { data() {} } })).end();
+    }
+    await first.stop({ withdraw: false });
+    const second = lab.announcer(config).announcer;
+    await until("connected", () => second.status().connected);
+    expect(lab.gobgpdPid()).toBe(pid);
   },
   DEADLINE_MS,
 );
@@ -253,7 +275,7 @@ test(
 test(
   "the fault contains gobgpd's own message when it does not start",
   async () => {
-    const listen = { ...SPEAKER_LISTENS, address: address("192.0.2.99") };
+    const listen = { port: SPEAKER_LISTENS.port, addresses: [address("192.0.2.99")] };
     const { announcer } = lab.announcer(bgpConfig({ listen }));
     await until("a fault", () => announcer.status().fault !== null);
     expect(announcer.status().fault).toStartWith("gobgpd does not start: ");

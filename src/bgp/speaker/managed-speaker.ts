@@ -11,10 +11,14 @@ import { Pause } from "../../system/pause.ts";
 import { raiseSession } from "../../system/priority.ts";
 import type { Timers } from "../../system/timers.ts";
 import { connectGobgp } from "../gobgp/gobgp-client.ts";
-import { gobgpdToml, lastLogError, listenPort } from "./gobgpd-config.ts";
+import { gobgpdToml, listenPort } from "./gobgpd-config.ts";
+import { lastLogError, notificationsIn } from "./gobgpd-log.ts";
 import { endGobgpd, findGobgpd, hasGobgpdOption, isGobgpd, startGobgpd, unprivilegedUser } from "./gobgpd-process.ts";
 import { isSamePeer, toPeer } from "./neighbor.ts";
-import type { Speaker } from "./speaker.ts";
+import type { Load } from "./neighbor-pauses.ts";
+import { NeighborWatch } from "./neighbor-watch.ts";
+import { mayBlameRoute } from "./peer-notification.ts";
+import type { Followed, SessionEnds, Speaker } from "./speaker.ts";
 import type { PeerSettings, SpeakerClient, SpeakerGlobal, SpeakerPeer } from "./speaker-client.ts";
 import { CONFIG_FROM_RUN, SOCKET_FROM_RUN, SpeakerDirectory } from "./speaker-directory.ts";
 import { SpeakerFault } from "./speaker-fault.ts";
@@ -52,6 +56,12 @@ export class ManagedSpeaker implements Speaker {
   readonly #directory: SpeakerDirectory;
   /** Monotonic; null while it answers. */
   #silentSinceMs: number | null = null;
+  readonly #watch = new NeighborWatch();
+  #load: Load = { routes: 0, nowMs: 0 };
+  /** Neighbors whose session we ended since follow() was called. */
+  readonly #removed: string[] = [];
+  /** How much of the log is read, bytes. */
+  #logRead = 0;
 
   constructor(options: ManagedSpeakerOptions) {
     this.#options = options;
@@ -61,9 +71,11 @@ export class ManagedSpeaker implements Speaker {
 
   reload(config: BgpConfig): void {
     this.#config = config;
+    this.#watch.forget();
   }
 
   async connect(): Promise<SpeakerClient> {
+    this.#logRead = this.#directory.logBytes();
     const run = this.#directory.prepare(unprivilegedUser());
     const pid = findGobgpd(run);
     if (pid === null) return this.#start(run);
@@ -146,7 +158,7 @@ export class ManagedSpeaker implements Speaker {
       global.asn === localAsn &&
       global.routerId === routerId &&
       global.listenPort === listenPort(this.#config) &&
-      (listen === null || String(global.listenAddresses) === listen.address)
+      (listen === null || String(global.listenAddresses) === String(listen.addresses))
     );
   }
 
@@ -156,17 +168,46 @@ export class ManagedSpeaker implements Speaker {
     this.#directory.trimLog();
     const faults: SpeakerFault[] = [];
     const running = new Map((await client.listPeers()).map((peer) => [peer.address, peer]));
-    const configured = new Set<string>(this.#config.neighbors.map((neighbor) => neighbor.address));
+    const neighbors = this.#config.neighbors.filter(({ address }) => !this.#watch.isPaused(address, this.#load));
+    const configured = new Set<string>(neighbors.map((neighbor) => neighbor.address));
     for (const address of running.keys()) if (!configured.has(address)) await client.deletePeer(address);
-    for (const neighbor of this.#config.neighbors) {
+    for (const neighbor of neighbors) {
       try {
-        await setPeer({ client, running: running.get(neighbor.address), wanted: this.#toPeer(neighbor) });
+        await this.#setPeer({ client, running: running.get(neighbor.address), wanted: this.#toPeer(neighbor) });
       } catch (fault) {
         if (!(fault instanceof SpeakerFault) || fault.kind !== "failed") throw fault;
         faults.push(new SpeakerFault(fault.operation, `neighbor ${neighbor.address}: ${fault.reason}`));
       }
     }
     return faults;
+  }
+
+  async follow(client: SpeakerClient, { sessions, routes }: Followed): Promise<SessionEnds> {
+    this.#load = { routes, nowMs: this.#options.clock.monotonicMs() };
+    const { text, end } = this.#directory.readLog(this.#logRead);
+    this.#logRead = end;
+    const notifications = notificationsIn(text);
+    await this.#watch.follow(client, { sessions, notifications, load: this.#load });
+    const unrelated = notifications.filter((notification) => !mayBlameRoute(notification));
+    return { notifications, blameless: [...this.#removed.splice(0), ...unrelated.map(({ neighbor }) => neighbor)] };
+  }
+
+  neighborFault(address: string): string | null {
+    return this.#watch.faultOf(address);
+  }
+
+  async #setPeer(options: {
+    client: SpeakerClient;
+    running: SpeakerPeer | undefined;
+    wanted: PeerSettings;
+  }): Promise<void> {
+    const { client, running, wanted } = options;
+    if (running !== undefined && isSamePeer(running, wanted)) return;
+    if (running !== undefined) {
+      this.#removed.push(running.address);
+      await client.deletePeer(running.address);
+    }
+    await client.addPeer(wanted);
   }
 
   #toPeer(neighbor: BgpNeighbor): PeerSettings {
@@ -210,15 +251,4 @@ async function connectIfReady({
     if (fault instanceof SpeakerFault && (fault.kind === "unreachable" || fault.kind === "unconfigured")) return null;
     throw fault;
   }
-}
-
-async function setPeer(options: {
-  client: SpeakerClient;
-  running: SpeakerPeer | undefined;
-  wanted: PeerSettings;
-}): Promise<void> {
-  const { client, running, wanted } = options;
-  if (running !== undefined && isSamePeer(running, wanted)) return;
-  if (running !== undefined) await client.deletePeer(running.address);
-  await client.addPeer(wanted);
 }

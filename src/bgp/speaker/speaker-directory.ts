@@ -2,9 +2,12 @@
 import {
   chmodSync,
   chownSync,
+  closeSync,
   existsSync,
   mkdirSync,
+  openSync,
   readFileSync,
+  readSync,
   realpathSync,
   rmSync,
   statSync,
@@ -22,6 +25,7 @@ export const SOCKET_FROM_RUN = "gobgpd.sock";
 
 const LOG_BYTES_MAX = 4 * 1024 * 1024;
 const LOG_TAIL_BYTES = 16 * 1024;
+const LOG_READ_BYTES = 256 * 1024;
 /** The kernel's limit for the path of a Unix socket. */
 const SOCKET_PATH_BYTES_MAX = 107;
 
@@ -80,6 +84,22 @@ export class SpeakerDirectory {
 
   logBytes(): number {
     return existsSync(this.logFile()) ? statSync(this.logFile()).size : 0;
+  }
+
+  /** What was logged from this offset on, at most LOG_READ_BYTES, and the offset of the next call. */
+  readLog(from: number): { text: string; end: number } {
+    const bytes = this.logBytes();
+    // trimLog() was called since.
+    const start = from > bytes ? 0 : from;
+    if (start === bytes) return { text: "", end: bytes };
+    const buffer = Buffer.alloc(Math.min(bytes - start, LOG_READ_BYTES));
+    const log = openSync(this.logFile(), "r");
+    try {
+      const read = readSync(log, buffer, 0, buffer.length, start);
+      return { text: buffer.toString("utf8", 0, read), end: start + read };
+    } finally {
+      closeSync(log);
+    }
   }
 
   /** The end of the log, from at least this offset. */

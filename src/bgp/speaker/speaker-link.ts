@@ -8,6 +8,7 @@ import type { Timers } from "../../system/timers.ts";
 import type { RouteReconciler } from "../route-reconciler.ts";
 import { WakeSignal } from "../wake-signal.ts";
 import { type Session, toSession } from "./neighbor.ts";
+import type { PeerNotification } from "./peer-notification.ts";
 import type { Speaker } from "./speaker.ts";
 import type { ApiVersion, SpeakerClient } from "./speaker-client.ts";
 import { asError, SpeakerFault } from "./speaker-fault.ts";
@@ -30,6 +31,8 @@ export interface SpeakerLinkOptions {
   /** The speaker failed. Called after each failed attempt. */
   readonly onDown: (error: unknown) => void;
   readonly onSessions: (sessions: readonly Session[]) => void;
+  /** Neighbors ended their sessions with these. */
+  readonly onNotifications: (notifications: readonly PeerNotification[]) => void;
   /** Called after each configuration of neighbors with those that could not be set; empty: all are set. */
   readonly onNeighborFaults: (faults: readonly SpeakerFault[]) => void;
 }
@@ -144,9 +147,12 @@ export class SpeakerLink {
   }
 
   async #refreshSessions(client: SpeakerClient): Promise<void> {
-    const { reconciler, onSessions } = this.#options;
+    const { speaker, reconciler, onSessions, onNotifications } = this.#options;
     const sessions = (await client.listPeers()).map(toSession);
     sessions.sort((a, b) => (a.address < b.address ? -1 : 1));
+    const { notifications, blameless } = await speaker.follow(client, { sessions, routes: reconciler.installed() });
+    for (const neighbor of blameless) reconciler.ends(neighbor);
+    if (notifications.length > 0) onNotifications(notifications);
     reconciler.setSessions(sessions);
     onSessions(sessions);
     await reconciler.settle();

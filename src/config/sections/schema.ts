@@ -12,6 +12,7 @@ import {
   WINDOW_MS_MIN,
 } from "../../dataplane/native-constants.ts";
 import {
+  BGP_LISTEN_MAX,
   BGP_NEIGHBORS_MAX,
   CAPTURE_INTERFACES_MAX,
   COMMUNITIES_MAX,
@@ -196,8 +197,10 @@ const Bgp = described(
       local_asn: described(Asn, "The AS number of the speaker."),
       router_id: described(text("ipv4"), "The BGP router ID of the speaker."),
       listen: described(
-        Type.Optional(text("socketAddress")),
-        "Where a managed gobgpd accepts connections of neighbors. Without it gobgpd only connects by itself, and a session takes up to ten seconds to come up.",
+        Type.Optional(
+          Type.Union([text("socketAddress"), list(text("socketAddress"), BGP_LISTEN_MAX, { atLeastOne: true })]),
+        ),
+        "Where a managed gobgpd accepts connections of neighbors: one address, or a list of addresses with the same port, as one of each family. Without it gobgpd only connects by itself, and a session takes up to ten seconds to come up.",
       ),
       next_hop: described(text("ipv4"), "The IPv4 next hop of blackhole routes: an address that your routers discard."),
       next_hop6: described(

@@ -133,6 +133,12 @@ function* bgpWarnings({ bgp }: Config): Generator<Finding> {
   if (bgp.communities.length === 0) {
     yield { path: ["bgp", "communities"], rule: "is empty: neighbors must know a blackhole by its next hop alone" };
   }
+  const linked = bgp.neighbors.filter(({ remoteAsn, multihopTtl }) => remoteAsn !== bgp.localAsn && multihopTtl === 0);
+  if (linked.length > 0) {
+    const addresses = linked.map(({ address }) => address).join(", ");
+    const rule = `is not on the link to ${addresses}: without multihop there, BIRD rejects the routes and FRR leaves them inactive, and no ban shows it (docs/operations/routers.md)`;
+    yield { path: ["bgp", "next_hop"], rule };
+  }
   if (bgp.localPref !== 0 && bgp.neighbors.every(({ remoteAsn }) => remoteAsn !== bgp.localAsn)) {
     yield { path: ["bgp", "local_pref"], rule: "goes to neighbors of the same AS only, and there is none" };
   }
