@@ -11,6 +11,7 @@ import type { Prefix } from "../../net/prefix.ts";
 import type { HostRows } from "../../traffic/host-rows.ts";
 import { METRICS, type Thresholds } from "../../traffic/rates.ts";
 import { firstCrossed } from "../attack/attack.ts";
+import { sizeOfRates } from "../attack/attack-size.ts";
 
 /** Significant bits of an IPv6 prefix: as many as a number represents exactly. */
 const BITS_MAX = 52;
@@ -98,6 +99,11 @@ export class CarpetScan {
   /** Index of the first metric strictly above its threshold; -1: none. */
   firstCrossed({ index }: Leaf, thresholds: Thresholds): number {
     return firstCrossed(this.#sums, thresholds, index * METRICS.length);
+  }
+
+  /** As of an attack (attack-size.ts). */
+  size({ index }: Leaf): number {
+    return sizeOfRates(this.#sums, index * METRICS.length);
   }
 
   hosts(leaf: Leaf, metric: number): number {
