@@ -26,12 +26,28 @@ export type Admission =
 /** Refusals that depend only on the configuration and the prefix. */
 export type Unbannable = "prefixes are not banned" | PrefixRefusal;
 
-export type Refusal =
-  | Unbannable
-  | typeof ALL_NODES_LOST
-  | "cooldown after unban"
-  | "max_active_bans reached"
-  | "max_banned_fraction reached";
+/** Refusals at the caps, where a worse attack replaces other bans. */
+export const CAPS = ["max_active_bans reached", "max_banned_fraction reached"] as const;
+export type Cap = (typeof CAPS)[number];
+
+export type Refusal = Unbannable | typeof ALL_NODES_LOST | "cooldown after unban" | Cap;
+
+export function isCap(reason: string | null): reason is Cap {
+  return CAPS.some((cap) => cap === reason);
+}
+
+/** The withdrawal reason of a ban that was replaced (docs/interface.md#ban-withdrawals). */
+export function replacedAt(cap: Cap): string {
+  return `${REPLACED}${cap}`;
+}
+
+const REPLACED = "replaced by the ban of a worse attack: ";
+
+/** The cap at which a ban was replaced or refused; null: the reason is another one. */
+export function capIn(reason: string | null): Cap | null {
+  const cap = reason?.startsWith(REPLACED) === true ? reason.slice(REPLACED.length) : reason;
+  return isCap(cap) ? cap : null;
+}
 
 export interface BansInForce {
   /** Whether the prefix has an active ban. */

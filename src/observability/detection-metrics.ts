@@ -12,6 +12,13 @@ export interface TickReading {
   readonly screenedRows: number;
 }
 
+export interface RefusedReading {
+  readonly attacks: number;
+  readonly replaced: number;
+  readonly rows: number;
+  readonly carpetHosts: number;
+}
+
 const TICK_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 1];
 
 export class DetectionMetrics {
@@ -25,6 +32,7 @@ export class DetectionMetrics {
   readonly #started: Counter<"metric">;
   readonly #classified: Counter<"vector">;
   readonly #refused: Counter;
+  readonly #replaced: Counter;
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -64,6 +72,11 @@ export class DetectionMetrics {
       help: "Detections that were not opened because too many attacks are in progress.",
       registers,
     });
+    this.#replaced = new Counter({
+      name: "svc_attacks_replaced_total",
+      help: "Calm or small attacks that ended early because too many attacks are in progress and a larger one started.",
+      registers,
+    });
     this.#classified = new Counter({
       name: "svc_attacks_classified_total",
       help: "Classifications of attacks, first and changed ones.",
@@ -99,11 +112,12 @@ export class DetectionMetrics {
   }
 
   /**
-   * Counts of the detector: detections refused because its table was full, rows not judged in a tick, and hosts in no
-   * prefix sum.
+   * Counts of the detector: detections refused and attacks replaced because its table was full, rows not judged in a
+   * tick, and hosts in no prefix sum.
    */
-  setRefused(counts: { readonly attacks: number; readonly rows: number; readonly carpetHosts: number }): void {
-    const { attacks, rows, carpetHosts } = counts;
+  setRefused(counts: RefusedReading): void {
+    const { attacks, replaced, rows, carpetHosts } = counts;
+    setCounter(this.#replaced, replaced);
     setCounter(this.#carpetOverflow, carpetHosts);
     setCounter(this.#refused, attacks);
     setCounter(this.#overflowRows, rows);

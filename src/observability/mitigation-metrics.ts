@@ -1,6 +1,7 @@
 /** Bans, their announcement to neighbors, and the state database. */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { SESSION_STATES } from "../bgp/speaker/speaker-client.ts";
+import { CAPS, type Cap } from "../mitigation/admission.ts";
 
 export interface BanReading {
   readonly state: "active" | "withdrawn" | "rejected";
@@ -21,6 +22,7 @@ const ANNOUNCE_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.
 
 export class MitigationMetrics {
   readonly #bans: Gauge<"state" | "method">;
+  readonly #atCap: Counter<"cap" | "outcome">;
   readonly #announcement: Histogram;
   readonly #announce: Histogram;
   readonly #speakerUp: Gauge;
@@ -42,6 +44,14 @@ export class MitigationMetrics {
       labelNames: ["state", "method"],
       registers,
     });
+    this.#atCap = new Counter({
+      name: "svc_bans_at_cap_total",
+      help: "Bans that were replaced by that of a worse attack, or refused, because a cap on bans was reached.",
+      labelNames: ["cap", "outcome"],
+      registers,
+    });
+    for (const cap of CAPS)
+      for (const outcome of ["replaced", "refused"]) this.#atCap.inc({ cap: nameOf(cap), outcome }, 0);
     this.#announcement = histogram(
       "svc_detection_to_announcement_seconds",
       "From the detection of an attack until its ban's route is in a neighbor's out-table.",
@@ -82,6 +92,10 @@ export class MitigationMetrics {
     for (const { state, method, bans } of counts) this.#bans.set({ state, method }, bans);
   }
 
+  capReached(cap: Cap, outcome: "replaced" | "refused"): void {
+    this.#atCap.inc({ cap: nameOf(cap), outcome });
+  }
+
   setUnsaved(bans: number): void {
     this.#unsaved.set(bans);
   }
@@ -112,4 +126,9 @@ export class MitigationMetrics {
   announced(latencyMs: number): void {
     this.#announce.observe(latencyMs / 1000);
   }
+}
+
+/** The key in the configuration. */
+function nameOf(cap: Cap): string {
+  return cap.split(" ")[0] as string;
 }
