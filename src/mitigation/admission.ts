@@ -1,4 +1,5 @@
 /** Whether an address or a prefix may be banned now. The checks and their order: docs/interface.md#ban-refusals. */
+import { isOwnRefusal, type OwnRefusal } from "../config/own-infrastructure.ts";
 import type { PrefixRefusal } from "../detection/carpet/carpet-bounds.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
@@ -8,6 +9,8 @@ import { isOneAddress } from "./ban-subject.ts";
 export interface AdmissionPolicy {
   isWhitelisted(target: IpAddress): boolean;
   isInNetworks(target: IpAddress): boolean;
+  /** null: it is no address that the service itself needs. */
+  ownRefusal(target: IpAddress): OwnRefusal | null;
   /** null: only single addresses are banned. */
   readonly spread: { refusalOf(prefix: Prefix): PrefixRefusal | null } | null;
   readonly maxActiveBans: number;
@@ -80,11 +83,12 @@ export function unbannableFor(prefix: Prefix, policy: AdmissionPolicy): Unbannab
     return policy.spread === null ? "prefixes are not banned" : policy.spread.refusalOf(prefix);
   }
   if (policy.isWhitelisted(prefix.address)) return "whitelisted";
-  return policy.isInNetworks(prefix.address) ? null : "outside configured networks";
+  return policy.isInNetworks(prefix.address) ? policy.ownRefusal(prefix.address) : "outside configured networks";
 }
 
 /** The withdrawal reason of a ban that a reload no longer allows (docs/interface.md#ban-withdrawals). */
 export function withdrawnAs(unbannable: Unbannable): string {
+  if (isOwnRefusal(unbannable)) return `target is ${unbannable}`;
   switch (unbannable) {
     case "whitelisted":
       return "target is whitelisted";
