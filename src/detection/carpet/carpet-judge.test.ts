@@ -256,6 +256,24 @@ test("the largest of very many prefixes is judged, wherever it is in the pass", 
   expect([...active.values()].map(({ carpet }) => carpet?.prefix)).toContain("10.250.0.0/24");
 });
 
+test("an attacked prefix finds room behind very many prefixes with little traffic, within a few passes", () => {
+  const { scan } = harness();
+  const little = hostRows({ target: "10.0.0.1", rates: { pps: 1 } });
+  const attacked = hostRows({ target: "10.0.0.1", rates: { pps: 50 }, group: 1 });
+  const seen: boolean[] = [];
+  for (let pass = 0; pass < 4; pass++) {
+    scan.begin();
+    for (let i = 0; i < CARPET_PREFIXES_MAX; i++) {
+      little.addresses[13] = i >> 8;
+      little.addresses[14] = i & 0xff;
+      scan.add(little, 0);
+    }
+    scan.add(attacked, 0);
+    seen.push(scan.leaves.some(({ group }) => group === 1));
+  }
+  expect(seen).toEqual([false, false, true, true]);
+});
+
 test("prefixes beyond their bound are counted, and have room again in a later pass", () => {
   const { scan } = harness();
   const rows = hostRows({ target: "10.0.0.1", rates: { pps: 1 } });
