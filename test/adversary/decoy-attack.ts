@@ -25,6 +25,10 @@ const WALL_MS = Date.UTC(2026, 0, 1);
 export interface DecoyPlan {
   readonly everyMs: number;
   readonly pulseMs: number;
+  /** After its pulse a decoy stays just above its threshold for so long. */
+  readonly lingerMs: number;
+  /** Number of addresses that the decoys take turns on. */
+  readonly addresses: number;
   /** Largest rate of a decoy; the least is just above its threshold. */
   readonly decoyPpsMax: number;
   readonly maxActiveBans: number;
@@ -43,6 +47,8 @@ export function drawPlan(chance: Chance): DecoyPlan {
   return {
     everyMs,
     pulseMs: Math.round(chance.logarithmic(100, 10_000)),
+    lingerMs: chance.oneOf([0, 0, 5000, 60_000]),
+    addresses: chance.oneOf([8, 100, 60_000, 60_000]),
     decoyPpsMax: chance.logarithmic(200_000, DECOY_PPS_MAX),
     maxActiveBans,
     manualBans: chance.oneIn(3) ? chance.below(maxActiveBans) : 0,
@@ -57,6 +63,7 @@ export function drawPlan(chance: Chance): DecoyPlan {
 
 export interface DecoyOutcome {
   readonly decoys: number;
+  readonly attacks: number;
   readonly replacedBans: number;
   readonly replacedAttacks: number;
   /** The longest time without a route for the flooded host while the flood lasts, ms. */
@@ -88,6 +95,7 @@ class DecoyAttack {
   readonly #thresholds: readonly number[];
   #nowMs = 0;
   #decoys = 0;
+  #attacks = 0;
   #replacedBans = 0;
 
   constructor(plan: DecoyPlan, chance: Chance, directory: string) {
@@ -110,6 +118,9 @@ class DecoyAttack {
     this.#process.floodwall.onBanChange((change) => {
       if (banChangeKind(change) === "withdrawn" && isReplaced(change.ban)) this.#replacedBans++;
     });
+    this.#process.floodwall.onAttackEvent(({ kind }) => {
+      if (kind === "started") this.#attacks++;
+    });
     for (let i = 0; i < plan.manualBans; i++) this.#process.service.ban(address(`198.18.255.${i % 250}`));
   }
 
@@ -124,7 +135,7 @@ class DecoyAttack {
       for (; dueMs <= this.#nowMs; dueMs += this.#plan.everyMs) this.#beginDecoy();
       if (this.#nowMs === leadMs) {
         const endsAtMs = leadMs + FLOOD_MS;
-        this.#traffic.begin({ ip: flooded, pps: FLOOD_PPS, packetBytes: 64, endsAtMs });
+        this.#traffic.begin({ ip: flooded, pps: FLOOD_PPS, packetBytes: 64, endsAtMs, linger: null });
       }
       await this.#step();
       if (this.#nowMs <= leadMs) continue;
@@ -138,6 +149,7 @@ class DecoyAttack {
     const replacedAttacks = this.#process.floodwall.packetPath?.detection.replaced ?? 0;
     return {
       decoys: this.#decoys,
+      attacks: this.#attacks,
       replacedBans: this.#replacedBans,
       replacedAttacks,
       longestGapMs,
@@ -160,23 +172,21 @@ class DecoyAttack {
     return this.#speaker.isOut(`${ip}/32`);
   }
 
-  /** Never twice on one address. */
   #beginDecoy(): void {
-    const number = this.#decoys++;
+    const { addresses, hasGroups, decoyPpsMax, pulseMs, lingerMs } = this.#plan;
+    const number = this.#decoys++ % addresses;
     const group = number % GROUPS;
-    const threshold = this.#plan.hasGroups ? (this.#thresholds[group] as number) : 100_000;
+    const threshold = hasGroups ? (this.#thresholds[group] as number) : 100_000;
     const host = Math.floor(number / GROUPS);
+    const times = this.#chance.logarithmic(1.05, Math.max(1.1, decoyPpsMax / threshold));
+    const endsAtMs = this.#nowMs + pulseMs;
     this.#traffic.begin({
       ip: address(`198.19.${group * 16 + (host >> 8)}.${host & 0xff}`),
       // A pulse shorter than the window has to be stronger to cross the threshold.
-      pps: Math.min(
-        DECOY_PPS_MAX,
-        this.#chance.logarithmic(1.05, Math.max(1.1, this.#plan.decoyPpsMax / threshold)) *
-          threshold *
-          Math.max(1, 1000 / this.#plan.pulseMs),
-      ),
+      pps: Math.min(DECOY_PPS_MAX, times * threshold * Math.max(1, 1000 / pulseMs)),
       packetBytes: this.#chance.oneOf([64, 64, 700]),
-      endsAtMs: this.#nowMs + this.#plan.pulseMs,
+      endsAtMs,
+      linger: lingerMs === 0 ? null : { pps: 1.05 * threshold, endsAtMs: endsAtMs + lingerMs },
     });
   }
 
