@@ -76,11 +76,12 @@ export async function attackWithDecoys(seed: number): Promise<{ plan: DecoyPlan;
   const chance = new Chance(seededRandom(seed));
   const plan = drawPlan(chance);
   const directory = mkdtempSync(join(tmpdir(), "floodwall-decoys-"));
-  const attack = new DecoyAttack(plan, chance, directory);
+  let attack: DecoyAttack | null = null;
   try {
+    attack = new DecoyAttack(plan, chance, directory);
     return { plan, outcome: await attack.run() };
   } finally {
-    attack.close();
+    attack?.close();
     rmSync(directory, { recursive: true, force: true });
   }
 }
