@@ -16,7 +16,10 @@ export { HOSTS_MAX, LOCKED_BYTES_PER_QUEUE, SCREENED_ROWS_MAX };
 
 /** Ended attacks that `GET /api/v1/attacks` returns. */
 export const ENDED_ATTACKS_KEPT = 100;
-/** Attacks in progress at once; further ones are counted but not opened. The addon watches each attacked host. */
+/**
+ * Attacks in progress at once, beside CARPETS_MAX; a further one replaces a calm or a smaller one, or is counted but not
+ * opened. The addon watches each attacked host.
+ */
 export const ACTIVE_ATTACKS_MAX = WATCHED_HOSTS_MAX;
 /** Sampled packets kept for all attacks together; slightly more if there are very many attacks. */
 export const SAMPLED_PACKETS_MAX = 65_536;

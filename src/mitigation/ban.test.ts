@@ -103,6 +103,10 @@ const EVENTS: readonly (readonly [event: BanEvent, becomes: Partial<Ban>])[] = [
     { kind: "disallowed", reason: "target is whitelisted" },
     { state: "withdrawn", reason: "target is whitelisted", withdrawnAt: 500 },
   ],
+  [
+    { kind: "replaced", reason: "replaced by the ban of a worse attack: max_active_bans reached" },
+    { state: "withdrawn", reason: "replaced by the ban of a worse attack: max_active_bans reached", withdrawnAt: 500 },
+  ],
   [policy({ dryRun: true }), { state: "active", dryRun: true, retiring: [] }],
 ];
 
@@ -133,6 +137,7 @@ describe("each event", () => {
       announced: true,
       moved: true,
       disallowed: true,
+      replaced: true,
       policy: true,
     };
     expect(EVENTS.map(([{ kind }]) => kind)).toEqual(Object.keys(kinds) as BanEvent["kind"][]);

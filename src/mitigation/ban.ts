@@ -99,8 +99,8 @@ export type BanEvent =
   | { readonly kind: "announced" }
   /** The attack is now spread over a wider prefix. `isOut`: neighbors have the routes of the old one. */
   | { readonly kind: "moved"; readonly prefix: Prefix; readonly plan: Plan; readonly isOut: boolean }
-  /** The configuration changed and no longer allows this ban. */
-  | { readonly kind: "disallowed"; readonly reason: string }
+  /** The configuration changed and no longer allows this ban, or the ban of a worse attack takes its place. */
+  | { readonly kind: "disallowed" | "replaced"; readonly reason: string }
   /** The configuration changed: dry run, ladder and plan follow from the new one. */
   | {
       readonly kind: "policy";
@@ -137,6 +137,7 @@ export function next(ban: Ban, event: BanEvent, wallMs: number): Ban {
     case "moved":
       return moved(ban, event);
     case "disallowed":
+    case "replaced":
       return withdraw(ban, event.reason, wallMs);
     case "policy":
       return applyPolicy(ban, event);

@@ -43,7 +43,7 @@ import type { WriteBehindOptions } from "../system/unsaved-records.ts";
 import { watchRises } from "./baseline-rises.ts";
 import { ConfigReader } from "./config-reader.ts";
 import { openDataPlane } from "./dataplane.ts";
-import { countAttack, logAttack, logBan } from "./event-log.ts";
+import { alertAtCap, countAttack, logAttack, logBan } from "./event-log.ts";
 import { Listeners } from "./listeners.ts";
 import { PacketPath } from "./packet-path.ts";
 import { Reloader } from "./reloader.ts";
@@ -173,6 +173,8 @@ export class Floodwall {
     this.onAttackEvent((event) => logAttack(log, event));
     this.onAttackEvent((event) => countAttack(metrics.detection, event));
     this.onBanChange((change) => logBan(log, change));
+    const alerts = { log, limiter: this.#limiter, metrics: metrics.mitigation };
+    this.onBanChange((change) => alertAtCap(alerts, change));
     this.onBanChange(({ ban }) => this.scrub.banChanged(ban));
     this.onBanChange((change) => this.dataPlane?.banChanged(change));
   }

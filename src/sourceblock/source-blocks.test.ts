@@ -299,6 +299,7 @@ describe("a reload", () => {
   test.each([
     ["victim_whitelisted", { isWhitelisted: (ip: string) => ip === VICTIM }],
     ["victim_outside_networks", { isInNetworks: (ip: string) => ip !== VICTIM && ip.startsWith("192.0.2.") }],
+    ["victim_is_own_infrastructure", { isOwn: (ip: string) => ip === VICTIM }],
     ["source_allowlisted", { isAllowlisted: (ip: string) => ip === SOURCE }],
     ["source_in_networks", { isInNetworks: (ip: string) => ip === SOURCE || ip.startsWith("192.0.2.") }],
   ])("removes what it refuses: %s", (refusal, change) => {

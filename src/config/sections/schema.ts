@@ -252,11 +252,11 @@ export const ConfigFile = described(
       ),
       networks: described(
         list(text("prefix"), PREFIXES_MAX, { atLeastOne: true }),
-        "The protected prefixes. They must not overlap, and together with those of hostgroups there may be 100000. An IPv6 prefix must not contain `::ffff:0:0/96`: write `2000::/3` for all of IPv6.",
+        "The protected prefixes. They must not overlap, and together with those of hostgroups there may be 100000. An IPv6 prefix must not contain `::ffff:0:0/96`.",
       ),
       protected_whitelist: described(
         list(text("addressOrPrefix"), PREFIXES_MAX),
-        "Addresses that are never banned. They are still judged and shown.",
+        "Addresses that are never banned. They are still judged and shown. Those that the service itself needs (router id, listeners, neighbors, next hops, scrub nodes) need no entry.",
       ),
       capture: Type.Optional(Capture),
       detection: Detection,

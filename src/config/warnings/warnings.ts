@@ -15,6 +15,7 @@ export function configWarnings(config: Config, read: ReadVariable): Finding[] {
     ...modeWarnings(config),
     ...mirrorWarnings(config),
     ...dataplaneWarnings(config),
+    ...networkWarnings(config),
     ...whitelistWarnings(config),
     ...thresholdWarnings(config),
     ...floorWarnings(config),
@@ -63,6 +64,19 @@ function* dataplaneWarnings({ capture, dataplane }: Config): Generator<Finding> 
     if (captured?.mode !== "mirror") continue;
     const rule = `${name} is a mirror port: what is dropped there are copies, and the original traffic is not dropped`;
     yield { path: ["dataplane", "interfaces", i], rule };
+  }
+}
+
+/** The shortest prefixes that one operator holds: an IPv4 /8, an IPv6 /16. */
+const WIDEST = { 4: 8, 6: 16 } as const;
+
+function* networkWarnings({ networks }: Config): Generator<Finding> {
+  for (const [i, { family, length, text }] of networks.entries()) {
+    if (length >= WIDEST[family]) continue;
+    yield {
+      path: ["networks", i],
+      rule: `${text} is wider than what any operator holds: addresses of others would be counted and banned`,
+    };
   }
 }
 
