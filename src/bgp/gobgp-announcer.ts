@@ -9,6 +9,7 @@ import type { Clock } from "../system/clock.ts";
 import { within } from "../system/deadline.ts";
 import type { Environment } from "../system/environment.ts";
 import type { Timers } from "../system/timers.ts";
+import { Instance } from "./instance.ts";
 import { KEPT_BACK_MS, type QuarantineEvent } from "./route-quarantine.ts";
 import { RouteReconciler } from "./route-reconciler.ts";
 import { ManagedSpeaker, type SpeakerLog } from "./speaker/managed-speaker.ts";
@@ -76,6 +77,8 @@ export interface BgpStatus {
 
 /** Maximum number of routes in one log line. */
 const ROUTES_LOGGED = 20;
+/** Maximum number of other services that are named in the log. */
+const OTHERS_LOGGED = 64;
 
 export class GobgpAnnouncer implements Announcer {
   readonly #options: GobgpAnnouncerOptions;
@@ -92,6 +95,8 @@ export class GobgpAnnouncer implements Announcer {
   #sessions: readonly Session[] = [];
   /** By neighbor: wall time when first seen, for sessions without a time of the speaker. */
   readonly #seenAtMs = new Map<string, number>();
+  /** Other services with routes in the speaker that the log has named. */
+  readonly #loggedOthers = new Set<number>();
 
   constructor(options: GobgpAnnouncerOptions) {
     const { clock, timers, times, metrics } = options;
@@ -100,6 +105,13 @@ export class GobgpAnnouncer implements Announcer {
     this.#speaker = options.speaker ?? configuredSpeaker(options);
     this.#reconciler = new RouteReconciler({
       clock,
+      owner: new Instance({
+        stateDir: options.stateDir,
+        configured: options.config.instance,
+        isSpeakerOwn: options.config.speaker === "managed",
+        warn: (fields, message) => options.log.warn(fields, message),
+      }),
+      onOthers: (instances) => this.#onOthers(instances),
       onAnnounced: (latencyMs) => metrics.announced(latencyMs),
       onFault: (error) => this.#link.restart(error),
       onQuarantine: (event) => this.#onQuarantine(event),
@@ -207,6 +219,16 @@ export class GobgpAnnouncer implements Announcer {
     this.#fault = reason;
     this.#reconciler.down(`bgp speaker: ${reason}`);
     this.#notify();
+  }
+
+  /** Each is named once. */
+  #onOthers(instances: readonly number[]): void {
+    const unknown = instances.filter((instance) => !this.#loggedOthers.has(instance));
+    const named = unknown.slice(0, OTHERS_LOGGED - this.#loggedOthers.size);
+    if (named.length === 0) return;
+    for (const instance of named) this.#loggedOthers.add(instance);
+    const message = "routes of other Floodwall services are in the speaker: they are left alone";
+    this.#options.log.info({ instances: named }, message);
   }
 
   #onQuarantine(event: QuarantineEvent): void {
