@@ -48,13 +48,15 @@ export function lastLogError(log: string): string | null {
   return null;
 }
 
-function parseLogLine(line: string): { level: string; text: string } | null {
+/** `key`: what the line is about, the address of a neighbor for one. */
+export function parseLogLine(line: string): { level: string; text: string; key: string } | null {
   try {
     const entry: unknown = JSON.parse(line);
     if (typeof entry !== "object" || entry === null) return null;
     const fields: Readonly<Record<string, unknown>> = { ...entry };
-    const { level, msg, Error: cause } = fields;
-    return { level: String(level), text: cause === undefined ? String(msg) : `${String(msg)}: ${errorText(cause)}` };
+    const { level, msg, Error: cause, Key: key } = fields;
+    const text = cause === undefined ? String(msg) : `${String(msg)}: ${errorText(cause)}`;
+    return { level: String(level), text, key: String(key) };
   } catch {
     return null;
   }

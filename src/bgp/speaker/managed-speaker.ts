@@ -11,6 +11,7 @@ import { Pause } from "../../system/pause.ts";
 import { raiseSession } from "../../system/priority.ts";
 import type { Timers } from "../../system/timers.ts";
 import { connectGobgp } from "../gobgp/gobgp-client.ts";
+import { CrashSuspects, crashIn } from "./crash-suspects.ts";
 import { gobgpdToml, lastLogError, listenPort } from "./gobgpd-config.ts";
 import { endGobgpd, findGobgpd, hasGobgpdOption, isGobgpd, startGobgpd, unprivilegedUser } from "./gobgpd-process.ts";
 import { isSamePeer, toPeer } from "./neighbor.ts";
@@ -52,6 +53,9 @@ export class ManagedSpeaker implements Speaker {
   readonly #directory: SpeakerDirectory;
   /** Monotonic; null while it answers. */
   #silentSinceMs: number | null = null;
+  readonly #suspects = new CrashSuspects();
+  /** Where the log of the running gobgpd begins; null: it was not running, or was ended on purpose. */
+  #logStart: number | null = null;
 
   constructor(options: ManagedSpeakerOptions) {
     this.#options = options;
@@ -66,12 +70,17 @@ export class ManagedSpeaker implements Speaker {
   async connect(): Promise<SpeakerClient> {
     const run = this.#directory.prepare(unprivilegedUser());
     const pid = findGobgpd(run);
-    if (pid === null) return this.#start(run);
+    if (pid === null) {
+      this.#reportCrash();
+      return this.#start(run);
+    }
+    this.#logStart ??= this.#directory.logBytes();
     raiseSession(pid);
     const client = await this.#adopt(pid, run);
     if (this.#isConfigured(client.global)) return client;
     client.close();
     this.#options.log.info({ pid }, "gobgpd runs with another configuration, replacing it");
+    this.#logStart = null;
     await endGobgpd({ pid, workingDirectory: run, gracefully: true, timers: this.#options.timers });
     return this.#start(run);
   }
@@ -99,6 +108,7 @@ export class ManagedSpeaker implements Speaker {
     this.#directory.writeConfig(gobgpdToml(this.#config));
     this.#directory.trimLog();
     const logStart = this.#directory.logBytes();
+    this.#logStart = logStart;
     const servesMetrics = await hasGobgpdOption(executable, "--metrics-path");
     const hasEnded = startGobgpd({
       executable,
@@ -116,6 +126,20 @@ export class ManagedSpeaker implements Speaker {
       const cause = hasEnded() ? lastLogError(this.#directory.logSince(logStart)) : null;
       throw cause === null ? fault : new SpeakerFault("gobgpd", `gobgpd does not start: ${cause}`);
     }
+  }
+
+  /** Names the neighbor over which gobgpd crashed, and leaves it out if that goes on. */
+  #reportCrash(): void {
+    const { log, clock } = this.#options;
+    const addresses = new Set<string>(this.#config.neighbors.map(({ address }) => address));
+    const crash = this.#logStart === null ? null : crashIn(this.#directory.wholeLogSince(this.#logStart), addresses);
+    this.#logStart = null;
+    if (crash === null) return;
+    log.warn({ cause: crash.reason, last_neighbor: crash.neighbor }, "gobgpd crashed, starting it again");
+    const leftOut = this.#suspects.crashed(crash, addresses, clock.monotonicMs());
+    if (leftOut === null) return;
+    const seconds = Math.round(this.#suspects.leftOutForMs(leftOut, clock.monotonicMs()) / 1000);
+    log.warn({ neighbor: leftOut, seconds }, "gobgpd crashed again and again over one neighbor, leaving it out");
   }
 
   async #ready(options: { run: string; hasEnded: () => boolean; withinMs: number }): Promise<SpeakerClient> {
@@ -137,6 +161,7 @@ export class ManagedSpeaker implements Speaker {
     const { clock, timers, log } = this.#options;
     if (this.#silentSinceMs === null || clock.monotonicMs() - this.#silentSinceMs < SILENCE_MAX_MS) return;
     log.warn({ pid, silence_ms: SILENCE_MAX_MS }, "gobgpd does not answer, killing it");
+    this.#logStart = null;
     await endGobgpd({ pid, workingDirectory: run, gracefully: false, timers });
   }
 
@@ -156,9 +181,15 @@ export class ManagedSpeaker implements Speaker {
     this.#directory.trimLog();
     const faults: SpeakerFault[] = [];
     const running = new Map((await client.listPeers()).map((peer) => [peer.address, peer]));
-    const configured = new Set<string>(this.#config.neighbors.map((neighbor) => neighbor.address));
+    const nowMs = this.#options.clock.monotonicMs();
+    const isLeftOut = ({ address }: BgpNeighbor) => this.#suspects.leftOutForMs(address, nowMs) > 0;
+    const wanted = this.#config.neighbors.filter((neighbor) => !isLeftOut(neighbor));
+    for (const { address } of this.#config.neighbors.filter(isLeftOut)) {
+      faults.push(new SpeakerFault("gobgpd", `neighbor ${address}: left out for now, since gobgpd crashed over it`));
+    }
+    const configured = new Set<string>(wanted.map((neighbor) => neighbor.address));
     for (const address of running.keys()) if (!configured.has(address)) await client.deletePeer(address);
-    for (const neighbor of this.#config.neighbors) {
+    for (const neighbor of wanted) {
       try {
         await setPeer({ client, running: running.get(neighbor.address), wanted: this.#toPeer(neighbor) });
       } catch (fault) {

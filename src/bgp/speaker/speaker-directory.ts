@@ -21,7 +21,7 @@ export const CONFIG_FROM_RUN = "../gobgpd.toml";
 export const SOCKET_FROM_RUN = "gobgpd.sock";
 
 const LOG_BYTES_MAX = 4 * 1024 * 1024;
-const LOG_TAIL_BYTES = 16 * 1024;
+const LOG_TAIL_CHARACTERS = 16 * 1024;
 /** The kernel's limit for the path of a Unix socket. */
 const SOCKET_PATH_BYTES_MAX = 107;
 
@@ -79,8 +79,16 @@ export class SpeakerDirectory {
 
   /** The end of the log, from at least this offset. */
   logSince(bytes: number): string {
-    if (this.logBytes() <= bytes) return "";
-    return readFileSync(this.logFile()).subarray(bytes).subarray(-LOG_TAIL_BYTES).toString("utf8");
+    return this.wholeLogSince(bytes).slice(-LOG_TAIL_CHARACTERS);
+  }
+
+  /** The log from this offset, or all of it if it was truncated since. */
+  wholeLogSince(bytes: number): string {
+    const size = this.logBytes();
+    if (size === 0) return "";
+    return readFileSync(this.logFile())
+      .subarray(size < bytes ? 0 : bytes)
+      .toString("utf8");
   }
 }
 
