@@ -39,7 +39,9 @@ export interface GobgpAnnouncerOptions {
   readonly metrics: BgpMetrics;
   /** Path of gobgpd, for a managed speaker; null: not installed. */
   readonly executable: () => string | null;
-  readonly times: LinkTimes & { readonly deadlineMs: number };
+  /** When the last wanted route expires, wall clock; null: there is none. */
+  readonly routesUntilMs: () => number | null;
+  readonly times: LinkTimes & { readonly deadlineMs: number; readonly leaseMs: number };
   /** Default: the configured one, managed or external. */
   readonly speaker?: Speaker;
 }
@@ -50,6 +52,7 @@ export const DEFAULT_TIMES: GobgpAnnouncerOptions["times"] = {
   retryMinMs: 50,
   retryMaxMs: 5_000,
   deadlineMs: 2_000,
+  leaseMs: 30_000,
 };
 
 export interface NeighborStatus {
@@ -138,6 +141,7 @@ export class GobgpAnnouncer implements Announcer {
 
   want(routes: readonly Route[]): void {
     this.#reconciler.want(routes);
+    this.#speaker.routesChanged();
   }
 
   routeState(route: Route): RouteState {
@@ -184,6 +188,7 @@ export class GobgpAnnouncer implements Announcer {
     if (withdraw) this.#reconciler.want([]);
     await this.#settleWithDeadline();
     await this.#link.stop();
+    this.#speaker.routesChanged();
     if (withdraw) await this.#speaker.end();
   }
 
@@ -289,8 +294,10 @@ export class GobgpAnnouncer implements Announcer {
 
 function configuredSpeaker(options: GobgpAnnouncerOptions): Speaker {
   const { grpc } = options.config;
-  const { deadlineMs } = options.times;
-  return grpc === null ? new ManagedSpeaker({ ...options, deadlineMs }) : new ExternalSpeaker({ grpc, deadlineMs });
+  const { deadlineMs, leaseMs } = options.times;
+  return grpc === null
+    ? new ManagedSpeaker({ ...options, deadlineMs, leaseMs })
+    : new ExternalSpeaker({ grpc, deadlineMs });
 }
 
 function unknownSession({ address, remoteAsn }: BgpNeighbor): Session {

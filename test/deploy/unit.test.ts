@@ -110,6 +110,7 @@ test.skipIf(unavailable !== null).each([
   expect(bitCount(capabilitiesOf(service.pid, "CapBnd"))).toBe(unitsCapabilities().length + INSTEAD_OF_LIMITS.length);
   const gobgpd = findGobgpd(join(service.directory, "state/gobgpd/run"));
   expect(gobgpd && capabilitiesOf(gobgpd, "CapEff")).toBe(0n);
+  expect(Bun.spawnSync(["pgrep", "-u", String(USER), "-f", `floodwall-guard ${gobgpd}$`]).exitCode).toBe(0);
 });
 
 function bitCount(bits: bigint): number {

@@ -82,6 +82,8 @@ export class SimulatedSpeaker implements Speaker {
     return [];
   }
 
+  routesChanged(): void {}
+
   reload(): void {}
 
   /** By the service, when it leaves no routes. */

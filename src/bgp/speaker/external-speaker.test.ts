@@ -90,7 +90,7 @@ test(
   "puts the routes into a speaker that lost them, and takes strangers with our mark out",
   async () => {
     const operator = await OperatorGobgpd.start(lab);
-    const times = { pollMs: 50, checkMs: 100, retryMinMs: 20, retryMaxMs: 200, deadlineMs: 500 };
+    const times = { pollMs: 50, checkMs: 100, retryMinMs: 20, retryMaxMs: 200, deadlineMs: 500, leaseMs: 30_000 };
     const { announcer } = lab.announcer(bgpConfig({ speaker: "external", grpc: operator.socket }), { times });
     announcer.want([blackhole("203.0.113.1/32")]);
     await until("ours is there", async () => String(await operator.routes()) === "203.0.113.1/32 of 1");

@@ -208,7 +208,7 @@ test(
 test(
   "cuts a log that grew too long",
   async () => {
-    const times = { pollMs: 20, checkMs: 20, retryMinMs: 20, retryMaxMs: 100, deadlineMs: 1_000 };
+    const times = { pollMs: 20, checkMs: 20, retryMinMs: 20, retryMaxMs: 100, deadlineMs: 1_000, leaseMs: 30_000 };
     const { announcer } = lab.announcer(bgpConfig(), { times });
     await until("connected", () => announcer.status().connected);
     const log = join(lab.stateDir, "gobgpd/gobgpd.log");

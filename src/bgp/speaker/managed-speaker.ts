@@ -19,6 +19,7 @@ import type { Speaker } from "./speaker.ts";
 import type { PeerSettings, SpeakerClient, SpeakerGlobal, SpeakerPeer } from "./speaker-client.ts";
 import { CONFIG_FROM_RUN, SOCKET_FROM_RUN, SpeakerDirectory } from "./speaker-directory.ts";
 import { SpeakerFault } from "./speaker-fault.ts";
+import { SpeakerGuard } from "./speaker-guard.ts";
 
 export interface ManagedSpeakerOptions {
   readonly config: BgpConfig;
@@ -26,6 +27,10 @@ export interface ManagedSpeakerOptions {
   /** null: not installed. Called at each start, so that a later installation is found. */
   readonly executable: () => string | null;
   readonly deadlineMs: number;
+  /** When the last wanted route expires, wall clock; null: there is none. */
+  readonly routesUntilMs: () => number | null;
+  /** See SpeakerGuardOptions. */
+  readonly leaseMs: number;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly environment: Environment;
@@ -56,11 +61,23 @@ export class ManagedSpeaker implements Speaker {
   readonly #suspects = new CrashSuspects();
   /** Where the log of the running gobgpd begins; null: it was not running, or was ended on purpose. */
   #logStart: number | null = null;
+  readonly #guard: SpeakerGuard;
+  /** Of the gobgpd that was seen last. */
+  #pid: number | null = null;
 
   constructor(options: ManagedSpeakerOptions) {
     this.#options = options;
     this.#config = options.config;
     this.#directory = new SpeakerDirectory(options.stateDir);
+    this.#guard = new SpeakerGuard({
+      ...options,
+      directory: this.#directory,
+      warn: (fields, message) => options.log.warn(fields, message),
+    });
+  }
+
+  routesChanged(): void {
+    this.#guard.extend();
   }
 
   reload(config: BgpConfig): void {
@@ -69,6 +86,13 @@ export class ManagedSpeaker implements Speaker {
 
   async connect(): Promise<SpeakerClient> {
     const run = this.#directory.prepare(unprivilegedUser());
+    this.#guard.extend();
+    const client = await this.#connectIn(run);
+    this.#watch(run);
+    return client;
+  }
+
+  async #connectIn(run: string): Promise<SpeakerClient> {
     const pid = findGobgpd(run);
     if (pid === null) {
       this.#reportCrash();
@@ -116,7 +140,7 @@ export class ManagedSpeaker implements Speaker {
       logFile: this.#directory.logFile(),
       user: unprivilegedUser(),
       args: servesMetrics ? [...ARGUMENTS, "--metrics-path="] : ARGUMENTS,
-      bindsLowPort: port > 0 && port < 1024,
+      bindsLowPort: isLowPort(port),
     });
     try {
       const client = await this.#ready({ run, hasEnded, withinMs: START_DEADLINE_MS });
@@ -165,6 +189,13 @@ export class ManagedSpeaker implements Speaker {
     await endGobgpd({ pid, workingDirectory: run, gracefully: false, timers });
   }
 
+  #watch(run: string): void {
+    if (this.#pid === null || !isGobgpd(this.#pid, run)) this.#pid = findGobgpd(run);
+    if (this.#pid === null) return;
+    const bindsLowPort = isLowPort(listenPort(this.#config));
+    this.#guard.watch({ pid: this.#pid, run, user: unprivilegedUser(), bindsLowPort });
+  }
+
   #isConfigured(global: SpeakerGlobal): boolean {
     const { localAsn, routerId, listen } = this.#config;
     return (
@@ -177,8 +208,10 @@ export class ManagedSpeaker implements Speaker {
 
   /** Changes only neighbors that differ: the sessions of the others stay up. */
   async configure(client: SpeakerClient): Promise<readonly SpeakerFault[]> {
-    // configure() runs every few seconds, often enough to bound the log.
+    // configure() runs every few seconds, often enough to bound the log and to replace a guard that was killed.
     this.#directory.trimLog();
+    const run = this.#directory.run();
+    if (run !== null) this.#watch(run);
     const faults: SpeakerFault[] = [];
     const running = new Map((await client.listPeers()).map((peer) => [peer.address, peer]));
     const nowMs = this.#options.clock.monotonicMs();
@@ -225,6 +258,10 @@ export async function endManagedGobgpd(options: { stateDir: string; timers: Time
   if (run === null || pid === null) return null;
   await endGobgpd({ pid, workingDirectory: run, gracefully: true, timers: options.timers });
   return pid;
+}
+
+function isLowPort(port: number): boolean {
+  return port > 0 && port < 1024;
 }
 
 /** null: not listening, or not configured yet. */

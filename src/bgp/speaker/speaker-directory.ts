@@ -1,15 +1,19 @@
-/** The files of a managed gobgpd: its configuration and log, and in another directory its socket. */
+/** The files of a managed gobgpd: its configuration, log and deadline, and in another directory its socket. */
 import {
   chmodSync,
   chownSync,
+  closeSync,
+  constants,
   existsSync,
   mkdirSync,
+  openSync,
   readFileSync,
   realpathSync,
   rmSync,
   statSync,
   truncateSync,
   writeFileSync,
+  writeSync,
 } from "node:fs";
 import { join } from "node:path";
 import { messageOf } from "../../system/error-message.ts";
@@ -19,6 +23,9 @@ import { SpeakerFault } from "./speaker-fault.ts";
 /** Relative to the run directory, gobgpd's working directory: its user may not be allowed to read the parents. */
 export const CONFIG_FROM_RUN = "../gobgpd.toml";
 export const SOCKET_FROM_RUN = "gobgpd.sock";
+export const DEADLINE_FROM_RUN = "../routes-until";
+/** A full disk takes a text of the same length in the same place. */
+const DEADLINE_CHARACTERS = 15;
 
 const LOG_BYTES_MAX = 4 * 1024 * 1024;
 const LOG_TAIL_CHARACTERS = 16 * 1024;
@@ -66,6 +73,17 @@ export class SpeakerDirectory {
 
   writeConfig(toml: string): void {
     faultOnError(() => writeFileSync(join(this.#base, "gobgpd.toml"), toml, { mode: 0o644 }));
+  }
+
+  /** Until when gobgpd may run without a service, seconds of the boot clock. Throws when it cannot be written. */
+  writeDeadline(bootSeconds: number): void {
+    const path = join(this.#base, "routes-until");
+    const file = openSync(path, constants.O_WRONLY | constants.O_CREAT, 0o644);
+    try {
+      writeSync(file, `${String(bootSeconds).padEnd(DEADLINE_CHARACTERS)}\n`, 0);
+    } finally {
+      closeSync(file);
+    }
   }
 
   /** Truncates the log. gobgpd opens it in append mode and continues at the new end. */

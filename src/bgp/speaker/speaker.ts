@@ -14,6 +14,8 @@ export interface Speaker {
    * faults of single neighbors; the others are set.
    */
   configure(client: SpeakerClient): Promise<readonly SpeakerFault[]>;
+  /** The wanted routes changed, or the service stops and leaves them. */
+  routesChanged(): void;
   /** Takes effect with the next connect() and configure(). */
   reload(config: BgpConfig): void;
   /** Stops a process that the speaker started. */
@@ -43,6 +45,8 @@ export class ExternalSpeaker implements Speaker {
   async configure(): Promise<readonly SpeakerFault[]> {
     return [];
   }
+
+  routesChanged(): void {}
 
   reload(): void {}
 
