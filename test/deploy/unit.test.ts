@@ -31,6 +31,15 @@ test.skipIf(analyze === null).each(UNITS)(`systemd finds nothing amiss in %s${sk
   }
 });
 
+test.each(UNITS)("%s is started again for ever, and its failed starts are counted over restarts", (name) => {
+  const text = readFileSync(join(ROOT, "deploy", name), "utf8");
+  const [unit = "", service = ""] = text.split(/^\[Service\]$/m);
+  expect(unit).toMatch(/^StartLimitIntervalSec=0$/m);
+  for (const line of ["Restart=always", "RuntimeDirectoryPreserve=restart", `RuntimeDirectory=${name.split(".")[0]}`]) {
+    expect(service.split("\n")).toContain(line);
+  }
+});
+
 interface Status {
   readonly capture: { readonly interfaces: readonly { readonly state: string; readonly mode: string }[] };
 }
