@@ -49,6 +49,8 @@ export const CAPTURE_INTERFACES_MAX = 64;
 /** BGP neighbors, and communities of one route. */
 export const BGP_NEIGHBORS_MAX = 64;
 export const COMMUNITIES_MAX = 32;
+/** State databases that were damaged and moved aside. */
+export const DAMAGED_STATES_KEPT = 3;
 /** Larger numbers of a service among those of one BGP speaker are chosen at random. */
 export const BGP_INSTANCE_MAX = 65_535;
 /** Quarantined FlowSpec rules, because of which neighbors reset their sessions. */

@@ -30,6 +30,7 @@ export class MitigationMetrics {
   readonly #speakerFaults: Counter<"operation">;
   readonly #writeFailures: Counter;
   readonly #unsaved: Gauge;
+  readonly #damaged: Gauge;
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -70,6 +71,10 @@ export class MitigationMetrics {
       help: "Writes that the state database refused.",
       registers,
     });
+    this.#damaged = gauge(
+      "svc_state_damaged",
+      "1 if the state database was damaged at the start, so that bans may be lost.",
+    );
     this.#unsaved = gauge(
       "svc_state_unsaved_bans",
       "Bans in force whose last change is not in the state database yet.",
@@ -84,6 +89,10 @@ export class MitigationMetrics {
 
   setUnsaved(bans: number): void {
     this.#unsaved.set(bans);
+  }
+
+  stateWasDamaged(): void {
+    this.#damaged.set(1);
   }
 
   stateWriteFailed(): void {

@@ -96,7 +96,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     dashboard: dashboardOf(() => floodwall.config.api.dashboard, log),
     ...parts,
   });
-  const shared = { feed: http.events, tenancy: () => backend.tenancy(), history, updates };
+  const shared = { feed: http.events, tenancy: () => backend.tenancy(), history, updates, stateDamage: state.damage };
   const reporting = new Reporting({ floodwall, ...shared, environment, limiter, ...parts });
   const start = () => {
     // The port first: a second service on this machine is refused before it announces anything.

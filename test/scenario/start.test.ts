@@ -39,7 +39,6 @@ test.each([
 
 /** Each is left as it was. */
 test.each([
-  ["a corrupt state database", "state/state.db", "\x5a".repeat(8192), "state.db is corrupt"],
   ["a file where the folder of state should be", "state", "a file", "check state_dir"],
   [
     "clearance masters of another form",
