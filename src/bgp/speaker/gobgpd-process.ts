@@ -166,7 +166,7 @@ export async function endGobgpd(options: {
   }
 }
 
-function signal(pid: number, name: "SIGTERM" | "SIGKILL"): void {
+export function signal(pid: number, name: "SIGTERM" | "SIGKILL"): void {
   try {
     process.kill(pid, name);
   } catch {

@@ -62,6 +62,7 @@ export class ManagedSpeaker implements Speaker {
   /** Where the log of the running gobgpd begins; null: it was not running, or was ended on purpose. */
   #logStart: number | null = null;
   readonly #guard: SpeakerGuard;
+  #isPrepared = false;
   /** Of the gobgpd that was seen last. */
   #pid: number | null = null;
 
@@ -76,8 +77,9 @@ export class ManagedSpeaker implements Speaker {
     });
   }
 
+  /** Before the first connect() there may be no folder to write to, and connect() does the same. */
   routesChanged(): void {
-    this.#guard.extend();
+    if (this.#isPrepared) this.#guard.extend();
   }
 
   reload(config: BgpConfig): void {
@@ -86,6 +88,7 @@ export class ManagedSpeaker implements Speaker {
 
   async connect(): Promise<SpeakerClient> {
     const run = this.#directory.prepare(unprivilegedUser());
+    this.#isPrepared = true;
     this.#guard.extend();
     const client = await this.#connectIn(run);
     this.#watch(run);

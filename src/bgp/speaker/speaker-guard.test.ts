@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { spawn } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { AnnouncingProcessArgument } from "../../../test/fixtures/bgp/announcing-process.ts";
 import { BgpLab, bgpConfig, blackhole, established, until } from "../../../test/fixtures/bgp/bgp.ts";
@@ -75,7 +75,7 @@ test(
     const times = { pollMs: 200, checkMs: 500, retryMinMs: 50, retryMaxMs: 500, deadlineMs: 500, leaseMs: 2_000 };
     const { announcer } = lab.announcer(bgpConfig(), { times });
     await established(announcer);
-    await Bun.sleep(8_000);
+    await Bun.sleep(16_000);
     expect(lab.gobgpdPid()).toBe(pid);
     expect(guards()).toEqual([guard ?? 0]);
   },
@@ -101,6 +101,29 @@ test(
     });
     await until("guarded anew", () => guards().length === 1 && guards()[0] !== second);
     expect(readFileSync(`/proc/${guards()[0]}/status`, "utf8")).toMatch(/^CapEff:\t0+$/m);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "a guard that cannot be told the time is ended and named once, until the service can write again",
+  async () => {
+    const times = { pollMs: 20, checkMs: 20, retryMinMs: 20, retryMaxMs: 100, deadlineMs: 1_000, leaseMs: 30_000 };
+    const { announcer, warnings } = lab.announcer(bgpConfig(), { times });
+    announcer.want([]);
+    await until("guarded", () => announcer.status().connected && guards().length === 1);
+    expect(warnings).toEqual([]);
+    const deadline = join(lab.stateDir, "gobgpd/routes-until");
+    rmSync(deadline);
+    mkdirSync(deadline);
+    await until("ended", () => guards().length === 0);
+    announcer.want([blackhole(ROUTE)]);
+    expect(warnings).toEqual([
+      expect.stringContaining("gobgpd has no guard: if the service dies, its routes stay until the next start"),
+    ]);
+    rmdirSync(deadline);
+    await until("guarded again", () => guards().length === 1);
+    expect(warnings).toHaveLength(1);
   },
   DEADLINE_MS,
 );

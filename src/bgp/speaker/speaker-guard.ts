@@ -6,14 +6,17 @@
 import { spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { bootSeconds, type Clock } from "../../system/clock.ts";
-import { isSameDirectory, type UnixUser, unprivileged } from "./gobgpd-process.ts";
+import { isSameDirectory, signal, type UnixUser, unprivileged } from "./gobgpd-process.ts";
 import { DEADLINE_FROM_RUN, type SpeakerDirectory } from "./speaker-directory.ts";
 
 /** As in /proc/PID/comm, at most 15 characters: so that the guard is found and recognized. */
 const NAME = "floodwall-guard";
 const LOOK_SECONDS = 2;
-/** So often in a row the time must have passed: after a standstill of the machine a live service writes first. */
-const LOOKS = 3;
+/**
+ * So often in a row the time must have passed: after a standstill of the machine a live service, which writes every ten
+ * seconds, is first.
+ */
+const LOOKS = 7;
 /** Time to close the sessions before gobgpd is killed. */
 const GRACE_SECONDS = 5;
 
@@ -91,7 +94,7 @@ export class SpeakerGuard {
   watch(speaker: GuardedSpeaker): void {
     if (this.#pid === null || !isGuard(this.#pid, speaker)) this.#pid = findGuard(speaker);
     if (this.extend()) this.#pid ??= start(speaker);
-    else if (this.#pid !== null) process.kill(this.#pid, "SIGKILL");
+    else if (this.#pid !== null) signal(this.#pid, "SIGKILL");
   }
 }
 
