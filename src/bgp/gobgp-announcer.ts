@@ -86,6 +86,7 @@ const OTHERS_LOGGED = 64;
 export class GobgpAnnouncer implements Announcer {
   readonly #options: GobgpAnnouncerOptions;
   readonly #speaker: Speaker;
+  readonly #owner: Instance;
   readonly #reconciler: RouteReconciler;
   readonly #link: SpeakerLink;
   readonly #listeners: (() => void)[] = [];
@@ -106,14 +107,15 @@ export class GobgpAnnouncer implements Announcer {
     this.#options = options;
     this.#config = options.config;
     this.#speaker = options.speaker ?? configuredSpeaker(options);
+    this.#owner = new Instance({
+      stateDir: options.stateDir,
+      configured: options.config.instance,
+      isSpeakerOwn: options.config.speaker === "managed",
+      warn: (fields, message) => options.log.warn(fields, message),
+    });
     this.#reconciler = new RouteReconciler({
       clock,
-      owner: new Instance({
-        stateDir: options.stateDir,
-        configured: options.config.instance,
-        isSpeakerOwn: options.config.speaker === "managed",
-        warn: (fields, message) => options.log.warn(fields, message),
-      }),
+      owner: this.#owner,
       onOthers: (instances) => this.#onOthers(instances),
       onAnnounced: (latencyMs) => metrics.announced(latencyMs),
       onFault: (error) => this.#link.restart(error),
@@ -206,7 +208,7 @@ export class GobgpAnnouncer implements Announcer {
   }
 
   #up(version: ApiVersion): void {
-    const fields = { speaker: this.#speaker.kind, gobgp: version };
+    const fields = { speaker: this.#speaker.kind, gobgp: version, instance: this.#owner.instance };
     if (this.#fault !== null) this.#options.log.info(fields, "bgp speaker answers again");
     else if (this.#gobgpVersion === null) this.#options.log.info(fields, "bgp speaker answers");
     this.#gobgpVersion = version;

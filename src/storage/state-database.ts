@@ -54,7 +54,7 @@ export class StateDatabase implements BanStore, SourceBlockStore, LeverStore {
    * Creates the folder and the file when they are missing. A damaged file is moved aside, and what can be read of it goes
    * into a new one. Throws StateDatabaseError.
    */
-  constructor(stateDir: string, wallMs: () => number = systemClock.wallMs) {
+  constructor(stateDir: string, wallMs: () => number = () => systemClock.wallMs()) {
     this.path = join(stateDir, "state.db");
     const { db, damage } = openOrReplace(this.path, wallMs);
     this.#db = db;
