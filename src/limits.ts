@@ -53,6 +53,10 @@ export const CAPTURE_INTERFACES_MAX = 64;
 export const BGP_NEIGHBORS_MAX = 64;
 export const BGP_LISTEN_MAX = 16;
 export const COMMUNITIES_MAX = 32;
+/** State databases that were damaged and moved aside. */
+export const DAMAGED_STATES_KEPT = 3;
+/** Larger numbers of a service among those of one BGP speaker are chosen at random. */
+export const BGP_INSTANCE_MAX = 65_535;
 /** Quarantined FlowSpec rules, because of which neighbors reset their sessions. */
 export const QUARANTINED_RULES_MAX = 10_000;
 /** Active bans at once: the maximum of `ban.max_active_bans`. */

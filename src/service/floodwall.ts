@@ -21,7 +21,7 @@ import { openOrigins } from "../geo/origins.ts";
 import type { ReloadOutcome } from "../http/backend.ts";
 import { BASELINE_GROUPS_MAX, ENDED_ATTACKS_KEPT, ENDED_BANS_KEPT } from "../limits.ts";
 import { AnnouncementTimer } from "../mitigation/announcement-timer.ts";
-import { type BanChange, wantedRoutes } from "../mitigation/ban.ts";
+import { type BanChange, routesUntilMs, wantedRoutes } from "../mitigation/ban.ts";
 import { BanEngine } from "../mitigation/ban-engine.ts";
 import { BannedHosts } from "../mitigation/banned-hosts.ts";
 import { mitigationPolicy } from "../mitigation/policy.ts";
@@ -311,6 +311,7 @@ export class Floodwall {
       log,
       executable: gobgpdExecutable,
       metrics: metrics.mitigation,
+      routesUntilMs: () => routesUntilMs(this.bans.active.values()),
       times: DEFAULT_TIMES,
       ...(speaker === undefined ? {} : { speaker }),
     });
