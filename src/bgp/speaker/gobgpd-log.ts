@@ -15,7 +15,7 @@ export function lastLogError(log: string): string | null {
 /** What a line is about, a neighbor's address for one, and what it says; null: not a log entry. */
 export function subjectOfLine(line: string): { readonly key: string; readonly text: string } | null {
   const { Key: key, msg } = logEntry(line);
-  return msg === undefined ? null : { key: String(key), text: String(msg) };
+  return typeof key === "string" && typeof msg === "string" ? { key, text: msg } : null;
 }
 
 /** The notifications from neighbors, in order. */
