@@ -8,6 +8,7 @@ import { describeProblem } from "../config/load/problem.ts";
 import { loadScrubAgent, type ScrubAgentConfig, scrubAgentWarnings } from "../config/scrub-agent-config.ts";
 import { loadAddon } from "../dataplane/addon.ts";
 import { type KernelFilter, openKernelFilter } from "../dataplane/kernel-filter.ts";
+import { capConnections, type LimitConnections } from "../http/server/connection-cap.ts";
 import { ALLOWLIST_MAX } from "../limits.ts";
 import { needsOfNode } from "../machine/needs.ts";
 import { Limiter } from "../observability/limiter.ts";
@@ -96,6 +97,9 @@ async function run(config: ScrubAgentConfig, surroundings: Surroundings): Promis
         },
       });
       undo.push(() => listener.close());
+      const limit: LimitConnections = (cap) => loadAddon().limitConnections(cap);
+      const { limiter } = surroundings;
+      undo.push(capConnections({ limit, port: listener.port, metrics: null, log, limiter, timers: systemTimers }));
     }
     undo.push(() => agent.stop());
     // Before anything is put in force.
