@@ -127,6 +127,7 @@ export class Floodwall {
       store: state,
       announcer: this.announcer,
       packetsOf: (attack) => this.packetPath?.packetsOf(attack) ?? [],
+      profileOf: (attack) => this.packetPath?.profileOf(attack) ?? null,
       makeRules: attackRules,
       divertTo: (request) => this.scrub.divertTo(request),
       newId: randomUUIDv7,
