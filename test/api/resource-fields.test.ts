@@ -123,6 +123,7 @@ const attacks = () =>
       () => attackOnWire({ ...CARPET, lastingRise: true, direction: "outgoing" }),
       () => attackOnWire({ endedAt: NOON + 1, sample: SAMPLE, classification: classification() }, {}),
       () => attackOnWire({}, { method: "flowspec", measure: udpRules() }),
+      () => attackOnWire({}, { method: "flowspec", measure: { ...udpRules(), isInseparable: true } }),
     ].map(inOrder()),
   );
 
