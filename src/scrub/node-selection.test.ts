@@ -6,6 +6,7 @@ const node = (name: string, changes: Partial<Candidate> = {}): Candidate => ({
   liveness: "alive",
   utilization: 0,
   bans: 0,
+  holdsAllRules: true,
   ...changes,
 });
 const VICTIMS = Array.from({ length: 1000 }, (_, i) => `192.0.${i >> 8}.${i & 0xff}/32`);

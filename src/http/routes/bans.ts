@@ -22,7 +22,8 @@ export function bansRoute(backend: Backend, slicing: Slicing): ReadRoute {
     },
     handle: async ({ principal }) => {
       const isOwn = ({ ban }: BanView) => backend.tenancy().owns(principal, ban.target);
-      const makeReader = () => new ListReader<BanView>("bans", (view) => (isOwn(view) ? banToWire(view) : null));
+      const makeReader = () =>
+        new ListReader<BanView>("bans", (view) => (isOwn(view) ? banToWire(view, principal.tenant) : null));
       return jsonBlobAnswer(await bans.read(JSON.stringify(principal.tenant), makeReader));
     },
   };
@@ -44,7 +45,7 @@ export function banRoute(backend: Backend): CommandRoute<BanFields> {
     },
     audit: auditOf("ban"),
     handle: (call, fields) =>
-      onOwnTarget(backend, call, fields, (target) => outcomeOf(backend.ban(target, call.principal.operator))),
+      onOwnTarget(backend, call, fields, (target) => outcomeOf(backend.ban(target, call.principal.operator), call)),
   };
 }
 
@@ -66,7 +67,7 @@ export function unbanRoute(backend: Backend): CommandRoute<BanFields> {
     handle: (call, fields) =>
       onOwnTarget(backend, call, fields, (target) => {
         const view = backend.unban(target, call.principal.operator);
-        return view === null ? { kind: "no_active_ban", target } : outcomeOf(view);
+        return view === null ? { kind: "no_active_ban", target } : outcomeOf(view, call);
       }),
   };
 }
@@ -83,9 +84,9 @@ function onOwnTarget(
   return backend.tenancy().owns(principal, target) ? act(target) : { kind: "foreign_target" };
 }
 
-function outcomeOf(view: BanView): Outcome {
+function outcomeOf(view: BanView, { principal }: Call): Outcome {
   const { state, reason, dryRun } = view.ban;
-  const response = jsonAnswer(state === "rejected" ? 409 : 200, banToWire(view));
+  const response = jsonAnswer(state === "rejected" ? 409 : 200, banToWire(view, principal.tenant));
   return { kind: "outcome", response, result: state, reason: reason ?? "", banState: state, dryRun };
 }
 

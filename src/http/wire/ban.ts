@@ -67,6 +67,8 @@ export const BanWire = Type.Object(
     announced: Type.Optional(Type.Boolean()),
     /** Why the speaker refused the route. Not the ban's reason: the ban is active, and announcing is tried again. */
     announce_error: Type.Optional(Type.String()),
+    /** Rules that its scrub node does not support and that nothing replaces. Only for callers without a tenant. */
+    left_out_rules: Type.Optional(Type.Integer({ minimum: 1 })),
     ...DROPPED_FIELDS,
   },
   closed,
@@ -76,7 +78,8 @@ export type BanWire = Static<typeof BanWire>;
 export const BansWire = Type.Object({ bans: Type.Array(BanWire) }, closed);
 export type BansWire = Static<typeof BansWire>;
 
-export function banToWire({ ban, routeState, dropped }: BanView): BanWire {
+/** @param tenant of the caller; null: none, who may see the nodes; absent: not known. */
+export function banToWire({ ban, routeState, dropped, leftOutRules }: BanView, tenant?: string | null): BanWire {
   const { measure, escalation } = ban;
   const route = measure.kind === "blackhole" || measure.kind === "divert" ? measure.route : null;
   const isInForce = ban.state === "active" && !ban.dryRun;
@@ -109,6 +112,7 @@ export function banToWire({ ban, routeState, dropped }: BanView): BanWire {
     hold_until: ban.holdUntil === null ? null : timestamp(ban.holdUntil),
     announced: isInForce ? routeState?.kind === "announced" : null,
     announce_error: isInForce ? announceError(routeState) : null,
+    left_out_rules: tenant === null ? leftOutRules || null : null,
     ...droppedToWire(dropped),
   });
 }
