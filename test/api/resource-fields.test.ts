@@ -151,7 +151,7 @@ async function bans(): Promise<Wire[]> {
   const views = [
     { ban: ban({ ...held, route: route("192.0.2.1", { localPref: 200 }) }), dropped: { packets: 3, bytes: 180 } },
     { ban: ban({ ...manual, ...ladder, method: "flowspec", measure: { ...udpRules(), matchesAll: true } }) },
-    { ban: divertedBan({ node: "s1" }) },
+    { ban: divertedBan({ node: "s1" }), leftOutRules: 2 },
     { ban: ban({ ...over, route: null }) },
     { ban: ban({ state: "rejected", reason: "whitelisted" }) },
   ];
@@ -323,6 +323,27 @@ test("host baseline and baseline_out are the learned normal of each direction", 
     baseline_out: { pps: 0, mbps: 0, flows_per_sec: 0 },
     rates_out: { pps: 4 },
   });
+});
+
+test("ban left_out_rules are shown to callers who may see the nodes, also in the answers of commands", async () => {
+  const view = { ban: divertedBan({ node: "s1" }), routeState: null, leftOutRules: 2 };
+  server.backend.banViews = [view];
+  server.backend.onBan = () => view;
+  const answerTo = async (caller: Caller) => {
+    const headers = { ...as(caller), "content-type": "application/json" };
+    const body = JSON.stringify({ ip: view.ban.target });
+    return (await fetch(`${server.base}/api/v1/ban`, { method: "POST", headers, body })).json() as Promise<Wire>;
+  };
+  for (const [caller, commander, expected] of [
+    ["viewer", "operator", 2],
+    ["tenantViewer", "tenantOperator", undefined],
+  ] as const) {
+    const [row] = (await read("bans", caller))["bans"] as Wire[];
+    expect([row?.["node"], row?.["left_out_rules"]]).toEqual(["s1", expected]);
+    expect((await answerTo(commander))["left_out_rules"]).toBe(expected);
+  }
+  server.backend.banViews = [{ ...view, leftOutRules: 0 }];
+  expect((await listed("bans"))[0]).not.toHaveProperty("left_out_rules");
 });
 
 test("audit event is as recorded, with a time that is not RFC 3339 and a number for a boolean", async () => {

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { RuleDocumentWire } from "../../src/http/wire/scrub-document.ts";
 import type { DivertMeasure } from "../../src/mitigation/measure.ts";
+import type { Rule } from "../../src/mitigation/rules/rule.ts";
 import { ban, NOON } from "../fixtures/browser/views.ts";
 import { ScrubChannel } from "../fixtures/scrub/scrub-channel.ts";
 import { divertedBan } from "../fixtures/scrub/scrubbing.ts";
@@ -115,6 +116,29 @@ describe("rule document flowspec", () => {
         { dst, proto: 17, src_port: 123, action: "discard" },
       ]);
     }
+  });
+
+  test("of other nodes are simpler rules that were found for the capabilities of a node", async () => {
+    const diverted = divertedBan({ node: "s2", rules: [lengthRule] });
+    const measure = diverted.measure as DivertMeasure;
+    const [rule] = measure.rules.rules;
+    const simpler = { ...(rule as Rule), packetLength: null, sourcePorts: portsRule.sourcePorts };
+    channel.change({
+      ...diverted,
+      measure: { ...measure, nodeRules: [{ support: "", rules: [simpler], leftOut: 0 }] },
+    });
+    await channel.report("s1", { capabilities: ["packet_length"] });
+    const rulesFor = async (options: object) => (await channel.document(options)).bans[0]?.["flowspec"];
+    const dst = "192.0.2.1/32";
+    expect(await rulesFor({})).toEqual([
+      { dst, ...{ proto: 17, packet_length: { min: 100, max: 200 } }, action: "discard" },
+    ]);
+    expect(await rulesFor({ token: "bound2", node: "s2" })).toEqual(
+      [53, 123].map((port) => ({ dst, proto: 17, src_port: port, action: "discard" })),
+    );
+    const { nodes } = (await channel.inventory()).body;
+    expect(nodes[1]).toMatchObject({ split_rules: 1 });
+    expect(nodes[1]).not.toHaveProperty("left_out_rules");
   });
 
   test("the difference is shown in the inventory and the metrics", async () => {
