@@ -4,10 +4,10 @@
 #   lab-scrub  a flood diverted to a scrub node, and a user's requests to the same victim beside it
 #   conformance  the interface, statement by statement    accuracy  detection on labelled captures
 #   captures  what the kernel drops of labelled captures, under the rules that detection made (SEED=…)
-#   simulate  the whole service through a month of anything, on a clock moved by hand (SEED=…, HOURS=…)
+#   simulate  the whole service through a month of anything, and under decoys, on a clock moved by hand (SEED=…, HOURS=…, ROUNDS=…)
 #   kernels  stock kernels of Debian under QEMU, and on each the programs, the labs, an inline box, a real driver (ARGS=…)
 #   edge-sim  a fleet of edge nodes, played by the book for a minute beside a service (ARGS='--nodes 100 --zones 200 --seconds 300')
-#   mutants  how many small mistakes in the code the tests notice (SEED=… COUNT=… ONLY=folder JOBS=… ALL=1 BEFORE=file)
+#   mutants  how many small mistakes in the code the tests notice (SEED=… COUNT=… ONLY=folder JOBS=… BEFORE=file)
 #   judges  the API's description, fuzzed by a program of others (ARGS='--examples 300')
 #   dashboard  the web page alone    screenshots  pictures of it, in build/screenshots
 #   fresh  all of this on bare Debian systems of each supported release (SUITES=…; FRESH_TEST=0 leaves the tests out)
@@ -33,7 +33,7 @@ BUILD_PACKAGES := g++ clang llvm bpftool libbpf-dev libxdp-dev libpcap-dev $(if 
 RUN_PACKAGES := gobgpd procps
 LAB_PACKAGES := iproute2 bird2 socat
 MACHINE_PACKAGES := qemu-system-x86 busybox-static kmod cpio xz-utils
-TEST_PACKAGES := doctest-dev libclang-rt-dev prometheus openssl pebble nginx systemd chromium \
+TEST_PACKAGES := doctest-dev libclang-rt-dev prometheus openssl nginx systemd chromium \
   $(MACHINE_PACKAGES) ethtool --if-available clickhouse-server
 CHECK_PACKAGES := clang-format clang-tidy
 DEB_PACKAGES := dpkg-dev binutils adduser
@@ -71,13 +71,13 @@ soak: setup
 	@$(BUN) test/lab/soak.ts --minutes 15
 
 simulate: setup
-	SEED=$${SEED:-} HOURS=$${HOURS:-720} STEPS=$${STEPS:-100000} \
-	  $(BUN) test test/simulation src/mitigation/ban-simulation.test.ts --isolate --timeout 36000000
+	SEED=$${SEED:-} HOURS=$${HOURS:-720} STEPS=$${STEPS:-100000} ROUNDS=$${ROUNDS:-200} \
+	  $(BUN) test test/simulation test/adversary src/mitigation/ban-simulation.test.ts --isolate --timeout 36000000
 
 # One at once, unless the command line says otherwise: JOBS is the number of cores for the compilers.
 mutants: setup
 	@$(BUN) test/mutants/main.ts --seed "$${SEED:-1}" --count "$${COUNT:-300}" --only "$${ONLY:-}" --before "$${BEFORE:-}" \
-	  --jobs $(if $(filter command%,$(origin JOBS)),$(JOBS),1) $(if $(filter-out 0,$(ALL)),--all)
+	  --jobs $(if $(filter command%,$(origin JOBS)),$(JOBS),1)
 
 fuzz: setup $(STAMPS)/test-packages
 	@$(MAKE) -C addon -j$(JOBS) fuzz
@@ -117,7 +117,7 @@ check: setup $(STAMPS)/check-packages $(STAMPS)/judges
 	$(BUN) test test/architecture.test.ts test/citations.test.ts
 
 screenshots: setup $(STAMPS)/test-packages
-	@$(BUN) test/browser/screenshots.ts
+	@SCREENSHOTS=1 $(BUN) test --timeout 60000 test/browser/views.test.ts && echo pictures in build/screenshots
 
 docs: $(STAMPS)/modules
 	@$(BUN) docs/generate-configuration.ts

@@ -2,13 +2,10 @@
  * How soon does the dashboard show its first content, how soon an attack, and how much memory does it use with a
  * thousand attacks?
  */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { TestBrowser, type TestPage } from "../test/fixtures/browser/browser.ts";
-import { crowdCapture } from "../test/fixtures/browser/crowd.ts";
+import { crowdWorld } from "../test/fixtures/browser/crowd.ts";
 import { BrowserWorld, SECRETS } from "../test/fixtures/browser/world.ts";
-import { eventually, ServiceProcess } from "../test/fixtures/service.ts";
+import { eventually } from "../test/fixtures/service.ts";
 import { type Bench, distribution, figure, type Measurement, type RunOptions } from "./measurement.ts";
 
 const PAINTS = 10;
@@ -107,18 +104,14 @@ export const dashboardHeap: Bench = {
   question: "dashboard: its heap under a thousand attacks",
   run: withBrowser(async (browser, { isQuick }) => {
     const seconds = isQuick ? 60 : 240;
-    const directory = mkdtempSync(join(tmpdir(), `floodwall-bench-${process.pid}-`));
-    const pcap = join(directory, "crowd.pcap");
-    writeFileSync(pcap, crowdCapture({ victims: CROWD, pps: 6, seconds: seconds + 60 }));
-    const service = await ServiceProcess.start({ config: crowdConfig(pcap) });
+    const world = await BrowserWorld.start(crowdWorld(CROWD, seconds + 60));
     try {
-      const opened = await watched(browser, `http://127.0.0.1:${service.port}`, "/attacks");
+      const opened = await watched(browser, world.base, "/attacks");
       await opened.page.getByText(String(CROWD), { exact: true }).waitFor({ timeout: 30_000 });
       const heaps = await heapsMb(opened, seconds);
       return [heapMeasurement(heaps, seconds)];
     } finally {
-      await service.remove();
-      rmSync(directory, { recursive: true, force: true });
+      await world.stop();
     }
   }),
 };
@@ -135,16 +128,6 @@ function heapMeasurement(heaps: readonly number[], seconds: number): Measurement
     isMet: ours.most <= HEAP_MB_MAX,
     details: [`In its second half the heap changed by ${growth.toFixed(1)} MB.`],
   };
-}
-
-function crowdConfig(pcap: string): string {
-  return `networks: [203.0.112.0/22]
-thresholds: { pps: 3, mbps: 50, flows_per_sec: 5000 }
-ban: { max_active_bans: 1000 }
-dry_run: true
-storage: { driver: none }
-capture: { pcap_file: ${pcap}, pace: real }
-`;
 }
 
 async function heapsMb({ context, page }: TestPage, seconds: number): Promise<number[]> {

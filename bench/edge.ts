@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { mayConnect } from "../test/fixtures/browser/crowd-process.ts";
+import { mayConnect } from "../test/fixtures/http/crowd-process.ts";
 import { eventually, freePort, ServiceProcess } from "../test/fixtures/service.ts";
 import { EdgeSimProcess } from "./edge-sim/edge-sim-process.ts";
 import { FleetConfig, type FleetShape } from "./edge-sim/fleet-config.ts";
@@ -85,7 +85,7 @@ async function withFleet(shape: FleetShape, windowSeconds: number, measure: Meas
       env: { ...config.secrets(), BUN_OPTIONS: `--preload=${WATCH}`, LOOP_WATCH_PORT: String(watchPort) },
     });
     try {
-      const sim = await EdgeSimProcess.play({ directory, port: service.port, orders: 0, windowSeconds });
+      const sim = await EdgeSimProcess.play({ directory, port: service.port, windowSeconds });
       try {
         const loop = async (path = "/") =>
           (await (await fetch(`http://127.0.0.1:${watchPort}${path}`)).json()) as LoopWatch;
@@ -145,7 +145,7 @@ async function delivery(fleet: Fleet, about: string): Promise<Measurement[]> {
 async function memory({ config, directory, service, loop }: Fleet, about: string): Promise<Measurement[]> {
   const { nodes } = config.shape;
   const before = await settledBytes(loop);
-  const play = { directory, port: service.port, orders: 0, windowSeconds: NO_REPORTS_SECONDS };
+  const play = { directory, port: service.port, windowSeconds: NO_REPORTS_SECONDS };
   const more = await EdgeSimProcess.play(play);
   try {
     await allReceived(more, nodes);
@@ -192,7 +192,7 @@ async function reporting(fleet: Fleet, about: string): Promise<Measurement[]> {
   await sim.resetTimes();
   await fleet.loop();
   await Bun.sleep(REPORTING_MS);
-  const { reports, reportTimesMs, troubles } = await sim.summary();
+  const { reports, reportTimesMs, failed, troubles } = await sim.summary();
   const reportLoop = (await fleet.loop()).longestMs;
   const [statusMs, blockedMs, bytes] = await statusReads(fleet);
   const [answers, reads] = [
@@ -204,9 +204,9 @@ async function reporting(fleet: Fleet, about: string): Promise<Measurement[]> {
     {
       question: `${about}: answer to one of ${count(nodes)} reports every ${WINDOW_SECONDS} s, SQLite`,
       ...{ unit: "ms", ours: answers, rival: null, target: `p99 ≤ ${REPORT_TARGET_MS} ms` },
-      isMet: (answers.tail?.p99 ?? Number.POSITIVE_INFINITY) <= REPORT_TARGET_MS && reports.failed === 0,
+      isMet: (answers.tail?.p99 ?? Number.POSITIVE_INFINITY) <= REPORT_TARGET_MS && failed.report === 0,
       details: [
-        `${about}: ${reports.taken} reports of up to ${reports.bytesMax} bytes, ${reports.failed} not taken; the event loop was held up for ${reportLoop.toFixed(0)} ms at most${troubleText(troubles)}`,
+        `${about}: ${reports.taken} reports of up to ${reports.bytesMax} bytes, ${failed.report} not taken; the event loop was held up for ${reportLoop.toFixed(0)} ms at most${troubleText(troubles)}`,
         ...(await historyLines(service)),
       ],
     },

@@ -4,7 +4,7 @@
  */
 import { heldDocument } from "../src/http/holds/held-document.ts";
 import { systemTimers } from "../src/system/timers.ts";
-import { CrowdProcess, mayConnect } from "../test/fixtures/browser/crowd-process.ts";
+import { CrowdProcess, mayConnect } from "../test/fixtures/http/crowd-process.ts";
 import { POLL_PATH, PollServer } from "../test/fixtures/http/poll-server.ts";
 import { eventually } from "../test/fixtures/service.ts";
 import { type Bench, figure } from "./measurement.ts";
@@ -77,7 +77,7 @@ function documentOf(run: number) {
 }
 
 function ourServer(): Parking {
-  const server = PollServer.started(systemTimers);
+  const server = new PollServer(systemTimers);
   server.caps = () => ({ perToken: POLLS, total: POLLS });
   return {
     port: server.port,

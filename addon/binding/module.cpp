@@ -1,6 +1,7 @@
 // What `require("floodwall.node")` gives: the Native of native.d.ts.
 #include <napi.h>
 
+#include "connections.h"
 #include "engine_handle.h"
 #include "filter_handle.h"
 #include "findings.h"
@@ -30,6 +31,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("probeProgram", Napi::Function::New(env, probeProgram, "probeProgram"));
   exports.Set("readInterface", Napi::Function::New(env, readInterface, "readInterface"));
   exports.Set("readKernel", Napi::Function::New(env, readKernel, "readKernel"));
+  exports.Set("limitConnections", Napi::Function::New(env, limitConnections, "limitConnections"));
   return exports;
 }
 

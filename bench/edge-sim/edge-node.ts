@@ -1,214 +1,222 @@
 /**
- * One simulated edge node that follows the interface: it polls for its zones and keeps their document, reports traffic,
- * applies and expires levers, answers published challenges, and orders certificates.
+ * One simulated edge node: it polls for its zones, reports their traffic, answers published challenges, and orders
+ * certificates (docs/interface.md#edge-channel).
  */
+import { pollBackoff } from "../../src/scrub/agent/poller.ts";
+import { Pause } from "../../src/system/pause.ts";
+import { systemTimers } from "../../src/system/timers.ts";
+import type { NodeClient } from "./node-client.ts";
+import { type ReportWire, reportText } from "./node-report.ts";
+import { appliedChallenge, type ChallengeMode, NO_DOCUMENT, type SharedDocuments } from "./zone-document.ts";
 
-import type { Clock } from "../../src/system/clock.ts";
-import type { Timers } from "../../src/system/timers.ts";
-import { seededRandom } from "../../test/fixtures/seeded-random.ts";
-import { type Authority, type Certificate, type Order, type OrderEnd, orderCertificate } from "./certificate-order.ts";
-import { DocumentCache } from "./document-cache.ts";
-import type { DocumentShelf } from "./document-shelf.ts";
-import type { Done, EdgeChannel, PolledDocument } from "./edge-channel.ts";
-import { Poller, type PollResult } from "./poller.ts";
-import { Reporter } from "./reporter.ts";
-import { Waits } from "./waits.ts";
-import { appliedChallenge, type ChallengeMode, type NodeDocument } from "./zone-document.ts";
+export interface ChallengeOrder {
+  readonly zone: string;
+  readonly token: string;
+  readonly key_authorization: string;
+}
 
-/** Receives the events of a node. */
+/** What becomes of a node; failures as text. */
 export interface NodeWatcher {
-  polled(node: EdgeNode, result: PollResult, detail: string): void;
-  reported(node: EdgeNode, answer: Done, tookMs: number): void;
-  slotAwaited(node: EdgeNode): void;
-  danced(node: EdgeNode, zone: string, end: OrderEnd): void;
+  polled(hasDocument: boolean): void;
+  reported(node: EdgeNode, tookMs: number): void;
+  slotAwaited(): void;
+  issued(): void;
+  failed(what: "poll" | "report" | "certificate", reason: string): void;
 }
 
 export interface EdgeNodeOptions {
   readonly name: string;
   readonly seed: number;
-  readonly channel: EdgeChannel;
-  readonly shelf: DocumentShelf;
-  /** Keeps documents on disk; null: they are not kept. */
-  readonly cacheDirectory: string | null;
+  readonly client: NodeClient;
+  readonly documents: SharedDocuments;
   readonly windowSeconds: number;
   readonly isDryRun: boolean;
+  /**
+   * After this number of reports they are repeated with new times; null: each is generated. A large fleet cannot
+   * generate all reports in time.
+   */
   readonly reportsKept: number | null;
   /** Zones that it orders certificates for; it has certificates of the other zones. */
-  readonly orders: (document: NodeDocument) => readonly string[];
-  readonly authority: Authority;
+  readonly orders: (zones: readonly string[]) => readonly string[];
+  /** Resolves when the authority, which may ask any node of the zone, has seen the challenge; rejects if it has not. */
+  readonly validate: (order: ChallengeOrder, orderer: string) => Promise<void>;
   readonly watcher: NodeWatcher;
-  readonly clock: Clock;
-  readonly timers: Timers;
 }
 
-const NO_DOCUMENT: NodeDocument = { zones: [], challenges: [], grants: [] };
-/** Expiry of the certificates that it has from the start. */
-const VALID_MS = 60 * 86_400_000;
+const DAY_MS = 86_400_000;
 const ORDER_AGAIN_MS = 60_000;
+/** Before the next poll when an answer came at once. */
+const QUICK_MS = 1000;
+/** Time after the end of a window until requests in progress are counted. */
+const CLOSE_MS = 20;
 
 export class EdgeNode {
   readonly name: string;
-  readonly reporter: Reporter;
-  readonly cache: DocumentCache | null;
-  readonly certificates = new Map<string, Certificate>();
   document = NO_DOCUMENT;
   etag: string | null = null;
   /** When the document arrived, wall clock, ms; 0: there is none. */
   takenAtMs = 0;
-  /** Number of rendered documents. */
-  generation = 0;
+  /** Text of the last accepted report. */
+  lastReport: string | null = null;
+  isReporting = true;
+  isSending = false;
   readonly #options: EdgeNodeOptions;
-  readonly #startedAtMs: number;
-  /** Own challenges that it answers in addition to those of the document, by token. */
-  readonly #ownOrders = new Map<string, Order>();
-  /** Waits that end with a new document, or by time. */
-  readonly #documents: Waits;
-  readonly #pauses: Waits;
-  #poller: Poller | null = null;
-  #polling: Promise<void> = Promise.resolve();
-  #dancing: Promise<void> = Promise.resolve();
+  /** Ends of its certificates, wall clock, ms, by zone. */
+  readonly #certificates = new Map<string, number>();
+  readonly #pauses = { poll: new Pause(systemTimers), report: new Pause(systemTimers), order: new Pause(systemTimers) };
+  #generation = 0;
+  #orders = 0;
+  #kept: { readonly endMs: number; readonly text: string }[] = [];
   #isStopped = false;
+  #running: Promise<unknown> = Promise.resolve();
 
   constructor(options: EdgeNodeOptions) {
-    const { name, seed, windowSeconds, isDryRun, reportsKept, channel, watcher, clock, timers } = options;
-    const { cacheDirectory } = options;
     this.#options = options;
-    this.name = name;
-    this.#startedAtMs = clock.wallMs();
-    this.#documents = new Waits(timers);
-    this.#pauses = new Waits(timers);
-    this.cache = cacheDirectory === null ? null : new DocumentCache(cacheDirectory, name);
-    this.reporter = new Reporter({
-      ...{ node: name, seed, windowSeconds, isDryRun, reportsKept, channel, clock, timers },
-      rendered: () => this,
-      onReport: (answer, tookMs) => watcher.reported(this, answer, tookMs),
-    });
+    this.name = options.name;
   }
 
-  /** Resolves when the kept document is in force and the first poll has been sent. */
-  async start(): Promise<void> {
-    const { name, seed, channel, watcher, clock, timers } = this.#options;
-    const kept = (await this.cache?.load()) ?? null;
-    if (kept !== null) this.#render({ etag: kept.etag, body: Buffer.from(kept.text), isGzipped: false });
-    const poller = new Poller(
-      {
-        ...{ channel, clock, timers, random: seededRandom(Bun.hash.xxHash32(`${seed} ${name} poll`)) },
-        take: (document) => this.#take(document),
-        onResult: (result, detail) => watcher.polled(this, result, detail),
-      },
-      this.etag,
-    );
-    this.#poller = poller;
-    this.reporter.start();
-    this.#polling = poller.run();
-    this.#dancing = this.#obtainCertificates();
+  start(): void {
+    this.#running = Promise.all([this.#poll(), this.#report(), this.#order()]);
   }
 
-  /** Returns its slots, and resolves when nothing is in progress. */
+  /** Resolves when nothing is in progress. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    this.reporter.stop();
-    this.#poller?.stop();
-    this.#documents.wakeAll();
-    this.#pauses.wakeAll();
-    await this.#dancing;
-    this.#options.channel.close();
-    await this.#polling;
-    await this.cache?.written();
+    for (const pause of Object.values(this.#pauses)) pause.end();
+    this.#options.client.close();
+    await this.#running;
   }
 
   /** How it treats the zone now; null: it does not serve the zone. */
   challengeOf(name: string): ChallengeMode | null {
     const zone = this.document.zones.find((other) => other.name === name);
-    return zone === undefined ? null : appliedChallenge(zone, this.#options.clock.wallMs());
+    return zone === undefined ? null : appliedChallenge(zone, Date.now());
   }
 
-  /** Its answer at `/.well-known/acme-challenge/TOKEN` of a zone (RFC 8555, 8.3); null: not found. */
-  keyAuthorizationFor(zone: string, token: string): string | null {
-    const nowMs = this.#options.clock.wallMs();
-    const challenge = this.document.challenges.find((other) => other.zone === zone && other.token === token);
-    if (challenge !== undefined && challenge.expiresAtMs > nowMs) return challenge.keyAuthorization;
-    return this.#ownOrders.get(`${zone} ${token}`)?.keyAuthorization ?? null;
+  /** Its answer at `/.well-known/acme-challenge/TOKEN` of a zone (RFC 8555, 8.3); undefined: not found. */
+  keyAuthorizationFor(zone: string, token: string): string | undefined {
+    return this.document.acme_challenges.find((other) => other.zone === zone && other.token === token)
+      ?.key_authorization;
   }
 
-  /** Resolves when `check` is true, which is called for each document; with false when the time is over. */
-  async until(check: () => boolean, withinMs: number): Promise<boolean> {
-    const { clock } = this.#options;
-    const endMs = clock.monotonicMs() + withinMs;
-    while (!check()) {
-      if (this.#isStopped || clock.monotonicMs() >= endMs) return false;
-      await this.#documents.wait(endMs - clock.monotonicMs());
+  get last(): ReportWire | null {
+    return this.lastReport === null ? null : (JSON.parse(this.lastReport) as ReportWire);
+  }
+
+  async #poll(): Promise<void> {
+    const { client, watcher } = this.#options;
+    const backoff = pollBackoff(Math.random);
+    while (!this.#isStopped) {
+      const begunMs = performance.now();
+      try {
+        const polled = await client.poll(this.etag);
+        const isNew = polled !== null && polled.etag !== this.etag;
+        if (isNew) this.#take(polled);
+        watcher.polled(isNew);
+        backoff.reset();
+        await this.#pauses.poll.wait(isNew ? 0 : QUICK_MS - (performance.now() - begunMs));
+      } catch (cause) {
+        if (this.#isStopped) return;
+        watcher.failed("poll", textOf(cause));
+        await this.#pauses.poll.wait(backoff.next());
+      }
     }
-    return true;
   }
 
-  #take(polled: PolledDocument): void {
-    const text = this.#render(polled);
-    this.takenAtMs = this.#options.clock.wallMs();
-    this.cache?.save({ etag: polled.etag, text }).catch((cause: unknown) => {
-      this.#options.watcher.polled(this, "bad_document", `it could not be kept: ${String(cause)}`);
-    });
-    this.#documents.wakeAll();
-  }
-
-  /** Returns the document's text. */
-  #render(polled: PolledDocument): string {
-    const { document, text } = this.#options.shelf.read(polled);
-    this.document = document;
+  #take(polled: Parameters<SharedDocuments["read"]>[0]): void {
+    const { documents, orders } = this.#options;
+    this.document = documents.read(polled);
     this.etag = polled.etag;
-    this.generation++;
-    const names = new Set(this.document.zones.map(({ name }) => name));
-    for (const name of this.certificates.keys()) if (!names.has(name)) this.certificates.delete(name);
-    const ordered = new Set(this.#options.orders(this.document));
+    this.takenAtMs = Date.now();
+    this.#generation++;
+    this.#kept = [];
+    const names = this.document.zones.map(({ name }) => name);
+    for (const name of this.#certificates.keys()) if (!names.includes(name)) this.#certificates.delete(name);
+    const ordered = new Set(orders(names));
     for (const name of names) {
-      if (ordered.has(name) || this.certificates.has(name)) continue;
-      this.certificates.set(name, { notAfterMs: this.#startedAtMs + VALID_MS, issuer: "Simulated CA" });
+      if (!ordered.has(name) && !this.#certificates.has(name))
+        this.#certificates.set(name, this.takenAtMs + 60 * DAY_MS);
     }
-    return text;
+    this.#pauses.order.end();
+  }
+
+  /** Each closed window once; nodes' windows do not end together. */
+  async #report(): Promise<void> {
+    const { name, seed, client, windowSeconds, watcher } = this.#options;
+    const windowMs = windowSeconds * 1000;
+    const phaseMs = Bun.hash.xxHash32(`${seed} ${name}`) % windowMs;
+    while (!this.#isStopped && this.isReporting) {
+      const endMs = Math.ceil((Date.now() + 1 - phaseMs) / windowMs) * windowMs + phaseMs;
+      await this.#pauses.report.wait(endMs + CLOSE_MS - Date.now());
+      if (this.#isStopped || !this.isReporting) return;
+      this.isSending = true;
+      const text = this.#textOf(endMs);
+      const begunMs = performance.now();
+      try {
+        await client.report(text);
+        this.lastReport = text;
+        watcher.reported(this, performance.now() - begunMs);
+      } catch (cause) {
+        if (!this.#isStopped) watcher.failed("report", textOf(cause));
+      }
+      this.isSending = false;
+    }
+  }
+
+  #textOf(endMs: number): string {
+    const { seed, name: node, isDryRun, windowSeconds, reportsKept } = this.#options;
+    const again = this.#kept.length < (reportsKept ?? Number.POSITIVE_INFINITY) ? undefined : this.#kept.shift();
+    const { document, etag } = this;
+    const own = { seed, node, isDryRun, windowSeconds, document, etag };
+    const made = { ...own, generation: this.#generation, certificates: this.#certificates, endMs };
+    const report = again ?? { endMs, text: reportText(made) };
+    if (reportsKept !== null) this.#kept.push(report);
+    return report.text.replaceAll(new Date(report.endMs).toISOString(), new Date(endMs).toISOString());
   }
 
   /** Orders one certificate after the other, until it is stopped. */
-  async #obtainCertificates(): Promise<void> {
+  async #order(): Promise<void> {
+    const { orders, watcher } = this.#options;
     while (!this.#isStopped) {
-      const zone = this.#options.orders(this.document).find((name) => !this.certificates.has(name));
-      if (zone === undefined) await this.#documents.wait(null);
-      else await this.#obtain(zone);
+      const zone = orders(this.document.zones.map(({ name }) => name)).find((name) => !this.#certificates.has(name));
+      if (zone === undefined) await this.#pauses.order.wait(ORDER_AGAIN_MS);
+      else {
+        try {
+          if (await this.#obtain(zone)) watcher.issued();
+        } catch (cause) {
+          if (this.#isStopped) return;
+          watcher.failed("certificate", textOf(cause));
+          await this.#pauses.order.wait(ORDER_AGAIN_MS);
+        }
+      }
     }
   }
 
-  async #obtain(zone: string): Promise<void> {
-    const { channel, authority, watcher, clock } = this.#options;
-    const isPublished = (token: string) =>
-      this.document.challenges.some((other) => other.zone === zone && other.token === token);
-    const end = await orderCertificate(zone, {
-      ...{ channel, authority, clock },
-      answer: (order) => this.#ownOrders.set(`${zone} ${order.token}`, order),
-      isFannedOut: (token, withinMs) => this.until(() => isPublished(token), withinMs),
-      onWait: () => watcher.slotAwaited(this),
-      slotFreed: (withinMs) => this.#slotFreed(zone, withinMs),
-      pause: async (ms) => {
-        await this.#pauses.wait(ms);
-        this.#assertRunning();
-      },
-    });
-    this.#ownOrders.clear();
-    if (this.#isStopped) return;
-    watcher.danced(this, zone, end);
-    if (end.kind === "issued") this.certificates.set(zone, end.certificate);
-    else await this.#pauses.wait(ORDER_AGAIN_MS);
+  /** docs/interface.md#acme-command: slot, order, publication to all nodes of the zone, validation, slot returned. */
+  async #obtain(zone: string): Promise<boolean> {
+    const { client, seed, validate, watcher } = this.#options;
+    const slot = await client.slot(zone);
+    if (!slot.granted) {
+      watcher.slotAwaited();
+      // A new document may show that it is free.
+      await this.#pauses.order.wait(slot.retry_after_seconds * 1000);
+      return false;
+    }
+    const token = new Bun.CryptoHasher("sha256")
+      .update(`${seed} ${this.name} ${zone} ${this.#orders++}`)
+      .digest("base64url");
+    const order = { zone, token, key_authorization: `${token}.${token}` };
+    try {
+      await client.publish(order);
+      await validate(order, this.name);
+      this.#certificates.set(zone, Date.now() + 90 * DAY_MS);
+      return true;
+    } finally {
+      await client.release(zone);
+    }
   }
+}
 
-  /** The document may be from before the slot was granted: wait until it shows the slot. */
-  async #slotFreed(zone: string, withinMs: number): Promise<void> {
-    const { clock } = this.#options;
-    const endMs = clock.monotonicMs() + withinMs;
-    const isGiven = () => this.document.grants.some((grant) => grant.zone === zone);
-    await this.until(isGiven, withinMs);
-    await this.until(() => !isGiven(), endMs - clock.monotonicMs());
-    this.#assertRunning();
-  }
-
-  #assertRunning(): void {
-    if (this.#isStopped) throw new Error("the node is stopping");
-  }
+function textOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
 }

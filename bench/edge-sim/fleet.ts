@@ -1,57 +1,44 @@
 /** Many edge nodes in one process, and their statistics. */
-import type { Clock } from "../../src/system/clock.ts";
-import type { Timers } from "../../src/system/timers.ts";
-import type { OrderEnd } from "./certificate-order.ts";
-import { DocumentShelf } from "./document-shelf.ts";
-import { type Done, HttpEdgeChannel } from "./edge-channel.ts";
-import { EdgeNode, type NodeWatcher } from "./edge-node.ts";
+import { type ChallengeOrder, EdgeNode, type NodeWatcher } from "./edge-node.ts";
+import { NodeClient } from "./node-client.ts";
 import type { ReportWire } from "./node-report.ts";
-import type { PollResult } from "./poller.ts";
-import { SimulatedAuthority } from "./simulated-authority.ts";
-import type { NodeDocument } from "./zone-document.ts";
+import { SharedDocuments } from "./zone-document.ts";
 
 export interface FleetOptions {
   readonly url: URL;
   readonly nodes: readonly { readonly name: string; readonly secret: string }[];
   readonly seed: number;
   readonly windowSeconds: number;
-  readonly cacheDirectory: string | null;
   readonly reportsKept: number | null;
   /** Certificates that each node orders; it has certificates of its other zones. */
   readonly ordersPerNode: number;
   /** Called for each accepted report. */
   readonly onReport?: (node: string, report: ReportWire) => void;
-  readonly clock: Clock;
-  readonly timers: Timers;
 }
 
 /** Counts by event. */
 export interface FleetSummary {
   readonly nodes: number;
-  /** Nodes that have a document, and the number of different documents. */
-  readonly holding: number;
+  /** Number of different documents that nodes have. */
   readonly documents: number;
-  readonly polls: Readonly<Record<PollResult, number>>;
-  readonly reports: { readonly taken: number; readonly failed: number; readonly bytesMax: number };
-  /**
-   * From the first byte of a report to the last byte of its answer, ms: for accepted reports, up to a maximum number.
-   */
+  readonly polls: { readonly document: number; readonly unchanged: number };
+  readonly reports: { readonly taken: number; readonly bytesMax: number };
+  /** From the first byte of a report to the last byte of its answer, ms: for accepted reports, up to a maximum number. */
   readonly reportTimesMs: readonly number[];
-  readonly certificates: { readonly issued: number; readonly failed: number; readonly waits: number };
-  /** Failures as text, with counts. */
+  readonly certificates: { readonly issued: number; readonly waits: number };
+  /** By kind, and as text with counts. */
+  readonly failed: Readonly<Record<"poll" | "report" | "certificate", number>>;
   readonly troubles: Readonly<Record<string, number>>;
 }
 
 /** Documents since a moment. */
 export interface Delivery {
   readonly nodes: number;
-  readonly tags: number;
   /** Wall clock, ms; 0: none came. */
-  readonly firstAtMs: number;
   readonly lastAtMs: number;
 }
 
-/** Connections opened at once, and the pause before the next ones. */
+/** Nodes started at once, and the pause before the next ones. */
 const STARTED_AT_ONCE = 64;
 const START_MS = 10;
 /** Maximum number of recorded answer times. */
@@ -59,37 +46,32 @@ const TIMES_MAX = 100_000;
 const TROUBLES_MAX = 100;
 /** One of this number of nodes is in dry run. */
 const DRY_RUN_SHARE = 8;
+/** Like real authorities, the simulated one validates several times. */
+const LOOKS = 10;
+const LOOK_AGAIN_MS = 500;
 
 export class Fleet implements NodeWatcher {
   readonly nodes: readonly EdgeNode[];
   readonly #options: FleetOptions;
-  readonly #polls: Record<PollResult, number> = {
-    document: 0,
-    unchanged: 0,
-    bad_document: 0,
-    too_many_holds: 0,
-    refused: 0,
-    unreachable: 0,
-  };
+  readonly #polls = { document: 0, unchanged: 0 };
+  readonly #reports = { taken: 0, bytesMax: 0 };
+  readonly #certificates = { issued: 0, waits: 0 };
+  readonly #failed = { poll: 0, report: 0, certificate: 0 };
   readonly #troubles = new Map<string, number>();
-  readonly #certificates = { issued: 0, failed: 0, waits: 0 };
   #reportTimes: number[] = [];
-  #failedReports = 0;
   #markedAtMs = 0;
 
   constructor(options: FleetOptions) {
     this.#options = options;
-    const { seed, clock, timers } = options;
-    const authority = new SimulatedAuthority({ nodes: () => this.nodes, seed, clock, timers });
-    const shared = { shelf: new DocumentShelf(), authority };
-    this.nodes = options.nodes.map(({ name, secret }) => this.#node(name, secret, shared));
+    const documents = new SharedDocuments();
+    this.nodes = options.nodes.map(({ name, secret }) => this.#node(name, secret, documents));
   }
 
   /** Resolves when all have started. */
   async start(): Promise<void> {
-    for (let from = 0; from < this.nodes.length; from += STARTED_AT_ONCE) {
-      await Promise.all(this.nodes.slice(from, from + STARTED_AT_ONCE).map((node) => node.start()));
-      await new Promise<void>((resolve) => void this.#options.timers.after(START_MS, resolve));
+    for (const [i, node] of this.nodes.entries()) {
+      node.start();
+      if (i % STARTED_AT_ONCE === STARTED_AT_ONCE - 1) await Bun.sleep(START_MS);
     }
   }
 
@@ -97,26 +79,14 @@ export class Fleet implements NodeWatcher {
     await Promise.all(this.nodes.map((node) => node.stop()));
   }
 
-  node(name: string): EdgeNode {
-    const node = this.nodes.find((other) => other.name === name);
-    if (node === undefined) throw new Error(`${name} is no node of this fleet`);
-    return node;
-  }
-
   /** From now on documents count as delivered. */
   mark(): void {
-    this.#markedAtMs = this.#options.clock.wallMs();
+    this.#markedAtMs = Date.now();
   }
 
   delivery(): Delivery {
-    const reached = this.nodes.filter(({ takenAtMs }) => takenAtMs >= this.#markedAtMs && takenAtMs > 0);
-    const times = reached.map(({ takenAtMs }) => takenAtMs);
-    return {
-      nodes: reached.length,
-      tags: new Set(reached.map(({ etag }) => etag)).size,
-      firstAtMs: times.length === 0 ? 0 : Math.min(...times),
-      lastAtMs: times.length === 0 ? 0 : Math.max(...times),
-    };
+    const times = this.nodes.map(({ takenAtMs }) => takenAtMs).filter((ms) => ms > 0 && ms >= this.#markedAtMs);
+    return { nodes: times.length, lastAtMs: Math.max(0, ...times) };
   }
 
   /** Resets the answer times. */
@@ -125,74 +95,69 @@ export class Fleet implements NodeWatcher {
   }
 
   summary(): FleetSummary {
-    const tags = new Set(this.nodes.flatMap(({ etag }) => etag ?? []));
     return {
       nodes: this.nodes.length,
-      holding: this.nodes.filter(({ etag }) => etag !== null).length,
-      documents: tags.size,
-      polls: { ...this.#polls },
-      reports: {
-        taken: this.nodes.reduce((sum, { reporter }) => sum + reporter.taken, 0),
-        failed: this.#failedReports,
-        bytesMax: Math.max(0, ...this.nodes.map(({ reporter }) => reporter.bytesMax)),
-      },
+      documents: new Set(this.nodes.flatMap(({ etag }) => etag ?? [])).size,
+      polls: this.#polls,
+      reports: this.#reports,
       reportTimesMs: this.#reportTimes,
-      certificates: { ...this.#certificates },
+      certificates: this.#certificates,
+      failed: this.#failed,
       troubles: Object.fromEntries(this.#troubles),
     };
   }
 
-  polled(_node: EdgeNode, result: PollResult, detail: string): void {
-    this.#polls[result]++;
-    if (detail !== "") this.#trouble(`poll: ${detail}`);
+  polled(hasDocument: boolean): void {
+    this.#polls[hasDocument ? "document" : "unchanged"]++;
   }
 
-  reported(node: EdgeNode, answer: Done, tookMs: number): void {
-    if (answer.kind === "done") {
-      if (this.#reportTimes.length < TIMES_MAX) this.#reportTimes.push(tookMs);
-      const { onReport } = this.#options;
-      const report = onReport === undefined ? null : node.reporter.last;
-      if (report !== null) onReport?.(node.name, report);
-      return;
-    }
-    this.#failedReports++;
-    this.#trouble(`report: ${answer.kind === "refused" ? `${answer.status} ${answer.error}` : answer.reason}`);
+  reported(node: EdgeNode, tookMs: number): void {
+    this.#reports.taken++;
+    this.#reports.bytesMax = Math.max(this.#reports.bytesMax, node.lastReport?.length ?? 0);
+    if (this.#reportTimes.length < TIMES_MAX) this.#reportTimes.push(tookMs);
+    const { onReport } = this.#options;
+    const report = onReport === undefined ? null : node.last;
+    if (report !== null) onReport?.(node.name, report);
   }
 
   slotAwaited(): void {
     this.#certificates.waits++;
   }
 
-  danced(_node: EdgeNode, _zone: string, end: OrderEnd): void {
-    this.#certificates[end.kind]++;
-    if (end.kind === "failed") this.#trouble(`certificate: ${end.reason}`);
+  issued(): void {
+    this.#certificates.issued++;
   }
 
-  #node(
-    name: string,
-    secret: string,
-    shared: { readonly shelf: DocumentShelf; readonly authority: SimulatedAuthority },
-  ): EdgeNode {
-    const { url, seed, windowSeconds, cacheDirectory, reportsKept, ordersPerNode, clock, timers } = this.#options;
+  failed(what: keyof FleetSummary["failed"], reason: string): void {
+    this.#failed[what]++;
+    const text = `${what}: ${reason}`;
+    const key = this.#troubles.has(text) || this.#troubles.size < TROUBLES_MAX ? text : "other";
+    this.#troubles.set(key, (this.#troubles.get(key) ?? 0) + 1);
+  }
+
+  #node(name: string, secret: string, documents: SharedDocuments): EdgeNode {
+    const { url, seed, windowSeconds, reportsKept, ordersPerNode } = this.#options;
     const own = Bun.hash.xxHash32(`${seed} ${name}`);
     return new EdgeNode({
-      ...{ name, seed, cacheDirectory, windowSeconds, reportsKept, clock, timers, shelf: shared.shelf },
-      channel: new HttpEdgeChannel({ url, node: name, secret, timers }),
+      ...{ name, seed, windowSeconds, reportsKept, documents, watcher: this },
+      client: new NodeClient({ url, kind: "edge", node: name, secret }),
       isDryRun: own % DRY_RUN_SHARE === 0,
-      orders: (document) => ordered(document, own, ordersPerNode),
-      authority: shared.authority.accountOf(name),
-      watcher: this,
+      // Neighboring nodes start at different zones, and compete for some.
+      orders: (zones) =>
+        Array.from({ length: Math.min(ordersPerNode, zones.length) }, (_, i) => zones[(own + i) % zones.length] ?? ""),
+      validate: (order, orderer) => this.#validate(order, orderer),
     });
   }
 
-  #trouble(text: string): void {
-    const isKnown = this.#troubles.has(text) || this.#troubles.size < TROUBLES_MAX;
-    const key = isKnown ? text : "other";
-    this.#troubles.set(key, (this.#troubles.get(key) ?? 0) + 1);
+  /** As an authority that asks another node of the zone than the one that ordered, if there is one. */
+  async #validate({ zone, token, key_authorization }: ChallengeOrder, orderer: string): Promise<void> {
+    const serving = this.nodes.filter(({ document }) => document.zones.some(({ name }) => name === zone));
+    const others = serving.filter(({ name }) => name !== orderer);
+    const asked = others[Math.floor(Math.random() * others.length)] ?? serving[0];
+    for (let look = 0; look < LOOKS; look++) {
+      if (asked?.keyAuthorizationFor(zone, token) === key_authorization) return;
+      await Bun.sleep(LOOK_AGAIN_MS);
+    }
+    throw new Error("another node of the zone did not answer the challenge");
   }
-}
-
-/** The zones for which a node orders certificates: neighboring nodes start at different zones, and compete for some. */
-function ordered({ zones }: NodeDocument, from: number, count: number): string[] {
-  return Array.from({ length: Math.min(count, zones.length) }, (_, i) => zones[(from + i) % zones.length]?.name ?? "");
 }

@@ -10,7 +10,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { systemClock } from "../../src/system/clock.ts";
 import { systemTimers } from "../../src/system/timers.ts";
 import { ServiceProcess } from "../../test/fixtures/service.ts";
 import { percentile } from "../measurement.ts";
@@ -27,8 +26,6 @@ const OPTIONS = {
   window: { type: "string", default: "10" },
   url: { type: "string", default: "http://127.0.0.1:8080" },
   driven: { type: "boolean", default: false },
-  /** Documents are not kept on disk, since that load is not the service's. */
-  "no-cache": { type: "boolean", default: false },
   /** After this number, the reports of a node are repeated with new times. 0: all reports are generated. */
   "reports-kept": { type: "string", default: "0" },
 } as const;
@@ -66,9 +63,8 @@ async function run(): Promise<void> {
 async function play(folder: string, url: URL): Promise<void> {
   const { nodes, shape } = FleetConfig.readFrom(folder);
   const fleet = new Fleet({
-    ...{ url, nodes, seed: shape.seed, clock: systemClock, timers: systemTimers },
+    ...{ url, nodes, seed: shape.seed },
     windowSeconds: Number(values.window),
-    cacheDirectory: values["no-cache"] ? null : join(folder, "documents"),
     ordersPerNode: Number(values.orders),
     reportsKept: Number(values["reports-kept"]) || null,
   });

@@ -1,176 +1,181 @@
 /**
- * A node's report, and how it is cut to 64 KiB: details are removed in the order of docs/interface.md#edge-report, and
- * each cut is counted. Pure.
+ * A simulated node's report of one window (docs/interface.md#edge-report): its traffic follows from the seed, the node,
+ * the zone and the window, so that a run can be repeated. Pure.
  */
 import { BODY_BYTES_MAX } from "../../src/limits.ts";
-import type { CountName, SourceWire, Traffic } from "./traffic.ts";
-import type { ChallengeMode } from "./zone-document.ts";
+import { seededRandom } from "../../test/fixtures/seeded-random.ts";
+import { appliedChallenge, type ChallengeMode, type NodeDocument, type NodeZone } from "./zone-document.ts";
 
-/** Sources of one zone's window. */
-const SOURCES_MAX = 20;
-/** A lower bound of the length of a zone's entry, so that entries that cannot fit are not even built. */
-const ZONE_BYTES_LEAST = 400;
-export const REPORTED_ZONES_MAX = Math.floor(BODY_BYTES_MAX / ZONE_BYTES_LEAST);
+const STATES = ["would-deny", "would-challenge", "denied", "challenged", "cleared", "marked", "allow"] as const;
+type SourceState = (typeof STATES)[number];
+/** The rest may be left out of a report without being counted. */
+const WOULD_BE: readonly SourceState[] = ["would-deny", "would-challenge"];
 
-export interface ZoneWire extends Readonly<Record<CountName, number>> {
+export const COUNT_NAMES = [
+  ...["requests", "decided", "denied", "challenged", "cleared", "would_deny", "would_challenge"],
+  ...["status_2xx", "status_3xx", "status_4xx", "status_5xx", "h3_requests"],
+] as const;
+
+interface SourceWire {
+  readonly source: string;
+  readonly rps: number;
+  readonly requests: number;
+  readonly state: SourceState;
+}
+
+export type Counts = Readonly<Record<string, number>>;
+
+export interface ZoneWire {
   readonly zone: string;
   /** End of the window. */
   readonly at: string;
-  readonly window_seconds: number;
-  readonly rps: number;
-  /** As applied. */
-  readonly challenge: ChallengeMode;
   readonly dry_run: boolean;
-  readonly rung_dry_run: boolean;
-  readonly challenge_active?: { readonly reason: string; readonly until: string; readonly dry_run: boolean };
   readonly top_sources: readonly SourceWire[];
-  /** Would-be sources that are missing. */
-  readonly sources_truncated?: number;
-}
-
-export interface CertificateWire {
-  readonly zone: string;
-  readonly not_after: string;
-  readonly issuer: string;
 }
 
 export interface ReportWire {
-  readonly version: string;
-  readonly dry_run: boolean;
-  readonly zones_etag?: string;
-  readonly terminator: {
-    readonly kind: string;
-    readonly version: string;
-    readonly generation: number;
-    readonly test_ok: boolean;
-    readonly alive: boolean;
-    readonly h3: {
-      readonly state: "ready" | "no_module" | "node_off" | "unknown";
-      readonly module: string;
-      readonly tls_library: string;
-      readonly early_data_capable: boolean;
-      /** Names of zones. */
-      readonly serving: readonly string[];
-      readonly unsupported: readonly string[];
-      readonly listening?: boolean;
-    };
-  };
-  readonly certs: readonly CertificateWire[];
-  readonly certs_truncated?: number;
-  readonly zones_truncated?: number;
   readonly zones: readonly ZoneWire[];
+  readonly certs: readonly object[];
 }
 
-/** The first sources of a window, with the number of missing would-be ones. */
-export function sourcesToTell({
-  sources,
-}: Pick<Traffic, "sources">): Pick<ZoneWire, "top_sources" | "sources_truncated"> {
-  const missing = sources.slice(SOURCES_MAX).filter(isWouldBe).length;
-  return { top_sources: sources.slice(0, SOURCES_MAX), ...(missing > 0 && { sources_truncated: missing }) };
+export interface ReportOptions {
+  readonly seed: number;
+  readonly node: string;
+  readonly isDryRun: boolean;
+  readonly document: NodeDocument;
+  readonly etag: string | null;
+  /** Number of rendered documents. */
+  readonly generation: number;
+  /** Ends of its certificates, wall clock, ms, by zone. */
+  readonly certificates: ReadonlyMap<string, number>;
+  /** Wall clock, ms. */
+  readonly endMs: number;
+  readonly windowSeconds: number;
 }
 
-/** How much of a report is included. */
-interface Cut {
-  /** The number of first sources of a zone's list. */
-  readonly sources: (zone: ZoneTexts) => number;
-  readonly certs: number;
-  readonly zones: number;
-}
+/** Sources of a zone in total, and the most in one report. */
+const POOL = 64;
+const SOURCES_MAX = 20;
+/** One of this number of windows is under attack; in the others a source sends less by this factor. */
+const PRESSED_SHARE = 50;
+const QUIET = 0.1;
+const LOUDEST_RPS = 200;
+/** More entries than fit are not even built. */
+const ZONES_MAX = Math.floor(BODY_BYTES_MAX / 400);
 
-/**
- * Each part is serialized once, even if a report is cut several times: a fleet in one process writes hundreds of
- * reports per second.
- */
-interface ZoneTexts {
-  /** Without its sources and without the closing brace. */
-  readonly bare: string;
-  readonly sources: readonly string[];
-  /** The would-be sources, which come first; and the number of those that were missing before. */
-  readonly wouldBe: number;
-  readonly missing: number;
-}
-
-/** The report as it is sent. Throws if it does not fit even after all cuts. */
-export function fittedText({ zones, certs, ...head }: ReportWire, bytesMax = BODY_BYTES_MAX): string {
-  const zoneTexts = zones.map(textsOf);
-  const certTexts = certs.map((cert) => JSON.stringify(cert));
-  for (const cut of cuts(zoneTexts, certTexts)) {
-    const included = {
-      ...head,
-      ...missingOf("certs_truncated", (head.certs_truncated ?? 0) + certs.length - cut.certs),
-      ...missingOf("zones_truncated", (head.zones_truncated ?? 0) + zones.length - cut.zones),
-    };
-    const start = `${JSON.stringify(included).slice(0, -1)},"certs":[`;
-    if (bytesOf(start, zoneTexts, certTexts, cut) > bytesMax) continue;
-    const zoneList = zoneTexts.slice(0, cut.zones).map((zone) => zoneText(zone, cut.sources(zone)));
-    return `${start}${certTexts.slice(0, cut.certs).join()}],"zones":[${zoneList.join()}]}`;
+/** As it is sent. Throws if it does not fit even after all cuts. */
+export function reportText(options: ReportOptions): string {
+  const { seed, node, isDryRun, document, etag, generation, certificates } = options;
+  const deciding = document.zones.filter(({ policy }) => policy.mode !== "none");
+  // If not all zones fit, different nodes of a fleet report different zones.
+  const from = deciding.length > ZONES_MAX ? Bun.hash.xxHash32(`${seed} ${node}`) % deciding.length : 0;
+  const zones = [...deciding.slice(from), ...deciding.slice(0, from)].slice(0, ZONES_MAX);
+  const serving = document.zones.flatMap(({ tls, name }) => (tls.h3 === true ? name : []));
+  const report = {
+    version: "1.4.2",
+    dry_run: isDryRun,
+    ...(etag !== null && { zones_etag: etag }),
+    terminator: {
+      ...{ kind: "nginx", version: "1.27.4", generation, test_ok: true, alive: true },
+      h3: { state: "ready", module: "http_v3_module", tls_library: "OpenSSL 3.5.0", serving, unsupported: [] },
+    },
+    zones_truncated: deciding.length - zones.length,
+    certs: [...certificates].map(([zone, endMs]) => ({ zone, not_after: timeOf(endMs), issuer: "Simulated CA" })),
+    zones: zones.map((zone) => zoneWindow(zone, options)),
+  };
+  for (const cut of cuts(report)) {
+    const text = JSON.stringify(cut);
+    if (text.length <= BODY_BYTES_MAX) return text;
   }
-  throw new Error(`a report does not fit into ${bytesMax} bytes`);
+  throw new Error(`a report does not fit into ${BODY_BYTES_MAX} bytes`);
 }
 
-/**
- * Each step removes more than the one before: sources that are not would-be ones, then half of the would-be ones, and
- * again, then certificates, then zones.
- */
-function* cuts(zones: readonly ZoneTexts[], certs: readonly string[]): Generator<Cut> {
-  const whole = { certs: certs.length, zones: zones.length };
-  yield { ...whole, sources: ({ sources }) => sources.length };
-  for (let halvings = 0; ; halvings++) {
-    yield { ...whole, sources: ({ wouldBe }) => wouldBe >> halvings };
-    if (zones.every(({ wouldBe }) => wouldBe >> halvings === 0)) break;
-  }
-  const sources = () => 0;
-  for (const left of fewer(certs.length)) yield { sources, certs: left, zones: zones.length };
-  for (const left of fewer(zones.length)) yield { sources, certs: 0, zones: left };
-}
-
-/** Reduces by an eighth each time, down to none. */
-function* fewer(count: number): Generator<number> {
-  for (let left = count; left > 0; ) {
-    left -= Math.ceil(left / 8);
-    yield left;
+/** Each with less than the one before: fewer sources, then no certificates, then fewer zones. */
+function* cuts(report: ReportWire & { readonly zones_truncated: number }): Generator<ReportWire> {
+  const { zones, certs, zones_truncated: missing } = report;
+  yield report;
+  for (let most = SOURCES_MAX; most > 0; most >>= 1)
+    yield { ...report, zones: zones.map((zone) => withSources(zone, most)) };
+  const bare = zones.map((zone) => withSources(zone, 0));
+  const rest = { ...report, certs: [], certs_truncated: certs.length };
+  for (let left = bare.length; left > 0; left -= Math.ceil(left / 8)) {
+    yield { ...rest, zones: bare.slice(0, left), zones_truncated: missing + bare.length - left } as ReportWire;
   }
 }
 
-function textsOf({ top_sources, sources_truncated: missing = 0, ...zone }: ZoneWire): ZoneTexts {
+/** Only would-be ones, which come first; those that are missing are counted. */
+function withSources(zone: ZoneWire, most: number): ZoneWire & { readonly sources_truncated: number } {
+  const wouldBe = zone.top_sources.filter(({ state }) => WOULD_BE.includes(state));
+  const top_sources = wouldBe.slice(0, most);
+  return { ...zone, top_sources, sources_truncated: wouldBe.length - top_sources.length };
+}
+
+function zoneWindow(zone: NodeZone, options: ReportOptions): ZoneWire {
+  const { isDryRun, endMs, windowSeconds } = options;
+  const challenge = appliedChallenge(zone, endMs);
+  const top_sources = sourcesOf(zone, challenge, options);
+  const counts = countsOf(top_sources, zone);
   return {
-    bare: JSON.stringify(zone).slice(0, -1),
-    sources: top_sources.map((source) => JSON.stringify(source)),
-    wouldBe: top_sources.filter(isWouldBe).length,
-    missing,
+    ...{ zone: zone.name, at: timeOf(endMs), window_seconds: windowSeconds },
+    ...{ rps: (counts["requests"] ?? 0) / windowSeconds, ...counts, challenge },
+    dry_run: isDryRun || zone.policy.dry_run,
+    ...{ rung_dry_run: isRungDryRun(zone, isDryRun), top_sources },
   };
 }
 
-/** Would-be sources beyond the first `included` ones are missing. */
-function zoneText({ bare, sources, wouldBe, missing }: ZoneTexts, included: number): string {
-  const cut = missingText(missing + Math.max(0, wouldBe - included));
-  return `${bare},"top_sources":[${sources.slice(0, included).join()}]${cut}}`;
+function isRungDryRun({ policy }: NodeZone, isDryRun: boolean): boolean {
+  return isDryRun || policy.dry_run || policy.challenge_options.dry_run;
 }
 
-function missingText(missing: number): string {
-  return missing === 0 ? "" : `,"sources_truncated":${missing}`;
+/** In the order of a report. */
+function sourcesOf(zone: NodeZone, challenge: ChallengeMode, options: ReportOptions): SourceWire[] {
+  const { seed, node, isDryRun, endMs, windowSeconds } = options;
+  const random = seededRandom(Bun.hash.xxHash32(`${seed} ${node} ${zone.name} ${endMs}`));
+  const first = Math.floor(random() * POOL);
+  const loudest = windowSeconds * LOUDEST_RPS * (random() * PRESSED_SHARE < 1 ? 1 : QUIET);
+  const length = 1 + Math.floor(random() * SOURCES_MAX);
+  const sources = Array.from({ length }, (_, i) => {
+    // Most zones have little traffic, a few have much.
+    const requests = Math.ceil(loudest * random() ** 6);
+    const rps = requests / windowSeconds;
+    const isLimited = rps > (zone.policy.rate.rps || Number.POSITIVE_INFINITY);
+    const state = isLimited ? limited(zone, isDryRun) : passed(random(), isRungDryRun(zone, isDryRun), challenge);
+    return { source: sourceOf(zone.name, (first + i) % POOL), rps, requests, state };
+  });
+  return sources.sort((a, b) => STATES.indexOf(a.state) - STATES.indexOf(b.state) || b.requests - a.requests);
 }
 
-function missingOf(key: "certs_truncated" | "zones_truncated", missing: number): object {
-  return missing === 0 ? {} : { [key]: missing };
+function limited({ policy }: NodeZone, isDryRun: boolean): SourceState {
+  return isDryRun || policy.dry_run ? "would-deny" : "denied";
 }
 
-/** Length of the text, which is ASCII only. */
-function bytesOf(start: string, zones: readonly ZoneTexts[], certs: readonly string[], cut: Cut): number {
-  const lengths = (texts: readonly string[], count: number) => {
-    let sum = Math.max(0, count - 1);
-    for (let i = 0; i < count; i++) sum += texts[i]?.length ?? 0;
-    return sum;
+function passed(chance: number, isRungDry: boolean, challenge: ChallengeMode): SourceState {
+  if (challenge !== "manual" || chance > 0.5) return chance > 0.95 ? "marked" : "allow";
+  if (isRungDry) return "would-challenge";
+  return chance < 0.2 ? "cleared" : "challenged";
+}
+
+function countsOf(sources: readonly SourceWire[], { tls }: NodeZone): Counts {
+  const of = (...states: readonly SourceState[]) =>
+    sources.reduce((sum, { state, requests }) => (states.includes(state) ? sum + requests : sum), 0);
+  const requests = of(...STATES);
+  const refused = of("denied", "challenged");
+  const [moved, failed] = [(requests - refused) >> 4, (requests - refused) >> 6];
+  return {
+    ...{ requests, decided: requests, denied: of("denied"), challenged: of("challenged"), cleared: of("cleared") },
+    ...{ would_deny: of("would-deny"), would_challenge: of("would-challenge") },
+    ...{ status_2xx: requests - refused - moved - failed, status_3xx: moved, status_4xx: refused, status_5xx: failed },
+    h3_requests: tls.h3 === true ? requests >> 1 : 0,
   };
-  let sum = start.length + lengths(certs, cut.certs) + '],"zones":[]}'.length + Math.max(0, cut.zones - 1);
-  for (const zone of zones.slice(0, cut.zones)) {
-    const included = cut.sources(zone);
-    const cutText = missingText(zone.missing + Math.max(0, zone.wouldBe - included));
-    sum += zone.bare.length + ',"top_sources":[]}'.length + lengths(zone.sources, included) + cutText.length;
-  }
-  return sum;
 }
 
-function isWouldBe({ state }: SourceWire): boolean {
-  return state === "would-deny" || state === "would-challenge";
+/** From the networks for benchmarks and documentation (RFC 2544, RFC 3849); the same for all nodes. */
+function sourceOf(zone: string, n: number): string {
+  const hash = Bun.hash.xxHash32(zone);
+  if (n % 8 === 7) return `2001:db8:${((hash & 0xffff) | 1).toString(16)}::${(n + 1).toString(16)}`;
+  return `198.${18 + (hash & 1)}.${(hash >>> 8) & 0xff}.${(((hash >>> 16) & 3) << 6) | n}`;
+}
+
+function timeOf(ms: number): string {
+  return new Date(ms).toISOString();
 }

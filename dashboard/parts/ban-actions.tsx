@@ -3,82 +3,62 @@ import { useState } from "preact/hooks";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { command } from "../api/client.ts";
 import { tookBan } from "../api/live.ts";
-import { mayAct } from "../api/session.ts";
 import { banSubject } from "../text/bans.ts";
 import { momentText } from "../text/format/times.ts";
 import { methodName } from "../text/format/words.ts";
 import { BanPreview } from "./ban-preview.tsx";
-import { Button } from "./button.tsx";
-import { Confirm } from "./dialog.tsx";
+import { CommandButton } from "./command-button.tsx";
 import { TextField } from "./field.tsx";
 import { tellOutcome } from "./outcome.tsx";
 
 /** `target`: the address to ban; absent: the dialog asks for it. */
 export function BanButton({ target }: { readonly target?: string }) {
-  const [isOpen, setOpen] = useState(false);
   const [typed, setTyped] = useState("");
-  if (!mayAct()) return null;
   const ip = target ?? typed.trim();
   return (
-    <>
-      <Button
-        look={target === undefined ? "plain" : "danger"}
-        label={`Ban ${target ?? "an address"}`}
-        onClick={() => setOpen(true)}
-      >
-        {target === undefined ? "Ban an address …" : "Ban …"}
-      </Button>
-      {isOpen && (
-        <Confirm<BanWire>
-          title={target === undefined ? "Ban an address" : `Ban ${target}?`}
-          verb="Ban"
-          isDangerous
-          act={() => command("/api/v1/ban", { ip })}
-          onDone={(ban) => {
-            tookBan(ban);
-            setTyped("");
-            tellOutcome(bannedText(ban));
-          }}
-          onClose={() => setOpen(false)}
-        >
-          {target === undefined && (
-            <TextField label="Address" value={typed} onInput={setTyped} placeholder="203.0.113.7" isRequired />
-          )}
-          <BanPreview ip={ip} />
-        </Confirm>
+    <CommandButton<BanWire>
+      label={`Ban ${target ?? "an address"}`}
+      text={target === undefined ? "Ban an address …" : "Ban …"}
+      look={target === undefined ? "plain" : "danger"}
+      title={target === undefined ? "Ban an address" : `Ban ${target}?`}
+      verb="Ban"
+      isDangerous
+      act={() => command("/api/v1/ban", { ip })}
+      onDone={(ban) => {
+        tookBan(ban);
+        setTyped("");
+        tellOutcome(bannedText(ban));
+      }}
+    >
+      {target === undefined && (
+        <TextField label="Address" value={typed} onInput={setTyped} placeholder="203.0.113.7" isRequired />
       )}
-    </>
+      <BanPreview ip={ip} />
+    </CommandButton>
   );
 }
 
 export function UnbanButton({ ban }: { readonly ban: BanWire }) {
-  const [isOpen, setOpen] = useState(false);
-  if (!mayAct() || ban.state !== "active") return null;
+  if (ban.state !== "active") return null;
   const { target, prefix, manual } = ban;
   return (
-    <>
-      <Button label={`Unban ${prefix}`} onClick={() => setOpen(true)}>
-        Unban …
-      </Button>
-      {isOpen && (
-        <Confirm<BanWire>
-          title={`Unban ${prefix}?`}
-          verb="Unban"
-          isDangerous
-          act={() => command("/api/v1/unban", { ip: target })}
-          onDone={(lifted) => {
-            tookBan(lifted);
-            tellOutcome(`The ban of ${banSubject(lifted)} is lifted.`);
-          }}
-          onClose={() => setOpen(false)}
-        >
-          <p>
-            {ban.dry_run ? "Dry run: nothing was announced. The ban ends." : "Its traffic flows as before the ban."}
-            {manual ? "" : " The current attack does not ban it again; the next attack does."}
-          </p>
-        </Confirm>
-      )}
-    </>
+    <CommandButton<BanWire>
+      label={`Unban ${prefix}`}
+      text="Unban …"
+      title={`Unban ${prefix}?`}
+      verb="Unban"
+      isDangerous
+      act={() => command("/api/v1/unban", { ip: target })}
+      onDone={(lifted) => {
+        tookBan(lifted);
+        tellOutcome(`The ban of ${banSubject(lifted)} is lifted.`);
+      }}
+    >
+      <p>
+        {ban.dry_run ? "Dry run: nothing was announced. The ban ends." : "Its traffic flows as before the ban."}
+        {manual ? "" : " The current attack does not ban it again; the next attack does."}
+      </p>
+    </CommandButton>
   );
 }
 

@@ -40,7 +40,7 @@ function Preview({ ip }: { readonly ip: string }) {
           {hostgroup !== undefined && (
             <p class="muted">
               Hostgroup {hostgroup}
-              {ban.state === "active" && ban.route !== undefined && ` · ${ban.route}`}
+              {ban.state === "active" && ` · ${ban.route}`}
             </p>
           )}
         </>

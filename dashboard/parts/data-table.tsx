@@ -5,7 +5,7 @@
  */
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from "@tanstack/virtual-core";
 import type { ComponentChildren, RefObject } from "preact";
-import { useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 
 export interface Column<Row> {
   readonly key: string;
@@ -15,9 +15,7 @@ export interface Column<Row> {
   readonly isNumber?: boolean;
   /** The narrowest screen on which the column is shown; default: any. */
   readonly width?: "medium" | "wide";
-  /**
-   * The value by which the table sorts itself. A table whose rows arrive sorted uses `onSort` and `sortable` instead.
-   */
+  /** The value by which the table sorts itself; absent: rows arrive sorted by `isSortable` columns. */
   readonly order?: (row: Row) => number | string;
   readonly isSortable?: boolean;
   /** The title is for screen readers only, as for a column of buttons. */
@@ -35,7 +33,10 @@ export interface DataTableProps<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly rowKey: (row: Row) => string;
-  readonly sort?: Sort | null;
+  /** Which the table keeps itself from then on. */
+  readonly firstSort?: Sort;
+  /** Or kept by the caller. */
+  readonly sort?: Sort;
   readonly onSort?: (sort: Sort) => void;
   /** Set if there are more rows than those given here. */
   readonly total?: number;
@@ -49,7 +50,11 @@ const ROW_PX = 34;
 const WINDOWED_FROM = 80;
 
 export function DataTable<Row>(props: DataTableProps<Row>) {
-  const { label, columns, rows, rowKey, total } = props;
+  const { label, columns, rowKey, total, firstSort } = props;
+  const [own, setOwn] = useState(firstSort);
+  const sort = props.sort ?? own;
+  const onSort = firstSort === undefined ? props.onSort : setOwn;
+  const rows = useMemo(() => sorted(props.rows, columns, sort), [props.rows, columns, sort]);
   const frame = useRef<HTMLDivElement>(null);
   const isWindowed = rows.length > WINDOWED_FROM;
   const { first, end, before, after } = useWindow(frame, isWindowed ? rows.length : 0);
@@ -67,7 +72,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
         <thead>
           <tr>
             {columns.map((column) => (
-              <Head key={column.key} column={column} sort={props.sort ?? null} {...sorting(props.onSort)} />
+              <Head key={column.key} column={column} sort={sort} onSort={onSort} />
             ))}
           </tr>
         </thead>
@@ -87,24 +92,19 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   );
 }
 
-/** A sorted copy, if the column can be sorted. */
-export function sorted<Row>(rows: readonly Row[], columns: readonly Column<Row>[], { key, isDescending }: Sort): Row[] {
-  const order = columns.find((column) => column.key === key)?.order;
-  if (order === undefined) return [...rows];
+function sorted<Row>(rows: readonly Row[], columns: readonly Column<Row>[], sort: Sort | undefined): readonly Row[] {
+  const order = columns.find((column) => column.key === sort?.key)?.order;
+  if (order === undefined) return rows;
   const keyed = rows.map((row) => ({ row, by: order(row) }));
   keyed.sort((a, b) => (a.by < b.by ? -1 : a.by > b.by ? 1 : 0));
-  if (isDescending) keyed.reverse();
+  if (sort?.isDescending === true) keyed.reverse();
   return keyed.map(({ row }) => row);
-}
-
-function sorting(onSort: ((sort: Sort) => void) | undefined) {
-  return onSort === undefined ? {} : { onSort };
 }
 
 interface HeadProps<Row> {
   readonly column: Column<Row>;
-  readonly sort: Sort | null;
-  readonly onSort?: (sort: Sort) => void;
+  readonly sort: Sort | undefined;
+  readonly onSort: ((sort: Sort) => void) | undefined;
 }
 
 function Head<Row>({ column, sort, onSort }: HeadProps<Row>) {

@@ -23,6 +23,15 @@ export function Since({ at }: { readonly at: string }) {
   return <time dateTime={at}>{duration((now.value - Date.parse(at)) / 1000)}</time>;
 }
 
+/** `12 min 5 s ago`. */
+export function Ago({ at }: { readonly at: string }) {
+  return (
+    <>
+      <Since at={at} /> ago
+    </>
+  );
+}
+
 /** `9:59`; `over` when no time is left. */
 export function Until({ at }: { readonly at: string }) {
   const left = (Date.parse(at) - now.value) / 1000;

@@ -8,28 +8,20 @@ import { command } from "../api/client.ts";
 import { mayAct } from "../api/session.ts";
 import { duration, momentText } from "../text/format/times.ts";
 import { Button } from "./button.tsx";
+import { CommandButton } from "./command-button.tsx";
 import { Confirm } from "./dialog.tsx";
 import { ChoiceField, TextField } from "./field.tsx";
 import { tellOutcome } from "./outcome.tsx";
 
-export interface BlockButtonProps {
-  /** Source and victim of the row with the button; absent: the dialog asks for them. */
-  readonly source?: string;
-  readonly victim?: string;
-  readonly onChanged: () => void;
-}
-
-export function BlockButton({ source, victim, onChanged }: BlockButtonProps) {
+export function BlockButton({ onChanged }: { readonly onChanged: () => void }) {
   const [isOpen, setOpen] = useState(false);
   if (!mayAct()) return null;
   return (
     <>
-      <Button label={`Block ${source ?? "a source"}`} onClick={() => setOpen(true)}>
-        {source === undefined ? "Block a source …" : "Block …"}
+      <Button label="Block a source" onClick={() => setOpen(true)}>
+        Block a source …
       </Button>
-      {isOpen && (
-        <BlockDialog source={source ?? ""} victim={victim ?? ""} onChanged={onChanged} onClose={() => setOpen(false)} />
-      )}
+      {isOpen && <BlockDialog onChanged={onChanged} onClose={() => setOpen(false)} />}
     </>
   );
 }
@@ -45,15 +37,13 @@ const TIMES = [
 type Time = (typeof TIMES)[number][0];
 
 interface BlockDialogProps {
-  readonly source: string;
-  readonly victim: string;
   readonly onChanged: () => void;
   readonly onClose: () => void;
 }
 
-function BlockDialog({ onChanged, onClose, ...given }: BlockDialogProps) {
-  const [source, setSource] = useState(given.source);
-  const [victim, setVictim] = useState(given.victim);
+function BlockDialog({ onChanged, onClose }: BlockDialogProps) {
+  const [source, setSource] = useState("");
+  const [victim, setVictim] = useState("");
   const [time, setTime] = useState<Time>("3600");
   const [other, setOther] = useState("");
   const [reason, setReason] = useState("");
@@ -104,36 +94,27 @@ function BlockDialog({ onChanged, onClose, ...given }: BlockDialogProps) {
   );
 }
 
-export interface UnblockButtonProps {
+interface UnblockButtonProps {
   readonly block: SourceBlockWire;
   readonly onChanged: () => void;
 }
 
-export function UnblockButton({ block, onChanged }: UnblockButtonProps) {
-  const [isOpen, setOpen] = useState(false);
-  if (!mayAct()) return null;
-  const { source, victim } = block;
+export function UnblockButton({ block: { source, victim }, onChanged }: UnblockButtonProps) {
   return (
-    <>
-      <Button label={`Unblock ${source} to ${victim}`} onClick={() => setOpen(true)}>
-        Unblock …
-      </Button>
-      {isOpen && (
-        <Confirm<SourceBlockWire>
-          title={`Unblock ${source}?`}
-          verb="Unblock"
-          isDangerous
-          act={() => command("/api/v1/dataplane/sources/unblock", { source, victim })}
-          onDone={() => {
-            onChanged();
-            tellOutcome(`${source} is no longer blocked for ${victim}.`);
-          }}
-          onClose={() => setOpen(false)}
-        >
-          <p>Its packets reach {victim} again.</p>
-        </Confirm>
-      )}
-    </>
+    <CommandButton<SourceBlockWire>
+      label={`Unblock ${source} to ${victim}`}
+      text="Unblock …"
+      title={`Unblock ${source}?`}
+      verb="Unblock"
+      isDangerous
+      act={() => command("/api/v1/dataplane/sources/unblock", { source, victim })}
+      onDone={() => {
+        onChanged();
+        tellOutcome(`${source} is no longer blocked for ${victim}.`);
+      }}
+    >
+      <p>Its packets reach {victim} again.</p>
+    </CommandButton>
   );
 }
 

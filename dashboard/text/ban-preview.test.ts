@@ -12,6 +12,7 @@ function preview(changes: Partial<BanWire> = {}, refresh = false) {
     dry_run: false,
     manual: true,
     method: "blackhole",
+    route: "192.0.2.1/32 blackhole",
     started_at: "2026-03-01T12:00:00Z",
     expires_at: "2026-03-01T12:10:00Z",
     ...changes,

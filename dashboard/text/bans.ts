@@ -31,17 +31,17 @@ export function nextStep(ban: BanWire): NextStep | null {
   return isTooLate ? null : { action: next.action, at: next.at };
 }
 
-/** Every word of the search must appear in a value that the list shows of the ban. */
-export function banMatches(ban: BanWire, words: readonly string[]): boolean {
-  if (words.length === 0) return true;
+/** What a search finds a ban by: the values that the list shows. */
+export function banText(ban: BanWire): string {
   const marks = `${ban.manual ? "manual operator" : "automatic detection"} ${ban.dry_run ? "dry run" : ""}`;
-  const text = `${ban.prefix} ${methodName(ban.method)} ${ban.node ?? ""} ${banWhy(ban)} ${marks}`.toLowerCase();
-  return words.every((word) => text.includes(word));
+  return `${ban.prefix} ${methodName(ban.method)} ${ban.node ?? ""} ${banWhy(ban)} ${marks}`;
 }
 
-export function wordsOf(search: string): string[] {
+/** Whether every word of the search is in the text. */
+export function hasWords(text: string, search: string): boolean {
+  const lower = text.toLowerCase();
   return search
     .toLowerCase()
     .split(/\s+/)
-    .filter((word) => word !== "");
+    .every((word) => lower.includes(word));
 }

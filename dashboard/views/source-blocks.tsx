@@ -1,18 +1,17 @@
 /** Source blocks: the sources whose packets this machine drops, set by operators. */
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { SourceBlocksWire, SourceBlockWire } from "../../src/http/wire/source-block.ts";
 import { type Resource, useResource } from "../api/resource.ts";
 import { wholeStatus } from "../api/running.ts";
 import { Badge } from "../parts/badge.tsx";
 import { Callout, Empty } from "../parts/callout.tsx";
-import { type Column, DataTable, sorted } from "../parts/data-table.tsx";
-import { TextField } from "../parts/field.tsx";
-import { Moment, Until } from "../parts/moment.tsx";
+import { momentColumn, textColumn } from "../parts/columns.tsx";
+import type { Column } from "../parts/data-table.tsx";
+import { Until } from "../parts/moment.tsx";
 import { Panel } from "../parts/panel.tsx";
+import { SearchedTable } from "../parts/searched-table.tsx";
 import { Show } from "../parts/show.tsx";
 import { BlockButton, UnblockButton } from "../parts/source-block-actions.tsx";
-import { place, setQuery } from "../router.ts";
-import { wordsOf } from "../text/bans.ts";
 import { byteCount, scaled, wholeNumber } from "../text/format/numbers.ts";
 import { subjectOrder } from "../text/format/subject-order.ts";
 
@@ -72,11 +71,9 @@ interface ListedProps {
   readonly blocks: Resource<SourceBlocksWire>;
 }
 
-const FIRST_SORT = { key: "since", isDescending: true };
+const FIRST_SORT = { key: "Since", isDescending: true };
 
 function Listed({ sources, blocks }: ListedProps) {
-  const search = place.value.query.get("q") ?? "";
-  const [sort, setSort] = useState(FIRST_SORT);
   const columns = useMemo(() => columnsOf(() => void blocks.refresh()), [blocks]);
   if (sources.length === 0) {
     return hasDataplane() ? (
@@ -85,42 +82,19 @@ function Listed({ sources, blocks }: ListedProps) {
       </Empty>
     ) : null;
   }
-  const words = wordsOf(search);
-  const rows = sources.filter((block) => words.every((word) => textOf(block).includes(word)));
   return (
-    <>
-      <div class="filters">
-        <TextField
-          label="Find"
-          type="search"
-          value={search}
-          onInput={(q) => setQuery({ q })}
-          placeholder="source, victim, reason"
-        />
-        <p class="muted" role="status">
-          {rows.length === sources.length
-            ? `${wholeNumber(sources.length)} in all`
-            : `${wholeNumber(rows.length)} of ${wholeNumber(sources.length)}`}
-        </p>
-      </div>
-      {rows.length === 0 ? (
-        <Empty title="No block matches">Make the search shorter.</Empty>
-      ) : (
-        <DataTable
-          label="Source blocks"
-          columns={columns}
-          rows={sorted(rows, columns, sort)}
-          rowKey={({ source, victim }) => `${source} ${victim}`}
-          sort={sort}
-          onSort={setSort}
-        />
-      )}
-    </>
+    <SearchedTable
+      label="Source blocks"
+      what="block"
+      placeholder="source, victim, reason"
+      isCounted
+      columns={columns}
+      rows={sources}
+      rowKey={({ source, victim }) => `${source} ${victim}`}
+      textOf={({ source, victim, reason }) => `${source} ${victim} ${reason}`}
+      firstSort={FIRST_SORT}
+    />
   );
-}
-
-function textOf({ source, victim, reason }: SourceBlockWire): string {
-  return `${source} ${victim} ${reason}`.toLowerCase();
 }
 
 function columnsOf(onChanged: () => void): readonly Column<SourceBlockWire>[] {
@@ -136,20 +110,8 @@ function columnsOf(onChanged: () => void): readonly Column<SourceBlockWire>[] {
       isNumber: true,
       width: "medium",
     },
-    {
-      key: "reason",
-      title: "Reason",
-      cell: ({ reason }) => reason || "–",
-      order: ({ reason }) => reason,
-      width: "wide",
-    },
-    {
-      key: "since",
-      title: "Since",
-      cell: ({ created_at: at }) => <Moment at={at} />,
-      order: ({ created_at: at }) => at,
-      width: "wide",
-    },
+    textColumn("Reason", ({ reason }) => reason || undefined, "wide"),
+    momentColumn("Since", ({ created_at: at }) => at, "wide"),
     {
       key: "ends",
       title: "Ends in",

@@ -248,6 +248,12 @@ export interface PinnedFilter {
   readonly isOwned: boolean;
 }
 
+export interface ConnectionCount {
+  readonly open: number;
+  readonly closedOfAddress: number;
+  readonly closedOfTotal: number;
+}
+
 export interface Native {
   /** Throws RangeError on options out of bounds. */
   openEngine(options: EngineOptions): Engine;
@@ -264,4 +270,14 @@ export interface Native {
   readInterface(name: string): Promise<InterfaceFindings | null>;
   /** Reads the properties of the kernel and of this process, and of the pin path if given. */
   readKernel(pinPath: string | null): KernelFindings;
+  /**
+   * Resets accepted connections of this process's listener at `port` that are over `perAddress` (an IPv4 address or an
+   * IPv6 /64; loopback has no such bound) or over `total` (half of the limit of descriptors where that is less): of the
+   * peers that have the most, those that sent nothing, then those silent the longest. On the event loop.
+   */
+  limitConnections(cap: {
+    readonly port: number;
+    readonly total: number;
+    readonly perAddress: number;
+  }): ConnectionCount;
 }

@@ -111,12 +111,12 @@ export class EdgeNodes {
 
   /** An agent's poll as this node was accepted. */
   pollStarted(name: string, tokenName: string): void {
-    this.#presence.pollStarted(name, this.#now().monotonicMs);
+    this.#presence.pollStarted(name, this.#now());
     this.#lastTokens.set(name, tokenName);
   }
 
   pollEnded(name: string): void {
-    this.#presence.pollEnded(name, this.#now().monotonicMs);
+    this.#presence.pollEnded(name, this.#now());
   }
 
   isAlive(name: string): boolean {
@@ -129,16 +129,13 @@ export class EdgeNodes {
 
   /** The node must be configured. */
   view(name: string): EdgeNodeView {
-    const { wallMs, monotonicMs } = this.#now();
-    const seenMs = this.#presence.lastSeenMs(name);
     const scope = this.scopeOf(name);
     return {
       name,
       scope,
       liveness: this.livenessOf(name),
       isHolding: this.#presence.isHolding(name),
-      // Computed with the current wall clock, which may have been set since.
-      lastSeenAt: seenMs === null ? null : wallMs - (monotonicMs - seenMs),
+      lastSeenAt: this.#presence.lastSeen(name)?.wallMs ?? null,
       lastToken: this.#lastTokens.get(name) ?? null,
       zonesPlaced: this.#placement.zonesIn(scope),
     };

@@ -84,16 +84,25 @@ describe("GET /api/v1/openapi.json", () => {
     }
   });
 
-  test("says who may call: with a token, but for what is open", () => {
+  test("says who may call: on an open API anybody", () => {
     for (const { what, path, operation } of operations()) {
       const isOpen = !path.startsWith("/api/v1/");
-      expect(operation.security, what).toEqual(isOpen ? [] : [{ bearer: [] }]);
+      expect(operation.security, what).toEqual(isOpen ? [] : [{}, { bearer: [] }]);
       for (const status of isOpen ? [] : [400, 401, 403, 503]) {
         expect(schemaOf(operation, status), `${what} ${status}`).toEqual({ $ref: "#/components/schemas/Error" });
       }
       if (!isOpen) expect(operation.description, what).toStartWith("Role: ");
     }
     expect(document.paths["/api/v1/config/reload"]?.["post"]?.description).toContain("Refused to tokens with a tenant");
+  });
+
+  test("demands a token as soon as one is configured", async () => {
+    server.tokens = [{ name: "noc", tokenEnv: "NOC", role: "viewer", tenant: null, node: null }];
+    server.secrets.set("NOC", "secret");
+    const headers = { authorization: "Bearer secret" };
+    const answer = await fetch(`${server.base}/api/v1/openapi.json`, { headers });
+    const { paths } = (await answer.json()) as OpenApi;
+    expect(paths["/api/v1/status"]?.["get"]?.security).toEqual([{ bearer: [] }]);
   });
 
   test("has the schemas by which requests and answers are judged", () => {

@@ -65,11 +65,14 @@ const ROLE_TEXTS: Readonly<Record<Access, string>> = {
   agent_or_unscoped_operator: "Role: agent, or operator without a tenant.",
 };
 
-export function openApi(routes: readonly Route[]): OpenApi {
+/** @param isOpen no token is configured. */
+export function openApi(routes: readonly Route[], isOpen: boolean): OpenApi {
+  const bearer = { bearer: [] };
+  const security = isOpen ? [{}, bearer] : [bearer];
   const paths: Record<string, Record<string, Operation>> = {};
   for (const route of routes) {
     const path = route.path.replaceAll(/:(\w+)/g, "{$1}");
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route) };
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route, security) };
   }
   return {
     openapi: "3.1.0",
@@ -91,7 +94,7 @@ export function openApi(routes: readonly Route[]): OpenApi {
   };
 }
 
-function operationOf(route: Route): Operation {
+function operationOf(route: Route, security: readonly object[]): Operation {
   const { name, about, path } = route;
   const names = [...path.matchAll(/:(\w+)/g)].map((match) => match[1] as string);
   const query = Object.entries(about?.query ?? {});
@@ -106,7 +109,7 @@ function operationOf(route: Route): Operation {
   return {
     ...common,
     description: roleText(route),
-    security: [{ bearer: [] }],
+    security,
     ...(route.method === "POST" ? requestBodyOf(route) : {}),
     responses: responsesOf({ ...refusals, ...about?.answers }),
   };

@@ -7,6 +7,8 @@ import { jsonAnswer } from "./server/answer.ts";
 
 export type Refusal =
   | { readonly kind: "unknown_path" }
+  /** On an open API: Host or Origin names another machine. */
+  | { readonly kind: "foreign_host" }
   /** Missing, unknown or ambiguous: the caller does not learn which. */
   | { readonly kind: "no_valid_token" }
   | { readonly kind: "insufficient_role" }
@@ -63,6 +65,7 @@ const BLOCK_REFUSALS: Readonly<Record<BlockRefusal, string>> = {
   no_dataplane: "the data plane is absent or disabled: see dataplane in the configuration",
   victim_whitelisted: "victim is in the protected whitelist",
   victim_outside_networks: "victim is outside configured networks",
+  victim_is_own_infrastructure: "victim is own infrastructure: a router, next hop or listener of the configuration",
   source_allowlisted: "source is in the data plane allowlist",
   source_in_networks: "source is inside the protected networks",
   too_many_victims: `source already holds ${VICTIMS_PER_SOURCE} victims: unblock one of them`,
@@ -112,6 +115,8 @@ export function describeRefusal(refusal: Refusal): Description {
   switch (refusal.kind) {
     case "unknown_path":
       return { status: 404, error: "not found" };
+    case "foreign_host":
+      return { status: 403, error: "Host or Origin names another machine: use localhost, or configure a token" };
     case "no_valid_token":
       return { status: 401, error: "missing or invalid bearer token" };
     case "insufficient_role":

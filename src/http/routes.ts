@@ -90,7 +90,7 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     healthzRoute(backend),
     ...(dashboard === null ? [] : dashboardRoutes(dashboard)),
   ];
-  return [...routes, openapiRoute(routes)];
+  return [...routes, openapiRoute(routes, () => sources.tokens().length === 0)];
 }
 
 /** The routes for edge nodes' reports and the views computed from them. */

@@ -10,9 +10,10 @@ import type { AttackChange } from "../detection/judge/detector.ts";
 import type { IpAddress } from "../net/address.ts";
 import { hostPrefix, type Prefix } from "../net/prefix.ts";
 import { ActiveBans } from "./active-bans.ts";
-import { type Admission, addressesIn, admit, unbannableFor, withdrawnAs } from "./admission.ts";
+import { unbannableFor, withdrawnAs } from "./admission.ts";
 import type { Announcer, RouteState } from "./announcer.ts";
 import { type Ban, type BanEvent, haveRoutesChanged, MANUAL_UNBAN, next, type Plan, wantedRoutes } from "./ban.ts";
+import { BanAdmission } from "./ban-admission.ts";
 import { type StoredBansOptions, unsavedBans } from "./ban-store.ts";
 import { prefixUnderAttack } from "./ban-subject.ts";
 import { BannedAttacks } from "./banned-attacks.ts";
@@ -22,8 +23,7 @@ import { measureAt } from "./measure.ts";
 import { clampStart, isSameRefusal, newBan, refusalOf, rejected } from "./new-ban.ts";
 import { type BanTerms, type Circumstances, type Evidence, planOf } from "./plan.ts";
 import { areBanned, type MitigationPolicy, termsFor } from "./policy.ts";
-import { isCoolingDown } from "./repetition.ts";
-import { RouteWatch } from "./route-watch.ts";
+import { NOT_TRIED, RouteWatch } from "./route-watch.ts";
 
 type Sources = Pick<Circumstances, "packetsOf" | "profileOf" | "makeRules" | "divertTo" | "nodeRules">;
 
@@ -51,6 +51,7 @@ export class BanEngine {
   readonly #refused = new CountedBans<string>();
   readonly #ended: EndedBans;
   readonly #attacks = new BannedAttacks();
+  readonly #admission: BanAdmission;
   readonly #unsaved: ReturnType<typeof unsavedBans>;
   readonly #routes: RouteWatch;
   /** The routes of the active bans differ from those given to the announcer. */
@@ -66,6 +67,8 @@ export class BanEngine {
     this.#unsaved = unsavedBans(options);
     this.#routes = new RouteWatch(options.announcer);
     this.#ended = new EndedBans(options.endedKept, (id) => this.#unsaved.queue(id, null));
+    const tables = { active: this.#active, ended: this.#ended, attacks: this.#attacks };
+    this.#admission = new BanAdmission({ ...tables, policy: () => this.#policy });
   }
 
   /**
@@ -94,6 +97,7 @@ export class BanEngine {
 
   /** Takes all changes of one tick, or a change of one attack between ticks. */
   attacksChanged(changes: readonly AttackChange[], wallMs: number): void {
+    this.#admission.attacksChanged();
     for (const change of changes) this.#guarded(() => this.#attackChanged(change, wallMs));
     this.#updateWantedRoutes();
   }
@@ -120,7 +124,7 @@ export class BanEngine {
   /** The ban that ban() would make now, which may be a refusal. Nothing is changed. */
   preview(target: IpAddress, wallMs: number): Ban {
     const prefix = hostPrefix(target);
-    const admission = this.#admit({ prefix, isCoolingDown: false });
+    const admission = this.#admission.ofOrder(prefix);
     const existing = this.#active.get(prefix.text);
     const { ttlSeconds } = this.#policy.termsOf(target).ban;
     const ban =
@@ -234,7 +238,8 @@ export class BanEngine {
     this.#attacks.set(attack);
     const ban = this.#banFor(attack, prefix);
     if (ban !== undefined) this.#attackLasts(ban, attack, prefix, wallMs);
-    else if (!this.#attacks.isExcluded(attack.id) && areBanned(this.#policy, prefix))
+    // A calm attack gets no new ban: it needs none, and a worse one may need the room.
+    else if (attack.calmSinceMs === null && !this.#attacks.isExcluded(attack.id) && areBanned(this.#policy, prefix))
       this.#banAttacked(prefix, attack, wallMs);
   }
 
@@ -255,9 +260,9 @@ export class BanEngine {
       return other;
     }
     // A ban of two attacks does not move. A ban does not move to a prefix that may not be banned.
-    if (ban.heldBy.length > 1 || this.#admitAttacked(prefix, wallMs, ban).kind === "refused") return ban;
+    if (ban.heldBy.length > 1 || this.#admission.ofMove(ban, prefix, wallMs).kind === "refused") return ban;
     const there = { ...ban, prefix, measure: measureAt(ban.measure, ban.prefix, prefix) };
-    const plan = planOf(there, termsFor(this.#policy, prefix), this.#circumstances(ban.heldBy, null), wallMs);
+    const plan = planOf(there, termsFor(this.#policy, prefix), this.#circumstances(ban.heldBy), wallMs);
     const moved = next(ban, { kind: "moved", prefix, plan, isOut: this.#routes.statusOf(ban, wallMs).isOut }, wallMs);
     this.#routes.forget(ban.id);
     this.#change(ban, moved);
@@ -265,7 +270,7 @@ export class BanEngine {
   }
 
   #banAttacked(prefix: Prefix, attack: Attack, wallMs: number): void {
-    const admission = this.#admitAttacked(prefix, wallMs);
+    const { admission, replaced } = this.#admission.ofAttack(attack, prefix, wallMs);
     const previous = this.#refused.get(attack.id) ?? null;
     if (admission.kind === "refused" && isSameRefusal(previous, admission.reason, this.#policy)) return;
     const ban = this.#newBan(prefix, attack, wallMs);
@@ -278,6 +283,10 @@ export class BanEngine {
       return;
     }
     this.#refused.delete(attack.id);
+    for (const { ban: other, reason } of replaced) {
+      this.#attacks.replaced(other.heldBy);
+      this.#change(other, next(other, { kind: "replaced", reason }, wallMs));
+    }
     this.#put(ban, null);
     this.#unsaved.queue(ban.id, ban);
   }
@@ -314,7 +323,7 @@ export class BanEngine {
   /** The present plan if planning fails: the ban still becomes virtual or real. */
   #planOrCurrent(ban: Ban, terms: BanTerms, wallMs: number): Plan {
     try {
-      return planOf(ban, terms, this.#circumstances(ban.heldBy, null), wallMs);
+      return planOf(ban, terms, this.#circumstances(ban.heldBy), wallMs);
     } catch (cause) {
       this.#options.onFault(cause);
       const { step, method, measure, fallback } = ban;
@@ -327,14 +336,15 @@ export class BanEngine {
     if (ban.state !== "active") return ban;
     const status = this.#routes.statusOf(ban, wallMs);
     const settled = status.isSettled ? next(ban, { kind: "announced" }, wallMs) : ban;
-    const circumstances = { ...this.#circumstances(ban.heldBy, status.refusal), evidence };
+    const circumstances = { ...this.#circumstances(ban.heldBy, status), evidence };
     const plan = planOf(settled, termsFor(this.#policy, ban.prefix), circumstances, wallMs);
     return next(settled, { kind: "planned", plan, isOut: status.isOut }, wallMs);
   }
 
-  #circumstances(heldBy: readonly string[], refusal: string | null): Circumstances {
+  #circumstances(heldBy: readonly string[], { refusal, isTakenAgain } = NOT_TRIED): Circumstances {
+    const { evidenceWaitMs } = this.#policy;
     const attacks = this.#attacks.of(heldBy);
-    return { ...this.#sources, attacks, refusal, evidence: "same", evidenceWaitMs: this.#policy.evidenceWaitMs };
+    return { ...this.#sources, attacks, refusal, isTakenAgain, evidence: "same", evidenceWaitMs };
   }
 
   /** The ban that the attack keeps in force, or else the ban of its prefix. */
@@ -374,26 +384,10 @@ export class BanEngine {
     this.#options.announcer?.want([...this.#active.values()].flatMap(wantedRoutes));
   }
 
-  /** @param instead a ban that the new one would replace. */
-  #admitAttacked(prefix: Prefix, wallMs: number, instead: Ban | null = null): Admission {
-    const { ban: config } = termsFor(this.#policy, prefix);
-    const isCooling = isCoolingDown(this.#ended.lastOf(prefix), config, wallMs);
-    return this.#admit({ prefix, isCoolingDown: isCooling }, instead);
-  }
-
-  #admit(request: Parameters<typeof admit>[0], instead: Ban | null = null): Admission {
-    const active = this.#active;
-    return admit(request, this.#policy, {
-      isBanned: active.has(request.prefix.text),
-      active: active.size - (instead === null ? 0 : 1),
-      addresses: (family) => active.addresses(family) - (instead === null ? 0 : addressesIn(instead.prefix)),
-    });
-  }
-
   #newBan(prefix: Prefix, attack: Attack | null, wallMs: number): Ban {
     const { dryRun } = this.#policy;
     const [terms, last] = [termsFor(this.#policy, prefix), this.#ended.lastOf(prefix)];
-    const circumstances = this.#circumstances(attack === null ? [] : [attack.id], null);
+    const circumstances = this.#circumstances(attack === null ? [] : [attack.id]);
     return newBan({ id: this.#options.newId(), prefix, attack, dryRun, last, terms, circumstances }, wallMs);
   }
 }

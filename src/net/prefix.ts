@@ -80,10 +80,6 @@ export function prefixContains(prefix: Prefix, ip: IpAddress): boolean {
   return sameBits(addressToBytes(prefix.address), addressToBytes(ip), mappedLength(prefix));
 }
 
-export function prefixesOverlap(a: Prefix, b: Prefix): boolean {
-  return a.length <= b.length ? prefixContains(a, b.address) : prefixContains(b, a.address);
-}
-
 /** Whether an IPv6 prefix overlaps ::ffff:0:0/96, so that a 128-bit table would find IPv4 addresses in it. */
 export function coversMappedIpv4(prefix: Prefix): boolean {
   if (prefix.family === 4) return false;

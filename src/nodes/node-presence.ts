@@ -1,7 +1,8 @@
 /**
  * Which nodes are alive, by their polls alone (docs/interface.md#node-liveness): a node is alive while one of its polls
- * is parked, and for some time after. Monotonic time is an argument, ms.
+ * is parked, and for some time after. Time is an argument.
  */
+import type { Now } from "../detection/attack/attack.ts";
 
 /** `not_seen`: no poll since the start, which was too recent to call the node lost. */
 export type Liveness = "alive" | "not_seen" | "lost";
@@ -9,8 +10,8 @@ export type Liveness = "alive" | "not_seen" | "lost";
 interface Sighting {
   /** Polls in progress. */
   polls: number;
-  /** Time of the last start or end of a poll. */
-  seenAtMs: number;
+  /** The last start or end of a poll. */
+  seen: Now;
 }
 
 export class NodePresence {
@@ -25,21 +26,21 @@ export class NodePresence {
     for (const name of this.#sightings.keys()) this.#removeIfUnused(name);
   }
 
-  pollStarted(name: string, nowMs: number): void {
+  pollStarted(name: string, now: Now): void {
     const sighting = this.#sightings.get(name);
-    if (sighting === undefined) this.#sightings.set(name, { polls: 1, seenAtMs: nowMs });
+    if (sighting === undefined) this.#sightings.set(name, { polls: 1, seen: now });
     else {
       sighting.polls++;
-      sighting.seenAtMs = nowMs;
+      sighting.seen = now;
     }
   }
 
   /** Call this once for each started poll. */
-  pollEnded(name: string, nowMs: number): void {
+  pollEnded(name: string, now: Now): void {
     const sighting = this.#sightings.get(name);
     if (sighting === undefined) return;
     sighting.polls--;
-    sighting.seenAtMs = nowMs;
+    sighting.seen = now;
     this.#removeIfUnused(name);
   }
 
@@ -49,14 +50,14 @@ export class NodePresence {
   }
 
   /** null: no poll since the start. */
-  lastSeenMs(name: string): number | null {
-    return this.#sightings.get(name)?.seenAtMs ?? null;
+  lastSeen(name: string): Now | null {
+    return this.#sightings.get(name)?.seen ?? null;
   }
 
   livenessOf(name: string, nowMs: number, staleAfterMs: number): Liveness {
     if (this.isHolding(name)) return "alive";
-    const seenMs = this.lastSeenMs(name);
-    if (seenMs !== null) return nowMs - seenMs <= staleAfterMs ? "alive" : "lost";
+    const seen = this.lastSeen(name);
+    if (seen !== null) return nowMs - seen.monotonicMs <= staleAfterMs ? "alive" : "lost";
     const sinceMs = this.#expectedSinceMs.get(name);
     return sinceMs !== undefined && nowMs - sinceMs <= staleAfterMs ? "not_seen" : "lost";
   }

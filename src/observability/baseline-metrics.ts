@@ -1,6 +1,5 @@
 /** Baselines: how many are learned, and failures. */
-import { Counter, Gauge, type Registry } from "prom-client";
-import { setCounter } from "./capture-metrics.ts";
+import { MetricGroup, setCounter } from "./metric-group.ts";
 
 const OPERATIONS = ["load", "save", "learn"] as const;
 
@@ -10,45 +9,30 @@ interface Filled {
   readonly refused: number;
 }
 
-export class BaselineMetrics {
-  readonly #known: Gauge;
-  readonly #refused: Counter;
-  readonly #seasonal: Gauge;
-  readonly #seasonalRefused: Counter;
-  readonly #rises: Gauge;
-  readonly #faults: Counter<"operation">;
-
-  constructor(registry: Registry) {
-    const registers = [registry];
-    this.#known = new Gauge({ name: "svc_baselines", help: "Hosts and hostgroups with a baseline.", registers });
-    this.#refused = new Counter({
-      name: "svc_baselines_refused_total",
-      help: "Times that a host was not learned from because the table of baselines was full.",
-      registers,
-    });
-    this.#seasonal = new Gauge({
-      name: "svc_baselines_seasonal",
-      help: "Hosts and hostgroups with a baseline by hour of the week.",
-      registers,
-    });
-    this.#seasonalRefused = new Counter({
-      name: "svc_baselines_seasonal_refused_total",
-      help: "Times that a host was not learned by hour of the week because the table was full.",
-      registers,
-    });
-    this.#rises = new Gauge({
-      name: "svc_attacks_lasting_rise",
-      help: "Attacks in progress that have been above the baseline for hours and within all thresholds, and so may be legitimate growth.",
-      registers,
-    });
-    this.#faults = new Counter({
-      name: "svc_baseline_faults_total",
-      help: "Failures to read, save or learn baselines.",
-      labelNames: ["operation"],
-      registers,
-    });
-    for (const operation of OPERATIONS) this.#faults.inc({ operation }, 0);
-  }
+export class BaselineMetrics extends MetricGroup {
+  readonly #known = this.gauge("svc_baselines", "Hosts and hostgroups with a baseline.");
+  readonly #refused = this.counter(
+    "svc_baselines_refused_total",
+    "Times that a host was not learned from because the table of baselines was full.",
+  );
+  readonly #seasonal = this.gauge(
+    "svc_baselines_seasonal",
+    "Hosts and hostgroups with a baseline by hour of the week.",
+  );
+  readonly #seasonalRefused = this.counter(
+    "svc_baselines_seasonal_refused_total",
+    "Times that a host was not learned by hour of the week because the table was full.",
+  );
+  readonly #rises = this.gauge(
+    "svc_attacks_lasting_rise",
+    "Attacks in progress that have been above the baseline for hours and within all thresholds, and so may be legitimate growth.",
+  );
+  readonly #faults = this.counterOf(
+    "svc_baseline_faults_total",
+    "Failures to read, save or learn baselines.",
+    "operation",
+    OPERATIONS,
+  );
 
   failed(operation: (typeof OPERATIONS)[number]): void {
     this.#faults.inc({ operation });

@@ -1,5 +1,5 @@
 /** What is dropped on this machine: packets by verdict, entries in the kernel, and attached interfaces. */
-import { Counter, Gauge, type Registry } from "prom-client";
+import { MetricGroup } from "./metric-group.ts";
 
 const STATES = ["up", "failed", "dry_run", "disabled"] as const;
 
@@ -16,38 +16,37 @@ export interface DataplaneReading {
   } | null;
 }
 
-export class DataplaneMetrics {
-  readonly #state: Gauge<"state">;
-  readonly #attached: Gauge<"interface">;
-  readonly #entries: Gauge<"kind">;
-  readonly #bound: Gauge;
-  readonly #leftOut: Gauge;
-  readonly #packets: Counter<"verdict">;
-  readonly #bytes: Counter<"verdict">;
-  readonly #faults: Counter<"operation">;
-
-  constructor(registry: Registry) {
-    const registers = [registry];
-    const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
-      new Gauge<Label>({ name, help, labelNames, registers });
-    const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
-      new Counter<Label>({ name, help, labelNames, registers });
-    this.#state = gauge("svc_dataplane_state", "1 for the current state of the data plane, else 0.", "state");
-    this.#attached = gauge("svc_dataplane_attached", "1 for an interface on which packets are dropped.", "interface");
-    this.#entries = gauge("svc_dataplane_entries", "Pairs and rules in the kernel that have not expired.", "kind");
-    this.#bound = gauge(
-      "svc_dataplane_entries_max",
-      "The most pairs and rules together that the kernel maps can hold.",
-    );
-    this.#leftOut = gauge("svc_dataplane_rules_left_out", "Rules of bans left out because the kernel maps were full.");
-    this.#packets = counter(
-      "svc_dataplane_packets_total",
-      "Packets that the data plane judged, by verdict.",
-      "verdict",
-    );
-    this.#bytes = counter("svc_dataplane_bytes_total", "Bytes of the frames that were judged, by verdict.", "verdict");
-    this.#faults = counter("svc_dataplane_faults_total", "Operations that the kernel refused.", "operation");
-  }
+export class DataplaneMetrics extends MetricGroup {
+  readonly #state = this.gauge("svc_dataplane_state", "1 for the current state of the data plane, else 0.", "state");
+  readonly #attached = this.gauge(
+    "svc_dataplane_attached",
+    "1 for an interface on which packets are dropped.",
+    "interface",
+  );
+  readonly #entries = this.gauge(
+    "svc_dataplane_entries",
+    "Pairs and rules in the kernel that have not expired.",
+    "kind",
+  );
+  readonly #bound = this.gauge(
+    "svc_dataplane_entries_max",
+    "The most pairs and rules together that the kernel maps can hold.",
+  );
+  readonly #leftOut = this.gauge(
+    "svc_dataplane_rules_left_out",
+    "Rules of bans left out because the kernel maps were full.",
+  );
+  readonly #packets = this.counter(
+    "svc_dataplane_packets_total",
+    "Packets that the data plane judged, by verdict.",
+    "verdict",
+  );
+  readonly #bytes = this.counter(
+    "svc_dataplane_bytes_total",
+    "Bytes of the frames that were judged, by verdict.",
+    "verdict",
+  );
+  readonly #faults = this.counter("svc_dataplane_faults_total", "Operations that the kernel refused.", "operation");
 
   /** Creates the labels with a value of 0. */
   declare(operations: readonly string[]): void {

@@ -1,5 +1,5 @@
 /** The edge channel: its nodes, zones and levers, and its calls for certificates. */
-import { Counter, Gauge, type Registry } from "prom-client";
+import { MetricGroup } from "./metric-group.ts";
 import { LIVENESSES } from "./scrub-metrics.ts";
 
 export interface EdgeReading {
@@ -21,63 +21,44 @@ export type AcmeCall = (typeof ACME_CALLS)[number];
 const UNSAVED_EDGE_STATE = ["levers", "clearance_masters"] as const;
 export type UnsavedEdgeState = (typeof UNSAVED_EDGE_STATE)[number];
 
-export class EdgeMetrics {
-  readonly #nodes: Gauge<"state">;
-  readonly #documentItems: Gauge<"kind">;
-  readonly #documentBytes: Gauge;
-  readonly #leverChanges: Counter<"change">;
-  readonly #acmeCalls: Counter<"end">;
-  readonly #saveFailures: Counter<"what">;
-  readonly #reports: Counter;
-  readonly #reportsLeftOut: Counter;
-
-  constructor(registry: Registry) {
-    const registers = [registry];
-    this.#nodes = new Gauge({
-      name: "svc_edge_nodes",
-      help: "Configured edge nodes: alive, not seen since the start, or lost.",
-      labelNames: ["state"],
-      registers,
-    });
-    this.#documentItems = new Gauge({
-      name: "svc_edge_document_items",
-      help: "Zones, levers, granted slots and live challenges in the zone documents, and the number of different documents.",
-      labelNames: ["kind"],
-      registers,
-    });
-    this.#documentBytes = new Gauge({
-      name: "svc_edge_document_bytes",
-      help: "Bytes of zone documents that are kept; beyond the bound the oldest are written again for each poll.",
-      registers,
-    });
-    this.#leverChanges = new Counter({
-      name: "svc_edge_lever_changes_total",
-      help: "Levers that were set, cleared, expired or refused.",
-      labelNames: ["change"],
-      registers,
-    });
-    this.#acmeCalls = new Counter({
-      name: "svc_edge_acme_calls_total",
-      help: "Calls of edge nodes for slots and challenges, by result.",
-      labelNames: ["end"],
-      registers,
-    });
-    this.#saveFailures = new Counter({
-      name: "svc_edge_save_failures_total",
-      help: "Times that levers or clearance masters could not be saved; saving is tried again.",
-      labelNames: ["what"],
-      registers,
-    });
-    this.#reports = new Counter({ name: "svc_edge_reports_total", help: "Reports of edge nodes.", registers });
-    this.#reportsLeftOut = new Counter({
-      name: "svc_edge_reports_left_out_total",
-      help: "Reports whose windows and changes are not in the history, because it was too slow or the node reports too often.",
-      registers,
-    });
-    for (const change of LEVER_CHANGES) this.#leverChanges.inc({ change }, 0);
-    for (const end of ACME_CALLS) this.#acmeCalls.inc({ end }, 0);
-    for (const what of UNSAVED_EDGE_STATE) this.#saveFailures.inc({ what }, 0);
-  }
+export class EdgeMetrics extends MetricGroup {
+  readonly #nodes = this.gauge(
+    "svc_edge_nodes",
+    "Configured edge nodes: alive, not seen since the start, or lost.",
+    "state",
+  );
+  readonly #documentItems = this.gauge(
+    "svc_edge_document_items",
+    "Zones, levers, granted slots and live challenges in the zone documents, and the number of different documents.",
+    "kind",
+  );
+  readonly #documentBytes = this.gauge(
+    "svc_edge_document_bytes",
+    "Bytes of zone documents that are kept; beyond the bound the oldest are written again for each poll.",
+  );
+  readonly #leverChanges = this.counterOf(
+    "svc_edge_lever_changes_total",
+    "Levers that were set, cleared, expired or refused.",
+    "change",
+    LEVER_CHANGES,
+  );
+  readonly #acmeCalls = this.counterOf(
+    "svc_edge_acme_calls_total",
+    "Calls of edge nodes for slots and challenges, by result.",
+    "end",
+    ACME_CALLS,
+  );
+  readonly #saveFailures = this.counterOf(
+    "svc_edge_save_failures_total",
+    "Times that levers or clearance masters could not be saved; saving is tried again.",
+    "what",
+    UNSAVED_EDGE_STATE,
+  );
+  readonly #reports = this.counter("svc_edge_reports_total", "Reports of edge nodes.");
+  readonly #reportsLeftOut = this.counter(
+    "svc_edge_reports_left_out_total",
+    "Reports whose windows and changes are not in the history, because it was too slow or the node reports too often.",
+  );
 
   set({ nodes, documentBytes, ...items }: EdgeReading): void {
     const count = { alive: 0, not_seen: 0, lost: 0 };

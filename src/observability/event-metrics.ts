@@ -1,38 +1,27 @@
 /** Streams of server-sent events, and the events sent on them. */
-import { Counter, Gauge, type Registry } from "prom-client";
+import { MetricGroup } from "./metric-group.ts";
 
 const ENDS = ["left", "slow", "refused", "stopped"] as const;
 const EVENTS = ["attack", "ban", "reload", "reset"] as const;
 
-export class EventMetrics {
-  readonly #streams: Gauge;
-  readonly #ended: Counter<"reason">;
-  readonly #refused: Counter;
-  readonly #events: Counter<"event">;
-
-  constructor(registry: Registry) {
-    const registers = [registry];
-    this.#streams = new Gauge({ name: "svc_api_event_streams", help: "Open event streams.", registers });
-    this.#ended = new Counter({
-      name: "svc_api_event_streams_ended_total",
-      help: "Event streams that ended; `slow` means that the reader did not keep up and was disconnected.",
-      labelNames: ["reason"],
-      registers,
-    });
-    this.#refused = new Counter({
-      name: "svc_api_event_streams_refused_total",
-      help: "Event streams that were refused because too many are open.",
-      registers,
-    });
-    this.#events = new Counter({
-      name: "svc_api_events_total",
-      help: "Events that were sent, each counted once for any number of readers.",
-      labelNames: ["event"],
-      registers,
-    });
-    for (const reason of ENDS) this.#ended.inc({ reason }, 0);
-    for (const event of EVENTS) this.#events.inc({ event }, 0);
-  }
+export class EventMetrics extends MetricGroup {
+  readonly #streams = this.gauge("svc_api_event_streams", "Open event streams.");
+  readonly #ended = this.counterOf(
+    "svc_api_event_streams_ended_total",
+    "Event streams that ended; `slow` means that the reader did not keep up and was disconnected.",
+    "reason",
+    ENDS,
+  );
+  readonly #refused = this.counter(
+    "svc_api_event_streams_refused_total",
+    "Event streams that were refused because too many are open.",
+  );
+  readonly #events = this.counterOf(
+    "svc_api_events_total",
+    "Events that were sent, each counted once for any number of readers.",
+    "event",
+    EVENTS,
+  );
 
   opened(): void {
     this.#streams.inc();

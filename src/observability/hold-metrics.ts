@@ -1,5 +1,6 @@
 /** Parked polls by channel. */
-import { Counter, Gauge, type Registry } from "prom-client";
+import type { Registry } from "prom-client";
+import { MetricGroup } from "./metric-group.ts";
 
 const HOLD_CHANNELS = ["rules", "zones"] as const;
 export type HoldChannel = (typeof HOLD_CHANNELS)[number];
@@ -7,31 +8,22 @@ export type HoldChannel = (typeof HOLD_CHANNELS)[number];
 const HOLD_ENDS = ["changed", "expired", "refused", "aborted", "stopped", "failed"] as const;
 export type HoldEnd = (typeof HOLD_ENDS)[number];
 
-export class HoldMetrics {
-  readonly #parked: Gauge<"channel">;
-  readonly #ended: Counter<"channel" | "reason">;
-  readonly #refused: Counter<"channel">;
+export class HoldMetrics extends MetricGroup {
+  readonly #parked = this.gauge("svc_api_holds", "Polls parked until their document changes.", "channel");
+  readonly #ended = this.counter(
+    "svc_api_holds_ended_total",
+    "Parked polls that were answered, by what ended them.",
+    "channel",
+    "reason",
+  );
+  readonly #refused = this.counter(
+    "svc_api_holds_refused_total",
+    "Polls that were not parked because too many polls are parked.",
+    "channel",
+  );
 
   constructor(registry: Registry) {
-    const registers = [registry];
-    this.#parked = new Gauge({
-      name: "svc_api_holds",
-      help: "Polls parked until their document changes.",
-      labelNames: ["channel"],
-      registers,
-    });
-    this.#ended = new Counter({
-      name: "svc_api_holds_ended_total",
-      help: "Parked polls that were answered, by what ended them.",
-      labelNames: ["channel", "reason"],
-      registers,
-    });
-    this.#refused = new Counter({
-      name: "svc_api_holds_refused_total",
-      help: "Polls that were not parked because too many polls are parked.",
-      labelNames: ["channel"],
-      registers,
-    });
+    super(registry);
     for (const channel of HOLD_CHANNELS) {
       this.#parked.set({ channel }, 0);
       this.#refused.inc({ channel }, 0);

@@ -1,6 +1,9 @@
 /** Bans, their announcement to neighbors, and the state database. */
-import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+
+import type { Registry } from "prom-client";
 import { SESSION_STATES } from "../bgp/speaker/speaker-client.ts";
+import { CAPS, type Cap } from "../mitigation/admission.ts";
+import { MetricGroup } from "./metric-group.ts";
 
 export interface BanReading {
   readonly state: "active" | "withdrawn" | "rejected";
@@ -19,61 +22,48 @@ export interface BgpReading {
 
 const ANNOUNCE_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
 
-export class MitigationMetrics {
-  readonly #bans: Gauge<"state" | "method">;
-  readonly #announcement: Histogram;
-  readonly #announce: Histogram;
-  readonly #speakerUp: Gauge;
-  readonly #neighbors: Gauge<"state">;
-  readonly #wanted: Gauge;
-  readonly #announced: Gauge;
-  readonly #speakerFaults: Counter<"operation">;
-  readonly #writeFailures: Counter;
-  readonly #unsaved: Gauge;
+export class MitigationMetrics extends MetricGroup {
+  readonly #bans = this.gauge("svc_bans", "Bans in the table, active and ended.", "state", "method");
+  readonly #atCap = this.counter(
+    "svc_bans_at_cap_total",
+    "Bans that were replaced by that of a worse attack, or refused, because a cap on bans was reached.",
+    "cap",
+    "outcome",
+  );
+  readonly #announcement = this.histogram(
+    "svc_detection_to_announcement_seconds",
+    "From the detection of an attack until its ban's route is in a neighbor's out-table.",
+    ANNOUNCE_SECONDS,
+  );
+  readonly #announce = this.histogram(
+    "svc_bgp_announce_seconds",
+    "From the moment a route is wanted until it is in a neighbor's out-table.",
+    ANNOUNCE_SECONDS,
+  );
+  readonly #speakerUp = this.gauge("svc_bgp_connected", "1 while the BGP speaker answers.");
+  readonly #neighbors = this.gauge(
+    "svc_bgp_neighbors",
+    "Configured BGP neighbors by the state of their session.",
+    "state",
+  );
+  readonly #wanted = this.gauge("svc_bgp_routes_wanted", "Routes in the wanted set.");
+  readonly #announced = this.gauge("svc_bgp_routes_announced", "Routes in at least one neighbor's out-table.");
+  readonly #speakerFaults = this.counter("svc_bgp_faults_total", "Calls to the BGP speaker that failed.", "operation");
+  readonly #writeFailures = this.counter("svc_state_write_failures_total", "Writes that the state database refused.");
+  readonly #damaged = this.gauge(
+    "svc_state_damaged",
+    "1 if the state database was damaged at the start, so that bans may be lost.",
+  );
+  readonly #unsaved = this.gauge(
+    "svc_state_unsaved_bans",
+    "Bans in force whose last change is not in the state database yet.",
+  );
 
   constructor(registry: Registry) {
-    const registers = [registry];
-    const gauge = (name: string, help: string) => new Gauge({ name, help, registers });
-    const histogram = (name: string, help: string) =>
-      new Histogram({ name, help, buckets: ANNOUNCE_SECONDS, registers });
-    this.#bans = new Gauge({
-      name: "svc_bans",
-      help: "Bans in the table, active and ended.",
-      labelNames: ["state", "method"],
-      registers,
-    });
-    this.#announcement = histogram(
-      "svc_detection_to_announcement_seconds",
-      "From the detection of an attack until its ban's route is in a neighbor's out-table.",
-    );
-    this.#announce = histogram(
-      "svc_bgp_announce_seconds",
-      "From the moment a route is wanted until it is in a neighbor's out-table.",
-    );
-    this.#speakerUp = gauge("svc_bgp_connected", "1 while the BGP speaker answers.");
-    this.#neighbors = new Gauge({
-      name: "svc_bgp_neighbors",
-      help: "Configured BGP neighbors by the state of their session.",
-      labelNames: ["state"],
-      registers,
-    });
-    this.#wanted = gauge("svc_bgp_routes_wanted", "Routes in the wanted set.");
-    this.#announced = gauge("svc_bgp_routes_announced", "Routes in at least one neighbor's out-table.");
-    this.#speakerFaults = new Counter({
-      name: "svc_bgp_faults_total",
-      help: "Calls to the BGP speaker that failed.",
-      labelNames: ["operation"],
-      registers,
-    });
-    this.#writeFailures = new Counter({
-      name: "svc_state_write_failures_total",
-      help: "Writes that the state database refused.",
-      registers,
-    });
-    this.#unsaved = gauge(
-      "svc_state_unsaved_bans",
-      "Bans in force whose last change is not in the state database yet.",
-    );
+    super(registry);
+    for (const cap of CAPS) {
+      for (const outcome of ["replaced", "refused"]) this.#atCap.inc({ cap: nameOf(cap), outcome }, 0);
+    }
   }
 
   /** Sets a value for each state and method, also 0. The owner of the bans counts them. */
@@ -82,8 +72,16 @@ export class MitigationMetrics {
     for (const { state, method, bans } of counts) this.#bans.set({ state, method }, bans);
   }
 
+  capReached(cap: Cap, outcome: "replaced" | "refused"): void {
+    this.#atCap.inc({ cap: nameOf(cap), outcome });
+  }
+
   setUnsaved(bans: number): void {
     this.#unsaved.set(bans);
+  }
+
+  stateWasDamaged(): void {
+    this.#damaged.set(1);
   }
 
   stateWriteFailed(): void {
@@ -112,4 +110,9 @@ export class MitigationMetrics {
   announced(latencyMs: number): void {
     this.#announce.observe(latencyMs / 1000);
   }
+}
+
+/** The key in the configuration. */
+function nameOf(cap: Cap): string {
+  return cap.split(" ")[0] as string;
 }

@@ -1,29 +1,19 @@
 /** Notifications by channel: delivered, failed, dropped and waiting. */
-import { Counter, Gauge, type Registry } from "prom-client";
+import { MetricGroup } from "./metric-group.ts";
 
-export class NotifyMetrics {
-  readonly #sent: Counter<"channel">;
-  readonly #failed: Counter<"channel">;
-  readonly #dropped: Counter<"channel">;
-  readonly #queueLength: Gauge<"channel">;
-
-  constructor(registry: Registry) {
-    const labelNames = ["channel"] as const;
-    const registers = [registry];
-    const counter = (name: string, help: string) => new Counter({ name, help, labelNames, registers });
-    this.#sent = counter("svc_notify_sent_total", "Events delivered.");
-    this.#failed = counter("svc_notify_failed_total", "Deliveries that failed, each attempt counted.");
-    this.#dropped = counter(
-      "svc_notify_dropped_total",
-      "Events given up: the queue was full, there were too many attempts, or the event was too old.",
-    );
-    this.#queueLength = new Gauge({
-      name: "svc_notify_queue_length",
-      help: "Events that wait to be delivered.",
-      labelNames,
-      registers,
-    });
-  }
+export class NotifyMetrics extends MetricGroup {
+  readonly #sent = this.counter("svc_notify_sent_total", "Events delivered.", "channel");
+  readonly #failed = this.counter(
+    "svc_notify_failed_total",
+    "Deliveries that failed, each attempt counted.",
+    "channel",
+  );
+  readonly #dropped = this.counter(
+    "svc_notify_dropped_total",
+    "Events given up: the queue was full, there were too many attempts, or the event was too old.",
+    "channel",
+  );
+  readonly #queueLength = this.gauge("svc_notify_queue_length", "Events that wait to be delivered.", "channel");
 
   /** A configured channel has zeros before its first event; a removed channel has no queue length. */
   setChannels(lengths: ReadonlyMap<string, number>): void {

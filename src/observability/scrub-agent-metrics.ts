@@ -1,5 +1,6 @@
 /** The metrics of a scrub node's agent, in a registry of their own, since the agent is a separate process. */
-import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import { collectDefaultMetrics, Registry } from "prom-client";
+import { MetricGroup } from "./metric-group.ts";
 
 /** Each result of a poll, and of a report. */
 const POLL_RESULTS = ["document", "unchanged", "refused", "unreachable", "unusable", "bad_document"] as const;
@@ -17,50 +18,45 @@ export interface ScrubAgentReading {
   readonly verdicts: Readonly<Record<string, { readonly packets: number; readonly bytes: number }>>;
 }
 
-export class ScrubAgentMetrics {
-  readonly #registry = new Registry();
-  readonly #dryRun: Gauge;
-  readonly #controllerUp: Gauge;
-  readonly #bans: Gauge<"state">;
-  readonly #rules: Gauge;
-  readonly #leftOut: Gauge;
-  readonly #attached: Gauge<"interface">;
-  readonly #packets: Counter<"verdict">;
-  readonly #bytes: Counter<"verdict">;
-  readonly #polls: Counter<"result">;
-  readonly #reports: Counter<"result">;
-  readonly #faults: Counter<"operation">;
+export class ScrubAgentMetrics extends MetricGroup {
+  readonly #dryRun = this.gauge("svc_dry_run", "1 in dry run: this node drops nothing.");
+  readonly #controllerUp = this.gauge(
+    "svc_scrub_agent_controller_up",
+    "1 if the service answered the last poll, else 0.",
+  );
+  readonly #bans = this.gauge("svc_scrub_agent_bans", "Bans of the last rule document that have not ended.", "state");
+  readonly #rules = this.gauge("svc_scrub_agent_rules", "Rules in the kernel.");
+  readonly #leftOut = this.gauge("svc_scrub_agent_rules_left_out", "Rules left out because the kernel maps are full.");
+  readonly #attached = this.gauge(
+    "svc_scrub_agent_interface_attached",
+    "1 if the filter is attached to the interface, else 0.",
+    "interface",
+  );
+  readonly #packets = this.counter("svc_scrub_agent_packets_total", "Packets by verdict.", "verdict");
+  readonly #bytes = this.counter("svc_scrub_agent_bytes_total", "Bytes of frames by verdict.", "verdict");
+  readonly #polls = this.counterOf(
+    "svc_scrub_agent_polls_total",
+    "Polls of the service by result.",
+    "result",
+    POLL_RESULTS,
+  );
+  readonly #reports = this.counterOf(
+    "svc_scrub_agent_reports_total",
+    "Reports to the service by result.",
+    "result",
+    REPORT_RESULTS,
+  );
+  readonly #faults = this.counterOf(
+    "svc_scrub_agent_faults_total",
+    "Operations that the kernel or the disk refused.",
+    "operation",
+    AGENT_FAULTS,
+  );
 
   constructor(version: string) {
-    collectDefaultMetrics({ register: this.#registry });
-    const registers = [this.#registry];
-    const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
-      new Gauge<Label>({ name, help, labelNames, registers });
-    const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
-      new Counter<Label>({ name, help, labelNames, registers });
-    gauge("svc_build_info", "The running build.", "version").set({ version }, 1);
-    this.#dryRun = gauge("svc_dry_run", "1 in dry run: this node drops nothing.");
-    this.#controllerUp = gauge("svc_scrub_agent_controller_up", "1 if the service answered the last poll, else 0.");
-    this.#bans = gauge("svc_scrub_agent_bans", "Bans of the last rule document that have not ended.", "state");
-    this.#rules = gauge("svc_scrub_agent_rules", "Rules in the kernel.");
-    this.#leftOut = gauge("svc_scrub_agent_rules_left_out", "Rules left out because the kernel maps are full.");
-    this.#attached = gauge(
-      "svc_scrub_agent_interface_attached",
-      "1 if the filter is attached to the interface, else 0.",
-      "interface",
-    );
-    this.#packets = counter("svc_scrub_agent_packets_total", "Packets by verdict.", "verdict");
-    this.#bytes = counter("svc_scrub_agent_bytes_total", "Bytes of frames by verdict.", "verdict");
-    this.#polls = counter("svc_scrub_agent_polls_total", "Polls of the service by result.", "result");
-    this.#reports = counter("svc_scrub_agent_reports_total", "Reports to the service by result.", "result");
-    this.#faults = counter(
-      "svc_scrub_agent_faults_total",
-      "Operations that the kernel or the disk refused.",
-      "operation",
-    );
-    for (const result of POLL_RESULTS) this.#polls.inc({ result }, 0);
-    for (const result of REPORT_RESULTS) this.#reports.inc({ result }, 0);
-    for (const operation of AGENT_FAULTS) this.#faults.inc({ operation }, 0);
+    super(new Registry());
+    collectDefaultMetrics({ register: this.registry });
+    this.gauge("svc_build_info", "The running build.", "version").set({ version }, 1);
   }
 
   set(reading: ScrubAgentReading): void {
@@ -93,11 +89,11 @@ export class ScrubAgentMetrics {
   }
 
   get contentType(): string {
-    return this.#registry.contentType;
+    return this.registry.contentType;
   }
 
   /** The text exposition format. */
   text(): Promise<string> {
-    return this.#registry.metrics();
+    return this.registry.metrics();
   }
 }

@@ -1,5 +1,5 @@
 /** The scrub nodes: their liveness, the bans diverted to them, and the rules that they cannot get. */
-import { Counter, Gauge, type Registry } from "prom-client";
+import { MetricGroup } from "./metric-group.ts";
 
 export const LIVENESSES = ["alive", "not_seen", "lost"] as const;
 
@@ -10,39 +10,23 @@ export interface ScrubReading {
   readonly leftOutRules: number;
 }
 
-export class ScrubMetrics {
-  readonly #nodes: Gauge<"state">;
-  readonly #bans: Gauge;
-  readonly #rules: Gauge<"form">;
-  readonly #reports: Counter;
-  readonly #moves: Counter;
-
-  constructor(registry: Registry) {
-    const registers = [registry];
-    this.#nodes = new Gauge({
-      name: "svc_scrub_nodes",
-      help: "Configured scrub nodes: alive, not seen since the start, or lost.",
-      labelNames: ["state"],
-      registers,
-    });
-    this.#bans = new Gauge({
-      name: "svc_scrub_bans",
-      help: "Bans diverted to scrub nodes, sum over all nodes.",
-      registers,
-    });
-    this.#rules = new Gauge({
-      name: "svc_scrub_rules_changed",
-      help: "Rules that are split into simpler ones or left out because agents do not understand them, sum over all nodes.",
-      labelNames: ["form"],
-      registers,
-    });
-    this.#moves = new Counter({
-      name: "svc_scrub_moves_total",
-      help: "Diverted bans moved to another scrub node because theirs was lost or does not accept them any more.",
-      registers,
-    });
-    this.#reports = new Counter({ name: "svc_scrub_reports_total", help: "Reports of scrub nodes.", registers });
-  }
+export class ScrubMetrics extends MetricGroup {
+  readonly #nodes = this.gauge(
+    "svc_scrub_nodes",
+    "Configured scrub nodes: alive, not seen since the start, or lost.",
+    "state",
+  );
+  readonly #bans = this.gauge("svc_scrub_bans", "Bans diverted to scrub nodes, sum over all nodes.");
+  readonly #rules = this.gauge(
+    "svc_scrub_rules_changed",
+    "Rules that are split into simpler ones or left out because agents do not understand them, sum over all nodes.",
+    "form",
+  );
+  readonly #moves = this.counter(
+    "svc_scrub_moves_total",
+    "Diverted bans moved to another scrub node because theirs was lost or does not accept them any more.",
+  );
+  readonly #reports = this.counter("svc_scrub_reports_total", "Reports of scrub nodes.");
 
   set(nodes: Iterable<ScrubReading>): void {
     const count = { alive: 0, not_seen: 0, lost: 0 };

@@ -1,5 +1,5 @@
 /** Source blocks: active ones, free policy slots, and the results of commands. */
-import { Counter, Gauge, type Registry } from "prom-client";
+import { MetricGroup } from "./metric-group.ts";
 
 export interface SourceBlockReading {
   readonly virtual: number;
@@ -9,38 +9,27 @@ export interface SourceBlockReading {
   readonly slotsFree: number;
 }
 
-export class SourceBlockMetrics {
-  readonly #live: Gauge<"state">;
-  readonly #slots: Gauge;
-  readonly #orders: Counter;
-  readonly #refused: Counter<"reason">;
-  readonly #ended: Counter<"reason">;
-  readonly #faults: Counter<"operation">;
-
-  constructor(registry: Registry) {
-    const registers = [registry];
-    const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
-      new Counter<Label>({ name, help, labelNames, registers });
-    this.#live = new Gauge({
-      name: "svc_source_blocks",
-      help: "Active source blocks: in the kernel, waiting to be installed, or virtual in dry run.",
-      labelNames: ["state"],
-      registers,
-    });
-    this.#slots = new Gauge({
-      name: "svc_source_block_slots_free",
-      help: "Free policy slots for pairs, without the slots reserved for bans.",
-      registers,
-    });
-    this.#orders = counter("svc_source_blocks_ordered_total", "Commands that blocked a source or refreshed its block.");
-    this.#refused = counter("svc_source_blocks_refused_total", "Commands that were refused.", "reason");
-    this.#ended = counter("svc_source_blocks_ended_total", "Source blocks that ended.", "reason");
-    this.#faults = counter(
-      "svc_source_block_faults_total",
-      "Operations on pairs that the kernel refused.",
-      "operation",
-    );
-  }
+export class SourceBlockMetrics extends MetricGroup {
+  readonly #live = this.gauge(
+    "svc_source_blocks",
+    "Active source blocks: in the kernel, waiting to be installed, or virtual in dry run.",
+    "state",
+  );
+  readonly #slots = this.gauge(
+    "svc_source_block_slots_free",
+    "Free policy slots for pairs, without the slots reserved for bans.",
+  );
+  readonly #orders = this.counter(
+    "svc_source_blocks_ordered_total",
+    "Commands that blocked a source or refreshed its block.",
+  );
+  readonly #refused = this.counter("svc_source_blocks_refused_total", "Commands that were refused.", "reason");
+  readonly #ended = this.counter("svc_source_blocks_ended_total", "Source blocks that ended.", "reason");
+  readonly #faults = this.counter(
+    "svc_source_block_faults_total",
+    "Operations on pairs that the kernel refused.",
+    "operation",
+  );
 
   /** Creates the labels with a value of 0. */
   declare(labels: Readonly<Record<"refusals" | "ends" | "operations", readonly string[]>>): void {

@@ -1,80 +1,71 @@
 /** The history store: queues, writes, queries, and losses. */
-import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { Gauge, type Registry } from "prom-client";
+import { MetricGroup } from "./metric-group.ts";
 
 const STORE_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-export class StorageMetrics {
-  readonly #up: Gauge;
-  readonly #openFailures: Counter;
+export class StorageMetrics extends MetricGroup {
   /** By kind. Updated thousands of times a second, so read only at a scrape. */
   readonly #queued = new Map<string, number>();
-  readonly #written: Counter<"kind">;
-  readonly #writeSeconds: Histogram<"kind">;
-  readonly #writeFailures: Counter<"kind">;
-  readonly #dropped: Counter<"kind">;
-  readonly #auditLate: Counter;
-  readonly #querySeconds: Histogram<"query">;
-  readonly #queryFailures: Counter<"query">;
-  readonly #maintenanceFailures: Counter;
-  readonly #hostsCut: Counter;
+
+  readonly #up = this.gauge("svc_storage_up", "1 while the history store is open.");
+  readonly #openFailures = this.counter(
+    "svc_storage_open_failures_total",
+    "Times that the history store could not be opened.",
+  );
+  readonly #written = this.counter("svc_storage_written_records_total", "Records written.", "kind");
+  readonly #writeSeconds = this.histogram(
+    "svc_storage_write_seconds",
+    "Time of writing one batch of records, in seconds.",
+    STORE_SECONDS,
+    "kind",
+  );
+  readonly #writeFailures = this.counter(
+    "svc_storage_write_failures_total",
+    "Writes that failed; they are tried again.",
+    "kind",
+  );
+  readonly #dropped = this.counter(
+    "svc_storage_dropped_records_total",
+    "Records lost: the queue was full, the store refused them, or the service stopped.",
+    "kind",
+  );
+  readonly #auditLate = this.counter(
+    "svc_storage_audit_late_total",
+    "Commands that were answered before their audit row was written.",
+  );
+  readonly #querySeconds = this.histogram(
+    "svc_storage_query_seconds",
+    "Time of a query of the history store, including failed ones, in seconds.",
+    STORE_SECONDS,
+    "query",
+  );
+  readonly #queryFailures = this.counter(
+    "svc_storage_query_failures_total",
+    "Queries of the history store that failed or took too long.",
+    "query",
+  );
+  readonly #maintenanceFailures = this.counter(
+    "svc_storage_maintenance_failures_total",
+    "Times that old history could not be moved or removed.",
+  );
+  readonly #hostsCut = this.counter(
+    "svc_storage_hosts_cut_total",
+    "Rows left out of traffic snapshots because there were too many; the busiest hosts are kept.",
+  );
 
   constructor(registry: Registry) {
-    const registers = [registry];
-    const counter = (name: string, help: string) => new Counter({ name, help, registers });
-    const byKind = (name: string, help: string) => new Counter({ name, help, labelNames: ["kind"], registers });
-    this.#up = new Gauge({ name: "svc_storage_up", help: "1 while the history store is open.", registers });
-    this.#openFailures = counter(
-      "svc_storage_open_failures_total",
-      "Times that the history store could not be opened.",
-    );
+    super(registry);
     const queued = this.#queued;
     new Gauge({
       name: "svc_storage_queued_records",
       help: "Records that wait to be written; for traffic, snapshots of all hosts.",
       labelNames: ["kind"],
-      registers,
+      registers: [registry],
       collect() {
         for (const [kind, records] of queued) this.set({ kind }, records);
       },
     });
-    this.#written = byKind("svc_storage_written_records_total", "Records written.");
-    this.#writeSeconds = new Histogram({
-      name: "svc_storage_write_seconds",
-      help: "Time of writing one batch of records, in seconds.",
-      labelNames: ["kind"],
-      buckets: STORE_SECONDS,
-      registers,
-    });
-    this.#writeFailures = byKind("svc_storage_write_failures_total", "Writes that failed; they are tried again.");
-    this.#dropped = byKind(
-      "svc_storage_dropped_records_total",
-      "Records lost: the queue was full, the store refused them, or the service stopped.",
-    );
-    this.#auditLate = counter(
-      "svc_storage_audit_late_total",
-      "Commands that were answered before their audit row was written.",
-    );
-    this.#querySeconds = new Histogram({
-      name: "svc_storage_query_seconds",
-      help: "Time of a query of the history store, including failed ones, in seconds.",
-      labelNames: ["query"],
-      buckets: STORE_SECONDS,
-      registers,
-    });
-    this.#queryFailures = new Counter({
-      name: "svc_storage_query_failures_total",
-      help: "Queries of the history store that failed or took too long.",
-      labelNames: ["query"],
-      registers,
-    });
-    this.#maintenanceFailures = counter(
-      "svc_storage_maintenance_failures_total",
-      "Times that old history could not be moved or removed.",
-    );
-    this.#hostsCut = counter(
-      "svc_storage_hosts_cut_total",
-      "Rows left out of traffic snapshots because there were too many; the busiest hosts are kept.",
-    );
   }
 
   setUp(isUp: boolean): void {

@@ -58,7 +58,7 @@ const syns = (target: IpAddress) => classified(attackOn(target), "syn_flood");
 const flood = (victim: IpAddress) => floodPackets("syn_flood", { count: 512, victim, random: seededRandom(1) });
 const only = () => [...engine.active.values()][0] as Ban;
 const report = (name: string, capabilities: readonly string[]) =>
-  nodes.report(name, { wire: {}, loadMbps: null, capabilities });
+  nodes.report(name, { text: "{}", loadMbps: null, capabilities });
 const rulesOf = (name: string | null) => nodes.documentFor(name).bans.map(({ forms }) => rulesText(forms.rules));
 /** As the service does. */
 const tick = (atMs: number) => {

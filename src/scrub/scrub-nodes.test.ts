@@ -107,7 +107,7 @@ describe("a victim of an attack whose rules not all nodes support goes", () => {
   const everywhere = (nodes: ScrubNodes, ...rules: readonly Rule[]) =>
     new Set(Array.from({ length: 50 }, (_, i) => where(nodes, `192.0.2.${i}`, { rules: () => rules })));
   const report = (nodes: ScrubNodes, name: string, ...capabilities: string[]) =>
-    nodes.report(name, { wire: {}, loadMbps: null, capabilities });
+    nodes.report(name, { text: "{}", loadMbps: null, capabilities });
   let nodes: ScrubNodes;
 
   beforeEach(() => {
@@ -184,7 +184,7 @@ describe("by load", () => {
     selection: "least_loaded",
   };
   const report = (nodes: ScrubNodes, name: string, loadMbps: number) =>
-    nodes.report(name, { wire: {}, loadMbps, capabilities: [] });
+    nodes.report(name, { text: "{}", loadMbps, capabilities: [] });
 
   test("the node with the most room against its capacity is taken", () => {
     const nodes = open(config);
@@ -244,7 +244,7 @@ describe("reported", () => {
   test("is what an agent does not know, when it first reports and when that changes", () => {
     const nodes = open(scrubbing({ name: "s1" }));
     for (const capabilities of [[], [], ["port_ranges"], ["port_ranges", "tcp_flags_unset", "packet_length"]]) {
-      nodes.report("s1", { wire: {}, loadMbps: null, capabilities });
+      nodes.report("s1", { text: "{}", loadMbps: null, capabilities });
     }
     expect(reported).toEqual([
       "s1 does not know port_ranges,tcp_flags_unset,packet_length",

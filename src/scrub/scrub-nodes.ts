@@ -45,8 +45,8 @@ export interface ScrubObserver {
 
 /** The content of a node's report. */
 export interface ScrubReport {
-  /** As received, with unknown keys. */
-  readonly wire: object;
+  /** The original JSON: unknown keys are kept, and numbers that JavaScript would round. */
+  readonly text: string;
   /** null: not reported. */
   readonly loadMbps: number | null;
   readonly capabilities: readonly string[];
@@ -155,11 +155,11 @@ export class ScrubNodes {
 
   /** Call this when a poll of this node starts. */
   pollStarted(name: string): void {
-    this.#presence.pollStarted(name, this.#options.now().monotonicMs);
+    this.#presence.pollStarted(name, this.#options.now());
   }
 
   pollEnded(name: string): void {
-    this.#presence.pollEnded(name, this.#options.now().monotonicMs);
+    this.#presence.pollEnded(name, this.#options.now());
   }
 
   /** Takes a report of a configured node. */
@@ -241,16 +241,13 @@ export class ScrubNodes {
   }
 
   #viewOf(node: ScrubNodeConfig): ScrubNodeView {
-    const { wallMs, monotonicMs } = this.#options.now();
     const { name } = node;
-    const seenMs = this.#presence.lastSeenMs(name);
     const { splitRules, leftOutRules } = this.documentFor(name);
     return {
       node,
       liveness: this.#livenessOf(name),
       isHolding: this.#presence.isHolding(name),
-      // Converted with the present wall clock, which may have been set since.
-      lastSeenAt: seenMs === null ? null : wallMs - (monotonicMs - seenMs),
+      lastSeenAt: this.#presence.lastSeen(name)?.wallMs ?? null,
       activeBans: this.#loads.bansOf(name),
       report: this.#reports.get(name) ?? null,
       splitRules,

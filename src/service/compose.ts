@@ -10,9 +10,11 @@ import { openKernelFilter, readPinnedStatus } from "../dataplane/kernel-filter.t
 import { OriginFileError } from "../geo/origin-file.ts";
 import { openOrigins } from "../geo/origins.ts";
 import type { Dashboard } from "../http/routes/dashboard.ts";
+import type { LimitConnections } from "../http/server/connection-cap.ts";
 import { readDashboard } from "../http/server/dashboard-files.ts";
 import { hostPort, ListenError } from "../http/server/listen-error.ts";
 import { HttpServer } from "../http/server/server.ts";
+import { TlsFileError } from "../http/server/tls-files.ts";
 import { needsOf } from "../machine/needs.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
@@ -94,9 +96,10 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     audit: history,
     limiter,
     dashboard: dashboardOf(() => floodwall.config.api.dashboard, log),
+    limitConnections: connectionLimiter(log),
     ...parts,
   });
-  const shared = { feed: http.events, tenancy: () => backend.tenancy(), history, updates };
+  const shared = { feed: http.events, tenancy: () => backend.tenancy(), history, updates, stateDamage: state.damage };
   const reporting = new Reporting({ floodwall, ...shared, environment, limiter, ...parts });
   const start = () => {
     // The port first: a second service on this machine is refused before it announces anything.
@@ -153,6 +156,17 @@ function openEdge(config: Config, { metrics, ...parts }: EdgeParts): EdgeChannel
   return edge;
 }
 
+/** The service works without the addon when it counts no packets. */
+function connectionLimiter(log: Log): LimitConnections | null {
+  try {
+    const native = loadAddon();
+    return (cap) => native.limitConnections(cap);
+  } catch (cause) {
+    log.warn({ cause }, "connections to the API are not bounded");
+    return null;
+  }
+}
+
 /** The service works without the page. */
 function dashboardOf(isShown: () => boolean, log: Log): Dashboard | null {
   const files = readDashboard();
@@ -164,6 +178,7 @@ function dashboardOf(isShown: () => boolean, log: Log): Dashboard | null {
 export function isStartFault(cause: unknown): cause is Error {
   return (
     cause instanceof ListenError ||
+    cause instanceof TlsFileError ||
     cause instanceof StateDatabaseError ||
     cause instanceof ClearanceFileError ||
     cause instanceof AddonError ||

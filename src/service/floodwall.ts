@@ -21,7 +21,7 @@ import { openOrigins } from "../geo/origins.ts";
 import type { ReloadOutcome } from "../http/backend.ts";
 import { BASELINE_GROUPS_MAX, ENDED_ATTACKS_KEPT, ENDED_BANS_KEPT } from "../limits.ts";
 import { AnnouncementTimer } from "../mitigation/announcement-timer.ts";
-import { type BanChange, wantedRoutes } from "../mitigation/ban.ts";
+import { type BanChange, routesUntilMs, wantedRoutes } from "../mitigation/ban.ts";
 import { BanEngine } from "../mitigation/ban-engine.ts";
 import { BannedHosts } from "../mitigation/banned-hosts.ts";
 import { mitigationPolicy } from "../mitigation/policy.ts";
@@ -43,7 +43,8 @@ import type { WriteBehindOptions } from "../system/unsaved-records.ts";
 import { watchRises } from "./baseline-rises.ts";
 import { ConfigReader } from "./config-reader.ts";
 import { openDataPlane } from "./dataplane.ts";
-import { countAttack, logAttack, logBan } from "./event-log.ts";
+import { alertAtCap, countAttack, logAttack, logBan } from "./event-log.ts";
+import { LEARNING_FAULTS } from "./faults.ts";
 import { Listeners } from "./listeners.ts";
 import { PacketPath } from "./packet-path.ts";
 import { Reloader } from "./reloader.ts";
@@ -74,11 +75,6 @@ export interface FloodwallOptions {
   readonly baselineKeeper?: BaselineKeeper;
 }
 
-const LEARNING_FAULTS = {
-  load: "the baselines cannot be read: they are learned again, and until then only the thresholds apply",
-  save: "the baselines cannot be saved: after a restart they would be learned again",
-  learn: "the baselines were not updated for a second",
-} as const;
 /** How often bans and source blocks are checked for expiry, ms. */
 const BAN_TICK_MS = 250;
 
@@ -174,6 +170,8 @@ export class Floodwall {
     this.onAttackEvent((event) => logAttack(log, event));
     this.onAttackEvent((event) => countAttack(metrics.detection, event));
     this.onBanChange((change) => logBan(log, change));
+    const alerts = { log, limiter: this.#limiter, metrics: metrics.mitigation };
+    this.onBanChange((change) => alertAtCap(alerts, change));
     this.onBanChange(({ ban }) => this.scrub.banChanged(ban));
     this.onBanChange((change) => this.dataPlane?.banChanged(change));
   }
@@ -310,6 +308,7 @@ export class Floodwall {
       log,
       executable: gobgpdExecutable,
       metrics: metrics.mitigation,
+      routesUntilMs: () => routesUntilMs(this.bans.active.values()),
       times: DEFAULT_TIMES,
       ...(speaker === undefined ? {} : { speaker }),
     });

@@ -5,8 +5,8 @@ import { InstallFault } from "./source-blocks.ts";
 
 const NAME = `${SOURCE}->${VICTIM}`;
 
-describe("a block", () => {
-  test("is in store and kernel when it is answered, until its time is over", () => {
+describe("source block", () => {
+  test("in the kernel and in the store when it is answered, until its time is over", () => {
     const { blocks, store, kernel, live, recorder } = bench();
     const answer = blocks.block(order({ ttlSeconds: 60, reason: "scan" }), 1000);
     const block = { ...pair(), createdAt: 1000, expiresAt: 61_000, reason: "scan" };
@@ -27,7 +27,7 @@ describe("a block", () => {
     expect(stored).toEqual([NAME]);
   });
 
-  test("of the same pair keeps when it was made and takes the new time and reason", () => {
+  test("refreshed by a block of the same pair keeps when it was made, and takes the new time and reason", () => {
     const { blocks, store, kernel, live } = bench();
     blocks.block(order({ ttlSeconds: 600, reason: "first" }), 1000);
     const again = blocks.block(order({ ttlSeconds: 10, reason: "" }), 5000);
@@ -115,7 +115,7 @@ describe("an install that fails", () => {
   });
 });
 
-describe("an unblock", () => {
+describe("source block removal: an unblock", () => {
   test("removes the pair from everywhere and gives it back, once", () => {
     const { blocks, store, kernel, live, recorder } = bench();
     blocks.block(order({ reason: "scan" }), 0);
@@ -164,8 +164,8 @@ describe("an unblock", () => {
   });
 });
 
-describe("bounds", () => {
-  test("of a source are eight victims, and one that ends makes room", () => {
+describe("limit", () => {
+  test("victims per source are eight, and one that ends makes room", () => {
     const { blocks } = bench();
     const block = (victim: number) => blocks.block(order({ victim: `192.0.2.${victim}`, ttlSeconds: victim }), 0);
     for (let victim = 1; victim <= 8; victim++) expect(block(victim).kind).toBe("done");
@@ -176,7 +176,7 @@ describe("bounds", () => {
     expect(blocks.block(order({ victim: "192.0.2.10" }), 1000).kind).toBe("done");
   });
 
-  test("of all pairs are the slots that bans leave, and one that ends makes room", () => {
+  test("dynamic rules: all pairs have the slots that bans leave, and one that ends makes room", () => {
     const { blocks } = bench();
     const block = (i: number, wallMs = 0) => blocks.block(order({ source: ipv4(i), ttlSeconds: 1 + i }), wallMs);
     for (let i = 0; i < 20; i++) expect(block(i).kind).toBe("done");
@@ -244,7 +244,7 @@ describe("time", () => {
   });
 });
 
-describe("in dry run", () => {
+describe("source blocks in dry run:", () => {
   test("a block is recorded as virtual, counts, and is not installed", () => {
     const { blocks, store, kernel } = bench({ policy: { dryRun: true } });
     kernel.calls.length = 0;
@@ -299,6 +299,7 @@ describe("a reload", () => {
   test.each([
     ["victim_whitelisted", { isWhitelisted: (ip: string) => ip === VICTIM }],
     ["victim_outside_networks", { isInNetworks: (ip: string) => ip !== VICTIM && ip.startsWith("192.0.2.") }],
+    ["victim_is_own_infrastructure", { isOwn: (ip: string) => ip === VICTIM }],
     ["source_allowlisted", { isAllowlisted: (ip: string) => ip === SOURCE }],
     ["source_in_networks", { isInNetworks: (ip: string) => ip === SOURCE || ip.startsWith("192.0.2.") }],
   ])("removes what it refuses: %s", (refusal, change) => {

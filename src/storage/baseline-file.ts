@@ -33,7 +33,7 @@ export class BaselineFile implements BaselineKeeper {
 
   async save(table: BaselineTable, nowSeconds: number): Promise<void> {
     const unfinished = `${this.path}.new`;
-    const file = await open(unfinished, "w", 0o640);
+    const file = await open(unfinished, "w", 0o600);
     try {
       const { count, directions } = table;
       const seasons = table.seasons?.rows() ?? [];

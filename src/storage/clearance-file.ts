@@ -59,7 +59,7 @@ export class ClearanceFile implements ClearanceStore {
   save(masters: readonly ClearanceMaster[]): void {
     const unfinished = `${this.path}.new`;
     try {
-      mkdirSync(dirname(this.path), { recursive: true, mode: 0o750 });
+      mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
       // An existing file would keep its mode.
       rmSync(unfinished, { force: true });
       writeWhole(unfinished, textOf(masters));

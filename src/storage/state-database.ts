@@ -3,7 +3,7 @@
  * owns. When a call returns, its change is on disk (`synchronous=FULL`), so kill -9 loses nothing.
  */
 import { Database } from "bun:sqlite";
-import { mkdirSync, renameSync, rmSync } from "node:fs";
+import { renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Attack } from "../detection/attack/attack.ts";
 import type { Lever, LeverStore } from "../edge/zones/levers.ts";
@@ -11,9 +11,12 @@ import type { Ban } from "../mitigation/ban.ts";
 import type { BanStore } from "../mitigation/ban-store.ts";
 import type { Pair, SourceBlock } from "../sourceblock/source-block.ts";
 import type { SourceBlockStore } from "../sourceblock/source-blocks.ts";
+import { systemClock } from "../system/clock.ts";
 import { messageOf } from "../system/error-message.ts";
+import { makePrivateFolder } from "../system/private-folder.ts";
 import { UnsavedRecords, type WriteBehindOptions } from "../system/unsaved-records.ts";
 import { attackOfRecord } from "./attack-record.ts";
+import { moveAside, moveBack, restoreRows, type StateDamage, salvage, unreadableRow } from "./damaged-state.ts";
 import { fileIdentity } from "./sqlite/database-file.ts";
 import { canMigrate, LEVERS, migrate, SCHEMA_VERSION, SOURCE_BLOCKS } from "./state-migrations.ts";
 
@@ -30,16 +33,33 @@ export class StateDatabaseError extends Error {
   override readonly name = "StateDatabaseError";
 }
 
+/** SQLite cannot read the file, or finds it inconsistent. */
+class DamagedError extends StateDatabaseError {
+  constructor(
+    path: string,
+    readonly reason: string,
+  ) {
+    super(`${path} is damaged: ${reason}`);
+  }
+}
+
 export class StateDatabase implements BanStore, SourceBlockStore, LeverStore {
   readonly path: string;
+  /** What was wrong with the file that was here; null: nothing. */
+  readonly damage: StateDamage | null;
   #db: Database;
   /** Identity of the open file. */
   #identity: string;
 
-  /** Creates the folder and the file when they are missing. Throws StateDatabaseError. */
-  constructor(stateDir: string) {
+  /**
+   * Creates the folder and the file when they are missing. A damaged file is moved aside, and what can be read of it goes
+   * into a new one. Throws StateDatabaseError.
+   */
+  constructor(stateDir: string, wallMs: () => number = () => systemClock.wallMs()) {
     this.path = join(stateDir, "state.db");
-    this.#db = openPrepared(this.path);
+    const { db, damage } = openOrReplace(this.path, wallMs);
+    this.#db = db;
+    this.damage = damage;
     this.#identity = fileIdentity(this.path);
   }
 
@@ -123,7 +143,7 @@ export class StateDatabase implements BanStore, SourceBlockStore, LeverStore {
     if (identity === this.#identity) return;
     if (identity !== "") throw new Error("the open file was replaced: another floodwall may run on this state_dir");
     const copy = `${this.path}.copy`;
-    makeFolder(this.path);
+    makePrivateFolder(dirname(this.path));
     rmSync(copy, { force: true });
     this.#db.query("VACUUM INTO ?").run(copy);
     renameSync(copy, this.path);
@@ -151,7 +171,7 @@ export class StateDatabase implements BanStore, SourceBlockStore, LeverStore {
     try {
       return (this.#db.query(sql).all() as { record: string }[]).map(({ record }) => read(record));
     } catch (cause) {
-      throw corrupt(this.path, messageOf(cause));
+      throw new DamagedError(this.path, messageOf(cause));
     }
   }
 }
@@ -165,10 +185,35 @@ export function unsavedAttacks(state: StateDatabase, options: WriteBehindOptions
   });
 }
 
+function openOrReplace(path: string, wallMs: () => number): { db: Database; damage: StateDamage | null } {
+  try {
+    return { db: openPrepared(path), damage: null };
+  } catch (cause) {
+    if (!(cause instanceof DamagedError)) throw cause;
+    return replaceDamaged(path, { reason: cause.reason, wallMs: wallMs() });
+  }
+}
+
+function replaceDamaged(path: string, { reason, wallMs }: { reason: string; wallMs: number }) {
+  let movedTo: string | null = null;
+  let db: Database | null = null;
+  try {
+    movedTo = moveAside(path, wallMs);
+    const rows = salvage(movedTo);
+    db = openPrepared(path);
+    return { db, damage: { reason, movedTo, salvaged: restoreRows(db, rows) } };
+  } catch (cause) {
+    // On a full disk, say: the next start tries again.
+    db?.close();
+    if (movedTo !== null) moveBack(movedTo, path);
+    throw cause instanceof StateDatabaseError ? cause : unusable(path, cause);
+  }
+}
+
 function openPrepared(path: string): Database {
   let db: Database | null = null;
   try {
-    makeFolder(path);
+    makePrivateFolder(dirname(path));
     db = new Database(path, { create: true, strict: true });
     prepare(db, path);
     return db;
@@ -178,10 +223,6 @@ function openPrepared(path: string): Database {
   }
 }
 
-function makeFolder(path: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o750 });
-}
-
 function prepare(db: Database, path: string): void {
   db.run("PRAGMA busy_timeout = 0");
   // One owner: a second service on the same folder gets an error instead of announcing the same bans.
@@ -189,7 +230,7 @@ function prepare(db: Database, path: string): void {
   db.run("PRAGMA journal_mode = WAL");
   db.run("PRAGMA synchronous = FULL");
   const check = db.query("PRAGMA quick_check(1)").get() as { quick_check: string };
-  if (check.quick_check !== "ok") throw corrupt(path, check.quick_check);
+  if (check.quick_check !== "ok") throw new DamagedError(path, check.quick_check);
   const { user_version: version } = db.query("PRAGMA user_version").get() as { user_version: number };
   if (version === 0) db.transaction(() => db.run(SCHEMA))();
   else if (canMigrate(version)) db.transaction(() => migrate(db, version))();
@@ -198,13 +239,15 @@ function prepare(db: Database, path: string): void {
       `${path} has schema version ${version}, this build knows ${SCHEMA_VERSION}: run the build that wrote it, or move the file aside`,
     );
   }
+  const unreadable = unreadableRow(db);
+  if (unreadable !== null) throw new DamagedError(path, unreadable);
   // Shows now, not at the first ban, whether the disk accepts writes.
   db.run(`PRAGMA user_version = ${SCHEMA_VERSION}`);
 }
 
 function unusable(path: string, cause: unknown): StateDatabaseError {
   const message = messageOf(cause);
-  if (/malformed|not a database|disk image/i.test(message)) return corrupt(path, message);
+  if (/malformed|not a database|disk image/i.test(message)) return new DamagedError(path, message);
   if (/locked|busy/i.test(message)) {
     return new StateDatabaseError(`${path} is in use by another floodwall: stop it, or set another state_dir`, {
       cause,
@@ -213,10 +256,4 @@ function unusable(path: string, cause: unknown): StateDatabaseError {
   return new StateDatabaseError(`cannot open ${path}: ${message}: check state_dir, its owner and the free space`, {
     cause,
   });
-}
-
-function corrupt(path: string, detail: string): StateDatabaseError {
-  return new StateDatabaseError(
-    `${path} is corrupt (${detail}): move it aside and start again; bans in force are then lost and their routes withdrawn`,
-  );
 }

@@ -1,110 +1,73 @@
 /** The attacks: the list with its search and order, and one of them with all that is known of it. */
-import { describe, expect, test } from "bun:test";
-import { useBrowser, useWorld } from "../fixtures/browser/dashboard-tests.ts";
-import { ACME_VICTIM, type BrowserWorld, SECRETS, VICTIM } from "../fixtures/browser/world.ts";
+import { expect, test } from "bun:test";
+import { useBrowser } from "../fixtures/browser/dashboard-tests.ts";
+import { ACME_VICTIM, SECRETS, VICTIM } from "../fixtures/browser/world.ts";
 import { eventually } from "../fixtures/service.ts";
 
 const ENDED = "203.0.113.210";
-const LADDER = `
-escalation: [{ after_seconds: 0, action: flowspec }, { after_seconds: 300, action: blackhole }]
-`;
-
 const floods = [
   { vector: "dns_amplification", victim: VICTIM, pps: 1500, fromSeconds: 0, toSeconds: 120 },
   { vector: "syn_flood", victim: ACME_VICTIM, pps: 600, fromSeconds: 0, toSeconds: 120 },
   { vector: "icmp_flood", victim: ENDED, pps: 900, fromSeconds: 0, toSeconds: 2 },
 ] as const;
-const storage = "storage: { driver: sqlite, traffic_interval_seconds: 1 }";
-const browser = useBrowser();
-const world = useWorld({ hasBgp: true, capture: { floods, seconds: 120 }, config: `${LADDER}${storage}` });
+const config = `
+escalation: [{ after_seconds: 0, action: flowspec }, { after_seconds: 300, action: blackhole }]
+storage: { driver: sqlite, traffic_interval_seconds: 1 }
+`;
+const dashboard = useBrowser().useWorld({ hasBgp: true, capture: { floods, seconds: 120 }, config });
 
-const signedIn = (place: string) => browser.open({ base: world.base, secret: SECRETS.operator, place });
-
-describe("the list", () => {
-  test("is searched and ordered, and the address of the page says how", async () => {
-    const { page } = await signedIn("/attacks");
-    const rows = page.getByRole("row").filter({ has: page.getByRole("link") });
-    await page.getByRole("row", { name: new RegExp(VICTIM) }).waitFor();
-    expect(await rows.first().textContent()).toContain(VICTIM);
-    await page.getByRole("button", { name: "Of threshold" }).click();
-    expect(await rows.first().textContent()).toContain(ACME_VICTIM);
-    const sorted = page.getByRole("columnheader", { name: "Of threshold" });
-    expect(await sorted.getAttribute("aria-sort")).toBe("ascending");
-    await page.getByLabel("Find").fill("syn acme");
-    await page.getByRole("row", { name: new RegExp(VICTIM) }).waitFor({ state: "detached" });
-    expect(page.url()).toEndWith("#/attacks?q=syn+acme");
-    await page.getByLabel("Find").fill("nothing of the kind");
-    await page.getByText("No attack matches").waitFor();
-  });
-
-  test("has those that are over, with how long they lasted", async () => {
-    const { page } = await signedIn("/attacks");
-    await page.getByRole("button", { name: "Over" }).click();
-    await page.getByRole("row", { name: new RegExp(`${ENDED} ICMP flood .* \\d+ s`) }).waitFor();
-  });
+test("the list is searched and ordered, and the address of the page says how", async () => {
+  const { page } = await dashboard.open("/attacks");
+  const rows = page.getByRole("row").filter({ has: page.getByRole("link") });
+  await page.getByRole("row", { name: new RegExp(VICTIM) }).waitFor();
+  expect(await rows.first().textContent()).toContain(VICTIM);
+  await page.getByRole("button", { name: "Of threshold" }).click();
+  expect(await rows.first().textContent()).toContain(ACME_VICTIM);
+  const sorted = page.getByRole("columnheader", { name: "Of threshold" });
+  expect(await sorted.getAttribute("aria-sort")).toBe("ascending");
+  await page.getByLabel("Find").fill("syn acme");
+  await page.getByRole("row", { name: new RegExp(VICTIM) }).waitFor({ state: "detached" });
+  expect(page.url()).toEndWith("#/attacks?q=syn+acme");
+  await page.getByLabel("Find").fill("nothing of the kind");
+  await page.getByText("No attack matches").waitFor();
 });
 
-describe("one attack", () => {
-  test("tells how strong it was, why it fired, what it is, what is done and what comes next", async () => {
-    const opened = await signedIn("/attacks");
-    const { page } = opened;
-    await page.getByRole("link", { name: VICTIM }).click();
-    for (const heading of [VICTIM, "Facts", "Kind", "Why it fired", "Ban", "Escalation", "Rules"]) {
-      await page.getByRole("heading", { level: 2, name: heading, exact: true }).waitFor();
-    }
-    await page.getByRole("img", { name: new RegExp(`^Rate of ${VICTIM} over time, at most 1\\.\\d+ kpps`) }).waitFor();
-    await page.getByText("Packets went over 300 pps.").waitFor();
-    await page.getByText(/from port 53: \d+ % of its packets/).waitFor();
-    await page.getByRole("row", { name: /^UDP from port 53.* discard$/ }).waitFor();
-    await page.getByRole("listitem").filter({ hasText: "FlowSpec" }).getByText("now").waitFor();
-    await page
-      .getByRole("listitem")
-      .filter({ hasText: "Blackhole" })
-      .getByText(/^in \d:\d\d$/)
-      .waitFor();
-    await page.getByRole("table").filter({ hasText: "From port" }).getByRole("row", { name: /^53 / }).waitFor();
-    expect(await opened.violations()).toEqual([]);
-  });
-
-  test("that is over has its ban, ended, and nothing to act with", async () => {
-    await eventually(async () => {
-      const { body } = await world.service.get<{ recent: unknown[] }>("/api/v1/attacks", SECRETS.viewer);
-      return body.recent.length === 1;
-    }, "no attack is over");
-    const { page } = await signedIn("/attacks?which=recent");
-    await page.getByRole("link", { name: ENDED }).click();
-    await page.getByText("attack ended").first().waitFor();
-    expect(await page.getByRole("button", { name: /ban/i }).count()).toBe(0);
-  });
-
-  test("that is none says so", async () => {
-    const opened = await signedIn("/attacks/none-such");
-    opened.expectFault(/status of 404/);
-    await opened.page.getByText("unknown attack").waitFor();
-    await opened.page.getByRole("button", { name: "Try again" }).waitFor();
-  });
+test("one shows how strong it was, why it fired, what it is, what is done and what comes next", async () => {
+  const { page } = await dashboard.open("/attacks");
+  await page.getByRole("link", { name: VICTIM }).click();
+  for (const heading of [VICTIM, "Facts", "Kind", "Why it fired", "Ban", "Escalation", "Rules"]) {
+    await page.getByRole("heading", { level: 2, name: heading, exact: true }).waitFor();
+  }
+  await page.getByRole("img", { name: new RegExp(`^Rate of ${VICTIM} over time, at most 1\\.\\d+ kpps`) }).waitFor();
+  await page.getByText("Packets went over 300 pps.").waitFor();
+  await page.getByText(/from port 53: \d+ % of its packets/).waitFor();
+  await page.getByRole("row", { name: /^UDP from port 53.* discard$/ }).waitFor();
+  const rungs = page.getByRole("listitem");
+  await rungs.filter({ hasText: "FlowSpec" }).getByText("now").waitFor();
+  await rungs
+    .filter({ hasText: "Blackhole" })
+    .getByText(/^in \d:\d\d$/)
+    .waitFor();
+  await page.getByRole("table").filter({ hasText: "From port" }).getByRole("row", { name: /^53 / }).waitFor();
+  await page.getByRole("button", { name: `Unban ${VICTIM}/32` }).waitFor();
 });
 
-/** While a flood goes on. */
-function inFlood(config: string, use: (world: BrowserWorld) => Promise<void>): Promise<void> {
-  const flood = { vector: "udp_flood", victim: VICTIM, pps: 1500, fromSeconds: 0, toSeconds: 60 } as const;
-  return browser.inWorld({ capture: { floods: [flood], seconds: 60 }, config }, use);
-}
+test("one that is over has how long it lasted and its ban, ended, and nothing to act with", async () => {
+  await eventually(async () => {
+    const { body } = await dashboard.world.service.get<{ recent: unknown[] }>("/api/v1/attacks", SECRETS.viewer);
+    return body.recent.length === 1;
+  }, "no attack is over");
+  const { page } = await dashboard.open("/attacks");
+  await page.getByRole("button", { name: "Over" }).click();
+  await page.getByRole("row", { name: new RegExp(`${ENDED} ICMP flood .* \\d+ s`) }).waitFor();
+  await page.getByRole("link", { name: ENDED }).click();
+  await page.getByText("attack ended").first().waitFor();
+  expect(await page.getByRole("button", { name: /ban/i }).count()).toBe(0);
+});
 
-test("with a history that cannot be read it says so, and what to look at", () =>
-  inFlood('storage: { driver: clickhouse, clickhouse: { url: "http://127.0.0.1:9" } }', async ({ base }) => {
-    const opened = await browser.open({ base, secret: SECRETS.viewer, place: "/attacks" });
-    opened.expectFault(/status of 502/);
-    const { page } = opened;
-    await page.getByRole("link", { name: VICTIM }).click();
-    await page.getByText("the history cannot be read. The database does not answer").waitFor();
-    await page.getByRole("button", { name: "Try again" }).click();
-    expect(await opened.violations()).toEqual([]);
-  }));
-
-test("with storage off the history of an attack says so", () =>
-  inFlood("storage: { driver: none }", async ({ base }) => {
-    const { page } = await browser.open({ base, secret: SECRETS.viewer, place: "/attacks" });
-    await page.getByRole("link", { name: VICTIM }).click();
-    await page.getByText("No history: storage is off").waitFor();
-  }));
+test("one that is none says so", async () => {
+  const opened = await dashboard.open("/attacks/none-such");
+  opened.expectFault(/status of 404/);
+  await opened.page.getByText("unknown attack").waitFor();
+  await opened.page.getByRole("button", { name: "Try again" }).waitFor();
+});

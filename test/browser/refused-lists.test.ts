@@ -1,8 +1,7 @@
 /** Each view whose lists the service refuses: what it says, and that it has them when they are to be had again. */
 import { expect, test } from "bun:test";
 import type { Page, Route } from "playwright-core";
-import { useBrowser, useWorld } from "../fixtures/browser/dashboard-tests.ts";
-import { SECRETS } from "../fixtures/browser/world.ts";
+import { useBrowser } from "../fixtures/browser/dashboard-tests.ts";
 import { eventually } from "../fixtures/service.ts";
 
 const PLACES = ["/", "/attacks", "/bans", "/hosts", "/sources", "/scrub", "/edge", "/audit", "/settings"];
@@ -14,11 +13,10 @@ const REFUSALS = [
   [503, "Not ready. If this lasts, see Floodwall's log."],
 ] as const;
 
-const browser = useBrowser();
-const world = useWorld();
+const dashboard = useBrowser().useWorld();
 
 test("says why, in the service's words and what to do, and reads again", async () => {
-  const opened = await browser.open({ base: world.base, secret: SECRETS.operator, place: "/about-to-start" });
+  const opened = await dashboard.open("/about-to-start");
   opened.expectFault(/status of (429|502|503)/);
   const { page } = opened;
   for (const [i, place] of PLACES.entries()) {
@@ -29,7 +27,7 @@ test("says why, in the service's words and what to do, and reads again", async (
       return route.fulfill({ status, json: { error } });
     };
     await page.route("**/api/v1/**", refuse);
-    await page.goto(`${world.base}/#${place}`);
+    await page.goto(`${dashboard.world.base}/#${place}`);
     await page.reload();
     await page.getByRole("main").getByText(said).first().waitFor();
     expect(await opened.violations()).toEqual([]);
@@ -45,11 +43,7 @@ test("says why, in the service's words and what to do, and reads again", async (
 
 /** Most views ask again by themselves, and a button may be gone before it is clicked. */
 async function isReadAgain(page: Page, said: string): Promise<boolean> {
-  const again = page.getByRole("main").getByRole("button", { name: "Try again" });
-  if ((await again.count()) > 0)
-    await again
-      .first()
-      .click({ timeout: 1000 })
-      .catch(() => {});
+  const again = page.getByRole("main").getByRole("button", { name: "Try again" }).first();
+  if ((await again.count()) > 0) await again.click({ timeout: 1000 }).catch(() => {});
   return (await page.getByRole("main").getByText(said).count()) === 0;
 }

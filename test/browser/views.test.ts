@@ -1,40 +1,72 @@
-/** Every view there is, with attacks going on, light and dark, wide and narrow: no fault, no violation, nothing cut off. */
-import { expect, test } from "bun:test";
+/**
+ * Every view there is, with attacks going on, light and dark, wide and narrow: no fault, no violation, nothing cut off.
+ * With SCREENSHOTS it leaves pictures of them in build/screenshots, for people to look at: `make screenshots`.
+ */
+import { beforeAll, expect, test } from "bun:test";
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
 import { DESKTOP, PHONE } from "../fixtures/browser/browser.ts";
-import { useBrowser, useFleet } from "../fixtures/browser/dashboard-tests.ts";
+import { useBrowser } from "../fixtures/browser/dashboard-tests.ts";
 import { placesOf } from "../fixtures/browser/places.ts";
-import { ACME_VICTIM, SECRETS, VICTIM } from "../fixtures/browser/world.ts";
+import { ACME_VICTIM, SECRETS, VICTIM, WHITELISTED } from "../fixtures/browser/world.ts";
 
 /** Longer than all of it takes on a busy machine. */
 const SECONDS = 420;
+const OUT = process.env["SCREENSHOTS"] === undefined ? null : join(import.meta.dir, "../../build/screenshots");
+/** For charts to have something to show. */
+const HISTORY_MS = OUT === null ? 0 : 25_000;
+/** Pictures of the documents, of what is seen without scrolling: kept in dashboard/pictures. */
+const DOCUMENTS = ["overview-light", "attack-dark"];
 
 const floods = [
   { vector: "dns_amplification", victim: VICTIM, pps: 450, fromSeconds: 0, toSeconds: SECONDS },
   { vector: "syn_flood", victim: ACME_VICTIM, pps: 400, fromSeconds: 0, toSeconds: SECONDS },
+  { vector: "udp_flood", victim: WHITELISTED, pps: 400, fromSeconds: 0, toSeconds: SECONDS },
+  { vector: "icmp_flood", victim: "203.0.113.210", pps: 900, fromSeconds: 0, toSeconds: 4 },
 ] as const;
-const browser = useBrowser();
-const fleet = useFleet({ capture: { floods, seconds: SECONDS } });
+const config = `
+escalation: [{ after_seconds: 0, action: flowspec }, { after_seconds: 300, action: blackhole }]
+storage: { driver: sqlite, traffic_interval_seconds: 1 }
+`;
+const dashboard = useBrowser().useFleet({ hasBgp: true, capture: { floods, seconds: SECONDS }, config });
+
+beforeAll(
+  async () => {
+    if (OUT === null) return;
+    rmSync(OUT, { recursive: true, force: true });
+    mkdirSync(OUT, { recursive: true });
+    await Bun.sleep(HISTORY_MS);
+  },
+  2 * HISTORY_MS + 1000,
+);
+
+async function picture(page: Page, name: string): Promise<void> {
+  if (OUT === null) return;
+  await page.screenshot({ path: join(OUT, `${name}.png`), fullPage: true });
+  if (DOCUMENTS.includes(name)) await page.screenshot({ path: join(OUT, `documents-${name.replace(/-.*/, "")}.png`) });
+}
 
 test.each([
-  ["light", DESKTOP],
-  ["dark", DESKTOP],
-  ["light", PHONE],
-  ["dark", PHONE],
+  ["light", "light", DESKTOP],
+  ["dark", "dark", DESKTOP],
+  ["phone", "light", PHONE],
+  ["dark-phone", "dark", PHONE],
 ] as const)(
-  "%s, %p",
-  async (colorScheme, viewport) => {
-    const { world } = fleet;
-    const secret = SECRETS.operator;
-    const opened = await browser.open({ base: world.base, secret, colorScheme, viewport });
+  "%s",
+  async (look, colorScheme, viewport) => {
+    const { world } = dashboard;
+    const opened = await dashboard.open("/", SECRETS.operator, { colorScheme, viewport });
     const { page } = opened;
     await page.getByRole("heading", { name: VICTIM }).waitFor();
     const found: string[] = [];
-    for (const { name, place } of await placesOf(page, world, secret)) {
+    for (const { name, place } of await placesOf(page, world, SECRETS.operator)) {
       await page.goto(`${world.base}/#${place}`);
       await page
         .getByText(/^Reading /)
         .first()
         .waitFor({ state: "detached" });
+      await picture(page, `${name}-${look}`);
       found.push(...(await opened.violations()).map((violation) => `${name}: ${violation}`));
       const overflow = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
       if (overflow > 0) found.push(`${name}: ${overflow} pixels wider than the screen`);
@@ -43,3 +75,10 @@ test.each([
   },
   180_000,
 );
+
+test("who is not signed in is asked to", async () => {
+  const opened = await dashboard.open("/", null);
+  opened.expectFault(/status of 401/);
+  await opened.page.getByLabel("Token").waitFor();
+  await picture(opened.page, "sign-in-light");
+});

@@ -8,10 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Fleet } from "../../bench/edge-sim/fleet.ts";
 import { FleetConfig } from "../../bench/edge-sim/fleet-config.ts";
-import type { ReportWire, ZoneWire } from "../../bench/edge-sim/node-report.ts";
-import { COUNT_NAMES, type CountName } from "../../bench/edge-sim/traffic.ts";
-import { systemClock } from "../../src/system/clock.ts";
-import { systemTimers } from "../../src/system/timers.ts";
+import { COUNT_NAMES, type ReportWire, type ZoneWire } from "../../bench/edge-sim/node-report.ts";
 import { eventually, ServiceProcess } from "../fixtures/service.ts";
 
 const SHAPE = { nodes: 20, zones: 40, groups: 4, seed: Date.now() & 0xffff };
@@ -40,12 +37,9 @@ beforeAll(async () => {
     ...{ url: new URL(`http://127.0.0.1:${service.port}`), nodes: config.nodes, seed: SHAPE.seed },
     // A report each second, of what was in it.
     windowSeconds: 1,
-    cacheDirectory: join(directory, "documents"),
     ordersPerNode: 1,
     reportsKept: null,
     onReport: (node, report) => taken.get(node)?.push(report),
-    clock: systemClock,
-    timers: systemTimers,
   });
   await fleet.start();
 }, 60_000);
@@ -90,7 +84,7 @@ test("every node has the document of its own zones, and after a reload the new o
   writeFileSync(join(directory, "zones.yaml"), config.zonesText(1));
   expect((await service.post("/api/v1/config/reload", {}, admin)).status).toBe(200);
   await eventually(
-    () => fleet.nodes.every(({ document }) => document.zones.every(({ rps }) => rps === 61)),
+    () => fleet.nodes.every(({ document }) => document.zones.every(({ policy }) => policy.rate.rps === 61)),
     "not every node was told of the reload",
     20_000,
   );
@@ -118,7 +112,7 @@ test("a lever reaches every node of its zone and no other, and so does its end",
 }, 60_000);
 
 function isLevered({ document }: Fleet["nodes"][number], zone: string): boolean {
-  return document.zones.some(({ name, override }) => name === zone && override !== null);
+  return document.zones.some(({ name, challenge_override: lever }) => name === zone && lever !== undefined);
 }
 
 test("every node gets its certificate, with another node's answer to the challenge", async () => {
@@ -127,38 +121,39 @@ test("every node gets its certificate, with another node's answer to the challen
     () => JSON.stringify(fleet.summary()),
     40_000,
   );
-  expect(fleet.summary().certificates.failed).toBe(0);
-  const areGivenBack = () => fleet.nodes.every(({ document }) => document.grants.length === 0);
+  expect(fleet.summary().failed.certificate).toBe(0);
+  const areGivenBack = () => fleet.nodes.every(({ document }) => document.issuance_grants.length === 0);
   await eventually(areGivenBack, "a slot was not given back");
 }, 60_000);
 
 test("no report is lost: fleet status and history add up to what was sent", async () => {
   const areEnough = () => [...taken.values()].every((reports) => reports.length >= REPORTS);
   await eventually(areEnough, "reports are missing", 40_000);
-  for (const { reporter } of fleet.nodes) reporter.stop();
-  await eventually(() => fleet.nodes.every(({ reporter }) => !reporter.isSending), "a report was not answered");
-  expect(fleet.summary().reports.failed).toBe(0);
+  for (const node of fleet.nodes) node.isReporting = false;
+  await eventually(() => fleet.nodes.every(({ isSending }) => !isSending), "a report was not answered");
+  expect(fleet.summary().failed.report).toBe(0);
   await statusAddsUp();
   await historyAddsUp();
 }, 90_000);
 
 /** Status codes and HTTP/3 are of the history alone. */
 const FLEET_COUNTS = COUNT_NAMES.filter((name) => !/^(status|h3)_/.test(name));
-type Counts = Readonly<Partial<Record<CountName, number>>>;
-interface Row extends Counts {
+interface Row {
   readonly zone: string;
   readonly nodes: number;
   readonly watch_only?: readonly string[];
 }
 
-const sums = (windows: readonly Counts[], names: readonly CountName[]) =>
-  Object.fromEntries(names.map((name) => [name, windows.reduce((total, window) => total + (window[name] ?? 0), 0)]));
+const sums = (windows: readonly object[], names: readonly string[]) =>
+  Object.fromEntries(
+    names.map((name) => [name, windows.reduce((total, window) => total + Number(Reflect.get(window, name) ?? 0), 0)]),
+  );
 
 async function statusAddsUp(): Promise<void> {
   const { body } = await service.get<{ zones: Row[] } & Record<string, unknown>>("/api/v1/edge/zones/status", admin);
   expect(body).toMatchObject({ nodes_alive: SHAPE.nodes, nodes_reporting: SHAPE.nodes, zones_truncated: 0 });
   expect(body.zones.map(({ zone }) => zone)).toEqual(ZONES);
-  const last = fleet.nodes.flatMap(({ reporter }) => reporter.last?.zones ?? []);
+  const last = fleet.nodes.flatMap((node) => node.last?.zones ?? []);
   for (const row of body.zones) {
     const told = last.filter(({ zone }) => zone === row.zone);
     const watching = told.filter(({ dry_run }) => dry_run).length;

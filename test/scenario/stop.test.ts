@@ -37,9 +37,9 @@ notify: {webhook: {url_env: HOOK_URL}}
     reader.close();
     writer.close();
   });
-  await reader.write("GET /api/v1/events HTTP/1.1\r\nHost: h\r\n\r\n");
+  await reader.write("GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
   const head =
-    "POST /api/v1/unban HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{";
+    "POST /api/v1/unban HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{";
   await writer.write(head);
   await service.get("/api/v1/status");
 

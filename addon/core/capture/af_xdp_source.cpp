@@ -120,6 +120,7 @@ class AfXdpSession final : public CaptureSession {
   void openSocketsWith(const XskSocket::Options& attempt);
   void startWorkers(const std::vector<int>& cpus, QueueShards& shards);
 
+  NetworkDevices devices_;
   NetworkDevice device_;
   bool takesAllQueues_;
   std::vector<std::uint32_t> queues_;
@@ -136,7 +137,7 @@ class AfXdpSession final : public CaptureSession {
 };
 
 AfXdpSession::AfXdpSession(const AfXdpOptions& options, QueueShards& shards)
-    : device_(requireNetworkDevice(options.interface)),
+    : device_(devices_.require(options.interface)),
       takesAllQueues_(!options.queues),
       queues_(chooseQueues(device_, options)) {
   // Before the sockets: an owner of a program often holds its queues too, and the program has a name.
@@ -202,7 +203,7 @@ std::string AfXdpSession::mode() const {
 SessionHealth AfXdpSession::health() {
   using Kind = SessionHealth::Kind;
   const std::string interface = "interface " + device_.name;
-  const auto now = findNetworkDevice(device_.name);
+  const auto now = devices_.find(device_.name);
   if (!now) return {Kind::lost, interface + " is gone: create it again, capture goes on by itself"};
   if (now->index != device_.index) return {Kind::lost, interface + " was replaced: capture starts again by itself"};
   if (!link_->isAttached()) return {Kind::lost, interface + " lost our XDP program: somebody detached it"};

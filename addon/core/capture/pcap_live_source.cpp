@@ -72,6 +72,7 @@ class PcapLiveSession final : public CaptureSession {
   bool receiveBatch();
   void updateDrops();
 
+  NetworkDevices devices_;
   NetworkDevice device_;
   PcapHandle handle_;
   PcapLink link_;
@@ -87,7 +88,7 @@ class PcapLiveSession final : public CaptureSession {
 };
 
 PcapLiveSession::PcapLiveSession(const PcapLiveOptions& options, QueueShards& shards)
-    : device_(requireNetworkDevice(options.interface)),
+    : device_(devices_.require(options.interface)),
       handle_(openHandle(device_.name)),
       link_(pcap_datalink(handle_.get()), "interface " + device_.name),
       shard_(shards.forQueue(device_.name, -1)) {
@@ -136,7 +137,7 @@ void PcapLiveSession::updateDrops() {
 SessionHealth PcapLiveSession::health() {
   using Kind = SessionHealth::Kind;
   const std::string interface = "interface " + device_.name;
-  const auto now = findNetworkDevice(device_.name);
+  const auto now = devices_.find(device_.name);
   if (!now) return {Kind::lost, interface + " is gone: create it again, capture goes on by itself"};
   if (now->index != device_.index) return {Kind::lost, interface + " was replaced: capture starts again by itself"};
   {

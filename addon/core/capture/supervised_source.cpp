@@ -21,6 +21,15 @@ void addDrops(std::vector<QueueStats>& totals, const std::vector<QueueStats>& dr
   }
 }
 
+/// A session whose health is not known is kept.
+SessionHealth healthOf(CaptureSession& session) {
+  try {
+    return session.health();
+  } catch (const std::exception& error) {
+    return {SessionHealth::Kind::impaired, error.what()};
+  }
+}
+
 }  // namespace
 
 Shard& QueueShards::forQueue(const std::string& interface, int queue) {
@@ -45,7 +54,7 @@ SupervisedSource::SupervisedSource(AddShard addShard, OpenSession open, std::chr
     : shards_(std::move(addShard)), open_(std::move(open)), checkInterval_(checkInterval) {
   session_ = open_(shards_);
   mode_ = session_->mode();
-  error_ = session_->health().error;
+  error_ = healthOf(*session_).error;
   supervisor_ = std::thread([this] { supervise(); });
 }
 
@@ -81,7 +90,7 @@ void SupervisedSource::supervise() {
 /// Only this thread changes session_ once it runs, so that it may look at it without the lock.
 void SupervisedSource::check() {
   if (!session_) return reopen();
-  SessionHealth health = session_->health();
+  SessionHealth health = healthOf(*session_);
   fail(std::move(health.error));
   if (health.kind != SessionHealth::Kind::lost) return;
   endSession();
@@ -106,7 +115,7 @@ void SupervisedSource::reopen() {
     // Not only SourceError: memory or threads may have run out, and the next try may find them.
     return fail(error.what());
   }
-  SessionHealth health = opened->health();
+  SessionHealth health = healthOf(*opened);
   const std::lock_guard lock(mutex_);
   mode_ = opened->mode();
   error_ = std::move(health.error);

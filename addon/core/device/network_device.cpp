@@ -7,22 +7,29 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <system_error>
 
 #include "base/source_error.h"
-#include "base/unique_fd.h"
 
 namespace floodwall {
 namespace {
 
-/// Counts of a driver that does not tell its channels; sysfs shows the namespace in which it was mounted.
+SourceError unknown(const std::string& name, int error) {
+  return SourceError{"the kernel does not answer about interface " + name + ": " + strerror(error)};
+}
+
+/// For a driver that does not report its channels. sysfs shows the namespace in which it was mounted: an interface
+/// that is not there has one queue.
 std::uint32_t rxQueuesFromSysfs(const std::string& name) {
   std::uint32_t queues = 0;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/sys/class/net/" + name + "/queues", error)) {
     if (entry.path().filename().string().starts_with("rx-")) queues++;
   }
+  if (error && error != std::errc::no_such_file_or_directory) throw unknown(name, error.value());
   return std::max(queues, 1U);
 }
 
@@ -44,25 +51,34 @@ bool hasCarrier(int fd, ifreq& request, bool isRunning) {
 
 }  // namespace
 
-std::optional<NetworkDevice> findNetworkDevice(const std::string& name) {
+NetworkDevices::NetworkDevices() : socket_(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
+  if (!socket_) throw SourceError(std::string("no socket to ask about interfaces: ") + strerror(errno));
+}
+
+std::optional<NetworkDevice> NetworkDevices::find(const std::string& name) const {
   if (name.empty() || name.size() >= IFNAMSIZ) return std::nullopt;
-  const UniqueFd fd(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const int fd = socket_.get();
   ifreq request{};
   std::memcpy(request.ifr_name, name.c_str(), name.size());
-  if (!fd || ioctl(fd.get(), SIOCGIFINDEX, &request) != 0) return std::nullopt;
+  const auto answers = [&](unsigned long what) {
+    if (ioctl(fd, what, &request) == 0) return true;
+    if (errno == ENODEV) return false;
+    throw unknown(name, errno);
+  };
+  if (!answers(SIOCGIFINDEX)) return std::nullopt;
   NetworkDevice device{.name = name, .index = static_cast<unsigned>(request.ifr_ifindex)};
-  if (ioctl(fd.get(), SIOCGIFFLAGS, &request) != 0) return std::nullopt;
+  if (!answers(SIOCGIFFLAGS)) return std::nullopt;
   device.isUp = (request.ifr_flags & IFF_UP) != 0;
   const bool isRunning = (request.ifr_flags & IFF_RUNNING) != 0;
-  if (ioctl(fd.get(), SIOCGIFMTU, &request) != 0) return std::nullopt;
+  if (!answers(SIOCGIFMTU)) return std::nullopt;
   device.mtu = static_cast<std::uint32_t>(request.ifr_mtu);
-  device.hasCarrier = hasCarrier(fd.get(), request, isRunning);
-  device.rxQueues = rxQueues(fd.get(), request, name);
+  device.hasCarrier = hasCarrier(fd, request, isRunning);
+  device.rxQueues = rxQueues(fd, request, name);
   return device;
 }
 
-NetworkDevice requireNetworkDevice(const std::string& name) {
-  if (auto device = findNetworkDevice(name)) return *device;
+NetworkDevice NetworkDevices::require(const std::string& name) const {
+  if (auto device = find(name)) return *device;
   throw SourceError("interface " + name + " does not exist: create it, or correct its name in capture.interfaces");
 }
 

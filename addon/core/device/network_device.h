@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "base/unique_fd.h"
+
 namespace floodwall {
 
 struct NetworkDevice {
@@ -18,11 +20,21 @@ struct NetworkDevice {
   std::uint32_t rxQueues = 1;
 };
 
-/// Absent when there is no such interface.
-[[nodiscard]] std::optional<NetworkDevice> findNetworkDevice(const std::string& name);
+/// Asks the kernel about interfaces through a descriptor that it holds from the start: it also answers when the process
+/// has no other one left. What depends on an interface is given up only when find() says that it is absent.
+class NetworkDevices {
+ public:
+  /// Throws SourceError.
+  NetworkDevices();
 
-/// Throws SourceError that names the interface when there is none.
-[[nodiscard]] NetworkDevice requireNetworkDevice(const std::string& name);
+  /// Absent: there is no such interface. Throws SourceError when that is not known.
+  [[nodiscard]] std::optional<NetworkDevice> find(const std::string& name) const;
+  /// Throws SourceError that names the interface, also when there is none.
+  [[nodiscard]] NetworkDevice require(const std::string& name) const;
+
+ private:
+  UniqueFd socket_;
+};
 
 /// Empty when frames can arrive; else what is wrong with the link and what to do about it.
 [[nodiscard]] std::string linkFault(const NetworkDevice& device);

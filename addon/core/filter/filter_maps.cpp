@@ -33,6 +33,13 @@ FilterError failed(const std::string& what, int error) {
   return FilterError("cannot " + what + ": " + strerror(error));
 }
 
+/// Without a descriptor where nothing usable is pinned; what is only not known now must not be replaced.
+UniqueFd openPinned(const std::string& path) {
+  UniqueFd fd(bpf_obj_get(path.c_str()));
+  if (!fd && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) throw failed("open " + path, errno);
+  return fd;
+}
+
 std::uint32_t cpus() { return static_cast<std::uint32_t>(std::max(1, libbpf_num_possible_cpus())); }
 
 std::uint32_t bucketsFor(std::uint32_t rows) { return std::bit_ceil(rows / BucketTable::kRowsPerBucket + 1); }
@@ -149,11 +156,11 @@ FilterMaps FilterMaps::create(const FilterShape& shape) {
 std::optional<FilterMaps> FilterMaps::open(const std::string& directory, bool isWritable) {
   FilterMaps found;
   for (std::size_t i = 0; i < kMaps; i++) {
-    UniqueFd fd(bpf_obj_get((directory + "/" + kNames.at(i)).c_str()));
+    UniqueFd fd = openPinned(directory + "/" + kNames.at(i));
     if (!fd || infoOf(fd.get()).value_size != kRowBytes.at(i)) return std::nullopt;
     found.maps_.at(i) = RowMap(std::move(fd), isWritable);
   }
-  found.stats_ = UniqueFd(bpf_obj_get((directory + "/" + kStatsName).c_str()));
+  found.stats_ = openPinned(directory + "/" + kStatsName);
   if (!found.stats_ || infoOf(found.stats_.get()).value_size != sizeof(filter_stats)) return std::nullopt;
   const filter_head& head = found.head();
   if (head.schema != FILTER_SCHEMA) return std::nullopt;

@@ -17,13 +17,13 @@ FilterPort::FilterPort(std::string interface, XdpMode wanted, std::string linkPa
 }
 
 void FilterPort::check() {
-  const auto device = findNetworkDevice(interface_);
-  if (!device) {
-    lose();
-    return say("interface " + interface_ + " does not exist: create it, or correct its name in dataplane.interfaces");
-  }
-  if (link_ && (device->index != deviceIndex_ || !link_->isAttached())) lose();
   try {
+    const auto device = devices_.find(interface_);
+    if (!device) {
+      lose();
+      return say("interface " + interface_ + " does not exist: create it, or correct its name in dataplane.interfaces");
+    }
+    if (link_ && (device->index != deviceIndex_ || !link_->isAttached())) lose();
     if (!link_) attach(*device);
     say(linkFault(*device));
   } catch (const std::exception& error) {
@@ -42,7 +42,7 @@ int FilterPort::program(const NetworkDevice& device) {
 void FilterPort::attach(const NetworkDevice& device) {
   const int fd = program(device);
   deviceIndex_ = device.index;
-  auto pinned = XdpLink::adopt(UniqueFd(bpf_obj_get(linkPath_.c_str())), device);
+  auto pinned = XdpLink::adopt(linkPath_, device);
   // Two modes cannot be on at once: the other one goes first.
   if (pinned && wanted_ != XdpMode::automatic && pinned->isNative() != (wanted_ == XdpMode::native)) pinned.reset();
   if (pinned) {
@@ -77,9 +77,10 @@ void FilterPort::lend(int programFd) {
 
 void FilterPort::giveBack() {
   lent_ = -1;
-  const auto device = findNetworkDevice(interface_);
-  if (!link_ || !device) return;
+  if (!link_) return;
   try {
+    const auto device = devices_.find(interface_);
+    if (!device) return;
     link_->update(program(*device));
   } catch (const std::exception& error) {
     // The program that was lent goes on filtering: the link holds it.

@@ -43,6 +43,7 @@ class FilterPort {
   void say(std::string error);
   [[nodiscard]] int program(const NetworkDevice& device);
 
+  NetworkDevices devices_;
   std::string interface_;
   XdpMode wanted_;
   std::string linkPath_;

@@ -8,7 +8,7 @@ namespace floodwall {
 
 std::optional<InterfaceFindings> readInterface(const std::string& name) {
   prepareBpf();
-  const auto device = findNetworkDevice(name);
+  const auto device = NetworkDevices().find(name);
   if (!device) return std::nullopt;
   InterfaceFindings found{.device = *device,
                           .details = readDeviceDetails(name),

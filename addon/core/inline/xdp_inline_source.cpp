@@ -15,6 +15,8 @@ namespace {
 
 /// Readings in a tick: what a fold misses because it was not read yet waits for a whole tick.
 constexpr std::uint32_t kReadingsPerTick = 2;
+/// Until networks that the kernel refused are tried again.
+constexpr std::uint64_t kRefusedPauseMs = 1000;
 
 /// The networks that sessions take up, one after another, each at its own pace.
 class NetworksBox {
@@ -39,8 +41,8 @@ std::uint64_t monotonicMs() {
 }
 
 /// Before anything is loaded: a load takes a good part of a second, which every retry would spend for nothing.
-NetworkDevice requireFreeDevice(const XdpInlineOptions& options) {
-  NetworkDevice device = requireNetworkDevice(options.interface);
+NetworkDevice requireFreeDevice(const NetworkDevices& devices, const XdpInlineOptions& options) {
+  NetworkDevice device = devices.require(options.interface);
   if (!options.filter) {
     requireNoProgram(device);
   } else if (const PortStatus port = options.filter->portStatus(device.name); !port.isAttached) {
@@ -72,7 +74,7 @@ class Attachment {
 class InlineSession final : public CaptureSession {
  public:
   InlineSession(const XdpInlineOptions& options, const NetworksBox& box, QueueShards& shards)
-      : device_(requireFreeDevice(options)),
+      : device_(requireFreeDevice(devices_, options)),
         sampleEvery_(options.sampleEvery),
         program_({.maxHosts = options.maxHosts,
                   .countOutgoing = options.countOutgoing,
@@ -97,7 +99,7 @@ class InlineSession final : public CaptureSession {
   [[nodiscard]] SessionHealth health() override {
     using Kind = SessionHealth::Kind;
     const std::string interface = "interface " + device_.name;
-    const auto now = findNetworkDevice(device_.name);
+    const auto now = devices_.find(device_.name);
     if (!now) return {Kind::lost, interface + " is gone: create it again, counting goes on by itself"};
     if (now->index != device_.index) return {Kind::lost, interface + " was replaced: counting starts again by itself"};
     if (!attachment_->isAttached()) return {Kind::lost, interface + " lost our XDP program: somebody detached it"};
@@ -137,14 +139,16 @@ class InlineSession final : public CaptureSession {
 
   void takeNetworks() {
     auto wanted = box_.get();
-    if (wanted == taken_ || wanted == refused_) return;
+    const std::uint64_t now = monotonicMs();
+    if (wanted == taken_ || (wanted == refused_ && now - refusedAtMs_ < kRefusedPauseMs)) return;
     try {
       reader_.setNetworks(*wanted);
       taken_ = std::move(wanted);
       setError({});
     } catch (const SourceError& error) {
-      // The networks before stay in force; the same ones are not tried again.
+      // The networks before stay in force. Descriptors or memory may be there later.
       refused_ = std::move(wanted);
+      refusedAtMs_ = now;
       setError(error.what());
     }
   }
@@ -158,6 +162,7 @@ class InlineSession final : public CaptureSession {
     return error_;
   }
 
+  NetworkDevices devices_;
   NetworkDevice device_;
   std::uint32_t sampleEvery_;
   InlineProgram program_;
@@ -166,6 +171,7 @@ class InlineSession final : public CaptureSession {
   const NetworksBox& box_;
   std::shared_ptr<const InlinePrefixes> taken_;
   std::shared_ptr<const InlinePrefixes> refused_;
+  std::uint64_t refusedAtMs_ = 0;
   mutable std::mutex errorMutex_;
   std::string error_;
   std::optional<Attachment> attachment_;

@@ -83,12 +83,20 @@ XdpLink XdpLink::attach(int programFd, const NetworkDevice& device, XdpMode want
                     "; use the pcap backend on this interface");
 }
 
-std::optional<XdpLink> XdpLink::adopt(UniqueFd fd, const NetworkDevice& device) {
+std::optional<XdpLink> XdpLink::adopt(const std::string& path, const NetworkDevice& device) {
+  const auto cannotTell = [&](int error) {
+    return SourceError("cannot tell whether " + path + " is attached to interface " + device.name + ": " +
+                       strerror(error));
+  };
+  UniqueFd fd(bpf_obj_get(path.c_str()));
+  if (!fd && errno == ENOENT) return std::nullopt;
+  if (!fd) throw cannotTell(errno);
   bpf_link_info info{};
   __u32 length = sizeof info;
-  if (!fd || bpf_obj_get_info_by_fd(fd.get(), &info, &length) != 0) return std::nullopt;
+  if (bpf_obj_get_info_by_fd(fd.get(), &info, &length) != 0) throw cannotTell(errno);
   LIBBPF_OPTS(bpf_xdp_query_opts, query);
-  if (bpf_xdp_query(static_cast<int>(device.index), 0, &query) != 0) return std::nullopt;
+  const int error = bpf_xdp_query(static_cast<int>(device.index), 0, &query);
+  if (error != 0) throw cannotTell(-error);
   // Interfaces of other network namespaces have the same indexes: the program tells whose link it is.
   const bool isGeneric = query.attach_mode == XDP_ATTACHED_SKB;
   if (info.xdp.ifindex != device.index || query.attach_mode == XDP_ATTACHED_NONE || info.prog_id != query.prog_id) {
@@ -119,7 +127,7 @@ std::string XdpLink::modeText() const {
 bool XdpLink::isAttached() const noexcept {
   bpf_link_info info{};
   __u32 length = sizeof info;
-  return bpf_obj_get_info_by_fd(fd_.get(), &info, &length) == 0 && info.xdp.ifindex != 0;
+  return bpf_obj_get_info_by_fd(fd_.get(), &info, &length) != 0 || info.xdp.ifindex != 0;
 }
 
 std::optional<AttachedProgram> attachedProgram(const NetworkDevice& device) {

@@ -27,8 +27,9 @@ class XdpLink {
   /// Throws SourceError that names interface, cause and remedy; of a program in the way its id and name.
   /// `automatic` turns to generic only when the driver refuses, not when something else is in the way.
   static XdpLink attach(int programFd, const NetworkDevice& device, XdpMode wanted);
-  /// A pinned link, if it is attached to this very device; absent otherwise.
-  static std::optional<XdpLink> adopt(UniqueFd fd, const NetworkDevice& device);
+  /// The link pinned at `path`, if it is attached to this very device; absent otherwise. Throws SourceError when that
+  /// is not known.
+  static std::optional<XdpLink> adopt(const std::string& path, const NetworkDevice& device);
   XdpLink(XdpLink&&) noexcept = default;
   XdpLink& operator=(XdpLink&&) noexcept = default;
   /// Detached when this returns; some kernels would do it a moment after the descriptor is closed.
@@ -44,7 +45,7 @@ class XdpLink {
   [[nodiscard]] bool isNative() const noexcept { return mode_ == XdpMode::native; }
   /// "native", "generic", or "generic (the driver has no native XDP)" where native was tried.
   [[nodiscard]] std::string modeText() const;
-  /// False once the interface is gone: the link stays, attached to nothing.
+  /// False once the interface is gone: the link stays, attached to nothing. True while the kernel does not answer.
   [[nodiscard]] bool isAttached() const noexcept;
 
  private:

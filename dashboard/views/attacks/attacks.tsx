@@ -5,10 +5,11 @@ import type { BanWire } from "../../../src/http/wire/ban.ts";
 import { attacks, bans } from "../../api/live.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Empty } from "../../parts/callout.tsx";
-import { type Column, DataTable, type Sort, sorted } from "../../parts/data-table.tsx";
-import { Segments, TextField } from "../../parts/field.tsx";
-import { Moment, Since } from "../../parts/moment.tsx";
+import { momentColumn, numberColumn, sinceColumn, textColumn } from "../../parts/columns.tsx";
+import type { Column, Sort } from "../../parts/data-table.tsx";
+import { Segments } from "../../parts/field.tsx";
 import { Panel } from "../../parts/panel.tsx";
+import { SearchedTable } from "../../parts/searched-table.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo, place, setQuery } from "../../router.ts";
 import { metricName, rateOf, times } from "../../text/format/numbers.ts";
@@ -68,13 +69,7 @@ const COMMON: readonly Column<Row>[] = [
     order: ({ attack }) => attack.metric,
     width: "wide",
   },
-  {
-    key: "group",
-    title: "Hostgroup",
-    cell: ({ attack }) => attack.group,
-    order: ({ attack }) => attack.group,
-    width: "wide",
-  },
+  textColumn("Hostgroup", ({ attack }) => attack.group, "wide"),
 ];
 
 const EFFECT: Column<Row> = {
@@ -87,51 +82,24 @@ const EFFECT: Column<Row> = {
   order: ({ attack, ban }) => effectOf(attack, ban).title,
 };
 
-const STARTED: Column<Row> = {
-  key: "started",
-  title: "Began",
-  cell: ({ attack }) => <Moment at={attack.started_at} />,
-  order: ({ attack }) => attack.started_at,
-  width: "wide",
-};
+const STARTED = momentColumn("Began", ({ attack }: Row) => attack.started_at, "wide");
 
 const COLUMNS: Readonly<Record<Which, readonly Column<Row>[]>> = {
-  active: [
-    ...COMMON,
-    EFFECT,
-    {
-      key: "lasts",
-      title: "For",
-      cell: ({ attack }) => <Since at={attack.started_at} />,
-      order: ({ attack }) => -Date.parse(attack.started_at),
-      isNumber: true,
-      width: "medium",
-    },
-    STARTED,
-  ],
+  active: [...COMMON, EFFECT, sinceColumn("For", ({ attack }) => attack.started_at, "medium"), STARTED],
   recent: [
     ...COMMON,
-    {
-      key: "lasted",
-      title: "Lasted",
-      cell: ({ attack }) => duration(lastedSeconds(attack)),
-      order: ({ attack }) => lastedSeconds(attack),
-      isNumber: true,
-      width: "medium",
-    },
+    numberColumn("Lasted", ({ attack }) => lastedSeconds(attack), { format: duration, width: "medium" }),
     STARTED,
   ],
 };
 
 const FIRST_SORT: Readonly<Record<Which, Sort>> = {
   active: { key: "factor", isDescending: true },
-  recent: { key: "started", isDescending: true },
+  recent: { key: "Began", isDescending: true },
 };
 
 function AttackList() {
-  const { query } = place.value;
-  const which: Which = query.get("which") === "recent" ? "recent" : "active";
-  const search = query.get("q") ?? "";
+  const which: Which = place.value.query.get("which") === "recent" ? "recent" : "active";
   const [sorts, setSorts] = useState(FIRST_SORT);
   return (
     <Panel
@@ -152,34 +120,18 @@ function AttackList() {
         {(lists) => {
           if (lists[which].length === 0) return <NoAttacks which={which} />;
           const held = bans.value.kind === "ready" ? bans.value.data : [];
-          const rows = lists[which]
-            .filter((attack) => matches(attack, search))
-            .map((attack) => ({ attack, ban: banOf(attack, held) }));
-          const columns = COLUMNS[which];
           return (
-            <>
-              <div class="filters">
-                <TextField
-                  label="Find"
-                  type="search"
-                  value={search}
-                  onInput={(q) => setQuery({ q })}
-                  placeholder="address, kind, hostgroup"
-                />
-              </div>
-              {rows.length === 0 ? (
-                <Empty title="No attack matches">Make the search shorter.</Empty>
-              ) : (
-                <DataTable
-                  label={which === "active" ? "Attacks in progress" : "Attacks that are over"}
-                  columns={columns}
-                  rows={sorted(rows, columns, sorts[which])}
-                  rowKey={({ attack }) => attack.id}
-                  sort={sorts[which]}
-                  onSort={(sort) => setSorts({ ...sorts, [which]: sort })}
-                />
-              )}
-            </>
+            <SearchedTable
+              label={which === "active" ? "Attacks in progress" : "Attacks that are over"}
+              what="attack"
+              placeholder="address, kind, hostgroup"
+              columns={COLUMNS[which]}
+              rows={lists[which].map((attack) => ({ attack, ban: banOf(attack, held) }))}
+              rowKey={({ attack }) => attack.id}
+              textOf={attackText}
+              sort={sorts[which]}
+              onSort={(sort) => setSorts({ ...sorts, [which]: sort })}
+            />
           );
         }}
       </Show>
@@ -197,15 +149,9 @@ function NoAttacks({ which }: { readonly which: Which }) {
   );
 }
 
-function matches(attack: AttackWire, search: string): boolean {
-  const words = search
-    .toLowerCase()
-    .split(/\s+/)
-    .filter((word) => word !== "");
-  if (words.length === 0) return true;
+function attackText({ attack }: Row): string {
   const kind = attack.classification === undefined ? "" : vectorName(attack.classification.type);
-  const text = `${attackSubject(attack)} ${kind} ${attack.group} ${attack.tenant ?? ""} ${attack.metric}`.toLowerCase();
-  return words.every((word) => text.includes(word));
+  return `${attackSubject(attack)} ${kind} ${attack.group} ${attack.tenant ?? ""} ${attack.metric}`;
 }
 
 function lastedSeconds({ started_at, ended_at }: AttackWire): number {

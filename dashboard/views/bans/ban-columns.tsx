@@ -2,8 +2,9 @@
 import type { BanWire } from "../../../src/http/wire/ban.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { UnbanButton } from "../../parts/ban-actions.tsx";
+import { momentColumn, numberColumn, sinceColumn, textColumn } from "../../parts/columns.tsx";
 import type { Column, Sort } from "../../parts/data-table.tsx";
-import { Moment, Since, Until } from "../../parts/moment.tsx";
+import { Until } from "../../parts/moment.tsx";
 import { linkTo } from "../../router.ts";
 import { banSubject, banWhy, nextStep } from "../../text/bans.ts";
 import { scaled } from "../../text/format/numbers.ts";
@@ -27,32 +28,13 @@ const METHOD: Column<BanWire> = {
   width: "medium",
 };
 
-const WHY: Column<BanWire> = { key: "why", title: "Why", cell: banWhy, order: banWhy };
-
-const BY: Column<BanWire> = {
-  key: "by",
-  title: "By",
-  cell: byText,
-  order: byText,
+const WHY = textColumn("Why", banWhy);
+const BY = textColumn("By", byText, "wide");
+const BEGAN = momentColumn("Began", ({ started_at: at }: BanWire) => at, "medium");
+const DROPPED = numberColumn("Dropped here", ({ dropped_packets: packets }: BanWire) => packets, {
+  format: (packets) => `${scaled(packets)} packets`,
   width: "wide",
-};
-
-const BEGAN: Column<BanWire> = {
-  key: "began",
-  title: "Began",
-  cell: ({ started_at: at }) => <Moment at={at} />,
-  order: ({ started_at: at }) => at,
-  width: "medium",
-};
-
-const DROPPED: Column<BanWire> = {
-  key: "dropped",
-  title: "Dropped here",
-  cell: ({ dropped_packets: packets }) => (packets === undefined ? "–" : `${scaled(packets)} packets`),
-  order: ({ dropped_packets: packets }) => packets ?? -1,
-  isNumber: true,
-  width: "wide",
-};
+});
 
 const DRY_RUN: Column<BanWire> = {
   key: "dry",
@@ -71,14 +53,7 @@ export const BAN_LISTS: Readonly<Record<BanWire["state"], readonly Column<BanWir
     { key: "next", title: "Next", cell: (ban) => <Next ban={ban} />, width: "medium" },
     DROPPED,
     BY,
-    {
-      key: "since",
-      title: "For",
-      cell: ({ started_at: at }) => <Since at={at} />,
-      order: ({ started_at: at }) => -Date.parse(at),
-      isNumber: true,
-      width: "wide",
-    },
+    sinceColumn("For", ({ started_at: at }) => at, "wide"),
     {
       key: "ends",
       title: "Ends in",
@@ -96,27 +71,15 @@ export const BAN_LISTS: Readonly<Record<BanWire["state"], readonly Column<BanWir
     BY,
     DRY_RUN,
     { ...BEGAN, width: "wide" },
-    {
-      key: "lasted",
-      title: "Lasted",
-      cell: (ban) => duration(lastedSeconds(ban)),
-      order: lastedSeconds,
-      isNumber: true,
-      width: "medium",
-    },
-    {
-      key: "ended",
-      title: "Ended",
-      cell: ({ withdrawn_at: at }) => (at === undefined ? "–" : <Moment at={at} />),
-      order: ({ withdrawn_at: at }) => at ?? "",
-    },
+    numberColumn("Lasted", lastedSeconds, { format: duration, width: "medium" }),
+    momentColumn("Ended", ({ withdrawn_at: at }) => at),
   ],
 };
 
 export const FIRST_SORTS: Readonly<Record<BanWire["state"], Sort>> = {
-  active: { key: "since", isDescending: false },
-  rejected: { key: "began", isDescending: true },
-  withdrawn: { key: "ended", isDescending: true },
+  active: { key: "For", isDescending: false },
+  rejected: { key: "Began", isDescending: true },
+  withdrawn: { key: "Ended", isDescending: true },
 };
 
 function Next({ ban }: { readonly ban: BanWire }) {

@@ -6,12 +6,12 @@ import { bans } from "../../api/live.ts";
 import { banKey } from "../../api/tables.ts";
 import { BanButton } from "../../parts/ban-actions.tsx";
 import { Empty } from "../../parts/callout.tsx";
-import { DataTable, type Sort, sorted } from "../../parts/data-table.tsx";
-import { Segments, TextField } from "../../parts/field.tsx";
+import { Segments } from "../../parts/field.tsx";
 import { Panel } from "../../parts/panel.tsx";
+import { SearchedTable } from "../../parts/searched-table.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo, place, setQuery } from "../../router.ts";
-import { banMatches, wordsOf } from "../../text/bans.ts";
+import { banText } from "../../text/bans.ts";
 import { wholeNumber } from "../../text/format/numbers.ts";
 import type { ViewProps } from "../../view.ts";
 import { BAN_LISTS, FIRST_SORTS } from "./ban-columns.tsx";
@@ -34,8 +34,7 @@ export function Bans({ steps }: ViewProps) {
 }
 
 function BanList() {
-  const { query } = place.value;
-  const which = STATES.find((state) => state === query.get("which")) ?? "active";
+  const which = STATES.find((state) => state === place.value.query.get("which")) ?? "active";
   return (
     <Panel
       title={TITLES[which]}
@@ -52,7 +51,7 @@ function BanList() {
       }
     >
       <Show loaded={bans.value} what="bans">
-        {(all) => <Listed all={all} which={which} search={query.get("q") ?? ""} />}
+        {(all) => <Listed all={all} which={which} />}
       </Show>
     </Panel>
   );
@@ -61,51 +60,26 @@ function BanList() {
 interface ListedProps {
   readonly all: readonly BanWire[];
   readonly which: State;
-  readonly search: string;
 }
 
-function Listed({ all, which, search }: ListedProps) {
+function Listed({ all, which }: ListedProps) {
   const [sorts, setSorts] = useState(FIRST_SORTS);
-  const columns = BAN_LISTS[which];
-  const sort: Sort = sorts[which];
   const own = useMemo(() => all.filter(({ state }) => state === which), [all, which]);
-  const rows = useMemo(() => {
-    const words = wordsOf(search);
-    return sorted(
-      own.filter((ban) => banMatches(ban, words)),
-      columns,
-      sort,
-    );
-  }, [own, search, columns, sort]);
   if (own.length === 0) return <None which={which} />;
   return (
     <>
-      <div class="filters">
-        <TextField
-          label="Find"
-          type="search"
-          value={search}
-          onInput={(q) => setQuery({ q })}
-          placeholder="address, method, reason, manual"
-        />
-        <p class="muted" role="status">
-          {rows.length === own.length
-            ? `${wholeNumber(own.length)} in all`
-            : `${wholeNumber(rows.length)} of ${wholeNumber(own.length)}`}
-        </p>
-      </div>
-      {rows.length === 0 ? (
-        <Empty title="No ban matches">Make the search shorter.</Empty>
-      ) : (
-        <DataTable
-          label={LABELS[which]}
-          columns={columns}
-          rows={rows}
-          rowKey={banKey}
-          sort={sort}
-          onSort={(next) => setSorts({ ...sorts, [which]: next })}
-        />
-      )}
+      <SearchedTable
+        label={LABELS[which]}
+        what="ban"
+        placeholder="address, method, reason, manual"
+        isCounted
+        columns={BAN_LISTS[which]}
+        rows={own}
+        rowKey={banKey}
+        textOf={banText}
+        sort={sorts[which]}
+        onSort={(next) => setSorts({ ...sorts, [which]: next })}
+      />
       {which === "withdrawn" && own.length >= ENDED_BANS_KEPT && (
         <p class="muted">
           The last {wholeNumber(ENDED_BANS_KEPT)} are kept here; older ones are in the{" "}

@@ -7,11 +7,9 @@ import type { LeverWire } from "../../../src/http/wire/edge/lever.ts";
 import type { ZoneStatusWire } from "../../../src/http/wire/edge/status.ts";
 import { LEVER_REASON_MAX } from "../../../src/limits.ts";
 import { command } from "../../api/client.ts";
-import { mayAct } from "../../api/session.ts";
 import { Badge } from "../../parts/badge.tsx";
-import { Button } from "../../parts/button.tsx";
 import { Callout } from "../../parts/callout.tsx";
-import { Confirm } from "../../parts/dialog.tsx";
+import { CommandButton } from "../../parts/command-button.tsx";
 import { ChoiceField, Segments, TextField } from "../../parts/field.tsx";
 import { Moment, Until } from "../../parts/moment.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
@@ -97,68 +95,53 @@ const MODES = [
 ] as const;
 
 function SetLever({ zone, onDone }: LeverButtonProps) {
-  const [isOpen, setOpen] = useState(false);
   const [mode, setMode] = useState<LeverMode>("manual");
   const [seconds, setSeconds] = useState<LeverSeconds>("3600");
   const [reason, setReason] = useState("");
-  if (!mayAct()) return null;
   const order = { mode, ttl_seconds: Number(seconds), reason: reason.trim() };
   return (
-    <>
-      <Button look="danger" label={`Challenge visitors of ${zone.zone}`} onClick={() => setOpen(true)}>
-        Challenge …
-      </Button>
-      {isOpen && (
-        <Confirm<Lever>
-          title={`Challenge visitors of ${zone.zone}?`}
-          verb="Challenge"
-          isDangerous
-          act={() => command(leverPath(zone), order)}
-          onDone={onDone}
-          onClose={() => setOpen(false)}
-        >
-          <Segments label="Whom" value={mode} options={MODES} onChange={setMode} />
-          <ChoiceField label="For" value={seconds} options={LEVER_DURATIONS} onChange={setSeconds} />
-          <TextField
-            label="Reason"
-            value={reason}
-            onInput={setReason}
-            maxLength={LEVER_REASON_MAX}
-            hint="The reason is recorded in the audit trail. Everyone who may see the zone sees it."
-          />
-          <p>{leverEffect(mode, zone)}</p>
-          <p class="muted">When the time is over the zone follows its file by itself.</p>
-        </Confirm>
-      )}
-    </>
+    <CommandButton<Lever>
+      label={`Challenge visitors of ${zone.zone}`}
+      text="Challenge …"
+      look="danger"
+      title={`Challenge visitors of ${zone.zone}?`}
+      verb="Challenge"
+      isDangerous
+      act={() => command(leverPath(zone), order)}
+      onDone={onDone}
+    >
+      <Segments label="Whom" value={mode} options={MODES} onChange={setMode} />
+      <ChoiceField label="For" value={seconds} options={LEVER_DURATIONS} onChange={setSeconds} />
+      <TextField
+        label="Reason"
+        value={reason}
+        onInput={setReason}
+        maxLength={LEVER_REASON_MAX}
+        hint="The reason is recorded in the audit trail. Everyone who may see the zone sees it."
+      />
+      <p>{leverEffect(mode, zone)}</p>
+      <p class="muted">When the time is over the zone follows its file by itself.</p>
+    </CommandButton>
   );
 }
 
 function ClearLever({ zone, onDone }: LeverButtonProps) {
-  const [isOpen, setOpen] = useState(false);
-  if (!mayAct()) return null;
   const { file_challenge: inFile } = zone;
   return (
-    <>
-      <Button label={`Clear the lever of ${zone.zone}`} onClick={() => setOpen(true)}>
-        Follow the file …
-      </Button>
-      {isOpen && (
-        <Confirm<Lever>
-          title={`Clear the lever of ${zone.zone}?`}
-          verb="Follow the file"
-          act={() => command(leverPath(zone), {}, "DELETE")}
-          onDone={onDone}
-          onClose={() => setOpen(false)}
-        >
-          <p>
-            {inFile === undefined
-              ? "The zone is not in the zones file any more: without the lever it has no challenge."
-              : `Its file says ${inFile}: this applies to visitors at once.`}
-          </p>
-        </Confirm>
-      )}
-    </>
+    <CommandButton<Lever>
+      label={`Clear the lever of ${zone.zone}`}
+      text="Follow the file …"
+      title={`Clear the lever of ${zone.zone}?`}
+      verb="Follow the file"
+      act={() => command(leverPath(zone), {}, "DELETE")}
+      onDone={onDone}
+    >
+      <p>
+        {inFile === undefined
+          ? "The zone is not in the zones file any more: without the lever it has no challenge."
+          : `Its file says ${inFile}: this applies to visitors at once.`}
+      </p>
+    </CommandButton>
   );
 }
 

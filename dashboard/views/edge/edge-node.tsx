@@ -3,17 +3,17 @@ import { useResource } from "../../api/resource.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Callout, Empty } from "../../parts/callout.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
-import { Moment, Since } from "../../parts/moment.tsx";
+import { Ago, Moment } from "../../parts/moment.tsx";
+import { LastPoll, NoSuchNode, NotPolling } from "../../parts/nodes.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
 import { scaled } from "../../text/format/numbers.ts";
-import { duration } from "../../text/format/times.ts";
 import { counted } from "../../text/format/words.ts";
 import { EdgeEventList } from "./edge-events.tsx";
 import {
+  asText,
   type EdgeInventory,
-  EdgeLastPoll,
   type EdgeNode,
   EdgeNodeState,
   NODES_EVERY_MS,
@@ -34,13 +34,7 @@ export function EdgeNodeView({ name }: { readonly name: string }) {
       <Show loaded={inventory.state.value} what="edge node" onRetry={() => void inventory.refresh()}>
         {({ nodes, stale_after_seconds: stale }) => {
           const node = nodes.find((each) => each.name === name);
-          if (node === undefined) {
-            return (
-              <Empty title={`No edge node ${name}`}>
-                <code>edge.nodes</code> does not name it, or no more.
-              </Empty>
-            );
-          }
+          if (node === undefined) return <NoSuchNode what="edge node" name={name} list="edge.nodes" />;
           return <Node node={node} staleSeconds={stale} />;
         }}
       </Show>
@@ -73,28 +67,19 @@ function Node({ node, staleSeconds }: { readonly node: EdgeNode; readonly staleS
 function PollPanel({ node, staleSeconds }: { readonly node: EdgeNode; readonly staleSeconds: number }) {
   return (
     <Panel title={node.name}>
-      {!node.alive && (
-        <Callout tone="danger" title={node.last_seen === undefined ? "It has not polled yet" : "It is lost"}>
-          No poll for {duration(staleSeconds)}. Check that the node runs, that its token is right, and that it can reach
-          this service. It uses the last document that it received.
-        </Callout>
-      )}
+      <NotPolling node={node} staleSeconds={staleSeconds}>
+        Check that the node runs, that its token is right, and that it can reach this service. It uses the last document
+        that it received.
+      </NotPolling>
       <Facts
         facts={[
           ["State", <EdgeNodeState node={node} />],
-          ["Last poll", <EdgeLastPoll node={node} />],
+          ["Last poll", <LastPoll node={node} />],
           ["Zones", node.zones_placed],
           ["Hostgroups", node.hostgroups.join(", ")],
           ["Tokens bound to it", node.tokens?.join(", ") ?? "none"],
           node.last_token === undefined ? null : ["Polled last as", node.last_token],
-          node.reported_at === undefined
-            ? null
-            : [
-                "Reported",
-                <>
-                  <Since at={node.reported_at} /> ago
-                </>,
-              ],
+          node.reported_at === undefined ? null : ["Reported", <Ago at={node.reported_at} />],
         ]}
       />
     </Panel>
@@ -113,7 +98,7 @@ function TerminatorPanel({ node, report }: { readonly node: EdgeNode; readonly r
       )}
       {h3?.advisory !== undefined && (
         <Callout tone="warn" title="Advisory">
-          {h3.advisory}
+          {asText(h3.advisory)}
         </Callout>
       )}
       <Facts
@@ -125,8 +110,8 @@ function TerminatorPanel({ node, report }: { readonly node: EdgeNode; readonly r
           ["Runs", yesNo(terminator.alive)],
           ["Generation", generation === undefined ? "not reported" : String(generation)],
           h3?.state === undefined ? null : ["HTTP/3", h3.state],
-          h3?.module === undefined ? null : ["HTTP/3 module", h3.module],
-          h3?.tls_library === undefined ? null : ["TLS library", h3.tls_library],
+          h3?.module === undefined ? null : ["HTTP/3 module", asText(h3.module)],
+          h3?.tls_library === undefined ? null : ["TLS library", asText(h3.tls_library)],
           h3?.listening === undefined ? null : ["UDP 443 is open", yesNo(h3.listening)],
           ["Certificates", report.certs?.length ?? 0],
           ...cuts(report),
@@ -136,8 +121,9 @@ function TerminatorPanel({ node, report }: { readonly node: EdgeNode; readonly r
   );
 }
 
-function yesNo(flag: boolean | undefined): string {
-  return flag === undefined ? "not reported" : flag ? "yes" : "no";
+/** What the service does not read may have any type. */
+function yesNo(flag: unknown): string {
+  return flag === undefined ? "not reported" : flag === true ? "yes" : "no";
 }
 
 function cuts(report: Report): (readonly [string, string])[] {

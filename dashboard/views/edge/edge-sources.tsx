@@ -8,9 +8,9 @@ import { useKept, useResource } from "../../api/resource.ts";
 import { isUnscoped } from "../../api/session.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Empty, StorageOff, type Tone } from "../../parts/callout.tsx";
-import { type Column, DataTable, type Sort, sorted } from "../../parts/data-table.tsx";
+import { momentColumn, numberColumn, textColumn } from "../../parts/columns.tsx";
+import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { ChoiceField } from "../../parts/field.tsx";
-import { Moment } from "../../parts/moment.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { chosenRange } from "../../parts/range-choice.tsx";
 import { Show } from "../../parts/show.tsx";
@@ -37,47 +37,21 @@ const TONES: Readonly<Record<Source["state"], Tone>> = {
 };
 
 const COLUMNS: readonly Column<Source>[] = [
-  { key: "source", title: "Source", cell: ({ source }) => source, order: ({ source }) => source },
+  textColumn("Source", ({ source }) => source),
   {
     key: "state",
     title: "Strongest",
     cell: ({ state }) => <Badge tone={TONES[state]}>{nameOf(state).toLowerCase()}</Badge>,
     order: ({ state }) => STATES.findIndex(([name]) => name === state),
   },
-  {
-    key: "requests",
-    title: "Requests",
-    cell: ({ requests }) => wholeNumber(requests),
-    order: ({ requests }) => requests,
-    isNumber: true,
-  },
-  {
-    key: "nodes",
-    title: "Nodes",
-    cell: ({ nodes }) => nodes,
-    order: ({ nodes }) => nodes,
-    isNumber: true,
-    width: "wide",
-  },
-  {
-    key: "first",
-    title: "First seen",
-    cell: ({ first_seen: at }) => <Moment at={at} />,
-    order: ({ first_seen: at }) => at,
-    width: "wide",
-  },
-  {
-    key: "last",
-    title: "Last seen",
-    cell: ({ last_seen: at }) => <Moment at={at} />,
-    order: ({ last_seen: at }) => at,
-    width: "medium",
-  },
+  numberColumn("Requests", ({ requests }) => requests, { format: wholeNumber }),
+  numberColumn("Nodes", ({ nodes }) => nodes, { width: "wide" }),
+  momentColumn("First seen", ({ first_seen: at }) => at, "wide"),
+  momentColumn("Last seen", ({ last_seen: at }) => at, "medium"),
 ];
 
 export function EdgeSources({ zone }: { readonly zone: string }) {
   const [state, setState] = useState<"" | Source["state"]>("");
-  const [sort, setSort] = useState<Sort>({ key: "requests", isDescending: true });
   const range = chosenRange();
   const node = isUnscoped() ? (place.value.query.get("node") ?? "") : "";
   const path = useCallback(() => {
@@ -106,10 +80,9 @@ export function EdgeSources({ zone }: { readonly zone: string }) {
               <DataTable
                 label="Sources"
                 columns={COLUMNS}
-                rows={sorted(rows, COLUMNS, sort)}
+                rows={rows}
                 rowKey={({ source }) => source}
-                sort={sort}
-                onSort={setSort}
+                firstSort={{ key: "Requests", isDescending: true }}
               />
               {rows.length >= HISTORY_ROWS_MAX && (
                 <p class="muted">The busiest {wholeNumber(HISTORY_ROWS_MAX)} are shown; there are more.</p>

@@ -1,12 +1,12 @@
 /** All zones that the caller may see, zones with problems first. */
 import type { Static } from "@sinclair/typebox";
-import { useState } from "preact/hooks";
 import type { FleetStatusWire, ZoneStatusWire } from "../../../src/http/wire/edge/status.ts";
 import { useResource } from "../../api/resource.ts";
 import { isUnscoped } from "../../api/session.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Callout, Empty } from "../../parts/callout.tsx";
-import { type Column, DataTable, type Sort, sorted } from "../../parts/data-table.tsx";
+import { numberColumn } from "../../parts/columns.tsx";
+import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { now } from "../../parts/moment.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { SearchField } from "../../parts/search-field.tsx";
@@ -32,6 +32,7 @@ export function EdgeZones() {
   );
 }
 
+const COUNT = { format: scaled, width: "wide" } as const;
 const COLUMNS: readonly Column<ZoneStatusWire>[] = [
   {
     key: "zone",
@@ -47,10 +48,10 @@ const COLUMNS: readonly Column<ZoneStatusWire>[] = [
     order: ({ challenge, file_challenge: inFile }) => challenge ?? inFile ?? "",
     width: "medium",
   },
-  { key: "rps", title: "Requests/s", cell: ({ rps }) => scaled(rps), order: ({ rps }) => rps, isNumber: true },
-  countColumn("Denied", ({ denied = 0 }) => denied),
-  countColumn("Challenged", ({ challenged = 0 }) => challenged),
-  countColumn("Would be", ({ would_deny: deny = 0, would_challenge: challenge = 0 }) => deny + challenge),
+  numberColumn("Requests/s", ({ rps }) => rps, { format: scaled }),
+  numberColumn("Denied", ({ denied = 0 }) => denied, COUNT),
+  numberColumn("Challenged", ({ challenged = 0 }) => challenged, COUNT),
+  numberColumn("Would be", ({ would_deny: deny = 0, would_challenge: challenge = 0 }) => deny + challenge, COUNT),
   {
     key: "nodes",
     title: "Nodes alive",
@@ -68,10 +69,6 @@ const COLUMNS: readonly Column<ZoneStatusWire>[] = [
     width: "wide",
   },
 ];
-
-function countColumn(title: string, count: (zone: ZoneStatusWire) => number): Column<ZoneStatusWire> {
-  return { key: title, title, cell: (zone) => scaled(count(zone)), order: count, isNumber: true, width: "wide" };
-}
 
 function certText(days: number | null): string {
   return days === null ? "–" : days < 0 ? "expired" : `${days} d`;
@@ -99,7 +96,6 @@ function ZoneState({ zone }: { readonly zone: ZoneStatusWire }) {
 }
 
 function ZoneList({ fleet }: { readonly fleet: FleetStatus }) {
-  const [sort, setSort] = useState<Sort>({ key: "state", isDescending: false });
   const search = (place.value.query.get("q") ?? "").toLowerCase();
   const rows = fleet.zones.filter(({ zone, tenant = "" }) => `${zone} ${tenant}`.toLowerCase().includes(search));
   return (
@@ -114,10 +110,9 @@ function ZoneList({ fleet }: { readonly fleet: FleetStatus }) {
         <DataTable
           label="Zones"
           columns={COLUMNS}
-          rows={sorted(rows, COLUMNS, sort)}
+          rows={rows}
           rowKey={({ zone }) => zone}
-          sort={sort}
-          onSort={setSort}
+          firstSort={{ key: "state", isDescending: false }}
         />
       )}
       <p class="muted">

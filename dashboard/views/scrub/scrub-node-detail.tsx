@@ -4,15 +4,15 @@ import { bans } from "../../api/live.ts";
 import { banKey } from "../../api/tables.ts";
 import { Callout, Empty } from "../../parts/callout.tsx";
 import { DataTable } from "../../parts/data-table.tsx";
-import { Since } from "../../parts/moment.tsx";
+import { Ago } from "../../parts/moment.tsx";
+import { LastPoll, NoSuchNode, NotPolling } from "../../parts/nodes.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
 import { bitRate, byteCount, packetRate, scaled } from "../../text/format/numbers.ts";
-import { duration } from "../../text/format/times.ts";
 import { counted } from "../../text/format/words.ts";
 import { BAN_COLUMNS } from "../bans/bans-panel.tsx";
-import { LastPoll, lacksRules, loadText, NodeState, type ScrubNode } from "./scrub-node-state.tsx";
+import { lacksRules, loadText, NodeState, type ScrubNode } from "./scrub-node-state.tsx";
 
 export interface ScrubNodeDetailProps {
   readonly name: string;
@@ -29,9 +29,7 @@ export function ScrubNodeDetail({ name, node, staleSeconds }: ScrubNodeDetailPro
         <a href={linkTo(["scrub"])}>All scrub nodes</a>
       </p>
       {node === undefined ? (
-        <Empty title={`No scrub node ${name}`}>
-          <code>scrubbing.nodes</code> does not name it, or no more.
-        </Empty>
+        <NoSuchNode what="scrub node" name={name} list="scrubbing.nodes" />
       ) : (
         <div class="overview">
           <NodePanel node={node} staleSeconds={staleSeconds} />
@@ -48,12 +46,9 @@ function NodePanel({ node, staleSeconds }: { readonly node: ScrubNode; readonly 
   const { left_out_rules: leftOut, split_rules: split } = node;
   return (
     <Panel title={name}>
-      {!node.alive && (
-        <Callout tone="danger" title={node.last_seen === undefined ? "It has not polled yet" : "It is lost"}>
-          No poll for {duration(staleSeconds)}. Check that <code>floodwall-scrub</code> runs there, that its token is
-          right, and that it can reach this service.
-        </Callout>
-      )}
+      <NotPolling node={node} staleSeconds={staleSeconds}>
+        Check that <code>floodwall-scrub</code> runs there, that its token is right, and that it can reach this service.
+      </NotPolling>
       {lacksRules(node) && (
         <Callout tone="warn" title={`${counted(leftOut ?? 0, "rule")} left out`}>
           Its agent does not understand them, and rules that it understands would drop too much of users: a part of what
@@ -104,12 +99,7 @@ function ReportPanel({ node }: { readonly node: ScrubNode }) {
           ["Version", report.version ?? "not reported"],
           ["Rules it has", report.rules_etag ?? "not reported"],
           ["Understands", capabilities === undefined ? "the rules of the first version" : capabilities.join(", ")],
-          [
-            "Reported",
-            <>
-              <Since at={at} /> ago
-            </>,
-          ],
+          ["Reported", <Ago at={at} />],
         ]}
       />
     </Panel>

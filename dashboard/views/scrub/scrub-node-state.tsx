@@ -2,19 +2,16 @@
 import type { Static } from "@sinclair/typebox";
 import type { ScrubInventoryWire } from "../../../src/http/wire/scrub-node.ts";
 import { Badge } from "../../parts/badge.tsx";
-import { Since } from "../../parts/moment.tsx";
+import { NodeBadges } from "../../parts/nodes.tsx";
 import { bitRate, percent } from "../../text/format/numbers.ts";
 import { counted } from "../../text/format/words.ts";
-import { presenceWord } from "../../text/nodes.ts";
 
 export type ScrubNode = Static<typeof ScrubInventoryWire>["nodes"][number];
 
 export function NodeState({ node }: { readonly node: ScrubNode }) {
-  const { tone, text } = presenceWord(node);
   return (
     <span class="badges">
-      <Badge tone={tone}>{text}</Badge>
-      {node.report?.dry_run === true && <Badge tone="warn">dry run</Badge>}
+      <NodeBadges node={node} />
       {lacksRules(node) && <Badge tone="warn">{counted(node.left_out_rules ?? 0, "rule")} left out</Badge>}
     </span>
   );
@@ -23,17 +20,6 @@ export function NodeState({ node }: { readonly node: ScrubNode }) {
 /** Only for nodes that are alive: for the others it is not known which rules they understand. */
 export function lacksRules({ alive, left_out_rules: rules }: ScrubNode): boolean {
   return alive && rules !== undefined;
-}
-
-export function LastPoll({ node: { holding, last_seen: at } }: { readonly node: ScrubNode }) {
-  if (holding) return <>polls now</>;
-  return at === undefined ? (
-    <>never</>
-  ) : (
-    <>
-      <Since at={at} /> ago
-    </>
-  );
 }
 
 export function loadText({ report, capacity_mbps: capacity }: ScrubNode): string {

@@ -1,19 +1,18 @@
 /** The list of scrub nodes with liveness, load and drops, and the view of one node. */
 import type { Static } from "@sinclair/typebox";
-import { useState } from "preact/hooks";
 import type { ScrubInventoryWire } from "../../../src/http/wire/scrub-node.ts";
 import { useResource } from "../../api/resource.ts";
 import { Callout, Empty } from "../../parts/callout.tsx";
-import { type Column, DataTable, type Sort, sorted } from "../../parts/data-table.tsx";
+import { numberColumn, textColumn } from "../../parts/columns.tsx";
+import { type Column, DataTable } from "../../parts/data-table.tsx";
+import { lastPollColumn, NODES_FIRST_SORT, nameColumn, stateColumn, versionColumn } from "../../parts/nodes.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
-import { linkTo } from "../../router.ts";
 import { scaled } from "../../text/format/numbers.ts";
 import { counted } from "../../text/format/words.ts";
-import { presenceOrder } from "../../text/nodes.ts";
 import type { ViewProps } from "../../view.ts";
 import { ScrubNodeDetail } from "./scrub-node-detail.tsx";
-import { LastPoll, lacksRules, loadText, NodeState, type ScrubNode } from "./scrub-node-state.tsx";
+import { lacksRules, loadText, NodeState, type ScrubNode } from "./scrub-node-state.tsx";
 
 type Inventory = Static<typeof ScrubInventoryWire>;
 
@@ -34,25 +33,9 @@ export function ScrubNodes({ steps }: ViewProps) {
 }
 
 const COLUMNS: readonly Column<ScrubNode>[] = [
-  {
-    key: "name",
-    title: "Node",
-    cell: ({ name }) => <a href={linkTo(["scrub", name])}>{name}</a>,
-    order: ({ name }) => name,
-  },
-  {
-    key: "state",
-    title: "State",
-    cell: (node) => <NodeState node={node} />,
-    order: (node) => presenceOrder(node),
-  },
-  {
-    key: "bans",
-    title: "Bans",
-    cell: ({ active_bans: active }) => active,
-    order: ({ active_bans: active }) => active,
-    isNumber: true,
-  },
+  nameColumn("scrub"),
+  stateColumn((node) => <NodeState node={node} />),
+  numberColumn("Bans", ({ active_bans: active }) => active),
   {
     key: "load",
     title: "Load",
@@ -61,39 +44,13 @@ const COLUMNS: readonly Column<ScrubNode>[] = [
     isNumber: true,
     width: "medium",
   },
-  {
-    key: "dropped",
-    title: "Dropped packets",
-    cell: ({ report }) => (report?.dropped_packets === undefined ? "–" : scaled(report.dropped_packets)),
-    order: ({ report }) => report?.dropped_packets ?? -1,
-    isNumber: true,
-    width: "medium",
-  },
-  {
-    key: "mode",
-    title: "XDP",
-    cell: ({ report }) => report?.xdp_mode ?? "–",
-    order: ({ report }) => report?.xdp_mode ?? "",
-    width: "wide",
-  },
-  {
-    key: "seen",
-    title: "Last poll",
-    cell: (node) => <LastPoll node={node} />,
-    order: ({ last_seen: at }) => at ?? "",
-    width: "medium",
-  },
-  {
-    key: "version",
-    title: "Version",
-    cell: ({ report }) => report?.version ?? "–",
-    order: ({ report }) => report?.version ?? "",
-    width: "wide",
-  },
+  numberColumn("Dropped packets", ({ report }) => report?.dropped_packets, { format: scaled, width: "medium" }),
+  textColumn("XDP", ({ report }) => report?.xdp_mode, "wide"),
+  lastPollColumn(),
+  versionColumn(),
 ];
 
 function NodeList({ nodes }: { readonly nodes: readonly ScrubNode[] }) {
-  const [sort, setSort] = useState<Sort>({ key: "state", isDescending: false });
   if (nodes.length === 0) return <NoNodes />;
   return (
     <Panel title={counted(nodes.length, "scrub node")}>
@@ -101,10 +58,9 @@ function NodeList({ nodes }: { readonly nodes: readonly ScrubNode[] }) {
       <DataTable
         label="Scrub nodes"
         columns={COLUMNS}
-        rows={sorted(nodes, COLUMNS, sort)}
+        rows={nodes}
         rowKey={({ name }) => name}
-        sort={sort}
-        onSort={setSort}
+        firstSort={NODES_FIRST_SORT}
       />
     </Panel>
   );

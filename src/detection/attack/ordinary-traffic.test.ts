@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { address } from "../../../test/fixtures/bgp/bgp.ts";
+import { address } from "../../../test/fixtures/host-rows.ts";
 import { floodPackets, ordinaryPackets } from "../../../test/fixtures/packets/sampled-packets.ts";
 import { seededRandom } from "../../../test/fixtures/seeded-random.ts";
 import { classShares, unusualClasses } from "./ordinary-traffic.ts";

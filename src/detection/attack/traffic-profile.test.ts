@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { address } from "../../../test/fixtures/bgp/bgp.ts";
+import { address } from "../../../test/fixtures/host-rows.ts";
 import { ethernet, ip, udp } from "../../../test/fixtures/packets/frames.ts";
 import { FakeHeaderSamples } from "../../../test/fixtures/packets/header-samples.ts";
 import { PROFILED_HOSTS_MAX } from "../../limits.ts";

@@ -88,7 +88,7 @@ describe("event stream", () => {
     expect(await metric("svc_api_event_streams")).toBe(0);
   });
 
-  test("sends in order, with the rows of the lists, and ids that grow", async () => {
+  test("tells of events in order, with the rows of the lists, and ids that grow", async () => {
     const reader = await open();
     const [attackView, banView] = [
       { attack: attack(), ban: ban() },
@@ -274,7 +274,7 @@ describe("event stream callers", () => {
 test("a reader that does not keep up is cut off and counted; others are not kept waiting", async () => {
   const [slow, quick] = [await RawHttp.connect(server.port), await open()];
   slow.pause();
-  await slow.write("GET /api/v1/events HTTP/1.1\r\nHost: h\r\n\r\n");
+  await slow.write("GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
   await streamsAre(2);
   const reason = "x".repeat(EVENT_QUEUE_BYTES / 32);
   let count = 0;

@@ -3,8 +3,8 @@ import { openApi } from "../openapi.ts";
 import type { ReadRoute, Route } from "../route.ts";
 import { jsonBlobAnswer } from "../server/answer.ts";
 
-/** Generated once: it does not change while the service runs. */
-export function openapiRoute(others: readonly Route[]): ReadRoute {
+/** Generated once for an open API, and once for one with tokens: a reload may add the first token. */
+export function openapiRoute(others: readonly Route[], isOpen: () => boolean): ReadRoute {
   const route: ReadRoute = {
     name: "openapi",
     method: "GET",
@@ -14,8 +14,10 @@ export function openapiRoute(others: readonly Route[]): ReadRoute {
       summary: "This description",
       answers: { 200: { text: "OpenAPI 3.1.", schema: Type.Object({ openapi: Type.String() }) } },
     },
-    handle: () => jsonBlobAnswer(written),
+    handle: () => jsonBlobAnswer(isOpen() ? open : guarded),
   };
-  const written = new Blob([JSON.stringify(openApi([...others, route]))]);
+  const written = (open: boolean) => new Blob([JSON.stringify(openApi([...others, route], open))]);
+  const open = written(true);
+  const guarded = written(false);
   return route;
 }

@@ -1,19 +1,13 @@
 /** The scrub-node channel (docs/interface.md#scrub-channel): the poll for rules, the report, and the inventory. */
 import { Type } from "@sinclair/typebox";
-import type { ScrubNodes, ScrubNodeView } from "../../scrub/scrub-nodes.ts";
+import type { ScrubNodes, ScrubNodeView, ScrubReport } from "../../scrub/scrub-nodes.ts";
 import type { RulePolls } from "../holds/rule-polls.ts";
 import type { CommandRoute, ReadRoute } from "../route.ts";
 import { emptyAnswer, jsonBlobAnswer } from "../server/answer.ts";
 import { JsonArray } from "../server/json-array.ts";
 import { type Reader, type Slicing, TablePass } from "../table-pass.ts";
 import { RuleDocumentWire } from "../wire/scrub-document.ts";
-import {
-  ScrubInventoryWire,
-  type ScrubReportWire,
-  scrubNodeToWire,
-  scrubReportCheck,
-  scrubReportOf,
-} from "../wire/scrub-node.ts";
+import { ScrubInventoryWire, scrubNodeToWire, scrubReportCheck } from "../wire/scrub-node.ts";
 
 const UNKNOWN_NODE = { text: "There is no such scrub node." };
 
@@ -48,7 +42,7 @@ export function rulesRoute(polls: RulePolls): ReadRoute {
   };
 }
 
-export function scrubReportRoute(nodes: ScrubNodes): CommandRoute<ScrubReportWire> {
+export function scrubReportRoute(nodes: ScrubNodes): CommandRoute<ScrubReport> {
   return {
     name: "scrub_report",
     method: "POST",
@@ -66,7 +60,7 @@ export function scrubReportRoute(nodes: ScrubNodes): CommandRoute<ScrubReportWir
       const name = params["name"] ?? "";
       // A reload may have removed the node while the body was received.
       if (!nodes.has(name)) return { kind: "unknown_scrub_node" };
-      nodes.report(name, scrubReportOf(report));
+      nodes.report(name, report);
       return emptyAnswer();
     },
   };
@@ -98,7 +92,9 @@ class InventoryReader implements Reader<ScrubNodeView> {
   }
 
   see(view: ScrubNodeView): void {
-    this.#array.add(scrubNodeToWire(view));
+    const node = scrubNodeToWire(view);
+    if (view.report === null) this.#array.add(node);
+    else this.#array.addWith(node, "report", view.report.text);
     this.#count++;
   }
 

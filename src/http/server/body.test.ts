@@ -125,7 +125,11 @@ describe("a body", () => {
 
 describe("JSON", () => {
   test("is parsed from UTF-8", () => {
-    expect(parseJson(utf8.encode('{"a":"ü€😀"}'))).toEqual({ kind: "json", value: { a: "ü€😀" } });
+    expect(parseJson(utf8.encode('{"a":"ü€😀"}'))).toEqual({
+      kind: "json",
+      value: { a: "ü€😀" },
+      text: '{"a":"ü€😀"}',
+    });
   });
 
   test.each([

@@ -4,7 +4,7 @@ import { messageOf } from "../../system/error-message.ts";
 import type { Refusal } from "../refusal.ts";
 
 export type Body = { readonly kind: "bytes"; readonly bytes: Uint8Array };
-export type Json = { readonly kind: "json"; readonly value: unknown };
+export type Json = { readonly kind: "json"; readonly value: unknown; readonly text: string };
 
 /**
  * Parameters are allowed: `application/json; charset=utf-8`. Two headers arrive joined by a comma, which is refused.
@@ -63,7 +63,7 @@ export function parseJson(bytes: Uint8Array): Json | Refusal {
     return { kind: "invalid_body", detail: `nested deeper than ${BODY_DEPTH_MAX} levels` };
   }
   try {
-    return { kind: "json", value: JSON.parse(text) as unknown };
+    return { kind: "json", value: JSON.parse(text) as unknown, text };
   } catch (cause) {
     return { kind: "invalid_body", detail: messageOf(cause).replace("JSON Parse error: ", "") };
   }

@@ -10,11 +10,17 @@ export type Fields<T> = { readonly kind: "fields"; readonly fields: T };
 export interface FieldCheck<T> {
   /** The schema in the API's description, which may be stricter than the check here. */
   readonly schema: TSchema;
+  /** @param text the JSON that `value` was parsed from. */
+  check(value: unknown, text: string): Fields<T> | Refusal;
+}
+
+/** A check that needs nothing but the value. */
+export interface SchemaCheck<T> extends FieldCheck<T> {
   check(value: unknown): Fields<T> | Refusal;
 }
 
 /** The schema itself must say `additionalProperties: false`, so that everything it allows is in one place. */
-export function fieldCheck<Schema extends TObject>(schema: Schema): FieldCheck<Static<Schema>> {
+export function fieldCheck<Schema extends TObject>(schema: Schema): SchemaCheck<Static<Schema>> {
   const compiled = TypeCompiler.Compile(schema);
   return {
     schema,

@@ -66,6 +66,19 @@ async function whole(answer: Response): Promise<object> {
   };
 }
 
+test("foreign host: pages of other sites may not use an open API", async () => {
+  server.tokens = [];
+  const ask = (headers: Record<string, string>) =>
+    fetch(`http://127.0.0.1:${server.port}/zones?node=fra1`, { headers });
+  expect((await ask({})).status).toBe(200);
+  for (const headers of [{ host: "rebound.example" }, { origin: "https://rebound.example" }]) {
+    expect((await ask(headers)).status).toBe(403);
+  }
+  expect(server.logged).toEqual([{ host: "rebound.example", origin: null, suppressed: 0 }]);
+  server.admit({ name: "bound", role: "agent", node: "fra1" });
+  expect((await ask({ host: "behind-a-proxy.example", authorization: "Bearer bound" })).status).toBe(200);
+});
+
 describe("node binding", () => {
   test.each(["/zones?node=fra1", "/zones?x=1&node=fra1", "/zones?node=ams1&node=fra1", "/zones?node=%66ra1"])(
     "may GET %s",

@@ -5,8 +5,11 @@ import { ANYONE, mayActAs, type Principal } from "../../access/principal.ts";
 import { type Secrets, Tokens } from "../../access/tokens.ts";
 import type { TokenConfig } from "../../config/sections/api.ts";
 import type { Refusal } from "../refusal.ts";
+import { namesThisMachine } from "./own-host.ts";
 
 export interface Gate {
+  /** Before anything else of a request is looked at: pages of other sites may not use an open API. */
+  refuseForeign(request: Request): Refusal | null;
   admit(request: Request): Principal | Refusal;
   /** `node` is the one that the request names; null: none. */
   bind(route: string, principal: Principal, node: string | null): Refusal | null;
@@ -16,6 +19,8 @@ export interface TokenGateOptions {
   /** Of the configuration in force. None: the API is open. */
   readonly tokens: () => readonly TokenConfig[];
   readonly secrets: Secrets;
+  /** The address on which the API listens. */
+  readonly host: string;
   readonly metrics: { bindingRefused(route: string): void };
   readonly log: { warn(fields: object, message: string): void };
   /** Lets a repeated warning through once a minute. */
@@ -34,6 +39,16 @@ export class TokenGate implements Gate {
   constructor(options: TokenGateOptions) {
     this.#options = options;
     this.#tokens = new Tokens(options.secrets);
+  }
+
+  refuseForeign(request: Request): Refusal | null {
+    const { tokens, host, log, limiter } = this.#options;
+    if (tokens().length > 0 || namesThisMachine(request, host)) return null;
+    const named = { host: request.headers.get("host"), origin: request.headers.get("origin") };
+    limiter.pass("foreign host", (suppressed) =>
+      log.warn({ ...named, suppressed }, "a request to the open API named another machine: refused"),
+    );
+    return { kind: "foreign_host" };
   }
 
   admit(request: Request): Principal | Refusal {

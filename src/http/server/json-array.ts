@@ -17,10 +17,16 @@ export class JsonArray {
     if (this.#chunk.length === CHUNK_ELEMENTS) this.#write();
   }
 
-  /** Adds an element that is JSON text already: a long one, or one that must not change. */
-  addText(element: string): void {
+  /** Adds a large element, serialized by itself. */
+  addNow(element: object): void {
     if (this.#chunk.length > 0) this.#write();
-    this.#push(element);
+    this.#push(JSON.stringify(element));
+  }
+
+  /** Adds an element that is not empty, with one more member whose value is JSON text that must not change. */
+  addWith(element: object, name: string, value: string): void {
+    if (this.#chunk.length > 0) this.#write();
+    this.#push(`${JSON.stringify(element).slice(0, -1)},${JSON.stringify(name)}:${value}}`);
   }
 
   /** With brackets. Nothing can be added afterwards. */

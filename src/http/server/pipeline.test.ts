@@ -17,10 +17,10 @@ afterEach(async () => {
 });
 
 function gateFor(role: Role): Gate {
-  return { admit: () => ({ ...ANYONE, operator: "tester", role }), bind: () => null };
+  return { refuseForeign: () => null, admit: () => ({ ...ANYONE, operator: "tester", role }), bind: () => null };
 }
 
-const openGate: Gate = { admit: () => ANYONE, bind: () => null };
+const openGate: Gate = { refuseForeign: () => null, admit: () => ANYONE, bind: () => null };
 const refusingGate: Gate = { ...openGate, admit: () => ({ kind: "insufficient_role" }) };
 
 /** A listener with these routes alone; keeps what the pipeline tells of requests. */

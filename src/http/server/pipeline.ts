@@ -1,5 +1,5 @@
 /**
- * Handles every request in a fixed order: route → token → role and scope → node binding → ready → media type → names in
+ * Handles every request in a fixed order: route → host → token → role and scope → node binding → ready → media type → names in
  * the path → size → JSON → fields → service (docs/interface.md#order-of-checks). Routes are only declared; everything
  * before and after their handlers is here.
  */
@@ -81,9 +81,11 @@ export function register(app: Elysia, routes: readonly Route[], options: Pipelin
 }
 
 function run(route: Route, request: Request, options: PipelineOptions): Promise<Response> {
-  return measured(route.name, request, options, async () =>
-    route.access === "open" ? responseOf(await route.handle(request)) : guarded(route, request, options),
-  );
+  return measured(route.name, request, options, async () => {
+    const foreign = options.gate.refuseForeign(request);
+    if (foreign !== null) return refuse(foreign);
+    return route.access === "open" ? responseOf(await route.handle(request)) : guarded(route, request, options);
+  });
 }
 
 async function guarded(route: GuardedRoute, request: Request, options: PipelineOptions): Promise<Response> {
@@ -176,7 +178,7 @@ async function readFields(route: CommandRoute, request: Request): Promise<Fields
   if (body.kind !== "bytes") return body;
   if (route.body === null && body.bytes.length === 0) return { kind: "fields", fields: {} };
   const json = parseJson(body.bytes);
-  return json.kind === "json" ? (route.body ?? noFields).check(json.value) : json;
+  return json.kind === "json" ? (route.body ?? noFields).check(json.value, json.text) : json;
 }
 
 function responseOf(ended: Ended): Response {

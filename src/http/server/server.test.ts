@@ -5,7 +5,7 @@ import { eventually } from "../../../test/fixtures/service.ts";
 import { BODY_BYTES_MAX } from "../../limits.ts";
 import { ListenError } from "./listen-error.ts";
 
-const COMMAND_HEAD = "POST /api/v1/ban HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n";
+const COMMAND_HEAD = "POST /api/v1/ban HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
 
 let server: TestServer;
 

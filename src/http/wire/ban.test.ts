@@ -3,8 +3,8 @@ import { Value } from "@sinclair/typebox/value";
 import { ban, NOON, route } from "../../../test/fixtures/browser/views.ts";
 import { address } from "../../../test/fixtures/host-rows.ts";
 import { wideRule } from "../../mitigation/rules/rule.ts";
-import { type Prefix, parsePrefix } from "../../net/prefix.ts";
-import { BanWire, banToWire, sortBans } from "./ban.ts";
+import { canonicalPrefix } from "../../net/prefix.ts";
+import { BanWire, banToWire, ofTenant, sortBans } from "./ban.ts";
 
 const announced = { kind: "announced" } as const;
 
@@ -50,10 +50,26 @@ describe("ban", () => {
     });
   });
 
-  test("without a speaker has no route, next hop or community, and says that it is not announced", () => {
+  test("left_out_rules are those that its node does not get, for tokens that see the nodes", () => {
+    const view = { ban: ban(), routeState: announced, leftOutRules: 2 };
+    expect(banToWire(ofTenant(view, null))).toMatchObject({ left_out_rules: 2 });
+    for (const none of [ofTenant(view, "acme"), { ...view, leftOutRules: 0 }]) {
+      expect(banToWire(none)).not.toHaveProperty("left_out_rules");
+    }
+  });
+
+  test("that a neighbor has not been sent says so, to tokens that see the neighbors", () => {
+    const missing = [{ neighbor: "192.0.2.3", cause: "no session" }];
+    const view = { ban: ban(), routeState: { kind: "announced", missingAt: missing } } as const;
+    expect(banToWire(ofTenant(view, null))).toMatchObject({ announced: true, missing_at: missing });
+    expect(banToWire(ofTenant(view, "acme"))).not.toHaveProperty("missing_at");
+    expect(banToWire(ofTenant(view, "acme"))).toMatchObject({ announced: true });
+  });
+
+  test("without a speaker has prefix and method for a route, and says that it is not announced", () => {
     const wire = banToWire({ ban: ban({ route: null }), routeState: null });
-    expect(wire).toMatchObject({ state: "active", announced: false });
-    for (const field of ["route", "next_hop", "community"]) expect(wire).not.toHaveProperty(field);
+    expect(wire).toMatchObject({ state: "active", announced: false, route: "192.0.2.1/32 blackhole" });
+    for (const field of ["next_hop", "community"]) expect(wire).not.toHaveProperty(field);
   });
 
   test.each([
@@ -133,10 +149,10 @@ describe("ban", () => {
     expect(Value.Check(BanWire, wire)).toBe(true);
   });
 
-  test("that only watches has no route", () => {
+  test("that only watches has prefix and method for a route", () => {
     const wire = banToWire({ ban: ban({ measure: { kind: "none" } }), routeState: null });
-    expect(wire).toMatchObject({ method: "blackhole", announced: false });
-    for (const field of ["route", "next_hop", "community"]) expect(wire).not.toHaveProperty(field);
+    expect(wire).toMatchObject({ method: "blackhole", announced: false, route: "192.0.2.1/32 blackhole" });
+    for (const field of ["next_hop", "community"]) expect(wire).not.toHaveProperty(field);
   });
 
   test("fallback says why it stands in for another", () => {
@@ -152,7 +168,7 @@ describe("ban", () => {
   });
 
   test("of a prefix has that, and its first address for a target", () => {
-    const prefix = parsePrefix("192.0.2.0/24") as Prefix;
+    const prefix = canonicalPrefix("192.0.2.0/24");
     const wide = banToWire({ ban: { ...ban(), prefix, target: prefix.address }, routeState: announced });
     expect(wide).toMatchObject({ target: "192.0.2.0", prefix: "192.0.2.0/24" });
     expect(Value.Check(BanWire, wide)).toBe(true);

@@ -1,6 +1,6 @@
 /** The ban (docs/interface.md#ban), and the request for one (docs/interface.md#ban-command). */
 import { type Static, Type } from "@sinclair/typebox";
-import type { RouteState } from "../../mitigation/announcer.ts";
+import type { MissingNeighbor, RouteState } from "../../mitigation/announcer.ts";
 import type { Ladder } from "../../mitigation/escalation.ts";
 import { measureText } from "../../mitigation/measure.ts";
 import { addressOrder } from "../../net/address.ts";
@@ -44,7 +44,8 @@ export const BanWire = Type.Object(
     community: Type.Optional(Type.String()),
     local_pref: Type.Optional(Type.Number()),
     node: Type.Optional(Type.String()),
-    route: Type.Optional(Type.String()),
+    /** Where there is no route yet, or no speaker: prefix and method. */
+    route: Type.String(),
     state: BanState,
     dry_run: Type.Boolean(),
     manual: Type.Boolean(),
@@ -65,6 +66,10 @@ export const BanWire = Type.Object(
     hold_until: Type.Optional(Timestamp),
     /** Whether a neighbor has the route. Only for active bans that are not virtual. */
     announced: Type.Optional(Type.Boolean()),
+    /** Neighbors that have not been sent all of an announced ban; only for tokens that see the neighbors. */
+    missing_at: Type.Optional(
+      Type.Array(Type.Object({ neighbor: Type.String(), cause: Type.String() }, closed), { minItems: 1 }),
+    ),
     /** Why the speaker refused the route. Not the ban's reason: the ban is active, and announcing is tried again. */
     announce_error: Type.Optional(Type.String()),
     /** Rules that its scrub node does not support and that nothing replaces. Only for callers without a tenant. */
@@ -78,8 +83,7 @@ export type BanWire = Static<typeof BanWire>;
 export const BansWire = Type.Object({ bans: Type.Array(BanWire) }, closed);
 export type BansWire = Static<typeof BansWire>;
 
-/** @param tenant of the caller; null: none, who may see the nodes; absent: not known. */
-export function banToWire({ ban, routeState, dropped, leftOutRules }: BanView, tenant?: string | null): BanWire {
+export function banToWire({ ban, routeState, dropped, leftOutRules }: BanView): BanWire {
   const { measure, escalation } = ban;
   const route = measure.kind === "blackhole" || measure.kind === "divert" ? measure.route : null;
   const isInForce = ban.state === "active" && !ban.dryRun;
@@ -94,7 +98,7 @@ export function banToWire({ ban, routeState, dropped, leftOutRules }: BanView, t
     community: route?.communities.join(" ") || null,
     local_pref: route?.localPref || null,
     node: measure.kind === "divert" ? measure.node : null,
-    route: measureText(measure) || null,
+    route: measureText(measure) || `${ban.prefix.text} ${ban.method}`,
     state: ban.state,
     dry_run: ban.dryRun,
     manual: ban.manual,
@@ -111,8 +115,9 @@ export function banToWire({ ban, routeState, dropped, leftOutRules }: BanView, t
     repeat: ban.repeat || null,
     hold_until: ban.holdUntil === null ? null : timestamp(ban.holdUntil),
     announced: isInForce ? routeState?.kind === "announced" : null,
+    missing_at: isInForce && routeState?.kind === "announced" ? missingToWire(routeState.missingAt) : null,
     announce_error: isInForce ? announceError(routeState) : null,
-    left_out_rules: tenant === null ? leftOutRules || null : null,
+    left_out_rules: leftOutRules || null,
     ...droppedToWire(dropped),
   });
 }
@@ -123,6 +128,17 @@ export function ladderToWire(ladder: Ladder): Static<typeof RungWire>[] {
 
 function announceError(state: RouteState | null): string | null {
   return state?.kind === "failed" || state?.kind === "speaker_down" ? `bgp announce failed: ${state.cause}` : null;
+}
+
+function missingToWire(missing: readonly MissingNeighbor[] = []): MissingNeighbor[] | null {
+  return missing.length === 0 ? null : missing.map(({ neighbor, cause }) => ({ neighbor, cause }));
+}
+
+/** A tenant does not see the neighbors (docs/interface.md#status-bgp) and what scrub nodes lack. */
+export function ofTenant(view: BanView, tenant: string | null): BanView {
+  if (tenant === null) return view;
+  const { leftOutRules: _, ...others } = view;
+  return others.routeState?.kind === "announced" ? { ...others, routeState: { kind: "announced" } } : others;
 }
 
 /** Sorted by address, IPv4 first, numerically; for one address, the newest ban first. */

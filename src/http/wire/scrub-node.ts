@@ -1,7 +1,7 @@
 /** The report of a scrub node, and the inventory of all scrub nodes (docs/interface.md#scrub-inventory). */
 import { type Static, Type } from "@sinclair/typebox";
 import type { ScrubNodeView, ScrubReport } from "../../scrub/scrub-nodes.ts";
-import { fieldCheck } from "../server/fields.ts";
+import { type FieldCheck, fieldCheck } from "../server/fields.ts";
 import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
@@ -25,11 +25,17 @@ export const ScrubReportWire = Type.Object({
 });
 export type ScrubReportWire = Static<typeof ScrubReportWire>;
 
-export const scrubReportCheck = fieldCheck(ScrubReportWire);
+const wireCheck = fieldCheck(ScrubReportWire);
 
-export function scrubReportOf(wire: ScrubReportWire): ScrubReport {
-  return { wire, loadMbps: wire.load_mbps ?? null, capabilities: wire.capabilities ?? [] };
-}
+export const scrubReportCheck: FieldCheck<ScrubReport> = {
+  schema: wireCheck.schema,
+  check(value, text) {
+    const checked = wireCheck.check(value);
+    if (checked.kind !== "fields") return checked;
+    const { load_mbps: loadMbps = null, capabilities = [] } = checked.fields;
+    return { kind: "fields", fields: { text, loadMbps, capabilities } };
+  },
+};
 
 const ScrubNodeWire = Type.Object(
   {
@@ -68,6 +74,7 @@ export const ScrubInventoryWire = Type.Object(
   closed,
 );
 
+/** Without the report, whose text is added unchanged. */
 export function scrubNodeToWire(view: ScrubNodeView): Static<typeof ScrubNodeWire> {
   const { node, report, lastSeenAt } = view;
   return omitNulls({
@@ -82,7 +89,6 @@ export function scrubNodeToWire(view: ScrubNodeView): Static<typeof ScrubNodeWir
     active_bans: view.activeBans,
     split_rules: view.splitRules || null,
     left_out_rules: view.leftOutRules || null,
-    report: report?.wire ?? null,
     reported_at: report === null ? null : timestamp(report.reportedAt),
   });
 }

@@ -1,6 +1,6 @@
 /** Rules of attacks on hosts whose traffic before the attack is known. */
 import { describe, expect, test } from "bun:test";
-import { address } from "../../../test/fixtures/bgp/bgp.ts";
+import { address } from "../../../test/fixtures/host-rows.ts";
 import { type IpPacket, icmp, ip, TCP_FLAGS, type Transport, tcp, udp } from "../../../test/fixtures/packets/frames.ts";
 import { Dice } from "../../../test/fixtures/packets/labelled-packets.ts";
 import { sampledPacket } from "../../../test/fixtures/packets/sampled-packets.ts";

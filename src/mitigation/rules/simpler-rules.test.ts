@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { address } from "../../../test/fixtures/bgp/bgp.ts";
+import { address } from "../../../test/fixtures/host-rows.ts";
 import { attackOn } from "../../../test/fixtures/mitigation/ban-engine.ts";
 import { ip, TCP_FLAGS, type Transport, tcp, udp } from "../../../test/fixtures/packets/frames.ts";
 import { Dice } from "../../../test/fixtures/packets/labelled-packets.ts";

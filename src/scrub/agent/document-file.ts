@@ -2,9 +2,10 @@
  * Stores the last rule document on disk, so that a node can start without its controller. The file is replaced as a
  * whole: a reader finds the old or the new one. An unusable file is reported and ignored.
  */
-import { mkdir, open, rename } from "node:fs/promises";
+import { open, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { RULE_DOCUMENT_BYTES_MAX } from "../../limits.ts";
+import { makePrivateFolder } from "../../system/private-folder.ts";
 
 export interface SavedDocument {
   readonly text: string;
@@ -75,7 +76,7 @@ export class DocumentFile {
   }
 
   async #replace(text: string): Promise<void> {
-    await mkdir(dirname(this.path), { recursive: true, mode: 0o700 });
+    makePrivateFolder(dirname(this.path));
     const unfinished = `${this.path}.new`;
     const file = await open(unfinished, "w", 0o600);
     try {

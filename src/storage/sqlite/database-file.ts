@@ -29,7 +29,7 @@ const CACHE_KIB = 16 * 1024;
 export function openFile({ path, synchronous, logBytes, migrations }: FileOptions): Database {
   let db: Database | null = null;
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o750 });
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     db = new Database(path, { create: true, strict: true });
     db.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     db.run(`PRAGMA cache_size = -${CACHE_KIB}`);

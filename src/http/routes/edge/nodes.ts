@@ -57,7 +57,7 @@ class InventoryReader implements Reader<string> {
       reportedAt: stored?.reportedAt ?? null,
     });
     if (stored === null) this.#array.add(entry);
-    else this.#array.addText(`${JSON.stringify(entry).slice(0, -1)},"report":${stored.report.text}}`);
+    else this.#array.addWith(entry, "report", stored.report.text);
   }
 
   answer(): Blob {

@@ -44,7 +44,7 @@ class StatusReader implements Reader<FleetItem | null> {
   /** Rows may be large, so each is serialized by itself. */
   see(item: FleetItem | null): void {
     if (item === null || (this.#tenant !== null && item.tenant !== this.#tenant)) return;
-    this.#array.addText(JSON.stringify(fleetRowToWire(item.row(), this.#tenant === null)));
+    this.#array.addNow(fleetRowToWire(item.row(), this.#tenant === null));
   }
 
   /** The numbers of nodes and of left-out items are of the whole fleet, for every caller. */

@@ -30,9 +30,12 @@ const rate = Type.Optional(Type.Number({ minimum: 0, maximum: EDGE_COUNT_MAX }))
 /** Names, or only the number. */
 const zoneNames = Type.Optional(Type.Union([Type.Array(Type.String()), Type.Integer({ minimum: 0 })]));
 
+/** The service does not read it: any type is accepted. */
+const unread = Type.Optional(Type.Unknown());
+
 const SourceWire = Type.Object({
   source: Type.String(),
-  rps: rate,
+  rps: unread,
   requests: count,
   /** denied, challenged, would-deny, would-challenge, cleared, marked or allow. */
   state: text,
@@ -55,18 +58,18 @@ const ZoneClaimWire = Type.Object({
 
 const H3Wire = Type.Object({
   state: text,
-  module: text,
-  tls_library: text,
-  early_data_capable: flag,
-  advisory: text,
+  module: unread,
+  tls_library: unread,
+  early_data_capable: unread,
+  advisory: unread,
   serving: zoneNames,
   unsupported: zoneNames,
-  listening: flag,
+  listening: unread,
 });
 
 const TerminatorWire = Type.Object({
-  kind: text,
-  version: text,
+  kind: unread,
+  version: unread,
   generation: Type.Optional(Type.Union([Type.String(), Type.Integer()])),
   test_ok: flag,
   test_error: text,
@@ -94,13 +97,13 @@ const wireCheck = fieldCheck(EdgeReportWire);
 
 export const edgeReportCheck: FieldCheck<EdgeReport> = {
   schema: wireCheck.schema,
-  check(value) {
+  check(value, original) {
     const checked = wireCheck.check(value);
-    return checked.kind === "fields" ? { kind: "fields", fields: edgeReportOf(checked.fields) } : checked;
+    return checked.kind === "fields" ? { kind: "fields", fields: edgeReportOf(checked.fields, original) } : checked;
   },
 };
 
-function edgeReportOf(wire: EdgeReportWire): EdgeReport {
+function edgeReportOf(wire: EdgeReportWire, original: string): EdgeReport {
   const { terminator = {} } = wire;
   const certs = new Map<string, CertClaim[]>();
   for (const { zone, not_after: notAfter, issuer } of wire.certs ?? []) {
@@ -112,8 +115,7 @@ function edgeReportOf(wire: EdgeReportWire): EdgeReport {
   // If a zone occurs twice, the last one is used, as for a JSON key.
   const zones = new Map((wire.zones ?? []).map((claim) => [claim.zone.toLowerCase(), zoneClaim(claim)]));
   return {
-    // Not the original bytes: of equal keys, other parsers may use the first.
-    text: JSON.stringify(wire),
+    text: original,
     version: wire.version ?? null,
     isDryRun: wire.dry_run ?? null,
     zonesEtag: wire.zones_etag ?? null,

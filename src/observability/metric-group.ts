@@ -1,0 +1,46 @@
+/** What the groups of metrics are made with: each of their metrics is one declaration. */
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+
+export abstract class MetricGroup {
+  protected readonly registry: Registry;
+
+  constructor(registry: Registry) {
+    this.registry = registry;
+  }
+
+  protected counter<Label extends string>(name: string, help: string, ...labelNames: Label[]): Counter<Label> {
+    return new Counter({ name, help, labelNames, registers: [this.registry] });
+  }
+
+  /** With 0 for each of the values: a rate over a counter that first appears with 1 misses the first event. */
+  protected counterOf<Label extends string>(
+    name: string,
+    help: string,
+    label: Label,
+    values: readonly string[],
+  ): Counter<Label> {
+    const counter = this.counter(name, help, label);
+    for (const value of values) counter.inc({ [label]: value } as Record<Label, string>, 0);
+    return counter;
+  }
+
+  protected gauge<Label extends string>(name: string, help: string, ...labelNames: Label[]): Gauge<Label> {
+    return new Gauge({ name, help, labelNames, registers: [this.registry] });
+  }
+
+  /** @param buckets upper bounds, in seconds */
+  protected histogram<Label extends string>(
+    name: string,
+    help: string,
+    buckets: number[],
+    ...labelNames: Label[]
+  ): Histogram<Label> {
+    return new Histogram({ name, help, buckets, labelNames, registers: [this.registry] });
+  }
+}
+
+/** For a count that another component keeps. */
+export function setCounter(counter: Counter, count: number): void {
+  counter.reset();
+  counter.inc(count);
+}
