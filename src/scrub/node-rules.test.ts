@@ -2,7 +2,17 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { ManualClock } from "../../test/fixtures/manual-clock.ts";
-import { attackOn, classified, harness, policy, started, under } from "../../test/fixtures/mitigation/ban-engine.ts";
+import {
+  attackOn,
+  classified,
+  harness,
+  lasts,
+  policy,
+  spreadOver,
+  spreadTerms,
+  started,
+  under,
+} from "../../test/fixtures/mitigation/ban-engine.ts";
 import { floodPackets } from "../../test/fixtures/packets/sampled-packets.ts";
 import { scrubbing } from "../../test/fixtures/scrub/scrubbing.ts";
 import { seededRandom } from "../../test/fixtures/seeded-random.ts";
@@ -42,10 +52,11 @@ function open(stored: readonly Ban[] = []): void {
     reloaded: () => {},
   };
   nodes.watch(watcher);
-  const overrides = { ...under({ method: "divert" }), maxActiveBans: 100, evidenceWaitMs: 1000 };
+  const terms = { ...under({ method: "divert" }), spread: spreadTerms("divert") };
+  const overrides = { ...terms, maxActiveBans: 100, evidenceWaitMs: 1000 };
   engine = harness(overrides, {
     makeRules: attackRules,
-    packetsOf: ({ target }) => packets.filter(({ header }) => header.destination === target),
+    packetsOf: ({ target }) => packets.filter(({ header }) => target === null || header.destination === target),
     divertTo: (request) => nodes.divertTo(request),
     nodeRules: (request) => nodes.nodeRules(request),
     onChange: (ban) => nodes.banChanged(ban),
@@ -110,6 +121,15 @@ describe("a diverted ban", () => {
     open([stored]);
     tick(250);
     expect([rulesOf("old"), rulesOf(null)]).toEqual([[SIMPLER], [SIMPLER]]);
+  });
+
+  test("has them for a wider prefix that its attack spreads to", () => {
+    const spread = (prefix: string) => classified(spreadOver(prefix), "syn_flood");
+    engine.attacksChanged([started(spread("192.0.2.0/25"))], 0);
+    expect(rulesOf("old")).toEqual([SIMPLER.replace("192.0.2.1/32", "192.0.2.0/25")]);
+    packets = [];
+    engine.attacksChanged([lasts(spread("192.0.2.0/24"))], 10);
+    expect(rulesOf("old")).toEqual([SIMPLER.replace("192.0.2.1/32", "192.0.2.0/24")]);
   });
 
   test("of which no packets were known gets them when some are", () => {

@@ -101,6 +101,8 @@ export class ScrubNodes {
   readonly #reports = new Map<string, StoredReport>();
   readonly #loads = new NodeLoads();
   readonly #ruleFinder = new NodeRuleFinder();
+  /** Cached: each diverted ban asks for it in each tick. null: nodes or reports changed. */
+  #supports: readonly RuleSupport[] | null = null;
   /** The last reported liveness of each node. */
   readonly #reportedLiveness = new Map<string, Liveness>();
   #nodes: ReadonlyMap<string, ScrubNodeConfig> = new Map();
@@ -172,6 +174,7 @@ export class ScrubNodes {
     this.#loads.reported(name, report.loadMbps, monotonicMs);
     observer.reported();
     if (before !== undefined && ruleSupportKey(before.ruleSupport) === ruleSupportKey(ruleSupport)) return;
+    this.#supports = null;
     observer.ruleSupportChanged(name, missingOf(ruleSupport));
     this.#watcher?.nodeChanged(name);
   }
@@ -205,7 +208,8 @@ export class ScrubNodes {
 
   /** The rules of a diverted ban for each kind of node that does not support all of its rules. */
   nodeRules(request: NodeRulesRequest): readonly NodeRules[] {
-    return this.#ruleFinder.rulesFor(this.#supports(), request);
+    this.#supports ??= this.#differentSupports();
+    return this.#ruleFinder.rulesFor(this.#supports, request);
   }
 
   /** Reports changes of liveness since the last call. */
@@ -264,6 +268,7 @@ export class ScrubNodes {
     for (const name of this.#reports.keys()) if (!this.#nodes.has(name)) this.#reports.delete(name);
     for (const name of this.#reportedLiveness.keys()) if (!this.#nodes.has(name)) this.#reportedLiveness.delete(name);
     this.#loads.forget((name) => this.#nodes.has(name));
+    this.#supports = null;
   }
 
   #ruleSupportOf(name: string): RuleSupport {
@@ -271,7 +276,7 @@ export class ScrubNodes {
   }
 
   /** The different capabilities of all nodes; without nodes, those of a poll without a node name. */
-  #supports(): readonly RuleSupport[] {
+  #differentSupports(): readonly RuleSupport[] {
     const all =
       this.#nodes.size === 0 ? [FIRST_VERSION] : [...this.#nodes.keys()].map((name) => this.#ruleSupportOf(name));
     return [...new Map(all.map((support) => [ruleSupportKey(support), support])).values()];
