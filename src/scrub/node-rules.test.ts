@@ -13,7 +13,8 @@ import {
   started,
   under,
 } from "../../test/fixtures/mitigation/ban-engine.ts";
-import { floodPackets } from "../../test/fixtures/packets/sampled-packets.ts";
+import { ip, TCP_FLAGS, tcp } from "../../test/fixtures/packets/frames.ts";
+import { floodPackets, ordinaryPackets, sampledPacket } from "../../test/fixtures/packets/sampled-packets.ts";
 import { scrubbing } from "../../test/fixtures/scrub/scrubbing.ts";
 import { seededRandom } from "../../test/fixtures/seeded-random.ts";
 import type { SampledPacket } from "../detection/attack/sample.ts";
@@ -31,12 +32,17 @@ const SIMPLER = "dst 192.0.2.1/32 proto tcp dst-port 443 tcp-flags syn discard";
 
 let nodes: ScrubNodes;
 let packets: readonly SampledPacket[];
+/** Packets from the victim. */
+let sent: readonly SampledPacket[];
+/** How often packets were asked for. */
+let reads: number;
 let engine: ReturnType<typeof harness>["engine"];
 let changes: string[];
 
 function open(stored: readonly Ban[] = []): void {
   const clock = new ManualClock();
   changes = [];
+  reads = 0;
   nodes = new ScrubNodes({
     config: scrubbing({ name: "old" }, { name: "new" }),
     now: () => ({ wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() }),
@@ -56,7 +62,11 @@ function open(stored: readonly Ban[] = []): void {
   const overrides = { ...terms, maxActiveBans: 100, evidenceWaitMs: 1000 };
   engine = harness(overrides, {
     makeRules: attackRules,
-    packetsOf: ({ target }) => packets.filter(({ header }) => target === null || header.destination === target),
+    packetsOf({ target, direction }) {
+      reads++;
+      if (direction === "outgoing") return sent;
+      return packets.filter(({ header }) => target === null || header.destination === target);
+    },
     divertTo: (request) => nodes.divertTo(request),
     nodeRules: (request) => nodes.nodeRules(request),
     onChange: (ban) => nodes.banChanged(ban),
@@ -79,6 +89,7 @@ const tick = (atMs: number) => {
 
 beforeEach(() => {
   packets = flood(VICTIM);
+  sent = [];
   open();
   report("new", RULE_CAPABILITIES);
 });
@@ -142,6 +153,28 @@ describe("a diverted ban", () => {
     packets = flood(VICTIM);
     tick(500);
     expect(rulesOf("old")).toEqual([SIMPLER]);
+  });
+
+  test("is not looked at in each tick while its attack pauses", () => {
+    report("old", RULE_CAPABILITIES);
+    engine.attacksChanged([started(syns(VICTIM))], 0);
+    packets = ordinaryPackets({ count: 200, victim: VICTIM, random: seededRandom(2) });
+    report("old", []);
+    tick(250);
+    const before = reads;
+    tick(500);
+    expect([before > 0, reads]).toEqual([true, before]);
+    expect([...nodes.views()].map(({ leftOutRules }) => leftOutRules)).toEqual([1, 0]);
+  });
+
+  test("lacks nothing if only rules for traffic from the victim are not supported", () => {
+    const outgoing = { ...syns(VICTIM), id: "out", direction: "outgoing" } as const;
+    const syn = tcp({ destinationPort: 443, flags: TCP_FLAGS.syn });
+    sent = new Array<SampledPacket>(100).fill(sampledPacket(ip({ src: VICTIM, dst: "198.51.100.1" }, syn)));
+    engine.attacksChanged([started(syns(VICTIM)), started(outgoing)], 0);
+    expect(only().heldBy).toHaveLength(2);
+    expect([...nodes.views()].map(({ leftOutRules }) => leftOutRules)).toEqual([0, 0]);
+    expect([rulesOf("new"), rulesOf("old")]).toEqual([[PRECISE], [SIMPLER]]);
   });
 
   test("has them with the action of the terms", () => {

@@ -11,7 +11,7 @@ import type { Vector } from "../../detection/attack/vector.ts";
 import { hostPrefix } from "../../net/prefix.ts";
 import { canExpress, ruleSupportOf } from "../../scrub/rule-forms.ts";
 import { attackRules } from "./attack-rules.ts";
-import { type Rule, ruleMatches, rulesText } from "./rule.ts";
+import { type Rule, ruleMatches, rulesText, wideRule } from "./rule.ts";
 import { type SimplerRules, simplerRules } from "./simpler-rules.ts";
 
 const VICTIM = address("203.0.113.9");
@@ -60,8 +60,10 @@ describe("for a reader of the first version", () => {
     expect(share(simpler.rules, LATER_USERS)).toBeLessThanOrEqual(0.03);
   });
 
-  const answer = (bytes: number) => (dice: Dice) =>
-    udp({ sourcePort: 53, destinationPort: dice.port(), payload: new Uint8Array(bytes) });
+  const answer =
+    (bytes: number, sourcePort = 53) =>
+    (dice: Dice) =>
+      udp({ sourcePort, destinationPort: dice.port(), payload: new Uint8Array(bytes) });
 
   test("answers of DNS of one length are matched by their port", () => {
     const { precise, simpler } = simplified(drawn(700, 1, answer(1200)));
@@ -79,6 +81,29 @@ describe("for a reader of the first version", () => {
     expect(share(simpler.rules, drawn(100, 3, synAck))).toBe(1);
     expect(share(simpler.rules, drawn(100, 3, bare)), rulesText(simpler.rules)).toBe(0);
     expect(simpler.leftOut).toBe(1);
+  });
+
+  const simplify = (flood: readonly SampledPacket[], users: number, precise: readonly Rule[]) => {
+    const attacks = [observe([...flood, ...ordinaryPackets(crowd(users, 4))])];
+    const request = { prefix: PREFIX, attacks, flowspec: FLOWSPEC, precise, present: [] };
+    return simplerRules({ ...request, canExpress: (rule) => canExpress(rule, FIRST_VERSION) });
+  };
+  const wide = wideRule(PREFIX, FLOWSPEC.action);
+  const ports = (...of: number[]) => of.map((port) => ({ from: port, to: port }));
+
+  test("precise rules that it supports come first, as they are", () => {
+    const supported = { ...wide, protocol: 17, sourcePorts: ports(161, 1161) };
+    const byLength = { ...wide, protocol: 1, packetLength: { min: 1028, max: 1028 } };
+    const flood = [...drawn(500, 1, answer(1200, 161)), ...floodPackets("icmp_flood", crowd(300, 3))];
+    const simpler = simplify(flood, 80, [supported, byLength]);
+    expect(simpler).toEqual({ rules: [supported, { ...wide, protocol: 1 }], leftOut: 0 });
+  });
+
+  test("a small flood of ACKs is left out, since users would lose more; what it supports stays", () => {
+    const acks = (dice: Dice) => tcp({ sourcePort: dice.port(), destinationPort: 443, flags: ack });
+    const byLength = { ...wide, protocol: 6, packetLength: { min: 40, max: 40 } };
+    const paused = { ...wide, protocol: 17, sourcePorts: ports(123) };
+    expect(simplify(drawn(300, 1, acks), 700, [byLength, paused])).toEqual({ rules: [paused], leftOut: 1 });
   });
 
   test("rules stay the same for other samples of the same attack", () => {
