@@ -20,6 +20,7 @@ import { seededRandom } from "../../test/fixtures/seeded-random.ts";
 import type { SampledPacket } from "../detection/attack/sample.ts";
 import { NODE_RULES_FOUND_MAX } from "../limits.ts";
 import type { Ban } from "../mitigation/ban.ts";
+import type { DivertMeasure } from "../mitigation/measure.ts";
 import { attackRules } from "../mitigation/rules/attack-rules.ts";
 import { rulesText } from "../mitigation/rules/rule.ts";
 import type { IpAddress } from "../net/address.ts";
@@ -172,7 +173,9 @@ describe("a diverted ban", () => {
     const syn = tcp({ destinationPort: 443, flags: TCP_FLAGS.syn });
     sent = new Array<SampledPacket>(100).fill(sampledPacket(ip({ src: VICTIM, dst: "198.51.100.1" }, syn)));
     engine.attacksChanged([started(syns(VICTIM)), started(outgoing)], 0);
-    expect(only().heldBy).toHaveLength(2);
+    engine.attackClassified(outgoing, 10);
+    const { rules } = (only().measure as DivertMeasure).rules;
+    expect(rules.map(({ destination }) => destination?.text)).toEqual(["192.0.2.1/32", undefined]);
     expect([...nodes.views()].map(({ leftOutRules }) => leftOutRules)).toEqual([0, 0]);
     expect([rulesOf("new"), rulesOf("old")]).toEqual([[PRECISE], [SIMPLER]]);
   });
