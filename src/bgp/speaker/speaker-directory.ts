@@ -5,6 +5,7 @@ import {
   closeSync,
   constants,
   existsSync,
+  fchmodSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -87,6 +88,8 @@ export class SpeakerDirectory {
     const path = join(this.#base, "routes-until");
     const file = openSync(path, constants.O_WRONLY | constants.O_CREAT, 0o644);
     try {
+      // Another user's guard reads it, whatever this process's umask is.
+      fchmodSync(file, 0o644);
       writeSync(file, `${String(bootSeconds).padEnd(DEADLINE_CHARACTERS)}\n`, 0);
     } finally {
       closeSync(file);
