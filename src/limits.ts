@@ -23,6 +23,9 @@ export const ENDED_ATTACKS_KEPT = 100;
 export const ACTIVE_ATTACKS_MAX = WATCHED_HOSTS_MAX;
 /** Sampled packets kept for all attacks together; slightly more if there are very many attacks. */
 export const SAMPLED_PACKETS_MAX = 65_536;
+/** Hosts whose traffic before an attack is remembered, and sampled packets of all of them together: about 20 MB. */
+export const PROFILED_HOSTS_MAX = 512;
+export const PROFILED_PACKETS_MAX = 65_536;
 /** Bytes of a file of address origins; it is kept in memory. */
 export const ORIGIN_FILE_BYTES_MAX = 512 * 1024 * 1024;
 /** Ended bans kept beside the active ones. */
@@ -53,6 +56,10 @@ export const CAPTURE_INTERFACES_MAX = 64;
 export const BGP_NEIGHBORS_MAX = 64;
 export const BGP_LISTEN_MAX = 16;
 export const COMMUNITIES_MAX = 32;
+/** State databases that were damaged and moved aside. */
+export const DAMAGED_STATES_KEPT = 3;
+/** Larger numbers of a service among those of one BGP speaker are chosen at random. */
+export const BGP_INSTANCE_MAX = 65_535;
 /** Quarantined FlowSpec rules, because of which neighbors reset their sessions. */
 export const QUARANTINED_RULES_MAX = 10_000;
 /** Active bans at once: the maximum of `ban.max_active_bans`. */

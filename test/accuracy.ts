@@ -2,11 +2,15 @@
  * How right is detection? Labelled captures of every vector at several strengths, and look-alikes, through the packet
  * counter: the confusion table and the time to detect. Exits 1 when a look-alike fires, or when an attack of twice its
  * threshold or more is missed or taken for another. SEED makes others. What rules drop: captures.ts.
+ * With CAPTURES, a folder of recorded attacks (pcap, pcapng): what the rules match of these and of users beside them.
  */
 import { faultOf, labelOf, type Score, scoreOf } from "./fixtures/captures/accuracy-score.ts";
 import { attackSpecs, type CaptureSpec, LEVELS, lookAlikeSpecs } from "./fixtures/captures/attack-captures.ts";
+import { printCaptureAccuracy } from "./fixtures/captures/capture-accuracy.ts";
 
 const seed = Number(process.env["SEED"] ?? 0);
+const folder = process.env["CAPTURES"];
+if (folder !== undefined) process.exit(printCaptureAccuracy(folder, seed) === 0 ? 0 : 1);
 const specs = [...attackSpecs(seed), ...lookAlikeSpecs(seed)];
 const scores = specs.map((spec) => {
   const score = scoreOf(spec);

@@ -5,6 +5,7 @@ import {
   blackhole,
   established,
   flow,
+  INSTANCE,
   loopback,
   neighbor,
   PEER_ASN,
@@ -12,7 +13,7 @@ import {
   until,
 } from "../../test/fixtures/bgp/bgp.ts";
 import type { PortRange } from "../mitigation/rules/rule.ts";
-import { isOurs, toPath, toPaths } from "./route-path.ts";
+import { instanceOf, toPath, toPaths } from "./route-path.ts";
 import { RESET_CAUSE_MS } from "./route-quarantine.ts";
 
 const DEADLINE_MS = 60_000;
@@ -89,7 +90,7 @@ test(
     await until("connected", () => announcer.status().connected);
     await lab.withSpeaker(async (client) => {
       const routes = Array.from({ length: 1_000 }, (_, i) => flow(`198.18.${i >> 8}.${i & 255}/32`));
-      const sending = client.sendPaths(toPaths(routes));
+      const sending = client.sendPaths(toPaths(routes, INSTANCE));
       client.close();
       expect(await sending.then(() => "sent", String)).toContain("AddPath");
     });
@@ -253,13 +254,13 @@ test(
     await until("connected", () => announcer.status().connected);
     await lab.withSpeaker(async (client) => {
       for (const text of [V4, "203.0.113.7/32"]) {
-        await client.sendPaths([{ ...toPath(flow(text)), identifier: 0 }]);
+        await client.sendPaths([{ ...toPath(flow(text), INSTANCE), identifier: 0 }]);
       }
       announcer.want([flow(V4)]);
       await until("ours beside it", async () => (await client.listGlobal("ipv4-flowspec")).length === 3);
       announcer.want([]);
       await until("ours gone", async () => (await client.listGlobal("ipv4-flowspec")).length === 2);
-      expect((await client.listGlobal("ipv4-flowspec")).some(isOurs)).toBe(false);
+      expect((await client.listGlobal("ipv4-flowspec")).every((path) => instanceOf(path) === null)).toBe(true);
     });
   },
   DEADLINE_MS,

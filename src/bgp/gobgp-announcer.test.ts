@@ -169,7 +169,7 @@ test(
     const direct = neighbor({ address: loopback(3), multihopTtl: 0 });
     const { announcer } = lab.announcer(bgpConfig({ neighbors: [ibgp, direct] }), {
       environment: { read: () => "one" },
-      times: { pollMs: 20, checkMs: 20, retryMinMs: 20, retryMaxMs: 100, deadlineMs: 1_000 },
+      times: { pollMs: 20, checkMs: 20, retryMinMs: 20, retryMaxMs: 100, deadlineMs: 1_000, leaseMs: 30_000 },
     });
     await established(announcer);
     const before = await bird.establishedSince("speaker");

@@ -11,6 +11,7 @@ import { within } from "../system/deadline.ts";
 import type { Environment } from "../system/environment.ts";
 import { messageOf } from "../system/error-message.ts";
 import type { Timers } from "../system/timers.ts";
+import { Instance } from "./instance.ts";
 import { QuarantineFile } from "./quarantine-file.ts";
 import { familyOfRoute, familyText, type RouteFamily } from "./route-family.ts";
 import { KEPT_BACK_MS, type QuarantineEvent } from "./route-quarantine.ts";
@@ -43,7 +44,9 @@ export interface GobgpAnnouncerOptions {
   readonly metrics: BgpMetrics;
   /** Path of gobgpd, for a managed speaker; null: not installed. */
   readonly executable: () => string | null;
-  readonly times: LinkTimes & { readonly deadlineMs: number };
+  /** When the last wanted route expires, wall clock; null: there is none. */
+  readonly routesUntilMs: () => number | null;
+  readonly times: LinkTimes & { readonly deadlineMs: number; readonly leaseMs: number };
   /** Default: the configured one, managed or external. */
   readonly speaker?: Speaker;
 }
@@ -54,6 +57,7 @@ export const DEFAULT_TIMES: GobgpAnnouncerOptions["times"] = {
   retryMinMs: 50,
   retryMaxMs: 5_000,
   deadlineMs: 2_000,
+  leaseMs: 30_000,
 };
 
 export interface NeighborStatus {
@@ -88,10 +92,13 @@ const NOT_IN_OUT_TABLE =
 
 /** Maximum number of routes in one log line. */
 const ROUTES_LOGGED = 20;
+/** Maximum number of other services that are named in the log. */
+const OTHERS_LOGGED = 64;
 
 export class GobgpAnnouncer implements Announcer {
   readonly #options: GobgpAnnouncerOptions;
   readonly #speaker: Speaker;
+  readonly #owner: Instance;
   readonly #reconciler: RouteReconciler;
   readonly #link: SpeakerLink;
   readonly #quarantineFile: QuarantineFile;
@@ -105,6 +112,8 @@ export class GobgpAnnouncer implements Announcer {
   #sessions: readonly Session[] = [];
   /** By neighbor: wall time when first seen, for sessions without a time of the speaker. */
   readonly #seenAtMs = new Map<string, number>();
+  /** Other services with routes in the speaker that the log has named. */
+  readonly #loggedOthers = new Set<number>();
 
   constructor(options: GobgpAnnouncerOptions) {
     const { clock, timers, times, metrics } = options;
@@ -112,8 +121,16 @@ export class GobgpAnnouncer implements Announcer {
     this.#config = options.config;
     this.#speaker = options.speaker ?? configuredSpeaker(options);
     this.#quarantineFile = new QuarantineFile(options.stateDir);
+    this.#owner = new Instance({
+      stateDir: options.stateDir,
+      configured: options.config.instance,
+      isSpeakerOwn: options.config.speaker === "managed",
+      warn: (fields, message) => options.log.warn(fields, message),
+    });
     this.#reconciler = new RouteReconciler({
       clock,
+      owner: this.#owner,
+      onOthers: (instances) => this.#onOthers(instances),
       onAnnounced: (latencyMs) => metrics.announced(latencyMs),
       onFault: (error) => this.#link.restart(error),
       onQuarantine: (event) => this.#onQuarantine(event),
@@ -142,6 +159,7 @@ export class GobgpAnnouncer implements Announcer {
 
   want(routes: readonly Route[]): void {
     this.#reconciler.want(routes);
+    this.#speaker.routesChanged();
   }
 
   routeState(route: Route): RouteState {
@@ -201,6 +219,7 @@ export class GobgpAnnouncer implements Announcer {
     if (withdraw) this.#reconciler.want([]);
     await this.#settleWithDeadline();
     await this.#link.stop();
+    this.#speaker.routesChanged();
     if (withdraw) await this.#speaker.end();
   }
 
@@ -232,7 +251,7 @@ export class GobgpAnnouncer implements Announcer {
   }
 
   #up(version: ApiVersion): void {
-    const fields = { speaker: this.#speaker.kind, gobgp: version };
+    const fields = { speaker: this.#speaker.kind, gobgp: version, instance: this.#owner.instance };
     if (this.#fault !== null) this.#options.log.info(fields, "bgp speaker answers again");
     else if (this.#gobgpVersion === null) this.#options.log.info(fields, "bgp speaker answers");
     this.#gobgpVersion = version;
@@ -250,6 +269,16 @@ export class GobgpAnnouncer implements Announcer {
     this.#fault = reason;
     this.#reconciler.down(`bgp speaker: ${reason}`);
     this.#notify();
+  }
+
+  /** Each is named once. */
+  #onOthers(instances: readonly number[]): void {
+    const unknown = instances.filter((instance) => !this.#loggedOthers.has(instance));
+    const named = unknown.slice(0, OTHERS_LOGGED - this.#loggedOthers.size);
+    if (named.length === 0) return;
+    for (const instance of named) this.#loggedOthers.add(instance);
+    const message = "routes of other Floodwall services are in the speaker: they are left alone";
+    this.#options.log.info({ instances: named }, message);
   }
 
   #onQuarantine(event: QuarantineEvent): void {
@@ -343,6 +372,8 @@ export class GobgpAnnouncer implements Announcer {
 
 function configuredSpeaker(options: GobgpAnnouncerOptions): Speaker {
   const { grpc } = options.config;
-  const { deadlineMs } = options.times;
-  return grpc === null ? new ManagedSpeaker({ ...options, deadlineMs }) : new ExternalSpeaker({ grpc, deadlineMs });
+  const { deadlineMs, leaseMs } = options.times;
+  return grpc === null
+    ? new ManagedSpeaker({ ...options, deadlineMs, leaseMs })
+    : new ExternalSpeaker({ grpc, deadlineMs });
 }

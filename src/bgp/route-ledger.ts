@@ -23,8 +23,10 @@ const KEPT_BACK = "kept back: a neighbor reset its session each time that it was
 
 export class RouteLedger {
   readonly #wanted = new Map<RouteKey, WantedRoute>();
-  /** The routes in the speaker: attributes by key. */
+  /** Our routes in the speaker: attributes by key. */
   readonly #installed = new Map<RouteKey, string>();
+  /** Routes of other services in the speaker, as `KEY ATTRIBUTES`. */
+  readonly #others = new Set<string>();
   #established: readonly Session[] = [];
   /** By established neighbor: keys in its Adj-RIB-Out. */
   readonly #out = new Map<string, Set<RouteKey>>();
@@ -65,11 +67,18 @@ export class RouteLedger {
     for (const key of this.#everOut) if (!this.#wanted.has(key)) this.#everOut.delete(key);
   }
 
-  /** Sets the routes in the speaker; the Adj-RIBs-Out must be read again. */
-  setInstalled(paths: readonly OwnPath[]): void {
+  /** Sets the routes in the speaker, ours and those of other services; the Adj-RIBs-Out must be read again. */
+  setInstalled(paths: readonly OwnPath[], others: readonly OwnPath[] = []): void {
     this.#installed.clear();
+    this.#others.clear();
     for (const path of paths) this.#installed.set(path.key, path.attributes);
+    for (const { key, attributes } of others) this.#others.add(`${key} ${attributes}`);
     this.#checked.clear();
+  }
+
+  /** Whether another service announces the same route: the speaker sends only one of two equal ones. */
+  isAnnouncedByOther(key: RouteKey): boolean {
+    return this.#others.has(`${key} ${this.#wanted.get(key)?.attributes}`);
   }
 
   /** Returns whether the states of routes may have changed. */

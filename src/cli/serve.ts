@@ -12,12 +12,17 @@ import { ServiceEnvironment } from "../service/environment.ts";
 import { logWarnings } from "../service/reloader.ts";
 import { systemClock } from "../system/clock.ts";
 import type { Environment } from "../system/environment.ts";
+import { startedAgainOnFailure } from "../system/failed-starts.ts";
 import { raisePriority } from "../system/priority.ts";
 import { makeFilesPrivate } from "../system/private-folder.ts";
 import { processSignals } from "../system/signals.ts";
 
 /** Resolves with the exit code, once a signal has stopped the service or it could not start. */
-export async function serve(configPath: string): Promise<number> {
+export function serve(configPath: string): Promise<number> {
+  return startedAgainOnFailure((isUp) => run(configPath, isUp));
+}
+
+async function run(configPath: string, isUp: () => void): Promise<number> {
   makeFilesPrivate();
   const log = openLog({ level: "info", clock: systemClock });
   const limiter = new Limiter(systemClock);
@@ -42,6 +47,7 @@ export async function serve(configPath: string): Promise<number> {
       if (!isStopping) service.reload();
     });
     service.start();
+    isUp();
     await stopSignal();
     log.info({}, "stopping");
     isStopping = true;

@@ -101,6 +101,8 @@ export interface BgpConfig {
   readonly speaker: "managed" | "external";
   /** Socket path or host:port of the external speaker; null when managed. */
   readonly grpc: string | null;
+  /** Of this service among those that use the speaker; null: one that is kept in the state directory. */
+  readonly instance: number | null;
   readonly localAsn: number;
   readonly routerId: IpAddress;
   /** Where the managed speaker accepts connections; null: it only connects to its neighbors. */

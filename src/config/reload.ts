@@ -19,6 +19,7 @@ const RESTART_KEYS: readonly (readonly [key: string, read: (config: Config) => u
   ["bgp", ({ bgp }) => bgp !== null],
   ["bgp.speaker", ({ bgp }) => bgp?.speaker],
   ["bgp.grpc", ({ bgp }) => bgp?.grpc],
+  ["bgp.instance", ({ bgp }) => bgp?.instance],
   ["bgp.local_asn", ({ bgp }) => bgp?.localAsn],
   ["bgp.router_id", ({ bgp }) => bgp?.routerId],
   ["bgp.listen", ({ bgp }) => bgp?.listen],
@@ -134,8 +135,8 @@ function opensRoutable(running: ApiConfig, next: ApiConfig): boolean {
 
 function keepBgp(running: BgpConfig | null, next: BgpConfig | null): BgpConfig | null {
   if (running === null || next === null) return running;
-  const { speaker, grpc, localAsn, routerId, listen } = running;
-  return { ...next, speaker, grpc, localAsn, routerId, listen };
+  const { speaker, grpc, instance, localAsn, routerId, listen } = running;
+  return { ...next, speaker, grpc, instance, localAsn, routerId, listen };
 }
 
 /** Kernel maps cannot be resized. */

@@ -228,6 +228,13 @@ export function wantedRoutes(ban: Ban): readonly Route[] {
   return ban.retiring.length === 0 ? routes : [...routes, ...ban.retiring];
 }
 
+/** When the last wanted route expires, if nothing extends it; null: there is none. */
+export function routesUntilMs(bans: Iterable<Ban>): number | null {
+  let last: number | null = null;
+  for (const ban of bans) if (wantedRoutes(ban).length > 0) last = Math.max(last ?? 0, ban.expiresAt);
+  return last;
+}
+
 /** Whether the wanted routes changed. */
 export function haveRoutesChanged(ban: Ban, previous: Ban): boolean {
   return (

@@ -27,6 +27,8 @@ export interface FlowspecMeasure {
   readonly rules: readonly Rule[];
   /** No rule narrower than all traffic of the prefix was found. */
   readonly matchesAll: boolean;
+  /** The rules match legitimate traffic too, since nothing distinguishes the attack from it. Absent if false. */
+  readonly isInseparable?: true;
   readonly localPref: number;
   /** A key of what the rules were made from: while it is equal, the rules stay. */
   readonly basis: string;
@@ -54,6 +56,12 @@ export function routesOf(measure: Measure, prefix: Prefix): readonly Route[] {
  */
 export function scrubRules({ rules }: DivertMeasure): readonly Rule[] {
   return rules.matchesAll ? [] : rules.rules;
+}
+
+/** Whether nothing distinguishes the attack from legitimate traffic, by the rules of the measure. */
+export function isInseparable(measure: Measure): boolean {
+  if (measure.kind === "divert") return isInseparable(measure.rules);
+  return measure.kind === "flowspec" && measure.isInseparable === true;
 }
 
 /** Cached by measure: callers compare routes by identity. */
@@ -101,7 +109,14 @@ export function isSameMeasure(a: Measure, b: Measure): boolean {
   if (a.kind !== b.kind || measureText(a) !== measureText(b)) return false;
   if (a.kind === "divert" && b.kind === "divert") return a.node === b.node && isSameMeasure(a.rules, b.rules);
   if (a.kind !== "flowspec" || b.kind !== "flowspec") return true;
-  return a.basis === b.basis && a.matchesAll === b.matchesAll && a.localPref === b.localPref;
+  return a.basis === b.basis && isSameRules(a, b) && a.localPref === b.localPref;
+}
+
+type Rules = Pick<FlowspecMeasure, "rules" | "matchesAll" | "isInseparable">;
+
+export function isSameRules(a: Rules, b: Rules): boolean {
+  const isSameKind = a.matchesAll === b.matchesAll && a.isInseparable === b.isInseparable;
+  return isSameKind && rulesText(a.rules) === rulesText(b.rules);
 }
 
 /** The routes as text for operators; "": no route. */

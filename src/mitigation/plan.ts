@@ -3,33 +3,39 @@ import type { GroupMitigation, RouteTerms } from "../config/sections/mitigation.
 import { type Attack, isActive } from "../detection/attack/attack.ts";
 import type { Classification } from "../detection/attack/classifier.ts";
 import type { SampledPacket } from "../detection/attack/sample.ts";
+import type { TrafficProfile } from "../detection/attack/traffic-profile.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { UnicastRoute } from "./announcer.ts";
 import { ALL_NODES_LOST, type Ban, hasNoScrubTarget, type Plan } from "./ban.ts";
 import { isOneAddress } from "./ban-subject.ts";
 import { type Action, dueStep, isLessSevere, type Method, methodOf } from "./escalation.ts";
-import { type FlowspecMeasure, type Measure, NO_MEASURE, withAction } from "./measure.ts";
+import { type FlowspecMeasure, isSameRules, type Measure, NO_MEASURE, withAction } from "./measure.ts";
 import type { Rule } from "./rules/rule.ts";
-import { isEnough, isWorthChanging } from "./rules/rule-coverage.ts";
 
 /** The configuration for one prefix. */
 export interface BanTerms extends GroupMitigation {
   readonly group: string;
 }
 
-/** An attack with packets that are probably part of it. */
+/** An attack with the packets that its metrics count, of the attack and of users. */
 export interface ObservedAttack {
   readonly attack: Attack;
   readonly packets: readonly SampledPacket[];
+  /** What the host received before; null: not known. */
+  readonly profile: TrafficProfile | null;
 }
 
-/** Makes the rules that match the attacks on a prefix; without an attack, all of its traffic. */
+/**
+ * Makes the rules that match the attacks on a prefix; without an attack, all of its traffic. `present`: the rules in
+ * force, which are returned if they are good enough.
+ */
 export type RuleMaker = (
   prefix: Prefix,
   attacks: readonly ObservedAttack[],
   flowspec: BanTerms["flowspec"],
-) => { readonly rules: readonly Rule[]; readonly matchesAll: boolean };
+  present: readonly Rule[],
+) => Pick<FlowspecMeasure, "rules" | "matchesAll" | "isInseparable">;
 
 /**
  * What changed since the rules were made: nothing (`same`), packets of the same kind of attack (`newer`), or the attack
@@ -46,6 +52,7 @@ export interface Circumstances {
   readonly isTakenAgain: (method: Method) => boolean;
   readonly evidence: Evidence;
   readonly packetsOf: (attack: Attack) => readonly SampledPacket[];
+  readonly profileOf: (attack: Attack) => TrafficProfile | null;
   readonly makeRules: RuleMaker;
   /** null: no nodes are configured. */
   readonly divertTo: (request: DivertRequest) => NodeTarget | null;
@@ -181,23 +188,24 @@ function routeOf(prefix: Prefix, terms: RouteTerms | null, nextHop: IpAddress | 
 }
 
 /**
- * Rules wait shortly for the first classification of the attack. They stay until the classification changes or they
- * miss packets.
+ * Rules wait shortly for the first classification of the attack. They stay while they match the attack's packets and
+ * no users.
  */
 function rulesOf(
   { prefix, measure }: PlannedBan,
   terms: BanTerms,
-  { attacks, evidence, packetsOf, makeRules, evidenceWaitMs }: Circumstances,
+  { attacks, evidence, packetsOf, profileOf, makeRules, evidenceWaitMs }: Circumstances,
   wallMs: number,
 ): FlowspecMeasure {
   const { flowspec } = terms;
   const localPref = localPrefOf(terms);
   const known = measure.kind === "divert" ? measure.rules : measure;
-  const present = known.kind === "flowspec" && known.rules.length > 0 ? known : null;
+  const isMade = known.kind === "flowspec" && (known.rules.length > 0 || known.isInseparable === true);
+  const present = isMade ? known : null;
   const classified = attacks.filter(({ classification }) => classification !== null);
   if (present?.basis === basisOf(terms, classified) && evidence === "same") return present;
   const seen = classified
-    .map((attack) => ({ attack, packets: packetsOf(attack) }))
+    .map((attack) => ({ attack, packets: packetsOf(attack), profile: profileOf(attack) }))
     .filter(({ packets }) => packets.length > 0);
   // The attack ended before the ban, or a starting service has no packets yet: the match stays.
   if (present !== null && seen.length === 0) return withAction(present, flowspec.action, localPref);
@@ -205,18 +213,19 @@ function rulesOf(
     terms,
     seen.map(({ attack }) => attack),
   );
-  const kept = present?.basis === basis && evidence !== "reclassified" ? present : null;
-  const newest = seen.flatMap(({ packets }) => packets);
-  if (kept !== null && (evidence === "same" || isEnough(kept.rules, newest))) return kept;
+  if (present?.basis === basis && evidence === "same") return present;
   const isEarly = attacks.some((attack) => isActive(attack) && isRecent(attack, evidenceWaitMs, wallMs));
-  if (seen.length === 0 && isEarly) return { kind: "flowspec", rules: [], matchesAll: false, localPref, basis };
-  const attacksSeen = seen.length > 0 ? seen : attacks.map((attack) => ({ attack, packets: [] }));
-  const made = makeRules(prefix, attacksSeen, flowspec);
-  // An attack may change, for example its ports, and keep its kind: rules follow, but not on small differences, and
-  // they never widen to all traffic of the victim.
-  if (kept !== null && (made.matchesAll || !isWorthChanging(kept.rules, made.rules, newest))) return kept;
+  if (seen.length === 0 && isEarly) return { kind: "flowspec", ...NO_RULES, localPref, basis };
+  const attacksSeen = seen.length > 0 ? seen : attacks.map((attack) => ({ attack, packets: [], profile: null }));
+  const kept = present === null || present.matchesAll ? null : withAction(present, flowspec.action, localPref);
+  const made = makeRules(prefix, attacksSeen, flowspec, kept?.rules ?? []);
+  // Rules do not widen to all traffic of the victim.
+  if (kept !== null && made.matchesAll) return { ...kept, basis };
+  if (present !== null && isSameRules(present, made) && present.basis === basis) return present;
   return { kind: "flowspec", ...made, localPref, basis };
 }
+
+const NO_RULES = { rules: [], matchesAll: false } as const;
 
 function localPrefOf({ blackhole }: BanTerms): number {
   return blackhole?.localPref ?? 0;

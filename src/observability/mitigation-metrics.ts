@@ -50,6 +50,10 @@ export class MitigationMetrics extends MetricGroup {
   readonly #announced = this.gauge("svc_bgp_routes_announced", "Routes in at least one neighbor's out-table.");
   readonly #speakerFaults = this.counter("svc_bgp_faults_total", "Calls to the BGP speaker that failed.", "operation");
   readonly #writeFailures = this.counter("svc_state_write_failures_total", "Writes that the state database refused.");
+  readonly #damaged = this.gauge(
+    "svc_state_damaged",
+    "1 if the state database was damaged at the start, so that bans may be lost.",
+  );
   readonly #unsaved = this.gauge(
     "svc_state_unsaved_bans",
     "Bans in force whose last change is not in the state database yet.",
@@ -74,6 +78,10 @@ export class MitigationMetrics extends MetricGroup {
 
   setUnsaved(bans: number): void {
     this.#unsaved.set(bans);
+  }
+
+  stateWasDamaged(): void {
+    this.#damaged.set(1);
   }
 
   stateWriteFailed(): void {

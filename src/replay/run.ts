@@ -126,6 +126,7 @@ class ReplayRun {
       store: { saveBan: () => {}, removeBan: () => {}, atOnce: (writes) => writes() },
       announcer: null,
       packetsOf: (attack) => this.#detection.sampler.packetsOf(attack),
+      profileOf: (attack) => this.#detection.sampler.profileOf(attack),
       makeRules: attackRules,
       // A capture contains no information about nodes.
       divertTo: () => null,
@@ -156,6 +157,7 @@ class ReplayRun {
     this.#bans.tick(now.wallMs);
     if (now.wallMs >= this.#learnAtMs) {
       this.#learnAtMs = now.wallMs + 1000;
+      this.#detection.learnProfiles(now.monotonicMs);
       for (const _ of learner.pass(now.wallMs / 1000));
       this.#attacksChanged(carpets.judgeWithoutPauses(now), now);
     }

@@ -99,7 +99,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     limitConnections: connectionLimiter(log),
     ...parts,
   });
-  const shared = { feed: http.events, tenancy: () => backend.tenancy(), history, updates };
+  const shared = { feed: http.events, tenancy: () => backend.tenancy(), history, updates, stateDamage: state.damage };
   const reporting = new Reporting({ floodwall, ...shared, environment, limiter, ...parts });
   const start = () => {
     // The port first: a second service on this machine is refused before it announces anything.

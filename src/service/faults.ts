@@ -30,3 +30,10 @@ export async function orHistoryFault<T>(answer: Promise<T>): Promise<T> {
     throw new HistoryFault("the history failed", { cause });
   }
 }
+
+/** By what learning failed at. */
+export const LEARNING_FAULTS = {
+  load: "the baselines cannot be read: they are learned again, and until then only the thresholds apply",
+  save: "the baselines cannot be saved: after a restart they would be learned again",
+  learn: "the baselines were not updated for a second",
+} as const;

@@ -21,7 +21,7 @@ import { openOrigins } from "../geo/origins.ts";
 import type { ReloadOutcome } from "../http/backend.ts";
 import { BASELINE_GROUPS_MAX, ENDED_ATTACKS_KEPT, ENDED_BANS_KEPT } from "../limits.ts";
 import { AnnouncementTimer } from "../mitigation/announcement-timer.ts";
-import { type BanChange, wantedRoutes } from "../mitigation/ban.ts";
+import { type BanChange, routesUntilMs, wantedRoutes } from "../mitigation/ban.ts";
 import { BanEngine } from "../mitigation/ban-engine.ts";
 import { BannedHosts } from "../mitigation/banned-hosts.ts";
 import { mitigationPolicy } from "../mitigation/policy.ts";
@@ -44,6 +44,7 @@ import { watchRises } from "./baseline-rises.ts";
 import { ConfigReader } from "./config-reader.ts";
 import { openDataPlane } from "./dataplane.ts";
 import { alertAtCap, countAttack, logAttack, logBan } from "./event-log.ts";
+import { LEARNING_FAULTS } from "./faults.ts";
 import { Listeners } from "./listeners.ts";
 import { PacketPath } from "./packet-path.ts";
 import { Reloader } from "./reloader.ts";
@@ -74,11 +75,6 @@ export interface FloodwallOptions {
   readonly baselineKeeper?: BaselineKeeper;
 }
 
-const LEARNING_FAULTS = {
-  load: "the baselines cannot be read: they are learned again, and until then only the thresholds apply",
-  save: "the baselines cannot be saved: after a restart they would be learned again",
-  learn: "the baselines were not updated for a second",
-} as const;
 /** How often bans and source blocks are checked for expiry, ms. */
 const BAN_TICK_MS = 250;
 
@@ -127,6 +123,7 @@ export class Floodwall {
       store: state,
       announcer: this.announcer,
       packetsOf: (attack) => this.packetPath?.packetsOf(attack) ?? [],
+      profileOf: (attack) => this.packetPath?.profileOf(attack) ?? null,
       makeRules: attackRules,
       divertTo: (request) => this.scrub.divertTo(request),
       newId: randomUUIDv7,
@@ -311,6 +308,7 @@ export class Floodwall {
       log,
       executable: gobgpdExecutable,
       metrics: metrics.mitigation,
+      routesUntilMs: () => routesUntilMs(this.bans.active.values()),
       times: DEFAULT_TIMES,
       ...(speaker === undefined ? {} : { speaker }),
     });

@@ -9,6 +9,7 @@ import type { Attack, ClassifiedEvent, Now } from "../detection/attack/attack.ts
 import type { SampledPacket } from "../detection/attack/sample.ts";
 import type { OriginOf } from "../detection/attack/sample-origins.ts";
 import { SamplingLoop } from "../detection/attack/sampling-loop.ts";
+import type { TrafficProfile } from "../detection/attack/traffic-profile.ts";
 import type { BannedRows } from "../detection/baseline/baseline-learner.ts";
 import { type BaselineKeeper, LearningLoop, type LearningLoopOptions } from "../detection/baseline/learning-loop.ts";
 import { Detection } from "../detection/judge/detection.ts";
@@ -45,6 +46,9 @@ export interface PacketPathOptions {
   readonly onLearningFault: LearningLoopOptions["onFault"];
 }
 
+/** Time between two readings of what hosts receive while they are not attacked, ms. */
+const PROFILE_EVERY_MS = 1000;
+
 export class PacketPath {
   readonly engine: Engine;
   readonly detection: Detection;
@@ -52,9 +56,12 @@ export class PacketPath {
   readonly #loop: DetectionLoop;
   readonly #sampling: SamplingLoop;
   readonly #learning: LearningLoop;
+  readonly #options: PacketPathOptions;
+  #cancelProfiles: () => void = () => {};
 
   constructor(options: PacketPathOptions) {
     const { native, config, capture, detector, log, timers, now } = options;
+    this.#options = options;
     const { windowMs, tickMs } = config.detection;
     const { maxHosts, countOutgoing } = capture;
     const fixed = { countOutgoing, clock: "monotonic", idleMs: HOST_IDLE_MS } as const;
@@ -95,6 +102,7 @@ export class PacketPath {
     this.#sampling.start();
     this.#loop.start();
     this.#learning.start();
+    this.#cancelProfiles = this.#options.timers.every(PROFILE_EVERY_MS, () => this.#learnProfiles());
     this.#capture.start();
   }
 
@@ -105,6 +113,10 @@ export class PacketPath {
 
   packetsOf(attack: Attack): readonly SampledPacket[] {
     return this.detection.sampler.packetsOf(attack);
+  }
+
+  profileOf(attack: Attack): TrafficProfile | null {
+    return this.detection.sampler.profileOf(attack);
   }
 
   sources(): SourceView[] {
@@ -126,10 +138,20 @@ export class PacketPath {
 
   async stop(): Promise<void> {
     await this.#loop.stop();
+    this.#cancelProfiles();
     await this.#learning.stop();
     this.#sampling.stop();
     this.#capture.stop();
     this.engine.close();
+  }
+
+  #learnProfiles(): void {
+    const { now, onLearningFault } = this.#options;
+    try {
+      this.detection.learnProfiles(now().monotonicMs);
+    } catch (cause) {
+      onLearningFault("learn", cause);
+    }
   }
 
   *#judgeCarpets({ now, onChanges }: PacketPathOptions): Generator<void> {

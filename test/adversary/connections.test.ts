@@ -42,5 +42,5 @@ test("limit connections: the API answers while a peer opens more connections tha
     const reset = metricIn(text, 'svc_api_connections_reset_total{bound="total"}');
     return reset > DESCRIPTORS && metricIn(text, "svc_api_connections") <= DESCRIPTORS / 2;
   }, "the connections were not reset");
-  await service.says("too many connections to the API");
+  await service.says("too many connections: those that sent nothing");
 });

@@ -106,6 +106,7 @@ const ATTACKS = [
   view({ ...CARPET, lastingRise: true, direction: "outgoing" }),
   view({ endedAt: NOON + 1, sample: { ...SAMPLE, flows: [FLOW], origins: ORIGINS } }, {}),
   view({ classification: MIXED }, { method: "flowspec", measure: udpRules() }),
+  view({}, { method: "flowspec", measure: { ...udpRules(), isInseparable: true } }),
   view({ rates: thresholds(Object.fromEntries(METRICS.map((metric) => [metric, 3]))) }),
   ...VECTORS.map((type) => view({ classification: classification({ type }) })),
   ...REASONS.map((reason) => view({ reason })),

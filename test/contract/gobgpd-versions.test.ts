@@ -11,6 +11,7 @@ import {
   blackhole,
   established,
   flow,
+  INSTANCE,
   loopback,
   neighbor,
   PEER_ASN,
@@ -309,7 +310,7 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd, major }) => {
     const { announcer } = lab.announcer(config, { times: TIMES });
     announcer.want([blackhole(V4)]);
     await until("ours is there", async () => (await operator.routes()).length === 3);
-    expect(await operator.routes()).toEqual(["198.51.100.1/32", V4, `${V4} ours`]);
+    expect(await operator.routes()).toEqual(["198.51.100.1/32", V4, `${V4} of ${INSTANCE}`]);
     announcer.want([]);
     await until("ours is gone", async () => String(await operator.routes()) === `198.51.100.1/32,${V4}`);
     announcer.want([blackhole("203.0.113.1/32")]);
@@ -319,7 +320,7 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd, major }) => {
     await operator.kill();
     await until("down", () => !announcer.status().connected);
     await operator.start();
-    await until("ours is there again", async () => String(await operator.routes()) === "203.0.113.1/32 ours");
+    await until("ours is there again", async () => String(await operator.routes()) === `203.0.113.1/32 of ${INSTANCE}`);
     await until("in BIRD again", async () => String(await bird.prefixes()) === "203.0.113.1/32");
   });
 });

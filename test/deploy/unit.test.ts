@@ -29,6 +29,15 @@ test.skipIf(analyze === null).each(UNITS)(`systemd finds nothing amiss in %s${sk
   expect([exitCode, stdout.toString() + stderr.toString()]).toEqual([0, ""]);
 });
 
+test.each(UNITS)("%s is started again for ever, and its failed starts are counted over restarts", (name) => {
+  const text = readFileSync(join(ROOT, "deploy", name), "utf8");
+  const [unit = "", service = ""] = text.split(/^\[Service\]$/m);
+  expect(unit).toMatch(/^StartLimitIntervalSec=0$/m);
+  for (const line of ["Restart=always", "RuntimeDirectoryPreserve=restart", `RuntimeDirectory=${name.split(".")[0]}`]) {
+    expect(service.split("\n")).toContain(line);
+  }
+});
+
 interface Status {
   readonly capture: { readonly interfaces: readonly { readonly state: string; readonly mode: string }[] };
 }
@@ -96,4 +105,5 @@ test.skipIf(unavailable !== null).each([
   expect(bounding).toHaveLength(CAPABILITIES.length + INSTEAD_OF_LIMITS.length);
   const gobgpd = findGobgpd(join(service.directory, "state/gobgpd/run"));
   expect(gobgpd && capabilitiesOf(gobgpd, "CapEff")).toBe(0n);
+  expect(Bun.spawnSync(["pgrep", "-u", String(USER), "-f", `floodwall-guard ${gobgpd}$`]).exitCode).toBe(0);
 });

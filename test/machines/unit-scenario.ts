@@ -218,7 +218,9 @@ const STEPS: Readonly<Record<string, () => unknown>> = {
     expectTrue(!link.includes("prog/xdp"), `an XDP program is still there: ${link}`);
     const left = run("sh", "-c", "ls -d /sys/fs/bpf/floodwall /etc/floodwall /var/lib/floodwall 2>/dev/null || true");
     expectTrue(left === "", `left behind: ${left}`);
-    expectTrue(run("sh", "-c", "pgrep -u floodwall || true") === "", "a process of the service's user is left");
+    // The guard of gobgpd sees at its next look that this has ended.
+    const isEmpty = () => run("sh", "-c", "pgrep -u floodwall || true") === "";
+    await eventually(isEmpty, "a process of the service's user is left");
   },
 };
 

@@ -29,7 +29,6 @@ test.each([
 
 /** Each is left as it was. */
 test.each([
-  ["state/state.db", "\x5a".repeat(8192), "state.db is corrupt"],
   ["state", "a file", "check state_dir"],
   [
     "state/clearance-masters",

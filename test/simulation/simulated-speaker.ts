@@ -4,7 +4,7 @@
  */
 
 import type { RouteFamily } from "../../src/bgp/route-family.ts";
-import { familyOfKey, isOurs, keyOfPath, type RouteKey } from "../../src/bgp/route-path.ts";
+import { familyOfKey, instanceOf, keyOfPath, type RouteKey } from "../../src/bgp/route-path.ts";
 import { toPeer } from "../../src/bgp/speaker/neighbor.ts";
 import type { Speaker } from "../../src/bgp/speaker/speaker.ts";
 import type {
@@ -89,6 +89,7 @@ export class SimulatedSpeaker implements Speaker {
   neighborFault(): null {
     return null;
   }
+  routesChanged(): void {}
 
   reload(): void {}
 
@@ -170,7 +171,7 @@ export class SimulatedSpeaker implements Speaker {
       const listed = { ...name, neighborIp: "" };
       const key = keyOfPath(listed);
       if (key === null) throw new Error("a path of no address");
-      this.#options.onPath({ key, isWithdraw: attributes === null, isOurs: isOurs(listed) });
+      this.#options.onPath({ key, isWithdraw: attributes === null, isOurs: instanceOf(listed) !== null });
       if (attributes === null) this.#rib.delete(key);
       else this.#rib.set(key, { ...listed, attributes });
     }

@@ -12,6 +12,12 @@ export function lastLogError(log: string): string | null {
   return null;
 }
 
+/** What a line is about, a neighbor's address for one, and what it says; null: not a log entry. */
+export function subjectOfLine(line: string): { readonly key: string; readonly text: string } | null {
+  const { Key: key, msg } = logEntry(line);
+  return typeof key === "string" && typeof msg === "string" ? { key, text: msg } : null;
+}
+
 /** The notifications from neighbors, in order. */
 export function notificationsIn(log: string): readonly PeerNotification[] {
   return log.split("\n").flatMap((line) => {

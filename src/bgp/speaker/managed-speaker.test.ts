@@ -10,6 +10,8 @@ import {
   blackhole,
   established,
   flow,
+  loopback,
+  neighbor,
   SPEAKER_ASN,
   SPEAKER_LISTENS,
   until,
@@ -89,6 +91,32 @@ test(
     expect(lab.gobgpdPid()).not.toBe(killed);
     expect(warnings.length).toBe(1);
     expect(faults.length).toBe(1);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "a neighbor over which gobgpd crashes again and again is left out, so that the others are served",
+  async () => {
+    const bird = await lab.bird();
+    const config = bgpConfig({ neighbors: [neighbor(), neighbor({ address: loopback(3), remoteAsn: 65003 })] });
+    const { announcer, warnings } = lab.announcer(config);
+    const route = blackhole("203.0.113.1/32");
+    announcer.want([route]);
+    await until("connected", () => announcer.status().connected);
+    let crashes = 0;
+    const crash = () => {
+      crashes++;
+      process.kill(lab.gobgpdPid(), "SIGSEGV");
+    };
+    lab.pickyPeer({ host: 3, asn: 65003, hates: "192.0.2.99", onEstablished: crash });
+    await until("left out", () => warnings.some((text) => text.includes("leaving it out")));
+    await until("in BIRD", () => bird.hasRoute("203.0.113.1/32"));
+    expect(crashes).toBe(3);
+    expect(warnings.filter((text) => text.startsWith("gobgpd crashed,"))).toEqual(
+      Array(3).fill(expect.stringContaining(`"last_neighbor":"${loopback(3)}"`)),
+    );
+    expect(announcer.status().fault).toBe(`neighbor ${loopback(3)}: left out for now, since gobgpd crashed over it`);
   },
   DEADLINE_MS,
 );
@@ -202,7 +230,7 @@ test(
 test(
   "cuts a log that grew too long",
   async () => {
-    const times = { pollMs: 20, checkMs: 20, retryMinMs: 20, retryMaxMs: 100, deadlineMs: 1_000 };
+    const times = { pollMs: 20, checkMs: 20, retryMinMs: 20, retryMaxMs: 100, deadlineMs: 1_000, leaseMs: 30_000 };
     const { announcer } = lab.announcer(bgpConfig(), { times });
     await until("connected", () => announcer.status().connected);
     const log = join(lab.stateDir, "gobgpd/gobgpd.log");

@@ -1,8 +1,9 @@
-/** The files of a managed gobgpd: its configuration and log, and in another directory its socket. */
+/** The files of a managed gobgpd: its configuration, log and deadline, and in another directory its socket. */
 import {
   chmodSync,
   chownSync,
   closeSync,
+  constants,
   existsSync,
   mkdirSync,
   openSync,
@@ -13,6 +14,7 @@ import {
   statSync,
   truncateSync,
   writeFileSync,
+  writeSync,
 } from "node:fs";
 import { join } from "node:path";
 import { messageOf } from "../../system/error-message.ts";
@@ -22,9 +24,12 @@ import { SpeakerFault } from "./speaker-fault.ts";
 /** Relative to the run directory, gobgpd's working directory: its user may not be allowed to read the parents. */
 export const CONFIG_FROM_RUN = "../gobgpd.toml";
 export const SOCKET_FROM_RUN = "gobgpd.sock";
+export const DEADLINE_FROM_RUN = "../routes-until";
+/** A full disk takes a text of the same length in the same place. */
+const DEADLINE_CHARACTERS = 15;
 
 const LOG_BYTES_MAX = 4 * 1024 * 1024;
-const LOG_TAIL_BYTES = 16 * 1024;
+const LOG_TAIL_CHARACTERS = 16 * 1024;
 const LOG_READ_BYTES = 256 * 1024;
 /** The kernel's limit for the path of a Unix socket. */
 const SOCKET_PATH_BYTES_MAX = 107;
@@ -77,6 +82,17 @@ export class SpeakerDirectory {
     });
   }
 
+  /** Until when gobgpd may run without a service, seconds of the boot clock. Throws when it cannot be written. */
+  writeDeadline(bootSeconds: number): void {
+    const path = join(this.#base, "routes-until");
+    const file = openSync(path, constants.O_WRONLY | constants.O_CREAT, 0o644);
+    try {
+      writeSync(file, `${String(bootSeconds).padEnd(DEADLINE_CHARACTERS)}\n`, 0);
+    } finally {
+      closeSync(file);
+    }
+  }
+
   /** Truncates the log. gobgpd opens it in append mode and continues at the new end. */
   trimLog(): void {
     if (this.logBytes() > LOG_BYTES_MAX) truncateSync(this.logFile());
@@ -104,8 +120,16 @@ export class SpeakerDirectory {
 
   /** The end of the log, from at least this offset. */
   logSince(bytes: number): string {
-    if (this.logBytes() <= bytes) return "";
-    return readFileSync(this.logFile()).subarray(bytes).subarray(-LOG_TAIL_BYTES).toString("utf8");
+    return this.wholeLogSince(bytes).slice(-LOG_TAIL_CHARACTERS);
+  }
+
+  /** The log from this offset, or all of it if it was truncated since. */
+  wholeLogSince(bytes: number): string {
+    const size = this.logBytes();
+    if (size === 0) return "";
+    return readFileSync(this.logFile())
+      .subarray(size < bytes ? 0 : bytes)
+      .toString("utf8");
   }
 }
 

@@ -7,6 +7,7 @@ import type { Clock } from "../../system/clock.ts";
 import type { Timers } from "../../system/timers.ts";
 import type { RouteReconciler } from "../route-reconciler.ts";
 import { WakeSignal } from "../wake-signal.ts";
+import { STABLE_MS } from "./crash-suspects.ts";
 import { type Session, toSession } from "./neighbor.ts";
 import type { PeerNotification } from "./peer-notification.ts";
 import type { Speaker } from "./speaker.ts";
@@ -75,7 +76,8 @@ export class SpeakerLink {
       this.#restartRequest = null;
       const outcome = await this.#serveOnce();
       if (this.#isStopping) return;
-      if (outcome.wasUp) backoff.reset();
+      // A speaker that dies again soon after each start is not started in a tight loop.
+      if (outcome.upForMs >= STABLE_MS) backoff.reset();
       if (outcome.fault === null) continue;
       this.#options.onDown(outcome.fault);
       await this.#wakeSignal.wait(backoff.next());
@@ -83,21 +85,22 @@ export class SpeakerLink {
   }
 
   /** Runs one connection from start to end. `fault` null: it ended as requested. */
-  async #serveOnce(): Promise<{ wasUp: boolean; fault: unknown }> {
-    const { speaker, reconciler, onUp } = this.#options;
-    let wasUp = false;
+  async #serveOnce(): Promise<{ upForMs: number; fault: unknown }> {
+    const { speaker, reconciler, onUp, clock } = this.#options;
+    let upSinceMs: number | null = null;
+    const upForMs = () => (upSinceMs === null ? 0 : clock.monotonicMs() - upSinceMs);
     try {
       this.#client = await speaker.connect();
       await reconciler.attach(this.#client);
       await this.#configure(this.#client);
       await this.#refreshSessions(this.#client);
-      wasUp = true;
+      upSinceMs = clock.monotonicMs();
       reconciler.up();
       onUp(this.#client.apiVersion);
       await this.#follow(this.#client);
-      return { wasUp, fault: null };
+      return { upForMs: upForMs(), fault: null };
     } catch (fault) {
-      return { wasUp, fault };
+      return { upForMs: upForMs(), fault };
     } finally {
       reconciler.detach();
       this.#client?.close();

@@ -20,6 +20,8 @@ export interface Speaker {
   follow(client: SpeakerClient, followed: Followed): Promise<SessionEnds>;
   /** Why the neighbor ended its last session; null: not known. */
   neighborFault(address: string): string | null;
+  /** The wanted routes changed, or the service stops and leaves them. */
+  routesChanged(): void;
   /** Takes effect with the next connect() and configure(). */
   reload(config: BgpConfig): void;
   /** Stops a process that the speaker started. */
@@ -71,6 +73,7 @@ export class ExternalSpeaker implements Speaker {
   neighborFault(): null {
     return null;
   }
+  routesChanged(): void {}
 
   reload(): void {}
 

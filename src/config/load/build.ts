@@ -143,6 +143,7 @@ function buildBgp(file: BgpFile): BgpConfig {
   return {
     speaker: file.speaker,
     grpc: file.grpc ?? null,
+    instance: file.instance ?? null,
     localAsn: file.local_asn,
     routerId: address(file.router_id),
     listen: file.listen === undefined ? null : buildListen(file.listen),

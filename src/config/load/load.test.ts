@@ -130,6 +130,7 @@ describe("a full file", () => {
     expect<unknown>(bgp).toEqual({
       speaker: "external",
       grpc: "/run/gobgpd/gobgp.sock",
+      instance: null,
       localAsn: 4_200_000_000,
       routerId: "192.0.2.10",
       listen: null,

@@ -12,6 +12,7 @@ import {
   WINDOW_MS_MIN,
 } from "../../dataplane/native-constants.ts";
 import {
+  BGP_INSTANCE_MAX,
   BGP_LISTEN_MAX,
   BGP_NEIGHBORS_MAX,
   CAPTURE_INTERFACES_MAX,
@@ -193,6 +194,11 @@ const Bgp = described(
       grpc: described(
         Type.Optional(text("grpcTarget")),
         "The gRPC address of the external speaker. Required with speaker `external` and not allowed otherwise.",
+      ),
+      instance: described(
+        Type.Optional(integer(1, BGP_INSTANCE_MAX)),
+        "The number of this service where several use one gobgpd: each changes only the routes that have its own number. With it a service that lost its `state_dir` still finds its routes in an external gobgpd.",
+        { ifAbsent: "a random one, kept in `state_dir`" },
       ),
       local_asn: described(Asn, "The AS number of the speaker."),
       router_id: described(text("ipv4"), "The BGP router ID of the speaker."),

@@ -3,6 +3,9 @@ import { attack, classification } from "../../../test/fixtures/browser/views.ts"
 import { address, thresholds } from "../../../test/fixtures/host-rows.ts";
 import { ethernet, ip, TCP_FLAGS, tcp, udp } from "../../../test/fixtures/packets/frames.ts";
 import { FakeHeaderSamples } from "../../../test/fixtures/packets/header-samples.ts";
+import { Dice } from "../../../test/fixtures/packets/labelled-packets.ts";
+import { userPacket } from "../../../test/fixtures/packets/user-packets.ts";
+import { seededRandom } from "../../../test/fixtures/seeded-random.ts";
 import { SAMPLED_PACKETS_MAX } from "../../limits.ts";
 import { canonicalPrefix } from "../../net/prefix.ts";
 import type { Attack } from "./attack.ts";
@@ -301,7 +304,7 @@ describe("sampled attacks", () => {
   test("keep a bounded number of packets together", () => {
     const { headers, sampler, begin } = harness();
     headers.frames = frames(2 * PACKETS_KEPT);
-    const attacks = SAMPLED_PACKETS_MAX / PACKETS_KEPT + 1;
+    const attacks = Math.ceil(SAMPLED_PACKETS_MAX / PACKETS_KEPT) + 1;
     for (let i = 0; i < attacks; i++) begin({ id: `a${i}` });
     const [first] = sampler.readings(at(0));
     expect(first?.packets.length).toBe(Math.floor(SAMPLED_PACKETS_MAX / attacks));
@@ -319,5 +322,44 @@ describe("sampled attacks", () => {
     begin({ target: OTHER });
     expect(read(0)).toEqual([`${OTHER} 0 false`]);
     expect(headers.asked).toEqual([OTHER]);
+  });
+});
+
+describe("the profile of an attack", () => {
+  const users = () => {
+    const dice = new Dice(seededRandom(1));
+    return Array.from({ length: 300 }, () => ({
+      frame: ethernet(userPacket({ dice, family: 4, victim: VICTIM }, [OTHER])),
+    }));
+  };
+
+  test("is what was known of the host before, and not for what the host sends", () => {
+    const known = { packets: [] };
+    const sampler = new AttackSampler(new FakeHeaderSamples(), POLICY, Math.random, { of: () => known });
+    for (const direction of ["incoming", "outgoing"] as const) {
+      sampler.begin(attack({ id: direction, target: VICTIM, direction }), at(0));
+    }
+    expect(sampler.profileOf({ id: "incoming" })).toEqual(known);
+    expect(sampler.profileOf({ id: "outgoing" })).toBeNull();
+  });
+
+  test("is the attack while it shows nothing but what users send, and stays so", () => {
+    const { headers, sampler, begin, read } = harness();
+    begin();
+    headers.frames = users();
+    read(20);
+    const { length } = sampler.profileOf({ id: `of ${VICTIM}` })?.packets ?? [];
+    expect(length).toBe(300);
+    headers.frames = frames(900);
+    read(20 + JUDGE_AGAIN_MS);
+    expect(sampler.profileOf({ id: `of ${VICTIM}` })?.packets).toHaveLength(length);
+  });
+
+  test("is not known where the attack is all there is", () => {
+    const { headers, sampler, begin, read } = harness();
+    begin();
+    headers.frames = frames(900);
+    read(20);
+    expect(sampler.profileOf({ id: `of ${VICTIM}` })).toBeNull();
   });
 });

@@ -11,9 +11,11 @@ import { type Groups, placeOf } from "./attack-place.ts";
 import { sizeOfRates } from "./attack-size.ts";
 import { attackTraffic } from "./attack-traffic.ts";
 import { type Classification, classify } from "./classifier.ts";
+import { classShares, unusualClasses } from "./ordinary-traffic.ts";
 import { PacketReservoir } from "./packet-reservoir.ts";
 import { type Sample, type SampleBounds, type SampledPacket, sampleOf } from "./sample.ts";
 import type { OriginOf } from "./sample-origins.ts";
+import { partOf, type TrafficProfile, type TrafficProfiles } from "./traffic-profile.ts";
 import { isNewKind, NO_VERDICT, nextVerdict, type Verdict } from "./verdict.ts";
 
 /** A sample with this many packets is complete: it almost certainly contains every sender of a tenth of the traffic. */
@@ -26,10 +28,12 @@ export const PACKETS_MIN = 16;
 const FIRMER_FACTOR = 4;
 /** Time between two classifications of an attack, ms: about as long as the packet counter keeps headers. */
 export const JUDGE_AGAIN_MS = 1000;
-/** Packets kept for one attack, unless `samples.per_attack_flows` is larger: more packets do not improve the result. */
-export const PACKETS_KEPT = 256;
+/** Packets kept for one attack, unless `samples.per_attack_flows` is larger: fifteen of a hundredth of the attack. */
+export const PACKETS_KEPT = 1536;
 /** The minimum when there are many attacks. */
 const PACKETS_KEPT_MIN = 32;
+/** Fewer packets do not show the shares of the classes of packets. */
+const ORDINARY_PACKETS_MIN = 256;
 /** Headers in one reading. The reservoir draws from them, so that it does not keep only the newest. */
 const HEADERS_READ = 8192;
 
@@ -56,8 +60,6 @@ export interface Reading {
   readonly isNewKind: boolean;
   /** The same kind, now from many more packets: enough to find common fields. */
   readonly isFirmer: boolean;
-  /** The newest packets confirm the kind: no other kind is a candidate. */
-  readonly isSteady: boolean;
   /** Packets that are probably part of the attack. */
   readonly packets: readonly SampledPacket[];
 }
@@ -67,14 +69,16 @@ export function findingsOf({ sample, classification }: Reading): AttackFindings 
   return sample === null ? { classification } : { classification, sample };
 }
 
-/** How mitigation must react: a new or firmer classification, newer packets of the same kind, or nothing (null). */
-export function noticeOf({ isNewKind, isFirmer, isSteady }: Reading): "reclassified" | "newer" | null {
+/** How mitigation must react: a new or firmer classification, newer packets, or nothing while there is no kind (null). */
+export function noticeOf({ isNewKind, isFirmer, classification }: Reading): "reclassified" | "newer" | null {
   if (isNewKind || isFirmer) return "reclassified";
-  return isSteady ? "newer" : null;
+  return classification === null ? null : "newer";
 }
 
 interface Watched {
   readonly packets: PacketReservoir;
+  /** The host's traffic before the attack, or while it showed nothing but what users send; null: not known. */
+  profile: TrafficProfile | null;
   /** Monotonic ms. */
   readonly detectedMs: number;
   /** The attack as of the last tick. */
@@ -91,6 +95,7 @@ interface Watched {
 
 export class AttackSampler {
   readonly #headers: HeaderSamples;
+  readonly #profiles: Pick<TrafficProfiles, "of"> | null;
   readonly #random: () => number;
   #policy: SamplingPolicy | null;
   /** By attack id. */
@@ -98,9 +103,15 @@ export class AttackSampler {
   #turns = 0;
   readonly #records = new HeaderRecords(HEADERS_READ);
 
-  /** @param policy null: sampling is off. @param random like Math.random. */
-  constructor(headers: HeaderSamples, policy: SamplingPolicy | null, random: () => number = Math.random) {
+  /** @param policy null: sampling is off. @param random like Math.random. @param profiles null: none are kept. */
+  constructor(
+    headers: HeaderSamples,
+    policy: SamplingPolicy | null,
+    random: () => number = Math.random,
+    profiles: Pick<TrafficProfiles, "of"> | null = null,
+  ) {
     this.#headers = headers;
+    this.#profiles = profiles;
     this.#random = random;
     this.#policy = policy;
   }
@@ -127,10 +138,12 @@ export class AttackSampler {
 
   /** Starts sampling an attack, also one restored from an earlier process. */
   begin(attack: Attack, now: Now): void {
-    const { id, sample, classification } = attack;
+    const { id, target, direction, sample, classification } = attack;
     if (this.#policy === null) return;
+    const profile = target === null || direction === "outgoing" ? null : (this.#profiles?.of(target) ?? null);
     this.#watched.set(id, {
       packets: new PacketReservoir(PACKETS_KEPT, this.#random),
+      profile,
       detectedMs: now.monotonicMs,
       attack,
       verdict: { ...NO_VERDICT, held: classification },
@@ -173,6 +186,13 @@ export class AttackSampler {
     return watched.packets.packets().filter(({ header }) => isPartOf(header));
   }
 
+  /** What the host received before the attack, of the packets that the attack's metrics count; null: not known. */
+  profileOf({ id }: Pick<Attack, "id">): TrafficProfile | null {
+    const watched = this.#watched.get(id);
+    if (watched === undefined || watched.profile === null) return null;
+    return partOf(watched.profile, attackTraffic(watched.attack).isPartOf);
+  }
+
   #judge(watched: Watched, policy: SamplingPolicy, now: Now): Omit<Reading, "id" | "target"> {
     const { attack, verdict } = watched;
     const elapsedMs = now.monotonicMs - watched.detectedMs;
@@ -185,11 +205,12 @@ export class AttackSampler {
 
     const { isPartOf, unit, timesThreshold } = attackTraffic(attack);
     const packets = all.filter(({ header }) => isPartOf(header));
+    watched.profile ??= ordinaryProfile(attack, all);
     if (packets.length >= PACKETS_MIN || elapsedMs >= COMPLETION_MS) {
       const gate = attack.reason.dominantShareGate;
       watched.verdict = nextVerdict(verdict, classify(packets, { gate, unit, timesThreshold, held: verdict.held }));
     }
-    const { held, candidate } = watched.verdict;
+    const { held } = watched.verdict;
     const isNew = isNewKind(verdict, watched.verdict);
     const isFirmer = held !== null && !isNew && packets.length >= FIRMER_FACTOR * watched.classifiedFrom;
     if (isNew || isFirmer) watched.classifiedFrom = packets.length;
@@ -199,7 +220,6 @@ export class AttackSampler {
       classification: held,
       isNewKind: isNew,
       isFirmer,
-      isSteady: held !== null && candidate === null,
       packets,
     };
   }
@@ -245,6 +265,18 @@ function readFirst(a: Watched, b: Watched): number {
   if (a.turn === 0 && b.turn === 0) return sizeOfRates(b.attack.rates) - sizeOfRates(a.attack.rates);
   if (a.turn === 0 || b.turn === 0) return a.turn === 0 ? -1 : 1;
   return Number(a.verdict.held !== null) - Number(b.verdict.held !== null) || a.turn - b.turn;
+}
+
+/**
+ * An attack that shows nothing but what users send, in their shares, is users who exceed the threshold, or nothing
+ * tells it from them: what comes later is compared with it. null: there is more, or the packets are too few.
+ */
+function ordinaryProfile(attack: Attack, all: readonly SampledPacket[]): TrafficProfile | null {
+  const { target, direction } = attack;
+  if (target === null || direction !== "incoming" || all.length < ORDINARY_PACKETS_MIN) return null;
+  const { timesThreshold } = attackTraffic(attack);
+  if (unusualClasses(classShares(all), timesThreshold).size > 0) return null;
+  return { packets: all };
 }
 
 /** During a calm phase there are no packets of the attack: the classification stays. */

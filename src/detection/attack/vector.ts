@@ -25,6 +25,22 @@ export const AMPLIFIERS = {
   "dvr-dhcp": 37810,
   plex: 32414,
   openvpn: 1194,
+  bacnet: 47808,
+  ike: 500,
+  "ike-nat-t": 4500,
+  rdp: 3389,
+  stun: 3478,
+  jenkins: 33848,
+  mssql: 1434,
+  citrix: 1604,
+  lantronix: 30718,
+  vxworks: 17185,
+  slp: 427,
+  ipmi: 623,
+  l2tp: 1701,
+  sentinel: 5093,
+  ubiquiti: 10001,
+  crestron: 41794,
 } as const;
 
 type Amplification = `${keyof typeof AMPLIFIERS}_amplification`;

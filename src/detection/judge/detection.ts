@@ -8,6 +8,7 @@ import type { HeaderSamples } from "../../traffic/header-record.ts";
 import type { NetworksTable } from "../../traffic/network-lookup.ts";
 import { AttackSampler } from "../attack/attack-sampler.ts";
 import type { OriginOf } from "../attack/sample-origins.ts";
+import { TrafficProfiles } from "../attack/traffic-profile.ts";
 import { type AllRates, BaselineLearner, type BaselineLearnerOptions } from "../baseline/baseline-learner.ts";
 import { CarpetJudge } from "../carpet/carpet-judge.ts";
 import { CarpetScan } from "../carpet/carpet-scan.ts";
@@ -40,8 +41,13 @@ export class Detection {
   readonly carpets: CarpetJudge;
   readonly carpetScan: CarpetScan;
   readonly sampler: AttackSampler;
+  readonly #profiles: TrafficProfiles;
   readonly #counter: JudgedCounter;
   #hostgroups: Config["hostgroups"];
+  #lookup: Config["lookup"];
+  #areSampled: boolean;
+  /** A rate above its limit fills the window, and lasts. */
+  #foundAfterMs: number;
 
   constructor({ counter, detector, config, originOf, newId, random, ...learning }: DetectionOptions) {
     const { active, baselines } = detector;
@@ -60,16 +66,34 @@ export class Detection {
       hostgroups: () => this.#hostgroups,
       ...learning,
     });
-    this.sampler = new AttackSampler(counter, samplingPolicy(config, originOf), random);
+    this.#foundAfterMs = config.detection.windowMs + config.detection.sustainMs;
+    this.#profiles = new TrafficProfiles(counter, random ?? Math.random);
+    this.#lookup = config.lookup;
+    this.#areSampled = config.samples.enabled;
+    this.sampler = new AttackSampler(counter, samplingPolicy(config, originOf), random, this.#profiles);
     this.#setCounter(config);
   }
 
   /** Does not reconfigure the detector, which its owner does. */
   reconfigure(config: Config, originOf: OriginOf | null): void {
     this.#hostgroups = config.hostgroups;
+    this.#lookup = config.lookup;
+    this.#areSampled = config.samples.enabled;
+    this.#foundAfterMs = config.detection.windowMs + config.detection.sustainMs;
     this.#setCounter(config);
     this.carpets.reconfigure(carpetPolicy(config));
     this.sampler.reconfigure(samplingPolicy(config, originOf));
+  }
+
+  /** Remembers what hosts receive while they are not attacked. Call once a second. */
+  learnProfiles(nowMs: number): void {
+    if (!this.#areSampled) return;
+    const { active } = this.detector;
+    this.#profiles.learn(nowMs, {
+      isProtected: (host) => this.#lookup.network(host) >= 0,
+      isAttacked: (host) => active.ofHost(host, "incoming") !== null,
+      foundAfterMs: this.#foundAfterMs,
+    });
   }
 
   /** Detections refused because the table of attacks was full. */

@@ -58,7 +58,10 @@ export class Listener {
   async stop(): Promise<void> {
     const { app } = this.#options;
     this.#stopWatching();
-    await Promise.all([...this.#replaced, app.server].map((server) => server?.stop()));
+    const stopped = [...this.#replaced, app.server].map(async (server) => {
+      await server?.stop();
+    });
+    await Promise.all(stopped);
     app.server = null;
   }
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { attack, ban, NOON } from "../../../test/fixtures/browser/views.ts";
 import type { Attack } from "../../detection/attack/attack.ts";
+import type { Measure } from "../../mitigation/measure.ts";
 import { AttackWire, attackToWire } from "./attack.ts";
 
 describe("an attack on the wire", () => {
@@ -49,6 +50,16 @@ describe("an attack on the wire", () => {
       dry_run: true,
     });
     expect(Value.Check(AttackWire, wire)).toBe(true);
+  });
+
+  test("says that its rules match users too, announced or for scrub nodes", () => {
+    const rules = { kind: "flowspec", rules: [], matchesAll: false, localPref: 0, basis: "" } as const;
+    const inseparable = { ...rules, isInseparable: true } as const;
+    const of = (measure: Measure) => attackToWire({ attack: attack(), ban: { ...ban(), measure } });
+    expect(of(inseparable)).toHaveProperty("separable", false);
+    expect(of({ kind: "divert", route: null, node: null, rules: inseparable })).toHaveProperty("separable", false);
+    expect(of(rules)).not.toHaveProperty("separable");
+    expect(Value.Check(AttackWire, of(inseparable))).toBe(true);
   });
 
   test("shows a refused ban, without a route where there is no speaker", () => {

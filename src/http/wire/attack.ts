@@ -2,7 +2,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { attackRate, isActive } from "../../detection/attack/attack.ts";
 import type { Reason } from "../../detection/attack/reason.ts";
-import { measureText } from "../../mitigation/measure.ts";
+import { isInseparable, measureText } from "../../mitigation/measure.ts";
 import { ratesToWire, round } from "../../traffic/rates.ts";
 import type { AttackView } from "../backend.ts";
 import { BanState, Method } from "./ban.ts";
@@ -58,6 +58,8 @@ export const AttackWire = Type.Object(
      * Above the baseline for three hours, and always within the thresholds: perhaps legitimate growth. Absent if false.
      */
     lasting_rise: Type.Optional(Type.Literal(true)),
+    /** The rules of its ban match legitimate traffic too: nothing distinguishes the attack from it. Absent if true. */
+    separable: Type.Optional(Type.Literal(false)),
     ban_state: Type.Optional(BanState),
     method: Type.Optional(Method),
     route: Type.Optional(Type.String()),
@@ -93,6 +95,7 @@ export function attackToWire({ attack, ban }: AttackView, tenant: string | null 
     rates: ratesToWire(attack.rates),
     active: isActive(attack),
     lasting_rise: attack.lastingRise ? (true as const) : null,
+    separable: ban !== null && isInseparable(ban.measure) ? (false as const) : null,
     ban_state: ban?.state ?? null,
     method: ban?.method ?? null,
     route: (ban !== null && measureText(ban.measure)) || null,

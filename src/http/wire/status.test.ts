@@ -10,6 +10,7 @@ import { StatusWire, statusToWire, TenantStatusWire, tenantStatus, wholeStatus }
 const config = {
   speaker: "managed",
   grpc: null,
+  instance: null,
   localAsn: 64500,
   routerId: address("192.0.2.250"),
   listen: null,

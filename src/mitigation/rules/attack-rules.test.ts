@@ -19,16 +19,18 @@ function packets(ends: { readonly src: string; readonly dst: string }): SampledP
 const incoming = {
   attack: classified(attackOn(), "dns_amplification"),
   packets: packets({ src: "203.0.113.9", dst: victim }),
+  profile: null,
 };
 const outgoing = {
   attack: { ...classified(attackOn(victim, "out"), "udp_flood"), direction: "outgoing" } as const,
   packets: packets({ src: victim, dst: "203.0.113.9" }),
+  profile: null,
 };
 const texts = (attacks: Parameters<typeof attackRules>[1]) =>
-  attackRules(prefix, attacks, flowspec).rules.map(ruleText);
+  attackRules(prefix, attacks, flowspec, []).rules.map(ruleText);
 
 test("rules are those of the attack", () => {
-  const { rules, matchesAll } = attackRules(prefix, [incoming], flowspec);
+  const { rules, matchesAll } = attackRules(prefix, [incoming], flowspec, []);
   expect(matchesAll).toBe(false);
   expect(rules.map(ruleText).join()).toContain("dst 192.0.2.1/32 proto udp src-port 53");
 });
@@ -43,9 +45,10 @@ test("where nothing is known they match all traffic, of the directions that ther
   const unknown = (seen: typeof incoming | typeof outgoing) => ({
     attack: { ...seen.attack, classification: null },
     packets: [],
+    profile: null,
   });
   expect(texts([])).toEqual(["dst 192.0.2.1/32 discard"]);
   expect(texts([unknown(incoming)])).toEqual(["dst 192.0.2.1/32 discard"]);
   expect(texts([unknown(outgoing)])).toEqual(["src 192.0.2.1/32 discard"]);
-  expect(attackRules(prefix, [unknown(incoming)], flowspec).matchesAll).toBe(true);
+  expect(attackRules(prefix, [unknown(incoming)], flowspec, []).matchesAll).toBe(true);
 });

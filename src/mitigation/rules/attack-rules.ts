@@ -3,20 +3,30 @@ import { attackTraffic } from "../../detection/attack/attack-traffic.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import type { ObservedAttack, RuleMaker } from "../plan.ts";
 import { RULES_MAX, type Rule, type RuleAction, wideRule } from "./rule.ts";
+import { distinct } from "./rule-cover.ts";
 import { rulesFor } from "./rule-generator.ts";
 
-export const attackRules: RuleMaker = (prefix, attacks, flowspec) => {
-  const generated = attacks.map(({ attack, packets }) => {
+export const attackRules: RuleMaker = (prefix, attacks, flowspec, present) => {
+  const generated = attacks.map(({ attack, packets, profile }) => {
     const { direction, classification } = attack;
     const { unit, timesThreshold } = attackTraffic(attack);
-    return rulesFor({ prefix, direction, classification, packets, unit, timesThreshold }, flowspec);
+    // The rules of each direction name the prefix at their end.
+    const own = present.filter(({ destination }) => (destination?.text === prefix.text) === (direction === "incoming"));
+    const evidence = { prefix, direction, classification, packets, profile, unit, timesThreshold };
+    return rulesFor(evidence, flowspec, own);
   });
-  const rules = generated.flatMap((each) => each.rules);
+  const rules = distinct(generated.flatMap((each) => each.rules));
+  const inseparable = generated.every((each) => each.isSeparable) ? {} : ({ isInseparable: true } as const);
+  // Nothing tells the attack from the host's users.
+  if (generated.length > 0 && generated.every((each) => each.rules.length === 0))
+    return { ...NO_RULES, ...inseparable };
   // Without known packets, or with too many rules, the rules would leave a part of the attack unmatched.
   const isWide = rules.length === 0 || rules.length > RULES_MAX;
-  if (isWide) return { rules: wideRules(prefix, attacks, flowspec.action), matchesAll: true };
-  return { rules, matchesAll: generated.some(({ matchesAll }) => matchesAll) };
+  if (isWide) return { rules: wideRules(prefix, attacks, flowspec.action), matchesAll: true, ...inseparable };
+  return { rules, matchesAll: generated.some(({ matchesAll }) => matchesAll), ...inseparable };
 };
+
+const NO_RULES = { rules: [], matchesAll: false } as const;
 
 /** All traffic to the prefix, from it, or both. */
 function wideRules(prefix: Prefix, attacks: readonly ObservedAttack[], action: RuleAction): readonly Rule[] {

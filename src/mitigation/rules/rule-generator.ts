@@ -1,35 +1,31 @@
 /**
- * Generates the narrowest rules that match an attack, from its classification and packets. Pure. The traffic that the
- * rules leave must be below the threshold; until it is, wider rules replace them.
+ * Generates the rules that match an attack and not its users, from its packets and from the host's traffic before it.
+ * Pure. Rules that match users too are made only while the traffic that is left would be an attack by itself.
  */
-import { type Classification, type TrafficUnit, vectorOf } from "../../detection/attack/classifier.ts";
 import type { SampledPacket } from "../../detection/attack/sample.ts";
-import type { Vector } from "../../detection/attack/vector.ts";
 import type { Prefix } from "../../net/prefix.ts";
-import type { Direction } from "../../traffic/rates.ts";
+import type { PacketHeader } from "../../traffic/packet-header.ts";
+import { type SeparatedTraffic, separated } from "./attack-packets.ts";
+import { matchesOnlyDestination, RULES_MAX, type Rule, type RuleAction, ruleMatches, wideRule } from "./rule.ts";
 import {
-  matchesOnlyDestination,
-  matchText,
-  RULES_MAX,
-  type Rule,
-  type RuleAction,
-  ruleMatches,
-  wideRule,
-} from "./rule.ts";
-import { FAR_BELOW, narrowed, sourcesInCommon, type WeightedPacket, weightOf } from "./rule-narrowing.ts";
-import { vectorRules } from "./vector-rules.ts";
+  ATTACK_SHARE_MIN,
+  BETTER_MIN,
+  COMMON_SLACK,
+  LEFT_SHARE_MAX,
+  MIXED_SLACK,
+  PART_SHARE_MIN,
+  SEPARABLE_USERS_MAX,
+  USERS_KEPT_MAX,
+  WORTH_OF_USERS,
+} from "./rule-bounds.ts";
+import { coverOf, distinct } from "./rule-cover.ts";
+import { sourcesInCommon } from "./rule-sources.ts";
+import type { SeenTraffic } from "./seen-traffic.ts";
+import { type WeightedPacket, weightOf, weightsBy } from "./weighted-packet.ts";
 
-export interface Evidence {
+export interface Evidence extends SeenTraffic {
   /** The attacked host, or the prefix of a carpet attack; in an outgoing attack, the sending host. */
   readonly prefix: Prefix;
-  readonly direction: Direction;
-  readonly classification: Classification | null;
-  /** Packets that are probably part of the attack. */
-  readonly packets: readonly SampledPacket[];
-  /** The attack's rate divided by its threshold; at least 1. */
-  readonly timesThreshold: number;
-  /** The unit of the threshold that the attack exceeds. */
-  readonly unit: TrafficUnit;
 }
 
 export interface FlowspecPolicy {
@@ -40,151 +36,133 @@ export interface FlowspecPolicy {
 }
 
 export interface GeneratedRules {
-  /** At most RULES_MAX, each for the evidence's prefix. */
+  /** At most RULES_MAX, each for the evidence's prefix. The present ones if they are good enough. */
   readonly rules: readonly Rule[];
   /** No rule narrower than all traffic of the prefix matches the attack. */
   readonly matchesAll: boolean;
+  /** False: the rules match legitimate traffic too, since nothing distinguishes the attack from it. */
+  readonly isSeparable: boolean;
 }
 
-/** The share of packets that rules may leave unmatched as noise. */
-const NOISE = 0.015;
-const STRAYS = 2;
-/** The largest share of sampled packets that is regarded as legitimate traffic. */
-const OTHERS_MAX = 0.4;
+/** The share of the traffic that is probably of users if their usual rate is not known. */
+const USERS_SHARE_MAX = 0.4;
 
-/** A rule to be narrowed. */
-interface Draft {
-  readonly rule: Rule;
-  /** Packets that the rule must match. */
-  readonly packets: readonly WeightedPacket[];
-  /** Other packets that it matches. */
-  readonly others: readonly WeightedPacket[];
-  readonly isWide: boolean;
-}
-
-interface Case {
-  readonly evidence: Evidence;
-  readonly action: RuleAction;
-  readonly packets: readonly WeightedPacket[];
-}
-
-export function rulesFor(evidence: Evidence, policy: FlowspecPolicy): GeneratedRules {
-  const isOutgoing = evidence.direction === "outgoing";
-  const packets = evidence.packets.map((packet) => weighted(packet, evidence.unit));
+/** @param present rules that are in force. */
+export function rulesFor(evidence: Evidence, policy: FlowspecPolicy, present: readonly Rule[] = []): GeneratedRules {
+  if (evidence.direction === "incoming") return generate(evidence, policy, present);
   // An outgoing attack is processed with source and destination swapped.
-  const seen = isOutgoing ? packets.map(mirroredPacket) : packets;
-  const generated = generate({ evidence, action: policy.action, packets: seen }, policy);
-  return isOutgoing ? { ...generated, rules: generated.rules.map(mirroredRule) } : generated;
+  const mirrored = { ...evidence, packets: evidence.packets.map(mirroredPacket), profile: null };
+  const generated = generate(mirrored, policy, present.map(mirroredRule));
+  return { ...generated, rules: generated.rules.map(mirroredRule) };
 }
 
-function weighted({ header, standsFor, wireBytes }: SampledPacket, unit: TrafficUnit): WeightedPacket {
-  return { header, weight: unit === "bytes" ? standsFor * wireBytes : standsFor };
-}
-
-function generate(attack: Case, policy: FlowspecPolicy): GeneratedRules {
-  const { evidence, action } = attack;
-  const drafts = draftsOf(attack);
-  const spare = spareShare(evidence.timesThreshold);
-  const wanted = packetsToCatch(drafts, attack);
-  const isEnough = (rules: readonly Rule[]) =>
-    rules.length > 0 && rules.length <= RULES_MAX && missedShare(rules, wanted) <= spare;
-  const candidates = [
-    policy.sourceAnchored ? anchoredToSources(drafts, spare, policy) : [],
-    distinct(drafts.flatMap((draft) => narrowest(draft, spare))),
-    distinct(drafts.map(({ rule }) => rule)),
-    protocolRules(attack),
-  ];
-  const rules = candidates.find(isEnough) ?? [wideRule(evidence.prefix, action)];
-  return { rules, matchesAll: rules.some(matchesOnlyDestination) };
-}
-
-/** The packets of the drafts, if they are the greater part: then the rest is regarded as legitimate traffic. */
-function packetsToCatch(drafts: readonly Draft[], { packets }: Case): readonly WeightedPacket[] {
-  const drafted = drafts.flatMap((draft) => draft.packets);
-  return weightOf(drafted) >= weightOf(packets) / 2 ? drafted : packets;
-}
-
-function missedShare(rules: readonly Rule[], packets: readonly WeightedPacket[]): number {
-  const missed = packets.filter(({ header }) => !rules.some((rule) => ruleMatches(rule, header)));
-  return weightOf(missed) / weightOf(packets);
-}
-
-/**
- * Before the attack the host was below its threshold: so legitimate traffic is at most that, and if no more is left,
- * the attack is stopped.
- */
-function spareShare(timesThreshold: number): number {
-  return Math.max(NOISE, Math.min(OTHERS_MAX, 0.8 / timesThreshold));
-}
-
-/** One draft for each part of the attack, largest first. A packet belongs to the first draft that matches it. */
-function draftsOf(attack: Case): Draft[] {
-  const { classification } = attack.evidence;
-  if (classification === null) return [];
-  const drafts: Draft[] = [];
-  const taken = new Set<WeightedPacket>();
-  for (const type of new Set([...classification.parts.map((part) => part.type), classification.type])) {
-    const ofVector = vectorDrafts(type, attack, taken);
-    drafts.push(...ofVector);
-    for (const packet of ofVector.flatMap(({ packets }) => packets)) taken.add(packet);
+function generate(evidence: Evidence, policy: FlowspecPolicy, before: readonly Rule[]): GeneratedRules {
+  const traffic = separated(evidence);
+  const present = before.filter((rule) => !matchesOnlyDestination(rule));
+  if (present.length > 0 && isGood(present, traffic)) return narrowRules(present, traffic);
+  const rules = foundRules(evidence, traffic, policy, present);
+  if (rules.length > 0) {
+    const isKept = present.length > 0 && !isBetter(rules, present, traffic);
+    return narrowRules(isKept ? present : rules, traffic);
   }
-  return drafts;
+  // All packets are like those before the attack: any rule would match users alone.
+  if (evidence.profile !== null) return { rules: [], matchesAll: false, isSeparable: false };
+  if (present.length > 0) return narrowRules(present, traffic);
+  const wide = protocolRules(evidence, traffic, policy.action);
+  return { rules: wide, matchesAll: wide.some(matchesOnlyDestination), isSeparable: false };
 }
 
-function vectorDrafts(
-  vector: Vector,
-  { evidence, action, packets }: Case,
-  taken: ReadonlySet<WeightedPacket>,
-): Draft[] {
-  const { signatures, isWide } = vectorRules(vector, evidence.prefix.family);
-  const drafts = signatures.map((signature) => {
-    const rule = { ...wideRule(evidence.prefix, action), ...signature };
-    const matched = packets.filter((packet) => !taken.has(packet) && ruleMatches(rule, packet.header));
-    const isOf = ({ header }: WeightedPacket) => !isWide || vectorOf(header) === vector;
-    const [own, others] = [matched.filter(isOf), matched.filter((packet) => !isOf(packet))];
-    return { rule, packets: own, others, isWide };
-  });
-  const heaviest = Math.max(0, ...drafts.map((draft) => weightOf(draft.packets)));
-  // A small amount of a kind that also occurs in normal traffic is regarded as legitimate.
-  const least = Math.max(weightOf(packets) * NOISE, isWide ? heaviest * FAR_BELOW : 0);
-  return drafts.filter((draft) => weightOf(draft.packets) > least);
+/** Rules that are narrower than a protocol, those in force first. Empty: nothing distinguishes the attack. */
+function foundRules(
+  { prefix, timesThreshold, profile }: Evidence,
+  traffic: SeparatedTraffic,
+  policy: FlowspecPolicy,
+  present: readonly Rule[],
+): readonly Rule[] {
+  const { attack, users } = traffic;
+  if (weightOf(attack) < ATTACK_SHARE_MIN) return [];
+  const threshold = 1 / timesThreshold;
+  const request = {
+    prefix,
+    action: policy.action,
+    attack,
+    users,
+    usersShare: traffic.usersShare ?? Math.min(USERS_SHARE_MAX, threshold),
+    // Without a profile, the packets of an unusual class are all taken for the attack.
+    spare: profile === null ? 0 : threshold,
+    slack: profile === null ? MIXED_SLACK : COMMON_SLACK,
+  };
+  const extended = coverOf({ ...request, present });
+  const isFull = extended.rules.length >= RULES_MAX && extended.left > LEFT_SHARE_MAX && present.length > 0;
+  const { rules } = isFull ? coverOf({ ...request, present: [] }) : extended;
+  return (policy.sourceAnchored ? anchoredToSources(rules, traffic, policy, threshold) : null) ?? rules;
 }
 
-function narrowest({ rule, packets, others, isWide }: Draft, spare: number): readonly Rule[] {
-  // In a small sample, one or two unrelated packets are a larger share than NOISE.
-  const share = Math.max(isWide ? spare : NOISE, STRAYS / packets.length);
-  return narrowed(rule, { packets, others, spare: weightOf(packets) * share });
+function narrowRules(rules: readonly Rule[], { users }: SeparatedTraffic): GeneratedRules {
+  return { rules, matchesAll: false, isSeparable: matchedWeight(rules, users) <= SEPARABLE_USERS_MAX };
 }
 
-/** Rules narrowed to sources. Empty: the sources of some draft are not concentrated. */
-function anchoredToSources(drafts: readonly Draft[], spare: number, policy: FlowspecPolicy): readonly Rule[] {
-  const rules: Rule[] = [];
-  for (const draft of drafts) {
-    const sources = sourcesInCommon(draft.packets, policy.minSourceConcentration);
-    if (sources === null) return [];
-    const narrow = narrowest(draft, spare);
-    const base = narrow.length * sources.length <= RULES_MAX ? narrow : [draft.rule];
-    rules.push(...sources.flatMap((source) => base.map((rule) => ({ ...rule, source }))));
+/** Chance alone makes no other rules; further rules beside those in force are made for a smaller part. */
+function isBetter(rules: readonly Rule[], present: readonly Rule[], traffic: SeparatedTraffic): boolean {
+  const isExtension = present.every((rule) => rules.includes(rule));
+  const least = isExtension ? PART_SHARE_MIN : BETTER_MIN;
+  return worthOf(rules, traffic) >= worthOf(present, traffic) + least;
+}
+
+/** While an attack pauses, its rules stay. */
+function isGood(rules: readonly Rule[], { attack, users }: SeparatedTraffic): boolean {
+  const missed = weightOf(attack) - matchedWeight(rules, attack);
+  const isEnough = missed <= LEFT_SHARE_MAX * weightOf(attack) || weightOf(attack) < ATTACK_SHARE_MIN;
+  return isEnough && matchedWeight(rules, users) <= USERS_KEPT_MAX;
+}
+
+/** What rules match of the attack, less what they match of users. */
+function worthOf(rules: readonly Rule[], { attack, users }: SeparatedTraffic): number {
+  return matchedWeight(rules, attack) / (weightOf(attack) || 1) - WORTH_OF_USERS * matchedWeight(rules, users);
+}
+
+function matchedWeight(rules: readonly Rule[], packets: readonly WeightedPacket[]): number {
+  return weightOf(packets.filter(({ header }) => rules.some((rule) => ruleMatches(rule, header))));
+}
+
+/** The rules for those sources that send most of what they match; null: the sources are not concentrated. */
+function anchoredToSources(
+  rules: readonly Rule[],
+  { attack }: SeparatedTraffic,
+  { minSourceConcentration }: FlowspecPolicy,
+  spare: number,
+): readonly Rule[] | null {
+  const anchored: Rule[] = [];
+  let left = attack;
+  for (const rule of rules) {
+    const matched = left.filter(({ header }) => ruleMatches(rule, header));
+    const sources = sourcesInCommon(matched, minSourceConcentration);
+    if (sources === null) return null;
+    anchored.push(...sources.map((source) => ({ ...rule, source })));
+    left = left.filter((packet) => !matched.includes(packet));
   }
-  return distinct(rules);
+  const missed = attack.filter(({ header }) => !anchored.some((rule) => ruleMatches(rule, header)));
+  const isEnough = anchored.length <= RULES_MAX && weightOf(missed) <= Math.max(0.8 * spare, LEFT_SHARE_MAX);
+  return isEnough ? distinct(anchored) : null;
 }
 
-/** One rule for each protocol, if the packets have nothing else in common. */
-function protocolRules({ evidence: { prefix }, packets, action }: Case): readonly Rule[] {
-  const protocols = Map.groupBy(packets, ({ header }) => header.protocol);
-  const least = weightOf(packets) * NOISE;
-  const heavy = [...protocols].filter(([, of]) => weightOf(of) > least).map(([protocol]) => protocol);
-  return heavy.map((protocol) => ({ ...wideRule(prefix, action), protocol }));
+/** One rule for each protocol if a few have all of the traffic, else a rule for all. */
+function protocolRules({ prefix }: Evidence, { all }: SeparatedTraffic, action: RuleAction): readonly Rule[] {
+  const wide = wideRule(prefix, action);
+  const heavy = [...weightsBy(all, ({ protocol }) => protocol)].filter(([, weight]) => weight > LEFT_SHARE_MAX);
+  const sum = heavy.reduce((total, [, weight]) => total + weight, 0);
+  const isAll = heavy.length > 0 && heavy.length <= RULES_MAX && sum >= 1 - 2 * LEFT_SHARE_MAX;
+  return isAll ? heavy.map(([protocol]) => ({ ...wide, protocol })) : [wide];
 }
 
-function distinct(rules: readonly Rule[]): readonly Rule[] {
-  return [...new Map(rules.map((rule) => [matchText(rule), rule])).values()];
+function mirroredPacket(packet: SampledPacket): SampledPacket {
+  return { ...packet, header: mirroredHeader(packet.header) };
 }
 
-function mirroredPacket(packet: WeightedPacket): WeightedPacket {
-  const { source, destination, ports } = packet.header;
+function mirroredHeader(header: PacketHeader): PacketHeader {
+  const { source, destination, ports } = header;
   const mirroredPorts = ports === null ? null : { source: ports.destination, destination: ports.source };
-  return { ...packet, header: { ...packet.header, source: destination, destination: source, ports: mirroredPorts } };
+  return { ...header, source: destination, destination: source, ports: mirroredPorts };
 }
 
 function mirroredRule(rule: Rule): Rule {

@@ -1,0 +1,138 @@
+/**
+ * What hosts received before they were attacked: some sampled headers and the rate of each host that has much of the
+ * sampled traffic. Bounded; hosts in attack keep the profile of before.
+ */
+import { PROFILED_HOSTS_MAX, PROFILED_PACKETS_MAX } from "../../limits.ts";
+import { ADDRESS_BYTES, type IpAddress } from "../../net/address.ts";
+import { HeaderRecords, type HeaderSamples } from "../../traffic/header-record.ts";
+import { decodeHeader, type PacketHeader } from "../../traffic/packet-header.ts";
+import { PacketReservoir } from "./packet-reservoir.ts";
+import type { SampledPacket } from "./sample.ts";
+
+export interface TrafficProfile {
+  readonly packets: readonly SampledPacket[];
+}
+
+/** The profile of some of the packets. */
+export function partOf(profile: TrafficProfile, isPart: (header: PacketHeader) => boolean): TrafficProfile {
+  const packets = profile.packets.filter(({ header }) => isPart(header));
+  return { packets };
+}
+
+/** Headers in one pass, the newest of all hosts: about a millisecond to decode. */
+const HEADERS_READ = 1024;
+/** A host with fewer sampled packets in a pass is no candidate for a place in a full table. */
+const CANDIDATE_PACKETS_MIN = 4;
+/** More packets of one host do not improve its profile. */
+const HOST_PACKETS_MAX = 1024;
+/** In this time a profile forgets half, ms: long enough for quiet services, short enough for the time of day. */
+const HALF_LIFE_MS = 600_000;
+/** Packets become part of a profile this long after an attack that began with them would be found, ms. */
+const DELAY_MS = 500;
+
+interface Pass {
+  readonly atMs: number;
+  readonly seconds: number;
+  readonly byHost: ReadonlyMap<IpAddress, readonly SampledPacket[]>;
+}
+
+export class TrafficProfiles {
+  readonly #headers: HeaderSamples;
+  readonly #random: () => number;
+  readonly #profiles = new Map<IpAddress, PacketReservoir>();
+  readonly #records = new HeaderRecords(HEADERS_READ);
+  readonly #anywhere = new Uint8Array(ADDRESS_BYTES);
+  /** Oldest first. */
+  #pending: Pass[] = [];
+  #lastMs: number | null = null;
+
+  constructor(headers: HeaderSamples, random: () => number) {
+    this.#headers = headers;
+    this.#random = random;
+  }
+
+  /** Call about once a second. @param isAttacked hosts from which nothing is learned. */
+  learn(nowMs: number, { isProtected, isAttacked, foundAfterMs }: Hosts): void {
+    const last = this.#lastMs;
+    this.#lastMs = nowMs;
+    if (last === null || nowMs <= last) return;
+    // The headers of an attack that was found meanwhile are not learned.
+    const isKept = (host: IpAddress) => !isAttacked(host);
+    this.#pending = this.#pending.map((pass) => ({
+      ...pass,
+      byHost: new Map([...pass.byHost].filter(([host]) => isKept(host))),
+    }));
+    this.#pending.push(this.#read(nowMs, nowMs - last, (host) => isProtected(host) && isKept(host)));
+    while (nowMs - (this.#pending[0]?.atMs ?? nowMs) >= foundAfterMs + DELAY_MS)
+      this.#add(this.#pending.shift() as Pass);
+  }
+
+  /** null: nothing is known of the host. */
+  of(host: IpAddress): TrafficProfile | null {
+    const profile = this.#profiles.get(host);
+    return profile === undefined ? null : { packets: profile.packets() };
+  }
+
+  get size(): number {
+    return this.#profiles.size;
+  }
+
+  #read(atMs: number, elapsedMs: number, isWanted: (host: IpAddress) => boolean): Pass {
+    const records = this.#records;
+    const count = this.#headers.readSamples(this.#anywhere, records.bytes, 0);
+    const byHost = new Map<IpAddress, SampledPacket[]>();
+    let spanMs = 0;
+    for (let i = 0; i < count; i++) {
+      const ageMs = records.ageMs(i);
+      if (ageMs >= elapsedMs) continue;
+      spanMs = Math.max(spanMs, ageMs);
+      const header = decodeHeader(records.frame(i));
+      if (header === null || !isWanted(header.destination)) continue;
+      const packet = { header, wireBytes: records.wireBytes(i), standsFor: records.standsFor(i) };
+      const known = byHost.get(header.destination);
+      if (known === undefined) byHost.set(header.destination, [packet]);
+      else known.push(packet);
+    }
+    // Of a busy counter the newest headers may be those of a few ticks. Ages are whole ticks.
+    const seconds = (count < HEADERS_READ ? elapsedMs : Math.min(elapsedMs, spanMs + 100)) / 1000;
+    return { atMs, seconds, byHost };
+  }
+
+  #add({ seconds, byHost }: Pass): void {
+    const factor = 0.5 ** ((seconds * 1000) / HALF_LIFE_MS);
+    for (const [host, packets] of byHost) {
+      const profile = this.#profiles.get(host) ?? this.#begin(host, packets.length);
+      if (profile === null) continue;
+      profile.fade(factor);
+      profile.resize(this.#packetsEach());
+      for (const { standsFor, ...packet } of packets) profile.offer(standsFor, () => packet);
+      // The most recently seen host is last.
+      this.#profiles.delete(host);
+      this.#profiles.set(host, profile);
+    }
+  }
+
+  /** A host that is new in a full table replaces the one that was not seen for longest. */
+  #begin(host: IpAddress, packets: number): PacketReservoir | null {
+    if (this.#profiles.size >= PROFILED_HOSTS_MAX) {
+      if (packets < CANDIDATE_PACKETS_MIN) return null;
+      const [oldest] = this.#profiles.keys();
+      if (oldest !== undefined) this.#profiles.delete(oldest);
+    }
+    const profile = new PacketReservoir(this.#packetsEach(), this.#random);
+    this.#profiles.set(host, profile);
+    return profile;
+  }
+
+  #packetsEach(): number {
+    return Math.min(HOST_PACKETS_MAX, Math.floor(PROFILED_PACKETS_MAX / Math.max(1, this.#profiles.size)));
+  }
+}
+
+interface Hosts {
+  /** Inside of the configured networks. */
+  readonly isProtected: (host: IpAddress) => boolean;
+  readonly isAttacked: (host: IpAddress) => boolean;
+  /** An attack is found at most this long after it began, ms. */
+  readonly foundAfterMs: number;
+}

@@ -1,0 +1,93 @@
+/**
+ * Tells the packets of an attack from those of the host's users, in a sample that has both: by what the host received
+ * before the attack (its profile), or, where that is not known, by what hosts receive in general. Pure.
+ */
+
+import type { TrafficUnit } from "../../detection/attack/classifier.ts";
+import type { SampledPacket } from "../../detection/attack/sample.ts";
+import type { TrafficProfile } from "../../detection/attack/traffic-profile.ts";
+import { type CellSums, cellSums, cellsOf, NO_PACKETS } from "./packet-cells.ts";
+import { EXCESS_FACTOR, PART_PACKETS_MIN, PROFILE_PACKETS_MIN } from "./rule-bounds.ts";
+import type { SeenTraffic } from "./seen-traffic.ts";
+import { servicesLike, unusualPackets } from "./unusual-packets.ts";
+import { scaled, type WeightedPacket } from "./weighted-packet.ts";
+
+export interface SeparatedTraffic {
+  /** Weights are shares of all traffic. */
+  readonly all: readonly WeightedPacket[];
+  readonly attack: readonly WeightedPacket[];
+  /** Packets of users, now or before; their weights add up to 1. */
+  readonly users: readonly WeightedPacket[];
+  /** The share of all traffic that users probably have; null: not known. */
+  readonly usersShare: number | null;
+}
+
+/** Packets alike that chance may have left out of a profile that shows none of them. */
+const UNSEEN = 1;
+/** Rounds in which the share of users is found: each leaves out more of the attack. */
+const SHARE_ROUNDS = 6;
+/** The weight of common services beside those that a profile shows. */
+const SERVICES_SHARE = 0.03;
+
+export function separated(seen: SeenTraffic): SeparatedTraffic {
+  const all = scaled(
+    seen.packets.map((packet) => ({ header: packet.header, weight: weightIn(packet, seen.unit) })),
+    1,
+  );
+  const { profile } = seen;
+  if (profile !== null && profile.packets.length >= PROFILE_PACKETS_MIN) return byProfile(all, profile, seen.unit);
+  const { attack, users } = unusualPackets(all, seen);
+  return { all, attack, users, usersShare: null };
+}
+
+function weightIn({ standsFor, wireBytes }: SampledPacket, unit: TrafficUnit): number {
+  return unit === "bytes" ? standsFor * wireBytes : standsFor;
+}
+
+/** Packets alike are of the attack if there are far more of them than users explain. */
+function byProfile(all: WeightedPacket[], profile: TrafficProfile, unit: TrafficUnit): SeparatedTraffic {
+  const before = scaled(
+    profile.packets.map((packet) => ({ header: packet.header, weight: weightIn(packet, unit) })),
+    1,
+  );
+  const [cells = [], cellsBefore = []] = cellsOf([all, before]);
+  const [now, then] = [cellSums(all, cells), cellSums(before, cellsBefore)];
+  const explained = (key: string, usersShare: number) => {
+    const was = then.get(key) ?? NO_PACKETS;
+    // Of `count` packets in a sample, chance may have left out about twice its square root.
+    return usersShare * (was.weight + (2 * Math.sqrt(was.count) + UNSEEN) / before.length);
+  };
+  const isExcess = (key: string, usersShare: number) => {
+    const { weight, count } = now.get(key) ?? NO_PACKETS;
+    const expected = explained(key, usersShare) * all.length;
+    const chance = 2 * Math.sqrt(expected) + PART_PACKETS_MIN;
+    return count > chance && weight > EXCESS_FACTOR * explained(key, usersShare) + chance / all.length;
+  };
+  const usersShare = shareOfUsers(now, then, isExcess);
+  const excess = new Set([...now.keys()].filter((key) => isExcess(key, usersShare)));
+  const attack = all.filter((_, i) => excess.has(cells[i] as string));
+  return {
+    all,
+    attack,
+    users: [...scaled(before, 1 - SERVICES_SHARE), ...servicesLike(all, SERVICES_SHARE)],
+    usersShare,
+  };
+}
+
+/**
+ * The share of all traffic that is of users: the packets that are no excess, compared with those of before. Users may
+ * have grown since then, and then all of their packets have.
+ */
+function shareOfUsers(now: CellSums, then: CellSums, isExcess: (key: string, usersShare: number) => boolean): number {
+  let usersShare = 1;
+  for (let i = 0; i < SHARE_ROUNDS; i++) {
+    let [seen, expected] = [0, 0];
+    for (const key of new Set([...now.keys(), ...then.keys()])) {
+      if (isExcess(key, usersShare)) continue;
+      seen += now.get(key)?.weight ?? 0;
+      expected += then.get(key)?.weight ?? 0;
+    }
+    usersShare = expected === 0 ? usersShare : Math.min(1, seen / expected);
+  }
+  return usersShare;
+}

@@ -1,0 +1,197 @@
+/**
+ * Finds rules that together match the packets of an attack and hardly any of its users': each starts from what
+ * distinguishes one kind of packet, and gets a further match field while it matches users. Pure. (Separate-and-conquer
+ * rule induction, as in Cohen, "Fast effective rule induction", 1995.)
+ */
+import { vectorOf } from "../../detection/attack/classifier.ts";
+import type { Prefix } from "../../net/prefix.ts";
+import type { PacketHeader } from "../../traffic/packet-header.ts";
+import { matchText, RULES_MAX, type Rule, type RuleAction, ruleMatches, wideRule } from "./rule.ts";
+import {
+  FIELD_SHARE_MIN,
+  FIELDS_MAX,
+  GAIN_MIN,
+  INSEPARABLE_RATIO_MIN,
+  LEFT_SHARE_MAX,
+  MIXED_SHARE_MIN,
+  PART_SHARE_MIN,
+  RULE_PACKETS_MIN,
+  USERS_MATCHED_MAX,
+  USERS_WEIGHT,
+} from "./rule-bounds.ts";
+import { fieldsFor, inCommon } from "./rule-fields.ts";
+import { vectorRules } from "./vector-rules.ts";
+import { type WeightedPacket, weightOf } from "./weighted-packet.ts";
+
+export interface CoverRequest {
+  readonly prefix: Prefix;
+  readonly action: RuleAction;
+  /** Weights are shares of all traffic. */
+  readonly attack: readonly WeightedPacket[];
+  /** Weights add up to 1. */
+  readonly users: readonly WeightedPacket[];
+  /** The share of all traffic that users probably have. */
+  readonly usersShare: number;
+  /** The share of all traffic that may be left. */
+  readonly spare: number;
+  /** The share of `attack` that may be of users. */
+  readonly slack: number;
+  /** Rules that are in force already; those that match attack packets and no users come first. */
+  readonly present: readonly Rule[];
+}
+
+export interface Cover {
+  /** At most RULES_MAX. Empty: nothing distinguishes the attack. */
+  readonly rules: readonly Rule[];
+  /** The share of all traffic that is of the attack and not matched. */
+  readonly left: number;
+}
+
+/** A rule with the attack packets that it matches, and the share of the users'. */
+interface Found {
+  readonly rule: Rule;
+  readonly packets: readonly WeightedPacket[];
+  readonly users: number;
+}
+
+export function coverOf(request: CoverRequest): Cover {
+  const { attack, users, present, usersShare, spare, slack } = request;
+  const total = weightOf(attack);
+  const enough = total * LEFT_SHARE_MAX;
+  const least = total * PART_SHARE_MIN;
+  let left = attack;
+  const rules: Rule[] = [];
+  const take = (rule: Rule) => {
+    rules.push(rule);
+    left = left.filter(({ header }) => !ruleMatches(rule, header));
+  };
+  for (const rule of present) {
+    if (weightMatched(rule, left) >= least && weightMatched(rule, users) <= USERS_MATCHED_MAX) take(rule);
+  }
+  const mixed: Found[] = [];
+  const given = new Set<string>();
+  while (rules.length < RULES_MAX && weightOf(left) > enough) {
+    const kind = heaviestKind(left.filter(({ header }) => !given.has(kindOf(header))));
+    if (kind === null) break;
+    const found = startsOf(kind, request).map((start) => grown(start, left, users));
+    const best = bestOf(found, least);
+    const isWorth =
+      best.packets.length >= Math.min(RULE_PACKETS_MIN, attack.length / 4) && weightOf(best.packets) >= least;
+    const rule = isUsual(kind) ? { ...best.rule, ...inCommon(best.rule, best.packets, slack) } : best.rule;
+    if (isWorth && best.users <= USERS_MATCHED_MAX) take(rule);
+    else {
+      given.add(kind.name);
+      if (isWorth) mixed.push(foundBy(rule, best.packets, users));
+    }
+  }
+  return withMixed({ rules, left, mixed, usersShare, spare, least: total * MIXED_SHARE_MIN });
+}
+
+interface Mixing {
+  readonly rules: readonly Rule[];
+  readonly left: readonly WeightedPacket[];
+  readonly mixed: readonly Found[];
+  readonly usersShare: number;
+  readonly spare: number;
+  /** The least share of all traffic that such a rule must match of the attack. */
+  readonly least: number;
+}
+
+/** Adds rules that match users too, while what is left is an attack by itself: those first that harm least. */
+function withMixed({ rules, left, mixed, usersShare, spare, least }: Mixing): Cover {
+  const all = [...rules];
+  let rest = left;
+  const ratio = ({ packets, users }: Found) => weightOf(packets) / (users * usersShare || 1e-9);
+  for (const found of mixed.toSorted((a, b) => ratio(b) - ratio(a))) {
+    const isCalm = weightOf(rest) + usersShare <= spare;
+    if (isCalm || all.length >= RULES_MAX || ratio(found) < INSEPARABLE_RATIO_MIN) break;
+    if (weightMatched(found.rule, rest) < least) continue;
+    all.push(found.rule);
+    rest = rest.filter(({ header }) => !ruleMatches(found.rule, header));
+  }
+  return { rules: distinct(all), left: weightOf(rest) };
+}
+
+interface Kind {
+  readonly name: string;
+  readonly vector: (ReturnType<typeof vectorOf> & string) | "mixed";
+  readonly protocol: number;
+}
+
+function kindOf(header: PacketHeader): string {
+  const { protocol, fragment, tcpFlags } = header;
+  // Later fragments show nothing but their protocol. Flags that no system combines are apart from segments.
+  if (fragment === "later") return `later ${protocol}`;
+  const vector = vectorOf(header);
+  return vector === "tcp_flood" ? `${vector} ${tcpFlags}` : `${vector} ${protocol}`;
+}
+
+function heaviestKind(packets: readonly WeightedPacket[]): Kind | null {
+  const groups = Map.groupBy(packets, ({ header }) => kindOf(header));
+  let heaviest: { name: string; weight: number; header: PacketHeader } | null = null;
+  for (const [name, of] of groups) {
+    const weight = weightOf(of);
+    const [first] = of;
+    if (first !== undefined && weight > (heaviest?.weight ?? 0)) heaviest = { name, weight, header: first.header };
+  }
+  if (heaviest === null) return null;
+  const { name, header } = heaviest;
+  return { name, vector: vectorOf(header) ?? "mixed", protocol: header.protocol };
+}
+
+/** The rules to begin with: what distinguishes the kind, or its protocol alone. */
+function startsOf({ vector, protocol }: Kind, { prefix, action }: CoverRequest): Rule[] {
+  const wide = wideRule(prefix, action);
+  const { signatures } = vectorRules(vector, prefix.family);
+  const starts = signatures.map((signature) => ({ ...wide, ...signature }));
+  return starts.length > 0 ? starts : [{ ...wide, protocol }];
+}
+
+/** Adds the match field that gains most, while the rule matches users. */
+function grown(start: Rule, attack: readonly WeightedPacket[], users: readonly WeightedPacket[]): Found {
+  const total = weightOf(attack.filter(({ header }) => ruleMatches(start, header)));
+  let found = foundBy(start, attack, users);
+  let matchedUsers = users.filter(({ header }) => ruleMatches(start, header));
+  for (let fields = 0; fields < FIELDS_MAX && matchedUsers.length > 0; fields++) {
+    let best = found;
+    for (const change of fieldsFor(found.rule, found.packets, matchedUsers)) {
+      const candidate = foundBy({ ...found.rule, ...change }, found.packets, matchedUsers);
+      const isMostKept = weightOf(candidate.packets) >= FIELD_SHARE_MIN * weightOf(found.packets);
+      if (isMostKept && gainOf(candidate, total) > gainOf(best, total)) best = candidate;
+    }
+    if (gainOf(best, total) - gainOf(found, total) < GAIN_MIN) break;
+    found = best;
+    matchedUsers = matchedUsers.filter(({ header }) => ruleMatches(best.rule, header));
+  }
+  return found;
+}
+
+/** The one that matches most of the attack, of those that match no users if one of them matches enough. */
+function bestOf(found: readonly Found[], least: number): Found {
+  const pure = found.filter(({ packets, users }) => users <= USERS_MATCHED_MAX && weightOf(packets) >= least);
+  return (pure.length > 0 ? pure : found).reduce((a, b) => (weightOf(b.packets) > weightOf(a.packets) ? b : a));
+}
+
+function foundBy(rule: Rule, attack: readonly WeightedPacket[], users: readonly WeightedPacket[]): Found {
+  const packets = attack.filter(({ header }) => ruleMatches(rule, header));
+  return { rule, packets, users: weightMatched(rule, users) };
+}
+
+function gainOf({ packets, users }: Found, total: number): number {
+  return weightOf(packets) / (total || 1) - USERS_WEIGHT * users;
+}
+
+/** What users may send is matched only as far as the packets of the attack have something in common. */
+function isUsual({ vector }: Kind): boolean {
+  return vector !== "mixed" && vectorRules(vector, 4).isWide;
+}
+
+function weightMatched(rule: Rule, packets: readonly WeightedPacket[]): number {
+  let sum = 0;
+  for (const { header, weight } of packets) if (ruleMatches(rule, header)) sum += weight;
+  return sum;
+}
+
+export function distinct(rules: readonly Rule[]): readonly Rule[] {
+  return [...new Map(rules.map((rule) => [matchText(rule), rule])).values()];
+}

@@ -1,0 +1,201 @@
+/** Match fields by which a rule can be narrowed: those that attack packets have and users' packets have not. Pure. */
+import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
+import type { PacketHeader } from "../../traffic/packet-header.ts";
+import { PORT_RANGES_MAX, type PortRange, type Rule } from "./rule.ts";
+import {
+  COMMON_PACKETS_MIN,
+  COMMON_SLACK,
+  HEAVY_PACKETS_MIN,
+  LEFT_OUT_PACKETS_MIN,
+  LEFT_OUT_SHARE_MIN,
+  LISTED_PORT_SHARE_MIN,
+  USERS_WEIGHT,
+} from "./rule-bounds.ts";
+import { type WeightedPacket, weightOf, weightsBy } from "./weighted-packet.ts";
+
+type Fields = Partial<Rule>;
+
+const ENDS = ["destination", "source"] as const;
+type End = (typeof ENDS)[number];
+const PORT_MAX = 0xffff;
+const LENGTH_MAX = 0xffff;
+const FLAG_BITS = [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80];
+/** Flags that senders set by themselves: the others are of congestion and urgency. */
+const FLAGS_COMMON = 0x1f;
+/** One FlowSpec component holds five values: all ports but two are three ranges. */
+const PORTS_LEFT_OUT_MAX = 2;
+/** A common range of lengths that is wider is not specific, bytes. */
+const LENGTH_WIDTH_MAX = 100;
+
+/** Changes that narrow the rule, each to be tried. @param attack, users: packets that it matches. */
+export function fieldsFor(rule: Rule, attack: readonly WeightedPacket[], users: readonly WeightedPacket[]): Fields[] {
+  const fields: Fields[] = [];
+  for (const end of ENDS) {
+    if (rule[`${end}Ports`].length > 0) continue;
+    const listed = portsOf(end, attack, users);
+    if (listed.length > 0) fields.push({ [`${end}Ports`]: listed });
+    const others = portsExceptOf(end, users);
+    if (others !== null) fields.push({ [`${end}Ports`]: others });
+  }
+  if (rule.protocol === IP_PROTOCOL.tcp) fields.push(...flagFields(rule.tcpFlags, attack));
+  if (rule.packetLength === null) fields.push(...lengthFields(attack, users));
+  if (rule.fragment === null) fields.push({ fragment: true }, { fragment: false });
+  return fields;
+}
+
+/** Fields in which all packets but a share of `slack` agree. None if there are few packets. */
+export function inCommon(rule: Rule, packets: readonly WeightedPacket[], slack: number): Fields {
+  if (packets.length < COMMON_PACKETS_MIN) return {};
+  const least = (1 - slack) * weightOf(packets);
+  let fields: Fields = {};
+  for (const end of ENDS) {
+    if (rule[`${end}Ports`].length > 0) continue;
+    const listed = portsOf(end, packets, []);
+    const matched = weightOf(packets.filter(({ header }) => isIn(listed, header.ports?.[end])));
+    if (listed.length > 0 && matched >= least) fields = { ...fields, [`${end}Ports`]: listed };
+  }
+  if (rule.protocol === IP_PROTOCOL.tcp && rule.tcpFlags === null)
+    fields = { ...fields, ...commonFlags(packets, slack) };
+  fields = { ...fields, ...commonLength(rule, packets, slack) };
+  return fields;
+}
+
+function keyOf(end: End): (header: PacketHeader) => number | null {
+  return ({ ports }) => ports?.[end] ?? null;
+}
+
+/** The ports that attack packets have far more than users. */
+function portsOf(end: End, attack: readonly WeightedPacket[], users: readonly WeightedPacket[]): PortRange[] {
+  const total = weightOf(attack);
+  const usersBy = weightsBy(users, keyOf(end));
+  const counts = countsBy(attack, keyOf(end));
+  const worth = [...weightsBy(attack, keyOf(end))]
+    .filter(([port, weight]) => weight >= LISTED_PORT_SHARE_MIN * total && (counts.get(port) ?? 0) >= HEAVY_PACKETS_MIN)
+    .map(([port, weight]) => ({ port, worth: weight / total - USERS_WEIGHT * (usersBy.get(port) ?? 0) }))
+    .filter((each) => each.worth > 0)
+    .sort((a, b) => b.worth - a.worth)
+    .slice(0, PORT_RANGES_MAX);
+  return worth.map(({ port }) => ({ from: port, to: port })).sort((a, b) => a.from - b.from);
+}
+
+function countsBy(packets: readonly WeightedPacket[], portOf: (header: PacketHeader) => number | null) {
+  return weightsBy(
+    packets.map((packet) => ({ ...packet, weight: 1 })),
+    portOf,
+  );
+}
+
+/** All ports but those that most users have; null: users have no ports in common. */
+function portsExceptOf(end: End, users: readonly WeightedPacket[]): PortRange[] | null {
+  const total = weightOf(users);
+  const counts = countsBy(users, keyOf(end));
+  const isHeavy = ([port, weight]: [number, number]) =>
+    weight >= LEFT_OUT_SHARE_MIN * total && (counts.get(port) ?? 0) >= LEFT_OUT_PACKETS_MIN;
+  const heavy = [...weightsBy(users, keyOf(end))]
+    .filter(isHeavy)
+    .sort(([, a], [, b]) => b - a)
+    .slice(0, PORTS_LEFT_OUT_MAX)
+    .map(([port]) => port)
+    .sort((a, b) => a - b);
+  if (heavy.length === 0) return null;
+  const ranges: PortRange[] = [];
+  let from = 0;
+  for (const port of heavy) {
+    if (port > from) ranges.push({ from, to: port - 1 });
+    from = port + 1;
+  }
+  if (from <= PORT_MAX) ranges.push({ from, to: PORT_MAX });
+  return ranges;
+}
+
+function isIn(ranges: readonly PortRange[], value: number | undefined): boolean {
+  return value !== undefined && ranges.some(({ from, to }) => from <= value && value <= to);
+}
+
+/** Each flag set, and each unset. */
+function flagFields(flags: Rule["tcpFlags"], attack: readonly WeightedPacket[]): Fields[] {
+  const present = flags ?? { set: 0, unset: 0 };
+  const open = FLAG_BITS.filter((bit) => ((present.set | present.unset) & bit) === 0);
+  const single = open.flatMap((bit) => [
+    { set: present.set | bit, unset: present.unset },
+    { set: present.set, unset: present.unset | bit },
+  ]);
+  const { tcpFlags: common } = commonFlags(attack, COMMON_SLACK);
+  return [...single, ...(common ? [common] : [])].map((tcpFlags) => ({ tcpFlags }));
+}
+
+function commonFlags(packets: readonly WeightedPacket[], slack: number): Fields {
+  const shown = packets.filter(({ header }) => header.tcpFlags !== null);
+  if (shown.length === 0 || shown.length < packets.length) return {};
+  const total = weightOf(shown);
+  let set = 0;
+  let unset = 0;
+  for (const flag of FLAG_BITS.filter((bit) => (bit & FLAGS_COMMON) !== 0)) {
+    const share = weightOf(shown.filter(({ header }) => ((header.tcpFlags ?? 0) & flag) !== 0)) / total;
+    if (share >= 1 - slack) set |= flag;
+    if (share <= slack) unset |= flag;
+  }
+  return set === 0 && unset === 0 ? {} : { tcpFlags: { set, unset } };
+}
+
+/** A range of lengths is wider than the sample by this and a quarter of its width, bytes. */
+const LENGTH_MARGIN = 8;
+
+/** The range of lengths that holds the most of the attack and the least of the users, up to halfway to the users. */
+function lengthFields(attack: readonly WeightedPacket[], users: readonly WeightedPacket[]): Fields[] {
+  const total = weightOf(attack) || 1;
+  const worths = new Map<number, { worth: number; isUsers: boolean }>();
+  const add = (packets: readonly WeightedPacket[], factor: number, isUsers: boolean) => {
+    for (const { header, weight } of packets) {
+      const { packetBytes } = header;
+      if (packetBytes === 0) continue;
+      const known = worths.get(packetBytes) ?? { worth: 0, isUsers: false };
+      worths.set(packetBytes, { worth: known.worth + factor * weight, isUsers: known.isUsers || isUsers });
+    }
+  };
+  add(attack, 1 / total, false);
+  add(users, -USERS_WEIGHT, true);
+  const lengths = [...worths].map(([length, of]) => ({ length, ...of })).sort((a, b) => a.length - b.length);
+  const best = bestRun(lengths.map(({ worth }) => worth));
+  if (best === null) return [];
+  const [from, to] = [lengths[best.from]?.length ?? 0, lengths[best.to]?.length ?? 0];
+  const below = lengths[best.from - 1]?.length;
+  const above = lengths[best.to + 1]?.length;
+  // A sample does not show the ends of a range; lengths further off may be of users who are not in the sample.
+  const margin = LENGTH_MARGIN + Math.ceil((to - from) / 4);
+  const min = below === undefined ? 1 : Math.max(from - margin, Math.ceil((from + below + 1) / 2));
+  const max = above === undefined ? LENGTH_MAX : Math.min(to + margin, Math.floor((to + above - 1) / 2));
+  return [{ packetLength: { min, max } }];
+}
+
+/** The run of values with the largest sum (Kadane); null: no sum is above zero. */
+function bestRun(values: readonly number[]): { readonly from: number; readonly to: number } | null {
+  let best: { from: number; to: number; sum: number } | null = null;
+  let from = 0;
+  let sum = 0;
+  values.forEach((value, to) => {
+    if (sum <= 0) {
+      from = to;
+      sum = 0;
+    }
+    sum += value;
+    if (sum > (best?.sum ?? 0)) best = { from, to, sum };
+  });
+  return best;
+}
+
+/** One length, or a narrow range of them that the rule has no range for yet. */
+function commonLength({ packetLength }: Rule, packets: readonly WeightedPacket[], slack: number): Fields {
+  const lengths = weightsBy(packets, ({ packetBytes }) => (packetBytes > 0 ? packetBytes : null));
+  const [heaviest] = [...lengths].sort(([, a], [, b]) => b - a);
+  const total = weightOf(packets);
+  if (heaviest === undefined) return {};
+  const [length, weight] = heaviest;
+  if (weight >= (1 - slack) * total) return { packetLength: { min: length, max: length } };
+  if (packetLength !== null) return {};
+  const all = packets.map(({ header }) => header.packetBytes).filter((bytes) => bytes > 0);
+  const [min, max] = [Math.min(...all), Math.max(...all)];
+  if (all.length < packets.length || max - min > LENGTH_WIDTH_MAX) return {};
+  const margin = Math.ceil((max - min) / 4);
+  return { packetLength: { min: Math.max(1, min - margin), max: Math.min(LENGTH_MAX, max + margin) } };
+}

@@ -1,0 +1,33 @@
+/** A sampled packet with its weight, and sums of weights. Pure. */
+import type { PacketHeader } from "../../traffic/packet-header.ts";
+
+export interface WeightedPacket {
+  readonly header: PacketHeader;
+  /** The number of packets or bytes that it represents, or its share of them. */
+  readonly weight: number;
+}
+
+export function weightOf(packets: readonly WeightedPacket[]): number {
+  let sum = 0;
+  for (const { weight } of packets) sum += weight;
+  return sum;
+}
+
+/** The same packets, with weights that add up to `total`. */
+export function scaled(packets: readonly WeightedPacket[], total: number): WeightedPacket[] {
+  const factor = total / (weightOf(packets) || 1);
+  return packets.map(({ header, weight }) => ({ header, weight: weight * factor }));
+}
+
+/** Keys of value null are left out. */
+export function weightsBy<K>(
+  packets: readonly WeightedPacket[],
+  keyOf: (header: PacketHeader) => K | null,
+): Map<K, number> {
+  const weights = new Map<K, number>();
+  for (const { header, weight } of packets) {
+    const key = keyOf(header);
+    if (key !== null) weights.set(key, (weights.get(key) ?? 0) + weight);
+  }
+  return weights;
+}
