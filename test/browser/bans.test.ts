@@ -28,7 +28,7 @@ test("one of them in full: its attack, its rules, its ladder", async () => {
   const { page } = await dashboard.open("/bans");
   await page.getByRole("link", { name: VICTIM, exact: true }).click();
   await page.getByRole("heading", { name: "Escalation" }).waitFor();
-  await page.getByRole("row", { name: /from port 53/ }).waitFor();
+  await page.getByRole("row", { name: /^UDP, fragments.* discard$/ }).waitFor();
   await page.getByRole("link", { name: "DNS amplification in progress" }).click();
   await page.getByRole("heading", { name: "Why it fired" }).waitFor();
   await page.goBack();
