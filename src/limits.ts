@@ -173,6 +173,11 @@ export const EDGE_REPORTS_AT_ONCE = 60;
 export const EDGE_EVENT_DETAIL_MAX = 200;
 /** Single-port rules that may replace one rule with port ranges, for a scrub node that does not support ranges. */
 export const RULE_FORMS_MAX = 16;
+/**
+ * Diverted bans for which one tick finds rules for a node whose capabilities changed: it bounds the time that a tick
+ * blocks the event loop.
+ */
+export const NODE_RULES_FOUND_MAX = 16;
 /** Bytes of a rule document that a scrub node accepts: the largest number of bans with all their rules. */
 export const RULE_DOCUMENT_BYTES_MAX = 32 * 1024 * 1024;
 /** Bytes of a scrub node's configuration file. */

@@ -253,4 +253,6 @@ export interface BanView extends Dropping {
   readonly ban: Ban;
   /** null: nothing is to be announced, or there is no announcer. */
   readonly routeState: RouteState | null;
+  /** Number of its rules that its scrub node does not get, and that nothing replaces; absent: not known. */
+  readonly leftOutRules?: number;
 }

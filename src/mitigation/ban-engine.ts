@@ -25,7 +25,7 @@ import { type BanTerms, type Circumstances, type Evidence, planOf } from "./plan
 import { areBanned, type MitigationPolicy, termsFor } from "./policy.ts";
 import { NOT_TRIED, RouteWatch } from "./route-watch.ts";
 
-type Sources = Pick<Circumstances, "packetsOf" | "profileOf" | "makeRules" | "divertTo">;
+type Sources = Pick<Circumstances, "packetsOf" | "profileOf" | "makeRules" | "divertTo" | "nodeRules">;
 
 export interface BanEngineOptions extends StoredBansOptions, Sources {
   readonly policy: MitigationPolicy;
@@ -60,9 +60,9 @@ export class BanEngine {
   #nextReviewed = 0;
 
   constructor(options: BanEngineOptions) {
-    const { packetsOf, profileOf, makeRules, divertTo } = options;
+    const { packetsOf, profileOf, makeRules, divertTo, nodeRules } = options;
     this.#options = options;
-    this.#sources = { packetsOf, profileOf, makeRules, divertTo };
+    this.#sources = { packetsOf, profileOf, makeRules, divertTo, nodeRules };
     this.#policy = options.policy;
     this.#unsaved = unsavedBans(options);
     this.#routes = new RouteWatch(options.announcer);

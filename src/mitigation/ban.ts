@@ -8,7 +8,7 @@ import type { Prefix } from "../net/prefix.ts";
 import type { Metric } from "../traffic/rates.ts";
 import type { Route } from "./announcer.ts";
 import type { Ladder, Method } from "./escalation.ts";
-import { isSameMeasure, type Measure, routeKey, routesOf } from "./measure.ts";
+import { isSameMeasure, isSameNodeRules, type Measure, routeKey, routesOf } from "./measure.ts";
 
 export interface Ban {
   readonly id: string;
@@ -183,8 +183,9 @@ function shiftTimes(ban: Ban, byMs: number): Ban {
 /** Make before break: the announced routes stay beside the new ones, except those that the new ones replace. */
 function carryOut(ban: Ban, plan: Plan, isOut: boolean): Ban {
   if (isSameMeasure(ban.measure, plan.measure)) {
+    const measure = isSameNodeRules(ban.measure, plan.measure) ? ban.measure : plan.measure;
     const isSame = ban.step === plan.step && ban.method === plan.method && ban.fallback === plan.fallback;
-    return isSame ? ban : { ...ban, ...plan, measure: ban.measure };
+    return isSame && measure === ban.measure ? ban : { ...ban, ...plan, measure };
   }
   return { ...ban, ...plan, retiring: retiringRoutes(ban, { ...ban, ...plan }, isOut) };
 }

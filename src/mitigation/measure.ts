@@ -19,6 +19,16 @@ export interface DivertMeasure {
   readonly node: string | null;
   /** The rules for scrub nodes. They are not announced to routers. */
   readonly rules: FlowspecMeasure;
+  /** Other rules for the scrub nodes that do not support all of `rules`. Absent: none were made. */
+  readonly nodeRules?: readonly NodeRules[];
+}
+
+export interface NodeRules {
+  /** The match fields that the nodes support, as a key. */
+  readonly support: string;
+  readonly rules: readonly Rule[];
+  /** Number of the measure's rules that these do not replace. */
+  readonly leftOut: number;
 }
 
 export interface FlowspecMeasure {
@@ -54,9 +64,11 @@ export function routesOf(measure: Measure, prefix: Prefix): readonly Route[] {
  * The rules for diverted traffic. None if they match all traffic: the victim would get nothing back from the scrub
  * node.
  */
-export function scrubRules({ rules }: DivertMeasure): readonly Rule[] {
-  return rules.matchesAll ? [] : rules.rules;
+export function scrubRules({ rules, matchesAll }: FlowspecMeasure): readonly Rule[] {
+  return matchesAll ? NO_RULES : rules;
 }
+
+const NO_RULES: readonly Rule[] = [];
 
 /** Whether nothing distinguishes the attack from legitimate traffic, by the rules of the measure. */
 export function isInseparable(measure: Measure): boolean {
@@ -78,11 +90,14 @@ function flowspecRoutes(measure: FlowspecMeasure, prefix: Prefix): readonly Rout
 
 /** The measure with its rules moved from one prefix to another. */
 export function measureAt(measure: Measure, from: Prefix, to: Prefix): Measure {
-  if (measure.kind === "divert") return { ...measure, rules: rulesAt(measure.rules, from, to) };
+  if (measure.kind === "divert") {
+    const nodeRules = measure.nodeRules?.map((each) => rulesAt(each, from, to));
+    return { ...measure, rules: rulesAt(measure.rules, from, to), ...(nodeRules && { nodeRules }) };
+  }
   return measure.kind === "flowspec" ? rulesAt(measure, from, to) : measure;
 }
 
-function rulesAt(measure: FlowspecMeasure, from: Prefix, to: Prefix): FlowspecMeasure {
+function rulesAt<Ruled extends { readonly rules: readonly Rule[] }>(measure: Ruled, from: Prefix, to: Prefix): Ruled {
   const moved = (end: Prefix | null) => (end?.text === from.text ? to : end);
   const rules = measure.rules.map((rule) => ({
     ...rule,
@@ -97,6 +112,11 @@ export function withAction(measure: FlowspecMeasure, action: RuleAction, localPr
   const isUnchanged =
     measure.localPref === localPref && measure.rules.every((rule) => isSameAction(rule.action, action));
   return isUnchanged ? measure : { ...measure, localPref, rules: measure.rules.map((rule) => ({ ...rule, action })) };
+}
+
+/** Operators and routers are not told of other rules for some scrub nodes: for them the measure stays the same. */
+export function isSameNodeRules(a: Measure, b: Measure): boolean {
+  return (a.kind === "divert" ? a.nodeRules : undefined) === (b.kind === "divert" ? b.nodeRules : undefined);
 }
 
 /** A speaker keeps only the newer of two routes with equal keys. */

@@ -10,7 +10,15 @@ import type { UnicastRoute } from "./announcer.ts";
 import { ALL_NODES_LOST, type Ban, hasNoScrubTarget, type Plan } from "./ban.ts";
 import { isOneAddress } from "./ban-subject.ts";
 import { type Action, dueStep, isLessSevere, type Method, methodOf } from "./escalation.ts";
-import { type FlowspecMeasure, isSameRules, type Measure, NO_MEASURE, withAction } from "./measure.ts";
+import {
+  type FlowspecMeasure,
+  isSameRules,
+  type Measure,
+  NO_MEASURE,
+  type NodeRules,
+  scrubRules,
+  withAction,
+} from "./measure.ts";
 import type { Rule } from "./rules/rule.ts";
 
 /** The configuration for one prefix. */
@@ -56,6 +64,8 @@ export interface Circumstances {
   readonly makeRules: RuleMaker;
   /** null: no nodes are configured. */
   readonly divertTo: (request: DivertRequest) => NodeTarget | null;
+  /** The rules for nodes that do not support all rules of a diverted ban; `present` itself if nothing changes. */
+  readonly nodeRules: (request: NodeRulesRequest) => readonly NodeRules[];
   /** How long rules wait for the first classification of an attack. */
   readonly evidenceWaitMs: number;
 }
@@ -66,6 +76,20 @@ export interface DivertRequest {
   readonly group: string;
   /** The node that receives the traffic already; null: none. */
   readonly currentNode: string | null;
+  /** The rules for the traffic; empty: not known yet, or none. Not needed while the current node stays. */
+  readonly rules: () => readonly Rule[];
+}
+
+export interface NodeRulesRequest {
+  readonly prefix: Prefix;
+  readonly flowspec: BanTerms["flowspec"];
+  /** The rules for nodes that support all match fields. */
+  readonly rules: readonly Rule[];
+  readonly present: readonly NodeRules[];
+  /** The rules or the packets changed since the present ones were made. */
+  readonly isOutdated: boolean;
+  /** The classified attacks with packets. */
+  readonly observed: () => readonly ObservedAttack[];
 }
 
 /** Which of the configured scrub nodes to divert to. */
@@ -91,13 +115,18 @@ function planAt(step: number, ban: PlannedBan, terms: BanTerms, circumstances: C
   const action = terms.ladder[step]?.action ?? "none";
   const refused = fallbackCause(ban, { step, action }, terms, circumstances);
   const wanted = refused === null ? action : terms.ban.fallback;
-  const scrubber = wanted === "divert" ? scrubberFor(ban, terms, circumstances) : null;
+  let made: FlowspecMeasure | null = null;
+  const rules = () => {
+    made ??= rulesOf(ban, terms, circumstances, wallMs);
+    return made;
+  };
+  const scrubber = wanted === "divert" ? scrubberFor(ban, terms, circumstances, rules) : null;
   const { done, fallback } = divertSubstitute(wanted, scrubber, ban, terms) ?? { done: wanted, fallback: refused };
   if (done === null) return { step, method: "divert", measure: NO_MEASURE, fallback };
   return {
     step,
     method: done === "none" ? methodOf(terms.ladder, step) : done,
-    measure: measureOf(done, scrubber, ban, terms, circumstances, wallMs),
+    measure: measureOf(done, scrubber, ban, terms, circumstances, rules),
     fallback,
   };
 }
@@ -125,9 +154,14 @@ type Scrubber = { readonly route: UnicastRoute | null; readonly node: string | n
 type Scrubbing = Scrubber | Extract<NodeTarget, { kind: "lost" }>;
 
 /** A scrub node if nodes are configured, else the next hop of the hostgroup's terms. */
-function scrubberFor({ prefix, measure }: PlannedBan, terms: BanTerms, { divertTo }: Circumstances): Scrubbing {
+function scrubberFor(
+  { prefix, measure }: PlannedBan,
+  terms: BanTerms,
+  { divertTo }: Circumstances,
+  rules: () => FlowspecMeasure,
+): Scrubbing {
   const currentNode = measure.kind === "divert" ? measure.node : null;
-  const target = divertTo({ prefix, group: terms.group, currentNode });
+  const target = divertTo({ prefix, group: terms.group, currentNode, rules: () => scrubRules(rules()) });
   if (target?.kind === "lost") return target;
   if (target?.kind === "none") return { route: null, node: null };
   const nextHop = target?.nextHop ?? nextHopOf(prefix, terms.divert);
@@ -157,7 +191,7 @@ function measureOf(
   ban: PlannedBan,
   terms: BanTerms,
   circumstances: Circumstances,
-  wallMs: number,
+  rules: () => FlowspecMeasure,
 ): Measure {
   const { prefix } = ban;
   switch (action) {
@@ -167,16 +201,37 @@ function measureOf(
       return { kind: action, route: routeOf(prefix, terms.blackhole, nextHopOf(prefix, terms.blackhole)) };
     case "divert": {
       const { route, node } = scrubber === null || "kind" in scrubber ? NO_SCRUBBER : scrubber;
-      return { kind: action, route, node, rules: rulesOf(ban, terms, circumstances, wallMs) };
+      const nodeRules = nodeRulesOf(ban, terms, circumstances, rules());
+      return { kind: action, route, node, rules: rules(), ...(nodeRules.length === 0 ? {} : { nodeRules }) };
     }
     case "flowspec":
-      return rulesOf(ban, terms, circumstances, wallMs);
+      return rules();
     default:
       return action satisfies never;
   }
 }
 
 const NO_SCRUBBER: Scrubber = { route: null, node: null };
+
+/** They stay while the rules and the packets do, unless nodes support other match fields now. */
+function nodeRulesOf(
+  { prefix, measure }: PlannedBan,
+  { flowspec }: BanTerms,
+  circumstances: Circumstances,
+  rules: FlowspecMeasure,
+): readonly NodeRules[] {
+  const before = measure.kind === "divert" ? measure : null;
+  return circumstances.nodeRules({
+    prefix,
+    flowspec,
+    rules: scrubRules(rules),
+    present: before?.nodeRules ?? NO_NODE_RULES,
+    isOutdated: before?.rules !== rules || circumstances.evidence !== "same",
+    observed: () => observedOf(circumstances),
+  });
+}
+
+const NO_NODE_RULES: readonly NodeRules[] = [];
 
 function nextHopOf({ family }: Prefix, terms: RouteTerms | null): IpAddress | null {
   return (family === 4 ? terms?.nextHop : terms?.nextHop6) ?? null;
@@ -194,19 +249,17 @@ function routeOf(prefix: Prefix, terms: RouteTerms | null, nextHop: IpAddress | 
 function rulesOf(
   { prefix, measure }: PlannedBan,
   terms: BanTerms,
-  { attacks, evidence, packetsOf, profileOf, makeRules, evidenceWaitMs }: Circumstances,
+  circumstances: Circumstances,
   wallMs: number,
 ): FlowspecMeasure {
+  const { attacks, evidence, makeRules, evidenceWaitMs } = circumstances;
   const { flowspec } = terms;
   const localPref = localPrefOf(terms);
   const known = measure.kind === "divert" ? measure.rules : measure;
   const isMade = known.kind === "flowspec" && (known.rules.length > 0 || known.isInseparable === true);
   const present = isMade ? known : null;
-  const classified = attacks.filter(({ classification }) => classification !== null);
-  if (present?.basis === basisOf(terms, classified) && evidence === "same") return present;
-  const seen = classified
-    .map((attack) => ({ attack, packets: packetsOf(attack), profile: profileOf(attack) }))
-    .filter(({ packets }) => packets.length > 0);
+  if (present?.basis === basisOf(terms, attacks.filter(isClassified)) && evidence === "same") return present;
+  const seen = observedOf(circumstances);
   // The attack ended before the ban, or a starting service has no packets yet: the match stays.
   if (present !== null && seen.length === 0) return withAction(present, flowspec.action, localPref);
   const basis = basisOf(
@@ -226,6 +279,18 @@ function rulesOf(
 }
 
 const NO_RULES = { rules: [], matchesAll: false } as const;
+
+function isClassified({ classification }: Attack): boolean {
+  return classification !== null;
+}
+
+/** The classified attacks with packets. */
+function observedOf({ attacks, packetsOf, profileOf }: Circumstances): readonly ObservedAttack[] {
+  return attacks
+    .filter(isClassified)
+    .map((attack) => ({ attack, packets: packetsOf(attack), profile: profileOf(attack) }))
+    .filter(({ packets }) => packets.length > 0);
+}
 
 function localPrefOf({ blackhole }: BanTerms): number {
   return blackhole?.localPref ?? 0;

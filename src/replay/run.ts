@@ -130,6 +130,7 @@ class ReplayRun {
       makeRules: attackRules,
       // A capture contains no information about nodes.
       divertTo: () => null,
+      nodeRules: () => [],
       newId,
       endedKept: ENDED_BANS_KEPT,
       onChange: (ban, previous) => this.#banChanged({ ban, previous }),

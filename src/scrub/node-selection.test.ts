@@ -6,6 +6,7 @@ const node = (name: string, changes: Partial<Candidate> = {}): Candidate => ({
   liveness: "alive",
   utilization: 0,
   bans: 0,
+  holdsAllRules: true,
   ...changes,
 });
 const VICTIMS = Array.from({ length: 1000 }, (_, i) => `192.0.${i >> 8}.${i & 0xff}/32`);
@@ -57,6 +58,11 @@ describe("by load", () => {
     const nodes = [node("a", { bans: 1 }), node("b"), node("c")];
     expect(new Set(chosen(nodes, "least_loaded"))).toEqual(new Set(["b", "c"]));
   });
+
+  test("a node with more room is taken though it cannot hold all rules", () => {
+    const nodes = [node("a", { utilization: 0.5 }), node("b", { utilization: 0.2, holdsAllRules: false })];
+    expect(new Set(chosen(nodes, "least_loaded"))).toEqual(new Set(["b"]));
+  });
 });
 
 describe.each(["affinity", "least_loaded"] as const)("whatever it goes by (%s)", (selection) => {
@@ -65,6 +71,12 @@ describe.each(["affinity", "least_loaded"] as const)("whatever it goes by (%s)",
     expect(new Set(chosen([...lost, node("z")], selection))).toEqual(new Set(["z"]));
     expect(selectNode("v", lost, selection)).toBeNull();
     expect(selectNode("v", [], selection)).toBeNull();
+  });
+
+  test("of equal ones that can hold all rules is taken, if it is alive", () => {
+    const simple = NODES.map((each) => ({ ...each, holdsAllRules: false }));
+    expect(new Set(chosen([...simple, node("z", { bans: 1 })], selection))).toEqual(new Set(["z"]));
+    expect(new Set(chosen([...simple, node("z", { liveness: "lost" })], selection)).size).toBe(4);
   });
 
   test("nodes that did not poll yet are used only if none is alive", () => {

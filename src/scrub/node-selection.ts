@@ -10,6 +10,8 @@ export interface Candidate {
   readonly utilization: number;
   /** Number of bans diverted to it. */
   readonly bans: number;
+  /** Whether it supports the match fields of all of the victim's rules. */
+  readonly holdsAllRules: boolean;
 }
 
 /** Shortly after a start, nodes that did not poll yet are used if none is alive. null: all are lost. */
@@ -27,10 +29,10 @@ export function selectNode<Node extends Candidate>(
 }
 
 function isBetter(a: Candidate, b: Candidate, selection: NodeSelection, seed: number): boolean {
-  if (selection === "least_loaded") {
-    if (a.utilization !== b.utilization) return a.utilization < b.utilization;
-    if (a.bans !== b.bans) return a.bans < b.bans;
-  }
+  const isByLoad = selection === "least_loaded";
+  if (isByLoad && a.utilization !== b.utilization) return a.utilization < b.utilization;
+  if (a.holdsAllRules !== b.holdsAllRules) return a.holdsAllRules;
+  if (isByLoad && a.bans !== b.bans) return a.bans < b.bans;
   const [scoreOfA, scoreOfB] = [score(a.name, seed), score(b.name, seed)];
   return scoreOfA === scoreOfB ? a.name < b.name : scoreOfA > scoreOfB;
 }

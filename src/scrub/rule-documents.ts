@@ -5,9 +5,8 @@
  */
 import type { Ban } from "../mitigation/ban.ts";
 import { type DivertMeasure, scrubRules } from "../mitigation/measure.ts";
-import type { Rule } from "../mitigation/rules/rule.ts";
 import { addressOrder } from "../net/address.ts";
-import { formsOf, type RuleForms, type RuleSupport, ruleSupportKey } from "./rule-forms.ts";
+import { formsOf, type RuleForms, type RuleSupport, ruleSupportKey, rulesTowardsVictim } from "./rule-forms.ts";
 
 export interface RuleDocument {
   /** Sorted by target, IPv4 first, then by number. */
@@ -72,12 +71,17 @@ export class RuleDocuments {
     return document;
   }
 
+  /** Number of the ban's rules that nodes with this support do not get, and that nothing replaces. */
+  leftOutOf(ban: Ban, support: RuleSupport): number {
+    return isDiverted(ban) ? this.#documentBan(ban, support, ruleSupportKey(support)).forms.leftOut : 0;
+  }
+
   #documentBan(ban: Diverted, support: RuleSupport, key: string): DocumentBan {
     const made = this.#made.get(key) ?? new WeakMap<Ban, DocumentBan>();
     this.#made.set(key, made);
     const known = made.get(ban);
     if (known !== undefined) return known;
-    const documentBan = { ban, expiresAt: documentExpiry(ban), forms: formsOf(documentRules(ban), support) };
+    const documentBan = { ban, expiresAt: documentExpiry(ban), forms: documentForms(ban, support, key) };
     made.set(ban, documentBan);
     return documentBan;
   }
@@ -93,13 +97,15 @@ function documentExpiry({ expiresAt }: Ban): number {
   return Math.ceil(expiresAt / EXPIRY_STEP_MS) * EXPIRY_STEP_MS;
 }
 
-/** Traffic from the victim does not pass a scrub node. */
-function documentRules({ measure }: Diverted): readonly Rule[] {
-  return scrubRules(measure).filter(({ destination }) => destination !== null);
+function documentForms({ measure }: Diverted, support: RuleSupport, key: string): RuleForms {
+  const own = measure.nodeRules?.find((each) => each.support === key);
+  if (own !== undefined) return { ...formsOf(own.rules, support), leftOut: own.leftOut };
+  return formsOf(rulesTowardsVictim(scrubRules(measure.rules)), support);
 }
 
 function isSameContent(a: Diverted, b: Diverted): boolean {
-  return a.dryRun === b.dryRun && a.prefix.text === b.prefix.text && a.measure.rules === b.measure.rules;
+  const isSameRules = a.measure.rules === b.measure.rules && a.measure.nodeRules === b.measure.nodeRules;
+  return isSameRules && a.dryRun === b.dryRun && a.prefix.text === b.prefix.text;
 }
 
 function sorted(bans: readonly Diverted[]): Diverted[] {

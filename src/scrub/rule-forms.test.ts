@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { address } from "../../test/fixtures/host-rows.ts";
+import { readByFirstVersion } from "../../test/fixtures/scrub/first-version-reader.ts";
 import { RULE_FORMS_MAX } from "../limits.ts";
 import { type Rule, ruleToWire, wideRule } from "../mitigation/rules/rule.ts";
 import { hostPrefix } from "../net/prefix.ts";
@@ -10,12 +11,6 @@ const FIRST = ruleSupportOf([]);
 const wide = wideRule(hostPrefix(address("192.0.2.1")), { kind: "discard" });
 const rule = (changes: Partial<Rule>): Rule => ({ ...wide, protocol: 17, ...changes });
 const ports = (from: number, to = from) => ({ from, to });
-
-/** Reads a rule like a node of the first version: unknown fields are ignored, and zero matches anything. */
-function readByFirstVersion(wire: object): object {
-  const known = ["dst", "src", "proto", "src_port", "dst_port", "tcp_flags", "fragment", "action", "rate_bytes"];
-  return Object.fromEntries(Object.entries(wire).filter(([key, value]) => known.includes(key) && Boolean(value)));
-}
 
 describe("a node of the first version", () => {
   test.each<[string, Partial<Rule>]>([

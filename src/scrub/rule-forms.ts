@@ -34,6 +34,16 @@ export function ruleSupportKey(support: RuleSupport): string {
   return RULE_CAPABILITIES.filter((capability) => support.has(capability)).join();
 }
 
+/** Whether the rule can be expressed without matching more than intended, as one rule or as several. */
+export function canExpress(rule: Rule, support: RuleSupport): boolean {
+  return formsOfRule(rule, support).length > 0;
+}
+
+/** Traffic from the victim does not pass a scrub node. */
+export function rulesTowardsVictim(rules: readonly Rule[]): readonly Rule[] {
+  return rules.filter(({ destination }) => destination !== null);
+}
+
 export function formsOf(rules: readonly Rule[], support: RuleSupport): RuleForms {
   const forms = rules.map((rule) => formsOfRule(rule, support));
   return {

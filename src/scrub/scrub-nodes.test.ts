@@ -4,6 +4,7 @@ import { ManualClock } from "../../test/fixtures/manual-clock.ts";
 import { divertedBan, scrubbing } from "../../test/fixtures/scrub/scrubbing.ts";
 import type { ScrubbingConfig } from "../config/sections/nodes.ts";
 import type { Ban } from "../mitigation/ban.ts";
+import { type Rule, wideRule } from "../mitigation/rules/rule.ts";
 import { hostPrefix } from "../net/prefix.ts";
 import { ScrubNodes } from "./scrub-nodes.ts";
 
@@ -44,9 +45,9 @@ function seen(nodes: ScrubNodes, ...names: readonly string[]): void {
 const where = (
   nodes: ScrubNodes,
   target = "192.0.2.1",
-  { group = "global", currentNode = null as string | null } = {},
+  { group = "global", currentNode = null as string | null, rules = (): readonly Rule[] => [] } = {},
 ) => {
-  const found = nodes.divertTo({ prefix: hostPrefix(address(target)), group, currentNode });
+  const found = nodes.divertTo({ prefix: hostPrefix(address(target)), group, currentNode, rules });
   return found?.kind === "node" ? found.name : (found?.kind ?? null);
 };
 
@@ -99,6 +100,41 @@ describe("a victim goes", () => {
   });
 });
 
+describe("a victim of an attack whose rules not all nodes support goes", () => {
+  const wide = wideRule(hostPrefix(address("192.0.2.1")), { kind: "discard" });
+  const plain = { ...wide, protocol: 17 };
+  const byLength = { ...wide, packetLength: { min: 1, max: 2 } };
+  const everywhere = (nodes: ScrubNodes, ...rules: readonly Rule[]) =>
+    new Set(Array.from({ length: 50 }, (_, i) => where(nodes, `192.0.2.${i}`, { rules: () => rules })));
+  const report = (nodes: ScrubNodes, name: string, ...capabilities: string[]) =>
+    nodes.report(name, { text: "{}", loadMbps: null, capabilities });
+  let nodes: ScrubNodes;
+
+  beforeEach(() => {
+    nodes = open(scrubbing({ name: "s1" }, { name: "s2" }, { name: "s3" }));
+    seen(nodes, "s1", "s2", "s3");
+    report(nodes, "s2", "packet_length");
+    report(nodes, "s3", "packet_length", "port_ranges", "tcp_flags_unset");
+  });
+
+  test("to a node that can hold them all", () => {
+    expect(everywhere(nodes, plain, byLength)).toEqual(new Set(["s2", "s3"]));
+    expect(everywhere(nodes, plain)).toEqual(new Set(["s1", "s2", "s3"]));
+  });
+
+  test("while they are not known, to a node that can hold any", () => {
+    expect(everywhere(nodes)).toEqual(new Set(["s3"]));
+  });
+
+  test("to its current node, or to any if no other is alive", () => {
+    const rules = () => [byLength];
+    expect(where(nodes, "192.0.2.1", { currentNode: "s1", rules })).toBe("s1");
+    clock.advance(STALE_MS + 1);
+    seen(nodes, "s1");
+    expect(where(nodes, "192.0.2.1", { rules })).toBe("s1");
+  });
+});
+
 describe("a node that is lost", () => {
   test("is left for another one to the millisecond, and not gone back to", () => {
     const nodes = open(scrubbing({ name: "s1" }, { name: "s2" }));
@@ -118,8 +154,9 @@ describe("a node that is lost", () => {
     clock.advance(STALE_MS + 1);
     const prefix = hostPrefix(address("192.0.2.1"));
     const lost = { kind: "lost", instead: onAllNodesLost } as const;
-    expect(nodes.divertTo({ prefix, group: "global", currentNode: "s1" })).toEqual(lost);
-    expect(nodes.divertTo({ prefix, group: "global", currentNode: null })).toEqual(lost);
+    for (const currentNode of ["s1", null]) {
+      expect(nodes.divertTo({ prefix, group: "global", currentNode, rules: () => [] })).toEqual(lost);
+    }
   });
 });
 

@@ -11,9 +11,12 @@ import {
 } from "../config/sections/nodes.ts";
 import type { Now } from "../detection/attack/attack.ts";
 import type { Ban } from "../mitigation/ban.ts";
-import type { DivertRequest, NodeTarget } from "../mitigation/plan.ts";
+import type { NodeRules } from "../mitigation/measure.ts";
+import type { DivertRequest, NodeRulesRequest, NodeTarget } from "../mitigation/plan.ts";
+import type { Rule } from "../mitigation/rules/rule.ts";
 import { type Liveness, NodePresence } from "../nodes/node-presence.ts";
 import { NodeLoads } from "./node-loads.ts";
+import { holdsAll, NodeRuleFinder } from "./node-rules.ts";
 import { type Candidate, selectNode } from "./node-selection.ts";
 import { type DocumentChange, isDiverted, type RuleDocument, RuleDocuments } from "./rule-documents.ts";
 import { missingOf, type RuleCapability, type RuleSupport, ruleSupportKey, ruleSupportOf } from "./rule-forms.ts";
@@ -61,8 +64,8 @@ export interface ScrubNodeView {
   /** null: none yet. */
   readonly report: StoredReport | null;
   /**
-   * Number of rules that it gets in several simpler ones, and of rules that it does not get, since it does not support
-   * them.
+   * Number of rules that it gets in several simpler ones, and of rules that it does not support and that nothing
+   * replaces.
    */
   readonly splitRules: number;
   readonly leftOutRules: number;
@@ -97,6 +100,9 @@ export class ScrubNodes {
   readonly #documents = new RuleDocuments();
   readonly #reports = new Map<string, StoredReport>();
   readonly #loads = new NodeLoads();
+  readonly #ruleFinder = new NodeRuleFinder();
+  /** Cached: each diverted ban asks for it in each tick. null: nodes or reports changed. */
+  #supports: readonly RuleSupport[] | null = null;
   /** The last reported liveness of each node. */
   readonly #reportedLiveness = new Map<string, Liveness>();
   #nodes: ReadonlyMap<string, ScrubNodeConfig> = new Map();
@@ -168,6 +174,7 @@ export class ScrubNodes {
     this.#loads.reported(name, report.loadMbps, monotonicMs);
     observer.reported();
     if (before !== undefined && ruleSupportKey(before.ruleSupport) === ruleSupportKey(ruleSupport)) return;
+    this.#supports = null;
     observer.ruleSupportChanged(name, missingOf(ruleSupport));
     this.#watcher?.nodeChanged(name);
   }
@@ -176,7 +183,7 @@ export class ScrubNodes {
    * Selects the node for traffic to a prefix, which stays with its node unless that is lost. null: no nodes are
    * configured.
    */
-  divertTo({ prefix, group, currentNode }: DivertRequest): NodeTarget | null {
+  divertTo({ prefix, group, currentNode, rules }: DivertRequest): NodeTarget | null {
     if (this.#config === null || this.#nodes.size === 0) return null;
     const hopOf = (node: ScrubNodeConfig) => nextHopFor(node, group, prefix.family);
     const current = currentNode === null ? undefined : this.#nodes.get(currentNode);
@@ -187,9 +194,10 @@ export class ScrubNodes {
     const candidates = [...this.#nodes.values()].filter((node) => hopOf(node) !== null);
     if (candidates.length === 0) return { kind: "none" };
     const { selection, onAllNodesLost } = this.#config;
+    const holds = this.#holders(candidates, rules);
     const chosen = selectNode(
       prefix.text,
-      candidates.map((node) => this.#candidateOf(node)),
+      candidates.map((node) => this.#candidateOf(node, holds)),
       selection,
     );
     const hop = chosen === null ? null : hopOf(chosen.node);
@@ -198,8 +206,15 @@ export class ScrubNodes {
       : { kind: "node", name: chosen.name, nextHop: hop };
   }
 
+  /** The rules of a diverted ban for each kind of node that does not support all of its rules. */
+  nodeRules(request: NodeRulesRequest): readonly NodeRules[] {
+    this.#supports ??= this.#differentSupports();
+    return this.#ruleFinder.rulesFor(this.#supports, request);
+  }
+
   /** Reports changes of liveness since the last call. */
   tick(): void {
+    this.#ruleFinder.tick();
     for (const name of this.#nodes.keys()) {
       const liveness = this.#livenessOf(name);
       if (liveness === (this.#reportedLiveness.get(name) ?? "not_seen")) continue;
@@ -211,6 +226,12 @@ export class ScrubNodes {
   /** The document for a node; null: for a poll without a node name. */
   documentFor(name: string | null): RuleDocument {
     return this.#documents.of(name === null ? FIRST_VERSION : this.#ruleSupportOf(name));
+  }
+
+  /** Number of rules of a diverted ban that its node does not get, and that nothing replaces. */
+  leftOutRulesOf(ban: Ban): number {
+    const node = isDiverted(ban) ? ban.measure.node : null;
+    return node === null ? 0 : this.#documents.leftOutOf(ban, this.#ruleSupportOf(node));
   }
 
   /** Generates the documents again from the present bans. */
@@ -247,10 +268,32 @@ export class ScrubNodes {
     for (const name of this.#reports.keys()) if (!this.#nodes.has(name)) this.#reports.delete(name);
     for (const name of this.#reportedLiveness.keys()) if (!this.#nodes.has(name)) this.#reportedLiveness.delete(name);
     this.#loads.forget((name) => this.#nodes.has(name));
+    this.#supports = null;
   }
 
   #ruleSupportOf(name: string): RuleSupport {
     return this.#reports.get(name)?.ruleSupport ?? FIRST_VERSION;
+  }
+
+  /** The different capabilities of all nodes; without nodes, those of a poll without a node name. */
+  #differentSupports(): readonly RuleSupport[] {
+    const all =
+      this.#nodes.size === 0 ? [FIRST_VERSION] : [...this.#nodes.keys()].map((name) => this.#ruleSupportOf(name));
+    return [...new Map(all.map((support) => [ruleSupportKey(support), support])).values()];
+  }
+
+  /**
+   * Which nodes can hold the rules. Rules that are not known yet may have any match field. All nodes alike: each can,
+   * so that the rules are not asked for.
+   */
+  #holders(nodes: readonly ScrubNodeConfig[], rules: () => readonly Rule[]): (name: string) => boolean {
+    const alive = nodes.filter(({ name }) => this.#livenessOf(name) !== "lost");
+    if (new Set(alive.map(({ name }) => ruleSupportKey(this.#ruleSupportOf(name)))).size <= 1) return () => true;
+    const wanted = rules();
+    return (name) => {
+      const support = this.#ruleSupportOf(name);
+      return wanted.length === 0 ? missingOf(support).length === 0 : holdsAll(wanted, support);
+    };
   }
 
   #place(ban: Ban): void {
@@ -266,7 +309,10 @@ export class ScrubNodes {
     return this.#presence.livenessOf(name, this.#options.now().monotonicMs, this.#staleAfterMs);
   }
 
-  #candidateOf(node: ScrubNodeConfig): Candidate & { readonly node: ScrubNodeConfig } {
+  #candidateOf(
+    node: ScrubNodeConfig,
+    holds: (name: string) => boolean,
+  ): Candidate & { readonly node: ScrubNodeConfig } {
     const { name, capacityMbps } = node;
     return {
       node,
@@ -274,6 +320,7 @@ export class ScrubNodes {
       liveness: this.#livenessOf(name),
       utilization: capacityMbps === null ? 0 : this.#loads.utilizationOf(name, capacityMbps),
       bans: this.#loads.bansOf(name),
+      holdsAllRules: holds(name),
     };
   }
 }

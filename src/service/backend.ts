@@ -261,6 +261,11 @@ export class ServiceBackend implements Backend {
 
   #banView(ban: Ban): BanView {
     const { bans, dataPlane } = this.#floodwall;
-    return { ban, routeState: bans.routeState(ban), dropped: dataPlane?.droppedBy(ban.id) ?? null };
+    return {
+      ban,
+      routeState: bans.routeState(ban),
+      dropped: dataPlane?.droppedBy(ban.id) ?? null,
+      leftOutRules: this.scrub.leftOutRulesOf(ban),
+    };
   }
 }

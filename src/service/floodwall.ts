@@ -49,7 +49,7 @@ import { Listeners } from "./listeners.ts";
 import { PacketPath } from "./packet-path.ts";
 import { Reloader } from "./reloader.ts";
 import { fillMetrics } from "./scrape.ts";
-import { openScrubNodes } from "./scrub.ts";
+import { openScrubNodes, scrubCircumstances } from "./scrub.ts";
 import { openSourceBlocks } from "./sourceblock.ts";
 
 export interface FloodwallOptions {
@@ -125,7 +125,7 @@ export class Floodwall {
       packetsOf: (attack) => this.packetPath?.packetsOf(attack) ?? [],
       profileOf: (attack) => this.packetPath?.profileOf(attack) ?? null,
       makeRules: attackRules,
-      divertTo: (request) => this.scrub.divertTo(request),
+      ...scrubCircumstances(this.scrub),
       newId: randomUUIDv7,
       endedKept: ENDED_BANS_KEPT,
       onChange: (ban, previous) => this.#banChanges.emit({ ban, previous }),

@@ -1,6 +1,7 @@
 /** The scrub nodes as the service runs them: logs and counts what they report. */
 import type { Config } from "../config/config.ts";
 import type { ActiveAttacks } from "../detection/attack/active-attacks.ts";
+import type { Circumstances } from "../mitigation/plan.ts";
 import type { Log } from "../observability/log.ts";
 import type { ScrubMetrics } from "../observability/scrub-metrics.ts";
 import { ScrubNodes } from "../scrub/scrub-nodes.ts";
@@ -31,7 +32,7 @@ export function openScrubNodes({ config, log, clock, metrics, attacks }: Scrubbi
       ruleSupportChanged(node, missing) {
         if (missing.length === 0) log.info({ node }, "a scrub node understands all rules");
         else
-          log.warn({ node, missing }, "a scrub node gets no rules with match fields that it does not report to know");
+          log.warn({ node, missing }, "a scrub node gets simpler rules: it does not report to know all match fields");
       },
       liveness(node, liveness) {
         if (liveness === "lost") log.warn({ node }, "a scrub node is lost: what is diverted to it goes elsewhere");
@@ -40,4 +41,12 @@ export function openScrubNodes({ config, log, clock, metrics, attacks }: Scrubbi
       moved: () => metrics.moved(),
     },
   });
+}
+
+/** What bans need to know of the nodes. */
+export function scrubCircumstances(scrub: ScrubNodes): Pick<Circumstances, "divertTo" | "nodeRules"> {
+  return {
+    divertTo: (request) => scrub.divertTo(request),
+    nodeRules: (request) => scrub.nodeRules(request),
+  };
 }

@@ -121,7 +121,11 @@ async function bans(): Promise<Wire[]> {
   const states = [
     { ban: ban({ ...held, route: views.route("192.0.2.1", { localPref: 200 }) }), dropped: { packets: 3, bytes: 180 } },
     { ban: ban({ ...manual, ...ladder, ...all }) },
-    { ban: divertedBan({ node: "s1" }), routeState: { kind: "announced", missingAt: [MISSING] } as const },
+    {
+      ban: divertedBan({ node: "s1" }),
+      routeState: { kind: "announced", missingAt: [MISSING] } as const,
+      leftOutRules: 2,
+    },
     { ban: ban({ state: "withdrawn", withdrawnAt: NOON + 1000, reason: "ttl expired", route: null }) },
     { ban: ban({ state: "rejected", reason: "whitelisted" }) },
   ];

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { RuleDocumentWire } from "../../src/http/wire/scrub-document.ts";
 import type { DivertMeasure } from "../../src/mitigation/measure.ts";
+import type { Rule } from "../../src/mitigation/rules/rule.ts";
 import { ban, NOON } from "../fixtures/browser/views.ts";
 import { ScrubChannel } from "../fixtures/scrub/scrub-channel.ts";
 import { divertedBan } from "../fixtures/scrub/scrubbing.ts";
@@ -103,6 +104,16 @@ describe("rule document flowspec", () => {
       expect(await each("flowspec", other)).toEqual(rules({ src_port: 53 }, { src_port: 123 }));
     expect(await channel.node("s1")).not.toHaveProperty("left_out_rules");
     expect(await channel.node("s2")).toMatchObject({ split_rules: 1, left_out_rules: 1 });
+  });
+
+  test("of other nodes are simpler rules that were found for their capabilities, as the inventory shows", async () => {
+    const diverted = divertedBan({ node: "s2", rules: RULES });
+    const measure = diverted.measure as DivertMeasure;
+    const [rule] = measure.rules.rules;
+    const nodeRules = [{ support: "", rules: [{ ...(rule as Rule), packetLength: null }], leftOut: 0 }];
+    channel.change({ ...diverted, measure: { ...measure, nodeRules } });
+    expect(await each("flowspec", { token: "bound2", node: "s2" })).toEqual([[{ dst, proto: 17, action: "discard" }]]);
+    expect(await channel.node("s2")).not.toHaveProperty("left_out_rules");
   });
 });
 

@@ -26,6 +26,7 @@ export function BanDetail({ ban }: { readonly ban: BanWire }) {
             ban.community === undefined ? null : ["Community", ban.community],
             ban.local_pref === undefined ? null : ["Local preference", ban.local_pref],
             ban.node === undefined ? null : ["Scrub node", ban.node],
+            ban.left_out_rules === undefined ? null : ["Rules that the node does not get", ban.left_out_rules],
             ["Began", <Moment at={ban.started_at} />],
             state === "active" ? ["Ends in", <Until at={ban.expires_at} />] : null,
             ban.withdrawn_at === undefined ? null : ["Withdrawn", <Moment at={ban.withdrawn_at} />],

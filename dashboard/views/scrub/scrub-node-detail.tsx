@@ -51,8 +51,8 @@ function NodePanel({ node, staleSeconds }: { readonly node: ScrubNode; readonly 
       </NotPolling>
       {lacksRules(node) && (
         <Callout tone="warn" title={`${counted(leftOut ?? 0, "rule")} left out`}>
-          Its agent does not understand them and would drop more than they match, so it does not get them: what they
-          match is not dropped. Update the agent to this version.
+          Its agent does not understand them, and rules that it understands would drop too much of users: a part of what
+          they match is not dropped. Update the agent to this version.
         </Callout>
       )}
       <Facts

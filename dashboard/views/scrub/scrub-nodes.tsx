@@ -79,7 +79,8 @@ function Losses({ nodes }: { readonly nodes: readonly ScrubNode[] }) {
       )}
       {short.length > 0 && (
         <Callout tone="warn" title={`${counted(short.length, "node does", "nodes do")} not get all rules`}>
-          Their agent does not understand these rules and would drop more than they match. Update it to this version.
+          Their agent does not understand these rules, and rules that it understands would drop too much of users.
+          Update it to this version.
         </Callout>
       )}
     </>

@@ -50,6 +50,14 @@ describe("ban", () => {
     });
   });
 
+  test("left_out_rules are those that its node does not get, for tokens that see the nodes", () => {
+    const view = { ban: ban(), routeState: announced, leftOutRules: 2 };
+    expect(banToWire(ofTenant(view, null))).toMatchObject({ left_out_rules: 2 });
+    for (const none of [ofTenant(view, "acme"), { ...view, leftOutRules: 0 }]) {
+      expect(banToWire(none)).not.toHaveProperty("left_out_rules");
+    }
+  });
+
   test("that a neighbor has not been sent says so, to tokens that see the neighbors", () => {
     const missing = [{ neighbor: "192.0.2.3", cause: "no session" }];
     const view = { ban: ban(), routeState: { kind: "announced", missingAt: missing } } as const;

@@ -72,6 +72,8 @@ export const BanWire = Type.Object(
     ),
     /** Why the speaker refused the route. Not the ban's reason: the ban is active, and announcing is tried again. */
     announce_error: Type.Optional(Type.String()),
+    /** Rules that its scrub node does not support and that nothing replaces. Only for callers without a tenant. */
+    left_out_rules: Type.Optional(Type.Integer({ minimum: 1 })),
     ...DROPPED_FIELDS,
   },
   closed,
@@ -81,7 +83,7 @@ export type BanWire = Static<typeof BanWire>;
 export const BansWire = Type.Object({ bans: Type.Array(BanWire) }, closed);
 export type BansWire = Static<typeof BansWire>;
 
-export function banToWire({ ban, routeState, dropped }: BanView): BanWire {
+export function banToWire({ ban, routeState, dropped, leftOutRules }: BanView): BanWire {
   const { measure, escalation } = ban;
   const route = measure.kind === "blackhole" || measure.kind === "divert" ? measure.route : null;
   const isInForce = ban.state === "active" && !ban.dryRun;
@@ -115,6 +117,7 @@ export function banToWire({ ban, routeState, dropped }: BanView): BanWire {
     announced: isInForce ? routeState?.kind === "announced" : null,
     missing_at: isInForce && routeState?.kind === "announced" ? missingToWire(routeState.missingAt) : null,
     announce_error: isInForce ? announceError(routeState) : null,
+    left_out_rules: leftOutRules || null,
     ...droppedToWire(dropped),
   });
 }
@@ -131,11 +134,11 @@ function missingToWire(missing: readonly MissingNeighbor[] = []): MissingNeighbo
   return missing.length === 0 ? null : missing.map(({ neighbor, cause }) => ({ neighbor, cause }));
 }
 
-/** A tenant does not see the neighbors (docs/interface.md#status-bgp). */
+/** A tenant does not see the neighbors (docs/interface.md#status-bgp) and what scrub nodes lack. */
 export function ofTenant(view: BanView, tenant: string | null): BanView {
-  return tenant === null || view.routeState?.kind !== "announced"
-    ? view
-    : { ...view, routeState: { kind: "announced" } };
+  if (tenant === null) return view;
+  const { leftOutRules: _, ...others } = view;
+  return others.routeState?.kind === "announced" ? { ...others, routeState: { kind: "announced" } } : others;
 }
 
 /** Sorted by address, IPv4 first, numerically; for one address, the newest ban first. */

@@ -4,16 +4,14 @@ import type { Prefix } from "../../net/prefix.ts";
 import type { ObservedAttack, RuleMaker } from "../plan.ts";
 import { RULES_MAX, type Rule, type RuleAction, wideRule } from "./rule.ts";
 import { distinct } from "./rule-cover.ts";
-import { rulesFor } from "./rule-generator.ts";
+import { type Evidence, rulesFor } from "./rule-generator.ts";
 
 export const attackRules: RuleMaker = (prefix, attacks, flowspec, present) => {
-  const generated = attacks.map(({ attack, packets, profile }) => {
-    const { direction, classification } = attack;
-    const { unit, timesThreshold } = attackTraffic(attack);
+  const generated = attacks.map((observed) => {
+    const isIncoming = observed.attack.direction === "incoming";
     // The rules of each direction name the prefix at their end.
-    const own = present.filter(({ destination }) => (destination?.text === prefix.text) === (direction === "incoming"));
-    const evidence = { prefix, direction, classification, packets, profile, unit, timesThreshold };
-    return rulesFor(evidence, flowspec, own);
+    const own = present.filter(({ destination }) => (destination?.text === prefix.text) === isIncoming);
+    return rulesFor(evidenceOf(prefix, observed), flowspec, own);
   });
   const rules = distinct(generated.flatMap((each) => each.rules));
   const inseparable = generated.every((each) => each.isSeparable) ? {} : ({ isInseparable: true } as const);
@@ -25,6 +23,12 @@ export const attackRules: RuleMaker = (prefix, attacks, flowspec, present) => {
   if (isWide) return { rules: wideRules(prefix, attacks, flowspec.action), matchesAll: true, ...inseparable };
   return { rules, matchesAll: generated.some(({ matchesAll }) => matchesAll), ...inseparable };
 };
+
+export function evidenceOf(prefix: Prefix, { attack, packets, profile }: ObservedAttack): Evidence {
+  const { direction, classification } = attack;
+  const { unit, timesThreshold } = attackTraffic(attack);
+  return { prefix, direction, classification, packets, profile, unit, timesThreshold };
+}
 
 const NO_RULES = { rules: [], matchesAll: false } as const;
 

@@ -96,7 +96,7 @@ function wantedRules({ state, dryRun, measure, prefix }: Ban): readonly Rule[] {
     case "blackhole":
       return [wideRule(prefix, { kind: "discard" })];
     case "divert":
-      return scrubRules(measure);
+      return scrubRules(measure.rules);
     case "flowspec":
       return measure.rules;
     default:

@@ -48,6 +48,9 @@ export const MIXED_SHARE_MIN = 0.1;
 /** Rules that match more of the users than this are not called separable. */
 export const SEPARABLE_USERS_MAX = 0.01;
 
+/** A rule that cannot be expressed is replaced if others match this share of the attack packets that it matches. */
+export const REPLACED_SHARE_MIN = 0.98;
+
 /** With fewer packets, common values may be chance. */
 export const COMMON_PACKETS_MIN = 32;
 /** The share of packets that may differ from what they have in common. */

@@ -6,7 +6,15 @@
 import { vectorOf } from "../../detection/attack/classifier.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
-import { matchText, RULES_MAX, type Rule, type RuleAction, ruleMatches, wideRule } from "./rule.ts";
+import {
+  matchesOnlyDestination,
+  matchText,
+  RULES_MAX,
+  type Rule,
+  type RuleAction,
+  ruleMatches,
+  wideRule,
+} from "./rule.ts";
 import {
   FIELD_SHARE_MIN,
   FIELDS_MAX,
@@ -38,7 +46,11 @@ export interface CoverRequest {
   readonly slack: number;
   /** Rules that are in force already; those that match attack packets and no users come first. */
   readonly present: readonly Rule[];
+  readonly canExpress: CanExpress;
 }
+
+/** Whether the reader of the rules supports all match fields of a rule. */
+export type CanExpress = (rule: Rule) => boolean;
 
 export interface Cover {
   /** At most RULES_MAX. Empty: nothing distinguishes the attack. */
@@ -55,7 +67,7 @@ interface Found {
 }
 
 export function coverOf(request: CoverRequest): Cover {
-  const { attack, users, present, usersShare, spare, slack } = request;
+  const { attack, users, present, usersShare, spare, slack, canExpress } = request;
   const total = weightOf(attack);
   const enough = total * LEFT_SHARE_MAX;
   const least = total * PART_SHARE_MIN;
@@ -73,11 +85,16 @@ export function coverOf(request: CoverRequest): Cover {
   while (rules.length < RULES_MAX && weightOf(left) > enough) {
     const kind = heaviestKind(left.filter(({ header }) => !given.has(kindOf(header))));
     if (kind === null) break;
-    const found = startsOf(kind, request).map((start) => grown(start, left, users));
+    const found = startsOf(kind, request).map((start) => grown(start, left, users, canExpress));
     const best = bestOf(found, least);
+    if (best === null) {
+      given.add(kind.name);
+      continue;
+    }
     const isWorth =
       best.packets.length >= Math.min(RULE_PACKETS_MIN, attack.length / 4) && weightOf(best.packets) >= least;
-    const rule = isUsual(kind) ? { ...best.rule, ...inCommon(best.rule, best.packets, slack) } : best.rule;
+    const common = isUsual(kind) ? inCommon(best.rule, best.packets, slack) : {};
+    const rule = narrowed(best.rule, common, canExpress);
     if (isWorth && best.users <= USERS_MATCHED_MAX) take(rule);
     else {
       given.add(kind.name);
@@ -139,23 +156,47 @@ function heaviestKind(packets: readonly WeightedPacket[]): Kind | null {
   return { name, vector: vectorOf(header) ?? "mixed", protocol: header.protocol };
 }
 
-/** The rules to begin with: what distinguishes the kind, or its protocol alone. */
-function startsOf({ vector, protocol }: Kind, { prefix, action }: CoverRequest): Rule[] {
+/** The rules to begin with: what distinguishes the kind, as far as it can be expressed, or its protocol alone. */
+function startsOf({ vector, protocol }: Kind, { prefix, action, canExpress }: CoverRequest): Rule[] {
   const wide = wideRule(prefix, action);
   const { signatures } = vectorRules(vector, prefix.family);
   const starts = signatures.map((signature) => ({ ...wide, ...signature }));
-  return starts.length > 0 ? starts : [{ ...wide, protocol }];
+  return (starts.length > 0 ? starts : [{ ...wide, protocol }])
+    .map((start) => (canExpress(start) ? start : withoutUnsetFlags(start)))
+    .filter((start) => canExpress(start) && !matchesOnlyDestination(start));
+}
+
+function withoutUnsetFlags(rule: Rule): Rule {
+  const set = rule.tcpFlags?.set ?? 0;
+  return { ...rule, tcpFlags: set === 0 ? null : { set, unset: 0 } };
+}
+
+/** The rule with those of the fields that can be expressed. */
+function narrowed(rule: Rule, fields: Partial<Rule>, canExpress: CanExpress): Rule {
+  let narrow = rule;
+  for (const [name, value] of Object.entries(fields)) {
+    const narrower = { ...narrow, [name]: value };
+    if (canExpress(narrower)) narrow = narrower;
+  }
+  return narrow;
 }
 
 /** Adds the match field that gains most, while the rule matches users. */
-function grown(start: Rule, attack: readonly WeightedPacket[], users: readonly WeightedPacket[]): Found {
+function grown(
+  start: Rule,
+  attack: readonly WeightedPacket[],
+  users: readonly WeightedPacket[],
+  canExpress: CanExpress,
+): Found {
   const total = weightOf(attack.filter(({ header }) => ruleMatches(start, header)));
   let found = foundBy(start, attack, users);
   let matchedUsers = users.filter(({ header }) => ruleMatches(start, header));
   for (let fields = 0; fields < FIELDS_MAX && matchedUsers.length > 0; fields++) {
     let best = found;
     for (const change of fieldsFor(found.rule, found.packets, matchedUsers)) {
-      const candidate = foundBy({ ...found.rule, ...change }, found.packets, matchedUsers);
+      const rule = { ...found.rule, ...change };
+      if (!canExpress(rule)) continue;
+      const candidate = foundBy(rule, found.packets, matchedUsers);
       const isMostKept = weightOf(candidate.packets) >= FIELD_SHARE_MIN * weightOf(found.packets);
       if (isMostKept && gainOf(candidate, total) > gainOf(best, total)) best = candidate;
     }
@@ -166,8 +207,9 @@ function grown(start: Rule, attack: readonly WeightedPacket[], users: readonly W
   return found;
 }
 
-/** The one that matches most of the attack, of those that match no users if one of them matches enough. */
-function bestOf(found: readonly Found[], least: number): Found {
+/** The one that matches most of the attack, of those that match no users if one of them matches enough; null: none. */
+function bestOf(found: readonly Found[], least: number): Found | null {
+  if (found.length === 0) return null;
   const pure = found.filter(({ packets, users }) => users <= USERS_MATCHED_MAX && weightOf(packets) >= least);
   return (pure.length > 0 ? pure : found).reduce((a, b) => (weightOf(b.packets) > weightOf(a.packets) ? b : a));
 }

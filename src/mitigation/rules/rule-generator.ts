@@ -18,7 +18,7 @@ import {
   USERS_KEPT_MAX,
   WORTH_OF_USERS,
 } from "./rule-bounds.ts";
-import { coverOf, distinct } from "./rule-cover.ts";
+import { type CanExpress, coverOf, distinct } from "./rule-cover.ts";
 import { sourcesInCommon } from "./rule-sources.ts";
 import type { SeenTraffic } from "./seen-traffic.ts";
 import { type WeightedPacket, weightOf, weightsBy } from "./weighted-packet.ts";
@@ -59,17 +59,27 @@ export function rulesFor(evidence: Evidence, policy: FlowspecPolicy, present: re
 function generate(evidence: Evidence, policy: FlowspecPolicy, before: readonly Rule[]): GeneratedRules {
   const traffic = separated(evidence);
   const present = before.filter((rule) => !matchesOnlyDestination(rule));
-  if (present.length > 0 && isGood(present, traffic)) return narrowRules(present, traffic);
-  const rules = foundRules(evidence, traffic, policy, present);
-  if (rules.length > 0) {
-    const isKept = present.length > 0 && !isBetter(rules, present, traffic);
-    return narrowRules(isKept ? present : rules, traffic);
-  }
+  const rules = keptOrFound(evidence, traffic, policy, present, () => true);
+  if (rules.length > 0) return narrowRules(rules, traffic);
   // All packets are like those before the attack: any rule would match users alone.
   if (evidence.profile !== null) return { rules: [], matchesAll: false, isSeparable: false };
   if (present.length > 0) return narrowRules(present, traffic);
   const wide = protocolRules(evidence, traffic, policy.action);
   return { rules: wide, matchesAll: wide.some(matchesOnlyDestination), isSeparable: false };
+}
+
+/** The present rules if they are good enough, else those found. Empty: nothing distinguishes the attack. */
+export function keptOrFound(
+  evidence: Evidence,
+  traffic: SeparatedTraffic,
+  policy: FlowspecPolicy,
+  present: readonly Rule[],
+  canExpress: CanExpress,
+): readonly Rule[] {
+  if (present.length > 0 && isGood(present, traffic)) return present;
+  const rules = foundRules(evidence, traffic, policy, present, canExpress);
+  const isKept = rules.length > 0 && present.length > 0 && !isBetter(rules, present, traffic);
+  return isKept ? present : rules;
 }
 
 /** Rules that are narrower than a protocol, those in force first. Empty: nothing distinguishes the attack. */
@@ -78,6 +88,7 @@ function foundRules(
   traffic: SeparatedTraffic,
   policy: FlowspecPolicy,
   present: readonly Rule[],
+  canExpress: CanExpress,
 ): readonly Rule[] {
   const { attack, users } = traffic;
   if (weightOf(attack) < ATTACK_SHARE_MIN) return [];
@@ -91,6 +102,7 @@ function foundRules(
     // Without a profile, the packets of an unusual class are all taken for the attack.
     spare: profile === null ? 0 : threshold,
     slack: profile === null ? MIXED_SLACK : COMMON_SLACK,
+    canExpress,
   };
   const extended = coverOf({ ...request, present });
   const isFull = extended.rules.length >= RULES_MAX && extended.left > LEFT_SHARE_MAX && present.length > 0;
