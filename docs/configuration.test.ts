@@ -132,8 +132,8 @@ function faultOf(chapter: Chapter, { path, value, choices }: PrintedDefault): st
   return `${path}: no example shows a difference between its default and another value`;
 }
 
-/** Another value of these goes with another key only: they are not tried with one. */
-const COUPLED: ReadonlySet<string> = new Set(["flowspec.action", "bgp.speaker"]);
+/** Another value of these goes with another key only, or matters only there: they are not tried with one. */
+const COUPLED: ReadonlySet<string> = new Set(["flowspec.action", "bgp.speaker", "controller.plain_http"]);
 
 interface FileWith {
   /** undefined leaves the key out. */

@@ -1,6 +1,7 @@
 // What `require("floodwall.node")` gives: the Native of native.d.ts.
 #include <napi.h>
 
+#include "capabilities.h"
 #include "connections.h"
 #include "engine_handle.h"
 #include "filter_handle.h"
@@ -32,6 +33,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("readInterface", Napi::Function::New(env, readInterface, "readInterface"));
   exports.Set("readKernel", Napi::Function::New(env, readKernel, "readKernel"));
   exports.Set("limitConnections", Napi::Function::New(env, limitConnections, "limitConnections"));
+  exports.Set("dropCapabilities", Napi::Function::New(env, dropCapabilities, "dropCapabilities"));
   return exports;
 }
 

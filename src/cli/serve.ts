@@ -3,6 +3,7 @@ import { fileProblems, warningLines } from "../config/check.ts";
 import { type LoadedConfig, loadConfig } from "../config/load/load.ts";
 import { describeProblem } from "../config/load/problem.ts";
 import { unsetVariables } from "../config/load/secrets.ts";
+import { needsOf } from "../machine/needs.ts";
 import { Limiter } from "../observability/limiter.ts";
 import { openLog } from "../observability/log.ts";
 import { composeService, isStartFault } from "../service/compose.ts";
@@ -16,6 +17,7 @@ import { startedAgainOnFailure } from "../system/failed-starts.ts";
 import { raisePriority } from "../system/priority.ts";
 import { makeFilesPrivate } from "../system/private-folder.ts";
 import { processSignals } from "../system/signals.ts";
+import { dropUselessCapabilities } from "./rights.ts";
 
 /** Resolves with the exit code, once a signal has stopped the service or it could not start. */
 export function serve(configPath: string): Promise<number> {
@@ -34,6 +36,9 @@ async function run(configPath: string, isUp: () => void): Promise<number> {
     for (const problem of problems) console.error(problem);
     return 1;
   }
+  const { api, bgp } = loaded.config;
+  const bgpPort = bgp?.speaker === "managed" ? (bgp.listen?.port ?? 0) : 0;
+  dropUselessCapabilities(needsOf(loaded.config), [api.port, bgpPort], log);
   const warnings = warningLines(configPath, loaded, (name) => environment.read(name));
   logWarnings(log, firstLines(configPath, warnings));
   try {

@@ -40,13 +40,21 @@ controler: {}
 controller: {url: "https://floodwall.example.net/api", token: geheim}
 dataplane: {enabled: true, interfaces: [eth1]}
 #= 2: controler: unknown key: did you mean controller?
-#= 3: controller.token: unknown key: here go url, token_env, ca_file
+#= 3: controller.token: unknown key: here go url, token_env, ca_file, plain_http
 #= 3: controller.url: must be a server alone: http://host:port, or https
 #= 4: dataplane.enabled: unknown key: here go interfaces, xdp_mode, pin_path, on_exit, allowlist, limits
 node: scrub1
 controller: {url: "http://127.0.0.1:8080", ca_file: /etc/floodwall/ca.pem}
 dataplane: {interfaces: [eth1]}
 #= 2: controller.ca_file: goes with https in controller.url alone
+node: scrub1
+controller: {url: "http://127.example.net"}
+dataplane: {interfaces: [eth1]}
+bounds: {networks: [], max_seconds: 59, shortest_prefix: 33}
+#= 2: controller.url: is http: anyone on the network path can read the token and change the rules: use https, or allow it by controller.plain_http: true
+#= 4: bounds.networks: must have at least one item
+#= 4: bounds.shortest_prefix: must be a whole number from 0 to 32, not 33
+#= 4: bounds.max_seconds: must be a whole number from 60 to 2592000, not 59
 `);
 
 test.each(FAULTS)("a file is refused, each fault with its line: $name", ({ text, problems }) => {
@@ -74,6 +82,8 @@ test("the defaults drop nothing", () => {
       allowlist: [],
       maxDynamicRules: 4096,
     },
+    // As wide as a service can mean it.
+    bounds: { networks: null, shortestPrefix: { 4: 8, 6: 16 }, maxSeconds: 2_592_000, maxRules: 262_144 },
     protectedWhitelist: [],
     reportIntervalSeconds: 10,
     stateDir: "/var/lib/floodwall",
@@ -100,6 +110,7 @@ describe("the example", () => {
       tokenEnv: "FLOODWALL_SCRUB_TOKEN",
       caFile: "/etc/floodwall/ca.pem",
     });
+    expect(full.bounds.networks?.map(({ text: network }) => network)).toEqual(["192.0.2.0/24", "2001:db8::/32"]);
     expect(full.envFile).toBe("/etc/floodwall/scrub.env");
     expect(full.metricsListen).toEqual({ host: expect.stringContaining("127.0.0.1"), port: 9641 });
   });
@@ -122,7 +133,7 @@ test.each([
 describe("what is perhaps unintended:", () => {
   const warned = (text: string, token: string | null) =>
     [...scrubAgentWarnings(configOf(load(text)), () => token)].map(({ path, rule }) => `${path.join(".")}: ${rule}`);
-  const file = (controller: string, more = "dry_run: false") =>
+  const file = (controller: string, more = "dry_run: false\nbounds: {networks: [192.0.2.0/24]}") =>
     `node: a\ndataplane: {interfaces: [eth1]}\ncontroller: {${controller}}\n${more}`;
 
   test.each([
@@ -130,13 +141,20 @@ describe("what is perhaps unintended:", () => {
     ["a loopback needs no TLS", file('url: "http://127.0.0.1:8080", token_env: T'), "x", []],
     [
       "dry run",
-      file("url: https://example.net, token_env: T", ""),
+      file("url: https://example.net, token_env: T", "bounds: {networks: [192.0.2.0/24]}"),
       "x",
       ["dry_run: is true: the rule document is followed, nothing is dropped"],
     ],
+    ["nor does the same for IPv6", file('url: "http://[::1]:8080", token_env: T'), "x", []],
+    [
+      "rules for every destination",
+      file("url: https://example.net, token_env: T", "dry_run: false"),
+      "x",
+      ["bounds: has no networks: whoever has the service can have packets to every destination dropped here"],
+    ],
     [
       "a token in clear text",
-      file("url: http://example.net, token_env: T"),
+      file("url: http://example.net, token_env: T, plain_http: true"),
       "x",
       ["controller.url: is http: anyone on the network path can read the token and change the rules; use https"],
     ],
@@ -183,6 +201,7 @@ test("floodwall check knows it by its keys, and says what it says of the service
     expect(check(MINIMAL)).toMatchObject({
       lines: [
         `${file}:1: dry_run: warning: is true: the rule document is followed, nothing is dropped`,
+        `${file}:1: bounds: warning: has no networks: whoever has the service can have packets to every destination dropped here`,
         `${file}:2: controller: warning: has no token_env: only a service without tokens answers`,
         `${file}: valid`,
       ],

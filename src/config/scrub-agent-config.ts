@@ -5,17 +5,18 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { canBePresented } from "../access/tokens.ts";
 import { ALLOWLIST_MAX, SCRUB_CONFIG_BYTES_MAX } from "../limits.ts";
-import type { IpAddress } from "../net/address.ts";
+import { type IpAddress, parseAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
 import { type FileForm, parseFile, type ReadConfigFile } from "./load/load.ts";
 import type { ConfigPath, ConfigProblem } from "./load/problem.ts";
 import { boolean, closed, described, integer, list, text } from "./load/schema-forms.ts";
 import type { ReadVariable } from "./load/secrets.ts";
 import type { Finding, Pruned } from "./load/shape.ts";
-import { parseAddressOrPrefix, parseListen } from "./load/text-forms.ts";
+import { isLoopback, parseAddressOrPrefix, parseListen } from "./load/text-forms.ts";
 import { readYaml } from "./load/yaml-document.ts";
 import { dataplaneInterfacesAreUnique } from "./rules/dataplane.ts";
 import { buildDataplane, type DataplaneConfig, NodeDataplaneSection } from "./sections/dataplane.ts";
+import { buildDocumentBounds, type DocumentBounds, DocumentBoundsSection } from "./sections/document-bounds.ts";
 
 const ControllerSection = described(
   Type.Object(
@@ -29,6 +30,10 @@ const ControllerSection = described(
         Type.Optional(text("absolutePath")),
         "The PEM file of the authority that signed the certificate of the service. Allowed with https only.",
         { ifAbsent: "the authorities of the system" },
+      ),
+      plain_http: described(
+        boolean(false),
+        "Allows http to another machine, where anyone on the network path can read the token and change the rules. To a loopback address http is always allowed.",
       ),
     },
     closed,
@@ -44,6 +49,7 @@ export const ScrubAgentFile = described(
       node: described(text("nodeName"), "The name of this node in `scrubbing.nodes` of the service."),
       controller: ControllerSection,
       dataplane: NodeDataplaneSection,
+      bounds: DocumentBoundsSection,
       protected_whitelist: described(
         list(text("addressOrPrefix"), ALLOWLIST_MAX),
         "Destinations whose packets are never dropped here.",
@@ -75,6 +81,7 @@ export const ScrubAgentFile = described(
         node: "scrub1",
         controller: { url: "https://floodwall.example.net:8443", token_env: "FLOODWALL_SCRUB_TOKEN" },
         dataplane: { interfaces: ["eth1"] },
+        bounds: { networks: ["192.0.2.0/24"] },
         metrics_listen: "127.0.0.1:9641",
       },
     ],
@@ -95,6 +102,8 @@ export interface ScrubAgentConfig {
     readonly caFile: string | null;
   };
   readonly dataplane: DataplaneConfig;
+  /** Of every document of the service. */
+  readonly bounds: DocumentBounds;
   /** Destinations whose packets are never dropped here. */
   readonly protectedWhitelist: readonly Prefix[];
   readonly reportIntervalSeconds: number;
@@ -133,6 +142,7 @@ export function isScrubAgentFile(bytes: Uint8Array): boolean {
 function* crossFieldFindings(file: Pruned<ScrubAgentFile>): Generator<Finding> {
   yield* dataplaneInterfacesAreUnique(file);
   yield* authorityGoesWithHttps(file);
+  yield* plainHttpIsMeant(file);
 }
 
 function* authorityGoesWithHttps({ controller }: Pruned<ScrubAgentFile>): Generator<Finding> {
@@ -140,14 +150,29 @@ function* authorityGoesWithHttps({ controller }: Pruned<ScrubAgentFile>): Genera
   yield { path: ["controller", "ca_file"], rule: "goes with https in controller.url alone" };
 }
 
+const HTTP_RISK = "is http: anyone on the network path can read the token and change the rules";
+
+function* plainHttpIsMeant({ controller }: Pruned<ScrubAgentFile>): Generator<Finding> {
+  if (controller?.url === undefined || controller.plain_http === true || !isPlainHttp(controller.url)) return;
+  yield { path: ["controller", "url"], rule: `${HTTP_RISK}: use https, or allow it by controller.plain_http: true` };
+}
+
+/** Whether it is http to another machine. */
+function isPlainHttp(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  if (protocol !== "http:" || hostname === "localhost") return false;
+  const address = parseAddress(hostname.replace(/^\[(.*)\]$/, "$1"));
+  return address === null || !isLoopback(address);
+}
+
 /** Valid settings that may be unintended. */
-export function* scrubAgentWarnings({ dryRun, controller }: ScrubAgentConfig, read: ReadVariable): Generator<Finding> {
+export function* scrubAgentWarnings(config: ScrubAgentConfig, read: ReadVariable): Generator<Finding> {
+  const { dryRun, controller, bounds } = config;
   if (dryRun) yield { path: ["dry_run"], rule: "is true: the rule document is followed, nothing is dropped" };
-  const { protocol, hostname } = new URL(controller.url);
-  const isLocal = hostname === "localhost" || hostname === "[::1]" || hostname.startsWith("127.");
-  if (protocol === "http:" && !isLocal) {
-    const rule = "is http: anyone on the network path can read the token and change the rules; use https";
-    yield { path: ["controller", "url"], rule };
+  if (isPlainHttp(controller.url)) yield { path: ["controller", "url"], rule: `${HTTP_RISK}; use https` };
+  if (bounds.networks === null) {
+    const rule = "has no networks: whoever has the service can have packets to every destination dropped here";
+    yield { path: ["bounds"], rule };
   }
   const { tokenEnv } = controller;
   if (tokenEnv === null) {
@@ -173,6 +198,7 @@ function build(file: ScrubAgentFile): ScrubAgentConfig {
       caFile: controller.ca_file ?? null,
     },
     dataplane: buildDataplane({ enabled: true, ...file.dataplane }),
+    bounds: buildDocumentBounds(file.bounds),
     // The schema accepts only valid texts.
     protectedWhitelist: file.protected_whitelist.map((entry) => parseAddressOrPrefix(entry) as Prefix),
     reportIntervalSeconds: file.report_interval_seconds,

@@ -280,4 +280,9 @@ export interface Native {
     readonly total: number;
     readonly perAddress: number;
   }): ConnectionCount;
+  /**
+   * Executes this process again, with the same arguments and environment, if it has one of these capabilities (numbers
+   * of linux/capability.h) as an ambient one, and is not root's: without them. Else returns.
+   */
+  dropCapabilities(options: { readonly capabilities: readonly number[] }): void;
 }

@@ -66,7 +66,13 @@ function* capabilityItems(
     const found = `this command has no ${missing.join(", ")}, so that not all was tried`;
     yield warning(about, found, `run it as root; the service needs ${needed.join(", ")}`);
   } else {
-    yield error(about, `${missing.join(", ")} missing`, `run as root, or give the service ${needed.join(", ")}`);
+    // Those that the configuration of the start did not need were given up then.
+    const first = seenBy === "running" ? "restart the service; if that is not enough, " : "";
+    yield error(
+      about,
+      `${missing.join(", ")} missing`,
+      `${first}run as root, or give the service ${needed.join(", ")}`,
+    );
   }
 }
 

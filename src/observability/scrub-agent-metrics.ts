@@ -3,7 +3,15 @@ import { collectDefaultMetrics, Registry } from "prom-client";
 import { MetricGroup } from "./metric-group.ts";
 
 /** Each result of a poll, and of a report. */
-const POLL_RESULTS = ["document", "unchanged", "refused", "unreachable", "unusable", "bad_document"] as const;
+const POLL_RESULTS = [
+  "document",
+  "unchanged",
+  "refused",
+  "unreachable",
+  "unusable",
+  "bad_document",
+  "out_of_bounds",
+] as const;
 const REPORT_RESULTS = ["stored", "refused", "unreachable", "unusable"] as const;
 const AGENT_FAULTS = ["kernel", "document_file"] as const;
 

@@ -17,7 +17,8 @@ export function withoutCapabilities(argv: readonly string[], { binds }: { readon
   return [SETPRIV, `--inh-caps=${kept}`, `--ambient-caps=${kept}`, ...argv];
 }
 
-function ambientCapabilities(): bigint {
+/** A bit for each capability that a service manager gave this process, and that the programs it starts inherit. */
+export function ambientCapabilities(): bigint {
   const bits = /^CapAmb:\s*([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1];
   return BigInt(`0x${bits ?? "0"}`);
 }

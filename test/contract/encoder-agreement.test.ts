@@ -164,7 +164,7 @@ describe("the rule document", () => {
     const target = length === (address.includes(":") ? "128" : "32") ? address : rule.destination?.text;
     const ban = { target, prefix: rule.destination?.text, method: "divert", expires_at: "2026-03-01T12:10:00Z" };
     const document = { version: 1, bans: [{ ...ban, flowspec }] };
-    return readDocument(JSON.stringify(document)).flatMap((wanted) => wanted.rules);
+    return readDocument(JSON.stringify(document), flowspec.length).flatMap((wanted) => wanted.rules);
   };
 
   /** How many rules were left out. Throws where what is read matches another packet, or acts otherwise. */

@@ -1,9 +1,10 @@
 /** The systemd unit in deploy/ is one that systemd takes, and its capabilities are all that the compiled service needs. */
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
-import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { compile, EXECUTABLES, strippedAddon } from "../../deploy/compile.ts";
 import { findGobgpd } from "../../src/bgp/speaker/gobgpd-process.ts";
+import { CAPABILITY_NUMBERS, type Capability } from "../../src/machine/rights.ts";
 import { eventually, freePort } from "../fixtures/service.ts";
 import { Undo } from "../fixtures/undo.ts";
 import { namespacesUnavailable } from "../lab/namespaces.ts";
@@ -75,16 +76,16 @@ function asTheUnitDoes(): string[] {
   return ["sh", "-ec", script, "sh"];
 }
 
-/** Of a process's status: `CapEff`, say. */
-function capabilitiesOf(pid: number, set: string): bigint {
+/** Of the status of a process, or of `PID/task/TID`: `CapEff`, say. */
+function capabilitiesOf(pid: number | string, set: string): bigint {
   const bits = new RegExp(`^${set}:\\s*([0-9a-f]+)$`, "m").exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
   return BigInt(`0x${bits}`);
 }
 
 test.skipIf(unavailable !== null).each([
-  ["mirror", "real-time priority"],
-  ["inline", ""],
-] as const)(`its rights suffice for a %s interface and a managed gobgpd${reason}`, async (mode, extra) => {
+  ["mirror", "real-time priority", ["CAP_NET_BIND_SERVICE"]],
+  ["inline", "", ["CAP_NET_BIND_SERVICE", "CAP_NET_RAW"]],
+] as const)(`its rights suffice for a %s interface and a managed gobgpd${reason}`, async (mode, extra, useless) => {
   const world = await World.create({ apiPort: await freePort(), hysteresisSeconds: 1, mode, runner: asTheUnitDoes() });
   worlds.add(() => world.close());
   const { bird, service } = world;
@@ -103,7 +104,18 @@ test.skipIf(unavailable !== null).each([
   expect(statSync(`/proc/${service.pid}`).uid).toBe(USER);
   const bounding = capabilitiesOf(service.pid, "CapBnd").toString(2).replaceAll("0", "");
   expect(bounding).toHaveLength(CAPABILITIES.length + INSTEAD_OF_LIMITS.length);
+  // What this configuration has no use for is given up, by all threads.
+  const held = capabilitiesOf(service.pid, "CapBnd") & ~bitsOf(useless);
+  for (const thread of readdirSync(`/proc/${service.pid}/task`)) {
+    for (const set of ["CapEff", "CapPrm", "CapAmb"]) {
+      expect([set, capabilitiesOf(`${service.pid}/task/${thread}`, set)]).toEqual([set, held]);
+    }
+  }
   const gobgpd = findGobgpd(join(service.directory, "state/gobgpd/run"));
   expect(gobgpd && capabilitiesOf(gobgpd, "CapEff")).toBe(0n);
   expect(Bun.spawnSync(["pgrep", "-u", String(USER), "-f", `floodwall-guard ${gobgpd}$`]).exitCode).toBe(0);
 });
+
+function bitsOf(names: readonly Capability[]): bigint {
+  return names.reduce((bits, name) => bits | (1n << BigInt(CAPABILITY_NUMBERS[name])), 0n);
+}

@@ -38,6 +38,7 @@ export function simulatedNative(traffic: CountedTraffic): Native {
     readInterface: absent,
     readKernel: absent,
     limitConnections: absent,
+    dropCapabilities: absent,
   };
 }
 

@@ -109,8 +109,8 @@ afterEach(async () => {
   rmSync(directory, { recursive: true });
 });
 
-async function start({ dryRun = false, node = "scrub1" } = {}): Promise<ScrubAgent> {
-  const file = { dry_run: dryRun, node, controller: { url: "http://127.0.0.1:1" }, state_dir: directory };
+async function start({ dryRun = false, node = "scrub1", bounds = {} } = {}): Promise<ScrubAgent> {
+  const file = { dry_run: dryRun, node, controller: { url: "http://127.0.0.1:1" }, state_dir: directory, bounds };
   const text = JSON.stringify({ ...file, dataplane: { interfaces: ["eth1"] } });
   const loaded = loadScrubAgent({ kind: "bytes", bytes: new TextEncoder().encode(text) });
   if (loaded.kind === "invalid") throw new Error(JSON.stringify(loaded.problems));
@@ -244,6 +244,42 @@ describe("a document that cannot be used", () => {
     expect(said("no rule document")).toHaveLength(1);
     agent.read();
     expect(await metrics.text()).toMatch(/svc_scrub_agent_controller_up 0\n/);
+  });
+});
+
+describe("a document beyond the bounds of the node", () => {
+  test("is refused and reported, and the last good one ends when its bans do", async () => {
+    const agent = await start({ bounds: { networks: ["192.0.2.0/24"], max_seconds: 60 } });
+    desk.reports[0]?.answer.resolve({ kind: "stored" });
+    await answer(document({ seconds: 60 }));
+    clock.advance(100);
+    await turn();
+    await answer(document({ seconds: 3600, etag: '"b"' }));
+    const problem = "192.0.2.1/32: lasts longer than bounds.max_seconds";
+    expect(leftMs()).toEqual([59_900]);
+    expect(said("no rule document")).toEqual([expect.objectContaining({ problem })]);
+    agent.read();
+    expect(await metrics.text()).toMatch(/svc_scrub_agent_polls_total\{result="out_of_bounds"\} 1\n/);
+    clock.advance(10_000);
+    expect(desk.reports.at(-1)?.body).toMatchObject({ document_refused: problem, rules: 1, rules_etag: '"a"' });
+    desk.reports.at(-1)?.answer.resolve({ kind: "stored" });
+    await turn();
+    expect(desk.polls.at(-1)?.etag).toBe('"a"');
+    await answer({ kind: "unchanged" });
+    clock.advance(50_000);
+    expect(filter.rules).toEqual([]);
+    expect(desk.reports.at(-1)?.body).not.toHaveProperty("document_refused");
+  });
+
+  test("on disk is removed from the kernel too: the bounds were narrowed since", async () => {
+    await start();
+    await answer(document());
+    await restarted();
+    filter = new TableFilter();
+    await start({ bounds: { networks: ["198.51.100.0/24"] } });
+    expect(filter.calls).toEqual(["allowlist", "whitelist", "rules", "attach"]);
+    expect(filter.rules).toEqual([]);
+    expect(said("the rule document on disk is beyond the bounds: all rules removed")).toHaveLength(1);
   });
 });
 

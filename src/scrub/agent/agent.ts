@@ -11,6 +11,7 @@ import type { ScrubAgentMetrics } from "../../observability/scrub-agent-metrics.
 import type { Clock } from "../../system/clock.ts";
 import type { Cancel, Timers } from "../../system/timers.ts";
 import type { Controller } from "./controller.ts";
+import { BoundsCheck } from "./document-bounds.ts";
 import { DocumentFile } from "./document-file.ts";
 import { Enforcement } from "./enforcement.ts";
 import { aheadMs, heldBans, heldBansOf } from "./held-document.ts";
@@ -18,7 +19,7 @@ import { InterfaceWatch } from "./interface-watch.ts";
 import { droppedIn, xdpModeOf } from "./load-meter.ts";
 import { Poller, type PollTrouble, type ReceivedDocument } from "./poller.ts";
 import { Reporter } from "./reporter.ts";
-import { readDocument } from "./rule-document.ts";
+import { BoundsProblem, readDocument } from "./rule-document.ts";
 
 export interface ScrubAgentOptions {
   readonly config: ScrubAgentConfig;
@@ -47,6 +48,7 @@ const STATUS_MS = 60_000;
 export class ScrubAgent {
   readonly #options: ScrubAgentOptions;
   readonly #enforcement: Enforcement;
+  readonly #bounds: BoundsCheck;
   readonly #file: DocumentFile;
   readonly #poller: Poller;
   readonly #reporter: Reporter;
@@ -56,6 +58,8 @@ export class ScrubAgent {
   /** Since when the service does not answer, monotonic ms; null: it answers. */
   #unreachableSinceMs: number | null = null;
   #hasAnswered = false;
+  /** Why the last document was refused; null: it was not. */
+  #refusal: string | null = null;
   #skewMs = 0;
   /** The last logged state of the document. */
   #loggedState = "";
@@ -63,6 +67,7 @@ export class ScrubAgent {
   constructor(options: ScrubAgentOptions) {
     const { config, filter, clock, timers, controller, metrics, random, log } = options;
     this.#options = options;
+    this.#bounds = new BoundsCheck(config.bounds);
     this.#file = new DocumentFile(config.stateDir, (cause) => {
       metrics.failed("document_file");
       this.#logError(
@@ -87,6 +92,7 @@ export class ScrubAgent {
     });
     this.#poller = new Poller({
       controller,
+      maxRules: config.bounds.maxRules,
       onDocument: (document) => this.#takeDocument(document),
       onTrouble: (trouble, nextMs) => this.#onPollFailed(trouble, nextMs),
       onAnswer: () => this.#onPollSucceeded(),
@@ -98,6 +104,7 @@ export class ScrubAgent {
     this.#reporter = new Reporter({
       ...options,
       enforced: () => this.#enforcement.state,
+      refusal: () => this.#refusal,
       skewMs: () => this.#skewMs,
       onStored: () => this.#poller.pollNow(),
     });
@@ -171,10 +178,13 @@ export class ScrubAgent {
     this.#interfaces.look(this.#options.filter.status().interfaces);
   }
 
+  /** Throws BoundsProblem. */
   #takeDocument({ bans, text, etag, sentAtMs }: ReceivedDocument): void {
     const { clock, log, limiter } = this.#options;
     const now = { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() };
     const ahead = aheadMs(sentAtMs, now.wallMs);
+    const held = heldBans(bans, { ...now, aheadMs: ahead });
+    this.#bounds.check(held, now.monotonicMs);
     this.#skewMs = ahead;
     if (ahead !== 0) {
       limiter.pass("clock", (suppressed) =>
@@ -184,7 +194,7 @@ export class ScrubAgent {
         ),
       );
     }
-    this.#enforcement.want(heldBans(bans, { ...now, aheadMs: ahead }), etag);
+    this.#enforcement.want(held, etag);
     this.#file.save({ text, etag, savedAtMs: now.wallMs, aheadMs: ahead, owner: this.#owner });
     this.#logChange();
   }
@@ -200,7 +210,7 @@ export class ScrubAgent {
 
   /** Returns whether a document for this node was found. */
   async #loadSaved(): Promise<boolean> {
-    const { clock, log } = this.#options;
+    const { clock, log, config } = this.#options;
     try {
       const saved = await this.#file.load();
       if (saved === null) return false;
@@ -212,11 +222,21 @@ export class ScrubAgent {
         return false;
       }
       const now = { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() };
-      const held = heldBansOf(readDocument(saved.text), { atMs: saved.savedAtMs, aheadMs: saved.aheadMs }, now);
+      const bans = readDocument(saved.text, config.bounds.maxRules);
+      const held = heldBansOf(bans, { atMs: saved.savedAtMs, aheadMs: saved.aheadMs }, now);
+      this.#bounds.check(held, now.monotonicMs);
       this.#enforcement.want(held, saved.etag);
       log.info(this.#enforced(), "rule document loaded from disk");
       return true;
     } catch (cause) {
+      if (cause instanceof BoundsProblem) {
+        log.error(
+          { cause, file: this.#file.path },
+          "the rule document on disk is beyond the bounds: all rules removed",
+        );
+        this.#enforcement.clear();
+        return true;
+      }
       log.error({ cause, file: this.#file.path }, "the rule document on disk is unusable: rules stay unchanged");
       return false;
     }
@@ -230,6 +250,7 @@ export class ScrubAgent {
 
   #onPollFailed(trouble: PollTrouble, nextMs: number): void {
     const { clock, limiter, log, troubleText } = this.#options;
+    if ("reason" in trouble && trouble.kind !== "unreachable") this.#refusal = trouble.reason;
     this.#unreachableSinceMs ??= clock.monotonicMs();
     const key = trouble.kind === "refused" ? `poll ${trouble.status}` : `poll ${trouble.kind}`;
     limiter.pass(key, (suppressed) =>
@@ -245,6 +266,7 @@ export class ScrubAgent {
       log.info({ after_seconds: Math.round((clock.monotonicMs() - sinceMs) / 1000) }, "the service answers again");
     }
     this.#unreachableSinceMs = null;
+    this.#refusal = null;
     this.#hasAnswered = true;
   }
 

@@ -85,6 +85,8 @@ test("a report is JSON under the node's name", async () => {
 test("a refusal carries what the service says, cut, and nothing of other servers", async () => {
   answer = () => Response.json({ error: "x".repeat(300) }, { status: 404 });
   expect(await controller().poll(null)).toEqual({ kind: "refused", status: 404, detail: "x".repeat(200) });
+  answer = () => Response.json({ error: "\u009b2Jno" }, { status: 404 });
+  expect(await controller().poll(null)).toEqual({ kind: "refused", status: 404, detail: "?2Jno" });
   answer = () => new Response("<h1>Bad gateway</h1>", { status: 502 });
   expect(await controller().poll(null)).toEqual({ kind: "refused", status: 502, detail: "" });
   answer = () => new Response("x".repeat(1e6), { status: 500 });
@@ -118,6 +120,21 @@ describe("a document that cannot be used", () => {
       kind: "unusable",
       reason: `it has more than ${RULE_DOCUMENT_BYTES_MAX} bytes`,
     });
+  });
+
+  test.each([
+    ["too long", `"${"x".repeat(259)}"`],
+    ["no ASCII", '"\u00ff"'],
+  ])("with an ETag that is %s", async (_, etag) => {
+    answer = () => new Response(TEXT, { headers: { etag } });
+    const reason = "its ETag is too long, or has more than visible ASCII";
+    expect(await controller().poll(null)).toEqual({ kind: "unusable", reason });
+  });
+
+  test("compressed: it is not unpacked", async () => {
+    const bomb = Bun.gzipSync(new Uint8Array(RULE_DOCUMENT_BYTES_MAX + 1));
+    answer = () => new Response(bomb, { headers: { "content-encoding": "gzip" } });
+    expect(await controller().poll(null)).toEqual({ kind: "unusable", reason: "it is not UTF-8" });
   });
 
   test("no UTF-8", async () => {

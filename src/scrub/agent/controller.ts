@@ -33,7 +33,7 @@ export type PollAnswer =
 export type Failure =
   /** `detail` is the service's error text, truncated; empty: none. */
   | { readonly kind: "refused"; readonly status: number; readonly detail: string }
-  /** Larger than RULE_DOCUMENT_BYTES_MAX, or not UTF-8. */
+  /** Larger than RULE_DOCUMENT_BYTES_MAX, not UTF-8, or with a faulty ETag. */
   | { readonly kind: "unusable"; readonly reason: string }
   | { readonly kind: "unreachable"; readonly reason: string };
 
@@ -54,6 +54,8 @@ const ANSWER_MS = 10_000;
 const BODY_MS = 30_000;
 const DETAIL_BYTES_MAX = 4096;
 const DETAIL_CHARACTERS_MAX = 200;
+/** An ETag goes into every poll and report, into the log and onto the disk. */
+const ETAG = /^[\x20-\x7e]{1,260}$/;
 
 export class HttpController implements Controller {
   readonly #options: ControllerOptions;
@@ -74,9 +76,9 @@ export class HttpController implements Controller {
     return this.#ask(this.#rules, { headers }, etag === null ? ANSWER_MS : HELD_MS, async (response) => {
       if (response.status === 304) return { kind: "unchanged" };
       if (response.status !== 200) return refusal(response);
-      const { headers } = response;
+      const etag = etagIn(response.headers);
       const text = await boundedText(response, RULE_DOCUMENT_BYTES_MAX);
-      return { kind: "document", text, etag: headers.get("etag"), sentAtMs: timeIn(headers.get("date")) };
+      return { kind: "document", text, etag, sentAtMs: timeIn(response.headers.get("date")) };
     });
   }
 
@@ -167,13 +169,21 @@ async function refusal(response: Response): Promise<Failure> {
 function detailIn(text: string): string {
   try {
     const { error } = JSON.parse(text) as { error?: unknown };
-    return typeof error === "string" ? error : "";
+    // Control characters could change what a terminal shows of the log.
+    return typeof error === "string" ? error.replaceAll(/\p{Cc}/gu, "?") : "";
   } catch {
     return "";
   }
 }
 
 class UnusableText extends Error {}
+
+/** Throws UnusableText. */
+function etagIn(headers: Headers): string | null {
+  const etag = headers.get("etag");
+  if (etag !== null && !ETAG.test(etag)) throw new UnusableText("its ETag is too long, or has more than visible ASCII");
+  return etag;
+}
 
 /** Throws UnusableText. */
 async function boundedText(response: Response, bytesMax: number): Promise<string> {

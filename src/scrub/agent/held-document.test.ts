@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
 import { prefix } from "../../../test/fixtures/networks.ts";
-import { BAN_SECONDS_MAX } from "../../limits.ts";
 import { aheadMs, heldBans, heldBansOf } from "./held-document.ts";
 import type { WantedBan } from "./rule-document.ts";
 
@@ -33,11 +32,6 @@ test("a ban holds for what it has left by the service's clock", () => {
   expect(left(heldBans([ban(WALL + 60_000)], clocks), 77)).toBe(60_000);
   const ahead = { ...clocks, aheadMs: HOUR };
   expect(left(heldBans([ban(WALL + HOUR + 60_000)], ahead), 77)).toBe(60_000);
-});
-
-test("no ban holds longer than any ban may", () => {
-  const clocks = { wallMs: WALL, monotonicMs: 0, aheadMs: 0 };
-  expect(left(heldBans([ban(WALL + 1e13)], clocks))).toBe(BAN_SECONDS_MAX * 1000);
 });
 
 describe("from the disk", () => {

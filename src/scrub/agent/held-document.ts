@@ -2,7 +2,6 @@
  * Converts expiries of a document from the service's clock to that of this node. The service's expiries are wall time
  * of another machine, and this machine's wall clock may be wrong, or be set. Pure.
  */
-import { BAN_SECONDS_MAX } from "../../limits.ts";
 import type { HeldBan } from "./enforcement.ts";
 import type { WantedBan } from "./rule-document.ts";
 
@@ -10,7 +9,6 @@ import type { WantedBan } from "./rule-document.ts";
 const SKEW_MS = 2000;
 /** The middle of the second in the header. */
 const HALF_SECOND_MS = 500;
-const LONGEST_MS = BAN_SECONDS_MAX * 1000;
 
 /** By how much the service's clock is ahead of this one, ms; 0: equal or unknown. */
 export function aheadMs(sentAtMs: number | null, nowMs: number): number {
@@ -31,7 +29,7 @@ export function heldBans(
 ): HeldBan[] {
   return bans.map(({ expiresAtMs, ...ban }) => ({
     ...ban,
-    expiresAtMs: monotonicMs + Math.min(expiresAtMs - (wallMs + ahead), LONGEST_MS),
+    expiresAtMs: monotonicMs + expiresAtMs - (wallMs + ahead),
   }));
 }
 

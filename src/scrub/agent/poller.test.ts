@@ -2,8 +2,11 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { ManualClock, ManualTimers } from "../../../test/fixtures/manual-clock.ts";
 import type { PollAnswer } from "./controller.ts";
 import { Poller, type PollResult, type PollTrouble, type ReceivedDocument } from "./poller.ts";
+import { BoundsProblem } from "./rule-document.ts";
 
 const TEXT = '{"version":1,"bans":[]}';
+/** Of a document that is refused. */
+const BEYOND = '"beyond"';
 
 let clock: ManualClock;
 let asked: (string | null)[];
@@ -26,7 +29,11 @@ beforeEach(() => {
         return parked.promise;
       },
     },
-    onDocument: (document) => taken.push(document),
+    maxRules: 1,
+    onDocument: (document) => {
+      if (document.etag === BEYOND) throw new BoundsProblem("too wide");
+      taken.push(document);
+    },
     onTrouble: (trouble, nextMs) => troubles.push({ trouble, nextMs }),
     onAnswer: () => answers++,
     count: (result) => results.push(result),
@@ -151,6 +158,25 @@ test("a document that cannot be used changes nothing, and its tag is not taken",
   await pass(1000);
   expect(asked).toEqual([null, '"a"', '"a"']);
   expect(results).toEqual(["document", "bad_document"]);
+});
+
+test("a document beyond the bounds changes nothing, and its tag is not taken", async () => {
+  await answer(document('"a"'));
+  await pass(100);
+  await answer(document(BEYOND));
+  expect(troubles[0]).toEqual({ trouble: { kind: "out_of_bounds", reason: "too wide" }, nextMs: 1000 });
+  await pass(1000);
+  expect(asked).toEqual([null, '"a"', '"a"']);
+  expect(results).toEqual(["document", "out_of_bounds"]);
+});
+
+test("a large document is followed by a pause of 1 s for each 4 MiB", async () => {
+  const mebibyte = 1 << 20;
+  await answer(document('"a"', TEXT.padEnd(6 * mebibyte)));
+  await pass(1535);
+  expect(asked).toHaveLength(1);
+  await pass(1);
+  expect(asked).toHaveLength(2);
 });
 
 test("ends when it is stopped: while it waits, and while it is parked", async () => {

@@ -7,7 +7,7 @@ import type { Clock } from "../../system/clock.ts";
 import { Pause } from "../../system/pause.ts";
 import type { Timers } from "../../system/timers.ts";
 import type { Controller, Failure, PollAnswer } from "./controller.ts";
-import { DocumentProblem, readDocument, type WantedBan } from "./rule-document.ts";
+import { BoundsProblem, DocumentProblem, readDocument, type WantedBan } from "./rule-document.ts";
 
 export interface ReceivedDocument {
   readonly bans: readonly WantedBan[];
@@ -16,12 +16,19 @@ export interface ReceivedDocument {
   readonly sentAtMs: number | null;
 }
 
-/** `bad_document`: the service answered with an unusable document. */
-export type PollTrouble = Failure | { readonly kind: "bad_document"; readonly reason: string };
+/** The service answered with an unusable document; `out_of_bounds`: with one beyond the bounds of this node. */
+interface RefusedDocument {
+  readonly kind: "bad_document" | "out_of_bounds";
+  readonly reason: string;
+}
+export type PollTrouble = Failure | RefusedDocument;
 export type PollResult = "document" | "unchanged" | PollTrouble["kind"];
 
 export interface PollerOptions {
   readonly controller: Pick<Controller, "poll">;
+  /** Rules in one document. */
+  readonly maxRules: number;
+  /** Puts the document in force, or throws BoundsProblem. */
   readonly onDocument: (document: ReceivedDocument) => void;
   readonly onTrouble: (trouble: PollTrouble, nextMs: number) => void;
   /** Called after each successful poll. */
@@ -38,6 +45,8 @@ export interface PollerOptions {
  */
 const DOCUMENT_MS = 100;
 const QUICK_MS = 1000;
+/** A document of many megabytes is followed by a pause of seconds: reading and saving it would take all the time. */
+const CHARACTERS_PER_MS = 4096;
 
 /**
  * docs/interface.md#limits; randomized by 10 %, so that the nodes do not poll together after an outage of the
@@ -105,14 +114,18 @@ export class Poller {
   }
 
   #takeDocument({ text, etag, sentAtMs }: Extract<PollAnswer, { kind: "document" }>, tookMs: number): number {
-    const bans = bansIn(text);
-    if (bans instanceof DocumentProblem) return this.#fail({ kind: "bad_document", reason: bans.message });
+    try {
+      this.#options.onDocument({ bans: readDocument(text, this.#options.maxRules), text, etag, sentAtMs });
+    } catch (cause) {
+      if (!(cause instanceof DocumentProblem)) throw cause;
+      const kind = cause instanceof BoundsProblem ? "out_of_bounds" : "bad_document";
+      return this.#fail({ kind, reason: cause.message });
+    }
     // Without an ETag, or with an unchanged one, the next answer would come at once as well.
     const isNew = etag !== null && etag !== this.#etag;
     this.#etag = etag;
-    this.#options.onDocument({ bans, text, etag, sentAtMs });
     this.#succeed("document");
-    return (isNew ? DOCUMENT_MS : QUICK_MS) - tookMs;
+    return Math.max(isNew ? DOCUMENT_MS : QUICK_MS, text.length / CHARACTERS_PER_MS) - tookMs;
   }
 
   #succeed(result: PollResult): void {
@@ -136,13 +149,4 @@ const UNREACHABLE_STATUSES: ReadonlySet<number> = new Set([502, 503, 504]);
 
 function isUnreachable(trouble: PollTrouble): boolean {
   return trouble.kind === "unreachable" || (trouble.kind === "refused" && UNREACHABLE_STATUSES.has(trouble.status));
-}
-
-function bansIn(text: string): readonly WantedBan[] | DocumentProblem {
-  try {
-    return readDocument(text);
-  } catch (cause) {
-    if (cause instanceof DocumentProblem) return cause;
-    throw cause;
-  }
 }

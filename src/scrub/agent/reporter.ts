@@ -20,6 +20,8 @@ export interface ReporterOptions {
   readonly filter: Pick<KernelFilter, "status">;
   readonly controller: Pick<Controller, "report">;
   readonly enforced: () => Enforced;
+  /** Why the last document was refused; null: it was not. */
+  readonly refusal: () => string | null;
   /** By how much the service's clock is ahead of this one. */
   readonly skewMs: () => number;
   readonly troubleText: (failure: Failure) => string;
@@ -75,7 +77,8 @@ export class Reporter {
   }
 
   #body({ interfaces, verdicts }: ReturnType<KernelFilter["status"]>): object {
-    const { version, config, enforced, skewMs } = this.#options;
+    const { version, config, enforced, refusal, skewMs } = this.#options;
+    const refused = refusal();
     const dropped = droppedIn(verdicts);
     const { rules, leftOutRules, etag } = enforced();
     return {
@@ -95,6 +98,7 @@ export class Reporter {
       })),
       rules,
       rules_left_out: leftOutRules,
+      ...(refused === null ? {} : { document_refused: refused }),
       service_ahead_seconds: Math.round(skewMs() / 1000),
     };
   }

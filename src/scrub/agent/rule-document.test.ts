@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { ACTIVE_BANS_MAX, DYNAMIC_RULES_MAX } from "../../limits.ts";
+import { ACTIVE_BANS_MAX, DYNAMIC_RULES_MAX, RULE_DOCUMENT_BYTES_MAX } from "../../limits.ts";
+import { PORT_RANGES_MAX } from "../../mitigation/rules/rule.ts";
 import { DocumentProblem, readDocument } from "./rule-document.ts";
 
 const EXPIRES = "2026-03-01T12:10:00.000Z";
@@ -13,9 +14,9 @@ const BAN = {
 
 const textOf = (bans: unknown, more: object = {}) => JSON.stringify({ version: 1, bans, ...more });
 
-function problemOf(text: string): string {
+function problemOf(text: string, maxRules = DYNAMIC_RULES_MAX): string {
   try {
-    return `read: ${readDocument(text).length} bans`;
+    return `read: ${readDocument(text, maxRules).length} bans`;
   } catch (cause) {
     if (cause instanceof DocumentProblem) return cause.message;
     throw cause;
@@ -30,6 +31,7 @@ test("reads bans of addresses and of prefixes, virtual ones, and such without ru
       { ...plain, prefix: "203.0.113.8/29" },
       { ...BAN, prefix: "2001:db8::9/128", flowspec: [], dry_run: true },
     ]),
+    DYNAMIC_RULES_MAX,
   );
   expect(bans.map(({ prefix, isVirtual, rules }) => [prefix.text, isVirtual, rules.length])).toEqual([
     ["203.0.113.9/32", false, 1],
@@ -41,8 +43,8 @@ test("reads bans of addresses and of prefixes, virtual ones, and such without ru
 });
 
 test("an empty list is a document, and unknown keys are left alone", () => {
-  expect(readDocument(textOf([], { generation: 7 }))).toEqual([]);
-  expect(readDocument(textOf([{ ...BAN, tenant: "a", flowspec: [] }]))).toHaveLength(1);
+  expect(readDocument(textOf([], { generation: 7 }), 1)).toEqual([]);
+  expect(readDocument(textOf([{ ...BAN, tenant: "a", flowspec: [] }]), 1)).toHaveLength(1);
 });
 
 describe("refuses the whole", () => {
@@ -107,5 +109,30 @@ describe("has bounds", () => {
   test("of rules", () => {
     expect(problemOf(bans(256, DYNAMIC_RULES_MAX / 256))).toBe("read: 256 bans");
     expect(problemOf(bans(257, DYNAMIC_RULES_MAX / 256))).toBe(`bans: more than ${DYNAMIC_RULES_MAX} rules in all`);
+    expect(problemOf(bans(2, 2), 4)).toBe("read: 2 bans");
+    expect(problemOf(bans(2, 2), 3)).toBe("bans: more than 3 rules in all");
+  });
+
+  test("of levels and values, before it is parsed", () => {
+    const nested = (levels: number) => textOf([], { more: JSON.parse("[".repeat(levels) + "]".repeat(levels)) });
+    expect(problemOf(nested(15))).toBe("read: 0 bans");
+    expect(problemOf(nested(16))).toBe("lists and objects in more than 16 levels");
+    expect(problemOf("[".repeat(RULE_DOCUMENT_BYTES_MAX))).toBe("lists and objects in more than 16 levels");
+    const values = (count: number) => textOf([], { more: new Array<number>(count).fill(0) });
+    // The two keys of the document, its three lists and objects.
+    const most = ACTIVE_BANS_MAX * 16 + 64;
+    expect(problemOf(values(most - 4), 1)).toBe("read: 0 bans");
+    expect(problemOf(values(most - 3), 1)).toBe("more values than 1 rules can have");
+  });
+
+  test("that a rule with all there is does not reach", () => {
+    const ranges = Array.from({ length: PORT_RANGES_MAX }, (_, i) => ({ from: 10 * i + 1, to: 10 * i + 5 }));
+    const full = {
+      ...{ dst: "203.0.113.9/32", src: "192.0.2.0/24", proto: 6, src_ports: ranges, dst_ports: ranges },
+      ...{ tcp_flags: 2, tcp_flags_unset: 16, fragment: true, packet_length: { min: 40, max: 60 } },
+      ...{ action: "rate_limit", rate_bytes: 1e6 },
+    };
+    const rules = 10_000;
+    expect(problemOf(textOf([{ ...BAN, flowspec: new Array(rules).fill(full) }]), rules)).toBe("read: 1 bans");
   });
 });

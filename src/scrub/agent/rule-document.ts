@@ -3,10 +3,11 @@
  * ignored, an unknown version is refused. Pure.
  */
 import { parseTimestamp } from "../../http/wire/timestamp.ts";
-import { ACTIVE_BANS_MAX, DYNAMIC_RULES_MAX } from "../../limits.ts";
+import { ACTIVE_BANS_MAX } from "../../limits.ts";
 import type { Rule } from "../../mitigation/rules/rule.ts";
 import { RuleProblem, readRule } from "../../mitigation/rules/rule-reader.ts";
 import { type Prefix, parsePrefix } from "../../net/prefix.ts";
+import { excessIn } from "./document-scan.ts";
 
 export interface WantedBan {
   /** The protected prefix; unique. An address and the prefix that starts there are different. */
@@ -21,15 +22,25 @@ export interface WantedBan {
 
 /** The document is unusable; the message says where and why. */
 export class DocumentProblem extends Error {}
+/** The document is beyond the bounds of this node. */
+export class BoundsProblem extends DocumentProblem {}
 
 const VERSION = 1;
 /** Maximum number of quoted characters in a message. */
 const QUOTED_CHARACTERS_MAX = 60;
+/** A range of ports is 7 deep; unknown keys may be deeper. */
+const DEPTH_MAX = 16;
+/** A rule with all fields and port ranges has 45 values; unknown keys may have more. */
+const [VALUES_OF_BAN, VALUES_OF_RULE] = [16, 64];
 
 type Wire = Readonly<Record<string, unknown>>;
 
-/** Throws DocumentProblem. */
-export function readDocument(text: string): readonly WantedBan[] {
+/**
+ * @param maxRules in all; it bounds the memory that is used as well.
+ * Throws DocumentProblem, BoundsProblem if there is too much of something.
+ */
+export function readDocument(text: string, maxRules: number): readonly WantedBan[] {
+  checkSize(text, maxRules);
   const document = asObject(parse(text), "the document");
   const { version, bans } = document;
   if (version !== VERSION) {
@@ -37,14 +48,27 @@ export function readDocument(text: string): readonly WantedBan[] {
     throw new DocumentProblem(`version: ${shown} is not ${VERSION}, the supported version: update the agent`);
   }
   if (!Array.isArray(bans)) throw new DocumentProblem("bans: must be a list");
-  if (bans.length > ACTIVE_BANS_MAX) throw new DocumentProblem(`bans: more than ${ACTIVE_BANS_MAX}`);
+  if (bans.length > ACTIVE_BANS_MAX) throw new BoundsProblem(`bans: more than ${ACTIVE_BANS_MAX}`);
+  // Before any rule is read.
+  const rules = bans.reduce((sum: number, ban: unknown) => sum + ruleCount(ban), 0);
+  if (rules > maxRules) throw new BoundsProblem(`bans: more than ${maxRules} rules in all`);
   const wanted = bans.map((ban: unknown, i) => readBan(ban, `bans[${i}]`));
   if (new Set(wanted.map(({ prefix }) => prefix.text)).size < wanted.length) {
     throw new DocumentProblem("bans: duplicate prefix");
   }
-  const rules = wanted.reduce((sum, ban) => sum + ban.rules.length, 0);
-  if (rules > DYNAMIC_RULES_MAX) throw new DocumentProblem(`bans: more than ${DYNAMIC_RULES_MAX} rules in all`);
   return wanted;
+}
+
+function checkSize(text: string, maxRules: number): void {
+  const valuesMax = ACTIVE_BANS_MAX * VALUES_OF_BAN + maxRules * VALUES_OF_RULE;
+  const excess = excessIn(text, { depthMax: DEPTH_MAX, valuesMax });
+  if (excess === "depth") throw new BoundsProblem(`lists and objects in more than ${DEPTH_MAX} levels`);
+  if (excess === "values") throw new BoundsProblem(`more values than ${maxRules} rules can have`);
+}
+
+function ruleCount(ban: unknown): number {
+  const { flowspec } = (ban ?? {}) as Wire;
+  return Array.isArray(flowspec) ? flowspec.length : 0;
 }
 
 function parse(text: string): unknown {

@@ -41,7 +41,7 @@ describe("of the real service", () => {
     );
     const answer = await controller("bound1").poll(null);
     if (answer.kind !== "document") throw new Error(answer.kind);
-    const bans = readDocument(answer.text);
+    const bans = readDocument(answer.text, 2);
     expect(bans.map(({ prefix, isVirtual }) => [prefix.text, isVirtual])).toEqual([
       ["192.0.2.1/32", false],
       ["192.0.2.2/32", true],
@@ -112,6 +112,12 @@ test.each([
     { kind: "bad_document", reason: "it is no JSON" } as const,
     {},
     "the rule document is unusable, the last good one stays: it is no JSON",
+  ],
+  [
+    "a document beyond the bounds",
+    { kind: "out_of_bounds", reason: "0.0.0.0/0: is shorter than bounds.shortest_prefix" } as const,
+    {},
+    "the rule document is beyond the bounds of this node, the last good one stays: 0.0.0.0/0: is shorter than bounds.shortest_prefix: look whether the service is in wrong hands, or widen bounds",
   ],
 ])("%s", (_, trouble, changes, text) => {
   expect(troubleText(trouble, { ...NAMES, ...changes })).toBe(text);

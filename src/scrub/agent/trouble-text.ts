@@ -16,6 +16,8 @@ export function troubleText(trouble: PollTrouble, names: TroubleNames): string {
     case "unusable":
     case "bad_document":
       return `the rule document is unusable, the last good one stays: ${trouble.reason}`;
+    case "out_of_bounds":
+      return `the rule document is beyond the bounds of this node, the last good one stays: ${trouble.reason}: look whether the service is in wrong hands, or widen bounds`;
     case "refused":
       return refusedText(trouble, names);
     default:

@@ -132,7 +132,7 @@ async function build(port: number, undo: Undo): Promise<Parts> {
     `
 dry_run: false
 node: ${NODE}
-controller: { url: "http://10.0.0.5:${port}", token_env: AGENT }
+controller: { url: "http://10.0.0.5:${port}", token_env: AGENT, plain_http: true }
 dataplane: { interfaces: [net0], pin_path: ${pins.path} }
 report_interval_seconds: 1
 state_dir: ${join(directory, NODE)}
