@@ -80,6 +80,12 @@ export const SOURCE_BLOCK_REASON_MAX = 1000;
  * or written to disk.
  */
 export const SOURCE_BLOCKS_PER_PIECE = 2048;
+/** Changes of the state database in one transaction. */
+export const STATE_BATCH_MAX = 2048;
+/** Orders that wait for the disk at once; further ones are refused. */
+export const STATE_ORDERS_MAX = 1024;
+/** How long an order waits for the disk, ms: longer than two writes to a disk that takes 3 s for each. */
+export const STATE_WAIT_MS = 8000;
 /** Rungs of an escalation ladder. */
 export const ESCALATION_RUNGS_MAX = 5;
 /** Keys of repeated warnings that the log counts separately; all further keys share one entry. */

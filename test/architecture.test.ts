@@ -30,7 +30,7 @@ const NOUNS = [
 /** Data alone, which everything may import: bounds, and what the addon's headers say. */
 const DATA = ["src/limits.ts", "src/dataplane/native-constants.ts"];
 /** What nouns may import besides nouns: of `system` only what reads no clock and waits for nothing. */
-const GROUND = [...DATA, "src/system/error-message.ts", "src/system/unsaved-records.ts"];
+const GROUND = [...DATA, "src/system/error-message.ts", "src/system/record-table.ts", "src/system/stored-order.ts"];
 /** Where the world begins; a scrub node's agent is a process of its own, with its own. */
 const RIMS = [
   "scrub/agent",

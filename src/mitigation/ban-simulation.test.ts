@@ -9,10 +9,10 @@ const { SEED: seed = "" } = process.env;
 const seeds = seed === "" ? newSeeds(8) : [Number(seed)];
 const steps = Number(process.env["STEPS"] ?? 4000);
 
-test.each(seeds)("invariants of bans hold under random events (SEED=%d)", (seed) => {
+test.each(seeds)("invariants of bans hold under random events (SEED=%d)", async (seed) => {
   const simulation = new BanSimulation(seed);
   for (let step = 0; step < steps; step++) {
-    const faults = simulation.step();
+    const faults = await simulation.step();
     if (faults.length > 0)
       throw new Error(`SEED=${seed}, step ${step}, after ${simulation.lastEvents.join(", ")}: ${faults.join("; ")}`);
   }
@@ -21,7 +21,7 @@ test.each(seeds)("invariants of bans hold under random events (SEED=%d)", (seed)
     expect([...simulation.seen].sort()).toEqual(
       expect.arrayContaining([
         ...["blackhole", "divert", "flowspec", "moved", "prefix", "rejected", "repeat", "retiring", "withdrawn"],
-        ...["node", "nodes lost"],
+        ...["node", "nodes lost", "held"],
       ]),
     );
     expect(simulation.simulatedMs).toBeGreaterThan(3_600_000);

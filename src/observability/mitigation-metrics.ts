@@ -18,6 +18,12 @@ export interface BgpReading {
   readonly routesAnnounced: number;
 }
 
+/** Changes by table. */
+export interface UnsavedReading {
+  readonly bans: number;
+  readonly [table: string]: number;
+}
+
 const ANNOUNCE_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
 
 export class MitigationMetrics extends MetricGroup {
@@ -42,6 +48,11 @@ export class MitigationMetrics extends MetricGroup {
   readonly #announced = this.gauge("svc_bgp_routes_announced", "Routes in at least one neighbor's out-table.");
   readonly #speakerFaults = this.counter("svc_bgp_faults_total", "Calls to the BGP speaker that failed.", "operation");
   readonly #writeFailures = this.counter("svc_state_write_failures_total", "Writes that the state database refused.");
+  readonly #unsavedChanges = this.gauge(
+    "svc_state_unsaved",
+    "Changes in force that are not in the state database yet, by table.",
+    "table",
+  );
   readonly #unsaved = this.gauge(
     "svc_state_unsaved_bans",
     "Bans in force whose last change is not in the state database yet.",
@@ -53,8 +64,9 @@ export class MitigationMetrics extends MetricGroup {
     for (const { state, method, bans } of counts) this.#bans.set({ state, method }, bans);
   }
 
-  setUnsaved(bans: number): void {
+  setUnsaved({ bans, ...others }: UnsavedReading): void {
     this.#unsaved.set(bans);
+    for (const [table, changes] of Object.entries({ bans, ...others })) this.#unsavedChanges.set({ table }, changes);
   }
 
   stateWriteFailed(): void {

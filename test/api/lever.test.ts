@@ -1,6 +1,5 @@
 /** The challenge lever, statement by statement (docs/interface.md#lever-command), over a real listener. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { BackendFault } from "../../src/http/backend.ts";
 import { EDGE_ORDER_BYTES_MAX, LEVERS_MAX } from "../../src/limits.ts";
 import { NOON } from "../fixtures/browser/views.ts";
 import { EdgeChannelServer } from "../fixtures/edge/edge-channel.ts";
@@ -126,7 +125,8 @@ describe("lever override in force", () => {
     expect(await channel.etag()).toBe(set);
     clock().advance(1);
     expect([await channel.etag(), isSet()]).toEqual([etag, false]);
-    expect(channel.edge.store.kept.size).toBe(0);
+    await channel.edge.state.flush();
+    expect(channel.edge.state.file.rows.levers.size).toBe(0);
   });
 
   test("keeps its until over a wall clock that is set, lapses if that is past, and never holds for longer than it was set for", async () => {
@@ -229,7 +229,7 @@ describe("lever refusals:", () => {
     for (const name of [...levers.slice(1), WWW]) {
       if (zone === undefined) throw new Error("the test has zones");
       const decides = { ...zone, name, policy: { ...zone.policy, mode: "decide" as const } };
-      channel.edge.levers.set(decides, { mode: "auto", ttlSeconds: 60, reason: "" }, NOON);
+      await channel.edge.levers.set(decides, { mode: "auto", ttlSeconds: 60, reason: "" }, NOON);
     }
     const error = `${LEVERS_MAX} levers are set: clear one of them`;
     await expectError(channel.lever("shop.example.net", MANUAL), 409, error);
@@ -238,19 +238,16 @@ describe("lever refusals:", () => {
     await lever("shop.example.net", MANUAL);
   });
 
-  test("what cannot be kept is 503, and nothing has changed", async () => {
+  test("what cannot be kept is 503 and changes nothing; what ends a lever is in force, and kept later", async () => {
     await lever(WWW, MANUAL);
     const etag = await channel.etag();
-    channel.edge.store.fault = new BackendFault("cannot write state.db: disk full; nothing was changed");
-    for (const answer of [
-      await channel.lever(WWW, { ...MANUAL, mode: "auto" }),
-      await channel.lever(WWW, { mode: "off" }),
-      await channel.clearLever(WWW),
-    ]) {
-      await expectError(answer, 503, "cannot write state.db: disk full; nothing was changed");
-    }
+    const { file } = channel.edge.state;
+    file.isBroken = true;
+    await expectError(await channel.lever(WWW, { ...MANUAL, mode: "auto" }), 503, "disk full; nothing was changed");
     expect([await channel.etag(), isSet()]).toEqual([etag, true]);
-    expect(channel.server.audited.map(({ result }) => result)).toEqual(["set", "error", "error", "error"]);
+    expect(await (await channel.clearLever(WWW)).json()).toMatchObject({ zone: WWW, saved: false });
+    expect([isSet(), file.rows.levers.size]).toEqual([false, 1]);
+    expect(channel.server.audited.map(({ result }) => result)).toEqual(["set", "error", "cleared"]);
   });
 });
 

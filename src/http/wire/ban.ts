@@ -10,6 +10,7 @@ import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { AddressText } from "./request-texts.ts";
 import { FlowspecWire, flowspecToWire } from "./rule.ts";
+import { SAVED_FIELD, savedToWire } from "./saved.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
 import { DROPPED_FIELDS, droppedToWire } from "./traffic/dropped.ts";
 
@@ -68,6 +69,7 @@ export const BanWire = Type.Object(
     announced: Type.Optional(Type.Boolean()),
     /** Why the speaker refused the route. Not the ban's reason: the ban is active, and announcing is tried again. */
     announce_error: Type.Optional(Type.String()),
+    ...SAVED_FIELD,
     ...DROPPED_FIELDS,
   },
   closed,
@@ -77,7 +79,7 @@ export type BanWire = Static<typeof BanWire>;
 export const BansWire = Type.Object({ bans: Type.Array(BanWire) }, closed);
 export type BansWire = Static<typeof BansWire>;
 
-export function banToWire({ ban, routeState, dropped }: BanView): BanWire {
+export function banToWire({ ban, routeState, dropped, isSaved = true }: BanView): BanWire {
   const { measure, escalation } = ban;
   const route = measure.kind === "blackhole" || measure.kind === "divert" ? measure.route : null;
   const isInForce = ban.state === "active" && !ban.dryRun;
@@ -110,6 +112,7 @@ export function banToWire({ ban, routeState, dropped }: BanView): BanWire {
     hold_until: ban.holdUntil === null ? null : timestamp(ban.holdUntil),
     announced: isInForce ? routeState?.kind === "announced" : null,
     announce_error: isInForce ? announceError(routeState) : null,
+    ...savedToWire(isSaved),
     ...droppedToWire(dropped),
   });
 }
